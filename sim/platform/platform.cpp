@@ -1,0 +1,172 @@
+#include "sim/platform/platform.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/platform/routing.hpp"
+
+namespace linkcast {
+namespace {
+
+// A nominal rate stands in where no measurement determined one: what copies attain of nominal on the calibrated
+// machines lies within 0.6-1.0 of it. source: ratios attainable/nominal in models/params (pcie3 0.66-0.87, nvlink 0.92-0.97)
+constexpr double kNominalRelativeError = 0.2;
+
+std::string link_id(const Topology& topology, const Link& link) {
+  return topology.devices[static_cast<std::size_t>(link.from)].id + "->" +
+         topology.devices[static_cast<std::size_t>(link.to)].id;
+}
+
+Resolved resolved(const std::string& name, const Parameter& parameter) {
+  return {parameter.value, parameter.value > 0 ? parameter.stderr_ / parameter.value : 0, true, name};
+}
+
+void check_parameter_names(const Calibration& calibration, const Topology& topology, const std::vector<Link>& links) {
+  std::set<std::string> kinds, ids;
+  for (const Cable& cable : topology.cables) {
+    kinds.insert(cable.kind);
+    ids.insert(cable.kind + "@" + cable.id);
+  }
+  for (const Link& link : links) ids.insert(link_id(topology, link));
+  for (const auto& [name, parameter] : calibration.parameters) {
+    const auto dot = name.find('.');
+    const auto last = name.rfind('.');
+    const std::string head = name.substr(0, dot);
+    const std::string subject = dot == last ? "" : name.substr(dot + 1, last - dot - 1);
+    const bool known = head == "transport" || (head == "cable" && (kinds.count(subject) || ids.count(subject))) ||
+                       (head == "link" && ids.count(subject));
+    if (!known)
+      throw InputError(calibration.path, "/parameters/" + name,
+                       "names no transport, cable kind, cable or link of topology " + topology.name);
+  }
+}
+
+}  // namespace
+
+Platform::Platform(Topology topology, Calibration calibration)
+    : wiring_(std::move(topology)), topology_(merge_switch_planes(wiring_)), calibration_(std::move(calibration)) {
+  if (calibration_.topology != topology_.name)
+    throw InputError(calibration_.path, "/topology",
+                     "is for '" + calibration_.topology + "', not for '" + topology_.name + "'");
+  build_links();
+  check_parameter_names(calibration_, topology_, links_);
+  build_host_routes();
+  build_constraints();
+  build_peer_routes();
+}
+
+void Platform::build_links() {
+  for (std::size_t i = 0; i < topology_.cables.size(); ++i) {
+    const Cable& cable = topology_.cables[i];
+    links_.push_back({static_cast<int>(i), cable.a, cable.b});
+    links_.push_back({static_cast<int>(i), cable.b, cable.a});
+  }
+}
+
+Resolved Platform::parameter(const std::string& name, double fallback) const {
+  if (const Parameter* found = calibration_.find(name)) return resolved(name, *found);
+  return {fallback, 0, false, name};
+}
+
+std::optional<Resolved> Platform::cable_parameter(const Cable& cable, const std::string& what) const {
+  for (const std::string& name : {"cable." + cable.kind + "@" + cable.id + "." + what, "cable." + cable.kind + "." + what})
+    if (const Parameter* found = calibration_.find(name)) return resolved(name, *found);
+  return std::nullopt;
+}
+
+Resolved Platform::link_capacity(const Link& link) const {
+  const Cable& cable = topology_.cables[static_cast<std::size_t>(link.cable)];
+  const std::string own = "link." + link_id(topology_, link) + ".bandwidth_Bps";
+  if (const Parameter* found = calibration_.find(own)) return resolved(own, *found);
+  // Towards the host and away from it differ on PCIe: reads and writes of host memory are different transactions.
+  const auto index = static_cast<std::size_t>(&link - links_.data());
+  std::optional<Resolved> rate;
+  if (is_pcie_cable(cable.kind)) rate = cable_parameter(cable, towards_host_[index] ? "to_host_Bps" : "from_host_Bps");
+  if (!rate) rate = cable_parameter(cable, "bandwidth_Bps");
+  if (!rate) rate = Resolved{cable.bandwidth.si, kNominalRelativeError, false, "cable." + cable.kind + ".bandwidth_Bps"};
+  rate->value *= cable.count;
+  return *rate;
+}
+
+void Platform::build_constraints() {
+  for (std::size_t i = 0; i < links_.size(); ++i)
+    constraints_.push_back({ConstraintKind::kLink, static_cast<int>(i), links_[i].cable, link_id(topology_, links_[i]),
+                            link_capacity(links_[i])});
+  for (std::size_t i = 0; i < topology_.cables.size(); ++i) {
+    const Cable& cable = topology_.cables[i];
+    duplex_of_cable_.push_back(-1);
+    auto both = cable_parameter(cable, "duplex_Bps");
+    if (!both) continue;
+    both->value *= cable.count;
+    duplex_of_cable_.back() = static_cast<int>(constraints_.size());
+    const auto& devices = topology_.devices;
+    constraints_.push_back({ConstraintKind::kDuplex, -1, static_cast<int>(i),
+                            devices[static_cast<std::size_t>(cable.a)].id + "<->" +
+                                devices[static_cast<std::size_t>(cable.b)].id,
+                            *both});
+  }
+}
+
+void Platform::build_host_routes() {
+  const auto count = topology_.devices.size();
+  to_host_.resize(count);
+  from_host_.resize(count);
+  socket_of_.assign(count, -1);
+  towards_host_.assign(links_.size(), 0);
+  for (std::size_t d = 0; d < count; ++d) {
+    const DeviceKind kind = topology_.devices[d].kind;
+    if (kind != DeviceKind::kGpu && kind != DeviceKind::kNic) continue;
+    for (std::size_t cpu = 0; cpu < count; ++cpu) {
+      if (topology_.devices[cpu].kind != DeviceKind::kCpu) continue;
+      const auto up = shortest_route(topology_, links_, static_cast<int>(d), static_cast<int>(cpu), host_rule());
+      if (!up || (socket_of_[d] >= 0 && up->links.size() >= to_host_[d].links.size())) continue;
+      socket_of_[d] = static_cast<int>(cpu);
+      to_host_[d] = *up;
+      from_host_[d] = *shortest_route(topology_, links_, static_cast<int>(cpu), static_cast<int>(d), host_rule());
+    }
+    for (const int link : to_host_[d].links) towards_host_[static_cast<std::size_t>(link)] = 1;
+  }
+}
+
+void Platform::build_peer_routes() {
+  const bool pcie = topology_.pcie_peer != PciePeer::kNone;
+  for (const int source : topology_.gpus())
+    for (const int target : topology_.gpus()) {
+      auto route = shortest_route(topology_, links_, source, target, accelerator_rule());
+      if (!route && pcie) route = shortest_route(topology_, links_, source, target, pcie_peer_rule());
+      peer_routes_[{source, target}] = std::move(route);
+    }
+}
+
+const Route& Platform::to_host(int device) const {
+  if (socket_of(device) < 0)
+    throw InputError("platform " + topology_.name + ": " + topology_.devices[static_cast<std::size_t>(device)].id +
+                     " has no path to a CPU");
+  return to_host_[static_cast<std::size_t>(device)];
+}
+const Route& Platform::from_host(int device) const {
+  static_cast<void>(to_host(device));  // throws if there is no way
+  return from_host_[static_cast<std::size_t>(device)];
+}
+int Platform::socket_of(int device) const { return socket_of_[static_cast<std::size_t>(device)]; }
+
+const std::optional<Route>& Platform::peer_route(int source, int target) const {
+  return peer_routes_.at({source, target});
+}
+
+Route Platform::between_sockets(int from_cpu, int to_cpu) const {
+  if (auto route = shortest_route(topology_, links_, from_cpu, to_cpu, socket_rule())) return *route;
+  throw InputError("platform " + topology_.name + ": no cable joins the sockets " +
+                   topology_.devices[static_cast<std::size_t>(from_cpu)].id + " and " +
+                   topology_.devices[static_cast<std::size_t>(to_cpu)].id);
+}
+
+std::vector<int> Platform::relays(int source, int target) const {
+  std::vector<int> found;
+  for (const int gpu : topology_.gpus())
+    if (gpu != source && gpu != target && topology_.direct(source, gpu) && topology_.direct(gpu, target))
+      found.push_back(gpu);
+  return found;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,120 @@
+#include "sim/platform/routing.hpp"
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/filtered_graph.hpp>
+
+namespace linkcast {
+namespace {
+
+using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
+                                    boost::property<boost::edge_index_t, int>>;
+
+struct EdgeAllowed {
+  const Graph* graph = nullptr;
+  const std::vector<char>* allowed = nullptr;
+  bool operator()(const Graph::edge_descriptor& edge) const {
+    return (*allowed)[static_cast<std::size_t>(boost::get(boost::edge_index, *graph, edge))] != 0;
+  }
+};
+
+/// Remembers the edge each vertex was found by.
+class Discovery : public boost::default_bfs_visitor {
+ public:
+  Discovery(const Graph& graph, std::vector<int>& found_by) : graph_(&graph), found_by_(&found_by) {}
+  template <class Edge, class G>
+  void tree_edge(const Edge& edge, const G& filtered) {
+    (*found_by_)[boost::target(edge, filtered)] = boost::get(boost::edge_index, *graph_, edge);
+  }
+
+ private:
+  const Graph* graph_;
+  std::vector<int>* found_by_;
+};
+
+std::vector<char> allowed_links(const Topology& topology, const std::vector<Link>& links, int source, int target,
+                                const RoutingRule& rule) {
+  std::vector<char> allowed;
+  const auto passable = [&](int device) {
+    return device == source || device == target || rule.transit(topology.devices[static_cast<std::size_t>(device)]);
+  };
+  for (const Link& link : links)
+    allowed.push_back(rule.allows(topology.cables[static_cast<std::size_t>(link.cable)]) && passable(link.from) &&
+                      passable(link.to));
+  return allowed;
+}
+
+}  // namespace
+
+std::optional<Route> shortest_route(const Topology& topology, const std::vector<Link>& links, int source, int target,
+                                    const RoutingRule& rule) {
+  if (source == target) return Route{};
+  Graph graph(topology.devices.size());
+  for (std::size_t i = 0; i < links.size(); ++i)
+    boost::add_edge(static_cast<std::size_t>(links[i].from), static_cast<std::size_t>(links[i].to),
+                    static_cast<int>(i), graph);
+  const auto allowed = allowed_links(topology, links, source, target, rule);
+  std::vector<int> found_by(topology.devices.size(), -1);
+  const boost::filtered_graph<Graph, EdgeAllowed> filtered(graph, EdgeAllowed{&graph, &allowed});
+  boost::breadth_first_search(filtered, static_cast<std::size_t>(source), boost::visitor(Discovery(graph, found_by)));
+  Route route;
+  for (int at = target; at != source; at = links[static_cast<std::size_t>(route.links.back())].from) {
+    if (found_by[static_cast<std::size_t>(at)] < 0) return std::nullopt;
+    route.links.push_back(found_by[static_cast<std::size_t>(at)]);
+  }
+  std::reverse(route.links.begin(), route.links.end());
+  return route;
+}
+
+RoutingRule accelerator_rule() {
+  return {[](const Cable& cable) { return is_accelerator_cable(cable.kind); },
+          [](const Device& device) { return device.kind == DeviceKind::kNvswitch; }};
+}
+RoutingRule host_rule() {
+  return {[](const Cable& cable) { return is_pcie_cable(cable.kind) || is_accelerator_cable(cable.kind); },
+          [](const Device& device) { return device.kind == DeviceKind::kPcieSwitch; }};
+}
+RoutingRule pcie_peer_rule() {
+  return {[](const Cable& cable) { return is_pcie_cable(cable.kind); },
+          [](const Device& device) {
+            return device.kind == DeviceKind::kPcieSwitch || device.kind == DeviceKind::kCpu;
+          }};
+}
+RoutingRule socket_rule() {
+  return {[](const Cable& cable) { return is_socket_cable(cable.kind); },
+          [](const Device& device) { return device.kind == DeviceKind::kCpu; }};
+}
+
+Topology merge_switch_planes(const Topology& topology) {
+  Topology merged = topology;
+  merged.devices.clear();
+  merged.cables.clear();
+  std::vector<int> now;  // old device index -> new one
+  for (const Device& device : topology.devices) {
+    const bool plane = device.kind == DeviceKind::kNvswitch && !device.group.empty();
+    const auto existing = merged.find(plane ? device.group : device.id);
+    now.push_back(existing.value_or(static_cast<int>(merged.devices.size())));
+    if (existing) continue;
+    merged.devices.push_back(device);
+    if (plane) merged.devices.back().id = device.group;
+  }
+  for (Cable cable : topology.cables) {
+    cable.a = now[static_cast<std::size_t>(cable.a)];
+    cable.b = now[static_cast<std::size_t>(cable.b)];
+    const auto same = std::find_if(merged.cables.begin(), merged.cables.end(), [&](const Cable& other) {
+      return other.kind == cable.kind && other.a == cable.a && other.b == cable.b && other.bandwidth == cable.bandwidth;
+    });
+    if (same != merged.cables.end()) {
+      same->count += cable.count;
+      continue;
+    }
+    cable.id = merged.devices[static_cast<std::size_t>(cable.a)].id + "-" +
+               merged.devices[static_cast<std::size_t>(cable.b)].id;
+    merged.cables.push_back(cable);
+  }
+  merged.index();
+  return merged;
+}
+
+}  // namespace linkcast

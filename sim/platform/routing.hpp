@@ -1,0 +1,33 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/platform/platform.hpp"
+
+namespace linkcast {
+
+/// Which links a route may take and which devices it may pass through (its ends are always allowed).
+struct RoutingRule {
+  std::function<bool(const Cable&)> allows;
+  std::function<bool(const Device&)> transit;
+};
+
+/// Fewest hops; ties go to the link listed first. nullopt if the target cannot be reached.
+/// @source  breadth-first search of Boost.Graph
+std::optional<Route> shortest_route(const Topology& topology, const std::vector<Link>& links, int source, int target,
+                                    const RoutingRule& rule);
+
+/// Peer access over NVLink-like cables, only switches in between.
+RoutingRule accelerator_rule();
+/// From a device to a CPU: PCIe (and accelerator cables that end at a CPU), PCIe switches in between.
+RoutingRule host_rule();
+/// Peer access over PCIe: through switches and one root complex, never from CPU to CPU.
+RoutingRule pcie_peer_rule();
+/// CPU to CPU.
+RoutingRule socket_rule();
+
+/// All switches of one group become one device of that name; parallel cables add their counts.
+Topology merge_switch_planes(const Topology& topology);
+
+}  // namespace linkcast

@@ -1,0 +1,76 @@
+#pragma once
+// What is wired to what: structure and nominal rates with a source. Fitted numbers never appear here.
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+#include "sim/units/quantity.hpp"
+
+namespace linkcast {
+
+enum class DeviceKind { kGpu, kCpu, kPcieSwitch, kNvswitch, kNic, kSwitch };
+const std::string& to_text(DeviceKind kind);
+
+struct Device {
+  std::string id;
+  DeviceKind kind = DeviceKind::kGpu;
+  std::string model;
+  int sm = 0;         ///< GPU: compute capability x 10 (60 = Pascal); else 0
+  std::string group;  ///< nvswitch: baseboard; switches of one group act as parallel planes; else empty
+  std::string vendor;  ///< cpu: intel, amd, ibm, arm; else empty
+};
+
+/// One cable or a bundle of `count` equal cables between two devices. Full duplex.
+struct Cable {
+  std::string id;  ///< "<a>-<b>", or "<a>-<b>:<kind>" where two kinds join the same devices
+  int a = 0, b = 0;       ///< device indices
+  std::string kind;       ///< nvlink1, nvlink2, pcie3, qpi, ...
+  int count = 1;
+  BytesPerSecond bandwidth;  ///< nominal, one cable, one direction
+  std::string source;
+};
+
+/// Which GPU pairs the CUDA runtime lets access each other's memory over PCIe.
+enum class PciePeer { kNone, kSameSocket };
+
+class Topology {
+ public:
+  std::string name;
+  std::string title;
+  std::string source;
+  std::string path;
+  std::string sha256;
+  PciePeer pcie_peer = PciePeer::kNone;
+  std::vector<Device> devices;
+  std::vector<Cable> cables;
+
+  [[nodiscard]] std::optional<int> find(const std::string& device_id) const;
+  /// Device indices of the GPUs in number order: gpus()[k] is the device "gpu<k>".
+  [[nodiscard]] const std::vector<int>& gpus() const { return gpus_; }
+  /// NVLink-like direct cable (not pcie, not cpu-cpu) between two devices, nullptr if none.
+  [[nodiscard]] const Cable* direct(int a, int b) const;
+  /// Number of NVLink-like links (bundle counts added) between two devices, 0 if none.
+  [[nodiscard]] int direct_links(int a, int b) const;
+  /// Checks ids, fills gpus_. Called by read_topology and after edits. @throws InputError
+  void index();
+
+ private:
+  std::vector<int> gpus_;
+};
+
+/// True for cables that carry GPU peer traffic without the host: nvlink*, infinity_fabric, c2c.
+bool is_accelerator_cable(const std::string& kind);
+/// True for pcie*.
+bool is_pcie_cable(const std::string& kind);
+/// True for qpi, upi, xbus, ...: between two CPUs.
+bool is_socket_cable(const std::string& kind);
+
+/// True for cables between nodes: ib_*, slingshot*, apelink.
+bool is_fabric_cable(const std::string& kind);
+
+/// Reads schema "topology/1". @throws InputError
+Topology read_topology(const std::string& path);
+
+}  // namespace linkcast

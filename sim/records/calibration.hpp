@@ -1,0 +1,51 @@
+#pragma once
+// Fitted parameters of one machine. Written by `linkcast calibrate fit`, never by hand.
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// One fitted number. Names: "transport.<transport>.<what>", "cable.<kind>.<what>",
+/// "cable.<kind>@<cable id>.<what>" where one cable is measurably unlike its kind.
+struct Parameter {
+  double value = 0;
+  double stderr_ = 0;      ///< standard error, same unit
+  std::string unit;        ///< s, B, B/s or 1
+  std::string provenance;  ///< fitted | inherited:<calibration> | derived
+};
+
+/// Scatter of measured over modelled time of one transport in one size range.
+struct Scatter {
+  std::string transport;
+  double from_B = 0, to_B = 0;
+  double sigma_log = 0;  ///< standard deviation of ln(measured / modelled), robust
+  int samples = 0;
+};
+
+struct SourceFile {
+  std::string path, sha256;
+};
+
+struct Calibration {
+  std::string path;
+  std::string sha256;
+  std::string name;      ///< equals the platform's id
+  std::string topology;
+  std::string default_library;  ///< communication library of that machine's time
+  std::map<std::string, Parameter> parameters;
+  double valid_from_B = 0, valid_to_B = 0;
+  std::vector<Scatter> scatter;
+  std::vector<SourceFile> from;
+
+  /// nullptr if there is none.
+  [[nodiscard]] const Parameter* find(const std::string& name) const;
+};
+
+/// Reads schema "calibration/1". @throws InputError
+Calibration read_calibration(const std::string& path);
+
+}  // namespace linkcast

@@ -1,0 +1,68 @@
+#include "sim/records/measurement.hpp"
+
+#include "sim/records/file_hash.hpp"
+
+namespace linkcast {
+namespace {
+
+std::vector<double> positive(ObjectReader& r, const std::string& key) {
+  auto values = r.required<std::vector<double>>(key);
+  if (values.empty()) r.fail(key, "must hold at least one repetition");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!(values[i] > 0)) r.fail(key + "/" + std::to_string(i), "must be above 0");
+  return values;
+}
+
+std::vector<double> times_of(ObjectReader& r, double size_B) {
+  if (r.has("time_s") == r.has("bandwidth_Bps"))
+    r.fail("", "exactly one of time_s and bandwidth_Bps is needed");
+  if (r.has("time_s")) return positive(r, "time_s");
+  auto values = positive(r, "bandwidth_Bps");
+  const double payloads = r.optional<double>("payload_count").value_or(1);
+  for (double& value : values) value = size_B * payloads / value;
+  return values;
+}
+
+MeasuredPoint read_point(ObjectReader r) {
+  MeasuredPoint point;
+  point.transport = r.choice("transport", {"local", "peer", "relay", "staged", "host"});
+  point.source = r.required<std::string>("source");
+  point.target = r.required<std::string>("target");
+  point.via = r.optional<std::string>("via").value_or("");
+  if (point.via.empty() == (point.transport == "relay"))
+    r.fail("via", "a relay needs the relaying device, no other transport has one");
+  if ((point.source == point.target) != (point.transport == "local"))
+    r.fail("target", "source and target are the same device for local copies, and only for those");
+  point.bidirectional = r.optional<bool>("bidirectional").value_or(false);
+  point.size_B = r.required<double>("size_B");
+  if (!(point.size_B >= 1)) r.fail("size_B", "must be at least 1");
+  point.time_s = times_of(r, point.size_B);
+  r.finish();
+  return point;
+}
+
+}  // namespace
+
+Measurement read_measurement(const std::string& path) {
+  const Json json = read_json_file(path);
+  ObjectReader r(json, path);
+  r.schema("measurement/1");
+  Measurement m;
+  m.path = path;
+  m.sha256 = sha256_of_file(path);
+  m.id = r.required<std::string>("id");
+  m.machine = r.required<std::string>("machine");
+  m.topology = r.required<std::string>("topology");
+  m.bench = r.required<std::string>("bench");
+  m.source = r.required<std::string>("source");
+  m.timing = r.choice("timing", {"back_to_back", "single"});
+  r.object("environment");  // free text about the machine: recorded, not interpreted
+  r.object("method");
+  m.notes = r.optional<std::vector<std::string>>("notes").value_or(std::vector<std::string>{});
+  for (ObjectReader& point : r.objects("points")) m.points.push_back(read_point(point));
+  if (m.points.empty()) r.fail("points", "holds no point");
+  r.finish();
+  return m;
+}
+
+}  // namespace linkcast

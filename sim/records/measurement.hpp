@@ -1,0 +1,42 @@
+#pragma once
+// Raw results of a micro-benchmark on one machine. Append-only; every repetition is kept.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+#include "sim/units/quantity.hpp"
+
+namespace linkcast {
+
+/// One timed transfer, all its repetitions.
+struct MeasuredPoint {
+  std::string source;     ///< device id; "host" for pinned host memory of the device's own socket
+  std::string target;     ///< device id or "host"
+  std::string transport;  ///< local, peer, relay, staged, host
+  std::string via;        ///< relaying device; empty unless relay
+  bool bidirectional = false;  ///< both directions at once; size_B is then the payload of one direction
+  double size_B = 0;
+  std::vector<double> time_s;  ///< per copy, one entry a repetition (or one entry: a printed mean)
+};
+
+struct Measurement {
+  std::string path;  ///< where it was read from
+  std::string sha256;
+  std::string id;
+  std::string machine;   ///< id of the machine it was taken on, e.g. p100-dgx1
+  std::string topology;  ///< topology whose device ids it uses
+  std::string bench;     ///< p2p_copy, ...
+  std::string source;    ///< where the figures come from
+  std::string timing;    ///< back_to_back (time per copy in a queue of copies) or single (one copy)
+  std::vector<std::string> notes;
+  std::vector<MeasuredPoint> points;
+};
+
+/// Reads schema "measurement/1".
+/// A point gives exactly one of `time_s` (seconds, an array) or `bandwidth_Bps` (an array; time = size_B x payload_count
+/// / bandwidth, payload_count 1 unless given: printed local copies count read and write).
+/// @throws InputError
+Measurement read_measurement(const std::string& path);
+
+}  // namespace linkcast

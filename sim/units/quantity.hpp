@@ -1,0 +1,42 @@
+#pragma once
+// Physical quantities as distinct types over SI doubles. Conversion happens once, at the edge (parse.hpp).
+#include <compare>
+
+namespace linkcast {
+
+/// A value in SI units of dimension Dim: bytes, seconds or bytes per second. No conversion from a bare double.
+template <class Dim>
+struct Quantity {
+  double si = 0;
+  constexpr auto operator<=>(const Quantity&) const = default;
+  constexpr Quantity& operator+=(Quantity other) {
+    si += other.si;
+    return *this;
+  }
+};
+
+template <class Dim>
+constexpr Quantity<Dim> operator+(Quantity<Dim> a, Quantity<Dim> b) {
+  return {a.si + b.si};
+}
+template <class Dim>
+constexpr Quantity<Dim> operator-(Quantity<Dim> a, Quantity<Dim> b) {
+  return {a.si - b.si};
+}
+template <class Dim>
+constexpr Quantity<Dim> operator*(double k, Quantity<Dim> a) {
+  return {k * a.si};
+}
+template <class Dim>
+constexpr double operator/(Quantity<Dim> a, Quantity<Dim> b) {
+  return a.si / b.si;
+}
+
+using Bytes = Quantity<struct BytesDim>;
+using Seconds = Quantity<struct SecondsDim>;
+using BytesPerSecond = Quantity<struct BytesPerSecondDim>;
+
+constexpr Seconds operator/(Bytes size, BytesPerSecond bandwidth) { return {size.si / bandwidth.si}; }
+constexpr BytesPerSecond operator/(Bytes size, Seconds time) { return {size.si / time.si}; }
+
+}  // namespace linkcast
