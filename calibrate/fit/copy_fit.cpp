@@ -1,0 +1,154 @@
+// Local copies, peer copies over accelerator links, and copies relayed by a third GPU.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "calibrate/fit/fit_context.hpp"
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+constexpr int kMostPieces = 3;      // launch-bound, cache or eager, steady: more has no physical meaning here
+constexpr std::size_t kFewestForPieces = 3;
+constexpr double kSizeSpan = 100;   // two orders of magnitude between smallest and largest size
+// Sizes whose bytes cost under 3 % of a peer copy's start-up. source: P100-DGX-1 sweep, flat up to 4 KiB
+constexpr double kSmall_B = 4096;
+
+/// The bundle that limits a peer copy: fewest links of its kind on the way.
+const Cable& narrowest_cable(const Platform& wires, const Sample& sample) {
+  const auto& route = wires.peer_route(sample.source, sample.target);
+  if (!route)
+    throw InputError("a peer copy was measured between devices that topology " + wires.topology().name +
+                     " gives no peer access");
+  const Cable* narrowest = nullptr;
+  for (const int link : route->links) {
+    const Cable& cable =
+        wires.topology().cables[static_cast<std::size_t>(wires.links()[static_cast<std::size_t>(link)].cable)];
+    if (!narrowest || cable.count * cable.bandwidth.si < narrowest->count * narrowest->bandwidth.si) narrowest = &cable;
+  }
+  return *narrowest;
+}
+
+std::string regime(const std::string& transport, std::size_t k, const char* what) {
+  return "transport." + transport + ".r" + std::to_string(k) + "." + what;
+}
+
+void set_regime(FitContext& context, const std::string& transport, std::size_t k, const Piece& piece, bool last,
+                bool own_rate) {
+  if (!last) context.set(regime(transport, k, "to_B"), piece.to_B, 0, "B");
+  context.set(regime(transport, k, piece.flat ? "flat_s" : "startup_s"), piece.startup_s, piece.startup_stderr_s, "s");
+  if (own_rate && !piece.flat)
+    context.set(regime(transport, k, "bandwidth_Bps"), piece.rate_Bps, piece.rate_stderr_Bps, "B/s");
+}
+
+/// Start-up and rate from all samples of the steady piece, so that the error bars see every pair.
+LinearFit steady_fit(const std::vector<Sample>& samples, double above_B) {
+  std::vector<Observation> rows;
+  for (const Sample& s : samples)
+    if (s.size_B > above_B) rows.push_back({{1, s.size_B}, s.time_s});
+  return robust_fit(rows, {"start-up", "time per byte"});
+}
+
+/// Rate of one link where the start-up is known from elsewhere.
+LinearFit rate_fit(const std::vector<Sample>& samples, double startup_s) {
+  std::vector<Observation> rows;
+  for (const Sample& s : samples)
+    if (s.time_s > startup_s) rows.push_back({{s.size_B}, s.time_s - startup_s});
+  return robust_fit(rows, {"time per byte"});
+}
+
+void set_rate(FitContext& context, const std::string& kind, double per_byte, double stderr_) {
+  context.set("cable." + kind + ".bandwidth_Bps", 1 / per_byte, stderr_ / (per_byte * per_byte), "B/s");
+}
+
+/// Pieces over all sizes; the last one's rate belongs to the link, the others' to the transport.
+void fit_startup_and_rate(FitContext& context, const std::string& kind, const std::vector<Sample>& per_link) {
+  const auto medians = medians_by_size(per_link);
+  std::vector<Piece> pieces;
+  if (medians.size() >= kFewestForPieces) pieces = fit_pieces(medians, kMostPieces);
+  if (pieces.empty() || pieces.back().flat) pieces = {Piece{}};
+  const double above = pieces.size() > 1 ? pieces[pieces.size() - 2].to_B : 0;
+  const LinearFit steady = steady_fit(per_link, above);
+  Piece& last = pieces.back();
+  last.startup_s = steady.value[0];
+  last.startup_stderr_s = steady.stderr_[0];
+  for (std::size_t k = 0; k < pieces.size(); ++k)
+    set_regime(context, "peer", k, pieces[k], k + 1 == pieces.size(),
+               k + 1 < pieces.size() && pieces[k].rate_Bps * steady.value[1] < 1);
+  set_rate(context, kind, steady.value[1], steady.stderr_[1]);
+}
+
+}  // namespace
+
+void fit_local(FitContext& context) {
+  const auto samples = context.of("local");
+  if (!spans_sizes(samples)) {
+    context.inherit_all("transport.local.", "local copies, a few bytes and some megabytes");
+    return;
+  }
+  const auto medians = medians_by_size(samples);
+  std::vector<Piece> pieces;
+  if (medians.size() >= kFewestForPieces) {
+    pieces = fit_pieces(medians, kMostPieces);
+  } else {
+    const LinearFit line = steady_fit(samples, 0);
+    pieces = {{0, false, line.value[0], line.stderr_[0], 1 / line.value[1], line.stderr_[1] / (line.value[1] * line.value[1])}};
+  }
+  for (std::size_t k = 0; k < pieces.size(); ++k)
+    set_regime(context, "local", k, pieces[k], k + 1 == pieces.size(), true);
+}
+
+void fit_peer(FitContext& context) {
+  std::map<std::string, std::vector<Sample>> by_kind;
+  for (Sample s : context.of("peer")) {
+    const Cable& cable = narrowest_cable(*context.wires, s);
+    s.size_B /= cable.count;  // per link: a bundle moves its count times one link's bytes
+    by_kind[cable.kind].push_back(s);
+  }
+  bool known = false;
+  for (auto& [kind, per_link] : by_kind) {
+    if (!known && spans_sizes(per_link)) {
+      fit_startup_and_rate(context, kind, per_link);
+      known = true;
+      continue;
+    }
+    if (!known) known = context.inherit("transport.peer.r0.startup_s", "peer copies of a few bytes");
+    const double startup = known ? context.value("transport.peer.r0.startup_s") : 0;
+    const LinearFit fit = rate_fit(per_link, startup);
+    set_rate(context, kind, fit.value[0], fit.stderr_[0]);
+  }
+}
+
+/// What a relayed copy of a few bytes costs beyond two peer copies one after the other.
+void fit_relay(FitContext& context) {
+  std::vector<double> extra;
+  if (context.has("transport.peer.r0.startup_s") || context.has("transport.peer.r0.flat_s")) {
+    const std::string peer = context.has("transport.peer.r0.flat_s") ? "flat_s" : "startup_s";
+    for (const Sample& s : context.of("relay"))
+      if (s.size_B <= kSmall_B) extra.push_back(s.time_s - 2 * context.value("transport.peer.r0." + peer));
+  }
+  if (extra.empty()) {
+    context.inherit("transport.relay.handover_s", "relayed copies of a few bytes");
+    return;
+  }
+  const MedianEstimate estimate = estimate_median(extra);
+  context.set("transport.relay.handover_s", std::max(estimate.value, 0.0), estimate.stderr_, "s");
+}
+
+std::vector<SizePoint> medians_by_size(const std::vector<Sample>& samples) {
+  std::map<double, std::vector<double>> by_size;
+  for (const Sample& s : samples) by_size[s.size_B].push_back(s.time_s);
+  std::vector<SizePoint> points;
+  for (const auto& [size, times] : by_size) points.push_back({size, median(times)});
+  return points;
+}
+
+bool spans_sizes(const std::vector<Sample>& samples) {
+  if (samples.empty()) return false;
+  const auto [low, high] = std::minmax_element(samples.begin(), samples.end(),
+                                               [](const Sample& a, const Sample& b) { return a.size_B < b.size_B; });
+  return high->size_B >= kSizeSpan * low->size_B;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,207 @@
+#include "calibrate/fit/fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+// Bounds of the size ranges in which scatter is reported: launch-bound, in between, bandwidth-bound.
+// source: P100-DGX-1 sweep, flat up to 16 KiB, within 10 % of the asymptote from 4 MiB.
+constexpr double kSmallTo_B = 16384;
+constexpr double kMediumTo_B = 4194304;
+
+// What two occasions on one machine differ by, which no repetition of one occasion shows: part of every standard error.
+// source: 40 MB copies of the P100-DGX-1 sweep and matrix, two programs on two days, differ by 0.5 %.
+constexpr double kBetweenOccasions = 0.005;
+
+int device_of(const Topology& topology, const Measurement& m, std::size_t point, const std::string& id) {
+  const auto device = topology.find(id);
+  if (!device)
+    throw InputError(m.path, "/points/" + std::to_string(point), "'" + id + "' is no device of topology " + topology.name);
+  return *device;
+}
+
+std::vector<Sample> samples_of(const Topology& topology, const std::vector<Measurement>& measurements) {
+  std::vector<Sample> samples;
+  for (const Measurement& m : measurements)
+    for (std::size_t i = 0; i < m.points.size(); ++i) {
+      const MeasuredPoint& p = m.points[i];
+      if (p.bidirectional || p.transport == "host") continue;  // contention is predicted, host copies have own buffers
+      Sample s{p.transport, device_of(topology, m, i, p.source), device_of(topology, m, i, p.target), -1, p.size_B, 0};
+      if (!p.via.empty()) s.via = device_of(topology, m, i, p.via);
+      for (const double time : p.time_s) {
+        s.time_s = time;
+        samples.push_back(s);
+      }
+    }
+  return samples;
+}
+
+std::string relative_path(const std::string& path, const std::string& data_dir) {
+  const auto relative = std::filesystem::relative(path, data_dir).generic_string();
+  return relative.rfind("..", 0) == 0 || relative.empty() ? path : relative;
+}
+
+/// Size at which a copy reaches half its attainable bandwidth: start-up x rate.
+void derive_half_bandwidth(FitContext& context) {
+  std::string last;
+  for (const auto& [name, p] : context.found)
+    if (name.rfind("transport.peer.r", 0) == 0 && name.find(".startup_s") != std::string::npos) last = name;
+  if (last.empty()) return;
+  const Parameter& startup = context.found.at(last);
+  std::vector<std::pair<std::string, Parameter>> derived;
+  for (const auto& [name, rate] : context.found) {
+    if (name.rfind("cable.", 0) != 0 || name.find('@') != std::string::npos) continue;
+    const std::string kind = name.substr(6, name.rfind('.') - 6);
+    if (!is_accelerator_cable(kind) || name != "cable." + kind + ".bandwidth_Bps") continue;
+    const double half = startup.value * rate.value;
+    const double error = half * std::hypot(startup.stderr_ / startup.value, rate.stderr_ / rate.value);
+    derived.emplace_back("cable." + kind + ".half_bandwidth_B",
+                         Parameter{half, error, "B", "derived: " + last + " x " + name});
+  }
+  for (auto& [name, parameter] : derived) context.found[name] = parameter;
+}
+
+void check_request(const FitRequest& request) {
+  if (request.measurements.empty()) throw InputError("calibrate fit: no measurement given");
+  for (const Measurement& m : request.measurements)
+    if (m.topology != request.topology->name)
+      throw InputError(m.path, "/topology", "is '" + m.topology + "', the fit is for '" + request.topology->name + "'");
+}
+
+}  // namespace
+
+std::vector<Sample> FitContext::of(const std::string& transport) const {
+  std::vector<Sample> list;
+  for (const Sample& s : samples)
+    if (s.transport == transport) list.push_back(s);
+  return list;
+}
+
+void FitContext::set(const std::string& name, double value, double stderr_, const std::string& unit,
+                     const std::string& provenance) {
+  const double between = unit == "B" ? 0 : kBetweenOccasions * std::abs(value);
+  found[name] = {value, std::hypot(stderr_, between), unit, provenance};
+}
+
+bool FitContext::inherit(const std::string& name, const std::string& missing) {
+  const Parameter* parameter = inherited ? inherited->find(name) : nullptr;
+  if (!parameter) {
+    undetermined.push_back(name + ": " + missing);
+    return false;
+  }
+  Parameter copy = *parameter;
+  copy.provenance = "inherited:" + inherited->name;
+  // Another machine's number: at least a tenth uncertain. source: start-ups and PCIe rates of the calibrated DGX-1 and
+  // ABCI nodes differ by 5-20 %.
+  copy.stderr_ = std::max(copy.stderr_, 0.1 * std::abs(copy.value));
+  found[name] = copy;
+  return true;
+}
+
+bool FitContext::inherit_all(const std::string& prefix, const std::string& missing) {
+  bool any = false;
+  if (inherited)
+    for (const auto& [name, parameter] : inherited->parameters)
+      if (name.rfind(prefix, 0) == 0) any = inherit(name, missing) || any;
+  if (!any) undetermined.push_back(prefix + "*: " + missing);
+  return any;
+}
+
+double FitContext::value(const std::string& name) const {
+  const auto it = found.find(name);
+  if (it == found.end()) throw InputError("calibrate fit: nothing determines " + name);
+  return it->second.value;
+}
+
+FitResult fit_parameters(const FitRequest& request) {
+  check_request(request);
+  Calibration empty;
+  empty.name = empty.topology = request.topology->name;
+  const Platform wires(*request.topology, empty);
+  FitContext context;
+  context.wires = &wires;
+  context.inherited = request.inherited;
+  context.samples = samples_of(wires.topology(), request.measurements);
+  if (context.samples.empty()) throw InputError("calibrate fit: the measurements hold no copy between GPUs");
+  fit_local(context);
+  fit_peer(context);
+  fit_relay(context);
+  fit_staged(context);
+  derive_half_bandwidth(context);
+
+  FitResult result;
+  Calibration& c = result.calibration;
+  c.name = request.name;
+  c.topology = request.topology->name;
+  c.default_library = request.default_library;
+  c.parameters = context.found;
+  c.valid_from_B = std::numeric_limits<double>::infinity();
+  for (const Sample& s : context.samples) {
+    c.valid_from_B = std::min(c.valid_from_B, s.size_B);
+    c.valid_to_B = std::max(c.valid_to_B, s.size_B);
+  }
+  for (const Measurement& m : request.measurements) c.from.push_back({relative_path(m.path, request.data_dir), m.sha256});
+  if (request.inherited)
+    c.from.push_back({relative_path(request.inherited->path, request.data_dir), request.inherited->sha256});
+  result.undetermined = context.undetermined;
+  result.samples = std::move(context.samples);
+  return result;
+}
+
+void assess(FitResult& result, const std::function<double(const Sample&)>& simulate) {
+  std::map<std::string, std::vector<double>> errors;
+  std::map<std::pair<std::string, int>, std::vector<double>> logs;
+  for (const Sample& s : result.samples) {
+    const double modelled = simulate(s);
+    errors[s.transport].push_back(std::abs(modelled - s.time_s) / s.time_s);
+    const int range = s.size_B <= kSmallTo_B ? 0 : s.size_B <= kMediumTo_B ? 1 : 2;
+    logs[{s.transport, range}].push_back(std::log(s.time_s / modelled));
+  }
+  for (const auto& [transport, list] : errors)
+    result.quality.push_back({transport, static_cast<int>(list.size()), median(list), quantile(list, 0.95)});
+  for (const auto& [key, list] : logs) {
+    double squares = 0;
+    for (const double value : list) squares += value * value;
+    const double rms = std::sqrt(squares / static_cast<double>(list.size()));
+    // 90 % of the samples within 1.645 sigma, whatever the shape of the tails.
+    std::vector<double> sizes;
+    for (const double value : list) sizes.push_back(std::abs(value));
+    const double sigma = std::min(quantile(sizes, 0.9) / 1.645, rms);  // source: normal distribution, 0.95 quantile
+    const double from = key.second == 0 ? 0 : key.second == 1 ? kSmallTo_B : kMediumTo_B;
+    const double to = key.second == 0 ? kSmallTo_B : key.second == 1 ? kMediumTo_B : result.calibration.valid_to_B;
+    result.calibration.scatter.push_back({key.first, from, to, sigma, static_cast<int>(list.size())});
+  }
+}
+
+Json to_json(const FitResult& result) {
+  const Calibration& c = result.calibration;
+  Json parameters = Json::object(), scatter = Json::array(), quality = Json::array(), from = Json::array();
+  for (const auto& [name, p] : c.parameters)
+    parameters[name] = {{"value", p.value}, {"stderr", p.stderr_}, {"unit", p.unit}, {"provenance", p.provenance}};
+  for (const Scatter& s : c.scatter)
+    scatter.push_back({{"transport", s.transport}, {"from_B", s.from_B}, {"to_B", s.to_B},
+                       {"sigma_log", s.sigma_log}, {"samples", s.samples}});
+  for (const FitQuality& q : result.quality)
+    quality.push_back({{"transport", q.transport}, {"samples", q.samples}, {"median_error", q.median_error},
+                       {"p95_error", q.p95_error}});
+  for (const SourceFile& f : c.from) from.push_back({{"path", f.path}, {"sha256", f.sha256}});
+  return {{"schema", "calibration/1"},
+          {"name", c.name},
+          {"topology", c.topology},
+          {"default_library", c.default_library},
+          {"parameters", parameters},
+          {"valid_for", {{"from_B", c.valid_from_B}, {"to_B", c.valid_to_B}}},
+          {"scatter", scatter},
+          {"fit", {{"method", "robust least squares on relative residuals; pieces by BIC"},
+                   {"quality_on_fitted_data", quality},
+                   {"undetermined", result.undetermined}}},
+          {"from", from}};
+}
+
+}  // namespace linkcast

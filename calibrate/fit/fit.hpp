@@ -1,0 +1,45 @@
+#pragma once
+// Measurements in, Calibration out. A pure function of its files: the same files give the same digits.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/fit_context.hpp"
+
+namespace linkcast {
+
+struct FitRequest {
+  std::string name;             ///< id of the platform
+  std::string default_library;
+  std::string data_dir;         ///< paths in the calibration are relative to it where they lie inside
+  const Topology* topology = nullptr;
+  std::vector<Measurement> measurements;
+  const Calibration* inherited = nullptr;
+};
+
+/// Quality of the fit on its own data, per transport: these figures are fitted, not held out.
+struct FitQuality {
+  std::string transport;
+  int samples = 0;
+  double median_error = 0, p95_error = 0;  ///< |modelled - measured| / measured
+};
+
+struct FitResult {
+  Calibration calibration;
+  std::vector<std::string> undetermined;
+  std::vector<FitQuality> quality;
+  std::vector<Sample> samples;
+};
+
+/// Start-up costs, attainable rates, half-bandwidth size, duplex capacities.
+/// @throws InputError  data that cannot determine a needed parameter: says which measurement is missing
+FitResult fit_parameters(const FitRequest& request);
+
+/// Scatter by transport and size range, from the simulation's own time of every sample.
+/// @param simulate  time of one uncontended copy on the fitted platform
+void assess(FitResult& result, const std::function<double(const Sample&)>& simulate);
+
+/// The file `calibrate fit` writes, schema calibration/1.
+Json to_json(const FitResult& result);
+
+}  // namespace linkcast

@@ -1,0 +1,53 @@
+#pragma once
+// What the fits of the single transports share: the samples, where they ran, and what was found so far.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/least_squares.hpp"
+#include "calibrate/fit/pieces.hpp"
+#include "sim/platform/platform.hpp"
+#include "sim/records/calibration.hpp"
+#include "sim/records/measurement.hpp"
+
+namespace linkcast {
+
+/// One repetition of one copy.
+struct Sample {
+  std::string transport;
+  int source = 0, target = 0, via = -1;  ///< device indices
+  double size_B = 0;
+  double time_s = 0;
+};
+
+struct FitContext {
+  const Platform* wires = nullptr;         ///< the topology, not calibrated: for routes
+  const Calibration* inherited = nullptr;  ///< for what these data cannot determine; may be null
+  std::vector<Sample> samples;             ///< one direction at a time, GPU to GPU
+  std::map<std::string, Parameter> found;
+  std::vector<std::string> undetermined;  ///< parameter: what measurement would determine it
+
+  [[nodiscard]] std::vector<Sample> of(const std::string& transport) const;
+  /// The standard error gets a part for the difference between occasions added.
+  void set(const std::string& name, double value, double stderr_, const std::string& unit,
+           const std::string& provenance = "fitted");
+  /// Takes a parameter from the inherited calibration. @returns false if it has none either
+  bool inherit(const std::string& name, const std::string& missing);
+  /// The same for every inherited parameter whose name starts so.
+  bool inherit_all(const std::string& prefix, const std::string& missing);
+  /// Value of a parameter found so far. @throws InputError  if it is missing: says which measurement is needed
+  [[nodiscard]] double value(const std::string& name) const;
+  [[nodiscard]] bool has(const std::string& name) const { return found.count(name) > 0; }
+};
+
+/// Median over pairs and repetitions at each size, sizes rising.
+std::vector<SizePoint> medians_by_size(const std::vector<Sample>& samples);
+/// True if the sizes span at least two orders of magnitude, so that start-up and rate can be told apart.
+bool spans_sizes(const std::vector<Sample>& samples);
+
+void fit_local(FitContext& context);
+void fit_peer(FitContext& context);
+void fit_relay(FitContext& context);
+void fit_staged(FitContext& context);
+
+}  // namespace linkcast

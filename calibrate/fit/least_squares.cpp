@@ -1,0 +1,106 @@
+#include "calibrate/fit/least_squares.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+constexpr double kHuber = 1.345;      // source: Huber, Robust Statistics, 1981
+constexpr double kMadToSigma = 1.4826;  // source: 1 / (0.75 quantile of the normal distribution)
+constexpr int kIterations = 50;
+// Columns are scaled to unit length first; below this singular-value ratio they are indistinguishable in double precision.
+constexpr double kRankTolerance = 1e-10;
+
+struct System {
+  Eigen::MatrixXd a;  ///< rows / time, columns scaled to unit length
+  Eigen::VectorXd scale;
+};
+
+System scaled_system(const std::vector<Observation>& observations, Eigen::Index columns) {
+  System s{Eigen::MatrixXd(static_cast<Eigen::Index>(observations.size()), columns), Eigen::VectorXd(columns)};
+  for (Eigen::Index i = 0; i < s.a.rows(); ++i)
+    for (Eigen::Index k = 0; k < columns; ++k) {
+      const Observation& o = observations[static_cast<std::size_t>(i)];
+      s.a(i, k) = o.row[static_cast<std::size_t>(k)] / o.time_s;
+    }
+  for (Eigen::Index k = 0; k < columns; ++k) {
+    s.scale(k) = std::max(s.a.col(k).norm(), 1e-300);
+    s.a.col(k) /= s.scale(k);
+  }
+  return s;
+}
+
+void refuse_rank_deficient(const System& s, const std::vector<std::string>& names) {
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(s.a, Eigen::ComputeThinV);
+  const auto& values = svd.singularValues();
+  if (values(values.size() - 1) > kRankTolerance * values(0)) return;
+  std::string undetermined;
+  const Eigen::VectorXd null = svd.matrixV().col(values.size() - 1);
+  for (Eigen::Index k = 0; k < null.size(); ++k)
+    if (std::abs(null(k)) > 0.1) undetermined += (undetermined.empty() ? "" : ", ") + names[static_cast<std::size_t>(k)];
+  throw InputError("the measurements cannot tell apart: " + undetermined + " (more message sizes are needed)");
+}
+
+}  // namespace
+
+double quantile(std::vector<double> values, double p) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double at = p * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const auto high = std::min(low + 1, values.size() - 1);
+  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
+}
+
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+
+double robust_sigma(std::vector<double> values, double centre) {
+  for (double& value : values) value = std::abs(value - centre);
+  return kMadToSigma * median(std::move(values));
+}
+
+MedianEstimate estimate_median(const std::vector<double>& values) {
+  constexpr double half_pi = 1.5707963267948966;  // source: pi / 2
+  const double centre = median(values);
+  return {centre, std::sqrt(half_pi / static_cast<double>(values.size())) * robust_sigma(values, centre)};
+}
+
+LinearFit robust_fit(const std::vector<Observation>& observations, const std::vector<std::string>& names) {
+  const auto columns = static_cast<Eigen::Index>(names.size());
+  if (observations.size() < names.size())
+    throw InputError("a fit of " + std::to_string(names.size()) + " parameters (" + names.front() + ", ...) needs at least as many points, there are " +
+                     std::to_string(observations.size()));
+  const System s = scaled_system(observations, columns);
+  refuse_rank_deficient(s, names);
+  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(s.a.rows());
+  Eigen::VectorXd weight = ones, x = Eigen::VectorXd::Zero(columns), residual;
+  double sigma = 0;
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
+    const Eigen::MatrixXd wa = weight.cwiseSqrt().asDiagonal() * s.a;
+    const Eigen::VectorXd next = wa.colPivHouseholderQr().solve(weight.cwiseSqrt());
+    const double change = (next - x).norm();
+    x = next;
+    residual = s.a * x - ones;
+    sigma = std::max(robust_sigma({residual.data(), residual.data() + residual.size()}, 0), 1e-12);
+    for (Eigen::Index i = 0; i < weight.size(); ++i)
+      weight(i) = std::min(1.0, kHuber * sigma / std::max(std::abs(residual(i)), 1e-300));
+    if (change <= 1e-14 * x.norm()) break;
+  }
+  const Eigen::MatrixXd normal = s.a.transpose() * weight.asDiagonal() * s.a;
+  const Eigen::MatrixXd covariance = sigma * sigma * normal.inverse();
+  LinearFit fit;
+  for (Eigen::Index k = 0; k < columns; ++k) {
+    fit.value.push_back(x(k) / s.scale(k));
+    fit.stderr_.push_back(std::sqrt(std::max(covariance(k, k), 0.0)) / s.scale(k));
+  }
+  fit.sigma = sigma;
+  fit.loss = residual.squaredNorm();
+  fit.samples = static_cast<int>(observations.size());
+  return fit;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,29 @@
+#pragma once
+// Time against size as a few straight pieces; the number of pieces is chosen by the data.
+#include <vector>
+
+#include "calibrate/fit/least_squares.hpp"
+
+namespace linkcast {
+
+/// One median time of all pairs at one size.
+struct SizePoint {
+  double size_B = 0;
+  double time_s = 0;
+};
+
+struct Piece {
+  double to_B = 0;   ///< last size it covers
+  bool flat = false; ///< time = startup; else time = startup + size / rate
+  double startup_s = 0, startup_stderr_s = 0;
+  double rate_Bps = 0, rate_stderr_Bps = 0;  ///< 0 if flat
+};
+
+/// Pieces of at least two sizes each (three if not flat), times never falling from one piece to the next.
+/// The number of pieces minimises BIC with a noise floor of 1 % of the time, so that pieces are not spent on
+/// differences that do not matter.
+/// @param points  sizes rising
+/// @param most  largest number of pieces
+std::vector<Piece> fit_pieces(const std::vector<SizePoint>& points, int most);
+
+}  // namespace linkcast

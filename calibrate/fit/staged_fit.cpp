@@ -1,0 +1,328 @@
+// Copies through host memory. A chunk goes up into host memory, then the next chunk's way up and this one's way down
+// flow at once. With way up at rate u, way down at rate d < u, chunk c and start-up a:
+//   size <= c:  time = a + size (1/u + 1/d)              nothing overlaps
+//   size >  c:  time = a + c/u + size/d                  the slower way sets the pace
+// and below some size the copy is launch-bound (flat). All coefficients are linear once c and the flat end are chosen.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "calibrate/fit/fit_context.hpp"
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+// A rate that differs by less than this from its kind is not worth a parameter of its own. source: pairs of one class of
+// the P100-DGX-1 matrix lie within 1.5 % of each other.
+constexpr double kDistinct = 0.02;
+constexpr double kDistinctSigmas = 3;
+// Copies across sockets count as limited by the crossing when they are slower than copies inside one by more than this.
+// source: paper 001 (TPDS 2020), section 3.1.2, sees no difference on P100-DGX-1, where this data set has 3 %.
+constexpr double kCrossing = 0.03;
+// A copy of this many chunks spends over 90 % of its time in the steady part.
+constexpr double kPipelined = 16;
+constexpr std::size_t kFewestSizes = 8;
+
+struct StagedPair {
+  int source = 0, target = 0;
+  std::vector<int> shared;  ///< cables crossed in both directions
+  bool crosses = false;     ///< between sockets
+  std::vector<Sample> samples;
+};
+
+std::vector<int> cables_of(const Platform& wires, const std::vector<int>& links) {
+  std::vector<int> cables;
+  for (const int link : links) cables.push_back(wires.links()[static_cast<std::size_t>(link)].cable);
+  return cables;
+}
+
+std::vector<StagedPair> pairs_of(const FitContext& context) {
+  std::map<std::pair<int, int>, StagedPair> pairs;
+  for (const Sample& s : context.of("staged")) {
+    StagedPair& pair = pairs[{s.source, s.target}];
+    pair.source = s.source;
+    pair.target = s.target;
+    pair.samples.push_back(s);
+  }
+  std::vector<StagedPair> list;
+  for (auto& [ends, pair] : pairs) {
+    const auto up = cables_of(*context.wires, context.wires->to_host(pair.source).links);
+    const auto down = cables_of(*context.wires, context.wires->from_host(pair.target).links);
+    for (const int cable : up)
+      if (std::find(down.begin(), down.end(), cable) != down.end()) pair.shared.push_back(cable);
+    pair.crosses = context.wires->socket_of(pair.source) != context.wires->socket_of(pair.target);
+    list.push_back(std::move(pair));
+  }
+  return list;
+}
+
+struct Shape {
+  double flat_to_B = 0;  ///< 0: no launch-bound range
+  double chunk_B = std::numeric_limits<double>::infinity();
+};
+
+/// Row over (flat time, start-up, serial time per byte, pipelined time per byte).
+std::vector<double> row(const Shape& shape, double size_B) {
+  if (size_B <= shape.flat_to_B) return {1, 0, 0, 0};
+  const double serial = std::min(size_B, shape.chunk_B);
+  return {0, 1, serial, size_B - serial};
+}
+
+LinearFit fit_shape(const std::vector<Observation>& points, const std::vector<double>& sizes, const Shape& shape) {
+  std::vector<Observation> rows = points;
+  const std::size_t first = shape.flat_to_B > 0 ? 0 : 1;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto full = row(shape, sizes[i]);
+    rows[i].row.assign(full.begin() + static_cast<std::ptrdiff_t>(first), full.end());
+  }
+  std::vector<std::string> names = {"flat time", "start-up", "serial time per byte", "pipelined time per byte"};
+  names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(first));
+  LinearFit fit = robust_fit(rows, names);
+  if (first == 1) {
+    fit.value.insert(fit.value.begin(), 0);
+    fit.stderr_.insert(fit.stderr_.begin(), 0);
+  }
+  return fit;
+}
+
+/// Flat end and chunk size that explain the medians best.
+Shape choose_shape(const std::vector<SizePoint>& points) {
+  std::vector<Observation> rows;
+  std::vector<double> sizes;
+  for (const SizePoint& p : points) {
+    rows.push_back({{}, p.time_s});
+    sizes.push_back(p.size_B);
+  }
+  Shape best;
+  double best_loss = std::numeric_limits<double>::infinity();
+  for (std::size_t flat = 0; flat < sizes.size(); ++flat)
+    for (std::size_t chunk = flat + 2; chunk + 2 < sizes.size(); ++chunk) {
+      const Shape shape{flat == 0 ? 0 : sizes[flat], sizes[chunk]};
+      const LinearFit fit = fit_shape(rows, sizes, shape);
+      if (fit.value[2] <= fit.value[3] || fit.value[3] <= 0 || fit.loss >= best_loss) continue;
+      best = shape;
+      best_loss = fit.loss;
+    }
+  if (!std::isfinite(best_loss)) throw InputError("the staged copies show no chunked pipeline: sizes from 1 KiB to 64 MiB are needed");
+  return best;
+}
+
+/// Steady rate of copies that are large enough to be pipelined; head_s is what passes before the steady part.
+std::optional<MedianEstimate> steady_rate(const std::vector<Sample>& samples, double chunk_B, double head_s,
+                                          double tail_B) {
+  std::vector<double> rates;
+  for (const Sample& s : samples)
+    if (s.size_B >= kPipelined * chunk_B && s.time_s > head_s) rates.push_back((s.size_B - tail_B) / (s.time_s - head_s));
+  if (rates.empty()) return std::nullopt;
+  return estimate_median(rates);
+}
+
+bool distinct(const MedianEstimate& rate, const MedianEstimate& kind) {
+  const double error = std::hypot(rate.stderr_, kind.stderr_);
+  const double difference = std::abs(rate.value - kind.value);
+  return difference > kDistinct * kind.value && difference > kDistinctSigmas * error;
+}
+
+/// The staged copies of one machine and what was found about them, step by step.
+class StagedFit {
+ public:
+  explicit StagedFit(FitContext& context) : context_(context), pairs_(pairs_of(context)) {
+    const auto& wires = *context.wires;
+    kind_ = "cable." + wires.topology().cables[static_cast<std::size_t>(
+                           wires.links()[static_cast<std::size_t>(wires.to_host(wires.gpu(0)).links.front())].cable)].kind;
+  }
+
+  void run() {
+    if (!fit_curve() && !borrow_curve()) return;
+    fit_rates();
+    fit_each_gpu();
+    fit_duplex();
+  }
+
+ private:
+  using Filter = bool (*)(const StagedPair&);
+  static bool plain(const StagedPair& p) { return p.shared.empty(); }
+  static bool plain_local(const StagedPair& p) { return p.shared.empty() && !p.crosses; }
+  static bool plain_cross(const StagedPair& p) { return p.shared.empty() && p.crosses; }
+
+  std::vector<Sample> samples(Filter filter) const {
+    std::vector<Sample> all;
+    for (const StagedPair& pair : pairs_)
+      if (filter(pair)) all.insert(all.end(), pair.samples.begin(), pair.samples.end());
+    return all;
+  }
+  double chunk() const { return context_.value("transport.staged.chunk_B"); }
+  /// Start-up and the first chunk's way up: what passes before the steady part.
+  double head_s() const { return context_.value(startup_) + chunk() / context_.value(kind_ + ".to_host_Bps"); }
+  std::optional<MedianEstimate> rate(const std::vector<Sample>& of) const { return steady_rate(of, chunk(), head_s(), 0); }
+
+  /// Start-up, chunk and the rates of both ways from copies over many sizes.
+  bool fit_curve() {
+    const auto curve = samples(plain);
+    const auto medians = medians_by_size(curve);
+    if (medians.size() < kFewestSizes) return false;
+    const Shape shape = choose_shape(medians);
+    std::vector<Observation> rows;
+    std::vector<double> sizes;
+    for (const Sample& s : curve) {
+      rows.push_back({{}, s.time_s});
+      sizes.push_back(s.size_B);
+    }
+    const LinearFit fit = fit_shape(rows, sizes, shape);
+    if (shape.flat_to_B > 0) {
+      context_.set("transport.staged.r0.to_B", shape.flat_to_B, 0, "B");
+      context_.set("transport.staged.r0.flat_s", fit.value[0], fit.stderr_[0], "s");
+      startup_ = "transport.staged.r1.startup_s";
+    }
+    context_.set(startup_, fit.value[1], fit.stderr_[1], "s");
+    context_.set("transport.staged.chunk_B", shape.chunk_B, 0, "B");
+    const double up = fit.value[2] - fit.value[3], down = fit.value[3];
+    context_.set(kind_ + ".to_host_Bps", 1 / up, std::hypot(fit.stderr_[2], fit.stderr_[3]) / (up * up), "B/s");
+    context_.set(kind_ + ".from_host_Bps", 1 / down, fit.stderr_[3] / (down * down), "B/s");
+    return true;
+  }
+
+  /// Too few sizes: the shape of the curve comes from another calibration, its level from these data.
+  bool borrow_curve() {
+    const std::string need = "staged copies over at least 8 sizes, 1 KiB to 64 MiB";
+    if (!context_.inherited || pairs_.empty()) {
+      if (!pairs_.empty()) context_.undetermined.push_back("transport.staged: " + need);
+      return false;
+    }
+    const bool flat = context_.inherited->find("transport.staged.r0.flat_s") != nullptr;
+    startup_ = flat ? "transport.staged.r1.startup_s" : "transport.staged.r0.startup_s";
+    bool complete = true;
+    for (const std::string& name : {startup_, std::string("transport.staged.chunk_B"), kind_ + ".to_host_Bps"})
+      complete = context_.inherit(name, need) && complete;
+    if (!complete) return false;
+    if (flat) {
+      context_.inherit("transport.staged.r0.to_B", need);
+      context_.inherit("transport.staged.r0.flat_s", need);
+      shift_startup();
+    }
+    return true;
+  }
+
+  /// Smallest copies measured here: the launch-bound time is theirs, and the other start-up moves with it.
+  void shift_startup() {
+    std::vector<double> small;
+    for (const Sample& s : samples([](const StagedPair&) { return true; }))
+      if (s.size_B <= context_.value("transport.staged.r0.to_B")) small.push_back(s.time_s);
+    if (small.empty()) return;
+    const MedianEstimate flat = estimate_median(small);
+    const double moved = flat.value - context_.value("transport.staged.r0.flat_s");
+    context_.set("transport.staged.r0.flat_s", flat.value, flat.stderr_, "s");
+    context_.set(startup_, context_.value(startup_) + moved, context_.found.at(startup_).stderr_, "s",
+                 "derived: inherited, moved with the fitted transport.staged.r0.flat_s");
+  }
+
+  /// Rate of the way down, and whether crossing sockets limits a copy.
+  void fit_rates() {
+    const auto local = rate(samples(plain_local));
+    const auto cross = rate(samples(plain_cross));
+    const std::string name = kind_ + ".from_host_Bps";
+    const bool curve = context_.has(name);
+    if (local && !(curve && (!cross || cross->value >= (1 - kCrossing) * local->value)))
+      context_.set(name, local->value, local->stderr_, "B/s");
+    if (!context_.has(name) && !context_.inherit(name, "staged copies inside one socket") && cross)
+      context_.set(name, cross->value, cross->stderr_, "B/s");
+    if (!cross || !context_.has(name) || cross->value >= (1 - kCrossing) * context_.value(name)) return;
+    crossing_limited_ = true;
+    for (const Cable& cable : context_.wires->topology().cables)
+      if (is_socket_cable(cable.kind))
+        context_.set("cable." + cable.kind + ".flow_bandwidth_Bps", cross->value, cross->stderr_, "B/s");
+  }
+
+  void set_links(int device, const MedianEstimate& rate) {
+    for (const int link : context_.wires->from_host(device).links) {
+      const std::string name =
+          "link." + context_.wires->constraints()[static_cast<std::size_t>(link)].id + ".bandwidth_Bps";
+      if (context_.has(name) && context_.value(name) >= rate.value) continue;
+      context_.set(name, rate.value, rate.stderr_, "B/s");
+    }
+  }
+
+  /// A GPU whose way down is measurably unlike the others' gets its own rate, on its own links up to the socket.
+  void fit_each_gpu() {
+    const std::string name = kind_ + ".from_host_Bps";
+    const MedianEstimate kind{context_.value(name), context_.found.at(name).stderr_};
+    for (const int gpu : context_.wires->topology().gpus()) {
+      std::vector<Sample> to_gpu;
+      for (const StagedPair& pair : pairs_)
+        if (pair.target == gpu && pair.shared.empty() && !(pair.crosses && crossing_limited_))
+          to_gpu.insert(to_gpu.end(), pair.samples.begin(), pair.samples.end());
+      const auto own = rate(to_gpu);
+      if (own && distinct(*own, kind)) set_links(gpu, *own);
+    }
+  }
+
+  double rate_down(int gpu) const {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const int link : context_.wires->from_host(gpu).links) {
+      const std::string own =
+          "link." + context_.wires->constraints()[static_cast<std::size_t>(link)].id + ".bandwidth_Bps";
+      lowest = std::min(lowest, context_.value(context_.has(own) ? own : kind_ + ".from_host_Bps"));
+    }
+    return lowest;
+  }
+
+  /// A copy that goes up and down one cable moves at half of what the cable carries in both directions together.
+  /// The cable's capacity is at least what any pair got through it, so the fastest pair of each cable counts.
+  void fit_duplex() {
+    std::map<int, MedianEstimate> by_cable;
+    for (const StagedPair& pair : pairs_) {
+      if (pair.shared.empty()) continue;
+      const double down = rate_down(pair.target);
+      const auto steady = steady_rate(pair.samples, chunk(), head_s() + chunk() / down, chunk());
+      if (!steady) continue;
+      for (const int cable : pair.shared)
+        if (!by_cable.count(cable) || by_cable[cable].value < 2 * steady->value)
+          by_cable[cable] = {2 * steady->value, 2 * steady->stderr_};
+    }
+    if (by_cable.empty()) {
+      context_.inherit(kind_ + ".duplex_Bps", "staged copies between GPUs under one PCIe switch");
+      return;
+    }
+    std::vector<double> values;
+    for (const auto& [cable, both] : by_cable) values.push_back(both.value);
+    const MedianEstimate kind = estimate_median(values);
+    context_.set(kind_ + ".duplex_Bps", kind.value, kind.stderr_, "B/s");
+    for (const auto& [cable, both] : by_cable)
+      if (distinct(both, {kind.value, 0})) set_duplex(cable, both);
+  }
+
+  /// The cable itself, and the cables of the GPUs below it, which carry the same traffic.
+  void set_duplex(int cable, const MedianEstimate& both) {
+    const auto& wires = *context_.wires;
+    std::set<int> cables = {cable};
+    for (const int gpu : wires.topology().gpus()) {
+      const auto up = cables_of(wires, wires.to_host(gpu).links);
+      const auto at = std::find(up.begin(), up.end(), cable);
+      if (at != up.end()) cables.insert(up.begin(), at);
+    }
+    for (const int each : cables) {
+      const Cable& c = wires.topology().cables[static_cast<std::size_t>(each)];
+      const std::string name = "cable." + c.kind + "@" + c.id + ".duplex_Bps";
+      if (each != cable && context_.has(name)) continue;
+      context_.set(name, both.value, both.stderr_, "B/s");
+    }
+  }
+
+  FitContext& context_;
+  std::vector<StagedPair> pairs_;
+  std::string kind_;
+  std::string startup_ = "transport.staged.r0.startup_s";
+  bool crossing_limited_ = false;
+};
+
+}  // namespace
+
+void fit_staged(FitContext& context) {
+  if (context.of("staged").empty()) return;
+  StagedFit(context).run();
+}
+
+}  // namespace linkcast

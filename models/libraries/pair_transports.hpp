@@ -1,0 +1,44 @@
+#pragma once
+// What the matrix era of NCCL (2.0-2.4) thinks of every pair of GPUs on one node.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/platform/platform.hpp"
+
+namespace linkcast {
+
+enum class PairKind { kHostMemory, kPcie, kNvlink, kNvswitch };
+
+/// Best first. NVL: NVLink; PIX, PXB: one, several PCIe switches; PHB: through the CPU; SYS: from socket to socket.
+enum class PathClass { kNvl, kPix, kPxb, kPhb, kSys };
+const std::string& to_text(PathClass path_class);
+
+struct PairTransport {
+  PairKind kind = PairKind::kHostMemory;
+  PathClass path_class = PathClass::kSys;
+  int links = 0;  ///< NVLinks of the pair; behind NVSwitches: of the GPU that has fewer
+  int value = 0;  ///< the library's figure of merit; 0 without peer access
+};
+
+/// Transports between the members of a communicator, by member index. Symmetric.
+class PairTable {
+ public:
+  /// @param gpus  GPU numbers in rank order
+  PairTable(const Platform& platform, const std::vector<int>& gpus);
+  [[nodiscard]] int members() const { return members_; }
+  [[nodiscard]] const PairTransport& at(int a, int b) const { return pairs_[index(a, b)]; }
+  /// True if all pairs of different members are of this kind.
+  [[nodiscard]] bool all(PairKind kind) const;
+  /// Members joined by any chain of pairs with peer access, each domain and the list in ascending order.
+  [[nodiscard]] std::vector<std::vector<int>> domains() const;
+
+ private:
+  [[nodiscard]] std::size_t index(int a, int b) const {
+    return static_cast<std::size_t>(a) * static_cast<std::size_t>(members_) + static_cast<std::size_t>(b);
+  }
+  int members_;
+  std::vector<PairTransport> pairs_;
+};
+
+}  // namespace linkcast

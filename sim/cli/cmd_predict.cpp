@@ -1,0 +1,192 @@
+#include <chrono>
+#include <fstream>
+#include <iostream>
+
+#include "sim/cli/command.hpp"
+#include "sim/forecast/query.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
+std::string bandwidth(const Json& value) { return to_text(BytesPerSecond{value.get<double>()}); }
+
+std::string joined(const Json& list, const char* between) {
+  std::string text;
+  for (const Json& item : list)
+    text += (text.empty() ? "" : between) + (item.is_string() ? item.get<std::string>() : item.dump());
+  return text;
+}
+
+void print_result(const Json& result) {
+  std::vector<std::vector<std::string>> rows = {
+      {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
+                   seconds(result["time_high_s"]) + ")"}};
+  const auto row = [&](const char* label, const std::string& text) { rows.push_back({label, " " + text}); };
+  if (result.contains("bandwidth_Bps")) row("bandwidth", bandwidth(result["bandwidth_Bps"]));
+  if (result.contains("algbw_Bps")) {
+    row("algorithm bandwidth", bandwidth(result["algbw_Bps"]));
+    row("bus bandwidth", bandwidth(result["busbw_Bps"]));
+    row("algorithm, protocol", result["algorithm"].get<std::string>() + ", " + result["protocol"].get<std::string>());
+    row("channels", std::to_string(result["channels"].size()) + " distinct, " +
+                        std::to_string(result["blocks"].get<int>()) + " blocks, " +
+                        bandwidth(result["channel_bandwidth_Bps"]) + " on the busiest");
+    for (const Json& order : result["channels"]) row("", joined(order, " "));
+  }
+  if (result.contains("latency_s")) row("start-up", seconds(result["latency_s"]));
+  if (result.contains("transport"))
+    row("transport", result["transport"].get<std::string>() +
+                         (result.contains("via") ? " via " + result["via"].get<std::string>() : ""));
+  if (result.contains("route")) row("route", joined(result["route"], "  "));
+  if (result.contains("flow_times_s"))
+    for (std::size_t i = 0; i < result["flow_times_s"].size(); ++i)
+      row(i == 0 ? "flows" : "", seconds(result["flow_times_s"][i]) + "  " + result["transports"][i].get<std::string>());
+  row("bottleneck", joined(result["bottleneck"], "  "));
+  print_table(rows);
+  print_warnings(result);
+}
+
+void show_result(const Context& context, const Json& result) {
+  if (context.json)
+    std::cout << result.dump(2) << '\n';
+  else
+    print_result(result);
+}
+
+struct P2pOptions {
+  std::string platform, src, dst, size, transport, via, engine;
+  bool bidirectional = false;
+};
+
+void add_p2p(CLI::App& predict, Context& context) {
+  auto* command = predict.add_subcommand("p2p", "one copy between two devices, nothing else going on");
+  auto o = std::make_shared<P2pOptions>();
+  add_common(*command, context, o->platform);
+  command->add_option("--src", o->src, "device the bytes come from, e.g. gpu0")->required();
+  command->add_option("--dst", o->dst, "device the bytes go to")->required();
+  command->add_option("--size", o->size, "e.g. 64MiB")->required();
+  command->add_option("--transport", o->transport,
+                      "local, peer, relay (through another GPU), staged (through host memory, as with peer access off); "
+                      "default: what the runtime takes");
+  command->add_option("--via", o->via, "relaying GPU; implies --transport relay");
+  command->add_option("--engine", o->engine, "dma (copy engines, default) or sm (kernels)");
+  command->add_flag("--bidirectional", o->bidirectional, "both directions at once; bandwidth is their sum");
+  command->footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu1 --size 40MB --transport staged");
+  command->callback([o, &context] {
+    Json query{{"kind", "p2p"}, {"platform", o->platform}, {"src", o->src}, {"dst", o->dst}};
+    query["size_B"] = parse_size("--size", o->size);
+    if (!o->transport.empty()) query["transport"] = o->transport;
+    if (!o->via.empty()) query["via"] = o->via;
+    if (!o->engine.empty()) query["engine"] = o->engine;
+    if (o->bidirectional) query["bidirectional"] = true;
+    show_result(context, run_query(context, query));
+  });
+}
+
+/// "gpu0:gpu1:64MiB"
+Json parse_flow(const std::string& text) {
+  const auto first = text.find(':');
+  const auto second = text.find(':', first == std::string::npos ? first : first + 1);
+  if (second == std::string::npos || text.find(':', second + 1) != std::string::npos)
+    throw InputError("--flow: '" + text + "' is not SRC:DST:SIZE, e.g. gpu0:gpu1:64MiB");
+  return {text.substr(0, first), text.substr(first + 1, second - first - 1),
+          parse_size("--flow", text.substr(second + 1))};
+}
+
+struct FlowsOptions {
+  std::string platform, engine, transport;
+  std::vector<std::string> flows;
+};
+
+void add_flows(CLI::App& predict, Context& context) {
+  auto* command = predict.add_subcommand("flows", "several copies that start together and contend");
+  auto o = std::make_shared<FlowsOptions>();
+  add_common(*command, context, o->platform);
+  command->add_option("--flow", o->flows, "SRC:DST:SIZE, as often as there are copies")->required();
+  command->add_option("--engine", o->engine, "dma (copies of one engine take turns, default) or sm (kernels share)");
+  command->add_option("--transport", o->transport, "peer, relay or staged for all of them; default: what the runtime takes");
+  command->footer("Example:\n  linkcast predict flows --platform v100-dgx1 --flow gpu0:gpu1:64MiB --flow gpu0:gpu2:64MiB --engine sm");
+  command->callback([o, &context] {
+    Json query{{"kind", "flows"}, {"platform", o->platform}, {"flows", Json::array()}};
+    for (const std::string& flow : o->flows) query["flows"].push_back(parse_flow(flow));
+    if (!o->engine.empty()) query["engine"] = o->engine;
+    if (!o->transport.empty()) query["transport"] = o->transport;
+    show_result(context, run_query(context, query));
+  });
+}
+
+struct CollectiveOptions {
+  std::string platform, gpus, op, size, library, algorithm, protocol;
+};
+
+void add_collective(CLI::App& predict, Context& context) {
+  auto* command = predict.add_subcommand("collective", "one collective operation of a communication library");
+  auto o = std::make_shared<CollectiveOptions>();
+  add_common(*command, context, o->platform);
+  command->add_option("--gpus", o->gpus, "members in rank order, e.g. 0-3 or 0,1,4,5")->required();
+  command->add_option("--op", o->op, "see 'linkcast list collectives'")->required();
+  command->add_option("--size", o->size, "the size column of nccl-tests, e.g. 1GiB")->required();
+  command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
+  command->add_option("--algorithm", o->algorithm, "ring");
+  command->add_option("--protocol", o->protocol, "LL or Simple; default: what the library takes for the size");
+  command->footer("Example:\n  linkcast predict collective --platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB");
+  command->callback([o, &context] {
+    Json query{{"kind", "collective"}, {"platform", o->platform}, {"op", o->op}, {"gpus", parse_gpus(o->gpus)}};
+    query["size_B"] = parse_size("--size", o->size);
+    if (!o->library.empty()) query["library"] = o->library;
+    if (!o->algorithm.empty()) query["algorithm"] = o->algorithm;
+    if (!o->protocol.empty()) query["protocol"] = o->protocol;
+    show_result(context, run_query(context, query));
+  });
+}
+
+/// One line in, one line out, same order; a bad line gives an error object and the batch goes on.
+void run_batch(Context& context, const std::string& path) {
+  std::ifstream file;
+  if (path != "-") {
+    file.open(path);
+    if (!file) throw InputError("--batch: " + path + ": no such file, or not readable");
+  }
+  std::istream& in = path == "-" ? std::cin : file;
+  using Clock = std::chrono::steady_clock;
+  auto last_progress = Clock::now();
+  std::string line;
+  for (long number = 1; std::getline(in, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string name = path + " line " + std::to_string(number);
+    Json result;
+    try {
+      const Json query = parse_json(line, name);
+      result["id"] = query.is_object() && query.contains("id") ? query["id"] : Json();
+      result = answer_or_throw(context.catalogue(), query, name);
+    } catch (const InputError& error) {
+      result["error"] = error.what();
+    }
+    std::cout << result.dump() << '\n';
+    if (Clock::now() - last_progress > std::chrono::seconds(2)) {
+      std::cerr << "batch: " << number << " queries answered\n";
+      last_progress = Clock::now();
+    }
+  }
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("predict", "forecast copies, contending flows and collectives");
+  auto batch = std::make_shared<std::string>();
+  command->add_option("--batch", *batch, "JSON queries, one a line ('-': standard input); one result a line");
+  command->footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
+  add_p2p(*command, context);
+  add_flows(*command, context);
+  add_collective(*command, context);
+  command->callback([command, batch, &context] {
+    const bool sub = !command->get_subcommands().empty();
+    if (sub == !batch->empty())
+      throw InputError("predict: give one of p2p, flows, collective, or --batch FILE (see --help)");
+    if (!sub) run_batch(context, *batch);
+  });
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,45 @@
+#include <iostream>
+
+#include "sim/cli/command.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+void print_routes(const Json& result) {
+  std::vector<std::vector<std::string>> table = {{"transport", "via", "time", "bandwidth", "start-up", "bottleneck"}};
+  for (const Json& route : result["routes"]) {
+    std::string bottleneck;
+    for (const Json& id : route["bottleneck"]) bottleneck += (bottleneck.empty() ? "" : " ") + id.get<std::string>();
+    table.push_back({route["transport"], route.value("via", "-"), to_text(Seconds{route["time_s"]}),
+                     to_text(BytesPerSecond{route["bandwidth_Bps"]}), to_text(Seconds{route["latency_s"]}), bottleneck});
+  }
+  print_table(table);
+  std::cout << "the runtime takes: " << result["runtime_takes"].get<std::string>() << '\n';
+}
+
+}  // namespace
+
+void add_routes(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("routes", "every way between two GPUs, ranked by predicted time");
+  struct Options {
+    std::string platform, src, dst, size;
+  };
+  auto o = std::make_shared<Options>();
+  add_common(*command, context, o->platform);
+  command->add_option("--src", o->src, "device the bytes come from")->required();
+  command->add_option("--dst", o->dst, "device the bytes go to")->required();
+  command->add_option("--size", o->size, "ranking is for this size (default 64MiB)");
+  command->footer("Example:\n  linkcast routes --platform v100-dgx1 --src gpu0 --dst gpu7");
+  command->callback([o, &context] {
+    Json query{{"kind", "routes"}, {"platform", o->platform}, {"src", o->src}, {"dst", o->dst}};
+    if (!o->size.empty()) query["size_B"] = parse_size("--size", o->size);
+    const Json result = run_query(context, query);
+    if (context.json)
+      std::cout << result.dump(2) << '\n';
+    else
+      print_routes(result);
+  });
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,58 @@
+#include <iostream>
+
+#include "sim/cli/command.hpp"
+#include "sim/forecast/show.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+std::string number(const Parameter& p) {
+  const auto text = [&](double value) {
+    if (p.unit == "s") return to_text(Seconds{value});
+    if (p.unit == "B") return to_text(Bytes{value});
+    if (p.unit == "B/s") return to_text(BytesPerSecond{value});
+    return std::to_string(value);
+  };
+  return text(p.value) + (p.stderr_ > 0 ? " +- " + text(p.stderr_) : "");
+}
+
+void print_platform(const Platform& platform) {
+  const Topology& wiring = platform.wiring();
+  std::cout << wiring.title << "\n" << wiring.source << "\n\ncables (nominal, one direction)\n";
+  std::vector<std::vector<std::string>> table;
+  for (const Cable& cable : wiring.cables)
+    table.push_back({"  " + cable.id, std::to_string(cable.count) + " x " + cable.kind, to_text(cable.bandwidth)});
+  print_table(table);
+  std::cout << "\nparameters\n";
+  table.clear();
+  for (const auto& [name, p] : platform.calibration().parameters)
+    table.push_back({"  " + name, " " + number(p), p.provenance});
+  print_table(table);
+  std::cout << "\nmeasured on\n";
+  for (const SourceFile& file : platform.calibration().from)
+    std::cout << "  " << file.path << "  sha256 " << file.sha256.substr(0, 12) << "...\n";
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("show", "what is wired to what on a platform, with rates, parameters and sources");
+  auto platform = std::make_shared<std::string>();
+  auto dot = std::make_shared<bool>(false);
+  command->add_option("platform", *platform, "machine, see 'linkcast list platforms'")->required();
+  auto* json = command->add_flag("--json", context.json, "JSON on stdout");
+  command->add_flag("--dot", *dot, "Graphviz text on stdout")->excludes(json);
+  command->footer("Example:\n  linkcast show v100-dgx1 --dot | neato -Tpng -o v100.png");
+  command->callback([platform, dot, &context] {
+    const Platform& shown = context.catalogue().platform(*platform);
+    if (*dot)
+      std::cout << to_dot(shown.wiring());
+    else if (context.json)
+      std::cout << show_answer(shown).dump(2) << '\n';
+    else
+      print_platform(shown);
+  });
+}
+
+}  // namespace linkcast::cli

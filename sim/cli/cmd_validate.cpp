@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "sim/cli/command.hpp"
+#include "validate/compare.hpp"
+#include "validate/scoreboard.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+struct ValidateOptions {
+  std::vector<std::string> claims, against;
+  std::string report;
+  CompareLimits limits;
+};
+
+std::vector<Claim> chosen_claims(Context& context, const std::vector<std::string>& ids) {
+  auto all = load_claims(context.catalogue().data_dir() + "/validate/claims");
+  if (ids.empty()) return all;
+  std::vector<Claim> chosen;
+  for (const std::string& id : ids) {
+    const auto it = std::find_if(all.begin(), all.end(), [&](const Claim& claim) { return claim.id == id; });
+    if (it == all.end()) throw InputError("validate: unknown claim '" + id + "', see 'linkcast list claims'");
+    chosen.push_back(*it);
+  }
+  return chosen;
+}
+
+/// Predictions beside every point of measurement files. @returns false if a limit is missed
+bool compare_files(Context& context, const ValidateOptions& o) {
+  bool within = true;
+  Json list = Json::array();
+  for (const std::string& path : o.against) {
+    const Comparison comparison = compare(context.catalogue(), read_measurement(path), o.limits);
+    within = within && comparison.within_limits();
+    if (context.json)
+      list.push_back(to_json(comparison));
+    else
+      std::cout << to_table(comparison);
+  }
+  if (context.json) std::cout << Json{{"comparisons", list}}.dump(2) << '\n';
+  return within;
+}
+
+void write_report(const std::string& folder, const std::vector<ClaimResult>& results) {
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const char* name, const std::string& text) {
+    std::ofstream out(folder + "/" + name);
+    out << text;
+    out.close();
+    if (!out) throw InputError("--report: " + folder + "/" + name + ": cannot be written");
+  };
+  write("claims.json", scoreboard_json(results).dump(1) + "\n");
+  write("scoreboard.txt", scoreboard_table(results));
+  std::cerr << "report: " << folder << "/claims.json and scoreboard.txt written\n";
+}
+
+bool check_claims(Context& context, const ValidateOptions& o) {
+  const auto results = evaluate(context.catalogue(), chosen_claims(context, o.claims));
+  if (!o.report.empty()) write_report(o.report, results);
+  if (context.json)
+    std::cout << scoreboard_json(results).dump(2) << '\n';
+  else
+    std::cout << scoreboard_table(results);
+  return none_failed(results);
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("validate", "check the papers' claims, or any measurement, against simulation runs");
+  auto o = std::make_shared<ValidateOptions>();
+  command->add_option("claim", o->claims, "claim ids (default: all)");
+  auto* against =
+      command->add_option("--against", o->against, "measurement files to compare predictions with, instead of claims");
+  command->add_option("--median-limit", o->limits.median, "largest median error allowed, e.g. 0.02")->needs(against);
+  command->add_option("--p95-limit", o->limits.p95, "largest 95th percentile of the error allowed")->needs(against);
+  command->add_option("--report", o->report, "folder for claims.json and scoreboard.txt");
+  command->add_flag("--json", context.json, "JSON on stdout");
+  command->footer("Example:\n  linkcast validate TPDS-029\n"
+                  "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json\n"
+                  "Exit code 4: a claim failed, or a comparison missed a limit.");
+  command->callback([o, &context] {
+    if (!o->against.empty() && !o->claims.empty()) throw InputError("validate: give claims or --against, not both");
+    const bool good = o->against.empty() ? check_claims(context, *o) : compare_files(context, *o);
+    context.exit_code = good ? 0 : kComparisonFailed;
+  });
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,99 @@
+#include "sim/cli/command.hpp"
+
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+
+#include "sim/engine/solvers.hpp"
+#include "sim/forecast/query.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::cli {
+namespace fs = std::filesystem;
+
+std::string default_data_dir() {
+  const fs::path program = fs::read_symlink("/proc/self/exe");
+  for (const fs::path& candidate : {program.parent_path().parent_path(),
+                                    program.parent_path().parent_path() / "share" / "linkcast", fs::current_path()})
+    if (fs::is_directory(candidate / "topologies") && fs::is_directory(candidate / "models" / "params"))
+      return candidate.string();
+  throw InputError("--data-dir: no folder with topologies/ and models/params/ near " + program.string() + ": name one");
+}
+
+Catalogue& Context::catalogue() {
+  if (!catalogue_) catalogue_ = std::make_unique<Catalogue>(data_dir.empty() ? default_data_dir() : data_dir);
+  return *catalogue_;
+}
+
+void add_common(CLI::App& command, Context& context, std::string& platform) {
+  command.add_option("-p,--platform", platform, "machine, see 'linkcast list platforms'")->required();
+  command.add_flag("--json", context.json, "one JSON object on stdout instead of a table");
+  command.add_option("--solver", context.solver, "fluid (default) or native (SimGrid's own model, the reference)");
+}
+
+std::vector<int> parse_gpus(const std::string& text) {
+  const auto fail = [&]() -> InputError {
+    return InputError("--gpus: '" + text + "' is not a list of GPU numbers: write 0-3 or 0,1,4");
+  };
+  const auto number = [&](std::string_view part) {
+    int value = -1;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size() || value < 0) throw fail();
+    return value;
+  };
+  std::vector<int> gpus;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string_view part = std::string_view(text).substr(begin, comma - begin);
+    const std::size_t dash = part.find('-');
+    const int first = number(part.substr(0, dash));
+    const int last = dash == std::string_view::npos ? first : number(part.substr(dash + 1));
+    constexpr int most = 1000000;  // far above any machine: a typing error, not a request
+    if (last < first || last - first > most) throw fail();
+    for (int gpu = first; gpu <= last; ++gpu) gpus.push_back(gpu);
+    begin = comma + 1;
+  }
+  return gpus;
+}
+
+double parse_size(const std::string& option, const std::string& text) {
+  try {
+    return parse_bytes(text).si;
+  } catch (const UnitError& error) {
+    throw InputError(option + ": " + error.what());
+  }
+}
+
+Json run_query(Context& context, const Json& query) {
+  Json with_solver = query;
+  with_solver["solver"] = context.solver;
+  return answer_or_throw(context.catalogue(), with_solver, "command line");
+}
+
+void print_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> width;
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i == width.size()) width.push_back(0);
+      width[i] = std::max(width[i], row[i].size());
+    }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool number = !row[i].empty() && std::isdigit(static_cast<unsigned char>(row[i][0])) != 0;
+      const std::string pad(width[i] - row[i].size(), ' ');
+      line += (i ? "  " : "") + (number ? pad + row[i] : row[i] + pad);
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    std::cout << line << '\n';
+  }
+}
+
+void print_warnings(const Json& result) {
+  std::cout.flush();
+  for (const Json& warning : result["warnings"]) std::cerr << "warning: " << warning.get<std::string>() << '\n';
+}
+
+}  // namespace linkcast::cli

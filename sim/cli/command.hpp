@@ -1,0 +1,58 @@
+#pragma once
+// What every subcommand shares.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/forecast/catalogue.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast::cli {
+
+// Exit codes, part of the contract: 0 ok, 1 anything else.
+inline constexpr int kBadInput = 2;
+inline constexpr int kBrokenInvariant = 3;
+inline constexpr int kComparisonFailed = 4;
+
+class Context {
+ public:
+  std::string data_dir;  ///< --data-dir, else beside the program
+  std::string solver = "fluid";
+  bool json = false;
+  int exit_code = 0;
+
+  /// Made when first needed, so that --help never reads a file.
+  Catalogue& catalogue();
+
+ private:
+  std::unique_ptr<Catalogue> catalogue_;
+};
+
+/// Folder with topologies/ and models/: above the program's own, or share/linkcast of its prefix.
+std::string default_data_dir();
+
+void add_list(CLI::App& app, Context& context);
+void add_show(CLI::App& app, Context& context);
+void add_predict(CLI::App& app, Context& context);
+void add_routes(CLI::App& app, Context& context);
+void add_rings(CLI::App& app, Context& context);
+void add_calibrate(CLI::App& app, Context& context);
+void add_validate(CLI::App& app, Context& context);
+void add_check(CLI::App& app, Context& context);
+
+/// Adds --platform, --json and --solver.
+void add_common(CLI::App& command, Context& context, std::string& platform);
+/// "0-3,6" to {0, 1, 2, 3, 6}. @throws InputError
+std::vector<int> parse_gpus(const std::string& text);
+/// A --size option in bytes. @throws InputError
+double parse_size(const std::string& option, const std::string& text);
+/// Answers one query made from options; errors name the command line.
+Json run_query(Context& context, const Json& query);
+
+/// Aligned text columns, numbers to the right.
+void print_table(const std::vector<std::vector<std::string>>& rows);
+/// Warnings of a result to stderr, one a line.
+void print_warnings(const Json& result);
+
+}  // namespace linkcast::cli

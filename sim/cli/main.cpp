@@ -1,0 +1,59 @@
+#include <exception>
+#include <iostream>
+
+#include "sim/cli/command.hpp"
+
+namespace {
+
+int run(int argc, char** argv) {
+  using namespace linkcast::cli;
+  CLI::App app("linkcast forecasts what a GPU interconnect will do: routes, rings, contention, times, and how sure.",
+               "linkcast");
+  app.footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
+  app.set_version_flag("--version", LINKCAST_VERSION);
+  app.require_subcommand(1);
+  Context context;
+  app.add_option("--data-dir", context.data_dir, "folder with topologies/ and models/ (default: beside the program)");
+  add_list(app, context);
+  add_show(app, context);
+  add_predict(app, context);
+  add_routes(app, context);
+  add_rings(app, context);
+  add_calibrate(app, context);
+  add_validate(app, context);
+  add_check(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::string what = error.what();
+    for (char& c : what)
+      if (c == '\n') c = ' ';
+    std::cerr << "error: " << what << " (see --help)\n";
+    return kBadInput;
+  }
+  std::cout.flush();
+  return std::cout ? context.exit_code : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  try {
+    return run(argc, argv);
+  } catch (const linkcast::InputError& error) {
+    std::cout.flush();
+    std::cerr << "error: " << error.what() << '\n';
+    return linkcast::cli::kBadInput;
+  } catch (const linkcast::InvariantError& error) {
+    std::cout.flush();
+    std::cerr << "internal error, please report: " << error.what() << '\n';
+    return linkcast::cli::kBrokenInvariant;
+  } catch (const std::exception& error) {
+    std::cout.flush();
+    std::cerr << "error: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,86 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/problem.hpp"
+
+namespace linkcast {
+
+/// Max-min fair rates of the flows that are active now, by progressive filling: all rates rise
+/// together; a flow stops at its own cap or when one of its constraints is full.
+/// Incremental: a flow that comes or goes costs one solve of its connected component.
+/// Deterministic: rates depend only on the calls since load().
+/// @source  Bertsekas and Gallager, Data Networks, 2nd edition 1992, section 6.5.2
+class MaxMin {
+ public:
+  /// Forgets everything. `problem` has passed check_problem and outlives the use.
+  void load(const Problem& problem);
+
+  void add(int flow);
+  void remove(int flow);
+
+  /// Solves the components touched since the last call.
+  /// @return  their flows; the rates of all others stand. Valid until the next call.
+  const std::vector<int>& solve();
+
+  /// Bytes per second of an active flow; infinite if nothing bounds it.
+  double rate_Bps(int flow) const { return shares_[static_cast<std::size_t>(flow)].rate_Bps; }
+  /// The constraint that was full when the flow stopped rising, or kOwnCap.
+  int limiter(int flow) const { return shares_[static_cast<std::size_t>(flow)].limiter; }
+
+ private:
+  struct Member {  // of a constraint
+    double weight = 0;
+    int flow = 0;
+    int use = 0;  // which of the flow's uses
+  };
+  struct Constraint {
+    double free_Bps = 0;    // while filling: capacity not held by stopped flows
+    double weight = 0;      // while filling: sum over rising flows
+    double all_weight = 0;  // sum over all members at the start of the filling
+    int rising = 0;         // while filling: flows that still rise
+    bool touched = false;   // a flow came or went since the last solve
+    std::uint64_t visit = 0;
+    std::vector<Member> members{};
+  };
+  struct Share {
+    double rate_Bps = 0;
+    int limiter = kOwnCap;
+    bool rising = false;
+    std::uint64_t visit = 0;
+  };
+  struct Stop {  // the level at which something stops: constraint (id >= 0) or cap of flow ~id
+    double level_Bps = 0;
+    int id = 0;
+  };
+  static bool later(const Stop& a, const Stop& b) {
+    return a.level_Bps > b.level_Bps || (a.level_Bps == b.level_Bps && a.id > b.id);
+  }
+
+  void touch(int constraint);
+  void collect_component(int constraint);
+  void visit_flow(int flow);
+  void fill_alone(int flow);
+  void fill();
+  void prepare_fill();
+  double level_Bps(Constraint& constraint) const;
+  void saturate(int constraint, double level_Bps);
+  void stop(int flow, double rate_Bps, int limiter);
+
+  const Problem* problem_ = nullptr;
+  std::uint64_t visit_ = 0;  // number of the current solve
+  std::vector<Constraint> constraints_;
+  std::vector<Share> shares_;        // per flow
+  std::vector<int> first_position_;  // per flow: where its entries in positions_ begin
+  std::vector<int> positions_;       // per use: index in the constraint's members
+  std::vector<int> touched_;         // constraints
+  std::vector<int> unconstrained_;   // flows without uses that came since the last solve
+  std::vector<int> solved_;          // flows of the touched components
+  std::size_t component_begin_ = 0;  // in solved_: flows of the component being filled
+  std::vector<int> component_;       // constraints of the component being filled
+  std::vector<Stop> stops_;          // heap, lowest level first
+  int rising_ = 0;
+};
+
+}  // namespace linkcast

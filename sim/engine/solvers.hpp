@@ -1,0 +1,19 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/problem.hpp"
+
+namespace linkcast {
+
+/// The solvers of this build, by name:
+///  "fluid"   our incremental max-min solver, run as a SimGrid model: the default, many runs a process;
+///  "native"  SimGrid's own network model: the reference for correctness. One run a process (SimGrid's
+///            engine is a singleton), so each run happens in a forked child.
+std::vector<std::string> solver_names();
+
+/// @throws InputError  unknown name; lists the known ones
+std::unique_ptr<Solver> make_solver(const std::string& name);
+
+}  // namespace linkcast

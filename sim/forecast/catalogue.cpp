@@ -1,0 +1,55 @@
+#include "sim/forecast/catalogue.hpp"
+
+#include <filesystem>
+
+#include "sim/engine/solvers.hpp"
+
+namespace linkcast {
+namespace fs = std::filesystem;
+
+Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)) {
+  if (!fs::is_directory(fs::path(data_dir_) / "topologies"))
+    throw InputError(data_dir_ + ": not a linkcast data folder: it has no topologies/");
+}
+Catalogue::~Catalogue() = default;
+
+std::vector<std::string> Catalogue::platforms() const {
+  std::vector<std::string> ids;
+  const fs::path params = fs::path(data_dir_) / "models" / "params";
+  if (!fs::is_directory(params)) return ids;
+  for (const auto& entry : fs::directory_iterator(params))
+    if (entry.path().extension() == ".json") ids.push_back(entry.path().stem().string());
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+const Platform& Catalogue::platform(const std::string& id) {
+  if (const auto it = platforms_.find(id); it != platforms_.end()) return *it->second;
+  const auto known = platforms();
+  if (std::find(known.begin(), known.end(), id) == known.end()) {
+    std::string list;
+    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+    throw InputError("unknown platform '" + id + "': one of " + list);
+  }
+  Calibration calibration = read_calibration((fs::path(data_dir_) / "models" / "params" / (id + ".json")).string());
+  Topology topology =
+      read_topology((fs::path(data_dir_) / "topologies" / (calibration.topology + ".json")).string());
+  auto platform = std::make_unique<Platform>(std::move(topology), std::move(calibration));
+  return *platforms_.emplace(id, std::move(platform)).first->second;
+}
+
+Solver& Catalogue::solver(const std::string& name) {
+  auto& slot = solvers_[name];
+  if (!slot) slot = make_solver(name);
+  return *slot;
+}
+
+const Communicator& Catalogue::communicator(const std::string& platform_id, const std::string& library,
+                                            const std::vector<int>& gpus) {
+  const auto key = std::make_tuple(platform_id, library, gpus);
+  if (const auto it = communicators_.find(key); it != communicators_.end()) return it->second;
+  Communicator built = libraries().get(library).build(platform(platform_id), gpus);
+  return communicators_.emplace(key, std::move(built)).first->second;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,40 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/problem.hpp"
+#include "sim/platform/platform.hpp"
+#include "sim/plugin/communicator.hpp"
+
+namespace linkcast {
+
+/// The shipped platforms of a data folder (topologies/, models/params/), each loaded when first asked for, and what
+/// many queries share: solvers and the channels of communicators already built.
+class Catalogue {
+ public:
+  explicit Catalogue(std::string data_dir);
+  Catalogue(const Catalogue&) = delete;
+  Catalogue& operator=(const Catalogue&) = delete;
+  ~Catalogue();
+
+  [[nodiscard]] const std::string& data_dir() const { return data_dir_; }
+  /// Ids with a topology and a calibration, sorted.
+  [[nodiscard]] std::vector<std::string> platforms() const;
+  /// @throws InputError  unknown id (lists the known ones), or a wrong file
+  const Platform& platform(const std::string& id);
+  /// @throws InputError  unknown solver
+  Solver& solver(const std::string& name);
+  /// What `library` builds for these GPUs of the platform; computed once.
+  const Communicator& communicator(const std::string& platform_id, const std::string& library,
+                                   const std::vector<int>& gpus);
+
+ private:
+  std::string data_dir_;
+  std::map<std::string, std::unique_ptr<Platform>> platforms_;
+  std::map<std::string, std::unique_ptr<Solver>> solvers_;
+  std::map<std::tuple<std::string, std::string, std::vector<int>>, Communicator> communicators_;
+};
+
+}  // namespace linkcast

@@ -1,0 +1,28 @@
+#pragma once
+#include "sim/forecast/catalogue.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// Answers one query, the same for a batch line, the command line and a claim.
+/// Keys of the query: id (any), platform, kind (p2p, flows, collective, rings, routes, show), solver?, and per kind
+///   p2p: src, dst, size_B, transport?, via?, bidirectional?, engine? (dma, sm)
+///   flows: flows [[src, dst, size_B], ...], transport?, engine?
+///   collective: op, gpus [int], size_B, library?, protocol?, algorithm?
+///   rings: gpus, library?          routes: src, dst, size_B?          show: nothing more
+/// Keys of the result: id, kind, then
+///   p2p: time_s, time_low_s, time_high_s, bandwidth_Bps (bidirectional: both directions added), latency_s,
+///        transport, route, bottleneck, limited_by, warnings
+///   flows: time_s (all done), time_low_s, time_high_s, flow_times_s, bandwidth_Bps (all bytes / time), bottleneck
+///   collective: time_s .., algbw_Bps, busbw_Bps, algorithm, protocol, channels, channel_bandwidth_Bps, fallback
+///   rings: channels, path_class, library_channel_bandwidth_Bps, link_equivalents, blocks, fallback, why
+///   routes: routes [{transport, via, time_s, bandwidth_Bps, latency_s, bottleneck, route}], fastest first
+///   show: gpus, devices, cables, parameters, sources
+/// Sizes are bytes, times seconds, bandwidths bytes per second.
+/// A query that cannot be answered gives {"id": ..., "error": "..."}.
+Json answer(Catalogue& catalogue, const Json& query);
+
+/// The same, but throws. @param name  stands for the file in errors, e.g. "batch.jsonl line 3"
+Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string& name);
+
+}  // namespace linkcast

@@ -1,0 +1,24 @@
+#pragma once
+// What a query asks, read strictly from JSON.
+#include <string>
+#include <vector>
+
+#include "sim/forecast/transfer.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// GPU or CPU by id. @throws InputError  with the known ids
+int device_by_id(const Platform& platform, const std::string& id, ObjectReader& r, const std::string& key);
+
+/// An optional key of the query that becomes part of a transfer: engine (dma, sm).
+MoveBy read_engine(ObjectReader& r);
+
+/// A size in bytes: a whole number from 1 to 2^53. @throws InputError
+double read_size(ObjectReader& r, const std::string& key);
+double checked_size(const ObjectReader& r, const std::string& key, double size);
+
+/// GPU numbers, at least `least`, all different, all on the platform.
+std::vector<int> read_gpus(ObjectReader& r, const Platform& platform, int least);
+
+}  // namespace linkcast

@@ -1,0 +1,100 @@
+#include "sim/forecast/show.hpp"
+
+#include <map>
+#include <sstream>
+
+namespace linkcast {
+namespace {
+
+Json devices_json(const Topology& wiring) {
+  Json list = Json::array();
+  for (const Device& device : wiring.devices) {
+    Json item{{"id", device.id}, {"kind", to_text(device.kind)}};
+    if (!device.model.empty()) item["model"] = device.model;
+    if (device.sm > 0) item["sm"] = device.sm;
+    if (!device.group.empty()) item["group"] = device.group;
+    list.push_back(item);
+  }
+  return list;
+}
+
+Json cables_json(const Topology& wiring) {
+  Json list = Json::array();
+  for (const Cable& cable : wiring.cables)
+    list.push_back({{"id", cable.id},
+                    {"a", wiring.devices[static_cast<std::size_t>(cable.a)].id},
+                    {"b", wiring.devices[static_cast<std::size_t>(cable.b)].id},
+                    {"kind", cable.kind},
+                    {"count", cable.count},
+                    {"bandwidth_Bps", cable.bandwidth.si},
+                    {"source", cable.source}});
+  return list;
+}
+
+Json links_json(const Platform& platform) {
+  Json list = Json::array();
+  for (const Constraint& constraint : platform.constraints())
+    list.push_back({{"id", constraint.id},
+                    {"kind", platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind},
+                    {"both_directions", constraint.kind == ConstraintKind::kDuplex},
+                    {"capacity_Bps", constraint.capacity.value},
+                    {"rel_error", constraint.capacity.rel_error},
+                    {"calibrated", constraint.capacity.calibrated},
+                    {"parameter", constraint.capacity.name}});
+  return list;
+}
+
+Json parameters_json(const Calibration& calibration) {
+  Json map = Json::object();
+  for (const auto& [name, p] : calibration.parameters)
+    map[name] = {{"value", p.value}, {"stderr", p.stderr_}, {"unit", p.unit}, {"provenance", p.provenance}};
+  return map;
+}
+
+const char* dot_shape(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::kGpu: return "box, style=\"rounded,filled\", fillcolor=\"#d7ead0\"";
+    case DeviceKind::kCpu: return "box, style=filled, fillcolor=\"#d3e2f2\"";
+    case DeviceKind::kNvswitch: return "hexagon, style=filled, fillcolor=\"#e6e6e6\"";
+    case DeviceKind::kNic: return "ellipse, style=filled, fillcolor=\"#f7e3c6\"";
+    case DeviceKind::kPcieSwitch: return "diamond";
+    case DeviceKind::kSwitch: return "octagon";
+  }
+  return "box";
+}
+
+}  // namespace
+
+Json show_answer(const Platform& platform) {
+  const Topology& wiring = platform.wiring();
+  const Calibration& calibration = platform.calibration();
+  Json from = Json::array();
+  for (const SourceFile& file : calibration.from) from.push_back({{"path", file.path}, {"sha256", file.sha256}});
+  return {{"name", wiring.name},
+          {"title", wiring.title},
+          {"source", wiring.source},
+          {"gpus", platform.gpu_count()},
+          {"default_library", calibration.default_library},
+          {"devices", devices_json(wiring)},
+          {"cables", cables_json(wiring)},
+          {"links", links_json(platform)},
+          {"parameters", parameters_json(calibration)},
+          {"valid_for", {{"from_B", calibration.valid_from_B}, {"to_B", calibration.valid_to_B}}},
+          {"from", from}};
+}
+
+std::string to_dot(const Topology& wiring) {
+  std::ostringstream out;
+  out << "graph \"" << wiring.name << "\" {\n  layout=neato; overlap=false; splines=true;\n";
+  for (const Device& device : wiring.devices)
+    out << "  \"" << device.id << "\" [shape=" << dot_shape(device.kind) << "];\n";
+  for (const Cable& cable : wiring.cables)
+    out << "  \"" << wiring.devices[static_cast<std::size_t>(cable.a)].id << "\" -- \""
+        << wiring.devices[static_cast<std::size_t>(cable.b)].id << "\" [label=\"" << cable.count << "x " << cable.kind
+        << "\"" << (is_accelerator_cable(cable.kind) ? ", penwidth=2, color=\"#4a8f29\"" : ", color=\"#777777\"")
+        << "];\n";
+  out << "}\n";
+  return out.str();
+}
+
+}  // namespace linkcast

@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+
+#include "sim/platform/platform.hpp"
+
+namespace linkcast {
+
+/// Answer of the kind "show": what is wired to what as built, rates in use with their source.
+/// Cables give `bandwidth_Bps` (nominal, one cable, one direction); links give the rate the simulation uses.
+Json show_answer(const Platform& platform);
+
+/// Graphviz text: GPUs, switches and sockets with every cable, accelerator cables bold.
+std::string to_dot(const Topology& wiring);
+
+}  // namespace linkcast

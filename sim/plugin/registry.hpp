@@ -1,0 +1,59 @@
+#pragma once
+// Plug-ins by name. A plug-in is one file in models/ that registers itself; see models/README in the folder's files.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+
+struct PluginInfo {
+  std::string name;     ///< as written on the command line
+  std::string summary;
+  std::string source;   ///< citation; a plug-in without one is refused
+};
+
+template <class Interface>
+class Registry {
+ public:
+  using Factory = std::function<std::unique_ptr<Interface>()>;
+
+  /// @param what  noun for error messages, e.g. "library"
+  explicit Registry(std::string what) : what_(std::move(what)) {}
+
+  bool add(PluginInfo info, const Factory& factory) {
+    if (info.source.empty()) throw InvariantError(what_ + " '" + info.name + "' names no source");
+    const std::string name = info.name;
+    if (!entries_.emplace(name, Entry{std::move(info), factory()}).second)
+      throw InvariantError(what_ + " '" + name + "' is registered twice");
+    return true;
+  }
+
+  /// @throws InputError  with the known names
+  const Interface& get(const std::string& name) const {
+    const auto it = entries_.find(name);
+    if (it != entries_.end()) return *it->second.instance;
+    std::string known;
+    for (const auto& [key, entry] : entries_) known += (known.empty() ? "" : ", ") + key;
+    throw InputError("unknown " + what_ + " '" + name + "': one of " + known);
+  }
+
+  [[nodiscard]] std::vector<PluginInfo> list() const {
+    std::vector<PluginInfo> infos;
+    for (const auto& [key, entry] : entries_) infos.push_back(entry.info);
+    return infos;
+  }
+
+ private:
+  struct Entry {
+    PluginInfo info;
+    std::unique_ptr<Interface> instance;
+  };
+  std::string what_;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace linkcast

@@ -1,0 +1,185 @@
+// The rows of validate/claims: complete, well-formed, able to fail, and with the verdicts recorded in verdicts.json.
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "sim/forecast/query.hpp"
+#include "tests/support/catch.hpp"
+#include "validate/evaluate.hpp"
+#include "validate/scoreboard.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+const std::string kData = LINKCAST_DATA_DIR;
+
+const std::vector<Claim>& claims() {
+  static const std::vector<Claim> all = load_claims(kData + "/validate/claims");
+  return all;
+}
+
+std::vector<Claim> modelled() {
+  std::vector<Claim> rows;
+  for (const Claim& claim : claims())
+    if (claim.not_modelled.empty()) rows.push_back(claim);
+  return rows;
+}
+
+/// TPDS-001 ... APE-056: what the five papers' list of statements holds.
+std::set<std::string> expected_ids() {
+  std::set<std::string> ids;
+  for (const auto& [prefix, count] :
+       std::vector<std::pair<std::string, int>>{{"TPDS", 125}, {"TAR", 6}, {"SC24", 87}, {"GX8", 47}, {"APE", 56}})
+    for (int i = 1; i <= count; ++i) {
+      ids.insert(prefix + "-" + std::to_string(1000 + i).substr(1));
+    }
+  return ids;
+}
+
+/// Every key a simulation gives, all numbers the same.
+Json result_of(double number) {
+  return {{"time_s", number},
+          {"bandwidth_Bps", number},
+          {"latency_s", number},
+          {"busbw_Bps", number},
+          {"algbw_Bps", number},
+          {"transport", "pigeon"},
+          {"channels", Json::array({Json::array({0, 1, 2, 3})})},
+          {"fallback", true}};
+}
+
+/// Four GPUs in a row on one CPU: none of the machines of the papers.
+Json wrong_machine() {
+  Json shown{{"devices", Json::array({{{"id", "cpu0"}, {"kind", "cpu"}}})}, {"cables", Json::array()}};
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    const std::string id = "gpu" + std::to_string(gpu);
+    shown["devices"].push_back({{"id", id}, {"kind", "gpu"}});
+    shown["cables"].push_back({{"a", id}, {"b", "cpu0"}, {"kind", "pcie3"}, {"count", 1}, {"bandwidth_Bps", 1e9}});
+    if (gpu > 0)
+      shown["cables"].push_back({{"a", "gpu" + std::to_string(gpu - 1)},
+                                 {"b", id},
+                                 {"kind", "nvlink1"},
+                                 {"count", 3},
+                                 {"bandwidth_Bps", 7e9}});
+  }
+  return shown;
+}
+
+/// A number from 1 to 100 that has nothing to do with the query but is the same each time.
+double scrambled(const Json& query, int seed) {
+  const auto hash = std::hash<std::string>{}(query.dump() + std::to_string(seed));
+  return 1 + static_cast<double>(hash % 9901) / 100;
+}
+
+Answer wrong_world(const Json& machine, const std::function<double(const Json&)>& number) {
+  return
+      [machine, number](const Json& query) { return query.at("kind") == "show" ? machine : result_of(number(query)); };
+}
+
+/// Ids of the rows that fail in none of the worlds.
+std::vector<std::string> never_failing(const std::vector<Claim>& rows, const std::vector<Answer>& worlds) {
+  std::set<std::string> failed;
+  for (const Answer& world : worlds)
+    for (const ClaimResult& result : evaluate(world, kData, rows))
+      if (result.verdict == ClaimVerdict::kFail) failed.insert(result.id);
+  std::vector<std::string> left;
+  for (const Claim& claim : rows)
+    if (!failed.count(claim.id)) left.push_back(claim.id);
+  return left;
+}
+
+/// Every quantity of a predicate the same, or each one `step` times the one before in the order of names.
+Values made_up(const Claim& claim, double first, double step) {
+  Values values;
+  double next = first;
+  for (const std::string& name : variables_of(claim.predicate, claim.pointer)) {
+    if (name == "tol" || name.rfind("expected", 0) == 0) continue;
+    values[name] = next;
+    next *= step;
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("every statement of the five papers has exactly one row", "[paper]") {
+  std::multiset<std::string> ids;
+  for (const Claim& claim : claims()) ids.insert(claim.id);
+  const auto expected = expected_ids();
+  CHECK(expected.size() == 321);
+  CHECK(ids.size() == 321);
+  CHECK(std::set<std::string>(ids.begin(), ids.end()) == expected);
+}
+
+TEST_CASE("every row says what it claims, and what is missing or how it is tested", "[paper]") {
+  for (const Claim& claim : claims()) {
+    INFO(claim.id);
+    CHECK(claim.statement.size() > 10);
+    CHECK(claim.source.find("section") != std::string::npos);
+    if (claim.not_modelled.empty())
+      CHECK(claim.tolerance.why.size() > 10);
+    else
+      CHECK(claim.not_modelled.size() >= 20);
+  }
+}
+
+TEST_CASE("every predicate is false for some numbers", "[paper]") {
+  for (const Claim& claim : modelled()) {
+    INFO(claim.id << ": " << claim.predicate);
+    const bool always = holds(claim, made_up(claim, 1, 1)) && holds(claim, made_up(claim, 0, 1)) &&
+                        holds(claim, made_up(claim, 10, 10)) && holds(claim, made_up(claim, 0.1, 0.1));
+    CHECK_FALSE(always);
+  }
+}
+
+TEST_CASE("every row fails on some simulation of wrong numbers", "[paper]") {
+  auto rows = modelled();
+  for (Claim& claim : rows) claim.data.reset();
+  std::vector<Answer> worlds = {wrong_world(wrong_machine(), [](const Json&) { return 3.0; })};
+  for (int seed = 0; seed < 8; ++seed)
+    worlds.push_back(wrong_world(wrong_machine(), [seed](const Json& query) { return scrambled(query, seed); }));
+  CHECK(never_failing(rows, worlds) == std::vector<std::string>{});
+}
+
+TEST_CASE("every row about copies or collectives fails on the right wiring with wrong numbers", "[paper]") {
+  Catalogue catalogue(kData);
+  std::vector<Claim> rows;
+  for (Claim& claim : modelled()) {
+    const bool runs = std::any_of(claim.quantities.begin(), claim.quantities.end(),
+                                  [](const Observable& quantity) { return quantity.query.at("kind") != "show"; });
+    claim.data.reset();
+    if (runs) rows.push_back(claim);
+  }
+  const auto world = [&](const std::function<double(const Json&)>& number) -> Answer {
+    return [&catalogue, number](const Json& query) {
+      return query.at("kind") == "show" ? answer(catalogue, query) : result_of(number(query));
+    };
+  };
+  std::vector<Answer> worlds = {world([](const Json&) { return 3.0; })};
+  for (int seed = 0; seed < 8; ++seed)
+    worlds.push_back(world([seed](const Json& query) { return scrambled(query, seed); }));
+  CHECK(never_failing(rows, worlds) == std::vector<std::string>{});
+}
+
+TEST_CASE("a simulation that answers nothing fails every row with its error", "[paper]") {
+  auto rows = modelled();
+  for (Claim& claim : rows) claim.data.reset();
+  const auto dead = [](const Json&) { return Json{{"error", "out of order"}}; };
+  for (const ClaimResult& result : evaluate(dead, kData, rows)) {
+    INFO(result.id << ": " << result.why);
+    CHECK(result.verdict == ClaimVerdict::kFail);
+  }
+}
+
+TEST_CASE("verdicts are those recorded in tests/paper/verdicts.json", "[paper]") {
+  const Json recorded = read_json_file(kData + "/tests/paper/verdicts.json");
+  Catalogue catalogue(kData);
+  const auto results = evaluate(catalogue, claims());
+  CHECK(recorded.size() == results.size());
+  for (const ClaimResult& result : results) {
+    INFO(result.id << ": " << result.why);
+    CHECK(recorded.value(result.id, "missing") == to_text(result.verdict));
+    if (result.verdict != ClaimVerdict::kNotModelled) CHECK_FALSE(result.why.empty());
+  }
+}

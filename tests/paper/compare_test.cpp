@@ -1,0 +1,49 @@
+// Predictions beside committed measurements, point by point.
+#include "validate/compare.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace linkcast;
+
+namespace {
+const std::string kData = LINKCAST_DATA_DIR;
+}
+
+TEST_CASE("a comparison groups by transport and size, and knows what was fitted", "[paper]") {
+  Catalogue catalogue(kData);
+  const Measurement measurement = read_measurement(kData + "/calibrate/data/p100-dgx1/p2p-matrix.json");
+  const Comparison comparison = compare(catalogue, measurement, {});
+  CHECK(comparison.platform == "p100-dgx1");
+  CHECK(comparison.unanswered.empty());
+  CHECK(comparison.fitted);
+  CHECK(comparison.within_limits());
+  std::size_t points = 0;
+  for (const CompareGroup& group : comparison.groups) {
+    points += static_cast<std::size_t>(group.points);
+    CHECK(group.p95_error >= group.median_error);
+  }
+  CHECK(points == measurement.points.size());
+  CHECK(comparison.worst.size() == 5);
+  CHECK_FALSE(compare(catalogue, measurement, {0.0, std::nullopt}).within_limits());
+  CHECK(compare(catalogue, measurement, {10.0, 10.0}).within_limits());
+}
+
+TEST_CASE("a copy that was changed after the fit is held out, and its error shows", "[paper]") {
+  Catalogue catalogue(kData);
+  Measurement measurement = read_measurement(kData + "/calibrate/data/p100-dgx1/p2p-matrix.json");
+  measurement.sha256 = "another file";
+  for (MeasuredPoint& point : measurement.points)
+    for (double& time : point.time_s) time *= 2;
+  const Comparison comparison = compare(catalogue, measurement, {0.1, std::nullopt});
+  CHECK_FALSE(comparison.fitted);
+  CHECK_FALSE(comparison.within_limits());
+  for (const CompareGroup& group : comparison.groups) CHECK(group.median_error > 0.3);
+  for (const Json& group : to_json(comparison)["groups"]) CHECK_FALSE(group["fitted"].get<bool>());
+}
+
+TEST_CASE("a measurement of an unknown machine is an input error", "[paper]") {
+  Catalogue catalogue(kData);
+  Measurement measurement = read_measurement(kData + "/calibrate/data/p100-dgx1/p2p-matrix.json");
+  measurement.topology = "abacus";
+  CHECK_THROWS_AS(compare(catalogue, measurement, {}), InputError);
+}

@@ -1,0 +1,229 @@
+// The evaluator of claims on fakes: readers, reducers, structure, expressions, measured data.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/catch.hpp"
+#include "validate/evaluate.hpp"
+#include "validate/measured_answer.hpp"
+#include "validate/reduce.hpp"
+#include "validate/scoreboard.hpp"
+#include "validate/wiring.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+/// A file that goes away with the object.
+class TempFile {
+ public:
+  explicit TempFile(const std::string& text)
+      : path_((std::filesystem::temp_directory_path() / ("linkcast-claims-" + std::to_string(++count_) + "-" +
+                                                         std::to_string(std::filesystem::hash_value(text)) + ".json"))
+                  .string()) {
+    std::ofstream(path_) << text;
+  }
+  ~TempFile() { std::filesystem::remove(path_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  static inline int count_ = 0;
+  std::string path_;
+};
+
+std::vector<Claim> read_row(const Json& row) {
+  const TempFile file(
+      Json{{"schema", "claims/1"}, {"paper", "p"}, {"title", "t"}, {"claims", Json::array({row})}}.dump());
+  return read_claims(file.path());
+}
+
+Json row() {
+  return Json::parse(R"({"id": "X-1", "section": "1", "system": "s", "kind": "ordering", "class": "p2p",
+    "statement": "a statement", "source": "paper, section 1",
+    "quantities": {"bw": {"query": {"platform": "pair", "kind": "p2p",
+                                    "src": "{src}", "dst": "{dst}", "size_B": "{size}"},
+                          "over": {"size": [10, 1000], "src,dst": {"pairs": "all"}},
+                          "key": "bandwidth_Bps", "reduce": ["none", "median"]}},
+    "predicate": "abs(bw_1000 / bw_10 / expected - 1) <= tol", "predicted": "bw_1000 / bw_10",
+    "expected": 2, "unit": "ratio",
+    "tolerance": {"value": 0.1, "why": "because the test says so"}})");
+}
+
+Json pair_machine() {
+  return Json::parse(R"({"devices": [{"id": "gpu0", "kind": "gpu"}, {"id": "gpu1", "kind": "gpu"}],
+    "cables": [{"a": "gpu0", "b": "gpu1", "kind": "nvlink1", "count": 1, "bandwidth_Bps": 2e10}]})");
+}
+
+/// Bandwidth doubles from 10 B to 1000 B if `factor` is 2.
+Answer simulation(double factor) {
+  return [factor](const Json& query) -> Json {
+    if (query.at("kind") == "show") return pair_machine();
+    return {{"bandwidth_Bps", query.at("size_B") == 10 ? 1.0 : factor}};
+  };
+}
+
+/// DGX-1-like: four GPUs in a square of double links with one single diagonal, two per PCIe switch, two sockets.
+Json square_machine() {
+  return Json::parse(R"({
+    "devices": [{"id": "gpu0", "kind": "gpu"}, {"id": "gpu1", "kind": "gpu"}, {"id": "gpu2", "kind": "gpu"},
+                {"id": "gpu3", "kind": "gpu"}, {"id": "plx0", "kind": "pcie_switch"}, {"id": "cpu0", "kind": "cpu"},
+                {"id": "cpu1", "kind": "cpu"}],
+    "cables": [{"a": "gpu0", "b": "gpu1", "kind": "nvlink2", "count": 2, "bandwidth_Bps": 25e9},
+               {"a": "gpu1", "b": "gpu2", "kind": "nvlink2", "count": 2, "bandwidth_Bps": 25e9},
+               {"a": "gpu2", "b": "gpu3", "kind": "nvlink2", "count": 2, "bandwidth_Bps": 25e9},
+               {"a": "gpu3", "b": "gpu0", "kind": "nvlink2", "count": 2, "bandwidth_Bps": 25e9},
+               {"a": "gpu0", "b": "gpu2", "kind": "nvlink2", "count": 1, "bandwidth_Bps": 25e9},
+               {"a": "gpu0", "b": "plx0", "kind": "pcie3", "count": 1, "bandwidth_Bps": 16e9},
+               {"a": "gpu1", "b": "plx0", "kind": "pcie3", "count": 1, "bandwidth_Bps": 16e9},
+               {"a": "plx0", "b": "cpu0", "kind": "pcie3", "count": 1, "bandwidth_Bps": 16e9},
+               {"a": "gpu2", "b": "cpu0", "kind": "pcie3", "count": 1, "bandwidth_Bps": 16e9},
+               {"a": "gpu3", "b": "cpu1", "kind": "pcie3", "count": 1, "bandwidth_Bps": 16e9},
+               {"a": "cpu0", "b": "cpu1", "kind": "qpi", "count": 1, "bandwidth_Bps": 19e9}]})");
+}
+
+std::string error_of(const Json& changed) {
+  try {
+    read_row(changed);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Json changed(const std::string& pointer, const Json& value) {
+  Json out = row();
+  out[Json::json_pointer(pointer)] = value;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a row passes or fails by its predicate on simulated numbers", "[paper]") {
+  const auto claims = read_row(row());
+  const auto good = evaluate(simulation(2.1), ".", claims).front();
+  CHECK(good.verdict == ClaimVerdict::kPass);
+  CHECK_THAT(good.predicted["value"].get<double>(), WithinRel(2.1, 1e-12));
+  const auto bad = evaluate(simulation(2.3), ".", claims).front();
+  CHECK(bad.verdict == ClaimVerdict::kFail);
+  CHECK(contains(bad.why, "is false"));
+  const auto dead = evaluate([](const Json&) { return Json{{"error", "no such machine"}}; }, ".", claims).front();
+  CHECK(dead.verdict == ClaimVerdict::kFail);
+  CHECK(contains(dead.why, "no such machine"));
+  CHECK(none_failed({good}));
+  CHECK_FALSE(none_failed({good, bad}));
+  const Json board = scoreboard_json({good, bad})["scoreboard"];
+  CHECK(board["total"]["claims"] == 2);
+  CHECK(board["p"]["fail"] == 1);
+}
+
+TEST_CASE("a row whose data contradict it is refuted, whatever the simulation says", "[paper]") {
+  const auto measurement = [](double large_Bps) {
+    Json m = Json::parse(R"({"schema": "measurement/1", "id": "m", "machine": "m", "topology": "pair", "bench": "b",
+      "source": "s", "timing": "single", "environment": {}, "method": {}, "points": []})");
+    for (const auto& [source, target] : {std::pair{"gpu0", "gpu1"}, std::pair{"gpu1", "gpu0"}})
+      for (const auto& [size, rate] : {std::pair{10.0, 1.0}, std::pair{1000.0, large_Bps}})
+        m["points"].push_back({{"transport", "peer"},
+                               {"source", source},
+                               {"target", target},
+                               {"size_B", size},
+                               {"bandwidth_Bps", {rate}}});
+    return m.dump();
+  };
+  Json with_data = row();
+  with_data["quantities"]["bw"]["query"]["transport"] = "peer";
+  const auto verdict = [&](double measured_Bps, double simulated_Bps) {
+    const TempFile file(measurement(measured_Bps));
+    with_data["data"] = {{"files", {std::filesystem::path(file.path()).filename().string()}}, {"why", "test"}};
+    return evaluate(simulation(simulated_Bps), std::filesystem::temp_directory_path().string(), read_row(with_data))
+        .front()
+        .verdict;
+  };
+  CHECK(verdict(2, 2) == ClaimVerdict::kPass);
+  CHECK(verdict(2, 3) == ClaimVerdict::kFail);
+  CHECK(verdict(3, 2) == ClaimVerdict::kRefutedByData);
+  CHECK(verdict(3, 3) == ClaimVerdict::kRefutedByData);
+}
+
+TEST_CASE("data that do not cover a row are an error, not a verdict", "[paper]") {
+  const Answer nothing = measured_answer({}, simulation(2));
+  const Json query = Json::parse(
+      R"({"platform": "pair", "kind": "p2p", "src": "gpu0", "dst": "gpu1", "size_B": 10, "transport": "peer"})");
+  CHECK_THROWS_AS(nothing(query), InputError);
+  Json collective = query;
+  collective["kind"] = "collective";
+  CHECK_THROWS_AS(nothing(collective), InputError);
+  CHECK(nothing({{"platform", "pair"}, {"kind", "show"}}) == pair_machine());
+}
+
+TEST_CASE("malformed rows are refused with the place", "[paper]") {
+  CHECK(error_of(row()) == "no error");
+  const std::vector<std::pair<Json, std::string>> cases = {
+      {changed("/note2", "x"), "/claims/0/note2"},
+      {changed("/quantities/bw/reduce", {"none"}), "/quantities/bw/reduce"},
+      {changed("/quantities/bw/reduce", {"median", "none"}), "/quantities/bw/reduce/1"},
+      {changed("/quantities/bw/reduce", {"none", "average"}), "/quantities/bw/reduce/1"},
+      {changed("/quantities/bw/over/src,dst/pairs", "friends"), "nvlink_1"},
+      {changed("/quantities/bw/over/size", {10}), "/over/size"},
+      {changed("/quantities/bw/query", {{"kind", "p2p"}}), "platform"},
+      {changed("/predicate", "1 < tol"), "could not fail"},
+      {changed("/predicate", "bw_10 <"), "/predicate"},
+      {changed("/predicate", "bw_10 < bw_1000"), "tol"},
+      {changed("/tolerance/why", ""), "reason"},
+      {changed("/not_modelled", "short"), "20 characters"},
+      {changed("/not_modelled", "a platform and a long list of things"), "unknown key"}};
+  for (const auto& [bad, expected] : cases) {
+    INFO(error_of(bad));
+    CHECK(contains(error_of(bad), expected));
+  }
+}
+
+TEST_CASE("a predicate with an unknown name or without a truth value is an error", "[paper]") {
+  CHECK_THROWS_AS(number_of("a + b", {{"a", 1}}, "here"), InputError);
+  CHECK_THROWS_AS(truth_of("a + 1", {{"a", 1}}, "here"), InputError);
+  CHECK(truth_of("a > 0 && max(a, 2) == 2", {{"a", 1}}, "here"));
+  CHECK_FALSE(truth_of("a / a == 1", {{"a", 0}}, "here"));
+  CHECK(variables_of("abs(x) < y_2", "here") == std::set<std::string>{"x", "y_2"});
+}
+
+TEST_CASE("reducers", "[paper]") {
+  const std::vector<Labelled> points = {{2, 3}, {4, 5}, {8, 9}};
+  CHECK(reduce("min", points) == 3);
+  CHECK(reduce("max", points) == 9);
+  CHECK(reduce("median", points) == 5);
+  CHECK(reduce("sum", points) == 17);
+  CHECK(reduce("spread", points) == 3);
+  CHECK(reduce("argmax", points) == 8);
+  CHECK(reduce("rising", points) == 1);
+  CHECK_THAT(reduce("slope", points), WithinRel(1.0, 1e-12));
+  CHECK_THAT(reduce("r2", points), WithinRel(1.0, 1e-12));
+  CHECK_THAT(reduce("rank", points), WithinRel(1.0, 1e-12));
+  CHECK_THAT(reduce("rank", {{1, 9}, {2, 5}, {3, 1}}), WithinRel(-1.0, 1e-12));
+  CHECK(reduce("rising", {{1, 2}, {2, 2}}) == 0);
+  CHECK(reduce("count", {{0, 0}, {1, 7}}) == 1);
+  CHECK(std::isnan(reduce("argmin", {{1, 2}, {2, 2}})));
+  CHECK(std::isnan(reduce("min", {{1, 2}, {2, std::nan("")}})));
+  CHECK_THROWS_AS(reduce("min", {}), InputError);
+}
+
+TEST_CASE("pair classes and measures follow from cables", "[paper]") {
+  const Wiring wiring(square_machine());
+  using Pairs = std::vector<GpuPair>;
+  CHECK(wiring.pairs("nvlink_1", {}) == Pairs{{0, 2}, {2, 0}});
+  CHECK(wiring.pairs("nvlink_2", {}).size() == 8);
+  CHECK(wiring.pairs("no_nvlink", {}) == Pairs{{1, 3}, {3, 1}});
+  CHECK(wiring.pairs("pcie_level_1", {}) == Pairs{{0, 1}, {1, 0}});
+  CHECK(wiring.pairs("same_socket", {}) == Pairs{{0, 2}, {1, 2}, {2, 0}, {2, 1}});
+  CHECK(wiring.pairs("cross_socket", {}).size() == 6);
+  CHECK(wiring.pairs("all", {1, 2}) == Pairs{{1, 2}, {2, 1}});
+  CHECK(wiring.relays(1, 3) == std::vector<int>{0, 2});
+  const auto measure = [&](const std::string& name) { return wiring.measure({name, 2, "nvlink2", {}}); };
+  CHECK(measure("gpu_links") == std::vector<double>{5, 4, 5, 4});
+  CHECK(measure("pair_hops") == std::vector<double>{1, 1, 1, 1, 2, 1});
+  CHECK(measure("cycle_sizes") == std::vector<double>{4});
+  CHECK(measure("pcie_levels") == std::vector<double>{1, 1, 0, 0});
+  CHECK(measure("cable_bandwidth").size() == 5);
+  const Json rings = Json::parse("[[0, 1, 2, 3], [0, 3, 2, 1], [0, 2, 1, 3]]");
+  CHECK(wiring.ring_links(rings, true) == std::vector<double>{2, 0});
+}

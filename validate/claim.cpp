@@ -1,0 +1,206 @@
+#include "validate/claim.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "validate/expression.hpp"
+#include "validate/reduce.hpp"
+#include "validate/wiring.hpp"
+
+namespace linkcast {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+std::vector<std::string> text_or_list(ObjectReader& r, const std::string& key) {
+  if (!r.has(key)) return {};
+  if (r.raw(key).is_string()) return {r.required<std::string>(key)};
+  return r.required<std::vector<std::string>>(key);
+}
+
+void read_generator(ObjectReader r, Domain& domain) {
+  if (r.has("pairs")) {
+    domain.kind = Domain::Kind::kPairs;
+    domain.pair_class = r.choice("pairs", pair_classes());
+    domain.among = r.optional<std::vector<int>>("among").value_or(std::vector<int>{});
+    if (domain.variables.size() != 2) r.fail("pairs", "binds two variables, e.g. \"src,dst\"");
+  } else if (r.has("relays")) {
+    domain.kind = Domain::Kind::kRelays;
+    domain.pair_class = r.choice("relays", {"lowest", "all"});
+    if (domain.variables.size() != 3) r.fail("relays", "binds three variables, e.g. \"src,via,dst\"");
+  } else {
+    domain.kind = Domain::Kind::kFirstGpus;
+    domain.values = r.required<std::vector<int>>("first_gpus");
+    if (domain.variables.size() != 1) r.fail("first_gpus", "binds one variable");
+  }
+  r.finish();
+}
+
+Domain read_domain(ObjectReader& over, const std::string& key) {
+  Domain domain;
+  domain.variables = split(key, ',');
+  const Json& value = over.raw(key);
+  if (value.is_object()) {
+    read_generator(over.object(key), domain);
+    return domain;
+  }
+  if (!value.is_array() || value.size() < 2) over.fail(key, "must be an array of at least two values, or a generator");
+  for (const Json& item : value)
+    if (domain.variables.size() > 1 && (!item.is_array() || item.size() != domain.variables.size()))
+      over.fail(key, "each item must be an array with one value per variable");
+  domain.values = value;
+  return domain;
+}
+
+Structure read_structure(ObjectReader r) {
+  Structure structure;
+  structure.measure = r.choice("measure", measures());
+  structure.links = r.optional<int>("links");
+  structure.cable = r.optional<std::string>("cable").value_or("");
+  structure.among = r.optional<std::vector<int>>("among").value_or(std::vector<int>{});
+  if (structure.links.has_value() != (structure.measure == "cycle_sizes")) r.fail("links", "belongs to cycle_sizes");
+  if (structure.cable.empty() == (structure.measure == "cable_bandwidth"))
+    r.fail("cable", "belongs to cable_bandwidth");
+  r.finish();
+  return structure;
+}
+
+void read_reduce(ObjectReader& r, Observable& quantity) {
+  quantity.reduce = text_or_list(r, "reduce");
+  const std::size_t levels = quantity.over.size() + (quantity.structure ? 1 : 0);
+  if (quantity.reduce.size() != levels)
+    r.fail("reduce", "needs " + std::to_string(levels) + " reducers: one per variable of over, one for a structure");
+  for (std::size_t i = 0; i < levels; ++i) {
+    const bool known = quantity.reduce[i] == "none" ? i == 0 && !quantity.over.empty() : is_reducer(quantity.reduce[i]);
+    if (!known)
+      throw InputError(r.file(), r.pointer("reduce") + "/" + std::to_string(i),
+                       "unknown reducer '" + quantity.reduce[i] + "' (none: only first)");
+  }
+}
+
+Observable read_quantity(const std::string& name, ObjectReader r) {
+  Observable quantity;
+  quantity.name = name;
+  quantity.query = r.raw("query");
+  if (!quantity.query.is_object() || !quantity.query.contains("platform") || !quantity.query.contains("kind"))
+    r.fail("query", "must be an object with platform and kind");
+  if (r.has("over")) {
+    ObjectReader over = r.object("over");
+    for (const auto& item : r.raw("over").items()) quantity.over.push_back(read_domain(over, item.key()));
+    over.finish();
+  }
+  if (auto structure = r.optional_object("structure")) quantity.structure = read_structure(*structure);
+  quantity.key = r.optional<std::string>("key").value_or("");
+  if (quantity.key.empty() == !quantity.structure) r.fail("key", "exactly one of key and structure is needed");
+  quantity.equals = r.optional<std::string>("equals");
+  quantity.exists = r.optional<bool>("exists").value_or(false);
+  read_reduce(r, quantity);
+  r.finish();
+  return quantity;
+}
+
+ClaimData read_data(ObjectReader r) {
+  ClaimData data;
+  data.files = r.required<std::vector<std::string>>("files");
+  if (data.files.empty()) r.fail("files", "names no measurement");
+  data.predicate = r.optional<std::string>("predicate").value_or("");
+  data.why = r.required<std::string>("why");
+  r.finish();
+  return data;
+}
+
+Tolerance read_tolerance(ObjectReader r) {
+  Tolerance tolerance{r.optional<double>("value"), r.required<std::string>("why")};
+  if (tolerance.why.size() < 10) r.fail("why", "a tolerance needs its reason");
+  r.finish();
+  return tolerance;
+}
+
+void check_predicate(ObjectReader& r, const Claim& claim) {
+  const auto used = variables_of(claim.predicate, claim.pointer + "/predicate");
+  if ((used.count("tol") > 0) != claim.tolerance.value.has_value())
+    r.fail("tolerance", "has a value exactly when the predicate uses tol");
+  const bool quantity_used = std::any_of(used.begin(), used.end(), [](const std::string& name) {
+    return name != "tol" && name.rfind("expected", 0) != 0;
+  });
+  if (!quantity_used) r.fail("predicate", "uses no quantity: it could not fail");
+}
+
+void read_setup(ObjectReader& r, Claim& claim) {
+  ObjectReader quantities = r.object("quantities");
+  for (auto& [name, quantity] : quantities.named_objects()) claim.quantities.push_back(read_quantity(name, quantity));
+  if (claim.quantities.empty()) r.fail("quantities", "is empty");
+  claim.predicate = r.required<std::string>("predicate");
+  claim.predicted = text_or_list(r, "predicted");
+  if (claim.predicted.empty()) r.fail("predicted", "must give at least one expression");
+  claim.expected = r.raw("expected");
+  claim.unit = r.required<std::string>("unit");
+  claim.tolerance = read_tolerance(r.object("tolerance"));
+  if (auto data = r.optional_object("data")) claim.data = read_data(*data);
+  claim.note = r.optional<std::string>("note").value_or("");
+  check_predicate(r, claim);
+}
+
+Claim read_claim(ObjectReader r, const std::string& paper) {
+  Claim claim;
+  claim.pointer = r.file() + ":" + r.pointer();
+  claim.paper = paper;
+  claim.id = r.required<std::string>("id");
+  claim.section = r.required<std::string>("section");
+  claim.system = r.required<std::string>("system");
+  claim.kind = r.choice("kind", {"quantitative", "ordering", "shape"});
+  claim.claim_class = r.required<std::string>("class");
+  claim.statement = r.required<std::string>("statement");
+  claim.source = r.required<std::string>("source");
+  if (r.has("not_modelled")) {
+    claim.not_modelled = r.required<std::string>("not_modelled");
+    if (claim.not_modelled.size() < 20) r.fail("not_modelled", "must say what is missing, in 20 characters or more");
+    claim.expected = r.raw("expected");
+    claim.unit = r.required<std::string>("unit");
+  } else {
+    read_setup(r, claim);
+  }
+  r.finish();
+  return claim;
+}
+
+}  // namespace
+
+std::vector<Claim> read_claims(const std::string& path) {
+  const Json json = read_json_file(path);
+  ObjectReader r(json, path);
+  r.schema("claims/1");
+  const auto paper = r.required<std::string>("paper");
+  r.required<std::string>("title");
+  std::vector<Claim> claims;
+  for (ObjectReader& row : r.objects("claims")) claims.push_back(read_claim(row, paper));
+  r.finish();
+  return claims;
+}
+
+std::vector<Claim> load_claims(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
+  if (error || paths.empty()) throw InputError(folder + ": no folder with claims (*.json)");
+  std::sort(paths.begin(), paths.end());
+  std::vector<Claim> claims;
+  std::set<std::string> ids;
+  for (const std::string& path : paths)
+    for (Claim& claim : read_claims(path)) {
+      if (!ids.insert(claim.id).second) throw InputError(claim.pointer + ": claim '" + claim.id + "' appears twice");
+      claims.push_back(std::move(claim));
+    }
+  return claims;
+}
+
+}  // namespace linkcast

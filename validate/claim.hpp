@@ -1,0 +1,72 @@
+#pragma once
+// A statement of a paper as a check on simulation runs: what to run, what must hold, with which tolerance and why.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// Values that one or more placeholders of a query take in turn.
+struct Domain {
+  enum class Kind { kValues, kPairs, kRelays, kFirstGpus };
+  Kind kind = Kind::kValues;
+  std::vector<std::string> variables;
+  Json values;             ///< kValues: the list; kFirstGpus: list of counts
+  std::string pair_class;  ///< kPairs: see pair_classes(); kRelays: "lowest" or "all" common neighbours
+  std::vector<int> among;  ///< kPairs: only these GPUs; empty: all
+};
+
+/// A number taken from the wiring (kind show) or the channels (kind rings) instead of from one key.
+struct Structure {
+  std::string measure;
+  std::optional<int> links;  ///< cycle_sizes: pairs with this many links
+  std::string cable;         ///< cable_bandwidth: kind of cable
+  std::vector<int> among;    ///< links_per_pair: only these GPUs; empty: all
+};
+
+/// One named number (or, with reduce "none", one per value of the first variable: name_<value>).
+struct Observable {
+  std::string name;
+  Json query;  ///< as in a batch line; "{x}" stands for the value of variable x
+  std::vector<Domain> over;
+  std::string key;                    ///< of the result; empty if structure is given
+  std::optional<std::string> equals;  ///< 1 where the key holds this text, else 0
+  bool exists = false;                ///< 1 where the result has the key, else 0; "error" may be asked for
+  std::optional<Structure> structure;
+  std::vector<std::string> reduce;  ///< one per variable of over, plus one for a structure's list; the last one first
+};
+
+struct Tolerance {
+  std::optional<double> value;  ///< `tol` in the predicate; none: the predicate does not use it
+  std::string why;
+};
+
+/// Measurements that cover the claim's quantities: the same predicate is evaluated on them.
+struct ClaimData {
+  std::vector<std::string> files;  ///< relative to the data folder
+  std::string predicate;           ///< empty: the claim's own
+  std::string why;
+};
+
+struct Claim {
+  std::string id, paper, section, system, kind, claim_class, statement, source;
+  std::string not_modelled;  ///< what is missing; empty: the rest is given
+  std::vector<Observable> quantities;
+  std::string predicate;  ///< muParser expression over quantities, `tol`, `expected` (or `expected_0`, ...)
+  std::vector<std::string> predicted;  ///< expressions of the numbers to show
+  Json expected;
+  std::string unit;
+  Tolerance tolerance;
+  std::optional<ClaimData> data;
+  std::string note;     ///< how the statement was read, or why it is known to fail
+  std::string pointer;  ///< "<file>:<json pointer>" for messages
+};
+
+/// Reads one file of schema "claims/1". @throws InputError
+std::vector<Claim> read_claims(const std::string& path);
+/// Every *.json of a folder, sorted by file name. @throws InputError  also when an id appears twice
+std::vector<Claim> load_claims(const std::string& folder);
+
+}  // namespace linkcast

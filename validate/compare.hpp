@@ -1,0 +1,51 @@
+#pragma once
+// Measured against predicted copies, point by point: `linkcast validate --against FILE`.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/forecast/catalogue.hpp"
+#include "sim/records/measurement.hpp"
+
+namespace linkcast {
+
+struct CompareLimits {
+  std::optional<double> median, p95;  ///< of the absolute relative error, for every group
+};
+
+struct ComparedPoint {
+  MeasuredPoint point;
+  double measured_s = 0;  ///< median of the repetitions
+  double predicted_s = 0;
+  double low_s = 0, high_s = 0;  ///< interval of the prediction, 90 %
+  [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
+};
+
+/// Points of one transport in one range of sizes.
+struct CompareGroup {
+  std::string transport, sizes;
+  int points = 0;
+  double median_error = 0, p95_error = 0;  ///< of |predicted / measured - 1|
+  double in_interval = 0;                  ///< share of points whose measured time lies in the predicted interval
+  bool fitted = false;  ///< points of this file and transport set the platform's parameters: no evidence of prediction
+  bool within_limits = true;
+};
+
+struct Comparison {
+  std::string file, sha256, platform;
+  bool fitted = false;  ///< the platform's calibration names this very file among its sources
+  std::vector<CompareGroup> groups;
+  std::vector<ComparedPoint> worst;     ///< largest errors first, 5 at most
+  std::vector<std::string> unanswered;  ///< errors of points that could not be predicted
+  /// Every point was predicted and every group is within the limits.
+  [[nodiscard]] bool within_limits() const;
+};
+
+/// Predicts every point of a measurement with the shipped platform of its topology.
+/// @throws InputError  no such platform
+Comparison compare(Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits);
+
+Json to_json(const Comparison& comparison);
+std::string to_table(const Comparison& comparison);
+
+}  // namespace linkcast

@@ -1,0 +1,138 @@
+#include "validate/evaluate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "sim/forecast/query.hpp"
+#include "validate/measured_answer.hpp"
+#include "validate/sampling.hpp"
+
+namespace linkcast {
+namespace {
+
+/// Adds `tol` and the row's own expected numbers.
+Values with_constants(const Claim& claim, Values values) {
+  if (claim.tolerance.value) values["tol"] = *claim.tolerance.value;
+  if (claim.expected.is_number()) values["expected"] = claim.expected.get<double>();
+  if (claim.expected.is_array())
+    for (std::size_t i = 0; i < claim.expected.size(); ++i)
+      if (claim.expected[i].is_number()) values["expected_" + std::to_string(i)] = claim.expected[i].get<double>();
+  return values;
+}
+
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json to_json(const Values& values) {
+  Json out = Json::object();
+  for (const auto& [name, value] : values) out[name] = number_or_null(value);
+  return out;
+}
+
+Json predicted_of(const Claim& claim, const Values& values) {
+  Json numbers = Json::array();
+  for (const std::string& expression : claim.predicted)
+    numbers.push_back(
+        number_or_null(number_of(expression, with_constants(claim, values), claim.pointer + "/predicted")));
+  return {{"value", numbers.size() == 1 ? numbers[0] : numbers}, {"unit", claim.unit}, {"quantities", to_json(values)}};
+}
+
+std::string listed(const std::string& predicate, const Values& values, const Claim& claim) {
+  const auto used = variables_of(predicate, claim.pointer + "/predicate");
+  std::string text = "\"" + predicate + "\" with ";
+  bool first = true;
+  for (const auto& [name, value] : with_constants(claim, values)) {
+    if (!used.count(name)) continue;
+    char number[32];
+    std::snprintf(number, sizeof number, "%.4g", value);
+    text += (first ? "" : ", ") + name + " = " + number;
+    first = false;
+  }
+  return text;
+}
+
+/// True if one of the names is the quantity's, or with reduce "none" one of its name_<value>.
+bool feeds(const Observable& quantity, const std::set<std::string>& names) {
+  if (names.count(quantity.name)) return true;
+  if (quantity.reduce.empty() || quantity.reduce[0] != "none") return false;
+  const std::string prefix = quantity.name + "_";
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return name.rfind(prefix, 0) == 0; });
+}
+
+/// Evaluates the row's predicate on the measurements it names.
+class DataCheck {
+ public:
+  DataCheck(Answer answer, std::string data_dir) : answer_(std::move(answer)), data_dir_(std::move(data_dir)) {}
+
+  /// @return  whether the predicate holds on the data; fills measured and, if it does not hold, why
+  bool holds(const Claim& claim, ClaimResult& result) {
+    const ClaimData& data = *claim.data;
+    const std::string& predicate = data.predicate.empty() ? claim.predicate : data.predicate;
+    std::vector<Measurement> measurements;
+    for (const std::string& file : data.files) measurements.push_back(read_measurement(data_dir_ + "/" + file));
+    Sampler sampler(measured_answer(std::move(measurements), answer_));
+    const auto used = variables_of(predicate, claim.pointer + "/data/predicate");
+    Values values;
+    for (const Observable& quantity : claim.quantities)
+      if (feeds(quantity, used)) values.merge(sampler.sample(quantity, claim.pointer + "/data"));
+    const bool true_on_data = truth_of(predicate, with_constants(claim, values), claim.pointer + "/data/predicate");
+    result.measured = {{"holds", true_on_data}, {"quantities", to_json(values)}, {"files", data.files}};
+    if (!true_on_data) result.why = "measured: " + listed(predicate, values, claim) + " is false; " + data.why;
+    return true_on_data;
+  }
+
+ private:
+  Answer answer_;
+  std::string data_dir_;
+};
+
+void simulate(const Claim& claim, Sampler& sampler, ClaimResult& result) {
+  try {
+    const Values values = quantities_of(claim, sampler);
+    result.predicted = predicted_of(claim, values);
+    const bool true_in_simulation = holds(claim, values);
+    result.verdict = true_in_simulation ? ClaimVerdict::kPass : ClaimVerdict::kFail;
+    result.why = listed(claim.predicate, values, claim) + (true_in_simulation ? " holds" : " is false");
+  } catch (const SimulationError& error) {
+    result.verdict = ClaimVerdict::kFail;
+    result.why = std::string("no prediction: ") + error.what();
+  }
+  if (!claim.note.empty()) result.why += "; " + claim.note;
+}
+
+ClaimResult evaluate_one(const Claim& claim, Sampler& sampler, DataCheck& data) {
+  ClaimResult result{
+      claim.id, claim.paper, ClaimVerdict::kNotModelled, {{"value", claim.expected}, {"unit", claim.unit}},
+      nullptr,  nullptr,     claim.not_modelled};
+  if (!claim.not_modelled.empty()) return result;
+  simulate(claim, sampler, result);
+  if (claim.data && !data.holds(claim, result)) result.verdict = ClaimVerdict::kRefutedByData;
+  return result;
+}
+
+}  // namespace
+
+const std::string& to_text(ClaimVerdict verdict) {
+  static const std::vector<std::string> names = {"pass", "fail", "refuted-by-data", "not-modelled"};
+  return names.at(static_cast<std::size_t>(verdict));
+}
+
+bool holds(const Claim& claim, const Values& quantities) {
+  return truth_of(claim.predicate, with_constants(claim, quantities), claim.pointer + "/predicate");
+}
+
+std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_dir, const std::vector<Claim>& claims) {
+  Sampler sampler(answer);
+  DataCheck data(answer, data_dir);
+  std::vector<ClaimResult> results;
+  for (const Claim& claim : claims) results.push_back(evaluate_one(claim, sampler, data));
+  return results;
+}
+
+std::vector<ClaimResult> evaluate(Catalogue& catalogue, const std::vector<Claim>& claims) {
+  return evaluate([&catalogue](const Json& query) { return linkcast::answer(catalogue, query); }, catalogue.data_dir(),
+                  claims);
+}
+
+}  // namespace linkcast

@@ -1,0 +1,44 @@
+#pragma once
+// Verdicts on claims, from simulation runs only.
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/forecast/catalogue.hpp"
+#include "validate/claim.hpp"
+#include "validate/expression.hpp"
+
+namespace linkcast {
+
+/// Answers a query of sim/forecast/query.hpp; tests put a fake here.
+using Answer = std::function<Json(const Json& query)>;
+
+enum class ClaimVerdict { kPass, kFail, kRefutedByData, kNotModelled };
+const std::string& to_text(ClaimVerdict verdict);
+
+struct ClaimResult {
+  std::string id, paper;
+  ClaimVerdict verdict = ClaimVerdict::kNotModelled;
+  Json expected;   ///< {"value", "unit"}
+  Json predicted;  ///< {"value", "unit", "quantities"}; null if nothing was simulated
+  Json measured;   ///< {"holds", "quantities"}; null if the row names no data
+  std::string why;
+};
+
+/// A query that the simulation could not answer: the claim fails with this text.
+struct SimulationError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Runs the queries of a claim's quantities. @throws SimulationError  a query was answered with an error
+Values quantities_of(const Claim& claim, const Answer& answer);
+/// The claim's predicate on given quantities; a comparison with NaN is false.
+bool holds(const Claim& claim, const Values& quantities);
+
+/// @param data_dir  folder that the rows' measurement files are relative to
+/// @throws InputError  a row is malformed (unknown variable, a measurement that does not cover its quantities)
+std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_dir, const std::vector<Claim>& claims);
+std::vector<ClaimResult> evaluate(Catalogue& catalogue, const std::vector<Claim>& claims);
+
+}  // namespace linkcast

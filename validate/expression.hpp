@@ -1,0 +1,18 @@
+#pragma once
+// Expressions of claims, by the library muParser: comparisons, &&, ||, abs, min, max; 1 is true, 0 is false.
+#include <map>
+#include <set>
+#include <string>
+
+namespace linkcast {
+
+using Values = std::map<std::string, double>;
+
+/// Names an expression uses. @throws InputError  it does not parse; `where` stands for file and pointer
+std::set<std::string> variables_of(const std::string& expression, const std::string& where);
+/// @throws InputError  syntax, or a name without a value (lists the known ones)
+double number_of(const std::string& expression, const Values& values, const std::string& where);
+/// @throws InputError  also when the result is neither 0 nor 1
+bool truth_of(const std::string& expression, const Values& values, const std::string& where);
+
+}  // namespace linkcast

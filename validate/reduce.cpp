@@ -1,0 +1,138 @@
+#include "validate/reduce.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+using Points = std::vector<Labelled>;
+
+bool by_value(const Labelled& a, const Labelled& b) { return a.value < b.value; }
+double smallest(const Points& points) { return std::min_element(points.begin(), points.end(), by_value)->value; }
+double largest(const Points& points) { return std::max_element(points.begin(), points.end(), by_value)->value; }
+
+double sum(const Points& points) {
+  double total = 0;
+  for (const Labelled& point : points) total += point.value;
+  return total;
+}
+double mean(const Points& points) { return sum(points) / static_cast<double>(points.size()); }
+
+double median(Points points) {
+  std::sort(points.begin(), points.end(), by_value);
+  const std::size_t half = points.size() / 2;
+  return points.size() % 2 == 1 ? points[half].value : (points[half - 1].value + points[half].value) / 2;
+}
+
+double count(const Points& points) {
+  return static_cast<double>(
+      std::count_if(points.begin(), points.end(), [](const Labelled& point) { return point.value != 0; }));
+}
+
+double label_of(const Points& points, double value) {
+  double found = std::numeric_limits<double>::quiet_NaN();
+  int places = 0;
+  for (const Labelled& point : points)
+    if (point.value == value) {
+      found = point.label;
+      ++places;
+    }
+  return places == 1 ? found : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Centred sums of squares and products of (label, value).
+struct Moments {
+  double xx = 0, xy = 0, yy = 0;
+};
+
+Moments moments(const Points& points) {
+  double label_mean = 0;
+  for (const Labelled& point : points) label_mean += point.label / static_cast<double>(points.size());
+  const double value_mean = mean(points);
+  Moments m;
+  for (const Labelled& point : points) {
+    const double x = point.label - label_mean, y = point.value - value_mean;
+    m.xx += x * x;
+    m.xy += x * y;
+    m.yy += y * y;
+  }
+  return m;
+}
+
+double slope(const Points& points) {
+  const Moments m = moments(points);
+  return m.xy / m.xx;
+}
+
+double r2(const Points& points) {
+  const Moments m = moments(points);
+  return m.xy * m.xy / (m.xx * m.yy);
+}
+
+/// Ranks from 0; equal values share the mean of their places.
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<double> out;
+  for (const double value : values) {
+    const auto below = std::count_if(values.begin(), values.end(), [&](double other) { return other < value; });
+    const auto equal = std::count(values.begin(), values.end(), value);
+    out.push_back(static_cast<double>(below) + static_cast<double>(equal - 1) / 2);
+  }
+  return out;
+}
+
+double rank_correlation(const Points& points) {
+  std::vector<double> labels, values;
+  for (const Labelled& point : points) {
+    labels.push_back(point.label);
+    values.push_back(point.value);
+  }
+  const auto label_ranks = ranks(labels), value_ranks = ranks(values);
+  Points ranked;
+  for (std::size_t i = 0; i < points.size(); ++i) ranked.push_back({label_ranks[i], value_ranks[i]});
+  const Moments m = moments(ranked);
+  return m.xy / std::sqrt(m.xx * m.yy);
+}
+
+double rising(const Points& points) {
+  for (std::size_t i = 1; i < points.size(); ++i)
+    if (!(points[i].value > points[i - 1].value)) return 0;
+  return 1;
+}
+
+const std::map<std::string, std::function<double(const Points&)>>& reducers() {
+  static const std::map<std::string, std::function<double(const Points&)>> all = {
+      {"min", smallest},
+      {"max", largest},
+      {"mean", mean},
+      {"median", median},
+      {"sum", sum},
+      {"count", count},
+      {"spread", [](const Points& points) { return largest(points) / smallest(points); }},
+      {"argmin", [](const Points& points) { return label_of(points, smallest(points)); }},
+      {"argmax", [](const Points& points) { return label_of(points, largest(points)); }},
+      {"slope", slope},
+      {"r2", r2},
+      {"rank", rank_correlation},
+      {"rising", rising}};
+  return all;
+}
+
+}  // namespace
+
+bool is_reducer(const std::string& name) { return reducers().count(name) > 0; }
+
+double reduce(const std::string& name, const std::vector<Labelled>& points) {
+  if (!is_reducer(name)) throw InputError("unknown reducer '" + name + "'");
+  if (points.empty()) throw InputError("'" + name + "' of an empty list");
+  for (const Labelled& point : points)
+    if (std::isnan(point.value)) return point.value;
+  return reducers().at(name)(points);
+}
+
+}  // namespace linkcast

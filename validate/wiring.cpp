@@ -1,0 +1,275 @@
+#include "validate/wiring.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/platform/topology.hpp"
+
+namespace linkcast {
+namespace {
+
+constexpr auto kNotFound = -1;
+
+int gpu_number(const std::string& id) { return std::stoi(id.substr(std::string("gpu").size())); }
+
+/// The same cycle whatever its start and direction.
+std::vector<int> canonical_ring(std::vector<int> ring) {
+  const auto start_at_smallest = [](std::vector<int>& r) {
+    std::rotate(r.begin(), std::min_element(r.begin(), r.end()), r.end());
+  };
+  std::vector<int> reversed(ring.rbegin(), ring.rend());
+  start_at_smallest(ring);
+  start_at_smallest(reversed);
+  return std::min(ring, reversed);
+}
+
+}  // namespace
+
+const std::vector<std::string>& pair_classes() {
+  static const std::vector<std::string> all = {"all",
+                                               "nvlink",
+                                               "nvlink_1",
+                                               "nvlink_2",
+                                               "no_nvlink",
+                                               "nvswitch_1",
+                                               "nvswitch_2",
+                                               "pcie_level_1",
+                                               "pcie_level_2",
+                                               "shared_pcie_switch",
+                                               "no_shared_pcie_switch",
+                                               "same_socket",
+                                               "cross_socket"};
+  return all;
+}
+
+const std::vector<std::string>& measures() {
+  static const std::vector<std::string> all = {
+      "gpu_links",   "gpu_switches",    "pair_links",       "pair_hops",           "pair_switches",
+      "cycle_sizes", "cable_bandwidth", "switch_gpu_ports", "switch_switch_ports", "group_bandwidth",
+      "pcie_levels", "ring_min_links",  "ring_max_links"};
+  return all;
+}
+
+Wiring::Wiring(const Json& shown) {
+  std::map<std::string, int> index;
+  std::map<int, int> by_number;
+  try {
+    for (const Json& device : shown.at("devices")) {
+      const int number = static_cast<int>(kinds_.size());
+      const auto id = device.at("id").get<std::string>();
+      index[id] = number;
+      kinds_.push_back(device.at("kind").get<std::string>());
+      groups_.push_back(device.value("group", ""));
+      if (kinds_.back() == "gpu") by_number[gpu_number(id)] = number;
+    }
+    for (const Json& cable : shown.at("cables"))
+      cables_.push_back({index.at(cable.at("a").get<std::string>()), index.at(cable.at("b").get<std::string>()),
+                         cable.at("count").get<int>(), cable.at("kind").get<std::string>(),
+                         cable.at("bandwidth_Bps").get<double>()});
+  } catch (const std::exception& error) {
+    throw InputError(std::string("result of show: ") + error.what());
+  }
+  for (const auto& [number, device] : by_number) gpus_.push_back(device);
+  find_hosts();
+}
+
+int Wiring::links(int gpu_a, int gpu_b) const {
+  const auto ends = std::minmax(gpus_.at(static_cast<std::size_t>(gpu_a)), gpus_.at(static_cast<std::size_t>(gpu_b)));
+  int total = 0;
+  for (const Cable& cable : cables_)
+    if (is_accelerator_cable(cable.kind) && std::minmax(cable.a, cable.b) == ends) total += cable.count;
+  return total;
+}
+
+std::vector<int> Wiring::relays(int gpu_a, int gpu_b) const {
+  std::vector<int> found;
+  for (int via = 0; via < gpus(); ++via)
+    if (via != gpu_a && via != gpu_b && links(gpu_a, via) > 0 && links(via, gpu_b) > 0) found.push_back(via);
+  return found;
+}
+
+bool Wiring::may_pass(int device, Net net) const {
+  const std::string& kind = kinds_[static_cast<std::size_t>(device)];
+  return net == Net::kPcie ? kind == "pcie_switch" : kind == "nvswitch" || kind == "gpu";
+}
+
+std::vector<int> Wiring::path(int from, int to, Net net) const {
+  std::vector<int> before(kinds_.size(), kNotFound), queue = {from};
+  before[static_cast<std::size_t>(from)] = from;
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    const int at = queue[head];
+    if (at != from && !may_pass(at, net)) continue;
+    for (const Cable& cable : cables_) {
+      const bool usable = net == Net::kPcie ? is_pcie_cable(cable.kind) : is_accelerator_cable(cable.kind);
+      if (!usable || (cable.a != at && cable.b != at)) continue;
+      const int next = cable.a == at ? cable.b : cable.a;
+      if (before[static_cast<std::size_t>(next)] != kNotFound) continue;
+      before[static_cast<std::size_t>(next)] = at;
+      queue.push_back(next);
+    }
+  }
+  if (before[static_cast<std::size_t>(to)] == kNotFound) return {};
+  std::vector<int> way = {to};
+  while (way.back() != from) way.push_back(before[static_cast<std::size_t>(way.back())]);
+  return {way.rbegin(), way.rend()};
+}
+
+void Wiring::find_hosts() {
+  for (const int gpu : gpus_) {
+    std::vector<int> shortest;
+    for (std::size_t cpu = 0; cpu < kinds_.size(); ++cpu) {
+      if (kinds_[cpu] != "cpu") continue;
+      const auto way = path(gpu, static_cast<int>(cpu), Net::kPcie);
+      if (!way.empty() && (shortest.empty() || way.size() < shortest.size())) shortest = way;
+    }
+    cpu_.push_back(shortest.empty() ? kNotFound : shortest.back());
+    pcie_switches_.emplace_back();
+    if (!shortest.empty()) pcie_switches_.back().assign(shortest.begin() + 1, shortest.end() - 1);
+  }
+}
+
+bool Wiring::in_class(const std::string& pair_class, int a, int b) const {
+  if (pair_class == "all") return true;
+  const int direct = links(a, b);
+  if (pair_class == "nvlink") return direct > 0;
+  if (pair_class == "no_nvlink") return direct == 0;
+  if (pair_class == "nvlink_1" || pair_class == "nvlink_2") return direct == (pair_class == "nvlink_1" ? 1 : 2);
+  if (pair_class == "nvswitch_1" || pair_class == "nvswitch_2") {
+    const auto way = path(gpus_[static_cast<std::size_t>(a)], gpus_[static_cast<std::size_t>(b)], Net::kAccelerator);
+    const auto switches = std::count_if(
+        way.begin(), way.end(), [&](int device) { return kinds_[static_cast<std::size_t>(device)] == "nvswitch"; });
+    return switches == (pair_class == "nvswitch_1" ? 1 : 2);
+  }
+  const auto &of_a = pcie_switches_[static_cast<std::size_t>(a)], &of_b = pcie_switches_[static_cast<std::size_t>(b)];
+  const bool shared =
+      std::any_of(of_a.begin(), of_a.end(), [&](int s) { return std::count(of_b.begin(), of_b.end(), s) > 0; });
+  const bool next_to_both = shared && of_a.front() == of_b.front();
+  if (pair_class == "pcie_level_1") return next_to_both;
+  if (pair_class == "pcie_level_2") return shared && !next_to_both;
+  if (pair_class == "shared_pcie_switch") return shared;
+  if (pair_class == "no_shared_pcie_switch") return !shared;
+  const bool one_socket = cpu_[static_cast<std::size_t>(a)] == cpu_[static_cast<std::size_t>(b)];
+  return pair_class == "same_socket" ? !shared && one_socket : !one_socket;
+}
+
+std::vector<GpuPair> Wiring::pairs(const std::string& pair_class, const std::vector<int>& among) const {
+  std::vector<GpuPair> found;
+  const auto chosen = [&](int gpu) { return among.empty() || std::count(among.begin(), among.end(), gpu) > 0; };
+  for (int a = 0; a < gpus(); ++a)
+    for (int b = 0; b < gpus(); ++b)
+      if (a != b && chosen(a) && chosen(b) && in_class(pair_class, a, b)) found.emplace_back(a, b);
+  return found;
+}
+
+int Wiring::count_of(int device, const std::string& other_kind) const {
+  int total = 0;
+  for (const Cable& cable : cables_) {
+    if (!is_accelerator_cable(cable.kind) || (cable.a != device && cable.b != device)) continue;
+    const int other = cable.a == device ? cable.b : cable.a;
+    if (other_kind.empty() || kinds_[static_cast<std::size_t>(other)] == other_kind) total += cable.count;
+  }
+  return total;
+}
+
+std::vector<double> Wiring::per_pair(const Structure& structure) const {
+  std::vector<double> out;
+  for (const auto& [a, b] : pairs("all", structure.among)) {
+    if (a > b) continue;
+    const auto way = path(gpus_[static_cast<std::size_t>(a)], gpus_[static_cast<std::size_t>(b)], Net::kAccelerator);
+    if (structure.measure == "pair_links")
+      out.push_back(links(a, b));
+    else if (way.empty())
+      throw InputError("gpu" + std::to_string(a) + " and gpu" + std::to_string(b) + " are not joined");
+    else if (structure.measure == "pair_hops")
+      out.push_back(static_cast<double>(way.size() - 1));
+    else
+      out.push_back(static_cast<double>(std::count_if(
+          way.begin(), way.end(), [&](int device) { return kinds_[static_cast<std::size_t>(device)] == "nvswitch"; })));
+  }
+  return out;
+}
+
+std::vector<double> Wiring::cycle_sizes(int wanted) const {
+  std::vector<double> sizes;
+  std::set<int> seen;
+  for (int start = 0; start < gpus(); ++start) {
+    if (seen.count(start)) continue;
+    std::vector<int> members = {start};
+    bool ring = true;
+    seen.insert(start);
+    for (std::size_t head = 0; head < members.size(); ++head) {
+      int degree = 0;
+      for (int other = 0; other < gpus(); ++other) {
+        if (other == members[head] || links(members[head], other) != wanted) continue;
+        ++degree;
+        if (seen.insert(other).second) members.push_back(other);
+      }
+      ring = ring && degree == 2;
+    }
+    sizes.push_back(ring ? static_cast<double>(members.size()) : 0);
+  }
+  return sizes;
+}
+
+std::vector<double> Wiring::group_bandwidths() const {
+  std::map<std::pair<std::string, std::string>, double> between;
+  for (const Cable& cable : cables_) {
+    const auto ends =
+        std::minmax(groups_[static_cast<std::size_t>(cable.a)], groups_[static_cast<std::size_t>(cable.b)]);
+    if (!is_accelerator_cable(cable.kind) || ends.first.empty() || ends.first == ends.second) continue;
+    between[ends] += 2 * cable.count * cable.bandwidth_Bps;
+  }
+  std::vector<double> out;
+  for (const auto& [ends, bandwidth] : between) out.push_back(bandwidth);
+  return out;
+}
+
+std::vector<double> Wiring::per_gpu(const std::string& measure) const {
+  std::vector<double> out;
+  for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
+    if (measure == "gpu_links") out.push_back(count_of(gpus_[gpu], ""));
+    if (measure == "pcie_levels") out.push_back(static_cast<double>(pcie_switches_[gpu].size()));
+    if (measure != "gpu_switches") continue;
+    std::set<int> next;
+    for (const Cable& cable : cables_)
+      for (const auto& [from, to] : {GpuPair{cable.a, cable.b}, GpuPair{cable.b, cable.a}})
+        if (from == gpus_[gpu] && kinds_[static_cast<std::size_t>(to)] == "nvswitch") next.insert(to);
+    out.push_back(static_cast<double>(next.size()));
+  }
+  return out;
+}
+
+std::vector<double> Wiring::per_switch(const std::string& other_kind) const {
+  std::vector<double> out;
+  for (std::size_t device = 0; device < kinds_.size(); ++device)
+    if (kinds_[device] == "nvswitch") out.push_back(count_of(static_cast<int>(device), other_kind));
+  return out;
+}
+
+std::vector<double> Wiring::measure(const Structure& structure) const {
+  const std::string& name = structure.measure;
+  if (name.rfind("pair_", 0) == 0) return per_pair(structure);
+  if (name == "cycle_sizes") return cycle_sizes(*structure.links);
+  if (name == "group_bandwidth") return group_bandwidths();
+  if (name == "switch_gpu_ports") return per_switch("gpu");
+  if (name == "switch_switch_ports") return per_switch("nvswitch");
+  if (name != "cable_bandwidth") return per_gpu(name);
+  std::vector<double> out;
+  for (const Cable& cable : cables_)
+    if (cable.kind == structure.cable) out.push_back(cable.bandwidth_Bps);
+  return out;
+}
+
+std::vector<double> Wiring::ring_links(const Json& channels, bool fewest) const {
+  std::set<std::vector<int>> rings;
+  for (const Json& channel : channels) rings.insert(canonical_ring(channel.get<std::vector<int>>()));
+  std::vector<double> out;
+  for (const std::vector<int>& ring : rings) {
+    std::vector<int> hops;
+    for (std::size_t i = 0; i < ring.size(); ++i) hops.push_back(links(ring[i], ring[(i + 1) % ring.size()]));
+    out.push_back(fewest ? *std::min_element(hops.begin(), hops.end()) : *std::max_element(hops.begin(), hops.end()));
+  }
+  return out;
+}
+
+}  // namespace linkcast
