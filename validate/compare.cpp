@@ -49,15 +49,16 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
              {"size_B", point.size_B},
              {"transport", point.transport}};
   if (!point.via.empty()) query["via"] = point.via;
+  if (!point.direction.empty()) query["direction"] = point.direction;
   if (point.bidirectional) query["bidirectional"] = true;
   return query;
 }
 
 /// A transport without parameters of its own (a relay is two peer copies) is predicted even where the file was used.
 bool has_parameters(const Calibration& calibration, const std::string& transport) {
-  const std::string prefix = "transport." + transport + ".";
+  const std::string own = "transport." + transport + ".", read = "transport." + transport + "_read.";
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(),
-                     [&](const auto& item) { return item.first.rfind(prefix, 0) == 0; });
+                     [&](const auto& item) { return item.first.rfind(own, 0) == 0 || item.first.rfind(read, 0) == 0; });
 }
 
 using GroupKey = std::pair<std::string, int>;

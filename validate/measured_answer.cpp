@@ -8,8 +8,8 @@
 namespace linkcast {
 namespace {
 
-/// topology, source, target, transport, via, bidirectional, size
-using PointKey = std::tuple<std::string, std::string, std::string, std::string, std::string, bool, double>;
+/// topology, source, target, transport, direction, via, bidirectional, size
+using PointKey = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, bool, double>;
 using Times = std::map<PointKey, std::vector<double>>;
 
 PointKey key_of(const Json& query) {
@@ -23,6 +23,7 @@ PointKey key_of(const Json& query) {
                source,
                target,
                transport,
+               r.optional<std::string>("direction").value_or(""),
                r.optional<std::string>("via").value_or(""),
                r.optional<bool>("bidirectional").value_or(false),
                r.required<double>("size_B")};
@@ -31,13 +32,19 @@ PointKey key_of(const Json& query) {
 }
 
 Json look_up(const Times& times, const Json& query) {
-  const PointKey key = key_of(query);
-  const auto found = times.find(key);
+  PointKey key = key_of(query);
+  auto found = times.find(key);
+  if (std::get<4>(key).empty())  // not asked: whichever was measured
+    for (const char* direction : {"write", "read"}) {
+      if (found != times.end()) break;
+      std::get<4>(key) = direction;
+      found = times.find(key);
+    }
   if (found == times.end()) throw InputError("no measured point for " + query.dump());
   std::vector<Labelled> points;
   for (const double time : found->second) points.push_back({0, time});
   const double time_s = reduce("median", points);
-  const double payload_B = (std::get<5>(key) ? 2 : 1) * std::get<6>(key);
+  const double payload_B = (std::get<6>(key) ? 2 : 1) * std::get<7>(key);
   return {{"time_s", time_s}, {"bandwidth_Bps", payload_B / time_s}, {"repetitions", points.size()}};
 }
 
@@ -47,7 +54,7 @@ Answer measured_answer(std::vector<Measurement> measurements, Answer structure) 
   Times times;
   for (const Measurement& m : measurements)
     for (const MeasuredPoint& p : m.points) {
-      auto& all = times[{m.topology, p.source, p.target, p.transport, p.via, p.bidirectional, p.size_B}];
+      auto& all = times[{m.topology, p.source, p.target, p.transport, p.direction, p.via, p.bidirectional, p.size_B}];
       all.insert(all.end(), p.time_s.begin(), p.time_s.end());
     }
   return [times = std::move(times), structure = std::move(structure)](const Json& query) {

@@ -9,11 +9,14 @@
 namespace linkcast {
 namespace {
 
-constexpr int kMostPieces = 3;      // launch-bound, cache or eager, steady: more has no physical meaning here
+constexpr int kMostPieces = 3;  // launch-bound, cache or eager, steady: more has no physical meaning here
 constexpr std::size_t kFewestForPieces = 3;
-constexpr double kSizeSpan = 100;   // two orders of magnitude between smallest and largest size
+constexpr double kSizeSpan = 100;  // two orders of magnitude between smallest and largest size
 // Sizes whose bytes cost under 3 % of a peer copy's start-up. source: P100-DGX-1 sweep, flat up to 4 KiB
 constexpr double kSmall_B = 4096;
+// Sizes at which a link's rate shows even if the start-up is only roughly known. source: the same sweep, within 10 % of
+// the asymptote from 4 MiB
+constexpr double kSteady_B = 4194304;
 
 /// The bundle that limits a peer copy: fewest links of its kind on the way.
 const Cable& narrowest_cable(const Platform& wires, const Sample& sample) {
@@ -47,23 +50,35 @@ LinearFit steady_fit(const std::vector<Sample>& samples, double above_B) {
   std::vector<Observation> rows;
   for (const Sample& s : samples)
     if (s.size_B > above_B) rows.push_back({{1, s.size_B}, s.time_s});
-  return robust_fit(rows, {"start-up", "time per byte"});
+  LinearFit fit = robust_fit(rows, {"start-up", "time per byte"});
+  if (!(fit.value[1] > 0))
+    throw InputError("the time of " + samples.front().transport +
+                     " copies does not grow with their size: larger copies are needed");
+  if (fit.value[0] < 0)
+    throw InputError("the time per byte of " + samples.front().transport +
+                     " copies grows with their size: no start-up of 0 s or more fits them");
+  return fit;
 }
 
 /// Rate of one link where the start-up is known from elsewhere.
 LinearFit rate_fit(const std::vector<Sample>& samples, double startup_s) {
   std::vector<Observation> rows;
   for (const Sample& s : samples)
-    if (s.time_s > startup_s) rows.push_back({{s.size_B}, s.time_s - startup_s});
+    if (s.size_B >= kSteady_B && s.time_s > startup_s) rows.push_back({{s.size_B}, s.time_s - startup_s});
+  if (rows.empty())
+    throw InputError("calibrate fit: the " + samples.front().transport +
+                     " copies determine no rate: copies of 4 MiB a link or more are needed");
   return robust_fit(rows, {"time per byte"});
 }
 
 void set_rate(FitContext& context, const std::string& kind, double per_byte, double stderr_) {
-  context.set("cable." + kind + ".bandwidth_Bps", 1 / per_byte, stderr_ / (per_byte * per_byte), "B/s");
+  const std::string name = "cable." + kind + ".bandwidth_Bps";
+  if (!context.has(name)) context.set(name, 1 / per_byte, stderr_ / (per_byte * per_byte), "B/s");
 }
 
 /// Pieces over all sizes; the last one's rate belongs to the link, the others' to the transport.
-void fit_startup_and_rate(FitContext& context, const std::string& kind, const std::vector<Sample>& per_link) {
+void fit_startup_and_rate(FitContext& context, const std::string& transport, const std::string& kind,
+                          const std::vector<Sample>& per_link) {
   const auto medians = medians_by_size(per_link);
   std::vector<Piece> pieces;
   if (medians.size() >= kFewestForPieces) pieces = fit_pieces(medians, kMostPieces);
@@ -74,7 +89,7 @@ void fit_startup_and_rate(FitContext& context, const std::string& kind, const st
   last.startup_s = steady.value[0];
   last.startup_stderr_s = steady.stderr_[0];
   for (std::size_t k = 0; k < pieces.size(); ++k)
-    set_regime(context, "peer", k, pieces[k], k + 1 == pieces.size(),
+    set_regime(context, transport, k, pieces[k], k + 1 == pieces.size(),
                k + 1 < pieces.size() && pieces[k].rate_Bps * steady.value[1] < 1);
   set_rate(context, kind, steady.value[1], steady.stderr_[1]);
 }
@@ -93,40 +108,44 @@ void fit_local(FitContext& context) {
     pieces = fit_pieces(medians, kMostPieces);
   } else {
     const LinearFit line = steady_fit(samples, 0);
-    pieces = {{0, false, line.value[0], line.stderr_[0], 1 / line.value[1], line.stderr_[1] / (line.value[1] * line.value[1])}};
+    pieces = {{0, false, line.value[0], line.stderr_[0], 1 / line.value[1],
+               line.stderr_[1] / (line.value[1] * line.value[1])}};
   }
   for (std::size_t k = 0; k < pieces.size(); ++k)
     set_regime(context, "local", k, pieces[k], k + 1 == pieces.size(), true);
 }
 
 void fit_peer(FitContext& context) {
-  std::map<std::string, std::vector<Sample>> by_kind;
-  for (Sample s : context.of("peer")) {
-    const Cable& cable = narrowest_cable(*context.wires, s);
-    s.size_B /= cable.count;  // per link: a bundle moves its count times one link's bytes
-    by_kind[cable.kind].push_back(s);
-  }
-  bool known = false;
-  for (auto& [kind, per_link] : by_kind) {
-    if (!known && spans_sizes(per_link)) {
-      fit_startup_and_rate(context, kind, per_link);
-      known = true;
-      continue;
+  for (const std::string transport : {"peer", "peer_read"}) {
+    std::map<std::string, std::vector<Sample>> by_kind;
+    for (Sample s : context.of(transport)) {
+      const Cable& cable = narrowest_cable(*context.wires, s);
+      s.size_B /= cable.count;  // per link: a bundle moves its count times one link's bytes
+      by_kind[cable.kind].push_back(s);
     }
-    if (!known) known = context.inherit("transport.peer.r0.startup_s", "peer copies of a few bytes");
-    const double startup = known ? context.value("transport.peer.r0.startup_s") : 0;
-    const LinearFit fit = rate_fit(per_link, startup);
-    set_rate(context, kind, fit.value[0], fit.stderr_[0]);
+    const std::string startup = "transport." + transport + ".r0.startup_s";
+    bool known = false;
+    for (auto& [kind, per_link] : by_kind) {
+      if (!known && spans_sizes(per_link)) {
+        fit_startup_and_rate(context, transport, kind, per_link);
+        known = true;
+        continue;
+      }
+      if (!known) known = context.inherit(startup, "peer copies of a few bytes");
+      const LinearFit fit = rate_fit(per_link, known ? context.value(startup) : 0);
+      set_rate(context, kind, fit.value[0], fit.stderr_[0]);
+    }
+    if (by_kind.empty()) context.inherit_all("transport." + transport + ".", transport + " copies over message sizes");
   }
 }
 
 /// What a relayed copy of a few bytes costs beyond two peer copies one after the other.
 void fit_relay(FitContext& context) {
   std::vector<double> extra;
-  if (context.has("transport.peer.r0.startup_s") || context.has("transport.peer.r0.flat_s")) {
-    const std::string peer = context.has("transport.peer.r0.flat_s") ? "flat_s" : "startup_s";
-    for (const Sample& s : context.of("relay"))
-      if (s.size_B <= kSmall_B) extra.push_back(s.time_s - 2 * context.value("transport.peer.r0." + peer));
+  for (const Sample& s : context.of("relay")) {
+    const std::string hop = std::string("transport.peer") + (s.read ? "_read" : "") + ".r0.";
+    const std::string name = hop + (context.has(hop + "flat_s") ? "flat_s" : "startup_s");
+    if (s.size_B <= kSmall_B && context.has(name)) extra.push_back(s.time_s - 2 * context.value(name));
   }
   if (extra.empty()) {
     context.inherit("transport.relay.handover_s", "relayed copies of a few bytes");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 
 #include "sim/records/input_error.hpp"
 
@@ -22,18 +23,37 @@ constexpr double kBetweenOccasions = 0.005;
 int device_of(const Topology& topology, const Measurement& m, std::size_t point, const std::string& id) {
   const auto device = topology.find(id);
   if (!device)
-    throw InputError(m.path, "/points/" + std::to_string(point), "'" + id + "' is no device of topology " + topology.name);
+    throw InputError(m.path, "/points/" + std::to_string(point),
+                     "'" + id + "' is no device of topology " + topology.name);
+  if (topology.devices[static_cast<std::size_t>(*device)].kind != DeviceKind::kGpu)
+    throw InputError(m.path, "/points/" + std::to_string(point),
+                     "'" + id + "' is no GPU: only host copies may name others");
   return *device;
 }
 
-std::vector<Sample> samples_of(const Topology& topology, const std::vector<Measurement>& measurements) {
+/// Refuses a copy that these wires cannot carry in that way.
+void check_sample(const Platform& wires, const Sample& s, const Measurement& m, std::size_t point) {
+  const std::string pointer = "/points/" + std::to_string(point);
+  if (s.transport.rfind("peer", 0) == 0 && !wires.peer_route(s.source, s.target))
+    throw InputError(m.path, pointer, "topology " + wires.topology().name + " gives these two GPUs no peer access");
+  const auto relays = s.transport == "relay" ? wires.relays(s.source, s.target) : std::vector<int>{s.via};
+  if (std::find(relays.begin(), relays.end(), s.via) == relays.end())
+    throw InputError(m.path, pointer,
+                     "topology " + wires.topology().name + " has no direct link from via to both ends");
+}
+
+std::vector<Sample> samples_of(const Platform& wires, const std::vector<Measurement>& measurements) {
+  const Topology& topology = wires.topology();
   std::vector<Sample> samples;
   for (const Measurement& m : measurements)
     for (std::size_t i = 0; i < m.points.size(); ++i) {
       const MeasuredPoint& p = m.points[i];
       if (p.bidirectional || p.transport == "host") continue;  // contention is predicted, host copies have own buffers
-      Sample s{p.transport, device_of(topology, m, i, p.source), device_of(topology, m, i, p.target), -1, p.size_B, 0};
+      const std::string transport = p.transport == "peer" && p.direction == "read" ? "peer_read" : p.transport;
+      Sample s{transport, device_of(topology, m, i, p.source), device_of(topology, m, i, p.target), -1, p.size_B, 0};
+      s.read = p.direction == "read";
       if (!p.via.empty()) s.via = device_of(topology, m, i, p.via);
+      check_sample(wires, s, m, i);
       for (const double time : p.time_s) {
         s.time_s = time;
         samples.push_back(s);
@@ -51,7 +71,9 @@ std::string relative_path(const std::string& path, const std::string& data_dir) 
 void derive_half_bandwidth(FitContext& context) {
   std::string last;
   for (const auto& [name, p] : context.found)
-    if (name.rfind("transport.peer.r", 0) == 0 && name.find(".startup_s") != std::string::npos) last = name;
+    if (name.rfind("transport.peer", 0) == 0 && name.find(".startup_s") != std::string::npos &&
+        p.provenance == "fitted" && (last.empty() || name.rfind("transport.peer.", 0) == 0))
+      last = name;
   if (last.empty()) return;
   const Parameter& startup = context.found.at(last);
   std::vector<std::pair<std::string, Parameter>> derived;
@@ -90,27 +112,31 @@ void FitContext::set(const std::string& name, double value, double stderr_, cons
 }
 
 bool FitContext::inherit(const std::string& name, const std::string& missing) {
-  const Parameter* parameter = inherited ? inherited->find(name) : nullptr;
-  if (!parameter) {
-    undetermined.push_back(name + ": " + missing);
-    return false;
+  for (const Calibration* calibration : inherited) {
+    const Parameter* parameter = calibration->find(name);
+    if (!parameter || parameter->provenance.rfind("inherited", 0) == 0) continue;
+    Parameter copy = *parameter;
+    copy.provenance = "inherited:" + calibration->name;
+    // Another machine's number: at least a tenth uncertain. source: start-ups and PCIe rates of the calibrated DGX-1
+    // and ABCI nodes differ by 5-20 %.
+    copy.stderr_ = std::max(copy.stderr_, 0.1 * std::abs(copy.value));
+    found[name] = copy;
+    return true;
   }
-  Parameter copy = *parameter;
-  copy.provenance = "inherited:" + inherited->name;
-  // Another machine's number: at least a tenth uncertain. source: start-ups and PCIe rates of the calibrated DGX-1 and
-  // ABCI nodes differ by 5-20 %.
-  copy.stderr_ = std::max(copy.stderr_, 0.1 * std::abs(copy.value));
-  found[name] = copy;
-  return true;
+  undetermined.push_back(name + ": " + missing);
+  return false;
 }
 
 bool FitContext::inherit_all(const std::string& prefix, const std::string& missing) {
-  bool any = false;
-  if (inherited)
-    for (const auto& [name, parameter] : inherited->parameters)
-      if (name.rfind(prefix, 0) == 0) any = inherit(name, missing) || any;
-  if (!any) undetermined.push_back(prefix + "*: " + missing);
-  return any;
+  std::set<std::string> names;
+  for (const Calibration* calibration : inherited) {
+    for (const auto& [name, parameter] : calibration->parameters)
+      if (name.rfind(prefix, 0) == 0 && parameter.provenance.rfind("inherited", 0) != 0) names.insert(name);
+    if (!names.empty()) break;
+  }
+  for (const std::string& name : names) inherit(name, missing);
+  if (names.empty()) undetermined.push_back(prefix + "*: " + missing);
+  return !names.empty();
 }
 
 double FitContext::value(const std::string& name) const {
@@ -126,14 +152,19 @@ FitResult fit_parameters(const FitRequest& request) {
   const Platform wires(*request.topology, empty);
   FitContext context;
   context.wires = &wires;
-  context.inherited = request.inherited;
-  context.samples = samples_of(wires.topology(), request.measurements);
+  for (const Calibration& calibration : request.inherited) context.inherited.push_back(&calibration);
+  context.samples = samples_of(wires, request.measurements);
   if (context.samples.empty()) throw InputError("calibrate fit: the measurements hold no copy between GPUs");
   fit_local(context);
   fit_peer(context);
   fit_relay(context);
   fit_staged(context);
   derive_half_bandwidth(context);
+  if (context.found.empty()) {
+    std::string needed;
+    for (const std::string& missing : context.undetermined) needed += (needed.empty() ? "" : "; ") + missing;
+    throw InputError("calibrate fit: these data determine nothing; needed for " + needed);
+  }
 
   FitResult result;
   Calibration& c = result.calibration;
@@ -146,9 +177,10 @@ FitResult fit_parameters(const FitRequest& request) {
     c.valid_from_B = std::min(c.valid_from_B, s.size_B);
     c.valid_to_B = std::max(c.valid_to_B, s.size_B);
   }
-  for (const Measurement& m : request.measurements) c.from.push_back({relative_path(m.path, request.data_dir), m.sha256});
-  if (request.inherited)
-    c.from.push_back({relative_path(request.inherited->path, request.data_dir), request.inherited->sha256});
+  for (const Measurement& m : request.measurements)
+    c.from.push_back({relative_path(m.path, request.data_dir), m.sha256});
+  for (const Calibration& inherited : request.inherited)
+    c.from.push_back({relative_path(inherited.path, request.data_dir), inherited.sha256});
   result.undetermined = context.undetermined;
   result.samples = std::move(context.samples);
   return result;
@@ -185,10 +217,15 @@ Json to_json(const FitResult& result) {
   for (const auto& [name, p] : c.parameters)
     parameters[name] = {{"value", p.value}, {"stderr", p.stderr_}, {"unit", p.unit}, {"provenance", p.provenance}};
   for (const Scatter& s : c.scatter)
-    scatter.push_back({{"transport", s.transport}, {"from_B", s.from_B}, {"to_B", s.to_B},
-                       {"sigma_log", s.sigma_log}, {"samples", s.samples}});
+    scatter.push_back({{"transport", s.transport},
+                       {"from_B", s.from_B},
+                       {"to_B", s.to_B},
+                       {"sigma_log", s.sigma_log},
+                       {"samples", s.samples}});
   for (const FitQuality& q : result.quality)
-    quality.push_back({{"transport", q.transport}, {"samples", q.samples}, {"median_error", q.median_error},
+    quality.push_back({{"transport", q.transport},
+                       {"samples", q.samples},
+                       {"median_error", q.median_error},
                        {"p95_error", q.p95_error}});
   for (const SourceFile& f : c.from) from.push_back({{"path", f.path}, {"sha256", f.sha256}});
   return {{"schema", "calibration/1"},
@@ -198,9 +235,10 @@ Json to_json(const FitResult& result) {
           {"parameters", parameters},
           {"valid_for", {{"from_B", c.valid_from_B}, {"to_B", c.valid_to_B}}},
           {"scatter", scatter},
-          {"fit", {{"method", "robust least squares on relative residuals; pieces by BIC"},
-                   {"quality_on_fitted_data", quality},
-                   {"undetermined", result.undetermined}}},
+          {"fit",
+           {{"method", "robust least squares on relative residuals; pieces by BIC"},
+            {"quality_on_fitted_data", quality},
+            {"undetermined", result.undetermined}}},
           {"from", from}};
 }
 

@@ -9,12 +9,12 @@
 namespace linkcast {
 
 struct FitRequest {
-  std::string name;             ///< id of the platform
+  std::string name;  ///< id of the platform
   std::string default_library;
-  std::string data_dir;         ///< paths in the calibration are relative to it where they lie inside
+  std::string data_dir;  ///< paths in the calibration are relative to it where they lie inside
   const Topology* topology = nullptr;
   std::vector<Measurement> measurements;
-  const Calibration* inherited = nullptr;
+  std::vector<Calibration> inherited;  ///< best first
 };
 
 /// Quality of the fit on its own data, per transport: these figures are fitted, not held out.

@@ -14,16 +14,17 @@ namespace linkcast {
 
 /// One repetition of one copy.
 struct Sample {
-  std::string transport;
+  std::string transport;  ///< as in the calibration's names: peer_read is a peer copy pulled by its target
   int source = 0, target = 0, via = -1;  ///< device indices
   double size_B = 0;
   double time_s = 0;
+  bool read = false;  ///< pulled by the target
 };
 
 struct FitContext {
-  const Platform* wires = nullptr;         ///< the topology, not calibrated: for routes
-  const Calibration* inherited = nullptr;  ///< for what these data cannot determine; may be null
-  std::vector<Sample> samples;             ///< one direction at a time, GPU to GPU
+  const Platform* wires = nullptr;            ///< the topology, not calibrated: for routes
+  std::vector<const Calibration*> inherited;  ///< for what these data cannot determine, best first
+  std::vector<Sample> samples;                ///< one direction at a time, GPU to GPU
   std::map<std::string, Parameter> found;
   std::vector<std::string> undetermined;  ///< parameter: what measurement would determine it
 
@@ -31,7 +32,7 @@ struct FitContext {
   /// The standard error gets a part for the difference between occasions added.
   void set(const std::string& name, double value, double stderr_, const std::string& unit,
            const std::string& provenance = "fitted");
-  /// Takes a parameter from the inherited calibration. @returns false if it has none either
+  /// Takes a parameter from the first inherited calibration that fitted it itself. @returns false if none did
   bool inherit(const std::string& name, const std::string& missing);
   /// The same for every inherited parameter whose name starts so.
   bool inherit_all(const std::string& prefix, const std::string& missing);
@@ -46,6 +47,7 @@ std::vector<SizePoint> medians_by_size(const std::vector<Sample>& samples);
 bool spans_sizes(const std::vector<Sample>& samples);
 
 void fit_local(FitContext& context);
+/// Pushed (peer) and pulled (peer_read) copies; the rate of a link is one, the start-ups differ.
 void fit_peer(FitContext& context);
 void fit_relay(FitContext& context);
 void fit_staged(FitContext& context);

@@ -9,11 +9,14 @@
 namespace linkcast {
 namespace {
 
-constexpr double kHuber = 1.345;      // source: Huber, Robust Statistics, 1981
+constexpr double kHuber = 1.345;        // source: Huber, Robust Statistics, 1981
 constexpr double kMadToSigma = 1.4826;  // source: 1 / (0.75 quantile of the normal distribution)
 constexpr int kIterations = 50;
-// Columns are scaled to unit length first; below this singular-value ratio they are indistinguishable in double precision.
+// source: ours. Columns are scaled to unit length first; below this singular-value ratio they are indistinguishable in
+// double precision.
 constexpr double kRankTolerance = 1e-10;
+// Share of the null direction from which a column is named as undetermined. source: ours, for the message only
+constexpr double kPartOfNull = 0.1;
 
 struct System {
   Eigen::MatrixXd a;  ///< rows / time, columns scaled to unit length
@@ -41,7 +44,8 @@ void refuse_rank_deficient(const System& s, const std::vector<std::string>& name
   std::string undetermined;
   const Eigen::VectorXd null = svd.matrixV().col(values.size() - 1);
   for (Eigen::Index k = 0; k < null.size(); ++k)
-    if (std::abs(null(k)) > 0.1) undetermined += (undetermined.empty() ? "" : ", ") + names[static_cast<std::size_t>(k)];
+    if (std::abs(null(k)) > kPartOfNull)
+      undetermined += (undetermined.empty() ? "" : ", ") + names[static_cast<std::size_t>(k)];
   throw InputError("the measurements cannot tell apart: " + undetermined + " (more message sizes are needed)");
 }
 
@@ -72,8 +76,8 @@ MedianEstimate estimate_median(const std::vector<double>& values) {
 LinearFit robust_fit(const std::vector<Observation>& observations, const std::vector<std::string>& names) {
   const auto columns = static_cast<Eigen::Index>(names.size());
   if (observations.size() < names.size())
-    throw InputError("a fit of " + std::to_string(names.size()) + " parameters (" + names.front() + ", ...) needs at least as many points, there are " +
-                     std::to_string(observations.size()));
+    throw InputError("a fit of " + std::to_string(names.size()) + " parameters (" + names.front() +
+                     ", ...) needs at least as many points, there are " + std::to_string(observations.size()));
   const System s = scaled_system(observations, columns);
   refuse_rank_deficient(s, names);
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(s.a.rows());

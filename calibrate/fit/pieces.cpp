@@ -18,19 +18,21 @@ struct Candidate {
   int parameters = 0;
 };
 
-std::optional<Candidate> fit_piece(const std::vector<SizePoint>& points, std::size_t first, std::size_t last, bool flat) {
+std::optional<Candidate> fit_piece(const std::vector<SizePoint>& points, std::size_t first, std::size_t last,
+                                   bool flat) {
   const std::size_t count = last - first + 1;
   if (count < (flat ? 2U : 3U)) return std::nullopt;
   std::vector<Observation> rows;
   for (std::size_t i = first; i <= last; ++i)
     rows.push_back({flat ? std::vector<double>{1} : std::vector<double>{1, points[i].size_B}, points[i].time_s});
-  const LinearFit fit = robust_fit(rows, flat ? std::vector<std::string>{"start-up"}
-                                              : std::vector<std::string>{"start-up", "time per byte"});
+  const LinearFit fit = robust_fit(
+      rows, flat ? std::vector<std::string>{"start-up"} : std::vector<std::string>{"start-up", "time per byte"});
   Candidate c;
   c.piece.to_B = points[last].size_B;
   c.piece.flat = flat;
   c.piece.startup_s = fit.value[0];
   c.piece.startup_stderr_s = fit.stderr_[0];
+  if (c.piece.startup_s < 0) return std::nullopt;
   if (!flat) {
     if (!(fit.value[1] > 0)) return std::nullopt;
     c.piece.rate_Bps = 1 / fit.value[1];

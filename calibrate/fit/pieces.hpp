@@ -13,8 +13,8 @@ struct SizePoint {
 };
 
 struct Piece {
-  double to_B = 0;   ///< last size it covers
-  bool flat = false; ///< time = startup; else time = startup + size / rate
+  double to_B = 0;    ///< last size it covers
+  bool flat = false;  ///< time = startup; else time = startup + size / rate
   double startup_s = 0, startup_stderr_s = 0;
   double rate_Bps = 0, rate_stderr_Bps = 0;  ///< 0 if flat
 };

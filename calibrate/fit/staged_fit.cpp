@@ -15,8 +15,8 @@
 namespace linkcast {
 namespace {
 
-// A rate that differs by less than this from its kind is not worth a parameter of its own. source: pairs of one class of
-// the P100-DGX-1 matrix lie within 1.5 % of each other.
+// A rate that differs by less than this from its kind is not worth a parameter of its own. source: pairs of one class
+// of the P100-DGX-1 matrix lie within 1.5 % of each other.
 constexpr double kDistinct = 0.02;
 constexpr double kDistinctSigmas = 3;
 // Copies across sockets count as limited by the crossing when they are slower than copies inside one by more than this.
@@ -25,6 +25,7 @@ constexpr double kCrossing = 0.03;
 // A copy of this many chunks spends over 90 % of its time in the steady part.
 constexpr double kPipelined = 16;
 constexpr std::size_t kFewestSizes = 8;
+constexpr const char* kNoPipeline = "the staged copies show no chunked pipeline: sizes from 1 KiB to 64 MiB are needed";
 
 struct StagedPair {
   int source = 0, target = 0;
@@ -106,7 +107,7 @@ Shape choose_shape(const std::vector<SizePoint>& points) {
       best = shape;
       best_loss = fit.loss;
     }
-  if (!std::isfinite(best_loss)) throw InputError("the staged copies show no chunked pipeline: sizes from 1 KiB to 64 MiB are needed");
+  if (!std::isfinite(best_loss)) throw InputError(kNoPipeline);
   return best;
 }
 
@@ -115,7 +116,8 @@ std::optional<MedianEstimate> steady_rate(const std::vector<Sample>& samples, do
                                           double tail_B) {
   std::vector<double> rates;
   for (const Sample& s : samples)
-    if (s.size_B >= kPipelined * chunk_B && s.time_s > head_s) rates.push_back((s.size_B - tail_B) / (s.time_s - head_s));
+    if (s.size_B >= kPipelined * chunk_B && s.time_s > head_s)
+      rates.push_back((s.size_B - tail_B) / (s.time_s - head_s));
   if (rates.empty()) return std::nullopt;
   return estimate_median(rates);
 }
@@ -131,8 +133,11 @@ class StagedFit {
  public:
   explicit StagedFit(FitContext& context) : context_(context), pairs_(pairs_of(context)) {
     const auto& wires = *context.wires;
-    kind_ = "cable." + wires.topology().cables[static_cast<std::size_t>(
-                           wires.links()[static_cast<std::size_t>(wires.to_host(wires.gpu(0)).links.front())].cable)].kind;
+    kind_ =
+        "cable." + wires.topology()
+                       .cables[static_cast<std::size_t>(
+                           wires.links()[static_cast<std::size_t>(wires.to_host(wires.gpu(0)).links.front())].cable)]
+                       .kind;
   }
 
   void run() {
@@ -157,7 +162,9 @@ class StagedFit {
   double chunk() const { return context_.value("transport.staged.chunk_B"); }
   /// Start-up and the first chunk's way up: what passes before the steady part.
   double head_s() const { return context_.value(startup_) + chunk() / context_.value(kind_ + ".to_host_Bps"); }
-  std::optional<MedianEstimate> rate(const std::vector<Sample>& of) const { return steady_rate(of, chunk(), head_s(), 0); }
+  std::optional<MedianEstimate> rate(const std::vector<Sample>& of) const {
+    return steady_rate(of, chunk(), head_s(), 0);
+  }
 
   /// Start-up, chunk and the rates of both ways from copies over many sizes.
   bool fit_curve() {
@@ -180,7 +187,9 @@ class StagedFit {
     context_.set(startup_, fit.value[1], fit.stderr_[1], "s");
     context_.set("transport.staged.chunk_B", shape.chunk_B, 0, "B");
     const double up = fit.value[2] - fit.value[3], down = fit.value[3];
-    context_.set(kind_ + ".to_host_Bps", 1 / up, std::hypot(fit.stderr_[2], fit.stderr_[3]) / (up * up), "B/s");
+    const double up_stderr = std::hypot(fit.stderr_[2], fit.stderr_[3]);
+    if (!(up > kDistinctSigmas * up_stderr)) throw InputError(kNoPipeline);
+    context_.set(kind_ + ".to_host_Bps", 1 / up, up_stderr / (up * up), "B/s");
     context_.set(kind_ + ".from_host_Bps", 1 / down, fit.stderr_[3] / (down * down), "B/s");
     return true;
   }
@@ -188,11 +197,11 @@ class StagedFit {
   /// Too few sizes: the shape of the curve comes from another calibration, its level from these data.
   bool borrow_curve() {
     const std::string need = "staged copies over at least 8 sizes, 1 KiB to 64 MiB";
-    if (!context_.inherited || pairs_.empty()) {
+    if (context_.inherited.empty() || pairs_.empty()) {
       if (!pairs_.empty()) context_.undetermined.push_back("transport.staged: " + need);
       return false;
     }
-    const bool flat = context_.inherited->find("transport.staged.r0.flat_s") != nullptr;
+    const bool flat = context_.inherit("transport.staged.r0.flat_s", need);
     startup_ = flat ? "transport.staged.r1.startup_s" : "transport.staged.r0.startup_s";
     bool complete = true;
     for (const std::string& name : {startup_, std::string("transport.staged.chunk_B"), kind_ + ".to_host_Bps"})
@@ -200,7 +209,6 @@ class StagedFit {
     if (!complete) return false;
     if (flat) {
       context_.inherit("transport.staged.r0.to_B", need);
-      context_.inherit("transport.staged.r0.flat_s", need);
       shift_startup();
     }
     return true;
@@ -236,8 +244,18 @@ class StagedFit {
         context_.set("cable." + cable.kind + ".flow_bandwidth_Bps", cross->value, cross->stderr_, "B/s");
   }
 
-  void set_links(int device, const MedianEstimate& rate) {
+  /// A slower GPU says nothing about a link that others use too: they get more through it.
+  bool shared(int link, int device) const {
+    for (const int gpu : context_.wires->topology().gpus()) {
+      const auto& links = context_.wires->from_host(gpu).links;
+      if (gpu != device && std::find(links.begin(), links.end(), link) != links.end()) return true;
+    }
+    return false;
+  }
+
+  void set_links(int device, const MedianEstimate& rate, const MedianEstimate& kind) {
     for (const int link : context_.wires->from_host(device).links) {
+      if (rate.value < kind.value && shared(link, device)) continue;
       const std::string name =
           "link." + context_.wires->constraints()[static_cast<std::size_t>(link)].id + ".bandwidth_Bps";
       if (context_.has(name) && context_.value(name) >= rate.value) continue;
@@ -255,7 +273,7 @@ class StagedFit {
         if (pair.target == gpu && pair.shared.empty() && !(pair.crosses && crossing_limited_))
           to_gpu.insert(to_gpu.end(), pair.samples.begin(), pair.samples.end());
       const auto own = rate(to_gpu);
-      if (own && distinct(*own, kind)) set_links(gpu, *own);
+      if (own && distinct(*own, kind)) set_links(gpu, *own, kind);
     }
   }
 
@@ -307,7 +325,10 @@ class StagedFit {
       const Cable& c = wires.topology().cables[static_cast<std::size_t>(each)];
       const std::string name = "cable." + c.kind + "@" + c.id + ".duplex_Bps";
       if (each != cable && context_.has(name)) continue;
-      context_.set(name, both.value, both.stderr_, "B/s");
+      context_.set(name, both.value, both.stderr_, "B/s",
+                   each == cable ? "fitted"
+                                 : "derived: carries the same copies as " +
+                                       wires.topology().cables[static_cast<std::size_t>(cable)].id);
     }
   }
 

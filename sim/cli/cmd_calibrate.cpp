@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 struct FitOptions {
   std::vector<std::string> measurements;
-  std::string topology, out, name, library = "nccl-2.3", inherit;
+  std::string topology, out, name, library = "nccl-2.3";
+  std::vector<std::string> inherit;
 };
 
 std::string topology_path(Context& context, const std::string& id) {
@@ -24,6 +25,7 @@ std::string topology_path(Context& context, const std::string& id) {
 
 /// Written beside the target and moved over it, so that an interrupted run leaves the old file whole.
 void write_atomically(const std::string& path, const std::string& text) {
+  if (fs::exists(path) && !fs::is_regular_file(path)) throw InputError("--out: " + path + ": is not a regular file");
   const std::string beside = path + ".part";
   std::ofstream out(beside, std::ios::binary);
   out << text;
@@ -50,7 +52,8 @@ void print_report(const FitResult& result) {
     table.push_back({q.transport, std::to_string(q.samples), median, p95});
   }
   print_table(table);
-  for (const std::string& missing : result.undetermined) std::cout << "not determined by these data: " << missing << '\n';
+  for (const std::string& missing : result.undetermined)
+    std::cout << "not determined by these data: " << missing << '\n';
 }
 
 void run_fit(Context& context, const FitOptions& o) {
@@ -61,18 +64,19 @@ void run_fit(Context& context, const FitOptions& o) {
   request.data_dir = context.catalogue().data_dir();
   request.topology = &topology;
   for (const std::string& path : o.measurements) request.measurements.push_back(read_measurement(path));
-  std::optional<Calibration> inherited;
-  if (!o.inherit.empty()) inherited = read_calibration(o.inherit);
-  request.inherited = inherited ? &*inherited : nullptr;
+  for (const std::string& path : o.inherit) request.inherited.push_back(read_calibration(path));
   FitResult result = fit_parameters(request);
   const Platform platform(topology, result.calibration);
   Solver& solver = context.catalogue().solver("fluid");
   std::map<std::tuple<std::string, int, int, int, double>, double> known;  // repetitions share one simulation
   assess(result, [&](const Sample& s) {
-    double& time = known[{s.transport, s.source, s.target, s.via, s.size_B}];
+    double& time = known[{s.transport + (s.read ? "<" : ""), s.source, s.target, s.via, s.size_B}];
     if (time > 0) return time;
     ProblemBuilder builder(platform);
-    builder.add({s.source, s.target, s.size_B, s.transport, s.via, MoveBy::kDma});
+    const std::string transport = s.transport == "peer_read" ? "peer" : s.transport;
+    Transfer transfer{s.source, s.target, s.size_B, transport, s.via, MoveBy::kDma};
+    if (transport == "peer" || transport == "relay") transfer.read = s.read;
+    builder.add(transfer);
     const Solution solution = solver.run(builder.problem());
     return time = solution.makespan_s;
   });
@@ -85,6 +89,8 @@ void run_fit(Context& context, const FitOptions& o) {
 void add_calibrate(CLI::App& app, Context& context) {
   auto* calibrate = app.add_subcommand("calibrate", "turn measurements into parameters");
   calibrate->require_subcommand(1);
+  calibrate->footer(
+      "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
   auto* fit = calibrate->add_subcommand("fit", "fit latency, bandwidth and duplex parameters with standard errors");
   auto o = std::make_shared<FitOptions>();
   fit->add_option("measurement", o->measurements, "measurement files, schema measurement/1")->required();
@@ -92,8 +98,10 @@ void add_calibrate(CLI::App& app, Context& context) {
   fit->add_option("--out", o->out, "calibration file to write")->required();
   fit->add_option("--name", o->name, "id of the platform (default: the topology's)");
   fit->add_option("--library", o->library, "communication library of that machine's time");
-  fit->add_option("--inherit", o->inherit, "calibration to take from what these data cannot determine, with wider errors");
-  fit->footer("Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
+  fit->add_option("--inherit", o->inherit,
+                  "calibrations that lend what these data cannot determine, best first, with wider errors");
+  fit->footer(
+      "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
   fit->callback([o, &context] { run_fit(context, *o); });
 }
 

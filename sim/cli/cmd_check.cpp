@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 
 #include "sim/cli/command.hpp"
@@ -7,27 +8,40 @@
 namespace linkcast::cli {
 namespace {
 
+/// Parameter names are checked against the topology they name, where that is shipped. @returns what was not checked
+std::string check_calibration(Context& context, const std::string& path) {
+  Calibration calibration = read_calibration(path);
+  const std::string topology = context.catalogue().data_dir() + "/topologies/" + calibration.topology + ".json";
+  if (!std::filesystem::exists(topology))
+    return " (parameter names not checked: topology '" + calibration.topology + "' is not shipped)";
+  static_cast<void>(Platform(read_topology(topology), std::move(calibration)));
+  return "";
+}
+
 /// Reads a record by the strict reader of its schema. @returns its schema
-std::string check_file(const std::string& path) {
+std::string check_file(Context& context, const std::string& path) {
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
   const std::string schema = r.choice("schema", {"topology/1", "measurement/1", "calibration/1", "claims/1"});
   if (schema == "topology/1") read_topology(path);
   if (schema == "measurement/1") read_measurement(path);
-  if (schema == "calibration/1") read_calibration(path);
+  if (schema == "calibration/1") return schema + check_calibration(context, path);
   if (schema == "claims/1") read_claims(path);
   return schema;
 }
 
 }  // namespace
 
-void add_check(CLI::App& app, Context& /*context*/) {
+void add_check(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("check", "read any record strictly and say what is wrong with it");
   auto files = std::make_shared<std::vector<std::string>>();
   command->add_option("file", *files, "topology, measurement, calibration or claims files")->required();
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
-  command->callback([files] {
-    for (const std::string& file : *files) std::cout << file << ": ok, " << check_file(file) << '\n';
+  command->callback([files, &context] {
+    for (const std::string& file : *files) {
+      const std::string found = check_file(context, file);
+      std::cout << file << ": ok, " << found << '\n';
+    }
   });
 }
 

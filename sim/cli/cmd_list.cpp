@@ -46,7 +46,8 @@ void add_list(CLI::App& app, Context& context) {
     const auto rows = rows_of(*what, context);
     if (context.json) {
       Json list = Json::array();
-      for (const Row& row : rows) list.push_back({{"name", row.name}, {"summary", row.summary}, {"source", row.source}});
+      for (const Row& row : rows)
+        list.push_back({{"name", row.name}, {"summary", row.summary}, {"source", row.source}});
       std::cout << Json{{*what, list}}.dump(2) << '\n';
       return;
     }

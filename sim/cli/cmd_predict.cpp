@@ -1,4 +1,5 @@
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -20,9 +21,9 @@ std::string joined(const Json& list, const char* between) {
 }
 
 void print_result(const Json& result) {
-  std::vector<std::vector<std::string>> rows = {
-      {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
-                   seconds(result["time_high_s"]) + ")"}};
+  std::vector<std::vector<std::string>> rows = {{"time", " " + seconds(result["time_s"]) +
+                                                             "  (90 %: " + seconds(result["time_low_s"]) + " to " +
+                                                             seconds(result["time_high_s"]) + ")"}};
   const auto row = [&](const char* label, const std::string& text) { rows.push_back({label, " " + text}); };
   if (result.contains("bandwidth_Bps")) row("bandwidth", bandwidth(result["bandwidth_Bps"]));
   if (result.contains("algbw_Bps")) {
@@ -41,7 +42,8 @@ void print_result(const Json& result) {
   if (result.contains("route")) row("route", joined(result["route"], "  "));
   if (result.contains("flow_times_s"))
     for (std::size_t i = 0; i < result["flow_times_s"].size(); ++i)
-      row(i == 0 ? "flows" : "", seconds(result["flow_times_s"][i]) + "  " + result["transports"][i].get<std::string>());
+      row(i == 0 ? "flows" : "",
+          seconds(result["flow_times_s"][i]) + "  " + result["transports"][i].get<std::string>());
   row("bottleneck", joined(result["bottleneck"], "  "));
   print_table(rows);
   print_warnings(result);
@@ -55,7 +57,7 @@ void show_result(const Context& context, const Json& result) {
 }
 
 struct P2pOptions {
-  std::string platform, src, dst, size, transport, via, engine;
+  std::string platform, src, dst, size, transport, via, engine, direction;
   bool bidirectional = false;
 };
 
@@ -66,19 +68,24 @@ void add_p2p(CLI::App& predict, Context& context) {
   command->add_option("--src", o->src, "device the bytes come from, e.g. gpu0")->required();
   command->add_option("--dst", o->dst, "device the bytes go to")->required();
   command->add_option("--size", o->size, "e.g. 64MiB")->required();
-  command->add_option("--transport", o->transport,
-                      "local, peer, relay (through another GPU), staged (through host memory, as with peer access off); "
-                      "default: what the runtime takes");
+  command->add_option(
+      "--transport", o->transport,
+      "local, peer, relay (through another GPU), staged (through host memory, as with peer access off); "
+      "default: what the runtime takes");
   command->add_option("--via", o->via, "relaying GPU; implies --transport relay");
   command->add_option("--engine", o->engine, "dma (copy engines, default) or sm (kernels)");
+  command->add_option("--direction", o->direction,
+                      "read (the target pulls) or write (the source pushes); default: write if that was measured");
   command->add_flag("--bidirectional", o->bidirectional, "both directions at once; bandwidth is their sum");
-  command->footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu1 --size 40MB --transport staged");
+  command->footer(
+      "Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu1 --size 40MB --transport staged");
   command->callback([o, &context] {
     Json query{{"kind", "p2p"}, {"platform", o->platform}, {"src", o->src}, {"dst", o->dst}};
     query["size_B"] = parse_size("--size", o->size);
     if (!o->transport.empty()) query["transport"] = o->transport;
     if (!o->via.empty()) query["via"] = o->via;
     if (!o->engine.empty()) query["engine"] = o->engine;
+    if (!o->direction.empty()) query["direction"] = o->direction;
     if (o->bidirectional) query["bidirectional"] = true;
     show_result(context, run_query(context, query));
   });
@@ -105,8 +112,11 @@ void add_flows(CLI::App& predict, Context& context) {
   add_common(*command, context, o->platform);
   command->add_option("--flow", o->flows, "SRC:DST:SIZE, as often as there are copies")->required();
   command->add_option("--engine", o->engine, "dma (copies of one engine take turns, default) or sm (kernels share)");
-  command->add_option("--transport", o->transport, "peer, relay or staged for all of them; default: what the runtime takes");
-  command->footer("Example:\n  linkcast predict flows --platform v100-dgx1 --flow gpu0:gpu1:64MiB --flow gpu0:gpu2:64MiB --engine sm");
+  command->add_option("--transport", o->transport,
+                      "peer, relay or staged for all of them; default: what the runtime takes");
+  command->footer(
+      "Example:\n  linkcast predict flows --platform v100-dgx1 --flow gpu0:gpu1:64MiB --flow gpu0:gpu2:64MiB --engine "
+      "sm");
   command->callback([o, &context] {
     Json query{{"kind", "flows"}, {"platform", o->platform}, {"flows", Json::array()}};
     for (const std::string& flow : o->flows) query["flows"].push_back(parse_flow(flow));
@@ -130,7 +140,8 @@ void add_collective(CLI::App& predict, Context& context) {
   command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
   command->add_option("--algorithm", o->algorithm, "ring");
   command->add_option("--protocol", o->protocol, "LL or Simple; default: what the library takes for the size");
-  command->footer("Example:\n  linkcast predict collective --platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB");
+  command->footer(
+      "Example:\n  linkcast predict collective --platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB");
   command->callback([o, &context] {
     Json query{{"kind", "collective"}, {"platform", o->platform}, {"op", o->op}, {"gpus", parse_gpus(o->gpus)}};
     query["size_B"] = parse_size("--size", o->size);
@@ -145,6 +156,7 @@ void add_collective(CLI::App& predict, Context& context) {
 void run_batch(Context& context, const std::string& path) {
   std::ifstream file;
   if (path != "-") {
+    if (std::filesystem::is_directory(path)) throw InputError("--batch: " + path + ": is a folder, not a file");
     file.open(path);
     if (!file) throw InputError("--batch: " + path + ": no such file, or not readable");
   }
@@ -155,15 +167,15 @@ void run_batch(Context& context, const std::string& path) {
   for (long number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string name = path + " line " + std::to_string(number);
-    Json result;
+    Json result{{"id", nullptr}};  // of a line that is not JSON
     try {
       const Json query = parse_json(line, name);
-      result["id"] = query.is_object() && query.contains("id") ? query["id"] : Json();
+      if (query.is_object() && query.contains("id")) result["id"] = query["id"];
       result = answer_or_throw(context.catalogue(), query, name);
     } catch (const InputError& error) {
       result["error"] = error.what();
     }
-    std::cout << result.dump() << '\n';
+    std::cout << result.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';  // errors quote the line
     if (Clock::now() - last_progress > std::chrono::seconds(2)) {
       std::cerr << "batch: " << number << " queries answered\n";
       last_progress = Clock::now();
@@ -181,11 +193,12 @@ void add_predict(CLI::App& app, Context& context) {
   add_p2p(*command, context);
   add_flows(*command, context);
   add_collective(*command, context);
-  command->callback([command, batch, &context] {
-    const bool sub = !command->get_subcommands().empty();
-    if (sub == !batch->empty())
+  command->parse_complete_callback([command, batch] {  // before any subcommand prints
+    if (command->get_subcommands().empty() == batch->empty())
       throw InputError("predict: give one of p2p, flows, collective, or --batch FILE (see --help)");
-    if (!sub) run_batch(context, *batch);
+  });
+  command->callback([batch, &context] {
+    if (!batch->empty()) run_batch(context, *batch);
   });
 }
 

@@ -12,7 +12,8 @@ void print_routes(const Json& result) {
     std::string bottleneck;
     for (const Json& id : route["bottleneck"]) bottleneck += (bottleneck.empty() ? "" : " ") + id.get<std::string>();
     table.push_back({route["transport"], route.value("via", "-"), to_text(Seconds{route["time_s"]}),
-                     to_text(BytesPerSecond{route["bandwidth_Bps"]}), to_text(Seconds{route["latency_s"]}), bottleneck});
+                     to_text(BytesPerSecond{route["bandwidth_Bps"]}), to_text(Seconds{route["latency_s"]}),
+                     bottleneck});
   }
   print_table(table);
   std::cout << "the runtime takes: " << result["runtime_takes"].get<std::string>() << '\n';

@@ -70,7 +70,8 @@ bool check_claims(Context& context, const ValidateOptions& o) {
 }  // namespace
 
 void add_validate(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("validate", "check the papers' claims, or any measurement, against simulation runs");
+  auto* command =
+      app.add_subcommand("validate", "check the papers' claims, or any measurement, against simulation runs");
   auto o = std::make_shared<ValidateOptions>();
   command->add_option("claim", o->claims, "claim ids (default: all)");
   auto* against =
@@ -79,9 +80,10 @@ void add_validate(CLI::App& app, Context& context) {
   command->add_option("--p95-limit", o->limits.p95, "largest 95th percentile of the error allowed")->needs(against);
   command->add_option("--report", o->report, "folder for claims.json and scoreboard.txt");
   command->add_flag("--json", context.json, "JSON on stdout");
-  command->footer("Example:\n  linkcast validate TPDS-029\n"
-                  "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json\n"
-                  "Exit code 4: a claim failed, or a comparison missed a limit.");
+  command->footer(
+      "Example:\n  linkcast validate TPDS-029\n"
+      "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json\n"
+      "Exit code 4: a claim failed, or a comparison missed a limit.");
   command->callback([o, &context] {
     if (!o->against.empty() && !o->claims.empty()) throw InputError("validate: give claims or --against, not both");
     const bool good = o->against.empty() ? check_claims(context, *o) : compare_files(context, *o);

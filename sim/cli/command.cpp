@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
 
 #include "sim/engine/solvers.hpp"
 #include "sim/forecast/query.hpp"
@@ -66,10 +67,28 @@ double parse_size(const std::string& option, const std::string& text) {
   }
 }
 
+namespace {
+constexpr std::string_view kCommandLine = "command line";
+
+/// "command line:/size_B: ..." names a key of the query: the user wrote --size.
+std::string naming_option(const std::string& what) {
+  if (what.rfind(std::string(kCommandLine) + ":/", 0) != 0) return what;
+  const std::size_t begin = kCommandLine.size() + 2;
+  std::string key = what.substr(begin, what.find_first_of("/:", begin) - begin);
+  if (key == "size_B") key = "size";
+  if (key == "flows") key = "flow";
+  return "--" + key + what.substr(what.find(": ", begin));
+}
+}  // namespace
+
 Json run_query(Context& context, const Json& query) {
   Json with_solver = query;
   with_solver["solver"] = context.solver;
-  return answer_or_throw(context.catalogue(), with_solver, "command line");
+  try {
+    return answer_or_throw(context.catalogue(), with_solver, std::string(kCommandLine));
+  } catch (const InputError& error) {
+    throw InputError(naming_option(error.what()));
+  }
 }
 
 void print_table(const std::vector<std::vector<std::string>>& rows) {

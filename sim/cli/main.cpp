@@ -28,6 +28,8 @@ int run(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     std::string what = error.what();
+    if (app.get_subcommands().empty() && !app.remaining().empty())
+      what = "unknown subcommand '" + app.remaining().front() + "'";
     for (char& c : what)
       if (c == '\n') c = ' ';
     std::cerr << "error: " << what << " (see --help)\n";

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <simgrid/kernel/Timer.hpp>
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
 #include <string>
@@ -18,6 +17,9 @@
 #include "sim/engine/pinned_config.hpp"
 #include "sim/engine/scheduler.hpp"
 #include "sim/engine/simgrid_version.hpp"
+#if SIMGRID_VERSION < 33500
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#endif
 #include "sim/records/input_error.hpp"
 
 namespace linkcast {

@@ -1,5 +1,6 @@
 #pragma once
-// The engine's language: constraints with a capacity, and activities that consume them. Nothing here knows what a GPU is.
+// The engine's language: constraints with a capacity, and activities that consume them. Nothing here knows what a GPU
+// is.
 #include <limits>
 #include <string>
 #include <vector>
@@ -16,11 +17,11 @@ struct Use {
 /// One step of a transfer. It starts when all of `after` are done and it holds all of `queues`;
 /// then `delay_s` passes during which nothing is consumed; then the bytes flow at the max-min fair rate.
 struct Activity {
-  double delay_s = 0;                                              ///< start-up latency, >= 0
-  double work_B = 0;                                               ///< bytes to move, >= 0
+  double delay_s = 0;                                             ///< start-up latency, >= 0
+  double work_B = 0;                                              ///< bytes to move, >= 0
   double rate_cap_Bps = std::numeric_limits<double>::infinity();  ///< never faster than this
-  std::vector<Use> uses{};                                         ///< each constraint at most once
-  std::vector<int> after{};                                        ///< activities that must be finished first
+  std::vector<Use> uses{};                                        ///< each constraint at most once
+  std::vector<int> after{};                                       ///< activities that must be finished first
   /// Exclusive first-in-first-out servers (copy engines), all held from before the delay until the end.
   /// An activity queues at all of them at the moment it becomes ready; ties go to the lower index.
   std::vector<int> queues{};

@@ -32,8 +32,7 @@ const Platform& Catalogue::platform(const std::string& id) {
     throw InputError("unknown platform '" + id + "': one of " + list);
   }
   Calibration calibration = read_calibration((fs::path(data_dir_) / "models" / "params" / (id + ".json")).string());
-  Topology topology =
-      read_topology((fs::path(data_dir_) / "topologies" / (calibration.topology + ".json")).string());
+  Topology topology = read_topology((fs::path(data_dir_) / "topologies" / (calibration.topology + ".json")).string());
   auto platform = std::make_unique<Platform>(std::move(topology), std::move(calibration));
   return *platforms_.emplace(id, std::move(platform)).first->second;
 }

@@ -12,6 +12,9 @@
 namespace linkcast {
 namespace {
 
+// Outside the calibrated sizes the error grows. source: assumed, 2 % a doubling
+constexpr double kPerDoubling = 0.02;
+
 const std::string& device_name(const Platform& platform, int device) {
   return platform.topology().devices[static_cast<std::size_t>(device)].id;
 }
@@ -51,7 +54,8 @@ void check_validity(const Platform& platform, double size_B, Verdict& verdict, U
   verdict.warnings.insert("size is " + std::string(above ? "above" : "below") + " the calibrated range " +
                           to_text(Bytes{calibration.valid_from_B}) + " to " + to_text(Bytes{calibration.valid_to_B}) +
                           ": extrapolated");
-  uncertainty.add(0.02 * std::abs(std::log2(size_B / (above ? calibration.valid_to_B : calibration.valid_from_B))));
+  uncertainty.add(kPerDoubling *
+                  std::abs(std::log2(size_B / (above ? calibration.valid_to_B : calibration.valid_from_B))));
 }
 
 void put_interval(Json& out, double time, const Interval& interval) {
@@ -70,10 +74,12 @@ P2pRequest read_p2p(const Platform& platform, ObjectReader& r) {
   request.transfer.source = device_by_id(platform, r.required<std::string>("src"), r, "src");
   request.transfer.target = device_by_id(platform, r.required<std::string>("dst"), r, "dst");
   request.transfer.bytes = read_size(r, "size_B");
-  if (r.has("transport")) request.transfer.transport = r.choice("transport", {"local", "peer", "relay", "staged", "host"});
+  if (r.has("transport"))
+    request.transfer.transport = r.choice("transport", {"local", "peer", "relay", "staged", "host"});
   if (const auto via = r.optional<std::string>("via")) request.transfer.via = device_by_id(platform, *via, r, "via");
   request.bidirectional = r.optional<bool>("bidirectional").value_or(false);
   request.transfer.by = read_engine(r);
+  if (r.has("direction")) request.transfer.read = r.choice("direction", {"read", "write"}) == "read";
   r.finish();
   return request;
 }
@@ -91,7 +97,7 @@ Json p2p_result(const Platform& platform, Solver& solver, const P2pRequest& requ
   Verdict verdict;
   judge(platform, solution, plan, verdict);
   Uncertainty uncertainty;
-  uncertainty.add(scatter_of(platform.calibration(), plan.transport, request.transfer.bytes));
+  uncertainty.add(scatter_of(platform.calibration(), plan.model, request.transfer.bytes));
   uncertainty.add(verdict.parameter_error);
   check_validity(platform, request.transfer.bytes, verdict, uncertainty);
   if (request.transfer.by == MoveBy::kSm)
@@ -101,6 +107,7 @@ Json p2p_result(const Platform& platform, Solver& solver, const P2pRequest& requ
   out["bandwidth_Bps"] = (request.bidirectional ? 2 : 1) * request.transfer.bytes / time;
   out["latency_s"] = plan.latency_s;
   out["transport"] = plan.transport;
+  if (plan.transport == "peer") out["direction"] = plan.model == "peer_read" ? "read" : "write";
   if (plan.via >= 0) out["via"] = device_name(platform, plan.via);
   out["route"] = link_ids(platform, plan.links);
   out["bottleneck"] = verdict.bottleneck;
@@ -153,16 +160,22 @@ Json flows_answer(Catalogue& catalogue, const std::string& id, Solver& solver, O
   Verdict verdict;
   Uncertainty uncertainty;
   double scatter = 0, total = 0;
+  std::size_t largest = 0, smallest = 0;
   Json times = Json::array(), transports = Json::array();
   for (std::size_t i = 0; i < plans.size(); ++i) {
     judge(platform, solution, plans[i], verdict);
-    scatter = std::max(scatter, scatter_of(platform.calibration(), plans[i].transport, transfers[i].bytes));
+    if (transfers[i].bytes > transfers[largest].bytes) largest = i;
+    if (transfers[i].bytes < transfers[smallest].bytes) smallest = i;
+    scatter = std::max(scatter, scatter_of(platform.calibration(), plans[i].model, transfers[i].bytes));
     total += transfers[i].bytes;
     times.push_back(solution.finish_s[static_cast<std::size_t>(plans[i].activities.back())]);
     transports.push_back(plans[i].transport);
   }
   uncertainty.add(scatter);
   uncertainty.add(verdict.parameter_error);
+  check_validity(platform, transfers[largest].bytes, verdict, uncertainty);
+  if (transfers[smallest].bytes < platform.calibration().valid_from_B)
+    check_validity(platform, transfers[smallest].bytes, verdict, uncertainty);
   Json out;
   put_interval(out, solution.makespan_s, uncertainty.around(solution.makespan_s));
   out["flow_times_s"] = times;

@@ -34,8 +34,7 @@ double read_size(ObjectReader& r, const std::string& key) { return checked_size(
 
 std::vector<int> read_gpus(ObjectReader& r, const Platform& platform, int least) {
   const auto gpus = r.required<std::vector<int>>("gpus");
-  if (static_cast<int>(gpus.size()) < least)
-    r.fail("gpus", "needs at least " + std::to_string(least) + " GPUs");
+  if (static_cast<int>(gpus.size()) < least) r.fail("gpus", "needs at least " + std::to_string(least) + " GPUs");
   std::set<int> seen;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     if (gpus[i] < 0 || gpus[i] >= platform.gpu_count())
@@ -43,7 +42,8 @@ std::vector<int> read_gpus(ObjectReader& r, const Platform& platform, int least)
                        std::to_string(gpus[i]) + " is no GPU of " + platform.topology().name + ": 0 to " +
                            std::to_string(platform.gpu_count() - 1));
     if (!seen.insert(gpus[i]).second)
-      throw InputError(r.file(), r.pointer("gpus") + "/" + std::to_string(i), std::to_string(gpus[i]) + " is given twice");
+      throw InputError(r.file(), r.pointer("gpus") + "/" + std::to_string(i),
+                       std::to_string(gpus[i]) + " is given twice");
   }
   return gpus;
 }

@@ -53,12 +53,18 @@ Json parameters_json(const Calibration& calibration) {
 
 const char* dot_shape(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::kGpu: return "box, style=\"rounded,filled\", fillcolor=\"#d7ead0\"";
-    case DeviceKind::kCpu: return "box, style=filled, fillcolor=\"#d3e2f2\"";
-    case DeviceKind::kNvswitch: return "hexagon, style=filled, fillcolor=\"#e6e6e6\"";
-    case DeviceKind::kNic: return "ellipse, style=filled, fillcolor=\"#f7e3c6\"";
-    case DeviceKind::kPcieSwitch: return "diamond";
-    case DeviceKind::kSwitch: return "octagon";
+    case DeviceKind::kGpu:
+      return "box, style=\"rounded,filled\", fillcolor=\"#d7ead0\"";
+    case DeviceKind::kCpu:
+      return "box, style=filled, fillcolor=\"#d3e2f2\"";
+    case DeviceKind::kNvswitch:
+      return "hexagon, style=filled, fillcolor=\"#e6e6e6\"";
+    case DeviceKind::kNic:
+      return "ellipse, style=filled, fillcolor=\"#f7e3c6\"";
+    case DeviceKind::kPcieSwitch:
+      return "diamond";
+    case DeviceKind::kSwitch:
+      return "octagon";
   }
   return "box";
 }

@@ -117,11 +117,27 @@ int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links
   return plan.activities.back();
 }
 
+int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes,
+                             const TransportModel& model, MoveBy by, std::vector<int> queues) {
+  const int index = add_leg(plan, links, bytes, model.regime(bytes), by, std::move(queues));
+  Activity& leg = problem_.activities[static_cast<std::size_t>(index)];
+  const double rate = lone_rate(links);
+  double least_s = 0;
+  for (const Regime& earlier : model.regimes) {
+    if (bytes <= earlier.to_B) break;
+    const double moving_s =
+        earlier.to_B * leg.work_B / bytes / std::min(rate, earlier.rate_cap ? earlier.rate_cap->value : kInfinity);
+    least_s =
+        std::max(least_s, earlier.flat ? std::max(earlier.startup.value, moving_s) : earlier.startup.value + moving_s);
+  }
+  leg.delay_s += std::max(0.0, least_s - leg.delay_s - leg.work_B / std::min(rate, leg.rate_cap_Bps));
+  return index;
+}
+
 PlannedTransfer ProblemBuilder::add_local(const Transfer& transfer) {
   const TransportModel model = transport_model(*platform_, "local");
-  PlannedTransfer plan{"local", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
-  plan.main_activity = add_leg(plan, {}, transfer.bytes, model.regime(transfer.bytes), transfer.by,
-                               {out_queue(transfer.source)});
+  PlannedTransfer plan{"local", "local", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
+  plan.main_activity = add_copy(plan, {}, transfer.bytes, model, transfer.by, {out_queue(transfer.source)});
   return plan;
 }
 
@@ -131,10 +147,9 @@ PlannedTransfer ProblemBuilder::add_peer(const Transfer& transfer) {
     throw InputError("no peer access from " + name_of(*platform_, transfer.source) + " to " +
                      name_of(*platform_, transfer.target) + " on " + platform_->topology().name +
                      ": use transport relay or staged");
-  const TransportModel model = transport_model(*platform_, "peer");
-  PlannedTransfer plan{"peer", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
-  plan.main_activity = add_leg(plan, route->links, transfer.bytes, model.regime(transfer.bytes), transfer.by,
-                               {out_queue(transfer.source)});
+  const TransportModel model = peer_model(*platform_, transfer.read);
+  PlannedTransfer plan{"peer", model.name, -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
+  plan.main_activity = add_copy(plan, route->links, transfer.bytes, model, transfer.by, {out_queue(transfer.source)});
   return plan;
 }
 
@@ -154,17 +169,17 @@ PlannedTransfer ProblemBuilder::add_relay(const Transfer& transfer) {
            1 / lone_rate(platform_->peer_route(relay, transfer.target)->links);
   };
   if (via < 0)
-    via = *std::min_element(relays.begin(), relays.end(),
-                            [&](int a, int b) { return serial_time(a) < serial_time(b); });
+    via =
+        *std::min_element(relays.begin(), relays.end(), [&](int a, int b) { return serial_time(a) < serial_time(b); });
   // Two copies one after the other; the second starts when the first has ended, and switching costs a little more.
-  const TransportModel model = transport_model(*platform_, "peer");
+  const TransportModel model = peer_model(*platform_, transfer.read);
   const Resolved extra = platform_->parameter("transport.relay.handover_s", 0);
-  PlannedTransfer plan{"relay", via, {}, {}, 0, 2 * model.regimes.front().startup.value + extra.value, -1, {}};
+  PlannedTransfer plan{"relay", "relay", via, {}, {}, 0, 2 * model.regimes.front().startup.value + extra.value, -1, {}};
   plan.used.push_back(extra);
-  const int first = add_leg(plan, platform_->peer_route(transfer.source, via)->links, transfer.bytes,
-                            model.regime(transfer.bytes), transfer.by, {out_queue(transfer.source)});
-  const int second = add_leg(plan, platform_->peer_route(via, transfer.target)->links, transfer.bytes,
-                             model.regime(transfer.bytes), transfer.by, {out_queue(via)});
+  const int first = add_copy(plan, platform_->peer_route(transfer.source, via)->links, transfer.bytes, model,
+                             transfer.by, {out_queue(transfer.source)});
+  const int second = add_copy(plan, platform_->peer_route(via, transfer.target)->links, transfer.bytes, model,
+                              transfer.by, {out_queue(via)});
   problem_.activities[static_cast<std::size_t>(second)].after = {first};
   problem_.activities[static_cast<std::size_t>(second)].delay_s += extra.value;
   plan.main_activity = second;
@@ -177,7 +192,7 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
   const TransportModel model = transport_model(*platform_, "staged");
   const Regime& regime = model.regime(transfer.bytes);
   const StagedRoute route = staged_route(*platform_, transfer.source, transfer.target);
-  PlannedTransfer plan{"staged", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
+  PlannedTransfer plan{"staged", "staged", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
   std::vector<int> both = route.up;
   both.insert(both.end(), route.down.begin(), route.down.end());
   if (regime.flat) {
@@ -199,8 +214,7 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
     return next;
   };
   if (transfer.bytes > head)
-    plan.main_activity =
-        follow(both, transfer.bytes - head, {out_queue(transfer.source), in_queue(transfer.target)});
+    plan.main_activity = follow(both, transfer.bytes - head, {out_queue(transfer.source), in_queue(transfer.target)});
   follow(route.down, head, {in_queue(transfer.target)});
   plan.links = both;
   return plan;
@@ -218,21 +232,26 @@ PlannedTransfer ProblemBuilder::add_host(const Transfer& transfer) {
   }
   if (!up) links.insert(links.end(), platform_->from_host(gpu).links.begin(), platform_->from_host(gpu).links.end());
   const TransportModel model = transport_model(*platform_, "host");
-  PlannedTransfer plan{"host", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
-  plan.main_activity = add_leg(plan, links, transfer.bytes, model.regime(transfer.bytes), transfer.by,
-                               {up ? out_queue(gpu) : in_queue(gpu)});
+  PlannedTransfer plan{"host", "host", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
+  plan.main_activity = add_copy(plan, links, transfer.bytes, model, transfer.by, {up ? out_queue(gpu) : in_queue(gpu)});
   return plan;
 }
 
 PlannedTransfer ProblemBuilder::add(const Transfer& transfer) {
+  if (!is_gpu(*platform_, transfer.source) && !is_gpu(*platform_, transfer.target))
+    throw InputError("a copy needs a GPU at one end: " + name_of(*platform_, transfer.source) + " and " +
+                     name_of(*platform_, transfer.target) + " are none");
   const std::string natural = runtime_transport(*platform_, transfer.source, transfer.target);
-  const std::string transport = transfer.transport.empty() ? (transfer.via >= 0 ? "relay" : natural) : transfer.transport;
+  const std::string transport =
+      transfer.transport.empty() ? (transfer.via >= 0 ? "relay" : natural) : transfer.transport;
   const bool fixed = natural == "local" || natural == "host";
   if (transport != natural && (fixed || transport == "local" || transport == "host"))
     throw InputError("transport '" + transport + "' cannot join " + name_of(*platform_, transfer.source) + " and " +
                      name_of(*platform_, transfer.target) + ": " +
                      (fixed ? "only " + natural + " can" : "one of peer, relay, staged"));
   if (transfer.via >= 0 && transport != "relay") throw InputError("via: only transport relay goes through another GPU");
+  if (transfer.read && transport != "peer" && transport != "relay" && transport != "staged")
+    throw InputError("direction: only copies between two GPUs are read or written");
   if (transport == "local") return add_local(transfer);
   if (transport == "host") return add_host(transfer);
   if (transport == "peer") return add_peer(transfer);

@@ -1,6 +1,7 @@
 #pragma once
 // From "copy n bytes from here to there" to activities of the engine.
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,16 @@ enum class MoveBy { kDma, kSm };
 struct Transfer {
   int source = 0, target = 0;  ///< device indices
   double bytes = 0;
-  std::string transport;       ///< empty: what the runtime would take
-  int via = -1;                ///< relaying GPU (device index); -1: the best one
+  std::string transport;  ///< empty: what the runtime would take
+  int via = -1;           ///< relaying GPU (device index); -1: the best one
   MoveBy by = MoveBy::kDma;
+  std::optional<bool> read{};  ///< pulled by the target instead of pushed by the source; default: as was measured
 };
 
 /// What a Transfer became.
 struct PlannedTransfer {
   std::string transport;
+  std::string model;  ///< transport whose parameters were used: peer_read for a pulled peer copy
   int via = -1;
   std::vector<int> links;       ///< directed links in order, both legs of a staged or relayed copy
   std::vector<int> activities;  ///< in time order; the last one's finish is the transfer's
@@ -61,6 +64,9 @@ class ProblemBuilder {
   PlannedTransfer add_host(const Transfer& transfer);
   int add_leg(PlannedTransfer& plan, const std::vector<int>& links, double bytes, const Regime& regime, MoveBy by,
               std::vector<int> queues);
+  /// A leg of a transport that has parameters of its own: never shorter than the longest copy of an earlier regime.
+  int add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes, const TransportModel& model,
+               MoveBy by, std::vector<int> queues);
   [[nodiscard]] double lone_rate(const std::vector<int>& links) const;
 
   const Platform* platform_;

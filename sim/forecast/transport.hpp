@@ -10,9 +10,9 @@ namespace linkcast {
 
 /// One size range of a transport.
 struct Regime {
-  double to_B = 0;     ///< valid up to and including this size; infinity in the last regime
-  Resolved startup;    ///< seconds
-  bool flat = false;   ///< true: launch-bound, the bytes move inside the start-up time as far as they fit
+  double to_B = 0;                   ///< valid up to and including this size; infinity in the last regime
+  Resolved startup;                  ///< seconds
+  bool flat = false;                 ///< true: launch-bound, the bytes move inside the start-up time as far as they fit
   std::optional<Resolved> rate_cap;  ///< bytes/s of one flow; none: the links alone limit it
 };
 
@@ -25,6 +25,10 @@ struct TransportModel {
 /// Reads "transport.<name>.r<k>.{to_B,startup_s|flat_s,bandwidth_Bps}", k = 0, 1, ...
 /// A transport that was never measured on this machine borrows the start-up of peer copies and is marked so.
 TransportModel transport_model(const Platform& platform, const std::string& name);
+
+/// Peer copies pulled by the target (peer_read) or pushed by the source (peer).
+/// @param read  what was asked for; nullopt: pushed if that was measured, else pulled
+TransportModel peer_model(const Platform& platform, std::optional<bool> read);
 
 /// Bytes a staged copy holds in host memory before its second leg starts.
 Resolved staging_chunk(const Platform& platform);

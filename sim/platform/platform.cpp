@@ -9,7 +9,8 @@ namespace linkcast {
 namespace {
 
 // A nominal rate stands in where no measurement determined one: what copies attain of nominal on the calibrated
-// machines lies within 0.6-1.0 of it. source: ratios attainable/nominal in models/params (pcie3 0.66-0.87, nvlink 0.92-0.97)
+// machines lies within 0.6-1.0 of it. source: ratios attainable/nominal in models/params (pcie3 0.66-0.87, nvlink
+// 0.92-0.97)
 constexpr double kNominalRelativeError = 0.2;
 
 std::string link_id(const Topology& topology, const Link& link) {
@@ -19,6 +20,21 @@ std::string link_id(const Topology& topology, const Link& link) {
 
 Resolved resolved(const std::string& name, const Parameter& parameter) {
   return {parameter.value, parameter.value > 0 ? parameter.stderr_ / parameter.value : 0, true, name};
+}
+
+/// What a parameter may be called behind its subject. @returns false for a misspelt one
+bool known_quantity(const std::string& head, const std::string& subject, const std::string& what) {
+  static const std::set<std::string> of_cable = {"bandwidth_Bps", "duplex_Bps",  "flow_bandwidth_Bps",
+                                                 "from_host_Bps", "to_host_Bps", "half_bandwidth_B"};
+  static const std::set<std::string> of_regime = {"startup_s", "flat_s", "to_B", "bandwidth_Bps"};
+  static const std::set<std::string> transports = {"local", "peer", "peer_read", "relay", "staged", "host"};
+  if (head == "cable") return of_cable.count(what) > 0;
+  if (head == "link") return what == "bandwidth_Bps";
+  const auto dot = subject.find('.');
+  const bool regime = dot != std::string::npos && subject.size() > dot + 2 && subject[dot + 1] == 'r';
+  if (!transports.count(subject.substr(0, dot))) return false;
+  if (regime) return of_regime.count(what) > 0;
+  return (subject == "staged" && what == "chunk_B") || (subject == "relay" && what == "handover_s");
 }
 
 void check_parameter_names(const Calibration& calibration, const Topology& topology, const std::vector<Link>& links) {
@@ -38,6 +54,8 @@ void check_parameter_names(const Calibration& calibration, const Topology& topol
     if (!known)
       throw InputError(calibration.path, "/parameters/" + name,
                        "names no transport, cable kind, cable or link of topology " + topology.name);
+    if (!known_quantity(head, subject, name.substr(last + 1)))
+      throw InputError(calibration.path, "/parameters/" + name, "no such parameter of a " + head);
   }
 }
 
@@ -69,7 +87,8 @@ Resolved Platform::parameter(const std::string& name, double fallback) const {
 }
 
 std::optional<Resolved> Platform::cable_parameter(const Cable& cable, const std::string& what) const {
-  for (const std::string& name : {"cable." + cable.kind + "@" + cable.id + "." + what, "cable." + cable.kind + "." + what})
+  for (const std::string& name :
+       {"cable." + cable.kind + "@" + cable.id + "." + what, "cable." + cable.kind + "." + what})
     if (const Parameter* found = calibration_.find(name)) return resolved(name, *found);
   return std::nullopt;
 }
@@ -83,7 +102,8 @@ Resolved Platform::link_capacity(const Link& link) const {
   std::optional<Resolved> rate;
   if (is_pcie_cable(cable.kind)) rate = cable_parameter(cable, towards_host_[index] ? "to_host_Bps" : "from_host_Bps");
   if (!rate) rate = cable_parameter(cable, "bandwidth_Bps");
-  if (!rate) rate = Resolved{cable.bandwidth.si, kNominalRelativeError, false, "cable." + cable.kind + ".bandwidth_Bps"};
+  if (!rate)
+    rate = Resolved{cable.bandwidth.si, kNominalRelativeError, false, "cable." + cable.kind + ".bandwidth_Bps"};
   rate->value *= cable.count;
   return *rate;
 }
@@ -100,10 +120,9 @@ void Platform::build_constraints() {
     both->value *= cable.count;
     duplex_of_cable_.back() = static_cast<int>(constraints_.size());
     const auto& devices = topology_.devices;
-    constraints_.push_back({ConstraintKind::kDuplex, -1, static_cast<int>(i),
-                            devices[static_cast<std::size_t>(cable.a)].id + "<->" +
-                                devices[static_cast<std::size_t>(cable.b)].id,
-                            *both});
+    constraints_.push_back(
+        {ConstraintKind::kDuplex, -1, static_cast<int>(i),
+         devices[static_cast<std::size_t>(cable.a)].id + "<->" + devices[static_cast<std::size_t>(cable.b)].id, *both});
   }
 }
 

@@ -26,9 +26,9 @@ struct Route {
 /// A number used by a prediction, with where it came from.
 struct Resolved {
   double value = 0;
-  double rel_error = 0;    ///< standard error / value
-  bool calibrated = false; ///< false: nominal or assumed, a warning is due when it decides the result
-  std::string name;        ///< parameter name
+  double rel_error = 0;     ///< standard error / value
+  bool calibrated = false;  ///< false: nominal or assumed, a warning is due when it decides the result
+  std::string name;         ///< parameter name
 };
 
 /// Kinds of constraint a flow can be limited by.
@@ -37,9 +37,9 @@ enum class ConstraintKind { kLink, kDuplex };
 /// A shared limit: one direction of a cable, or both directions of a cable together.
 struct Constraint {
   ConstraintKind kind = ConstraintKind::kLink;
-  int link = -1;   ///< kLink
-  int cable = -1;  ///< both kinds
-  std::string id;  ///< "gpu0->gpu1" or "plx0<->cpu0"
+  int link = -1;      ///< kLink
+  int cable = -1;     ///< both kinds
+  std::string id;     ///< "gpu0->gpu1" or "plx0<->cpu0"
   Resolved capacity;  ///< bytes/s
 };
 
@@ -95,7 +95,7 @@ class Platform {
   std::vector<int> duplex_of_cable_;
   std::vector<Route> to_host_, from_host_;
   std::vector<int> socket_of_;
-  std::vector<char> towards_host_;  ///< per link: on the way from a device to its CPU
+  std::vector<char> towards_host_;                                   ///< per link: on the way from a device to its CPU
   std::map<std::pair<int, int>, std::optional<Route>> peer_routes_;  ///< by GPU device indices
 };
 

@@ -52,8 +52,8 @@ std::optional<Route> shortest_route(const Topology& topology, const std::vector<
   if (source == target) return Route{};
   Graph graph(topology.devices.size());
   for (std::size_t i = 0; i < links.size(); ++i)
-    boost::add_edge(static_cast<std::size_t>(links[i].from), static_cast<std::size_t>(links[i].to),
-                    static_cast<int>(i), graph);
+    boost::add_edge(static_cast<std::size_t>(links[i].from), static_cast<std::size_t>(links[i].to), static_cast<int>(i),
+                    graph);
   const auto allowed = allowed_links(topology, links, source, target, rule);
   std::vector<int> found_by(topology.devices.size(), -1);
   const boost::filtered_graph<Graph, EdgeAllowed> filtered(graph, EdgeAllowed{&graph, &allowed});
@@ -76,10 +76,9 @@ RoutingRule host_rule() {
           [](const Device& device) { return device.kind == DeviceKind::kPcieSwitch; }};
 }
 RoutingRule pcie_peer_rule() {
-  return {[](const Cable& cable) { return is_pcie_cable(cable.kind); },
-          [](const Device& device) {
-            return device.kind == DeviceKind::kPcieSwitch || device.kind == DeviceKind::kCpu;
-          }};
+  return {
+      [](const Cable& cable) { return is_pcie_cable(cable.kind); },
+      [](const Device& device) { return device.kind == DeviceKind::kPcieSwitch || device.kind == DeviceKind::kCpu; }};
 }
 RoutingRule socket_rule() {
   return {[](const Cable& cable) { return is_socket_cable(cable.kind); },
@@ -103,7 +102,8 @@ Topology merge_switch_planes(const Topology& topology) {
     cable.a = now[static_cast<std::size_t>(cable.a)];
     cable.b = now[static_cast<std::size_t>(cable.b)];
     const auto same = std::find_if(merged.cables.begin(), merged.cables.end(), [&](const Cable& other) {
-      return other.kind == cable.kind && other.a == cable.a && other.b == cable.b && other.bandwidth == cable.bandwidth;
+      return other.kind == cable.kind && std::minmax(other.a, other.b) == std::minmax(cable.a, cable.b) &&
+             other.bandwidth == cable.bandwidth;
     });
     if (same != merged.cables.end()) {
       same->count += cable.count;

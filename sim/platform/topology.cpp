@@ -19,6 +19,7 @@ std::optional<int> gpu_number(const std::string& id) {
   int number = -1;
   const auto [end, error] = std::from_chars(id.data() + 3, id.data() + id.size(), number);
   if (error != std::errc() || end != id.data() + id.size() || number < 0) return std::nullopt;
+  if (id != "gpu" + std::to_string(number)) return std::nullopt;  // gpu01
   return number;
 }
 
@@ -30,7 +31,7 @@ Device read_device(ObjectReader r) {
   d.model = r.optional<std::string>("model").value_or("");
   d.sm = r.optional<int>("sm").value_or(0);
   d.group = r.optional<std::string>("group").value_or("");
-  d.vendor = r.optional<std::string>("vendor").value_or("");
+  if (r.has("vendor")) d.vendor = r.choice("vendor", {"intel", "amd", "ibm", "arm"});
   if (d.kind == DeviceKind::kGpu && d.sm <= 0) r.fail("sm", "a gpu needs its compute capability x 10, e.g. 60");
   r.finish();
   return d;
@@ -43,15 +44,17 @@ Cable read_cable(ObjectReader r, const Topology& topology) {
   for (int end = 0; end < 2; ++end) {
     const auto device = topology.find(ends[static_cast<std::size_t>(end)]);
     if (!device)
-      r.fail("between/" + std::to_string(end), "no device '" + ends[static_cast<std::size_t>(end)] + "' above");
+      throw InputError(r.file(), r.pointer("between") + "/" + std::to_string(end),
+                       "no device '" + ends[static_cast<std::size_t>(end)] + "' above");
     (end == 0 ? c.a : c.b) = *device;
   }
   if (c.a == c.b) r.fail("between", "a cable joins two different devices");
   c.id = ends[0] + "-" + ends[1];
   c.kind = r.required<std::string>("kind");
   if (!is_accelerator_cable(c.kind) && !is_pcie_cable(c.kind) && !is_socket_cable(c.kind) && !is_fabric_cable(c.kind))
-    r.fail("kind", "unknown cable kind '" + c.kind + "': nvlink*, infinity_fabric*, c2c, pcie*, qpi, upi, xbus, "
-                   "infinity_fabric_cpu, ib_*, slingshot*, apelink are known");
+    r.fail("kind", "unknown cable kind '" + c.kind +
+                       "': nvlink*, infinity_fabric*, c2c, pcie*, qpi, upi, xbus, "
+                       "infinity_fabric_cpu, ib_*, slingshot*, apelink are known");
   c.count = r.required<int>("count");
   if (c.count < 1) r.fail("count", "must be at least 1");
   c.bandwidth = r.bandwidth("bandwidth");
@@ -69,6 +72,8 @@ void name_cables(Topology& topology) {
   for (auto& [ends, cables] : by_ends) {
     std::set<std::string> kinds;
     for (Cable* cable : cables) {
+      cable->id = topology.devices[static_cast<std::size_t>(cable->a)].id + "-" +
+                  topology.devices[static_cast<std::size_t>(cable->b)].id;
       if (!kinds.insert(cable->kind).second)
         throw InputError(topology.path, "/cables",
                          "'" + cable->id + "' (" + cable->kind + ") is listed twice: give it once with a count");
@@ -125,7 +130,8 @@ void Topology::index() {
   gpus_.clear();
   for (const auto& [number, device] : by_number) {
     if (number != static_cast<int>(gpus_.size()))
-      throw InputError(path, "/devices", "gpu" + std::to_string(gpus_.size()) + " is missing: gpus count from 0 without gaps");
+      throw InputError(path, "/devices",
+                       "gpu" + std::to_string(gpus_.size()) + " is missing: gpus count from 0 without gaps");
     gpus_.push_back(device);
   }
   if (gpus_.empty()) throw InputError(path, "/devices", "no gpu");

@@ -17,16 +17,16 @@ struct Device {
   std::string id;
   DeviceKind kind = DeviceKind::kGpu;
   std::string model;
-  int sm = 0;         ///< GPU: compute capability x 10 (60 = Pascal); else 0
-  std::string group;  ///< nvswitch: baseboard; switches of one group act as parallel planes; else empty
+  int sm = 0;          ///< GPU: compute capability x 10 (60 = Pascal); else 0
+  std::string group;   ///< nvswitch: baseboard; switches of one group act as parallel planes; else empty
   std::string vendor;  ///< cpu: intel, amd, ibm, arm; else empty
 };
 
 /// One cable or a bundle of `count` equal cables between two devices. Full duplex.
 struct Cable {
-  std::string id;  ///< "<a>-<b>", or "<a>-<b>:<kind>" where two kinds join the same devices
-  int a = 0, b = 0;       ///< device indices
-  std::string kind;       ///< nvlink1, nvlink2, pcie3, qpi, ...
+  std::string id;    ///< "<a>-<b>", or "<a>-<b>:<kind>" where two kinds join the same devices
+  int a = 0, b = 0;  ///< device indices
+  std::string kind;  ///< nvlink1, nvlink2, pcie3, qpi, ...
   int count = 1;
   BytesPerSecond bandwidth;  ///< nominal, one cable, one direction
   std::string source;

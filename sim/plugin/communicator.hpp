@@ -26,18 +26,18 @@ struct Channel {
 
 struct Communicator {
   std::string library;
-  std::vector<int> gpus;           ///< members in rank order
-  std::vector<Channel> channels;   ///< distinct rings
-  std::string path_class;          ///< NVL, PIX, PXB, PHB, SYS: worst class over all hops
-  double link_equivalents = 0;     ///< sum of Channel::links
+  std::vector<int> gpus;                     ///< members in rank order
+  std::vector<Channel> channels;             ///< distinct rings
+  std::string path_class;                    ///< NVL, PIX, PXB, PHB, SYS: worst class over all hops
+  double link_equivalents = 0;               ///< sum of Channel::links
   BytesPerSecond library_channel_bandwidth;  ///< what the library assumes of one ring; 0 if its version assumes none
-  bool fallback = false;           ///< true: no closed NVLink ring, rank-order ring through host memory
-  std::string why;                 ///< one sentence
+  bool fallback = false;                     ///< true: no closed NVLink ring, rank-order ring through host memory
+  std::string why;                           ///< one sentence
 };
 
 struct ProtocolChoice {
-  std::string protocol;       ///< LL, LL128 or Simple
-  double payload_share = 1;   ///< payload bytes / bytes stored into the channel buffer
+  std::string protocol;      ///< LL, LL128 or Simple
+  double payload_share = 1;  ///< payload bytes / bytes stored into the channel buffer
 };
 
 class Library {

@@ -11,9 +11,9 @@
 namespace linkcast {
 
 struct PluginInfo {
-  std::string name;     ///< as written on the command line
+  std::string name;  ///< as written on the command line
   std::string summary;
-  std::string source;   ///< citation; a plug-in without one is refused
+  std::string source;  ///< citation; a plug-in without one is refused
 };
 
 template <class Interface>

@@ -12,6 +12,7 @@ Parameter read_parameter(ObjectReader r) {
   if (p.stderr_ < 0) r.fail("stderr", "must be 0 or more");
   p.unit = r.choice("unit", {"s", "B", "B/s", "1"});
   if (p.unit == "B/s" && !(p.value > 0)) r.fail("value", "a bandwidth must be above 0");
+  if (p.value < 0) r.fail("value", "must be 0 or more");
   p.provenance = r.required<std::string>("provenance");
   r.finish();
   return p;
@@ -23,6 +24,7 @@ Scatter read_scatter(ObjectReader r) {
   s.from_B = r.required<double>("from_B");
   s.to_B = r.required<double>("to_B");
   s.sigma_log = r.required<double>("sigma_log");
+  if (s.sigma_log < 0) r.fail("sigma_log", "must be 0 or more");
   s.samples = r.required<int>("samples");
   r.finish();
   return s;

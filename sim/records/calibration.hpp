@@ -33,7 +33,7 @@ struct SourceFile {
 struct Calibration {
   std::string path;
   std::string sha256;
-  std::string name;      ///< equals the platform's id
+  std::string name;  ///< equals the platform's id
   std::string topology;
   std::string default_library;  ///< communication library of that machine's time
   std::map<std::string, Parameter> parameters;

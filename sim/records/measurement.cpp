@@ -9,16 +9,16 @@ std::vector<double> positive(ObjectReader& r, const std::string& key) {
   auto values = r.required<std::vector<double>>(key);
   if (values.empty()) r.fail(key, "must hold at least one repetition");
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!(values[i] > 0)) r.fail(key + "/" + std::to_string(i), "must be above 0");
+    if (!(values[i] > 0)) throw InputError(r.file(), r.pointer(key) + "/" + std::to_string(i), "must be above 0");
   return values;
 }
 
 std::vector<double> times_of(ObjectReader& r, double size_B) {
-  if (r.has("time_s") == r.has("bandwidth_Bps"))
-    r.fail("", "exactly one of time_s and bandwidth_Bps is needed");
+  if (r.has("time_s") == r.has("bandwidth_Bps")) r.fail("", "exactly one of time_s and bandwidth_Bps is needed");
   if (r.has("time_s")) return positive(r, "time_s");
   auto values = positive(r, "bandwidth_Bps");
   const double payloads = r.optional<double>("payload_count").value_or(1);
+  if (!(payloads > 0)) r.fail("payload_count", "must be above 0");
   for (double& value : values) value = size_B * payloads / value;
   return values;
 }
@@ -33,6 +33,7 @@ MeasuredPoint read_point(ObjectReader r) {
     r.fail("via", "a relay needs the relaying device, no other transport has one");
   if ((point.source == point.target) != (point.transport == "local"))
     r.fail("target", "source and target are the same device for local copies, and only for those");
+  if (r.has("direction")) point.direction = r.choice("direction", {"read", "write"});
   point.bidirectional = r.optional<bool>("bidirectional").value_or(false);
   point.size_B = r.required<double>("size_B");
   if (!(point.size_B >= 1)) r.fail("size_B", "must be at least 1");

@@ -11,10 +11,11 @@ namespace linkcast {
 
 /// One timed transfer, all its repetitions.
 struct MeasuredPoint {
-  std::string source;     ///< device id; "host" for pinned host memory of the device's own socket
-  std::string target;     ///< device id or "host"
-  std::string transport;  ///< local, peer, relay, staged, host
-  std::string via;        ///< relaying device; empty unless relay
+  std::string source;          ///< device id; "host" for pinned host memory of the device's own socket
+  std::string target;          ///< device id or "host"
+  std::string transport;       ///< local, peer, relay, staged, host
+  std::string via;             ///< relaying device; empty unless relay
+  std::string direction;       ///< read: the target's engine pulls; write: the source's pushes; empty: not known
   bool bidirectional = false;  ///< both directions at once; size_B is then the payload of one direction
   double size_B = 0;
   std::vector<double> time_s;  ///< per copy, one entry a repetition (or one entry: a printed mean)
@@ -34,8 +35,8 @@ struct Measurement {
 };
 
 /// Reads schema "measurement/1".
-/// A point gives exactly one of `time_s` (seconds, an array) or `bandwidth_Bps` (an array; time = size_B x payload_count
-/// / bandwidth, payload_count 1 unless given: printed local copies count read and write).
+/// A point gives exactly one of `time_s` (seconds, an array) or `bandwidth_Bps` (an array; time = size_B x
+/// payload_count / bandwidth, payload_count 1 unless given: printed local copies count read and write).
 /// @throws InputError
 Measurement read_measurement(const std::string& path);
 

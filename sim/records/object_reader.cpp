@@ -1,5 +1,6 @@
 #include "sim/records/object_reader.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -18,16 +19,33 @@ class DuplicateKeys {
  public:
   explicit DuplicateKeys(std::string name) : name_(std::move(name)) {}
   bool operator()(int /*depth*/, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) keys_.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys_.pop_back();
-    if (event == Json::parse_event_t::key && !keys_.back().insert(parsed.get<std::string>()).second)
-      throw InputError(name_ + ": duplicate key '" + parsed.get<std::string>() + "'");
+    using Event = Json::parse_event_t;
+    const bool starts = event == Event::object_start || event == Event::array_start;
+    if ((starts || event == Event::value) && !open_.empty()) ++open_.back().elements;
+    if (starts) open_.push_back({event == Event::array_start});
+    if (event == Event::object_end || event == Event::array_end) open_.pop_back();
+    if (event != Event::key) return true;
+    open_.back().key = parsed.get<std::string>();
+    if (!open_.back().keys.insert(open_.back().key).second) throw InputError(name_, pointer(), "duplicate key");
     return true;
   }
 
  private:
+  /// An object or array that has begun and not ended.
+  struct Open {
+    bool array = false;
+    int elements = 0;
+    std::string key{};  ///< read last
+    std::set<std::string> keys{};
+  };
+  std::string pointer() const {
+    std::string path;
+    for (const Open& open : open_) path += "/" + (open.array ? std::to_string(open.elements - 1) : escaped(open.key));
+    return path;
+  }
+
   std::string name_;
-  std::vector<std::set<std::string>> keys_;
+  std::vector<Open> open_;
 };
 
 }  // namespace
@@ -39,22 +57,24 @@ Json parse_json(const std::string& text, const std::string& name) {
     std::string what = error.what();
     if (const auto at = what.find("parse error"); at != std::string::npos) what = what.substr(at);
     throw InputError(name + ": not JSON: " + what);
+  } catch (const Json::out_of_range& error) {
+    throw InputError(name + ": not JSON: " + error.what());  // a number beyond double
   }
 }
 
 Json read_json_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw InputError(path + ": no such file, or not readable");
   std::ostringstream text;
   text << in.rdbuf();
-  if (in.bad() || !in) throw InputError(path + ": cannot be read (is it a folder?)");
+  if (!in) throw InputError(path + ": cannot be read");
   return parse_json(text.str(), path);
 }
 
 ObjectReader::ObjectReader(const Json& value, std::string file, std::string pointer)
     : value_(&value), file_(std::move(file)), pointer_(std::move(pointer)) {
-  if (!value.is_object())
-    throw InputError(file_, pointer_, std::string("must be an object, not ") + value.type_name());
+  if (!value.is_object()) throw InputError(file_, pointer_, std::string("must be an object, not ") + value.type_name());
 }
 
 std::string ObjectReader::pointer(const std::string& key) const {
@@ -65,7 +85,10 @@ void ObjectReader::fail(const std::string& key, const std::string& what) const {
   throw InputError(file_, pointer(key), what);
 }
 
-bool ObjectReader::has(const std::string& key) const { return value_->contains(key); }
+bool ObjectReader::has(const std::string& key) const {
+  looked_for_.insert(key);
+  return value_->contains(key);
+}
 
 const Json* ObjectReader::find(const std::string& key) {
   asked_.insert(key);
@@ -102,9 +125,7 @@ Bytes ObjectReader::bytes(const std::string& key) {
   }
 }
 
-ObjectReader ObjectReader::object(const std::string& key) {
-  return {take(key), file_, pointer(key)};
-}
+ObjectReader ObjectReader::object(const std::string& key) { return {take(key), file_, pointer(key)}; }
 std::optional<ObjectReader> ObjectReader::optional_object(const std::string& key) {
   if (!find(key)) return std::nullopt;
   return object(key);
@@ -128,8 +149,7 @@ std::vector<std::pair<std::string, ObjectReader>> ObjectReader::named_objects() 
 
 void ObjectReader::schema(std::string_view expected) {
   const auto found = required<std::string>("schema");
-  if (found != expected)
-    fail("schema", "is '" + found + "', this program reads '" + std::string(expected) + "'");
+  if (found != expected) fail("schema", "is '" + found + "', this program reads '" + std::string(expected) + "'");
 }
 
 std::string ObjectReader::choice(const std::string& key, const std::vector<std::string>& allowed) {
@@ -145,8 +165,11 @@ std::string ObjectReader::choice(const std::string& key, const std::vector<std::
 void ObjectReader::finish() const {
   for (const auto& [key, value] : value_->items()) {
     if (asked_.count(key)) continue;
+    std::set<std::string> names = asked_;
+    names.insert(looked_for_.begin(), looked_for_.end());
+    names.erase(key);  // looked for, but it does not belong here together with what was read
     std::string known;
-    for (const std::string& name : asked_) known += (known.empty() ? "" : ", ") + name;
+    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
     fail(key, "unknown key; known here: " + known);
   }
 }

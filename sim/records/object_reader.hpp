@@ -68,6 +68,7 @@ class ObjectReader {
   std::string file_;
   std::string pointer_;
   std::set<std::string> asked_;
+  mutable std::set<std::string> looked_for_;  ///< by has(): known here, though perhaps not read
 };
 
 namespace detail {

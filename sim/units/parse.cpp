@@ -25,19 +25,11 @@ constexpr std::array kByteUnits = {Unit{"B", 1},
                                    Unit{"MiB", kKiB* kKiB},
                                    Unit{"GiB", kKiB* kKiB* kKiB},
                                    Unit{"TiB", kKiB* kKiB* kKiB* kKiB}};
-constexpr std::array kTimeUnits = {Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"ms", 1e-3},
-                                   Unit{"s", 1}};
-constexpr std::array kBandwidthUnits = {Unit{"B/s", 1},
-                                        Unit{"kB/s", 1e3},
-                                        Unit{"MB/s", 1e6},
-                                        Unit{"GB/s", 1e9},
-                                        Unit{"TB/s", 1e12},
-                                        Unit{"KiB/s", kKiB},
-                                        Unit{"MiB/s", kKiB* kKiB},
-                                        Unit{"GiB/s", kKiB* kKiB* kKiB},
-                                        Unit{"Mb/s", 1e6 / 8},
-                                        Unit{"Gb/s", 1e9 / 8},
-                                        Unit{"Tb/s", 1e12 / 8}};
+constexpr std::array kTimeUnits = {Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"ms", 1e-3}, Unit{"s", 1}};
+constexpr std::array kBandwidthUnits = {
+    Unit{"B/s", 1},        Unit{"kB/s", 1e3},     Unit{"MB/s", 1e6},         Unit{"GB/s", 1e9},
+    Unit{"TB/s", 1e12},    Unit{"KiB/s", kKiB},   Unit{"MiB/s", kKiB* kKiB}, Unit{"GiB/s", kKiB* kKiB* kKiB},
+    Unit{"Mb/s", 1e6 / 8}, Unit{"Gb/s", 1e9 / 8}, Unit{"Tb/s", 1e12 / 8}};
 
 std::string unit_names(std::span<const Unit> units) {
   std::string names;
@@ -50,8 +42,7 @@ double parse(std::string_view text, std::span<const Unit> units, const char* wha
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || !std::isfinite(value))
-    throw UnitError(quoted + " is not a " + what + ": write a number and a unit (" +
-                    unit_names(units) + ")");
+    throw UnitError(quoted + " is not a " + what + ": write a number and a unit (" + unit_names(units) + ")");
   if (value < 0) throw UnitError(quoted + " is negative: a " + what + " is 0 or more");
   std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
@@ -60,11 +51,10 @@ double parse(std::string_view text, std::span<const Unit> units, const char* wha
     if (unit == candidate.name) return value * candidate.factor;
   if (unit == "K" || unit == "k" || unit == "M" || unit == "G" || unit == "T") {
     const std::string number(text.data(), end);
-    throw UnitError(quoted + " is ambiguous: write " + number + std::string(unit) + "iB (binary) or " +
-                    number + std::string(unit) + "B (decimal)");
+    throw UnitError(quoted + " is ambiguous: write " + number + std::string(unit) + "iB (binary) or " + number +
+                    std::string(unit) + "B (decimal)");
   }
-  if (unit.empty())
-    throw UnitError(quoted + " has no unit: one of " + unit_names(units) + " is needed");
+  if (unit.empty()) throw UnitError(quoted + " has no unit: one of " + unit_names(units) + " is needed");
   throw UnitError(quoted + ": unknown unit '" + std::string(unit) + "' for a " + what + ": one of " +
                   unit_names(units) + " is allowed");
 }
@@ -74,8 +64,8 @@ std::string scaled(double value, std::span<const Unit> units) {
   for (const Unit& unit : units)
     if (std::abs(value) >= unit.factor) best = &unit;
   std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.4g %.*s", value / best->factor,
-                static_cast<int>(best->name.size()), best->name.data());
+  std::snprintf(text.data(), text.size(), "%.4g %.*s", value / best->factor, static_cast<int>(best->name.size()),
+                best->name.data());
   return text.data();
 }
 
@@ -83,26 +73,24 @@ std::string scaled(double value, std::span<const Unit> units) {
 
 Bytes parse_bytes(std::string_view text) {
   const double value = parse(text, kByteUnits, "size");
-  if (value != std::floor(value))
-    throw UnitError("'" + std::string(text) + "' is not a whole number of bytes");
+  if (value != std::floor(value)) throw UnitError("'" + std::string(text) + "' is not a whole number of bytes");
   return {value};
 }
 Seconds parse_seconds(std::string_view text) { return {parse(text, kTimeUnits, "time")}; }
-BytesPerSecond parse_bandwidth(std::string_view text) {
-  return {parse(text, kBandwidthUnits, "bandwidth")};
-}
+BytesPerSecond parse_bandwidth(std::string_view text) { return {parse(text, kBandwidthUnits, "bandwidth")}; }
 
 std::string to_text(Bytes size) {
-  constexpr std::array binary = {Unit{"B", 1}, Unit{"KiB", kKiB}, Unit{"MiB", kKiB* kKiB},
-                                 Unit{"GiB", kKiB* kKiB* kKiB}};
-  constexpr std::array decimal = {Unit{"B", 1}, Unit{"kB", 1e3}, Unit{"MB", 1e6}, Unit{"GB", 1e9},
-                                  Unit{"TB", 1e12}};
-  return std::fmod(size.si, kKiB) == 0 ? scaled(size.si, binary) : scaled(size.si, decimal);
+  constexpr std::array binary = {Unit{"B", 1}, Unit{"KiB", kKiB}, Unit{"MiB", kKiB * kKiB},
+                                 Unit{"GiB", kKiB * kKiB * kKiB}};
+  constexpr std::array decimal = {Unit{"B", 1}, Unit{"kB", 1e3}, Unit{"MB", 1e6}, Unit{"GB", 1e9}, Unit{"TB", 1e12}};
+  const std::string text = scaled(size.si, binary);
+  const bool exact = std::fmod(size.si, kKiB) == 0 && parse(text, kByteUnits, "size") == size.si;
+  return exact ? text : scaled(size.si, decimal);
 }
 std::string to_text(Seconds time) { return scaled(time.si, kTimeUnits); }
 std::string to_text(BytesPerSecond bandwidth) {
-  constexpr std::array units = {Unit{"B/s", 1}, Unit{"kB/s", 1e3}, Unit{"MB/s", 1e6},
-                                Unit{"GB/s", 1e9}, Unit{"TB/s", 1e12}};
+  constexpr std::array units = {Unit{"B/s", 1}, Unit{"kB/s", 1e3}, Unit{"MB/s", 1e6}, Unit{"GB/s", 1e9},
+                                Unit{"TB/s", 1e12}};
   return scaled(bandwidth.si, units);
 }
 

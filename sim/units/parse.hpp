@@ -21,7 +21,7 @@ Seconds parse_seconds(std::string_view text);
 /// Reads "25 GB/s", "12.1 GiB/s", "100 Gb/s" (bits, decimal), "800 MB/s".
 BytesPerSecond parse_bandwidth(std::string_view text);
 
-/// Shortest readable form, three significant digits, binary prefixes when exact: "64 MiB", "40 MB".
+/// Shortest readable form, four significant digits, binary prefixes when exact: "64 MiB", "40 MB".
 std::string to_text(Bytes size);
 std::string to_text(Seconds time);
 std::string to_text(BytesPerSecond bandwidth);

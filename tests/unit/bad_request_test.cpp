@@ -1,0 +1,168 @@
+// Wrong requests to the real program: exit code 2, nothing on stdout, one line on stderr that names the option.
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
+
+namespace {
+
+using linkcast::test::lines_of;
+using linkcast::test::Run;
+using linkcast::test::run_program;
+
+struct WrongRequest {
+  std::string arguments;
+  std::string error;  ///< beginning of the line after "error: "
+};
+
+const std::string kCopy = "predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 ";
+const std::string kReduce = "predict collective --platform p100-dgx1 --size 1MiB ";
+const std::string kFlows = "predict flows --platform p100-dgx1 ";
+const std::string kFit = "calibrate fit --topology p100-dgx1 --out fit-must-not-write-this.json ";
+const std::string kUnits = "B, kB, KB, MB, GB, TB, KiB, MiB, GiB, TiB";
+const std::string kDevices = "gpu0, gpu1, gpu2, gpu3, gpu4, gpu5, gpu6, gpu7, cpu0, cpu1\n";
+const std::string kNotFlow = " is not SRC:DST:SIZE, e.g. gpu0:gpu1:64MiB\n";
+const std::string kNotGpus = " is not a list of GPU numbers: write 0-3 or 0,1,4\n";
+const std::string kOneOrBatch = "predict: give one of p2p, flows, collective, or --batch FILE (see --help)\n";
+
+void check_requests(const std::vector<WrongRequest>& rows) {
+  for (const WrongRequest& row : rows) {
+    INFO(row.arguments);
+    const Run run = run_program(row.arguments);
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    CHECK(lines_of(run.err) == 1);
+    CHECK(run.err.substr(0, 7 + row.error.size()) == "error: " + row.error);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("wrong sizes", "[unit][bad_input]") {
+  check_requests({{kCopy + "--size 8M", "--size: '8M' is ambiguous: write 8MiB (binary) or 8MB (decimal)\n"},
+                  {kCopy + "--size=-1", "--size: '-1' is negative: a size is 0 or more\n"},
+                  {kCopy + "--size 0", "--size: must be a whole number of bytes from 1 to 2^53\n"},
+                  {kCopy + "--size 1e30B", "--size: must be a whole number of bytes from 1 to 2^53\n"},
+                  {kCopy + "--size 100", "--size: '100' has no unit: one of " + kUnits + " is needed\n"},
+                  {kCopy + "--size 1.5B", "--size: '1.5B' is not a whole number of bytes\n"},
+                  {kCopy + "--size 1Mb", "--size: '1Mb': unknown unit 'Mb' for a size: one of " + kUnits},
+                  {kCopy + "--size big", "--size: 'big' is not a size: write a number and a unit (" + kUnits + ")\n"},
+                  {"routes --platform p100-dgx1 --src gpu0 --dst gpu1 --size 8k", "--size: '8k' is ambiguous: "},
+                  {kReduce + "--op all_reduce --gpus 0-3 --size 0B", "--size"}});
+}
+
+TEST_CASE("wrong copies", "[unit][bad_input]") {
+  const std::string copy = "predict p2p --platform p100-dgx1 --size 1MiB ";
+  check_requests(
+      {{"predict p2p --platform atari --src gpu0 --dst gpu1 --size 1MiB",
+        "command line: unknown platform 'atari': one of abci-v100, dgx2, p100-dgx1, v100-dgx1"},
+       {copy + "--src gpu9 --dst gpu0", "--src: 'gpu9' is no GPU or CPU of p100-dgx1: one of " + kDevices},
+       {copy + "--src gpu0 --dst plx0", "--dst: 'plx0' is no GPU or CPU of p100-dgx1: one of " + kDevices},
+       {copy + "--src cpu0 --dst cpu1", "command line: a copy needs a GPU at one end: cpu0 and cpu1 are none\n"},
+       {copy + "--src cpu0 --dst cpu0", "command line: a copy needs a GPU at one end: cpu0 and cpu0 are none\n"},
+       {copy + "--src gpu0 --dst cpu0 --transport peer",
+        "command line: transport 'peer' cannot join gpu0 and cpu0: only host can\n"},
+       {copy + "--src gpu0 --dst gpu0 --transport staged",
+        "command line: transport 'staged' cannot join gpu0 and gpu0: only local can\n"},
+       {copy + "--src gpu0 --dst gpu1 --transport host",
+        "command line: transport 'host' cannot join gpu0 and gpu1: one of peer, relay, staged\n"},
+       {kCopy + "--size 1MiB --transport peer",
+        "command line: no peer access from gpu0 to gpu5 on p100-dgx1: use transport relay or staged\n"},
+       {kCopy + "--size 1MiB --transport teleport",
+        "--transport: 'teleport' is not allowed: one of local, peer, relay, staged, host\n"},
+       {kCopy + "--size 1MiB --via gpu7",
+        "command line: via: gpu7 has no direct link to both ends: one of gpu1, gpu4\n"},
+       {kCopy + "--size 1MiB --via gpu12", "--via: 'gpu12' is no GPU or CPU of p100-dgx1: one of " + kDevices},
+       {kCopy + "--size 1MiB --via gpu4 --transport staged",
+        "command line: via: only transport relay goes through another GPU\n"},
+       {"predict p2p --platform dgx2 --src gpu0 --dst gpu1 --size 1B --transport relay",
+        "command line: no GPU has a direct link to both gpu0 and gpu1\n"},
+       {kCopy + "--size 1MiB --engine steam", "--engine: 'steam' is not allowed: one of dma, sm\n"},
+       {kCopy + "--size 1MiB --solver oracle", "command line: unknown solver 'oracle'; known: fluid, native\n"},
+       {"routes --platform p100-dgx1 --src gpu0 --dst moon", "--dst: 'moon' is no GPU or CPU of p100-dgx1"},
+       {"show atari", "unknown platform 'atari': one of "}});
+}
+
+TEST_CASE("wrong flows", "[unit][bad_input]") {
+  check_requests(
+      {{kFlows + "--flow gpu0:gpu1", "--flow: 'gpu0:gpu1'" + kNotFlow},
+       {kFlows + "--flow gpu0:gpu1:1MiB:fast", "--flow: 'gpu0:gpu1:1MiB:fast'" + kNotFlow},
+       {kFlows + "--flow gpu0-gpu1-1MiB", "--flow: 'gpu0-gpu1-1MiB'" + kNotFlow},
+       {kFlows + "--flow gpu0:gpu1:8M", "--flow: '8M' is ambiguous: write 8MiB (binary) or 8MB (decimal)\n"},
+       {kFlows + "--flow gpu0:gpu1:1MiB --flow gpu0:gpu8:1MiB", "--flow: 'gpu8' is no GPU or CPU of p100-dgx1"},
+       {kFlows + "--flow gpu0:gpu1:0", "--flow: must be a whole number of bytes from 1 to 2^53\n"},
+       {kFlows + "--flow gpu0:gpu1:1MiB --transport local",
+        "--transport: 'local' is not allowed: one of peer, relay, staged\n"}});
+}
+
+TEST_CASE("wrong collectives", "[unit][bad_input]") {
+  const std::string reduce = kReduce + "--op all_reduce ";
+  check_requests(
+      {{reduce + "--gpus 0-9", "--gpus: 8 is no GPU of p100-dgx1: 0 to 7\n"},
+       {reduce + "--gpus 0,0", "--gpus: 0 is given twice\n"},
+       {reduce + "--gpus 5", "--gpus: needs at least 2 GPUs\n"},
+       {reduce + "--gpus 3-0", "--gpus: '3-0'" + kNotGpus},
+       {reduce + "--gpus 0,", "--gpus: '0,'" + kNotGpus},
+       {reduce + "--gpus=-1", "--gpus: '-1'" + kNotGpus},
+       {reduce + "--gpus gpu0,gpu1", "--gpus: 'gpu0,gpu1'" + kNotGpus},
+       {reduce + "--gpus 0-99999999999", "--gpus: '0-99999999999'" + kNotGpus},
+       {kReduce + "--gpus 0-3 --op fold", "command line: unknown collective 'fold': one of all_gather, all_reduce, "},
+       {reduce + "--gpus 0-3 --library telepathy", "command line: unknown library 'telepathy': one of "},
+       {reduce + "--gpus 0-3 --library nccl-2.3 --protocol LL256", "command line: protocol 'LL256': nccl-2.3 has "},
+       {reduce + "--gpus 0-3 --library nccl-2.3 --protocol LL128", "command line: protocol 'LL128': nccl-2.3 has "},
+       {reduce + "--gpus 0-4 --solver native", "command line: solver 'native' cannot represent weight 1.0"},
+       {reduce + "--gpus 0-3 --algorithm star", "--algorithm: 'star' is not allowed: one of "},
+       {"rings --platform p100-dgx1 --gpus 1", "--gpus: needs at least 2 GPUs\n"},
+       {"rings --platform p100-dgx1 --gpus 1-8", "--gpus: 8 is no GPU of p100-dgx1: 0 to 7\n"}});
+}
+
+TEST_CASE("wrong use of the command line", "[unit][bad_input]") {
+  check_requests(
+      {{"", "A subcommand is required"},
+       {"forecast", "unknown subcommand 'forecast'"},
+       {"predict", kOneOrBatch},
+       {"predict --batch tests/input/batch_mixed.jsonl p2p --platform p100-dgx1 --src gpu0 --dst gpu1 --size 1B",
+        kOneOrBatch},
+       {"predict --batch absent.jsonl", "--batch: absent.jsonl: no such file, or not readable\n"},
+       {"predict --batch tests", "--batch: tests: is a folder, not a file\n"},
+       {kCopy, "--size is required"},
+       {kCopy + "--size 1B --speed", "The following argument was not expected: --speed"},
+       {kFlows, "--flow is required"},
+       {"list planets", "what: planets not in {"},
+       {"show p100-dgx1 --json --dot", "--"},
+       {"validate NO-SUCH-CLAIM", "validate: unknown claim 'NO-SUCH-CLAIM', see 'linkcast list claims'\n"},
+       {"validate X --against calibrate/data/p100-dgx1/p2p-matrix.json",
+        "validate: give claims or --against, not both\n"},
+       {"validate --median-limit 0.1", "--median-limit requires --against"},
+       {"validate --against absent.json", "absent.json: no such file, or not readable\n"},
+       {"--data-dir tests list platforms", "tests: not a linkcast data folder: it has no topologies/\n"},
+       {"check", "file is required"}});
+}
+
+TEST_CASE("fits that must be refused", "[unit][bad_input]") {
+  const std::string input = "tests/input/fail_fit_";
+  const std::string data = "calibrate/data/p100-dgx1/p2p-matrix.json";
+  check_requests(
+      {{kFit + input + "one_small_copy.json",
+        "calibrate fit: the peer copies determine no rate: copies of 4 MiB a link or more are needed\n"},
+       {kFit + input + "time_does_not_grow.json",
+        "the time of peer copies does not grow with their size: larger copies are needed\n"},
+       {kFit + input + "nothing_determined.json", "calibrate fit: these data determine nothing; needed for "},
+       {kFit + input + "only_host_copies.json", "calibrate fit: the measurements hold no copy between GPUs\n"},
+       {kFit + input + "cpu_as_peer.json", input + "cpu_as_peer.json:/points/0: 'cpu0' is no GPU: "},
+       {kFit + input + "unknown_device.json",
+        input + "unknown_device.json:/points/0: 'gpu9' is no device of topology p100-dgx1\n"},
+       {kFit + input + "no_peer_access.json",
+        input + "no_peer_access.json:/points/0: topology p100-dgx1 gives these two GPUs no peer access\n"},
+       {kFit + input + "via_without_link.json",
+        input + "via_without_link.json:/points/0: topology p100-dgx1 has no direct link from via to both ends\n"},
+       {kFit + data + " --inherit absent.json", "absent.json: no such file, or not readable\n"},
+       {kFit + "absent.json", "absent.json: no such file, or not readable\n"},
+       {"calibrate fit " + data + " --topology dgx2 --out x.json",
+        data + ":/topology: is 'p100-dgx1', the fit is for 'dgx2'\n"},
+       {"calibrate fit " + data + " --topology p100-dgx1 --out absent/x.json",
+        "--out: absent/x.json: cannot be written\n"},
+       {"calibrate fit " + data + " --topology p100-dgx1", "--out is required"}});
+  CHECK_FALSE(std::filesystem::exists(std::string(LINKCAST_DATA_DIR) + "/fit-must-not-write-this.json"));
+}

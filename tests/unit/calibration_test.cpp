@@ -1,0 +1,67 @@
+// The reader of schema calibration/1. What it refuses stands in bad_input_test.cpp, one file a defect.
+#include "sim/records/calibration.hpp"
+
+#include "sim/records/file_hash.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
+
+using namespace linkcast;
+
+TEST_CASE("a calibration is read whole", "[unit]") {
+  const std::string path = std::string(LINKCAST_DATA_DIR) + "/tests/input/pass_calibration.json";
+  const Calibration c = read_calibration(path);
+  CHECK(c.path == path);
+  CHECK(c.sha256 == sha256_of_file(path));
+  CHECK(c.name == "p100-dgx1");
+  CHECK(c.topology == "p100-dgx1");
+  CHECK(c.default_library == "nccl-2.3");
+  CHECK(c.parameters.size() == 2);
+  CHECK(c.valid_from_B == 1);
+  CHECK(c.valid_to_B == 268435456);
+  REQUIRE(c.scatter.size() == 1);
+  CHECK(c.scatter[0].transport == "peer");
+  CHECK(c.scatter[0].sigma_log == 0.01);
+  CHECK(c.scatter[0].samples == 12);
+  CHECK(c.from.empty());
+  const Parameter* startup = c.find("transport.peer.r0.startup_s");
+  REQUIRE(startup != nullptr);
+  CHECK(startup->value == 9.8e-6);
+  CHECK(startup->stderr_ == 1e-7);
+  CHECK(startup->unit == "s");
+  CHECK(startup->provenance == "fitted");
+  CHECK(c.find("transport.peer.r0") == nullptr);
+}
+
+TEST_CASE("every shipped calibration names files that exist, with their hashes", "[unit]") {
+  const std::filesystem::path root = LINKCAST_DATA_DIR;
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "models" / "params")) {
+    const Calibration c = read_calibration(entry.path().string());
+    INFO(c.path);
+    CHECK(c.name == entry.path().stem().string());
+    CHECK_FALSE(c.from.empty());
+    for (const SourceFile& file : c.from) {
+      INFO(file.path);
+      REQUIRE(std::filesystem::exists(root / file.path));
+      CHECK(sha256_of_file((root / file.path).string()) == file.sha256);
+    }
+    ++files;
+  }
+  CHECK(files >= 4);
+}
+
+TEST_CASE("every shipped parameter has an error, a known unit and a provenance", "[unit]") {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(LINKCAST_DATA_DIR) / "models" / "params")) {
+    const Calibration c = read_calibration(entry.path().string());
+    for (const auto& [name, p] : c.parameters) {
+      INFO(c.name << " " << name);
+      CHECK(p.value > 0);
+      const std::string tail = name.substr(name.rfind('_') + 1);
+      CHECK(p.unit == (tail == "Bps" ? "B/s" : tail));
+      CHECK((p.provenance == "fitted" || p.provenance.rfind("derived: ", 0) == 0 ||
+             p.provenance.rfind("inherited:", 0) == 0));
+      if (p.unit != "B") CHECK(p.stderr_ >= 0.005 * p.value * (1 - 1e-9));  // what two occasions differ by, at least
+    }
+  }
+}

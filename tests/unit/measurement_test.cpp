@@ -1,0 +1,67 @@
+// The reader of schema measurement/1. What it refuses stands in bad_input_test.cpp, one file a defect.
+#include "sim/records/measurement.hpp"
+
+#include "sim/records/file_hash.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+const std::string kInput = std::string(LINKCAST_DATA_DIR) + "/tests/input/";
+
+}  // namespace
+
+TEST_CASE("a measurement keeps every repetition", "[unit]") {
+  const Measurement m = read_measurement(kInput + "pass_measurement.json");
+  CHECK(m.id == "pair-copies");
+  CHECK(m.machine == "pair");
+  CHECK(m.topology == "p100-dgx1");
+  CHECK(m.bench == "p2p_copy");
+  CHECK(m.source == "made for tests");
+  CHECK(m.timing == "single");
+  CHECK(m.notes.empty());
+  CHECK(m.path == kInput + "pass_measurement.json");
+  CHECK(m.sha256 == sha256_of_file(m.path));
+  REQUIRE(m.points.size() == 3);
+  CHECK(m.points[0].transport == "peer");
+  CHECK(m.points[0].source == "gpu0");
+  CHECK(m.points[0].target == "gpu1");
+  CHECK(m.points[0].via.empty());
+  CHECK_FALSE(m.points[0].bidirectional);
+  CHECK(m.points[0].size_B == 1);
+  CHECK(m.points[0].time_s == std::vector<double>{1e-5, 1.1e-5});
+  CHECK(m.points[1].via == "gpu1");
+}
+
+TEST_CASE("a printed bandwidth becomes a time, its payloads counted", "[unit]") {
+  const Measurement m = read_measurement(kInput + "pass_measurement.json");
+  REQUIRE(m.points[2].time_s.size() == 1);
+  // 40 MB read and written at 500 GB/s: 2 x 40e6 / 500e9 s
+  CHECK_THAT(m.points[2].time_s[0], WithinRel(160e-6, 1e-15));
+}
+
+TEST_CASE("notes and flags are optional", "[unit]") {
+  const test::ScratchFolder scratch;
+  std::ofstream(scratch / "m.json") << R"({"schema": "measurement/1", "id": "i", "machine": "m", "topology": "t",
+    "bench": "b", "source": "s", "timing": "back_to_back", "environment": {"any": 1}, "method": {}, "notes": ["n"],
+    "points": [{"transport": "host", "source": "gpu0", "target": "host", "bidirectional": true, "size_B": 8,
+                "bandwidth_Bps": [2]}]})";
+  const Measurement m = read_measurement((scratch / "m.json").string());
+  CHECK(m.notes == std::vector<std::string>{"n"});
+  CHECK(m.points[0].bidirectional);
+  CHECK(m.points[0].time_s == std::vector<double>{4});
+}
+
+TEST_CASE("every committed measurement is read", "[unit]") {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::string(LINKCAST_DATA_DIR) + "/calibrate/data")) {
+    if (entry.path().extension() != ".json") continue;
+    INFO(entry.path().string());
+    CHECK_NOTHROW(read_measurement(entry.path().string()));
+    ++files;
+  }
+  CHECK(files >= 6);
+}

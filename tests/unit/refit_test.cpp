@@ -1,0 +1,80 @@
+// The shipped calibrations follow from the committed measurements: calibrate/data/refit.sh makes them again.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
+
+namespace {
+
+using linkcast::Json;
+namespace fs = std::filesystem;
+
+// source: STYLE.md section 9: re-running the fit reproduces models/params to a relative 1e-9
+constexpr double kRelative = 1e-9;
+
+/// Numbers to kRelative, the rest alike. Calibrations that lend parameters lie in another folder here, so that their
+/// path and, to the last digits, their hash may differ.
+void require_alike(const Json& made, const Json& shipped, const std::string& at) {
+  INFO(at);
+  REQUIRE(made.type() == shipped.type());
+  if (made.is_number()) {
+    CHECK_THAT(made.get<double>(), WithinRel(shipped.get<double>(), kRelative));
+  } else if (made.is_object()) {
+    const bool lent = shipped.contains("sha256") && shipped["path"].get<std::string>().rfind("models/", 0) == 0;
+    REQUIRE(made.size() == shipped.size());
+    auto other = shipped.begin();
+    for (auto it = made.begin(); it != made.end(); ++it, ++other) {
+      REQUIRE(it.key() == other.key());
+      if (lent && it.key() == "path")
+        CHECK(fs::path(it->get<std::string>()).filename() == fs::path(other->get<std::string>()).filename());
+      else if (!lent)
+        require_alike(*it, *other, at + "/" + it.key());
+    }
+  } else if (made.is_array()) {
+    REQUIRE(made.size() == shipped.size());
+    for (std::size_t i = 0; i < made.size(); ++i) require_alike(made[i], shipped[i], at + "/" + std::to_string(i));
+  } else {
+    CHECK(made == shipped);
+  }
+}
+
+std::vector<std::string> shipped_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(fs::path(LINKCAST_DATA_DIR) / "models" / "params"))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void refit(const fs::path& folder) {
+  const auto run =
+      linkcast::test::run_command("calibrate/data/refit.sh '" LINKCAST_PROGRAM "' '" + folder.string() + "'");
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+}
+
+}  // namespace
+
+TEST_CASE("refitting the committed measurements gives the shipped parameters, twice the same bytes", "[unit][fit]") {
+  const linkcast::test::ScratchFolder scratch;
+  const fs::path folder = scratch / "params";
+  refit(folder);
+  std::map<std::string, std::string> first;
+  for (const auto& entry : fs::directory_iterator(folder))
+    first[entry.path().filename().string()] = linkcast::test::text_of_file(entry.path());
+  const auto names = shipped_names();
+  CHECK(first.size() == names.size());
+  for (const std::string& name : names) {
+    REQUIRE(first.count(name) == 1);
+    const fs::path shipped = fs::path(LINKCAST_DATA_DIR) / "models" / "params" / name;
+    require_alike(Json::parse(first[name]), Json::parse(linkcast::test::text_of_file(shipped)), name);
+  }
+  refit(folder);
+  for (const auto& [name, text] : first) {
+    INFO(name);
+    CHECK((linkcast::test::text_of_file(folder / name) == text));
+  }
+}
