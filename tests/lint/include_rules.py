@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Who may include whom. A room is a folder; arrows that are not listed are forbidden."""
+import re
+from pathlib import Path
+
+from tree import CPP, ROOT, files, finish, text_of
+
+ARROWS = {  # room -> rooms whose headers it may include, besides its own
+    "sim/units": [],
+    "sim/records": ["sim/units"],
+    "sim/platform": ["sim/units", "sim/records"],
+    "sim/plugin": ["sim/units", "sim/records", "sim/platform"],
+    "sim/engine": ["sim/units", "sim/records"],
+    "sim/forecast": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine"],
+    "sim/cli": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast",
+                "calibrate/fit", "validate"],
+    "models": ["sim/units", "sim/records", "sim/platform", "sim/plugin"],
+    "calibrate/fit": ["sim/units", "sim/records", "sim/platform"],
+    "calibrate/bench": ["sim/units", "sim/records"],
+    "validate": ["sim/units", "sim/records", "sim/platform", "sim/forecast"],
+    "tests": ["sim", "models", "calibrate", "validate"],
+}
+
+LIBRARIES = [  # header, who may include it besides the tests: rooms or single files
+    (r"simgrid/|xbt/|smpi/", ["sim/engine"]),
+    (r"boost/graph/", ["sim/platform/routing.cpp"]),
+    (r"CLI/", ["sim/cli", "calibrate/bench"]),
+    (r"Eigen/", ["calibrate/fit"]),
+    (r"muParser", ["validate"]),
+    (r"openssl/", ["sim/records"]),
+    (r"nlohmann/", ["sim/records", "calibrate/bench"]),
+    (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
+    (r"catch2/|benchmark/", []),
+    # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "calibrate/bench"]),
+    (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
+]
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.M)
+
+
+def room_of(name: Path) -> str | None:
+    return next((room for room in sorted(ARROWS, key=len, reverse=True) if name.is_relative_to(room)), None)
+
+
+def wrong_header(room: str, header: str) -> str | None:
+    if not (ROOT / header).is_file():
+        return f'"{header}" is no file of this tree: write the path from the root'
+    target = Path(header)
+    allowed = [room, *ARROWS[room]]
+    if any(target.is_relative_to(folder) for folder in allowed):
+        return None
+    return f'"{header}": {room} may include only {", ".join(allowed)}'
+
+
+def wrong_library(name: Path, header: str) -> str | None:
+    for pattern, users in LIBRARIES:
+        if re.match(pattern, header):
+            if any(name.is_relative_to(user) for user in (*users, "tests")):
+                return None
+            return f"<{header}>: only in {', '.join((*users, 'tests'))}"
+    return f"<{header}>: a library that tests/lint/include_rules.py does not know"
+
+
+def forbidden(name: Path, text: str) -> list[str]:
+    room = room_of(name)
+    if room is None:
+        return [f"{name}: lies in no room: {', '.join(ARROWS)}"]
+    found = []
+    for match in INCLUDE.finditer(text):
+        own, library = match.groups()
+        problem = wrong_header(room, own) if own else wrong_library(name, library)
+        if problem:
+            found.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {problem}")
+    return found
+
+
+def main() -> None:
+    names = files(*CPP, under=("sim", "models", "calibrate", "validate", "tests"))
+    finish("include rules", [finding for name in names for finding in forbidden(name, text_of(name))], len(names))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""The lints find what they are for: each rule has a text that breaks it and one that does not."""
+import unittest
+from pathlib import Path
+
+import constants_source
+import include_rules
+import tree_rules
+from tree import code_only
+
+FORECAST = Path("sim/forecast/x.cpp")
+
+
+class Includes(unittest.TestCase):
+    def found(self, name: str, *lines: str) -> int:
+        return len(include_rules.forbidden(Path(name), "\n".join(f"#include {line}" for line in lines)))
+
+    def test_arrows(self):
+        self.assertEqual(self.found("sim/units/x.cpp", '"sim/records/measurement.hpp"'), 1)
+        self.assertEqual(self.found("models/x/y.cpp", '"sim/engine/problem.hpp"'), 1)
+        self.assertEqual(self.found("sim/cli/x.cpp", '"models/libraries/matrix_rings.hpp"'), 1)
+        self.assertEqual(self.found("sim/forecast/x.cpp", '"sim/engine/problem.hpp"', '"sim/units/parse.hpp"'), 0)
+
+    def test_files_must_exist(self):
+        self.assertEqual(self.found("sim/cli/x.cpp", '"sim/units/none.hpp"'), 1)
+        self.assertEqual(self.found("sim/cli/x.cpp", '"../units/parse.hpp"'), 1)
+
+    def test_libraries(self):
+        for header in ("<simgrid/s4u.hpp>", "<Eigen/Dense>", "<muParser.h>", "<CLI/CLI.hpp>", "<fmt/core.h>",
+                       "<boost/graph/adjacency_list.hpp>"):
+            self.assertEqual(self.found("sim/forecast/x.cpp", header, "<vector>"), 1, header)
+        self.assertEqual(self.found("sim/platform/routing.cpp", "<boost/graph/adjacency_list.hpp>"), 0)
+        self.assertEqual(self.found("sim/platform/platform.cpp", "<boost/graph/adjacency_list.hpp>"), 1)
+
+
+class Constants(unittest.TestCase):
+    def found(self, text: str) -> int:
+        return len(constants_source.unsourced(FORECAST, text))
+
+    def test_free(self):
+        self.assertEqual(self.found("x = 0.5 * y + 1e9 / 1e-6 - 2.0 * 1024.0;"), 0)
+        self.assertEqual(self.found('print("3.7"); // 3.7 times\nint a = 37;'), 0)
+
+    def test_source_needed(self):
+        self.assertEqual(self.found("double x = 3.7;"), 1)
+        self.assertEqual(self.found("double x = 0x1p-43;"), 1)
+        self.assertEqual(self.found("double x = 4e-7;  // about right"), 1)
+        self.assertEqual(self.found("double x = 3.7;  // source: paper 001"), 0)
+        self.assertEqual(self.found("// source: paper 001\n// and a word\ndouble x = 3.7;"), 0)
+
+    def test_block(self):
+        block = "// source of all in this block: x\na = 1;\nb = 1;\nc = 1;\nd = 1;\n"
+        self.assertEqual(self.found(block + "e = 3.7;"), 0)
+        self.assertEqual(self.found(block + "\ne = 1;\nf = 1;\ng = 1;\nh = 3.7;"), 1)
+
+
+class Tree(unittest.TestCase):
+    def body(self, head: str, lines: int) -> int:
+        return len(tree_rules.too_long_cpp(FORECAST, "int a;\n" + head + " {\n" + "  a++;\n" * lines + "}\n"))
+
+    def test_function_length(self):
+        for head in ("int f(int x)", "X::X(int a) : b_(a)", 'TEST_CASE("t", "[unit]")', "auto f() const -> int",
+                     "void f(struct S& s)", "template <class T, class U = X<T>>\nT f(T a)"):
+            more = head.count("\n")
+            self.assertEqual((self.body(head, 58 - more), self.body(head, 59 - more)), (0, 1), head)
+        self.assertEqual(self.body("namespace x", 99), 0)
+        self.assertEqual(self.body("class X : public Y<decltype(z)>", 99), 0)
+
+    def test_nested(self):
+        text = "class X {\n  int f() {\n    if (a) {\n" + "      b();\n" * 60 + "    }\n  }\n};\n"
+        self.assertEqual(len(tree_rules.too_long_cpp(FORECAST, text)), 1)
+
+    def test_literals_hide_braces(self):
+        self.assertEqual(code_only('f("{"); // {\n').strip(), "f(   );")
+        self.assertNotIn("{", code_only("c == '{' ? R\"x({)x\" : 1'000"))
+
+    def test_machine_paths(self):
+        for path in ("ho" + "me/ann/x", "ro" + "ot/x"):
+            self.assertTrue(tree_rules.MACHINE_PATH.search(f"cd /{path}"))
+            self.assertFalse(tree_rules.MACHINE_PATH.search(f"cd build/{path}"))
+
+
+if __name__ == "__main__":
+    unittest.main()
