@@ -77,20 +77,25 @@ void set_rate(FitContext& context, const std::string& kind, double per_byte, dou
 }
 
 /// Pieces over all sizes; the last one's rate belongs to the link, the others' to the transport.
+/// @param links  of every bundle; 0 if they differ: then no size of the whole copy bounds a piece, and there is but one
 void fit_startup_and_rate(FitContext& context, const std::string& transport, const std::string& kind,
-                          const std::vector<Sample>& per_link) {
+                          const std::vector<Sample>& per_link, int links) {
   const auto medians = medians_by_size(per_link);
   std::vector<Piece> pieces;
-  if (medians.size() >= kFewestForPieces) pieces = fit_pieces(medians, kMostPieces);
+  if (links > 0 && medians.size() >= kFewestForPieces) pieces = fit_pieces(medians, kMostPieces);
   if (pieces.empty() || pieces.back().flat) pieces = {Piece{}};
   const double above = pieces.size() > 1 ? pieces[pieces.size() - 2].to_B : 0;
   const LinearFit steady = steady_fit(per_link, above);
   Piece& last = pieces.back();
   last.startup_s = steady.value[0];
   last.startup_stderr_s = steady.stderr_[0];
-  for (std::size_t k = 0; k < pieces.size(); ++k)
-    set_regime(context, transport, k, pieces[k], k + 1 == pieces.size(),
-               k + 1 < pieces.size() && pieces[k].rate_Bps * steady.value[1] < 1);
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    const bool slower = pieces[k].rate_Bps * steady.value[1] < 1;
+    pieces[k].to_B *= links;  // of the whole copy again
+    pieces[k].rate_Bps *= links;
+    pieces[k].rate_stderr_Bps *= links;
+    set_regime(context, transport, k, pieces[k], k + 1 == pieces.size(), k + 1 < pieces.size() && slower);
+  }
   set_rate(context, kind, steady.value[1], steady.stderr_[1]);
 }
 
@@ -118,16 +123,19 @@ void fit_local(FitContext& context) {
 void fit_peer(FitContext& context) {
   for (const std::string transport : {"peer", "peer_read"}) {
     std::map<std::string, std::vector<Sample>> by_kind;
+    std::map<std::string, std::set<int>> bundles;
     for (Sample s : context.of(transport)) {
       const Cable& cable = narrowest_cable(*context.wires, s);
       s.size_B /= cable.count;  // per link: a bundle moves its count times one link's bytes
       by_kind[cable.kind].push_back(s);
+      bundles[cable.kind].insert(cable.count);
     }
     const std::string startup = "transport." + transport + ".r0.startup_s";
     bool known = false;
     for (auto& [kind, per_link] : by_kind) {
       if (!known && spans_sizes(per_link)) {
-        fit_startup_and_rate(context, transport, kind, per_link);
+        fit_startup_and_rate(context, transport, kind, per_link,
+                             bundles[kind].size() == 1 ? *bundles[kind].begin() : 0);
         known = true;
         continue;
       }

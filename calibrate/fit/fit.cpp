@@ -48,7 +48,8 @@ std::vector<Sample> samples_of(const Platform& wires, const std::vector<Measurem
   for (const Measurement& m : measurements)
     for (std::size_t i = 0; i < m.points.size(); ++i) {
       const MeasuredPoint& p = m.points[i];
-      if (p.bidirectional || p.transport == "host") continue;  // contention is predicted, host copies have own buffers
+      if (p.bidirectional || p.transport == "host" || p.engine != "ce")
+        continue;  // contention is predicted, host copies have own buffers
       const std::string transport = p.transport == "peer" && p.direction == "read" ? "peer_read" : p.transport;
       Sample s{transport, device_of(topology, m, i, p.source), device_of(topology, m, i, p.target), -1, p.size_B, 0};
       s.read = p.direction == "read";

@@ -23,6 +23,33 @@ std::vector<double> times_of(ObjectReader& r, double size_B) {
   return values;
 }
 
+/// Facts about the run of a point that no fit uses. @throws InputError  if the data were wrong
+void read_run_flags(ObjectReader& r) {
+  if (r.has("status")) r.choice("status", {"ok"});
+  if (!r.optional<bool>("verified").value_or(true)) r.fail("verified", "the copied data were wrong: not a measurement");
+  r.optional<bool>("held_start");
+}
+
+MeasuredFlows read_flows(ObjectReader r) {
+  MeasuredFlows group;
+  group.pattern = r.required<std::string>("pattern");
+  group.engine = r.choice("engine", {"ce", "sm"});
+  if (r.has("direction")) group.direction = r.choice("direction", {"read", "write"});
+  read_run_flags(r);
+  const Json& flows = r.raw("flows");
+  if (!flows.is_array() || flows.empty()) r.fail("flows", "must be a non-empty array of [source, target, size_B]");
+  for (const Json& flow : flows) {
+    if (!flow.is_array() || flow.size() != 3 || !flow[0].is_string() || !flow[1].is_string() || !flow[2].is_number())
+      r.fail("flows", "each must be [source, target, size_B]");
+    group.flows.push_back({flow[0].get<std::string>(), flow[1].get<std::string>(), flow[2].get<double>()});
+  }
+  group.time_s = positive(r, "time_s");
+  group.flow_times_s = r.required<std::vector<std::vector<double>>>("flow_times_s");
+  if (group.flow_times_s.size() != group.flows.size()) r.fail("flow_times_s", "must hold one list a flow");
+  r.finish();
+  return group;
+}
+
 MeasuredPoint read_point(ObjectReader r) {
   MeasuredPoint point;
   point.transport = r.choice("transport", {"local", "peer", "relay", "staged", "host"});
@@ -35,6 +62,9 @@ MeasuredPoint read_point(ObjectReader r) {
     r.fail("target", "source and target are the same device for local copies, and only for those");
   if (r.has("direction")) point.direction = r.choice("direction", {"read", "write"});
   point.bidirectional = r.optional<bool>("bidirectional").value_or(false);
+  if (r.has("engine")) point.engine = r.choice("engine", {"ce", "sm"});
+  point.pageable = r.optional<bool>("pageable").value_or(false);
+  read_run_flags(r);
   point.size_B = r.required<double>("size_B");
   if (!(point.size_B >= 1)) r.fail("size_B", "must be at least 1");
   point.time_s = times_of(r, point.size_B);
@@ -60,8 +90,15 @@ Measurement read_measurement(const std::string& path) {
   r.object("environment");  // free text about the machine: recorded, not interpreted
   r.object("method");
   m.notes = r.optional<std::vector<std::string>>("notes").value_or(std::vector<std::string>{});
-  for (ObjectReader& point : r.objects("points")) m.points.push_back(read_point(point));
-  if (m.points.empty()) r.fail("points", "holds no point");
+  for (ObjectReader& point : r.objects("points")) {
+    if (point.has("status") && point.raw("status") == "waived")
+      ++m.waived;
+    else if (point.has("flows"))
+      m.flows.push_back(read_flows(point));
+    else
+      m.points.push_back(read_point(point));
+  }
+  if (m.points.empty() && m.flows.empty() && m.waived == 0) r.fail("points", "holds no point");
   r.finish();
   return m;
 }

@@ -17,8 +17,24 @@ struct MeasuredPoint {
   std::string via;             ///< relaying device; empty unless relay
   std::string direction;       ///< read: the target's engine pulls; write: the source's pushes; empty: not known
   bool bidirectional = false;  ///< both directions at once; size_B is then the payload of one direction
+  std::string engine = "ce";   ///< ce: copy engine; sm: kernel
+  bool pageable = false;       ///< host copies: memory that the driver must pin piece by piece
   double size_B = 0;
   std::vector<double> time_s;  ///< per copy, one entry a repetition (or one entry: a printed mean)
+};
+
+/// Several copies that started together.
+struct MeasuredFlows {
+  std::string pattern;  ///< same_source, ring, all_to_all, ...
+  struct Flow {
+    std::string source, target;
+    double size_B = 0;
+  };
+  std::vector<Flow> flows;
+  std::string engine;                             ///< ce or sm
+  std::string direction;                          ///< as in MeasuredPoint
+  std::vector<double> time_s;                     ///< the slowest flow, one entry a repetition
+  std::vector<std::vector<double>> flow_times_s;  ///< per flow, then per repetition
 };
 
 struct Measurement {
@@ -32,6 +48,8 @@ struct Measurement {
   std::string timing;    ///< back_to_back (time per copy in a queue of copies) or single (one copy)
   std::vector<std::string> notes;
   std::vector<MeasuredPoint> points;
+  std::vector<MeasuredFlows> flows;
+  int waived = 0;  ///< points that the machine could not run
 };
 
 /// Reads schema "measurement/1".
