@@ -1,5 +1,7 @@
 #include <exception>
 #include <iostream>
+#include <stdexcept>
+#include <string>
 
 #include "sim/cli/command.hpp"
 
@@ -36,7 +38,22 @@ int run(int argc, char** argv) {
     return kBadInput;
   }
   std::cout.flush();
-  return std::cout ? context.exit_code : 1;
+  if (!std::cout) throw std::runtime_error("standard output: cannot be written");
+  return context.exit_code;
+}
+
+/// Control characters of quoted user text made visible, so that an error stays one line.
+std::string one_line(const std::string& text) {
+  constexpr char hex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f)
+      out += c;
+    else
+      out += std::string("\\x") + hex[byte >> 4U] + hex[byte & 15U];
+  }
+  return out;
 }
 
 }  // namespace
@@ -47,7 +64,7 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const linkcast::InputError& error) {
     std::cout.flush();
-    std::cerr << "error: " << error.what() << '\n';
+    std::cerr << "error: " << one_line(error.what()) << '\n';
     return linkcast::cli::kBadInput;
   } catch (const linkcast::InvariantError& error) {
     std::cout.flush();
@@ -55,7 +72,7 @@ int main(int argc, char** argv) {
     return linkcast::cli::kBrokenInvariant;
   } catch (const std::exception& error) {
     std::cout.flush();
-    std::cerr << "error: " << error.what() << '\n';
+    std::cerr << "error: " << one_line(error.what()) << '\n';
     return 1;
   }
 }

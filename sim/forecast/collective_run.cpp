@@ -212,7 +212,9 @@ Json rings_answer(Catalogue& catalogue, const std::string& platform_id, ObjectRe
     hops.push_back(list);
   }
   out["hops"] = hops;
-  out["bottleneck"] = Json::array();
+  Solution host_hops;  // only a fallback's limit is known without a size: its hops through host memory
+  if (communicator.fallback) host_hops.limited_by.assign(communicator.channels.size(), kOwnCap);
+  out["bottleneck"] = bottleneck_json(platform, communicator, host_hops);
   out["warnings"] = Json::array();
   return out;
 }

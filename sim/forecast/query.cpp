@@ -32,12 +32,30 @@ struct Verdict {
   double parameter_error = 0;
 };
 
-void judge(const Platform& platform, const Solution& solution, const PlannedTransfer& plan, Verdict& verdict) {
+/// Constraint that would limit an activity alone: for solvers that do not tell which one did.
+int tightest(const Problem& problem, const Activity& activity) {
+  double rate = activity.rate_cap_Bps;
+  int limit = kOwnCap;
+  for (const Use& use : activity.uses) {
+    const double share = problem.capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight;
+    if (share >= rate) continue;
+    rate = share;
+    limit = use.constraint;
+  }
+  return limit;
+}
+
+void judge(const ProblemBuilder& builder, const Solution& solution, const PlannedTransfer& plan, Verdict& verdict) {
+  const Platform& platform = builder.platform();
   for (const Resolved& used : plan.used)
     if (!used.calibrated)
-      verdict.warnings.insert("parameter " + used.name + " was not measured on this machine: an assumption stands in");
+      verdict.warnings.insert(
+          platform.calibration().find(used.name)
+              ? "start-up of " + plan.model + " copies was not measured: " + used.name + " stands in"
+              : "parameter " + used.name + " was not measured on this machine: an assumption stands in");
   const auto main = static_cast<std::size_t>(plan.main_activity);
-  int limit = solution.limited_by.empty() ? kOwnCap : solution.limited_by[main];
+  int limit = solution.limited_by.empty() ? tightest(builder.problem(), builder.problem().activities[main])
+                                          : solution.limited_by[main];
   if (limit == kOwnCap) limit = plan.cap_link;
   if (limit < 0) return;
   const Constraint& constraint = platform.constraints()[static_cast<std::size_t>(limit)];
@@ -95,7 +113,7 @@ Json p2p_result(const Platform& platform, Solver& solver, const P2pRequest& requ
   const Solution solution = solver.run(builder.problem());
   const double time = solution.makespan_s;
   Verdict verdict;
-  judge(platform, solution, plan, verdict);
+  judge(builder, solution, plan, verdict);
   Uncertainty uncertainty;
   uncertainty.add(scatter_of(platform.calibration(), plan.model, request.transfer.bytes));
   uncertainty.add(verdict.parameter_error);
@@ -163,7 +181,7 @@ Json flows_answer(Catalogue& catalogue, const std::string& id, Solver& solver, O
   std::size_t largest = 0, smallest = 0;
   Json times = Json::array(), transports = Json::array();
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    judge(platform, solution, plans[i], verdict);
+    judge(builder, solution, plans[i], verdict);
     if (transfers[i].bytes > transfers[largest].bytes) largest = i;
     if (transfers[i].bytes < transfers[smallest].bytes) smallest = i;
     scatter = std::max(scatter, scatter_of(platform.calibration(), plans[i].model, transfers[i].bytes));

@@ -5,6 +5,8 @@
 namespace linkcast {
 namespace {
 
+constexpr double kLargest_B = 9007199254740992.0;  // source: 2^53, every whole number up to it is a double
+
 std::vector<double> positive(ObjectReader& r, const std::string& key) {
   auto values = r.required<std::vector<double>>(key);
   if (values.empty()) r.fail(key, "must hold at least one repetition");
@@ -67,6 +69,7 @@ MeasuredPoint read_point(ObjectReader r) {
   read_run_flags(r);
   point.size_B = r.required<double>("size_B");
   if (!(point.size_B >= 1)) r.fail("size_B", "must be at least 1");
+  if (point.size_B > kLargest_B) r.fail("size_B", "must be at most 2^53");
   point.time_s = times_of(r, point.size_B);
   r.finish();
   return point;

@@ -168,3 +168,8 @@ TEST_CASE("an error without a pointer points at the whole document", "[unit]") {
   CHECK(std::string(InputError("f.json", "", "is odd").what()) == "f.json:/: is odd");
   CHECK(std::string(InputError("f.json", "/a", "is odd").what()) == "f.json:/a: is odd");
 }
+
+TEST_CASE("JSON nested too deeply is refused, not recursed into", "[unit]") {
+  const std::string deep = std::string(1000, '[') + std::string(1000, ']');
+  CHECK_THROWS_WITH(linkcast::parse_json(deep, "line 1"), "line 1: nested deeper than 100 levels");
+}
