@@ -1,14 +1,11 @@
 #include "calibrate/bench/record_file.hpp"
 
-#include <unistd.h>
-
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
-#include "sim/records/input_error.hpp"
+#include "sim/records/atomic_file.hpp"
 
 namespace linkcast::bench {
 namespace {
@@ -19,17 +16,6 @@ constexpr std::array kResultFields = {"status", "reason", "time_s", "flow_times_
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
-
-void write_atomically(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".partial";
-  std::FILE* file = std::fopen(draft.c_str(), "wb");
-  if (file == nullptr) throw InputError("--out: cannot write '" + draft + "'");
-  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
-                     fsync(fileno(file)) == 0;
-  const bool closed = std::fclose(file) == 0;
-  if (!whole || !closed || std::rename(draft.c_str(), path.c_str()) != 0)
-    throw InputError("--out: cannot write '" + path + "': disk full?");
-}
 
 RecordFile::RecordFile(std::string path, Json header, bool resume)
     : path_(std::move(path)), header_(std::move(header)) {

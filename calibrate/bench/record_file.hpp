@@ -8,10 +8,6 @@ namespace linkcast::bench {
 
 using Json = nlohmann::ordered_json;
 
-/// Writes the text to a new file beside `path` and renames it over: readers see the old or the new file, never half.
-/// @throws InputError  if the folder cannot be written
-void write_atomically(const std::string& path, const std::string& text);
-
 class RecordFile {
  public:
   /// `header`: every field but points. With `resume` the measured points of an existing file are kept.

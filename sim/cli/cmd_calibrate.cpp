@@ -1,11 +1,11 @@
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "calibrate/fit/fit.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/forecast/transfer.hpp"
+#include "sim/records/atomic_file.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -21,17 +21,6 @@ struct FitOptions {
 std::string topology_path(Context& context, const std::string& id) {
   if (id.size() > 5 && id.substr(id.size() - 5) == ".json") return id;
   return (fs::path(context.catalogue().data_dir()) / "topologies" / (id + ".json")).string();
-}
-
-/// Written beside the target and moved over it, so that an interrupted run leaves the old file whole.
-void write_atomically(const std::string& path, const std::string& text) {
-  if (fs::exists(path) && !fs::is_regular_file(path)) throw InputError("--out: " + path + ": is not a regular file");
-  const std::string beside = path + ".part";
-  std::ofstream out(beside, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw InputError("--out: " + path + ": cannot be written");
-  fs::rename(beside, path);
 }
 
 void print_report(const FitResult& result) {

@@ -39,6 +39,7 @@ void add_routes(CLI::App& app, Context& context);
 void add_rings(CLI::App& app, Context& context);
 void add_calibrate(CLI::App& app, Context& context);
 void add_validate(CLI::App& app, Context& context);
+void add_import(CLI::App& app, Context& context);
 void add_check(CLI::App& app, Context& context);
 
 /// Adds --platform, --json and --solver.

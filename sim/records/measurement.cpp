@@ -1,9 +1,14 @@
 #include "sim/records/measurement.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "sim/records/file_hash.hpp"
 
 namespace linkcast {
 namespace {
+
+constexpr std::array kNetwork = {"gpudirect_rdma", "pinned_gpudirect", "pinned", "unpinned_gpudirect", "unpinned"};
 
 constexpr double kLargest_B = 9007199254740992.0;  // source: 2^53, every whole number up to it is a double
 
@@ -52,30 +57,74 @@ MeasuredFlows read_flows(ObjectReader r) {
   return group;
 }
 
-MeasuredPoint read_point(ObjectReader r) {
-  MeasuredPoint point;
-  point.transport = r.choice("transport", {"local", "peer", "relay", "staged", "host"});
+double size_of(ObjectReader& r, const std::string& key) {
+  const double size = r.required<double>(key);
+  if (!(size >= 1)) r.fail(key, "must be at least 1");
+  if (size > kLargest_B) r.fail(key, "must be at most 2^53");
+  return size;
+}
+
+/// Where a point runs: its devices, and whether they belong to two nodes.
+void read_ends(ObjectReader& r, MeasuredPoint& point) {
+  point.transport = r.choice("transport", {"local", "peer", "relay", "staged", "host", "mpi", kNetwork[0], kNetwork[1],
+                                           kNetwork[2], kNetwork[3], kNetwork[4]});
   point.source = r.required<std::string>("source");
   point.target = r.required<std::string>("target");
   point.via = r.optional<std::string>("via").value_or("");
   if (point.via.empty() == (point.transport == "relay"))
     r.fail("via", "a relay needs the relaying device, no other transport has one");
-  if ((point.source == point.target) != (point.transport == "local"))
+  point.between_nodes = r.optional<bool>("between_nodes").value_or(false);
+  if (point.between_nodes != is_network_transport(point.transport) && point.transport != "mpi")
+    r.fail("between_nodes", "is true for the transports between nodes, and only for those and mpi");
+  if (!point.between_nodes && (point.source == point.target) != (point.transport == "local"))
     r.fail("target", "source and target are the same device for local copies, and only for those");
+}
+
+MeasuredPoint read_point(ObjectReader r) {
+  MeasuredPoint point;
+  read_ends(r, point);
   if (r.has("direction")) point.direction = r.choice("direction", {"read", "write"});
   point.bidirectional = r.optional<bool>("bidirectional").value_or(false);
   if (r.has("engine")) point.engine = r.choice("engine", {"ce", "sm"});
   point.pageable = r.optional<bool>("pageable").value_or(false);
   read_run_flags(r);
-  point.size_B = r.required<double>("size_B");
-  if (!(point.size_B >= 1)) r.fail("size_B", "must be at least 1");
-  if (point.size_B > kLargest_B) r.fail("size_B", "must be at most 2^53");
+  point.size_B = size_of(r, "size_B");
+  if (r.has("working_set_B")) point.working_set_B = size_of(r, "working_set_B");
+  if (r.has("chunk_B")) {
+    if (point.transport != "relay") r.fail("chunk_B", "only relayed copies are sent in chunks");
+    point.chunk_B = size_of(r, "chunk_B");
+    if (point.chunk_B >= point.size_B) point.chunk_B = 0;
+  }
   point.time_s = times_of(r, point.size_B);
   r.finish();
   return point;
 }
 
+MeasuredCollective read_collective(ObjectReader r) {
+  MeasuredCollective c;
+  c.op = r.choice("op", {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv",
+                         "gather", "scatter"});
+  c.gpus = r.required<std::vector<int>>("gpus");
+  if (c.gpus.size() < 2) r.fail("gpus", "a collective has at least two members");
+  for (std::size_t i = 0; i < c.gpus.size(); ++i)
+    if (c.gpus[i] < 0 || std::count(c.gpus.begin(), c.gpus.end(), c.gpus[i]) > 1)
+      r.fail("gpus/" + std::to_string(i), "each member is named once, by its number");
+  if (r.has("algorithm")) c.algorithm = r.choice("algorithm", {"Ring", "Tree", "CollNet", "NVLS", "NVLSTree", "PAT"});
+  if (r.has("protocol")) c.protocol = r.choice("protocol", {"LL", "LL128", "Simple"});
+  c.channels = r.optional<int>("channels").value_or(0);
+  c.in_place = r.optional<bool>("in_place").value_or(false);
+  read_run_flags(r);
+  c.size_B = size_of(r, "size_B");
+  c.time_s = positive(r, "time_s");
+  r.finish();
+  return c;
+}
+
 }  // namespace
+
+bool is_network_transport(const std::string& transport) {
+  return std::find(kNetwork.begin(), kNetwork.end(), transport) != kNetwork.end();
+}
 
 Measurement read_measurement(const std::string& path) {
   const Json json = read_json_file(path);
@@ -98,10 +147,13 @@ Measurement read_measurement(const std::string& path) {
       ++m.waived;
     else if (point.has("flows"))
       m.flows.push_back(read_flows(point));
+    else if (point.has("op"))
+      m.collectives.push_back(read_collective(point));
     else
-      m.points.push_back(read_point(point));
+      (point.has("working_set_B") ? m.loads : m.points).push_back(read_point(point));
   }
-  if (m.points.empty() && m.flows.empty() && m.waived == 0) r.fail("points", "holds no point");
+  if (m.points.empty() && m.flows.empty() && m.loads.empty() && m.collectives.empty() && m.waived == 0)
+    r.fail("points", "holds no point");
   r.finish();
   return m;
 }

@@ -13,12 +13,15 @@ namespace linkcast {
 struct MeasuredPoint {
   std::string source;          ///< device id; "host" for pinned host memory of the device's own socket
   std::string target;          ///< device id or "host"
-  std::string transport;       ///< local, peer, relay, staged, host
+  std::string transport;       ///< local, peer, relay, staged, host; mpi; or, between nodes, see is_network_transport
   std::string via;             ///< relaying device; empty unless relay
   std::string direction;       ///< read: the target's engine pulls; write: the source's pushes; empty: not known
   bool bidirectional = false;  ///< both directions at once; size_B is then the payload of one direction
   std::string engine = "ce";   ///< ce: copy engine; sm: kernel
   bool pageable = false;       ///< host copies: memory that the driver must pin piece by piece
+  bool between_nodes = false;  ///< source and target name devices of two nodes of this topology
+  double chunk_B = 0;          ///< relay: sent in chunks of this size; 0: as a whole
+  double working_set_B = 0;    ///< loads one after the other through memory of this size; 0: a copy
   double size_B = 0;
   std::vector<double> time_s;  ///< per copy, one entry a repetition (or one entry: a printed mean)
 };
@@ -37,6 +40,18 @@ struct MeasuredFlows {
   std::vector<std::vector<double>> flow_times_s;  ///< per flow, then per repetition
 };
 
+/// One collective of a communication library.
+struct MeasuredCollective {
+  std::string op;         ///< as `linkcast list collectives` names it, or sendrecv
+  std::vector<int> gpus;  ///< members, in rank order
+  double size_B = 0;      ///< the size column of nccl-tests
+  std::string algorithm;  ///< Ring, Tree, ...; empty: the library's choice
+  std::string protocol;   ///< LL, LL128, Simple; empty: the library's choice
+  int channels = 0;       ///< forced number; 0: the library's choice
+  bool in_place = false;
+  std::vector<double> time_s;
+};
+
 struct Measurement {
   std::string path;  ///< where it was read from
   std::string sha256;
@@ -49,8 +64,13 @@ struct Measurement {
   std::vector<std::string> notes;
   std::vector<MeasuredPoint> points;
   std::vector<MeasuredFlows> flows;
+  std::vector<MeasuredPoint> loads;  ///< remote and local load latency, kept apart from copies
+  std::vector<MeasuredCollective> collectives;
   int waived = 0;  ///< points that the machine could not run
 };
+
+/// A transport of messages between nodes: gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned.
+bool is_network_transport(const std::string& transport);
 
 /// Reads schema "measurement/1".
 /// A point gives exactly one of `time_s` (seconds, an array) or `bandwidth_Bps` (an array; time = size_B x

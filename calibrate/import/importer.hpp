@@ -1,0 +1,28 @@
+#pragma once
+// Foreign formats into records of linkcast. One file a format; each registers itself.
+#include <string>
+#include <vector>
+
+#include "sim/plugin/registry.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+struct ImportRequest {
+  std::vector<std::string> files;
+  std::string machine;   ///< id of the machine the files come from; also the name of an imported topology
+  std::string topology;  ///< topology whose device ids the result uses; ignored by importers of topologies
+};
+
+class Importer {
+ public:
+  virtual ~Importer() = default;
+  /// @returns one record of schema measurement/1 or topology/1. @throws InputError  file and line of what cannot be
+  /// read
+  [[nodiscard]] virtual Json run(const ImportRequest& request) const = 0;
+};
+
+/// All importers. A plug-in's summary says what it reads and which schema it gives.
+Registry<Importer>& importers();
+
+}  // namespace linkcast
