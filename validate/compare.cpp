@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <map>
 #include <sstream>
+#include <tuple>
 
 #include "sim/forecast/query.hpp"
 
@@ -41,29 +42,71 @@ std::string device_of(const Platform& platform, const std::string& id, const std
   return socket < 0 ? id : platform.topology().devices[static_cast<std::size_t>(socket)].id;
 }
 
-Json query_of(const Platform& platform, const std::string& platform_id, const MeasuredPoint& point) {
+Json query_of(const Platform& platform, const std::string& platform_id, const Measurement& measurement,
+              const MeasuredPoint& point) {
   Json query{{"platform", platform_id},
              {"kind", "p2p"},
              {"src", device_of(platform, point.source, point.target)},
              {"dst", device_of(platform, point.target, point.source)},
              {"size_B", point.size_B},
-             {"transport", point.transport}};
+             {"transport", point.transport},
+             {"timing", measurement.timing}};
   if (!point.via.empty()) query["via"] = point.via;
-  if (!point.direction.empty()) query["direction"] = point.direction;
+  if (!point.direction.empty() && point.transport != "local") query["direction"] = point.direction;
   if (point.bidirectional) query["bidirectional"] = true;
+  if (point.engine == "sm") query["engine"] = "sm";
+  if (point.pageable) query["pageable"] = true;
+  if (point.chunk_B > 0) query["chunk_B"] = point.chunk_B;
   return query;
 }
 
-/// A transport without parameters of its own (a relay is two peer copies) is predicted even where the file was used.
-bool has_parameters(const Calibration& calibration, const std::string& transport) {
-  const std::string own = "transport." + transport + ".", read = "transport." + transport + "_read.";
-  return std::any_of(calibration.parameters.begin(), calibration.parameters.end(),
-                     [&](const auto& item) { return item.first.rfind(own, 0) == 0 || item.first.rfind(read, 0) == 0; });
+Json query_of(const Platform& platform, const std::string& platform_id, const Measurement& measurement,
+              const MeasuredFlows& group) {
+  Json flows = Json::array();
+  for (const auto& f : group.flows)
+    flows.push_back({device_of(platform, f.source, f.target), device_of(platform, f.target, f.source), f.size_B});
+  Json query{{"platform", platform_id}, {"kind", "flows"}, {"flows", flows}, {"timing", measurement.timing}};
+  if (group.engine == "sm") query["engine"] = "sm";
+  if (!group.direction.empty()) query["direction"] = group.direction;
+  return query;
 }
 
-using GroupKey = std::pair<std::string, int>;
+/// What the calibration calls the transport of a point, without the part that tells reads from writes.
+std::string model_of(const MeasuredPoint& point) {
+  if (point.transport == "host") return point.source == "host" || point.source.rfind("cpu", 0) == 0 ? "h2d" : "d2h";
+  return point.transport + (point.engine == "sm" ? "_sm" : "");
+}
 
-CompareGroup summarise(const GroupKey& key, const std::vector<ComparedPoint>& points, const CompareLimits& limits) {
+/// A transport without parameters of its own (a relay is two peer copies) is predicted even where the file was used;
+/// so are both directions between GPUs at once and relays in chunks, which never enter a fit.
+bool determines(const Calibration& calibration, const MeasuredPoint& point) {
+  if ((point.bidirectional && point.transport != "host") || point.chunk_B > 0) return false;
+  const std::string own = "transport." + model_of(point);
+  return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
+    return item.first.rfind(own + ".", 0) == 0 || item.first.rfind(own + "_read.", 0) == 0;
+  });
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    if (!word.empty()) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::string variant_of(const MeasuredPoint& p) {
+  const bool host = p.transport == "host";
+  return joined({p.engine,
+                 host                     ? model_of(p)
+                 : p.transport == "local" ? ""
+                                          : p.direction,
+                 p.pageable ? "pageable" : "", p.chunk_B > 0 ? "in chunks of " + to_text(Bytes{p.chunk_B}) : "",
+                 p.bidirectional ? "both ways" : ""});
+}
+
+using GroupKey = std::tuple<std::string, std::string, int>;  // transport, variant, size class
+
+CompareGroup summarise(const std::vector<ComparedPoint>& points, const CompareLimits& limits) {
   std::vector<double> errors;
   int inside = 0;
   for (const ComparedPoint& p : points) {
@@ -72,8 +115,9 @@ CompareGroup summarise(const GroupKey& key, const std::vector<ComparedPoint>& po
   }
   std::sort(errors.begin(), errors.end());
   CompareGroup group;
-  group.transport = key.first;
-  group.sizes = size_text(key.second);
+  group.transport = points.front().transport;
+  group.variant = points.front().variant;
+  group.sizes = size_text(size_class(points.front().size_B));
   group.points = static_cast<int>(points.size());
   group.median_error = median(errors);
   group.p95_error = quantile(errors, kP95);
@@ -102,6 +146,20 @@ std::string ends_of(const MeasuredPoint& point) {
          (point.via.empty() ? "" : " via " + point.via);
 }
 
+ComparedPoint described(const Calibration& calibration, const MeasuredPoint& point) {
+  return {point.transport,     variant_of(point), ends_of(point), point.size_B, determines(calibration, point),
+          median(point.time_s)};
+}
+
+ComparedPoint described(const Calibration&, const MeasuredFlows& group) {
+  double largest = 0;
+  for (const auto& flow : group.flows) largest = std::max(largest, flow.size_B);
+  const std::string count = "x" + std::to_string(group.flows.size());
+  return {"flows", joined({group.pattern, count, group.engine, group.direction}),
+          count,   largest,
+          false,   median(group.time_s)};
+}
+
 }  // namespace
 
 bool Comparison::within_limits() const {
@@ -109,78 +167,113 @@ bool Comparison::within_limits() const {
          std::all_of(groups.begin(), groups.end(), [](const CompareGroup& group) { return group.within_limits; });
 }
 
-Comparison compare(Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits) {
-  const Platform& platform = catalogue.platform(measurement.topology);
+Comparison compare(Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits,
+                   const std::string& platform_id) {
   Comparison comparison;
   comparison.file = measurement.path;
   comparison.sha256 = measurement.sha256;
-  comparison.platform = measurement.topology;
+  comparison.platform = platform_id.empty() ? measurement.topology : platform_id;
+  const Platform& platform = catalogue.platform(comparison.platform);
   const auto& from = platform.calibration().from;
   comparison.fitted =
       std::any_of(from.begin(), from.end(), [&](const SourceFile& file) { return file.sha256 == measurement.sha256; });
-  std::map<GroupKey, std::vector<ComparedPoint>> groups;
-  for (const MeasuredPoint& point : measurement.points) {
-    const Json result = answer(catalogue, query_of(platform, measurement.topology, point));
+  const auto add = [&](const auto& measured) {
+    const Json result = answer(catalogue, query_of(platform, comparison.platform, measurement, measured));
     if (result.contains("error")) {
       comparison.unanswered.push_back(result["error"].get<std::string>());
-      continue;
+      return;
     }
-    groups[{point.transport, size_class(point.size_B)}].push_back(
-        {point, median(point.time_s), result.at("time_s").get<double>(), result.at("time_low_s").get<double>(),
-         result.at("time_high_s").get<double>()});
+    ComparedPoint point = described(platform.calibration(), measured);
+    point.predicted_s = result.at("time_s").get<double>();
+    point.low_s = result.at("time_low_s").get<double>();
+    point.high_s = result.at("time_high_s").get<double>();
+    comparison.points.push_back(std::move(point));
+  };
+  for (const MeasuredPoint& point : measurement.points) add(point);
+  for (const MeasuredFlows& group : measurement.flows) add(group);
+
+  std::map<GroupKey, std::vector<ComparedPoint>> groups;
+  std::vector<ComparedPoint> held_out;
+  for (const ComparedPoint& p : comparison.points) {
+    groups[{p.transport, p.variant, size_class(p.size_B)}].push_back(p);
+    if (!(comparison.fitted && p.determined)) held_out.push_back(p);
   }
   for (const auto& [key, points] : groups) {
-    comparison.groups.push_back(summarise(key, points, limits));
-    comparison.groups.back().fitted = comparison.fitted && has_parameters(platform.calibration(), key.first);
-    keep_worst(comparison.worst, points);
+    comparison.groups.push_back(summarise(points, limits));
+    comparison.groups.back().fitted = comparison.fitted && points.front().determined;
   }
+  if (!held_out.empty()) comparison.held_out = summarise(held_out, {});
+  keep_worst(comparison.worst, comparison.points);
   return comparison;
 }
 
-Json to_json(const Comparison& comparison) {
+Json to_json(const CompareGroup& group) {
+  return {{"transport", group.transport},
+          {"variant", group.variant},
+          {"sizes", group.sizes},
+          {"points", group.points},
+          {"median_abs_rel_error", group.median_error},
+          {"p95_abs_rel_error", group.p95_error},
+          {"share_in_interval", group.in_interval},
+          {"fitted", group.fitted},
+          {"within_limits", group.within_limits}};
+}
+
+Json to_json(const ComparedPoint& p) {
+  return {{"transport", p.transport}, {"variant", p.variant},       {"ends", p.ends},
+          {"size_B", p.size_B},       {"measured_s", p.measured_s}, {"predicted_s", p.predicted_s},
+          {"low_s", p.low_s},         {"high_s", p.high_s},         {"rel_error", p.error()}};
+}
+
+Json to_json(const Comparison& comparison, bool points) {
   Json groups = Json::array(), worst = Json::array();
-  for (const CompareGroup& group : comparison.groups)
-    groups.push_back({{"transport", group.transport},
-                      {"sizes", group.sizes},
-                      {"points", group.points},
-                      {"median_abs_rel_error", group.median_error},
-                      {"p95_abs_rel_error", group.p95_error},
-                      {"share_in_interval", group.in_interval},
-                      {"fitted", group.fitted},
-                      {"within_limits", group.within_limits}});
-  for (const ComparedPoint& p : comparison.worst)
-    worst.push_back({{"transport", p.point.transport},
-                     {"src", p.point.source},
-                     {"dst", p.point.target},
-                     {"via", p.point.via},
-                     {"bidirectional", p.point.bidirectional},
-                     {"size_B", p.point.size_B},
-                     {"measured_s", p.measured_s},
-                     {"predicted_s", p.predicted_s},
-                     {"rel_error", p.error()}});
-  return {{"file", comparison.file},
-          {"sha256", comparison.sha256},
-          {"platform", comparison.platform},
-          {"fitted", comparison.fitted},
-          {"groups", groups},
-          {"worst", worst},
-          {"unanswered", comparison.unanswered},
-          {"within_limits", comparison.within_limits()}};
+  for (const CompareGroup& group : comparison.groups) groups.push_back(to_json(group));
+  for (const ComparedPoint& p : comparison.worst) worst.push_back(to_json(p));
+  Json out{{"file", comparison.file},
+           {"sha256", comparison.sha256},
+           {"platform", comparison.platform},
+           {"fitted", comparison.fitted},
+           {"groups", groups},
+           {"worst", worst},
+           {"unanswered", comparison.unanswered},
+           {"within_limits", comparison.within_limits()}};
+  if (comparison.held_out.points > 0)
+    out["held_out"] = {{"points", comparison.held_out.points},
+                       {"median_abs_rel_error", comparison.held_out.median_error},
+                       {"p95_abs_rel_error", comparison.held_out.p95_error},
+                       {"share_in_interval", comparison.held_out.in_interval}};
+  if (points) {
+    out["points"] = Json::array();
+    for (const ComparedPoint& p : comparison.points) out["points"].push_back(to_json(p));
+  }
+  return out;
 }
 
 std::string to_table(const Comparison& comparison) {
   std::ostringstream out;
   out << comparison.file << " against platform " << comparison.platform << '\n';
-  out << std::left << std::setw(12) << "transport" << std::setw(18) << "sizes" << std::right << std::setw(8) << "points"
-      << std::setw(12) << "median" << std::setw(12) << "p95" << std::setw(14) << "in interval"
+  std::size_t width = 0;
+  for (const CompareGroup& group : comparison.groups) width = std::max(width, group.variant.size());
+  const auto line = [&](const std::string& first, const std::string& variant, const std::string& sizes,
+                        const CompareGroup& group) {
+    out << std::left << std::setw(10) << first << std::setw(static_cast<int>(width) + 2) << variant << std::setw(18)
+        << sizes << std::right << std::setw(6) << group.points << std::setw(10) << percent(group.median_error)
+        << std::setw(10) << percent(group.p95_error) << std::setw(12) << percent(group.in_interval);
+  };
+  out << std::left << std::setw(10) << "transport" << std::setw(static_cast<int>(width) + 2) << "" << std::setw(18)
+      << "sizes" << std::right << std::setw(6) << "points" << std::setw(10) << "median" << std::setw(10) << "p95"
+      << std::setw(12) << "in interval"
       << "  evidence\n";
-  for (const CompareGroup& group : comparison.groups)
-    out << std::left << std::setw(12) << group.transport << std::setw(18) << group.sizes << std::right << std::setw(8)
-        << group.points << std::setw(12) << percent(group.median_error) << std::setw(12) << percent(group.p95_error)
-        << std::setw(14) << percent(group.in_interval) << (group.fitted ? "  fitted" : "  held out")
-        << (group.within_limits ? "" : ", over the limit") << '\n';
+  for (const CompareGroup& group : comparison.groups) {
+    line(group.transport, group.variant, group.sizes, group);
+    out << (group.fitted ? "  fitted" : "  held out") << (group.within_limits ? "" : ", over the limit") << '\n';
+  }
+  if (comparison.held_out.points > 0) {
+    line("all", "", "", comparison.held_out);
+    out << "  held out\n";
+  }
   for (const ComparedPoint& p : comparison.worst)
-    out << "worst: " << p.point.transport << ' ' << ends_of(p.point) << ", " << to_text(Bytes{p.point.size_B})
+    out << "worst: " << p.transport << ' ' << joined({p.variant, p.ends}) << ", " << to_text(Bytes{p.size_B})
         << ": measured " << to_text(Seconds{p.measured_s}) << ", predicted " << to_text(Seconds{p.predicted_s}) << " ("
         << (p.error() > 0 ? "+" : "") << percent(p.error()) << ")\n";
   for (std::size_t i = 0; i < std::min(comparison.unanswered.size(), kUnanswered); ++i)

@@ -13,21 +13,26 @@ struct CompareLimits {
   std::optional<double> median, p95;  ///< of the absolute relative error, for every group
 };
 
+/// One measured copy, or one group of copies that started together.
 struct ComparedPoint {
-  MeasuredPoint point;
-  double measured_s = 0;  ///< median of the repetitions
+  std::string transport;    ///< as in the measurement; flows for a group
+  std::string variant;      ///< engine, direction, both ways, pattern: what else tells the point from others
+  std::string ends;         ///< "gpu0 -> gpu1", for messages
+  double size_B = 0;        ///< of a group: of its largest copy
+  bool determined = false;  ///< parameters of the platform come from points of this kind
+  double measured_s = 0;    ///< median of the repetitions
   double predicted_s = 0;
   double low_s = 0, high_s = 0;  ///< interval of the prediction, 90 %
   [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
 };
 
-/// Points of one transport in one range of sizes.
+/// Points of one transport and variant in one range of sizes.
 struct CompareGroup {
-  std::string transport, sizes;
+  std::string transport, variant, sizes;
   int points = 0;
   double median_error = 0, p95_error = 0;  ///< of |predicted / measured - 1|
   double in_interval = 0;                  ///< share of points whose measured time lies in the predicted interval
-  bool fitted = false;  ///< points of this file and transport set the platform's parameters: no evidence of prediction
+  bool fitted = false;  ///< points of this file and kind set the platform's parameters: no evidence of prediction
   bool within_limits = true;
 };
 
@@ -35,17 +40,22 @@ struct Comparison {
   std::string file, sha256, platform;
   bool fitted = false;  ///< the platform's calibration names this very file among its sources
   std::vector<CompareGroup> groups;
+  CompareGroup held_out;                ///< all held-out points of the file together
+  std::vector<ComparedPoint> points;    ///< every one, in the order of the file
   std::vector<ComparedPoint> worst;     ///< largest errors first, 5 at most
   std::vector<std::string> unanswered;  ///< errors of points that could not be predicted
   /// Every point was predicted and every group is within the limits.
   [[nodiscard]] bool within_limits() const;
 };
 
-/// Predicts every point of a measurement with the shipped platform of its topology.
+/// Predicts every copy and group of copies of a measurement.
+/// @param platform  id or calibration file; empty: the shipped platform of the measurement's topology
 /// @throws InputError  no such platform
-Comparison compare(Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits);
+Comparison compare(Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits,
+                   const std::string& platform = "");
 
-Json to_json(const Comparison& comparison);
+/// @param points  every point too
+Json to_json(const Comparison& comparison, bool points = false);
 std::string to_table(const Comparison& comparison);
 
 }  // namespace linkcast

@@ -1,6 +1,7 @@
 // Local copies, peer copies over accelerator links, and copies relayed by a third GPU.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "calibrate/fit/fit_context.hpp"
@@ -9,11 +10,16 @@
 namespace linkcast {
 namespace {
 
-constexpr int kMostPieces = 3;  // launch-bound, cache or eager, steady: more has no physical meaning here
+constexpr int kMostPieces = 6;  // BIC decides below that
 constexpr std::size_t kFewestForPieces = 3;
 constexpr double kSizeSpan = 100;  // two orders of magnitude between smallest and largest size
-// Sizes whose bytes cost under 3 % of a peer copy's start-up. source: P100-DGX-1 sweep, flat up to 4 KiB
-constexpr double kSmall_B = 4096;
+// Sizes at which copies from rest are compared with copies out of a queue. source: H200, the difference falls from
+// 64 MiB on, where copies of a queue overlap
+constexpr double kSmall_B = 1048576;
+// Start-ups are under 1 % of a host copy from here on. source: H200 host copies, 2.5 us of 305 us
+constexpr double kPlentiful_B = 16777216;
+constexpr double kDistinctDuplex = 0.02;  // source: ours, four times what two occasions differ by
+constexpr double kSigmas = 3;             // a difference smaller than its error is no parameter
 // Sizes at which a link's rate shows even if the start-up is only roughly known. source: the same sweep, within 10 % of
 // the asymptote from 4 MiB
 constexpr double kSteady_B = 4194304;
@@ -71,8 +77,17 @@ LinearFit rate_fit(const std::vector<Sample>& samples, double startup_s) {
   return robust_fit(rows, {"time per byte"});
 }
 
-void set_rate(FitContext& context, const std::string& kind, double per_byte, double stderr_) {
-  const std::string name = "cable." + kind + ".bandwidth_Bps";
+/// What of a cable the rate of a transport's largest copies is.
+const char* cable_rate(const std::string& transport) {
+  if (transport == "h2d") return "from_host_Bps";
+  if (transport == "d2h") return "to_host_Bps";
+  if (transport == "peer_sm") return "store_Bps";
+  return transport == "peer_sm_read" ? "load_Bps" : "bandwidth_Bps";
+}
+
+void set_rate(FitContext& context, const std::string& transport, const std::string& kind, double per_byte,
+              double stderr_) {
+  const std::string name = "cable." + kind + "." + cable_rate(transport);
   if (!context.has(name)) context.set(name, 1 / per_byte, stderr_ / (per_byte * per_byte), "B/s");
 }
 
@@ -96,17 +111,11 @@ void fit_startup_and_rate(FitContext& context, const std::string& transport, con
     pieces[k].rate_stderr_Bps *= links;
     set_regime(context, transport, k, pieces[k], k + 1 == pieces.size(), k + 1 < pieces.size() && slower);
   }
-  set_rate(context, kind, steady.value[1], steady.stderr_[1]);
+  set_rate(context, transport, kind, steady.value[1], steady.stderr_[1]);
 }
 
-}  // namespace
-
-void fit_local(FitContext& context) {
-  const auto samples = context.of("local");
-  if (!spans_sizes(samples)) {
-    context.inherit_all("transport.local.", "local copies, a few bytes and some megabytes");
-    return;
-  }
+/// A transport whose every piece has a rate of its own.
+void fit_own_pieces(FitContext& context, const std::string& transport, const std::vector<Sample>& samples) {
   const auto medians = medians_by_size(samples);
   std::vector<Piece> pieces;
   if (medians.size() >= kFewestForPieces) {
@@ -117,11 +126,23 @@ void fit_local(FitContext& context) {
                line.stderr_[1] / (line.value[1] * line.value[1])}};
   }
   for (std::size_t k = 0; k < pieces.size(); ++k)
-    set_regime(context, "local", k, pieces[k], k + 1 == pieces.size(), true);
+    set_regime(context, transport, k, pieces[k], k + 1 == pieces.size(), true);
+}
+
+}  // namespace
+
+void fit_local(FitContext& context) {
+  for (const std::string transport : {"local", "local_sm"}) {
+    const auto samples = context.of(transport);
+    if (spans_sizes(samples))
+      fit_own_pieces(context, transport, samples);
+    else if (transport == "local")
+      context.inherit_all("transport.local.", "local copies, a few bytes and some megabytes");
+  }
 }
 
 void fit_peer(FitContext& context) {
-  for (const std::string transport : {"peer", "peer_read"}) {
+  for (const std::string transport : {"peer", "peer_read", "peer_sm", "peer_sm_read"}) {
     std::map<std::string, std::vector<Sample>> by_kind;
     std::map<std::string, std::set<int>> bundles;
     for (Sample s : context.of(transport)) {
@@ -141,26 +162,102 @@ void fit_peer(FitContext& context) {
       }
       if (!known) known = context.inherit(startup, "peer copies of a few bytes");
       const LinearFit fit = rate_fit(per_link, known ? context.value(startup) : 0);
-      set_rate(context, kind, fit.value[0], fit.stderr_[0]);
+      set_rate(context, transport, kind, fit.value[0], fit.stderr_[0]);
     }
-    if (by_kind.empty()) context.inherit_all("transport." + transport + ".", transport + " copies over message sizes");
+    if (by_kind.empty() && transport.find("_sm") == std::string::npos)
+      context.inherit_all("transport." + transport + ".", transport + " copies over message sizes");
   }
 }
 
-/// What a relayed copy of a few bytes costs beyond two peer copies one after the other.
+/// What a relayed copy costs beyond two peer copies one after the other: from the smallest size that was measured.
 void fit_relay(FitContext& context) {
+  const auto relayed = context.of("relay");
+  double smallest = std::numeric_limits<double>::infinity();
+  for (const Sample& s : relayed) smallest = std::min(smallest, s.size_B);
+  std::map<std::pair<std::string, bool>, double> alone;  // median time of one hop
+  const auto hop = [&](const Sample& s, bool single) {
+    const std::string transport = std::string("peer") + (s.read ? "_read" : "");
+    const auto [it, fresh] = alone.try_emplace({transport, single}, 0);
+    if (!fresh) return it->second;
+    std::vector<double> times;
+    for (const Sample& p : context.samples)
+      if (p.transport == transport && p.single == single && p.size_B == smallest) times.push_back(p.time_s);
+    return it->second = times.empty() ? 0 : median(times);
+  };
   std::vector<double> extra;
-  for (const Sample& s : context.of("relay")) {
-    const std::string hop = std::string("transport.peer") + (s.read ? "_read" : "") + ".r0.";
-    const std::string name = hop + (context.has(hop + "flat_s") ? "flat_s" : "startup_s");
-    if (s.size_B <= kSmall_B && context.has(name)) extra.push_back(s.time_s - 2 * context.value(name));
-  }
+  for (const Sample& s : relayed)
+    if (s.size_B == smallest && hop(s, false) > 0 && (!s.single || hop(s, true) > 0))
+      extra.push_back(s.time_s - hop(s, false) - hop(s, s.single));
   if (extra.empty()) {
-    context.inherit("transport.relay.handover_s", "relayed copies of a few bytes");
+    context.inherit("transport.relay.handover_s", "relayed copies and peer copies of one size, the smaller the better");
     return;
   }
   const MedianEstimate estimate = estimate_median(extra);
   context.set("transport.relay.handover_s", std::max(estimate.value, 0.0), estimate.stderr_, "s");
+}
+
+namespace {
+
+/// A cable that carries less both ways than twice one way. Only host copies use one cable alone in both directions.
+void fit_host_duplex(FitContext& context) {
+  const auto& wires = *context.wires;
+  std::map<std::string, std::vector<double>> rates;
+  for (const Sample& s : context.both_ways("h2d")) {
+    if (s.size_B < kPlentiful_B) continue;
+    const int cable = wires.links()[static_cast<std::size_t>(wires.from_host(s.target).links.back())].cable;
+    const std::string& kind = wires.topology().cables[static_cast<std::size_t>(cable)].kind;
+    if (is_pcie_cable(kind)) rates["cable." + kind].push_back(2 * s.size_B / s.time_s);
+  }
+  for (const auto& [kind, list] : rates) {
+    const MedianEstimate both = estimate_median(list);
+    const double ways = context.value(kind + ".to_host_Bps") + context.value(kind + ".from_host_Bps");
+    if (both.value < (1 - kDistinctDuplex) * ways && !context.has(kind + ".duplex_Bps"))
+      context.set(kind + ".duplex_Bps", both.value, both.stderr_, "B/s");
+  }
+}
+
+}  // namespace
+
+/// Start-up and rate of copies between host memory and a GPU, each way; pageable ones have rates of their own.
+void fit_host(FitContext& context) {
+  for (const std::string transport : {"h2d", "d2h", "h2d_pageable", "d2h_pageable"}) {
+    const auto samples = context.of(transport);
+    if (!spans_sizes(samples)) continue;
+    const bool up = transport.rfind("d2h", 0) == 0;
+    const int gpu = up ? samples.front().source : samples.front().target;
+    const auto& wires = *context.wires;
+    const Cable& cable = wires.topology().cables[static_cast<std::size_t>(
+        wires.links()[static_cast<std::size_t>(wires.to_host(gpu).links.front())].cable)];
+    if (transport.find("pageable") != std::string::npos || !is_pcie_cable(cable.kind)) {
+      fit_own_pieces(context, transport, samples);
+      continue;
+    }
+    fit_startup_and_rate(context, transport, cable.kind, samples, 1);
+  }
+  fit_host_duplex(context);
+}
+
+/// Copies from rest against copies of the same ends and size out of a queue. What a copy engine needs between the
+/// copies of two streams is the end of the first: the part of it that local copies show, which cross no link.
+void fit_single(FitContext& context) {
+  for (const std::string transport :
+       {"local", "local_sm", "peer", "peer_read", "peer_sm", "peer_sm_read", "staged", "h2d", "d2h"}) {
+    const auto queued = context.times(transport, false);
+    std::vector<double> differences;
+    for (const auto& [key, times] : context.times(transport, true)) {
+      const auto it = queued.find(key);
+      if (it != queued.end() && std::get<2>(key) <= kSmall_B) differences.push_back(median(times) - median(it->second));
+    }
+    if (differences.empty()) continue;
+    const MedianEstimate extra = estimate_median(differences);
+    if (extra.value > kSigmas * extra.stderr_)
+      context.set("transport." + transport + ".single_s", extra.value, extra.stderr_, "s");
+  }
+  const auto local = context.found.find("transport.local.single_s");
+  if (local == context.found.end()) return;
+  Parameter turn = local->second;
+  turn.provenance = "derived: transport.local.single_s";
+  context.found["copy_engine.turn_s"] = turn;
 }
 
 std::vector<SizePoint> medians_by_size(const std::vector<Sample>& samples) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -19,6 +20,9 @@ constexpr double kMediumTo_B = 4194304;
 // What two occasions on one machine differ by, which no repetition of one occasion shows: part of every standard error.
 // source: 40 MB copies of the P100-DGX-1 sweep and matrix, two programs on two days, differ by 0.5 %.
 constexpr double kBetweenOccasions = 0.005;
+// The same for what passes before the bytes flow. source: copies of a few bytes on 4 H200, two occasions on other GPUs:
+// by kernels 3 to 4 % apart, local ones 2 to 5 %, by copy engines 0.3 %
+constexpr double kBetweenOccasionsStartup = 0.03;
 
 int device_of(const Topology& topology, const Measurement& m, std::size_t point, const std::string& id) {
   const auto device = topology.find(id);
@@ -42,18 +46,47 @@ void check_sample(const Platform& wires, const Sample& s, const Measurement& m, 
                      "topology " + wires.topology().name + " has no direct link from via to both ends");
 }
 
+/// Name of the transport whose parameters a point determines; empty: none, it is predicted or of another kind.
+std::string transport_of(const MeasuredPoint& p) {
+  if ((p.bidirectional && p.transport != "host") || p.chunk_B > 0) return "";
+  const bool kernel = p.engine == "sm";
+  if (p.transport == "local") return kernel ? "local_sm" : "local";
+  if (p.transport == "peer")
+    return std::string("peer") + (kernel ? "_sm" : "") + (p.direction == "read" ? "_read" : "");
+  if (kernel) return "";
+  if (p.transport == "host")
+    return std::string(p.target.rfind("gpu", 0) == 0 ? "h2d" : "d2h") + (p.pageable ? "_pageable" : "");
+  return p.transport == "relay" || p.transport == "staged" ? p.transport : "";
+}
+
+/// Ends of a point; host memory is that of the GPU's own socket. @returns false for memory of another socket
+bool set_ends(const Platform& wires, const Measurement& m, std::size_t i, Sample& s) {
+  const MeasuredPoint& p = m.points[i];
+  if (p.transport != "host") {
+    s.source = device_of(wires.topology(), m, i, p.source);
+    s.target = device_of(wires.topology(), m, i, p.target);
+    return true;
+  }
+  const bool up = s.transport.rfind("d2h", 0) == 0;
+  const int gpu = device_of(wires.topology(), m, i, up ? p.source : p.target);
+  const std::string& other = up ? p.target : p.source;
+  const int cpu = wires.socket_of(gpu);
+  s.source = up ? gpu : cpu;
+  s.target = up ? cpu : gpu;
+  return other == "host" || wires.topology().find(other) == cpu;
+}
+
 std::vector<Sample> samples_of(const Platform& wires, const std::vector<Measurement>& measurements) {
-  const Topology& topology = wires.topology();
   std::vector<Sample> samples;
   for (const Measurement& m : measurements)
     for (std::size_t i = 0; i < m.points.size(); ++i) {
       const MeasuredPoint& p = m.points[i];
-      if (p.bidirectional || p.transport == "host" || p.engine != "ce")
-        continue;  // contention is predicted, host copies have own buffers
-      const std::string transport = p.transport == "peer" && p.direction == "read" ? "peer_read" : p.transport;
-      Sample s{transport, device_of(topology, m, i, p.source), device_of(topology, m, i, p.target), -1, p.size_B, 0};
+      Sample s{transport_of(p), 0, 0, -1, p.size_B, 0};
+      if (s.transport.empty() || !set_ends(wires, m, i, s)) continue;
       s.read = p.direction == "read";
-      if (!p.via.empty()) s.via = device_of(topology, m, i, p.via);
+      s.single = m.timing == "single";
+      s.both = p.bidirectional;
+      if (!p.via.empty()) s.via = device_of(wires.topology(), m, i, p.via);
       check_sample(wires, s, m, i);
       for (const double time : p.time_s) {
         s.time_s = time;
@@ -100,15 +133,31 @@ void check_request(const FitRequest& request) {
 }  // namespace
 
 std::vector<Sample> FitContext::of(const std::string& transport) const {
-  std::vector<Sample> list;
+  std::vector<Sample> queued, single;
   for (const Sample& s : samples)
-    if (s.transport == transport) list.push_back(s);
+    if (s.transport == transport && !s.both) (s.single ? single : queued).push_back(s);
+  return queued.empty() ? single : queued;
+}
+
+std::vector<Sample> FitContext::both_ways(const std::string& transport) const {
+  std::vector<Sample> list;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(list),
+               [&](const Sample& s) { return s.transport == transport && s.both; });
   return list;
+}
+
+std::map<FitContext::Key, std::vector<double>> FitContext::times(const std::string& transport, bool single) const {
+  std::map<Key, std::vector<double>> found;
+  for (const Sample& s : samples)
+    if (s.transport == transport && s.single == single && !s.both)
+      found[{s.source, s.target, s.size_B}].push_back(s.time_s);
+  return found;
 }
 
 void FitContext::set(const std::string& name, double value, double stderr_, const std::string& unit,
                      const std::string& provenance) {
-  const double between = unit == "B" ? 0 : kBetweenOccasions * std::abs(value);
+  const double share = unit == "s" ? kBetweenOccasionsStartup : unit == "B" ? 0 : kBetweenOccasions;
+  const double between = share * std::abs(value);
   found[name] = {value, std::hypot(stderr_, between), unit, provenance};
 }
 
@@ -155,11 +204,14 @@ FitResult fit_parameters(const FitRequest& request) {
   context.wires = &wires;
   for (const Calibration& calibration : request.inherited) context.inherited.push_back(&calibration);
   context.samples = samples_of(wires, request.measurements);
-  if (context.samples.empty()) throw InputError("calibrate fit: the measurements hold no copy between GPUs");
+  if (context.samples.empty())
+    throw InputError("calibrate fit: the measurements hold no copy that a parameter could come from");
   fit_local(context);
   fit_peer(context);
   fit_relay(context);
+  fit_host(context);
   fit_staged(context);
+  fit_single(context);
   derive_half_bandwidth(context);
   if (context.found.empty()) {
     std::string needed;
@@ -192,7 +244,8 @@ void assess(FitResult& result, const std::function<double(const Sample&)>& simul
   std::map<std::pair<std::string, int>, std::vector<double>> logs;
   for (const Sample& s : result.samples) {
     const double modelled = simulate(s);
-    errors[s.transport].push_back(std::abs(modelled - s.time_s) / s.time_s);
+    errors[s.transport + (s.both ? ", both ways" : "")].push_back(std::abs(modelled - s.time_s) / s.time_s);
+    if (s.both) continue;
     const int range = s.size_B <= kSmallTo_B ? 0 : s.size_B <= kMediumTo_B ? 1 : 2;
     logs[{s.transport, range}].push_back(std::log(s.time_s / modelled));
   }

@@ -2,6 +2,7 @@
 // What the fits of the single transports share: the samples, where they ran, and what was found so far.
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "calibrate/fit/least_squares.hpp"
@@ -14,11 +15,13 @@ namespace linkcast {
 
 /// One repetition of one copy.
 struct Sample {
-  std::string transport;  ///< as in the calibration's names: peer_read is a peer copy pulled by its target
+  std::string transport;                 ///< as in the calibration's names, see sim/platform/transport.hpp
   int source = 0, target = 0, via = -1;  ///< device indices
   double size_B = 0;
   double time_s = 0;
-  bool read = false;  ///< pulled by the target
+  bool read = false;    ///< pulled by the target
+  bool single = false;  ///< from rest, not out of a queue of copies
+  bool both = false;    ///< both ways at once: host copies only, for what a cable carries in both directions together
 };
 
 struct FitContext {
@@ -28,7 +31,13 @@ struct FitContext {
   std::map<std::string, Parameter> found;
   std::vector<std::string> undetermined;  ///< parameter: what measurement would determine it
 
+  /// Those out of a queue of copies; where there are none, those from rest.
   [[nodiscard]] std::vector<Sample> of(const std::string& transport) const;
+  /// Copies both ways at once.
+  [[nodiscard]] std::vector<Sample> both_ways(const std::string& transport) const;
+  /// Times in or out of a queue by source, target and size.
+  using Key = std::tuple<int, int, double>;
+  [[nodiscard]] std::map<Key, std::vector<double>> times(const std::string& transport, bool single) const;
   /// The standard error gets a part for the difference between occasions added.
   void set(const std::string& name, double value, double stderr_, const std::string& unit,
            const std::string& provenance = "fitted");
@@ -47,9 +56,14 @@ std::vector<SizePoint> medians_by_size(const std::vector<Sample>& samples);
 bool spans_sizes(const std::vector<Sample>& samples);
 
 void fit_local(FitContext& context);
-/// Pushed (peer) and pulled (peer_read) copies; the rate of a link is one, the start-ups differ.
+/// Copies over accelerator links, pushed and pulled, by copy engines and by kernels. The rate of a link is that of
+/// copy engines; start-ups differ.
 void fit_peer(FitContext& context);
 void fit_relay(FitContext& context);
+/// Between host memory and GPUs.
+void fit_host(FitContext& context);
 void fit_staged(FitContext& context);
+/// What copies that start from rest cost more than those out of a queue.
+void fit_single(FitContext& context);
 
 }  // namespace linkcast

@@ -141,7 +141,11 @@ class StagedFit {
   }
 
   void run() {
-    if (!fit_curve() && !borrow_curve()) return;
+    if (context_.has(kind_ + ".to_host_Bps") && context_.has(kind_ + ".from_host_Bps")) {
+      if (fit_curve(true)) fit_duplex();
+      return;
+    }
+    if (!fit_curve(false) && !borrow_curve()) return;
     fit_rates();
     fit_each_gpu();
     fit_duplex();
@@ -166,11 +170,15 @@ class StagedFit {
     return steady_rate(of, chunk(), head_s(), 0);
   }
 
-  /// Start-up, chunk and the rates of both ways from copies over many sizes.
-  bool fit_curve() {
+  /// Start-up and chunk from copies over many sizes. The rates of both ways too, unless host copies have told them:
+  /// then what the steady part lacks is a limit of the staging itself.
+  bool fit_curve(bool rates_known) {
     const auto curve = samples(plain);
     const auto medians = medians_by_size(curve);
-    if (medians.size() < kFewestSizes) return false;
+    if (medians.size() < kFewestSizes) {
+      if (rates_known) context_.undetermined.push_back("transport.staged: staged copies over at least 8 sizes");
+      return false;
+    }
     const Shape shape = choose_shape(medians);
     std::vector<Observation> rows;
     std::vector<double> sizes;
@@ -186,12 +194,37 @@ class StagedFit {
     }
     context_.set(startup_, fit.value[1], fit.stderr_[1], "s");
     context_.set("transport.staged.chunk_B", shape.chunk_B, 0, "B");
+    if (rates_known)
+      limit_staging(1 / fit.value[3], fit.stderr_[3] / (fit.value[3] * fit.value[3]));
+    else
+      set_rates(fit);
+    return true;
+  }
+
+  void set_rates(const LinearFit& fit) {
     const double up = fit.value[2] - fit.value[3], down = fit.value[3];
     const double up_stderr = std::hypot(fit.stderr_[2], fit.stderr_[3]);
     if (!(up > kDistinctSigmas * up_stderr)) throw InputError(kNoPipeline);
+    refuse_beyond_nominal(1 / up, "to");
+    refuse_beyond_nominal(1 / down, "from");
     context_.set(kind_ + ".to_host_Bps", 1 / up, up_stderr / (up * up), "B/s");
     context_.set(kind_ + ".from_host_Bps", 1 / down, fit.stderr_[3] / (down * down), "B/s");
-    return true;
+  }
+
+  /// No cable carries more than it was built for: such a rate says that the staging is not as assumed.
+  void refuse_beyond_nominal(double rate_Bps, const char* way) const {
+    for (const Cable& cable : context_.wires->topology().cables)
+      if ("cable." + cable.kind == kind_ && rate_Bps > cable.bandwidth.si)
+        throw InputError("calibrate fit: the staged copies would need " + std::to_string(rate_Bps / 1e9) + " GB/s " +
+                         way + " the host, more than " + kind_ + " has: copies between host memory and a GPU over " +
+                         "message sizes are needed (linkcast-bench --only host_copy)");
+  }
+
+  /// A steady part slower than both ways is limited by the staging.
+  void limit_staging(double rate_Bps, double stderr_Bps) {
+    const double ways = std::min(context_.value(kind_ + ".to_host_Bps"), context_.value(kind_ + ".from_host_Bps"));
+    if (rate_Bps < (1 - kDistinct) * ways)
+      context_.set(startup_.substr(0, startup_.rfind('.')) + ".bandwidth_Bps", rate_Bps, stderr_Bps, "B/s");
   }
 
   /// Too few sizes: the shape of the curve comes from another calibration, its level from these data.
@@ -300,6 +333,7 @@ class StagedFit {
         if (!by_cable.count(cable) || by_cable[cable].value < 2 * steady->value)
           by_cable[cable] = {2 * steady->value, 2 * steady->stderr_};
     }
+    if (context_.has(kind_ + ".duplex_Bps")) return;  // host copies both ways told it
     if (by_cable.empty()) {
       context_.inherit(kind_ + ".duplex_Bps", "staged copies between GPUs under one PCIe switch");
       return;

@@ -45,6 +45,20 @@ void print_report(const FitResult& result) {
     std::cout << "not determined by these data: " << missing << '\n';
 }
 
+/// The copy that a sample timed.
+Transfer transfer_of(const Sample& s) {
+  const auto starts = [&](const char* text) { return s.transport.rfind(text, 0) == 0; };
+  Transfer transfer{s.source, s.target, s.size_B, s.transport, s.via};
+  if (starts("peer")) transfer.transport = "peer";
+  if (starts("local")) transfer.transport = "local";
+  if (starts("h2d") || starts("d2h")) transfer.transport = "host";
+  if (starts("peer") || starts("relay")) transfer.read = s.read;
+  if (s.transport.find("_sm") != std::string::npos) transfer.by = MoveBy::kSm;
+  transfer.pageable = s.transport.find("pageable") != std::string::npos;
+  transfer.single = s.single;
+  return transfer;
+}
+
 void run_fit(Context& context, const FitOptions& o) {
   const Topology topology = read_topology(topology_path(context, o.topology));
   FitRequest request;
@@ -57,15 +71,18 @@ void run_fit(Context& context, const FitOptions& o) {
   FitResult result = fit_parameters(request);
   const Platform platform(topology, result.calibration);
   Solver& solver = context.catalogue().solver("fluid");
-  std::map<std::tuple<std::string, int, int, int, double>, double> known;  // repetitions share one simulation
+  std::map<std::tuple<std::string, bool, int, int, int, double>, double> known;  // repetitions share one simulation
   assess(result, [&](const Sample& s) {
-    double& time = known[{s.transport + (s.read ? "<" : ""), s.source, s.target, s.via, s.size_B}];
+    double& time =
+        known[{s.transport + (s.read ? "<" : "") + (s.both ? "=" : ""), s.single, s.source, s.target, s.via, s.size_B}];
     if (time > 0) return time;
     ProblemBuilder builder(platform);
-    const std::string transport = s.transport == "peer_read" ? "peer" : s.transport;
-    Transfer transfer{s.source, s.target, s.size_B, transport, s.via, MoveBy::kDma};
-    if (transport == "peer" || transport == "relay") transfer.read = s.read;
-    builder.add(transfer);
+    builder.add(transfer_of(s));
+    if (s.both) {
+      Transfer back = transfer_of(s);
+      std::swap(back.source, back.target);
+      builder.add(back);
+    }
     const Solution solution = solver.run(builder.problem());
     return time = solution.makespan_s;
   });

@@ -57,8 +57,8 @@ void show_result(const Context& context, const Json& result) {
 }
 
 struct P2pOptions {
-  std::string platform, src, dst, size, transport, via, engine, direction;
-  bool bidirectional = false;
+  std::string platform, src, dst, size, transport, via, engine, direction, timing, chunk;
+  bool bidirectional = false, pageable = false;
 };
 
 void add_p2p(CLI::App& predict, Context& context) {
@@ -76,6 +76,9 @@ void add_p2p(CLI::App& predict, Context& context) {
   command->add_option("--engine", o->engine, "dma (copy engines, default) or sm (kernels)");
   command->add_option("--direction", o->direction,
                       "read (the target pulls) or write (the source pushes); default: write if that was measured");
+  command->add_option("--timing", o->timing, "back_to_back (one of a queue of copies, default) or single (from rest)");
+  command->add_option("--chunk", o->chunk, "relay: chunk size, the second copy follows chunk by chunk");
+  command->add_flag("--pageable", o->pageable, "host copies: memory that is not pinned");
   command->add_flag("--bidirectional", o->bidirectional, "both directions at once; bandwidth is their sum");
   command->footer(
       "Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu1 --size 40MB --transport staged");
@@ -86,6 +89,9 @@ void add_p2p(CLI::App& predict, Context& context) {
     if (!o->via.empty()) query["via"] = o->via;
     if (!o->engine.empty()) query["engine"] = o->engine;
     if (!o->direction.empty()) query["direction"] = o->direction;
+    if (!o->timing.empty()) query["timing"] = o->timing;
+    if (!o->chunk.empty()) query["chunk_B"] = parse_size("--chunk", o->chunk);
+    if (o->pageable) query["pageable"] = true;
     if (o->bidirectional) query["bidirectional"] = true;
     show_result(context, run_query(context, query));
   });
@@ -102,7 +108,7 @@ Json parse_flow(const std::string& text) {
 }
 
 struct FlowsOptions {
-  std::string platform, engine, transport;
+  std::string platform, engine, transport, direction, timing;
   std::vector<std::string> flows;
 };
 
@@ -114,6 +120,8 @@ void add_flows(CLI::App& predict, Context& context) {
   command->add_option("--engine", o->engine, "dma (copies of one engine take turns, default) or sm (kernels share)");
   command->add_option("--transport", o->transport,
                       "peer, relay or staged for all of them; default: what the runtime takes");
+  command->add_option("--direction", o->direction, "read (the targets pull) or write (the sources push)");
+  command->add_option("--timing", o->timing, "single (all start from rest, default) or back_to_back");
   command->footer(
       "Example:\n  linkcast predict flows --platform v100-dgx1 --flow gpu0:gpu1:64MiB --flow gpu0:gpu2:64MiB --engine "
       "sm");
@@ -122,6 +130,8 @@ void add_flows(CLI::App& predict, Context& context) {
     for (const std::string& flow : o->flows) query["flows"].push_back(parse_flow(flow));
     if (!o->engine.empty()) query["engine"] = o->engine;
     if (!o->transport.empty()) query["transport"] = o->transport;
+    if (!o->direction.empty()) query["direction"] = o->direction;
+    if (!o->timing.empty()) query["timing"] = o->timing;
     show_result(context, run_query(context, query));
   });
 }

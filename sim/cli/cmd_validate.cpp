@@ -12,7 +12,7 @@ namespace {
 
 struct ValidateOptions {
   std::vector<std::string> claims, against;
-  std::string report;
+  std::string report, platform;
   CompareLimits limits;
 };
 
@@ -33,10 +33,10 @@ bool compare_files(Context& context, const ValidateOptions& o) {
   bool within = true;
   Json list = Json::array();
   for (const std::string& path : o.against) {
-    const Comparison comparison = compare(context.catalogue(), read_measurement(path), o.limits);
+    const Comparison comparison = compare(context.catalogue(), read_measurement(path), o.limits, o.platform);
     within = within && comparison.within_limits();
     if (context.json)
-      list.push_back(to_json(comparison));
+      list.push_back(to_json(comparison, true));
     else
       std::cout << to_table(comparison);
   }
@@ -76,6 +76,10 @@ void add_validate(CLI::App& app, Context& context) {
   command->add_option("claim", o->claims, "claim ids (default: all)");
   auto* against =
       command->add_option("--against", o->against, "measurement files to compare predictions with, instead of claims");
+  command
+      ->add_option("--platform", o->platform,
+                   "platform to compare with, or a calibration file (default: that of the measurement's topology)")
+      ->needs(against);
   command->add_option("--median-limit", o->limits.median, "largest median error allowed, e.g. 0.02")->needs(against);
   command->add_option("--p95-limit", o->limits.p95, "largest 95th percentile of the error allowed")->needs(against);
   command->add_option("--report", o->report, "folder for claims.json and scoreboard.txt");

@@ -25,15 +25,21 @@ std::vector<std::string> Catalogue::platforms() const {
 
 const Platform& Catalogue::platform(const std::string& id) {
   if (const auto it = platforms_.find(id); it != platforms_.end()) return *it->second;
+  if (fs::path(id).extension() == ".json") return load(id, fs::path(id));
   const auto known = platforms();
   if (std::find(known.begin(), known.end(), id) == known.end()) {
     std::string list;
     for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
     throw InputError("unknown platform '" + id + "': one of " + list);
   }
-  Calibration calibration = read_calibration((fs::path(data_dir_) / "models" / "params" / (id + ".json")).string());
-  Topology topology = read_topology((fs::path(data_dir_) / "topologies" / (calibration.topology + ".json")).string());
-  auto platform = std::make_unique<Platform>(std::move(topology), std::move(calibration));
+  return load(id, fs::path(data_dir_) / "models" / "params" / (id + ".json"));
+}
+
+const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
+  Calibration calibration = read_calibration(path.string());
+  fs::path topology = path.parent_path() / (calibration.topology + "-topology.json");  // as linkcast-bench writes it
+  if (!fs::exists(topology)) topology = fs::path(data_dir_) / "topologies" / (calibration.topology + ".json");
+  auto platform = std::make_unique<Platform>(read_topology(topology.string()), std::move(calibration));
   return *platforms_.emplace(id, std::move(platform)).first->second;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +23,8 @@ class Catalogue {
   [[nodiscard]] const std::string& data_dir() const { return data_dir_; }
   /// Ids with a topology and a calibration, sorted.
   [[nodiscard]] std::vector<std::string> platforms() const;
+  /// @param id  shipped platform, or a calibration file (*.json); the topology of a file lies beside it as
+  ///            <topology>-topology.json or is a shipped one
   /// @throws InputError  unknown id (lists the known ones), or a wrong file
   const Platform& platform(const std::string& id);
   /// @throws InputError  unknown solver
@@ -31,6 +34,8 @@ class Catalogue {
                                    const std::vector<int>& gpus);
 
  private:
+  const Platform& load(const std::string& id, const std::filesystem::path& calibration);
+
   std::string data_dir_;
   std::map<std::string, std::unique_ptr<Platform>> platforms_;
   std::map<std::string, std::unique_ptr<Solver>> solvers_;

@@ -23,9 +23,13 @@ MoveBy read_engine(ObjectReader& r) {
   return r.choice("engine", {"dma", "sm"}) == "sm" ? MoveBy::kSm : MoveBy::kDma;
 }
 
+std::optional<bool> read_direction(ObjectReader& r) {
+  if (!r.has("direction")) return std::nullopt;
+  return r.choice("direction", {"read", "write"}) == "read";
+}
+
 double checked_size(const ObjectReader& r, const std::string& key, double size) {
-  constexpr double largest = 9007199254740992.0;  // 2^53: above it a double no longer holds every whole number
-  if (!(size >= 1) || size > largest || size != std::floor(size))
+  if (!(size >= 1) || size > kLargest_B || size != std::floor(size))
     r.fail(key, "must be a whole number of bytes from 1 to 2^53");
   return size;
 }

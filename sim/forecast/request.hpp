@@ -1,5 +1,6 @@
 #pragma once
 // What a query asks, read strictly from JSON.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,9 @@ namespace linkcast {
 /// GPU or CPU by id. @throws InputError  with the known ids
 int device_by_id(const Platform& platform, const std::string& id, ObjectReader& r, const std::string& key);
 
-/// An optional key of the query that becomes part of a transfer: engine (dma, sm).
+/// Optional keys of the query that become part of a transfer: engine (dma, sm), direction (read, write).
 MoveBy read_engine(ObjectReader& r);
+std::optional<bool> read_direction(ObjectReader& r);
 
 /// A size in bytes: a whole number from 1 to 2^53. @throws InputError
 double read_size(ObjectReader& r, const std::string& key);

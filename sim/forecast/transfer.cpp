@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace linkcast {
 namespace {
@@ -13,8 +14,15 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // source: paper 001 (TPDS 2020), section 2.2 (packets of one to sixteen 128-bit flits).
 constexpr double kHeader_B = 16;
 constexpr double kDmaPayload_B = 256;
-// A warp's stores leave the SM as 128-byte lines. source: NVIDIA CUDA C++ Programming Guide, device memory accesses.
+// A warp's loads and stores move 128-byte lines. source: NVIDIA CUDA C++ Programming Guide, device memory accesses.
 constexpr double kKernelPayload_B = 128;
+// A load sends a header of its own the other way for every line: bytes there per byte here, both with headers.
+constexpr double kRequests = kHeader_B / (kKernelPayload_B + kHeader_B);
+
+// A start-up that stands in for one never measured. source: on 4 H200 those of copy engines and kernels, pushed and
+// pulled, differ by a factor of 1.04 to 1.2, pulls by copy engines by 5.7
+constexpr double kStandInError = 0.3;
+constexpr double kMostChunks = 65536;  // keeps one query below a second
 
 /// Copy engines of a GPU: one for data that leaves it, one for data that arrives from host memory.
 int out_queue(int device) { return 2 * device; }
@@ -25,6 +33,12 @@ const std::string& name_of(const Platform& platform, int device) {
 }
 bool is_gpu(const Platform& platform, int device) {
   return platform.topology().devices[static_cast<std::size_t>(device)].kind == DeviceKind::kGpu;
+}
+
+const TransportModel& peer_model(const Transports& transports, MoveBy by, std::optional<bool> read) {
+  if (by == MoveBy::kSm) return transports.get(read.value_or(false) ? "peer_sm_read" : "peer_sm");
+  const bool pull = read.value_or(!transports.measured("peer") && transports.measured("peer_read"));
+  return transports.get(pull ? "peer_read" : "peer");
 }
 
 }  // namespace
@@ -53,6 +67,7 @@ ProblemBuilder::ProblemBuilder(const Platform& platform) : platform_(&platform) 
   for (const Constraint& constraint : platform.constraints())
     problem_.capacity_Bps.push_back(constraint.capacity.value);
   problem_.queue_count = 2 * static_cast<int>(platform.topology().devices.size());
+  engine_used_.assign(static_cast<std::size_t>(problem_.queue_count), 0);
 }
 
 int ProblemBuilder::add_activity(Activity activity) {
@@ -60,31 +75,29 @@ int ProblemBuilder::add_activity(Activity activity) {
   return static_cast<int>(problem_.activities.size()) - 1;
 }
 
-std::vector<Use> ProblemBuilder::uses(const std::vector<int>& links) const {
+std::vector<Use> ProblemBuilder::uses(const std::vector<int>& links, double requests) const {
   std::vector<Use> uses;
-  const auto add = [&](int constraint) {
+  const auto add = [&](int constraint, double weight) {
     for (Use& use : uses)
       if (use.constraint == constraint) {
-        use.weight += 1;
+        use.weight += weight;
         return;
       }
-    uses.push_back({constraint, 1});
+    uses.push_back({constraint, weight});
   };
   for (const int link : links) {
-    add(link);
+    add(link, 1);
+    if (requests > 0) add(link ^ 1, requests);
     const int duplex = platform_->duplex_of(platform_->links()[static_cast<std::size_t>(link)].cable);
-    if (duplex >= 0) add(duplex);
+    if (duplex >= 0) add(duplex, 1 + requests);
   }
   return uses;
 }
 
 ProblemBuilder::FlowCap ProblemBuilder::flow_cap(const std::vector<int>& links) const {
   FlowCap cap;
-  for (const int link : links) {
-    const auto cable = static_cast<std::size_t>(platform_->links()[static_cast<std::size_t>(link)].cable);
-    const auto one = platform_->cable_parameter(platform_->topology().cables[cable], "flow_bandwidth_Bps");
-    if (one && one->value < cap.rate_Bps) cap = {one->value, link};
-  }
+  for (const int link : links)
+    if (platform_->flow_cap(link) < cap.rate_Bps) cap = {platform_->flow_cap(link), link};
   return cap;
 }
 
@@ -95,49 +108,91 @@ double ProblemBuilder::lone_rate(const std::vector<int>& links) const {
   return rate;
 }
 
-int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links, double bytes, const Regime& regime,
-                            MoveBy by, std::vector<int> queues) {
-  Activity leg;
-  const bool accelerator = std::all_of(links.begin(), links.end(), [&](int link) {
+double ProblemBuilder::payload_rate(const std::vector<int>& links, const Mover& mover) const {
+  double rate = lone_rate(links);
+  if (mover.by == MoveBy::kDma || links.empty() || !only_accelerator_cables(links)) return rate;
+  rate *= kernel_link_share();
+  for (const int link : links) rate = std::min(rate, platform_->kernel_cap(link, mover.pulled));
+  return rate;
+}
+
+bool ProblemBuilder::only_accelerator_cables(const std::vector<int>& links) const {
+  return std::all_of(links.begin(), links.end(), [&](int link) {
     const auto cable = static_cast<std::size_t>(platform_->links()[static_cast<std::size_t>(link)].cable);
     return is_accelerator_cable(platform_->topology().cables[cable].kind);
   });
-  leg.work_B = by == MoveBy::kSm && accelerator ? bytes / kernel_link_share() : bytes;
-  leg.uses = uses(links);
+}
+
+double ProblemBuilder::start_extra(const TransportModel& model, const Mover& mover) {
+  if (mover.by == MoveBy::kSm) return model.single_s;
+  bool waits = false;
+  for (const int queue : mover.queues) {
+    waits = waits || engine_used_[static_cast<std::size_t>(queue)];
+    engine_used_[static_cast<std::size_t>(queue)] = 1;
+  }
+  return waits && !mover.pulled ? platform_->transports().engine_turn_s() : model.single_s;
+}
+
+void ProblemBuilder::enter(PlannedTransfer& plan, const Resolved& delay) {
+  const double rel = delay.calibrated ? delay.rel_error : kStandInError;
+  plan.delay_error_s = std::hypot(plan.delay_error_s, rel * delay.value);
+  plan.used.push_back(delay);
+}
+
+int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links, double bytes, double delay_s,
+                            double rate_cap_Bps, const Mover& mover) {
+  Activity leg;
+  const bool packets = mover.by == MoveBy::kSm && !links.empty() && only_accelerator_cables(links);
+  const double share = packets ? kernel_link_share() : 1;
+  leg.work_B = bytes / share;
+  leg.uses = uses(links, packets && mover.pulled ? kRequests : 0);
   const FlowCap cap = flow_cap(links);
   if (cap.link >= 0) plan.cap_link = cap.link;
-  leg.rate_cap_Bps = std::min(cap.rate_Bps, regime.rate_cap ? regime.rate_cap->value : kInfinity);
-  leg.delay_s = regime.startup.value;
-  if (regime.flat) leg.delay_s = std::max(0.0, leg.delay_s - leg.work_B / std::min(leg.rate_cap_Bps, lone_rate(links)));
-  if (by == MoveBy::kDma) leg.queues = std::move(queues);
+  if (packets)
+    for (const int link : links) rate_cap_Bps = std::min(rate_cap_Bps, platform_->kernel_cap(link, mover.pulled));
+  leg.rate_cap_Bps = std::min(cap.rate_Bps, rate_cap_Bps / share);
+  leg.delay_s = delay_s;
+  if (mover.by == MoveBy::kDma) leg.queues = mover.queues;
   plan.links.insert(plan.links.end(), links.begin(), links.end());
-  plan.used.push_back(regime.startup);
-  if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
+  if (mover.pulled && !leg.queues.empty()) {  // the engine is free for other streams until the data arrive
+    Activity wait;
+    wait.delay_s = std::exchange(leg.delay_s, 0);
+    plan.activities.push_back(add_activity(std::move(wait)));
+    leg.after = {plan.activities.back()};
+  }
   plan.activities.push_back(add_activity(std::move(leg)));
   return plan.activities.back();
 }
 
 int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes,
-                             const TransportModel& model, MoveBy by, std::vector<int> queues) {
-  const int index = add_leg(plan, links, bytes, model.regime(bytes), by, std::move(queues));
-  Activity& leg = problem_.activities[static_cast<std::size_t>(index)];
-  const double rate = lone_rate(links);
+                             const TransportModel& model, const Mover& mover, bool single) {
+  const Regime& regime = model.regime(bytes);
+  const auto cap_of = [](const Regime& r) { return r.rate_cap ? r.rate_cap->value : kInfinity; };
+  const double rate = payload_rate(links, mover);
+  const auto moving_s = [&](const Regime& r, double size) { return size / std::min(rate, cap_of(r)); };
   double least_s = 0;
   for (const Regime& earlier : model.regimes) {
     if (bytes <= earlier.to_B) break;
-    const double moving_s =
-        earlier.to_B * leg.work_B / bytes / std::min(rate, earlier.rate_cap ? earlier.rate_cap->value : kInfinity);
+    const double moving = moving_s(earlier, earlier.to_B);
     least_s =
-        std::max(least_s, earlier.flat ? std::max(earlier.startup.value, moving_s) : earlier.startup.value + moving_s);
+        std::max(least_s, earlier.flat ? std::max(earlier.startup.value, moving) : earlier.startup.value + moving);
   }
-  leg.delay_s += std::max(0.0, least_s - leg.delay_s - leg.work_B / std::min(rate, leg.rate_cap_Bps));
-  return index;
+  double delay = regime.startup.value;
+  if (regime.flat) delay = std::max(0.0, delay - moving_s(regime, bytes));
+  delay += std::max(0.0, least_s - delay - moving_s(regime, bytes));
+  if (single) delay += start_extra(model, mover);
+  enter(plan, regime.startup);
+  if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
+  return add_leg(plan, links, bytes, delay, cap_of(regime), mover);
 }
 
 PlannedTransfer ProblemBuilder::add_local(const Transfer& transfer) {
-  const TransportModel model = transport_model(*platform_, "local");
-  PlannedTransfer plan{"local", "local", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
-  plan.main_activity = add_copy(plan, {}, transfer.bytes, model, transfer.by, {out_queue(transfer.source)});
+  const TransportModel& model = platform_->transports().get(transfer.by == MoveBy::kSm ? "local_sm" : "local");
+  PlannedTransfer plan{"local", model.name};
+  plan.latency_s = model.regimes.front().startup.value;
+  plan.executor = transfer.source;
+  plan.main_activity =
+      add_copy(plan, {}, transfer.bytes, model, {transfer.by, false, {out_queue(transfer.source)}}, transfer.single);
   return plan;
 }
 
@@ -147,75 +202,105 @@ PlannedTransfer ProblemBuilder::add_peer(const Transfer& transfer) {
     throw InputError("no peer access from " + name_of(*platform_, transfer.source) + " to " +
                      name_of(*platform_, transfer.target) + " on " + platform_->topology().name +
                      ": use transport relay or staged");
-  const TransportModel model = peer_model(*platform_, transfer.read);
-  PlannedTransfer plan{"peer", model.name, -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
-  plan.main_activity = add_copy(plan, route->links, transfer.bytes, model, transfer.by, {out_queue(transfer.source)});
+  const TransportModel& model = peer_model(platform_->transports(), transfer.by, transfer.read);
+  const bool pulled = transfer.read.value_or(false);
+  PlannedTransfer plan{"peer", model.name};
+  plan.latency_s = model.regimes.front().startup.value;
+  plan.executor = pulled ? transfer.target : transfer.source;
+  plan.main_activity = add_copy(plan, route->links, transfer.bytes, model,
+                                {transfer.by, pulled, {out_queue(plan.executor)}}, transfer.single);
   return plan;
 }
 
-PlannedTransfer ProblemBuilder::add_relay(const Transfer& transfer) {
+int ProblemBuilder::choose_relay(const Transfer& transfer) const {
   const auto relays = platform_->relays(transfer.source, transfer.target);
   if (relays.empty())
     throw InputError("no GPU has a direct link to both " + name_of(*platform_, transfer.source) + " and " +
                      name_of(*platform_, transfer.target));
-  int via = transfer.via;
-  if (via >= 0 && std::find(relays.begin(), relays.end(), via) == relays.end()) {
+  if (transfer.via >= 0) {
+    if (std::find(relays.begin(), relays.end(), transfer.via) != relays.end()) return transfer.via;
     std::string list;
     for (const int relay : relays) list += (list.empty() ? "" : ", ") + name_of(*platform_, relay);
-    throw InputError("via: " + name_of(*platform_, via) + " has no direct link to both ends: one of " + list);
+    throw InputError("via: " + name_of(*platform_, transfer.via) + " has no direct link to both ends: one of " + list);
   }
   const auto serial_time = [&](int relay) {
     return 1 / lone_rate(platform_->peer_route(transfer.source, relay)->links) +
            1 / lone_rate(platform_->peer_route(relay, transfer.target)->links);
   };
-  if (via < 0)
-    via =
-        *std::min_element(relays.begin(), relays.end(), [&](int a, int b) { return serial_time(a) < serial_time(b); });
-  // Two copies one after the other; the second starts when the first has ended, and switching costs a little more.
-  const TransportModel model = peer_model(*platform_, transfer.read);
-  const Resolved extra = platform_->parameter("transport.relay.handover_s", 0);
-  PlannedTransfer plan{"relay", "relay", via, {}, {}, 0, 2 * model.regimes.front().startup.value + extra.value, -1, {}};
-  plan.used.push_back(extra);
-  const int first = add_copy(plan, platform_->peer_route(transfer.source, via)->links, transfer.bytes, model,
-                             transfer.by, {out_queue(transfer.source)});
-  const int second = add_copy(plan, platform_->peer_route(via, transfer.target)->links, transfer.bytes, model,
-                              transfer.by, {out_queue(via)});
-  problem_.activities[static_cast<std::size_t>(second)].after = {first};
-  problem_.activities[static_cast<std::size_t>(second)].delay_s += extra.value;
-  plan.main_activity = second;
+  return *std::min_element(relays.begin(), relays.end(), [&](int a, int b) { return serial_time(a) < serial_time(b); });
+}
+
+/// Two copies, the second after the first, or chunk after chunk; switching from one to the other costs a little more.
+PlannedTransfer ProblemBuilder::add_relay(const Transfer& transfer) {
+  const TransportModel& model = peer_model(platform_->transports(), transfer.by, transfer.read);
+  const Resolved& extra = platform_->transports().handover();
+  const bool pulled = transfer.read.value_or(false);
+  PlannedTransfer plan{"relay", "relay"};
+  plan.via = choose_relay(transfer);
+  plan.latency_s = 2 * model.regimes.front().startup.value + extra.value;
+  enter(plan, extra);
+  const auto& in = platform_->peer_route(transfer.source, plan.via)->links;
+  const auto& out = platform_->peer_route(plan.via, transfer.target)->links;
+  const Mover first{transfer.by, pulled, {out_queue(pulled ? plan.via : transfer.source)}};
+  const Mover second{transfer.by, pulled, {out_queue(pulled ? transfer.target : plan.via)}};
+  if (transfer.chunk_B > 0 && transfer.bytes > kMostChunks * transfer.chunk_B)
+    throw InputError("chunk_B: a relayed copy is sent in at most 65536 chunks");
+  const double chunk = transfer.chunk_B > 0 ? std::min(transfer.chunk_B, transfer.bytes) : transfer.bytes;
+  int before = -1;
+  for (double sent = 0; sent < transfer.bytes; sent += chunk) {
+    const double bytes = std::min(chunk, transfer.bytes - sent);
+    const auto follow = [&](const std::vector<int>& links, const Mover& mover, bool single, int after) {
+      const auto begin = plan.activities.size();
+      const int last = add_copy(plan, links, bytes, model, mover, single);
+      if (after >= 0) problem_.activities[static_cast<std::size_t>(plan.activities[begin])].after.push_back(after);
+      return last;
+    };
+    before = follow(in, first, transfer.single && sent == 0, before);
+    Activity handover;  // the second engine is free meanwhile
+    handover.delay_s = extra.value;
+    handover.after = {before};
+    plan.activities.push_back(add_activity(std::move(handover)));
+    plan.main_activity = follow(out, second, false, plan.activities.back());
+  }
+  plan.links = in;
+  plan.links.insert(plan.links.end(), out.begin(), out.end());
   return plan;
 }
 
 /// A chunk goes up into host memory; from then on the next chunk's way up and this one's way down flow at once;
 /// the last chunk goes down alone. Up to one chunk nothing overlaps.
 PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
-  const TransportModel model = transport_model(*platform_, "staged");
+  const TransportModel& model = platform_->transports().get("staged");
   const Regime& regime = model.regime(transfer.bytes);
   const StagedRoute route = staged_route(*platform_, transfer.source, transfer.target);
-  PlannedTransfer plan{"staged", "staged", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
+  const int out = out_queue(transfer.source), in = in_queue(transfer.target);
+  PlannedTransfer plan{"staged", "staged"};
+  plan.latency_s = model.regimes.front().startup.value;
+  enter(plan, regime.startup);
   std::vector<int> both = route.up;
   both.insert(both.end(), route.down.begin(), route.down.end());
+  double delay = regime.startup.value;
+  if (transfer.single) delay += start_extra(model, {transfer.by, false, {out}});
+  const double cap = regime.rate_cap ? regime.rate_cap->value : kInfinity;
+  if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
   if (regime.flat) {
-    plan.main_activity = add_leg(plan, both, transfer.bytes, regime, transfer.by,
-                                 {out_queue(transfer.source), in_queue(transfer.target)});
+    delay = std::max(0.0, delay - transfer.bytes / std::min(lone_rate(both), cap));
+    plan.main_activity = add_leg(plan, both, transfer.bytes, delay, cap, {transfer.by, false, {out, in}});
     return plan;
   }
-  const Resolved chunk = staging_chunk(*platform_);
+  const Resolved& chunk = platform_->transports().staging_chunk();
   plan.used.push_back(chunk);
   const double head = std::min(transfer.bytes, chunk.value);
-  Regime at_once = regime;
-  at_once.startup.value = 0;
-  int previous = add_leg(plan, route.up, head, regime, transfer.by, {out_queue(transfer.source)});
+  int previous = add_leg(plan, route.up, head, delay, kInfinity, {transfer.by, false, {out}});
   plan.main_activity = previous;
-  const auto follow = [&](const std::vector<int>& links, double bytes, std::vector<int> queues) {
-    const int next = add_leg(plan, links, bytes, at_once, transfer.by, std::move(queues));
+  const auto follow = [&](const std::vector<int>& links, double bytes, double most_Bps, std::vector<int> queues) {
+    const int next = add_leg(plan, links, bytes, 0, most_Bps, {transfer.by, false, std::move(queues)});
     problem_.activities[static_cast<std::size_t>(next)].after = {previous};
     previous = next;
     return next;
   };
-  if (transfer.bytes > head)
-    plan.main_activity = follow(both, transfer.bytes - head, {out_queue(transfer.source), in_queue(transfer.target)});
-  follow(route.down, head, {in_queue(transfer.target)});
+  if (transfer.bytes > head) plan.main_activity = follow(both, transfer.bytes - head, cap, {out, in});
+  follow(route.down, head, kInfinity, {in});
   plan.links = both;
   return plan;
 }
@@ -231,9 +316,12 @@ PlannedTransfer ProblemBuilder::add_host(const Transfer& transfer) {
     links.insert(links.end(), across.links.begin(), across.links.end());
   }
   if (!up) links.insert(links.end(), platform_->from_host(gpu).links.begin(), platform_->from_host(gpu).links.end());
-  const TransportModel model = transport_model(*platform_, "host");
-  PlannedTransfer plan{"host", "host", -1, {}, {}, 0, model.regimes.front().startup.value, -1, {}};
-  plan.main_activity = add_copy(plan, links, transfer.bytes, model, transfer.by, {up ? out_queue(gpu) : in_queue(gpu)});
+  const TransportModel& model =
+      platform_->transports().get(std::string(up ? "d2h" : "h2d") + (transfer.pageable ? "_pageable" : ""));
+  PlannedTransfer plan{"host", model.name};
+  plan.latency_s = model.regimes.front().startup.value;
+  plan.main_activity = add_copy(plan, links, transfer.bytes, model,
+                                {transfer.by, false, {up ? out_queue(gpu) : in_queue(gpu)}}, transfer.single);
   return plan;
 }
 
@@ -249,6 +337,8 @@ PlannedTransfer ProblemBuilder::add(const Transfer& transfer) {
     throw InputError("transport '" + transport + "' cannot join " + name_of(*platform_, transfer.source) + " and " +
                      name_of(*platform_, transfer.target) + ": " +
                      (fixed ? "only " + natural + " can" : "one of peer, relay, staged"));
+  if (transfer.chunk_B > 0 && transport != "relay") throw InputError("chunk_B: only transport relay sends in chunks");
+  if (transfer.pageable && transport != "host") throw InputError("pageable: only host copies know pageable memory");
   if (transfer.via >= 0 && transport != "relay") throw InputError("via: only transport relay goes through another GPU");
   if (transfer.read && transport != "peer" && transport != "relay" && transport != "staged")
     throw InputError("direction: only copies between two GPUs are read or written");

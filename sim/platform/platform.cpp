@@ -1,6 +1,7 @@
 #include "sim/platform/platform.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "sim/platform/routing.hpp"
@@ -18,23 +19,21 @@ std::string link_id(const Topology& topology, const Link& link) {
          topology.devices[static_cast<std::size_t>(link.to)].id;
 }
 
-Resolved resolved(const std::string& name, const Parameter& parameter) {
-  return {parameter.value, parameter.value > 0 ? parameter.stderr_ / parameter.value : 0, true, name};
-}
-
 /// What a parameter may be called behind its subject. @returns false for a misspelt one
 bool known_quantity(const std::string& head, const std::string& subject, const std::string& what) {
   static const std::set<std::string> of_cable = {"bandwidth_Bps", "duplex_Bps",  "flow_bandwidth_Bps",
-                                                 "from_host_Bps", "to_host_Bps", "half_bandwidth_B"};
+                                                 "from_host_Bps", "to_host_Bps", "half_bandwidth_B",
+                                                 "store_Bps",     "load_Bps"};
   static const std::set<std::string> of_regime = {"startup_s", "flat_s", "to_B", "bandwidth_Bps"};
-  static const std::set<std::string> transports = {"local", "peer", "peer_read", "relay", "staged", "host"};
   if (head == "cable") return of_cable.count(what) > 0;
   if (head == "link") return what == "bandwidth_Bps";
   const auto dot = subject.find('.');
   const bool regime = dot != std::string::npos && subject.size() > dot + 2 && subject[dot + 1] == 'r';
-  if (!transports.count(subject.substr(0, dot))) return false;
+  if (head == "copy_engine") return what == "turn_s";
+  if (!Transports::known(subject.substr(0, dot))) return false;
   if (regime) return of_regime.count(what) > 0;
-  return (subject == "staged" && what == "chunk_B") || (subject == "relay" && what == "handover_s");
+  return what == "single_s" || (subject == "staged" && what == "chunk_B") ||
+         (subject == "relay" && what == "handover_s");
 }
 
 void check_parameter_names(const Calibration& calibration, const Topology& topology, const std::vector<Link>& links) {
@@ -49,7 +48,8 @@ void check_parameter_names(const Calibration& calibration, const Topology& topol
     const auto last = name.rfind('.');
     const std::string head = name.substr(0, dot);
     const std::string subject = dot == last ? "" : name.substr(dot + 1, last - dot - 1);
-    const bool known = head == "transport" || (head == "cable" && (kinds.count(subject) || ids.count(subject))) ||
+    const bool known = head == "transport" || head == "copy_engine" ||
+                       (head == "cable" && (kinds.count(subject) || ids.count(subject))) ||
                        (head == "link" && ids.count(subject));
     if (!known)
       throw InputError(calibration.path, "/parameters/" + name,
@@ -62,7 +62,10 @@ void check_parameter_names(const Calibration& calibration, const Topology& topol
 }  // namespace
 
 Platform::Platform(Topology topology, Calibration calibration)
-    : wiring_(std::move(topology)), topology_(merge_switch_planes(wiring_)), calibration_(std::move(calibration)) {
+    : wiring_(std::move(topology)),
+      topology_(merge_switch_planes(wiring_)),
+      calibration_(std::move(calibration)),
+      transports_(calibration_) {
   if (calibration_.topology != topology_.name)
     throw InputError(calibration_.path, "/topology",
                      "is for '" + calibration_.topology + "', not for '" + topology_.name + "'");
@@ -71,6 +74,7 @@ Platform::Platform(Topology topology, Calibration calibration)
   build_host_routes();
   build_constraints();
   build_peer_routes();
+  build_socket_routes();
 }
 
 void Platform::build_links() {
@@ -81,22 +85,17 @@ void Platform::build_links() {
   }
 }
 
-Resolved Platform::parameter(const std::string& name, double fallback) const {
-  if (const Parameter* found = calibration_.find(name)) return resolved(name, *found);
-  return {fallback, 0, false, name};
-}
-
 std::optional<Resolved> Platform::cable_parameter(const Cable& cable, const std::string& what) const {
   for (const std::string& name :
        {"cable." + cable.kind + "@" + cable.id + "." + what, "cable." + cable.kind + "." + what})
-    if (const Parameter* found = calibration_.find(name)) return resolved(name, *found);
+    if (calibration_.find(name)) return resolve(calibration_, name, 0);
   return std::nullopt;
 }
 
 Resolved Platform::link_capacity(const Link& link) const {
   const Cable& cable = topology_.cables[static_cast<std::size_t>(link.cable)];
   const std::string own = "link." + link_id(topology_, link) + ".bandwidth_Bps";
-  if (const Parameter* found = calibration_.find(own)) return resolved(own, *found);
+  if (calibration_.find(own)) return resolve(calibration_, own, 0);
   // Towards the host and away from it differ on PCIe: reads and writes of host memory are different transactions.
   const auto index = static_cast<std::size_t>(&link - links_.data());
   std::optional<Resolved> rate;
@@ -109,6 +108,16 @@ Resolved Platform::link_capacity(const Link& link) const {
 }
 
 void Platform::build_constraints() {
+  for (const Link& link : links_) {
+    const Cable& cable = topology_.cables[static_cast<std::size_t>(link.cable)];
+    const auto limit = [&](const char* what) {
+      const auto one = cable_parameter(cable, what);
+      return one ? one->value : std::numeric_limits<double>::infinity();
+    };
+    flow_caps_.push_back(limit("flow_bandwidth_Bps"));
+    store_caps_.push_back(cable.count * limit("store_Bps"));
+    load_caps_.push_back(cable.count * limit("load_Bps"));
+  }
   for (std::size_t i = 0; i < links_.size(); ++i)
     constraints_.push_back({ConstraintKind::kLink, static_cast<int>(i), links_[i].cable, link_id(topology_, links_[i]),
                             link_capacity(links_[i])});
@@ -147,6 +156,16 @@ void Platform::build_host_routes() {
   }
 }
 
+void Platform::build_socket_routes() {
+  const auto count = static_cast<int>(topology_.devices.size());
+  const auto is_cpu = [&](int d) { return topology_.devices[static_cast<std::size_t>(d)].kind == DeviceKind::kCpu; };
+  for (int from = 0; from < count; ++from)
+    for (int to = 0; to < count; ++to)
+      if (is_cpu(from) && is_cpu(to))
+        if (auto route = shortest_route(topology_, links_, from, to, socket_rule()))
+          socket_routes_[{from, to}] = std::move(*route);
+}
+
 void Platform::build_peer_routes() {
   const bool pcie = topology_.pcie_peer != PciePeer::kNone;
   for (const int source : topology_.gpus())
@@ -173,18 +192,25 @@ const std::optional<Route>& Platform::peer_route(int source, int target) const {
   return peer_routes_.at({source, target});
 }
 
-Route Platform::between_sockets(int from_cpu, int to_cpu) const {
-  if (auto route = shortest_route(topology_, links_, from_cpu, to_cpu, socket_rule())) return *route;
+const Route& Platform::between_sockets(int from_cpu, int to_cpu) const {
+  const auto it = socket_routes_.find({from_cpu, to_cpu});
+  if (it != socket_routes_.end()) return it->second;
   throw InputError("platform " + topology_.name + ": no cable joins the sockets " +
                    topology_.devices[static_cast<std::size_t>(from_cpu)].id + " and " +
                    topology_.devices[static_cast<std::size_t>(to_cpu)].id);
 }
 
 std::vector<int> Platform::relays(int source, int target) const {
+  const auto joined = [&](int from, int to) {
+    const auto& route = peer_route(from, to);
+    return route && std::all_of(route->links.begin(), route->links.end(), [&](int link) {
+             const auto cable = static_cast<std::size_t>(links_[static_cast<std::size_t>(link)].cable);
+             return is_accelerator_cable(topology_.cables[cable].kind);
+           });
+  };
   std::vector<int> found;
   for (const int gpu : topology_.gpus())
-    if (gpu != source && gpu != target && topology_.direct(source, gpu) && topology_.direct(gpu, target))
-      found.push_back(gpu);
+    if (gpu != source && gpu != target && joined(source, gpu) && joined(gpu, target)) found.push_back(gpu);
   return found;
 }
 

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "sim/platform/topology.hpp"
+#include "sim/platform/transport.hpp"
 #include "sim/records/calibration.hpp"
 
 namespace linkcast {
 
-/// One direction of a cable.
+/// One direction of a cable. The opposite direction of link i is link i ^ 1.
 struct Link {
   int cable = 0;
   int from = 0, to = 0;  ///< device indices
@@ -21,14 +22,6 @@ struct Link {
 /// Ordered directed links from one device to another; empty only when source == target.
 struct Route {
   std::vector<int> links;  ///< indices into Platform::links()
-};
-
-/// A number used by a prediction, with where it came from.
-struct Resolved {
-  double value = 0;
-  double rel_error = 0;     ///< standard error / value
-  bool calibrated = false;  ///< false: nominal or assumed, a warning is due when it decides the result
-  std::string name;         ///< parameter name
 };
 
 /// Kinds of constraint a flow can be limited by.
@@ -71,12 +64,17 @@ class Platform {
   /// CPU (device index) a GPU hangs on.
   [[nodiscard]] int socket_of(int device) const;
   /// CPU -> CPU; empty if the same.
-  [[nodiscard]] Route between_sockets(int from_cpu, int to_cpu) const;
-  /// GPUs with a direct accelerator cable to both source and target (device indices).
+  [[nodiscard]] const Route& between_sockets(int from_cpu, int to_cpu) const;
+  /// GPUs joined to both source and target by accelerator cables, directly or through switches (device indices).
   [[nodiscard]] std::vector<int> relays(int source, int target) const;
 
-  /// Parameter by name, or `fallback` marked as not calibrated.
-  [[nodiscard]] Resolved parameter(const std::string& name, double fallback) const;
+  [[nodiscard]] const Transports& transports() const { return transports_; }
+  /// Most that one flow gets through a link, bytes/s; infinity where flows share it freely.
+  [[nodiscard]] double flow_cap(int link) const { return flow_caps_[static_cast<std::size_t>(link)]; }
+  /// Most that one kernel gets through a link by stores or loads, bytes/s of payload; infinity where never measured.
+  [[nodiscard]] double kernel_cap(int link, bool loads) const {
+    return (loads ? load_caps_ : store_caps_)[static_cast<std::size_t>(link)];
+  }
   /// "cable.<kind>@<id>.<what>", else "cable.<kind>.<what>"; nullopt if neither was fitted.
   [[nodiscard]] std::optional<Resolved> cable_parameter(const Cable& cable, const std::string& what) const;
 
@@ -85,18 +83,22 @@ class Platform {
   void build_constraints();
   void build_host_routes();
   void build_peer_routes();
+  void build_socket_routes();
   [[nodiscard]] Resolved link_capacity(const Link& link) const;
 
   Topology wiring_;
   Topology topology_;
   Calibration calibration_;
+  Transports transports_;
   std::vector<Link> links_;
   std::vector<Constraint> constraints_;
   std::vector<int> duplex_of_cable_;
   std::vector<Route> to_host_, from_host_;
   std::vector<int> socket_of_;
   std::vector<char> towards_host_;                                   ///< per link: on the way from a device to its CPU
+  std::vector<double> flow_caps_, store_caps_, load_caps_;           ///< per link
   std::map<std::pair<int, int>, std::optional<Route>> peer_routes_;  ///< by GPU device indices
+  std::map<std::pair<int, int>, Route> socket_routes_;               ///< by CPU device indices, where there is a way
 };
 
 }  // namespace linkcast

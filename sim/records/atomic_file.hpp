@@ -17,7 +17,7 @@ inline void write_atomically(const std::string& path, const std::string& text) {
     throw InputError("--out: " + path + ": is not a regular file");
   const std::string draft = path + ".partial";
   std::FILE* file = std::fopen(draft.c_str(), "wb");
-  if (file == nullptr) throw InputError("--out: " + draft + ": cannot be written");
+  if (file == nullptr) throw InputError("--out: " + path + ": cannot be written");
   const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
                      fsync(fileno(file)) == 0;
   const bool closed = std::fclose(file) == 0;

@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::array kNetwork = {"gpudirect_rdma", "pinned_gpudirect", "pinned", "unpinned_gpudirect", "unpinned"};
 
-constexpr double kLargest_B = 9007199254740992.0;  // source: 2^53, every whole number up to it is a double
-
 std::vector<double> positive(ObjectReader& r, const std::string& key) {
   auto values = r.required<std::vector<double>>(key);
   if (values.empty()) r.fail(key, "must hold at least one repetition");

@@ -32,6 +32,9 @@ constexpr double operator/(Quantity<Dim> a, Quantity<Dim> b) {
   return a.si / b.si;
 }
 
+/// No size may be larger. source: 2^53, every whole number up to it is a double
+inline constexpr double kLargest_B = 9007199254740992.0;
+
 using Bytes = Quantity<struct BytesDim>;
 using Seconds = Quantity<struct SecondsDim>;
 using BytesPerSecond = Quantity<struct BytesPerSecondDim>;

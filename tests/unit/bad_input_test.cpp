@@ -69,7 +69,9 @@ const std::vector<WrongFile> kMeasurements = {
      ":/points/2/target: source and target are the same device for local copies, and only for those"},
     {"size_zero", ":/points/0/size_B: must be at least 1"},
     {"payload_count_zero", ":/points/2/payload_count: must be above 0"},
-    {"transport", ":/points/0/transport: 'teleport' is not allowed: one of local, peer, relay, staged, host"},
+    {"transport",
+     ":/points/0/transport: 'teleport' is not allowed: one of local, peer, relay, staged, host, mpi, "
+     "gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned"},
     {"timing", ":/timing: 'sometimes' is not allowed: one of back_to_back, single"},
     {"version", ":/schema: 'measurement/0' is not allowed: one of " + kSchemas}};
 

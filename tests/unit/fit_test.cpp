@@ -77,7 +77,7 @@ void require_found(const Calibration& c, const std::string& name, double truth) 
   REQUIRE(p != nullptr);
   INFO("fitted " << p->value << " +- " << p->stderr_ << ", true " << truth);
   CHECK(std::abs(p->value - truth) <= kSigmas * p->stderr_);
-  CHECK(p->stderr_ <= 0.02 * truth);
+  CHECK(p->stderr_ <= (p->unit == "s" ? 0.04 : 0.02) * truth);  // times contain 3 % between occasions
   CHECK(p->provenance == "fitted");
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("relays have a cable to both ends", "[unit]") {
   CHECK(relays(3, 4) == std::vector<int>{p.gpu(0), p.gpu(7)});
   CHECK(relays(0, 1) == std::vector<int>{p.gpu(2), p.gpu(3)});
   CHECK(relays(0, 4).empty());
-  CHECK(platform("dgx2").relays(0, 1).empty());  // switches are no relays
+  CHECK(platform("dgx2").relays(0, 1).size() == 14);  // through the switches
 }
 
 TEST_CASE("the host is reached over PCIe, sockets over their own cable", "[unit]") {
@@ -220,10 +220,10 @@ TEST_CASE("both directions together are a constraint only where a duplex capacit
 
 TEST_CASE("a parameter that is absent is marked", "[unit]") {
   const Platform p = platform("p100-dgx1", {{"transport.peer.r0.startup_s", 9e-6}});
-  CHECK(p.parameter("transport.peer.r0.startup_s", 1).value == 9e-6);
-  CHECK(p.parameter("transport.peer.r0.startup_s", 1).calibrated);
-  CHECK(p.parameter("transport.peer.r1.startup_s", 7).value == 7);
-  CHECK_FALSE(p.parameter("transport.peer.r1.startup_s", 7).calibrated);
+  CHECK(resolve(p.calibration(), "transport.peer.r0.startup_s", 1).value == 9e-6);
+  CHECK(resolve(p.calibration(), "transport.peer.r0.startup_s", 1).calibrated);
+  CHECK(resolve(p.calibration(), "transport.peer.r1.startup_s", 7).value == 7);
+  CHECK_FALSE(resolve(p.calibration(), "transport.peer.r1.startup_s", 7).calibrated);
   CHECK_FALSE(p.cable_parameter(p.topology().cables[0], "duplex_Bps").has_value());
 }
 

@@ -1,0 +1,106 @@
+#include "sim/platform/transport.hpp"
+
+#include <limits>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+// What a copy costs before its first byte where no measurement says more.
+// source: paper 001 (TPDS 2020), section 3.1.1: about 9 us between neighbours on both DGX-1.
+constexpr double kAssumedStartup_s = 9e-6;
+// source: P100-DGX-1 message-size sweep: the time per byte halves between 1 MiB and 2 MiB
+// (models/params/p100-dgx1.json)
+constexpr double kAssumedChunk_B = 1048576;
+
+/// Each transport, and those whose start-up stands in for one that was not measured, best first.
+const std::map<std::string, std::vector<std::string>>& stand_ins() {
+  static const std::map<std::string, std::vector<std::string>> table = {
+      {"local", {"peer", "peer_read"}},
+      {"local_sm", {"local", "peer", "peer_read"}},
+      {"peer", {"peer_read"}},
+      {"peer_read", {"peer"}},
+      {"peer_sm", {"peer", "peer_read"}},
+      {"peer_sm_read", {"peer_sm", "peer", "peer_read"}},
+      {"relay", {"peer", "peer_read"}},
+      {"staged", {"peer", "peer_read"}},
+      {"h2d", {"d2h", "peer", "peer_read"}},
+      {"d2h", {"h2d", "peer", "peer_read"}},
+      {"h2d_pageable", {"h2d", "d2h", "peer", "peer_read"}},
+      {"d2h_pageable", {"d2h", "h2d", "peer", "peer_read"}},
+  };
+  return table;
+}
+
+std::optional<Regime> read_regime(const Calibration& calibration, const std::string& transport, std::size_t index) {
+  const std::string prefix = "transport." + transport + ".r" + std::to_string(index) + ".";
+  Regime regime;
+  regime.flat = calibration.find(prefix + "flat_s") != nullptr;
+  regime.startup = resolve(calibration, prefix + (regime.flat ? "flat_s" : "startup_s"), 0);
+  if (!regime.startup.calibrated) return std::nullopt;
+  regime.to_B = resolve(calibration, prefix + "to_B", std::numeric_limits<double>::infinity()).value;
+  if (calibration.find(prefix + "bandwidth_Bps")) regime.rate_cap = resolve(calibration, prefix + "bandwidth_Bps", 0);
+  return regime;
+}
+
+TransportModel assumed_model() {
+  TransportModel model{"peer", {}};
+  model.regimes.push_back({std::numeric_limits<double>::infinity(),
+                           {kAssumedStartup_s, 1, false, "transport.peer.r0.startup_s"},
+                           false,
+                           std::nullopt});
+  return model;
+}
+
+}  // namespace
+
+Resolved resolve(const Calibration& calibration, const std::string& name, double fallback) {
+  const Parameter* found = calibration.find(name);
+  if (!found) return {fallback, 0, false, name};
+  return {found->value, found->value > 0 ? found->stderr_ / found->value : 0, true, name};
+}
+
+const Regime& TransportModel::regime(double bytes) const {
+  for (const Regime& candidate : regimes)
+    if (bytes <= candidate.to_B) return candidate;
+  return regimes.back();
+}
+
+Transports::Transports(const Calibration& calibration) {
+  std::map<std::string, TransportModel> measured;
+  for (const auto& [name, others] : stand_ins()) {
+    TransportModel model{name, {}};
+    while (auto regime = read_regime(calibration, name, model.regimes.size())) model.regimes.push_back(*regime);
+    model.single_s = resolve(calibration, "transport." + name + ".single_s", 0).value;
+    if (!model.regimes.empty()) measured[name] = std::move(model);
+  }
+  for (const auto& [name, others] : stand_ins()) {
+    TransportModel& model = models_[name];
+    model = measured.count(name) ? measured.at(name) : assumed_model();
+    for (std::size_t i = 0; i < others.size() && !measured.count(name); ++i) {
+      if (!measured.count(others[i])) continue;
+      model = measured.at(others[i]);
+      for (Regime& regime : model.regimes) regime.startup.calibrated = false;
+      break;
+    }
+  }
+  staging_chunk_ = resolve(calibration, "transport.staged.chunk_B", kAssumedChunk_B);
+  handover_ = resolve(calibration, "transport.relay.handover_s", 0);
+  engine_turn_s_ = resolve(calibration, "copy_engine.turn_s", 0).value;
+}
+
+const TransportModel& Transports::get(const std::string& name) const {
+  const auto it = models_.find(name);
+  if (it == models_.end()) throw InvariantError("no transport '" + name + "'");
+  return it->second;
+}
+
+bool Transports::measured(const std::string& name) const {
+  const TransportModel& model = get(name);
+  return model.name == name && model.regimes.front().startup.calibrated;
+}
+
+bool Transports::known(const std::string& name) { return stand_ins().count(name) > 0; }
+
+}  // namespace linkcast

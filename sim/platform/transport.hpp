@@ -1,0 +1,67 @@
+#pragma once
+// How the CUDA runtime moves bytes between two devices: start-up cost and regimes by size, from the calibration.
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/records/calibration.hpp"
+
+namespace linkcast {
+
+/// A number used by a prediction, with where it came from.
+struct Resolved {
+  double value = 0;
+  double rel_error = 0;     ///< standard error / value
+  bool calibrated = false;  ///< false: nominal or assumed, a warning is due when it decides the result
+  std::string name;         ///< parameter name
+};
+
+/// Parameter by name, or `fallback` marked as not calibrated.
+Resolved resolve(const Calibration& calibration, const std::string& name, double fallback);
+
+/// One size range of a transport.
+struct Regime {
+  double to_B = 0;                   ///< valid up to and including this size; infinity in the last regime
+  Resolved startup;                  ///< seconds
+  bool flat = false;                 ///< true: launch-bound, the bytes move inside the start-up time as far as they fit
+  std::optional<Resolved> rate_cap;  ///< bytes/s of one flow; none: the links alone limit it
+};
+
+struct TransportModel {
+  std::string name;
+  std::vector<Regime> regimes;
+  double single_s = 0;  ///< what a copy costs more that starts from rest instead of out of a queue of copies
+  [[nodiscard]] const Regime& regime(double bytes) const;
+};
+
+/// Every transport of one machine: "transport.<name>.r<k>.{to_B,startup_s|flat_s,bandwidth_Bps}" for k = 0, 1, ... and
+/// "transport.<name>.single_s". Names:
+///   local peer          copy engines; peer_read is a peer copy pulled by the target
+///   local_sm peer_sm    the same by kernels; peer_sm_read are loads
+///   staged relay        without peer access through host memory; through a third GPU (made of peer copies)
+///   h2d d2h             host memory to GPU and back, h2d_pageable d2h_pageable from memory that is not pinned
+/// One that was never measured on this machine borrows the nearest one's start-up, which is then marked so.
+class Transports {
+ public:
+  explicit Transports(const Calibration& calibration);
+  /// @throws InvariantError  no such name
+  [[nodiscard]] const TransportModel& get(const std::string& name) const;
+  [[nodiscard]] bool measured(const std::string& name) const;
+
+  /// Bytes a staged copy holds in host memory before its second leg starts.
+  [[nodiscard]] const Resolved& staging_chunk() const { return staging_chunk_; }
+  /// Between the two copies of a relayed one.
+  [[nodiscard]] const Resolved& handover() const { return handover_; }
+  /// Between the copies of two streams on one copy engine, seconds.
+  [[nodiscard]] double engine_turn_s() const { return engine_turn_s_; }
+
+  static bool known(const std::string& name);
+
+ private:
+  std::map<std::string, TransportModel> models_;
+  Resolved staging_chunk_, handover_;
+  double engine_turn_s_ = 0;
+};
+
+}  // namespace linkcast

@@ -1,0 +1,171 @@
+// What copies at once do to each other, against closed forms: a machine of four GPUs behind one switch, made up so that
+// every expected number can be written down.
+#include "sim/forecast/copies.hpp"
+
+#include <cmath>
+
+#include "sim/engine/solvers.hpp"
+#include "sim/forecast/transfer.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+constexpr double kRate = 400e9, kPcie = 50e9, kBoth = 80e9, kStaging = 40e9;
+constexpr double kStart = 2e-6, kPull = 13e-6, kSingle = 7e-6, kTurn = 3e-6, kHandover = 4e-6;
+constexpr double kSize = 268435456, kChunk = 1048576;
+constexpr double kShare = (128.0 / 144) / (256.0 / 272);  // payload of a kernel's packets against a copy engine's
+constexpr double kRequests = 16.0 / 144;                  // a load's request packet against its data packet
+
+Device device(const std::string& id, DeviceKind kind) {
+  Device d;
+  d.id = id;
+  d.kind = kind;
+  d.sm = kind == DeviceKind::kGpu ? 90 : 0;
+  return d;
+}
+
+Platform machine() {
+  Topology t;
+  t.name = "made";
+  for (int k = 0; k < 4; ++k) t.devices.push_back(device("gpu" + std::to_string(k), DeviceKind::kGpu));
+  t.devices.push_back(device("nvswitch0", DeviceKind::kNvswitch));
+  t.devices.push_back(device("cpu0", DeviceKind::kCpu));
+  for (int k = 0; k < 4; ++k)
+    for (const int hub : {4, 5}) {
+      Cable cable;
+      cable.a = k;
+      cable.b = hub;
+      cable.kind = hub == 4 ? "nvlink4" : "pcie5";
+      cable.id = "gpu" + std::to_string(k) + "-" + t.devices[static_cast<std::size_t>(hub)].id;
+      cable.count = 1;
+      cable.bandwidth.si = hub == 4 ? 450e9 : 63e9;
+      t.cables.push_back(cable);
+    }
+  Calibration c;
+  c.name = c.topology = "made";
+  const auto set = [&](const std::string& name, double value, const char* unit) {
+    c.parameters[name] = {value, 0.01 * value, unit, "fitted"};
+  };
+  set("cable.nvlink4.bandwidth_Bps", kRate, "B/s");
+  set("cable.pcie5.to_host_Bps", kPcie, "B/s");
+  set("cable.pcie5.from_host_Bps", kPcie, "B/s");
+  set("cable.pcie5.duplex_Bps", kBoth, "B/s");
+  for (const std::string transport : {"peer", "peer_sm", "peer_sm_read", "h2d", "d2h", "staged"})
+    set("transport." + transport + ".r0.startup_s", kStart, "s");
+  set("transport.peer_read.r0.startup_s", kPull, "s");
+  set("transport.peer.single_s", kSingle, "s");
+  set("transport.relay.handover_s", kHandover, "s");
+  set("transport.staged.chunk_B", kChunk, "B");
+  set("transport.staged.r0.bandwidth_Bps", kStaging, "B/s");
+  set("copy_engine.turn_s", kTurn, "s");
+  c.valid_to_B = kSize;
+  return {std::move(t), std::move(c)};
+}
+
+const Platform& made() {
+  static const Platform platform = machine();
+  return platform;
+}
+
+Json ask(Json (*answer)(const Platform&, Solver&, ObjectReader&), const Json& query) {
+  static const auto solver = make_solver("fluid");
+  ObjectReader r(query, "query");
+  return answer(made(), *solver, r);
+}
+
+double p2p(Json query) {
+  query.update({{"src", "gpu0"}, {"dst", query.value("dst", "gpu1")}, {"size_B", kSize}});
+  return ask(p2p_answer, query)["time_s"].get<double>();
+}
+
+Json flows(const std::vector<std::pair<int, int>>& pairs, const std::string& engine, const std::string& direction) {
+  Json list = Json::array();
+  for (const auto& [source, target] : pairs)
+    list.push_back({"gpu" + std::to_string(source), "gpu" + std::to_string(target), kSize});
+  return ask(flows_answer, {{"flows", list}, {"engine", engine}, {"direction", direction}});
+}
+
+}  // namespace
+
+TEST_CASE("kernels pay for packet headers, loads for requests the other way", "[physics]") {
+  const double wire = kSize / (kRate * kShare);
+  CHECK_THAT(p2p({{"engine", "sm"}}), WithinRel(kStart + wire, 1e-9));
+  CHECK_THAT(p2p({{"engine", "sm"}, {"direction", "read"}}), WithinRel(kStart + wire, 1e-9));
+  CHECK_THAT(p2p({{"engine", "sm"}, {"bidirectional", true}}), WithinRel(kStart + wire, 1e-9));
+  CHECK_THAT(p2p({{"engine", "sm"}, {"direction", "read"}, {"bidirectional", true}}),
+             WithinRel(kStart + wire * (1 + kRequests), 1e-9));
+}
+
+TEST_CASE("from rest a copy takes longer than out of a queue", "[physics]") {
+  CHECK_THAT(p2p(Json::object()), WithinRel(kStart + kSize / kRate, 1e-9));
+  CHECK_THAT(p2p({{"timing", "back_to_back"}}), WithinRel(kStart + kSize / kRate, 1e-9));
+  CHECK_THAT(p2p({{"timing", "single"}}), WithinRel(kSingle + kStart + kSize / kRate, 1e-9));
+}
+
+TEST_CASE("pushed copies take turns at their source, pulled ones at their target", "[physics]") {
+  const double wire = kSize / kRate;
+  const Json pushed = flows({{0, 1}, {0, 2}}, "dma", "write");
+  CHECK_THAT(pushed["flow_times_s"][0].get<double>(), WithinRel(kSingle + kStart + wire, 1e-9));
+  CHECK_THAT(pushed["flow_times_s"][1].get<double>(), WithinRel(kSingle + kTurn + 2 * (kStart + wire), 1e-9));
+  // Two targets pull from one source: their engines differ, the source's link is shared.
+  const Json from_one = flows({{0, 1}, {0, 2}}, "dma", "read");
+  for (const Json& time : from_one["flow_times_s"]) CHECK_THAT(time.get<double>(), WithinRel(kPull + 2 * wire, 1e-9));
+  // One target pulls from two sources: in turn, and the second does not wait for the first one's start-up.
+  const Json to_one = flows({{1, 0}, {2, 0}}, "dma", "read");
+  CHECK_THAT(to_one["flow_times_s"][0].get<double>(), WithinRel(kPull + wire, 1e-9));
+  CHECK_THAT(to_one["flow_times_s"][1].get<double>(), WithinRel(kPull + 2 * wire, 1e-9));
+}
+
+TEST_CASE("kernels share what copy engines take in turn", "[physics]") {
+  const double wire = kSize / (kRate * kShare);
+  const Json two = flows({{0, 1}, {0, 2}}, "sm", "write");
+  for (const Json& time : two["flow_times_s"]) CHECK_THAT(time.get<double>(), WithinRel(kStart + 2 * wire, 1e-9));
+  CHECK(two["warnings"].empty());
+  const Json ring = flows({{0, 1}, {1, 2}, {2, 3}, {3, 0}}, "sm", "write");
+  CHECK_THAT(ring["time_s"].get<double>(), WithinRel(kStart + wire, 1e-9));
+  const Json mixed = flows({{0, 1}, {1, 0}, {0, 2}, {2, 0}, {1, 2}, {2, 1}}, "sm", "write");
+  CHECK(mixed["warnings"].size() == 1);  // such traffic is slower than fair sharing where it was measured
+  CHECK(mixed["time_high_s"].get<double>() > 1.4 * mixed["time_s"].get<double>());
+}
+
+TEST_CASE("where the order of queued copies decides, several orders are run", "[physics]") {
+  const std::vector<std::pair<int, int>> ring_both = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {0, 3}, {1, 0}, {2, 1}, {3, 2}};
+  const double lone = kSize / kRate;
+  const Json result = flows(ring_both, "dma", "write");
+  CHECK(result["warnings"].size() == 1);
+  // Two copies an engine in turn at best, all four phases apart at worst.
+  CHECK(result["time_s"].get<double>() > 2 * lone);
+  CHECK(result["time_s"].get<double>() < 4.5 * lone);
+  CHECK(result["time_low_s"].get<double>() < 2.2 * lone);
+  CHECK(result["time_high_s"].get<double>() > 2.8 * lone);
+  CHECK(flows(ring_both, "dma", "write") == result);
+  // Copies that meet no other engine's copies need no such thing.
+  CHECK(flows({{0, 1}, {0, 2}}, "dma", "write")["warnings"].empty());
+}
+
+TEST_CASE("staging is limited by its own pace or by the cables", "[physics]") {
+  const double ends = kStart + 2 * kChunk / kPcie, steady = kSize - kChunk;
+  CHECK_THAT(p2p({{"transport", "staged"}}), WithinRel(ends + steady / kStaging, 1e-9));
+  // Both ways each cable carries up one copy and down the other: the joint capacity of its two directions counts.
+  const double both = p2p({{"transport", "staged"}, {"bidirectional", true}});
+  CHECK_THAT(both, WithinRel(kStart + 2 * kChunk / (kBoth / 2) + steady / kStaging, 0.01));
+}
+
+TEST_CASE("a relayed copy in chunks overlaps its two legs", "[physics]") {
+  const double leg = kStart + kSize / kRate;
+  CHECK_THAT(p2p({{"transport", "relay"}}), WithinRel(2 * leg + kHandover, 1e-9));
+  const double chunks = kSize / kChunk, one = kStart + kChunk / kRate;
+  CHECK_THAT(p2p({{"transport", "relay"}, {"chunk_B", kChunk}}), WithinRel((chunks + 1) * one + kHandover, 1e-9));
+  CHECK_THROWS_AS(p2p({{"transport", "relay"}, {"chunk_B", 1}}), InputError);
+  CHECK_THROWS_AS(p2p({{"chunk_B", kChunk}}), InputError);
+}
+
+TEST_CASE("without a third GPU there is no relay", "[physics]") {
+  Topology pair = read_topology(std::string(LINKCAST_DATA_DIR) + "/tests/input/other-topology/topologies/pair.json");
+  Calibration none;
+  none.topology = pair.name;
+  const Platform platform(std::move(pair), std::move(none));
+  CHECK_THROWS_WITH(ProblemBuilder(platform).add({0, 1, 1, "relay"}), "no GPU has a direct link to both gpu0 and gpu1");
+}
