@@ -70,6 +70,7 @@ const std::vector<WrongFile> kMeasurements = {
     {"size_zero", ":/points/0/size_B: must be at least 1"},
     {"payload_count_zero", ":/points/2/payload_count: must be above 0"},
     {"transport", ":/points/0/transport: 'teleport' is not allowed: one of local, peer, relay, staged, host"},
+    {"precision", ":/precision: must be 0 or more and below 1"},
     {"timing", ":/timing: 'sometimes' is not allowed: one of back_to_back, single"},
     {"version", ":/schema: 'measurement/0' is not allowed: one of " + kSchemas}};
 
