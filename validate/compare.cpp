@@ -55,10 +55,13 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
 }
 
 /// A transport without parameters of its own (a relay is two peer copies) is predicted even where the file was used.
+/// Peer copies determine the rates of cables, even if they determine no start-up.
 bool has_parameters(const Calibration& calibration, const std::string& transport) {
   const std::string own = "transport." + transport + ".", read = "transport." + transport + "_read.";
-  return std::any_of(calibration.parameters.begin(), calibration.parameters.end(),
-                     [&](const auto& item) { return item.first.rfind(own, 0) == 0 || item.first.rfind(read, 0) == 0; });
+  return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
+    const bool rate = item.first.rfind("cable.", 0) == 0 && item.second.provenance == "fitted";
+    return item.first.rfind(own, 0) == 0 || item.first.rfind(read, 0) == 0 || (transport == "peer" && rate);
+  });
 }
 
 using GroupKey = std::pair<std::string, int>;
