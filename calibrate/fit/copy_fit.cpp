@@ -18,7 +18,7 @@ constexpr double kSmall_B = 4096;
 // the asymptote from 4 MiB
 constexpr double kSteady_B = 4194304;
 
-/// The bundle that limits a peer copy: fewest links of its kind on the way.
+/// The bundle that limits a peer copy: the lowest nominal rate on the way; among equals one that other copies share.
 const Cable& narrowest_cable(const Platform& wires, const Sample& sample) {
   const auto& route = wires.peer_route(sample.source, sample.target);
   if (!route)
@@ -28,7 +28,11 @@ const Cable& narrowest_cable(const Platform& wires, const Sample& sample) {
   for (const int link : route->links) {
     const Cable& cable =
         wires.topology().cables[static_cast<std::size_t>(wires.links()[static_cast<std::size_t>(link)].cable)];
-    if (!narrowest || cable.count * cable.bandwidth.si < narrowest->count * narrowest->bandwidth.si) narrowest = &cable;
+    const double rate = cable.count * cable.bandwidth.si,
+                 least = narrowest ? narrowest->count * narrowest->bandwidth.si : 0;
+    const bool inner =
+        cable.a != sample.source && cable.a != sample.target && cable.b != sample.source && cable.b != sample.target;
+    if (!narrowest || rate < least || (rate == least && inner)) narrowest = &cable;
   }
   return *narrowest;
 }
@@ -71,6 +75,18 @@ LinearFit rate_fit(const std::vector<Sample>& samples, double startup_s) {
   return robust_fit(rows, {"time per byte"});
 }
 
+/// Start-up of copies so small that their bytes cost nothing. @returns false if there are none
+bool set_small_startup(FitContext& context, const std::string& transport, const std::vector<Sample>& samples) {
+  std::vector<double> small;
+  for (const Sample& s : samples)
+    if (s.size_B <= kSmall_B) small.push_back(s.time_s);
+  if (small.empty()) return false;
+  const MedianEstimate startup = estimate_median(small);
+  const bool flat = context.has(regime(transport, 0, "flat_s"));
+  context.set(regime(transport, 0, flat ? "flat_s" : "startup_s"), startup.value, startup.stderr_, "s");
+  return true;
+}
+
 void set_rate(FitContext& context, const std::string& kind, double per_byte, double stderr_) {
   const std::string name = "cable." + kind + ".bandwidth_Bps";
   if (!context.has(name)) context.set(name, 1 / per_byte, stderr_ / (per_byte * per_byte), "B/s");
@@ -104,7 +120,8 @@ void fit_startup_and_rate(FitContext& context, const std::string& transport, con
 void fit_local(FitContext& context) {
   const auto samples = context.of("local");
   if (!spans_sizes(samples)) {
-    context.inherit_all("transport.local.", "local copies, a few bytes and some megabytes");
+    if (context.inherit_all("transport.local.", "local copies, a few bytes and some megabytes"))
+      set_small_startup(context, "local", samples);
     return;
   }
   const auto medians = medians_by_size(samples);
@@ -139,7 +156,13 @@ void fit_peer(FitContext& context) {
         known = true;
         continue;
       }
-      if (!known) known = context.inherit(startup, "peer copies of a few bytes");
+      const bool steady =
+          std::any_of(per_link.begin(), per_link.end(), [](const Sample& s) { return s.size_B >= kSteady_B; });
+      if (!steady && context.inherit("cable." + kind + ".bandwidth_Bps", transport + " copies of some megabytes")) {
+        known = set_small_startup(context, transport, per_link) || known;
+        continue;
+      }
+      if (!known && kind == by_kind.begin()->first) known = context.inherit(startup, "peer copies of a few bytes");
       const LinearFit fit = rate_fit(per_link, known ? context.value(startup) : 0);
       set_rate(context, kind, fit.value[0], fit.stderr_[0]);
     }

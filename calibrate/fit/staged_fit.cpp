@@ -204,13 +204,29 @@ class StagedFit {
     const bool flat = context_.inherit("transport.staged.r0.flat_s", need);
     startup_ = flat ? "transport.staged.r1.startup_s" : "transport.staged.r0.startup_s";
     bool complete = true;
-    for (const std::string& name : {startup_, std::string("transport.staged.chunk_B"), kind_ + ".to_host_Bps"})
+    for (const std::string& name : {startup_, std::string("transport.staged.chunk_B")})
       complete = context_.inherit(name, need) && complete;
     if (!complete) return false;
+    if (!context_.lends(kind_ + ".to_host_Bps") ? !level_of_new_kind()
+                                                : !context_.inherit(kind_ + ".to_host_Bps", need))
+      return false;
     if (flat) {
       context_.inherit("transport.staged.r0.to_B", need);
       shift_startup();
     }
+    return true;
+  }
+
+  /// No calibrated machine has cables of this kind. Nothing tells the way up from the way down then: both get the rate
+  /// that sets the pace, so that a copy of s bytes takes a + (s + c) / rate.
+  bool level_of_new_kind() {
+    const auto level = steady_rate(samples(plain), chunk(), context_.value(startup_), -chunk());
+    if (!level) {
+      context_.undetermined.push_back(kind_ + ".to_host_Bps: staged copies of 64 MiB");
+      return false;
+    }
+    context_.set(kind_ + ".to_host_Bps", level->value, level->stderr_, "B/s",
+                 "derived: as fast as the staged copies, the slower of both ways");
     return true;
   }
 
