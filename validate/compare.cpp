@@ -78,12 +78,15 @@ std::string model_of(const MeasuredPoint& point) {
 }
 
 /// A transport without parameters of its own (a relay is two peer copies) is predicted even where the file was used;
-/// so are both directions between GPUs at once and relays in chunks, which never enter a fit.
+/// so are both directions between GPUs at once and relays in chunks, which never enter a fit. Peer and
+/// host copies determine the rates of cables, even if they determine no start-up.
 bool determines(const Calibration& calibration, const MeasuredPoint& point) {
   if ((point.bidirectional && point.transport != "host") || point.chunk_B > 0) return false;
   const std::string own = "transport." + model_of(point);
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
-    return item.first.rfind(own + ".", 0) == 0 || item.first.rfind(own + "_read.", 0) == 0;
+    const bool rate = item.first.rfind("cable.", 0) == 0 && item.second.provenance == "fitted";
+    return item.first.rfind(own + ".", 0) == 0 || item.first.rfind(own + "_read.", 0) == 0 ||
+           (rate && point.engine == "ce" && (point.transport == "peer" || point.transport == "host"));
   });
 }
 

@@ -12,9 +12,33 @@ fit() { "$program" calibrate fit "$@" >/dev/null; }
 
 fit $data/p100-dgx1/p2p-message-size.json $data/p100-dgx1/p2p-matrix.json \
   --topology p100-dgx1 --out "$out/p100-dgx1.json"
-fit $data/abci-v100x4/p2p-matrix.json \
+fit $data/abci-v100x4/p2p-matrix.json $data/abci-v100x4/osu-latency.json \
   --topology abci-v100 --inherit "$out/p100-dgx1.json" --out "$out/abci-v100.json"
 fit $data/dgx2/p2p-matrix.json $data/dgx2/p2p-reads.json \
   --topology dgx2 --inherit "$out/abci-v100.json" "$out/p100-dgx1.json" --out "$out/dgx2.json"
 fit $data/v100-hcm/p2p-matrix.json \
   --topology v100-dgx1 --inherit "$out/abci-v100.json" "$out/dgx2.json" "$out/p100-dgx1.json" --out "$out/v100-dgx1.json"
+fit $data/dgx-a100/p2p-matrix.json $data/dgx-a100/osu-latency.json \
+  --topology dgx-a100 --inherit "$out/dgx2.json" "$out/p100-dgx1.json" --out "$out/dgx-a100.json"
+fit $data/hgx-h200/20261121a-{p2p_copy,p2p_copy_single,host_copy,relay}.json \
+  --topology hgx-h200 --out "$out/hgx-h200.json"
+fit $data/hgx-h100/p2p-matrix.json $data/hgx-h100/nvbandwidth.json \
+  --topology hgx-h100 --inherit "$out/hgx-h200.json" --out "$out/hgx-h100.json"
+fit $data/lassen/p2p-same-socket.json $data/lassen/mpi-gpu.json $data/lassen/memcpy.json \
+  --topology lassen --inherit "$out/abci-v100.json" --out "$out/lassen.json"
+fit $data/summit/p2p-same-socket.json $data/summit/mpi-gpu.json $data/summit/mpi-cpu.json $data/summit/memcpy.json \
+  --topology summit --inherit "$out/abci-v100.json" --out "$out/summit.json"
+fit $data/summitdev/*.json \
+  --topology summitdev --inherit "$out/p100-dgx1.json" --out "$out/summitdev.json"
+fit $data/leonardo/osu-nv4.json $data/leonardo/printed-internode.json \
+  --topology leonardo --inherit "$out/dgx-a100.json" --out "$out/leonardo.json"
+fit $data/lumi/reframe-memcpy.json $data/lumi/printed-internode.json \
+  --topology lumi --out "$out/lumi.json"
+fit $data/alps/printed-internode.json \
+  --topology alps --inherit "$out/hgx-h100.json" --out "$out/alps.json"
+fit $data/gx8/printed-copies.json \
+  --topology gx8 --inherit "$out/p100-dgx1.json" --out "$out/gx8.json"
+fit $data/rtx2080-sli/printed-latency.json \
+  --topology rtx2080-sli --inherit "$out/abci-v100.json" "$out/p100-dgx1.json" --out "$out/rtx2080-sli.json"
+fit $data/apenet-plus/*.json \
+  --topology apenet-plus --out "$out/apenet-plus.json"

@@ -13,9 +13,11 @@ namespace {
 constexpr int kMostPieces = 6;  // BIC decides below that
 constexpr std::size_t kFewestForPieces = 3;
 constexpr double kSizeSpan = 100;  // two orders of magnitude between smallest and largest size
+// Sizes whose bytes cost under 3 % of a peer copy's start-up. source: P100-DGX-1 sweep, flat up to 4 KiB
+constexpr double kSmall_B = 4096;
 // Sizes at which copies from rest are compared with copies out of a queue. source: H200, the difference falls from
 // 64 MiB on, where copies of a queue overlap
-constexpr double kSmall_B = 1048576;
+constexpr double kComparable_B = 1048576;
 // Start-ups are under 1 % of a host copy from here on. source: H200 host copies, 2.5 us of 305 us
 constexpr double kPlentiful_B = 16777216;
 constexpr double kDistinctDuplex = 0.02;  // source: ours, four times what two occasions differ by
@@ -24,7 +26,7 @@ constexpr double kSigmas = 3;             // a difference smaller than its error
 // the asymptote from 4 MiB
 constexpr double kSteady_B = 4194304;
 
-/// The bundle that limits a peer copy: fewest links of its kind on the way.
+/// The bundle that limits a peer copy: the lowest nominal rate on the way; among equals one that other copies share.
 const Cable& narrowest_cable(const Platform& wires, const Sample& sample) {
   const auto& route = wires.peer_route(sample.source, sample.target);
   if (!route)
@@ -34,7 +36,11 @@ const Cable& narrowest_cable(const Platform& wires, const Sample& sample) {
   for (const int link : route->links) {
     const Cable& cable =
         wires.topology().cables[static_cast<std::size_t>(wires.links()[static_cast<std::size_t>(link)].cable)];
-    if (!narrowest || cable.count * cable.bandwidth.si < narrowest->count * narrowest->bandwidth.si) narrowest = &cable;
+    const double rate = cable.count * cable.bandwidth.si,
+                 least = narrowest ? narrowest->count * narrowest->bandwidth.si : 0;
+    const bool inner =
+        cable.a != sample.source && cable.a != sample.target && cable.b != sample.source && cable.b != sample.target;
+    if (!narrowest || rate < least || (rate == least && inner)) narrowest = &cable;
   }
   return *narrowest;
 }
@@ -75,6 +81,18 @@ LinearFit rate_fit(const std::vector<Sample>& samples, double startup_s) {
     throw InputError("calibrate fit: the " + samples.front().transport +
                      " copies determine no rate: copies of 4 MiB a link or more are needed");
   return robust_fit(rows, {"time per byte"});
+}
+
+/// Start-up of copies so small that their bytes cost nothing. @returns false if there are none
+bool set_small_startup(FitContext& context, const std::string& transport, const std::vector<Sample>& samples) {
+  std::vector<double> small;
+  for (const Sample& s : samples)
+    if (s.size_B <= kSmall_B) small.push_back(s.time_s);
+  if (small.empty()) return false;
+  const MedianEstimate startup = estimate_median(small);
+  const bool flat = context.has(regime(transport, 0, "flat_s"));
+  context.set(regime(transport, 0, flat ? "flat_s" : "startup_s"), startup.value, startup.stderr_, "s");
+  return true;
 }
 
 /// What of a cable the rate of a transport's largest copies is.
@@ -136,8 +154,9 @@ void fit_local(FitContext& context) {
     const auto samples = context.of(transport);
     if (spans_sizes(samples))
       fit_own_pieces(context, transport, samples);
-    else if (transport == "local")
-      context.inherit_all("transport.local.", "local copies, a few bytes and some megabytes");
+    else if (transport == "local" &&
+             context.inherit_all("transport.local.", "local copies, a few bytes and some megabytes"))
+      set_small_startup(context, transport, samples);
   }
 }
 
@@ -160,7 +179,14 @@ void fit_peer(FitContext& context) {
         known = true;
         continue;
       }
-      if (!known) known = context.inherit(startup, "peer copies of a few bytes");
+      const bool steady =
+          std::any_of(per_link.begin(), per_link.end(), [](const Sample& s) { return s.size_B >= kSteady_B; });
+      if (!steady &&
+          context.inherit("cable." + kind + "." + cable_rate(transport), transport + " copies of some megabytes")) {
+        known = set_small_startup(context, transport, per_link) || known;
+        continue;
+      }
+      if (!known && kind == by_kind.begin()->first) known = context.inherit(startup, "peer copies of a few bytes");
       const LinearFit fit = rate_fit(per_link, known ? context.value(startup) : 0);
       set_rate(context, transport, kind, fit.value[0], fit.stderr_[0]);
     }
@@ -222,17 +248,23 @@ void fit_host_duplex(FitContext& context) {
 void fit_host(FitContext& context) {
   for (const std::string transport : {"h2d", "d2h", "h2d_pageable", "d2h_pageable"}) {
     const auto samples = context.of(transport);
-    if (!spans_sizes(samples)) continue;
+    if (samples.empty()) continue;
     const bool up = transport.rfind("d2h", 0) == 0;
     const int gpu = up ? samples.front().source : samples.front().target;
     const auto& wires = *context.wires;
     const Cable& cable = wires.topology().cables[static_cast<std::size_t>(
         wires.links()[static_cast<std::size_t>(wires.to_host(gpu).links.front())].cable)];
-    if (transport.find("pageable") != std::string::npos || !is_pcie_cable(cable.kind)) {
+    const bool own = transport.find("pageable") != std::string::npos || !is_pcie_cable(cable.kind);
+    if (!spans_sizes(samples) && own) {
+      context.undetermined.push_back("transport." + transport + ": such copies from a few bytes to some megabytes");
+    } else if (own) {
       fit_own_pieces(context, transport, samples);
-      continue;
+    } else if (spans_sizes(samples)) {
+      fit_startup_and_rate(context, transport, cable.kind, samples, 1);
+    } else {
+      const LinearFit fit = rate_fit(samples, 0);
+      set_rate(context, transport, cable.kind, fit.value[0], fit.stderr_[0]);
     }
-    fit_startup_and_rate(context, transport, cable.kind, samples, 1);
   }
   fit_host_duplex(context);
 }
@@ -246,7 +278,8 @@ void fit_single(FitContext& context) {
     std::vector<double> differences;
     for (const auto& [key, times] : context.times(transport, true)) {
       const auto it = queued.find(key);
-      if (it != queued.end() && std::get<2>(key) <= kSmall_B) differences.push_back(median(times) - median(it->second));
+      if (it != queued.end() && std::get<2>(key) <= kComparable_B)
+        differences.push_back(median(times) - median(it->second));
     }
     if (differences.empty()) continue;
     const MedianEstimate extra = estimate_median(differences);

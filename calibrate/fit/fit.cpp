@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "calibrate/fit/message_fit.hpp"
 #include "sim/records/input_error.hpp"
 
 namespace linkcast {
@@ -84,6 +85,7 @@ std::vector<Sample> samples_of(const Platform& wires, const std::vector<Measurem
       Sample s{transport_of(p), 0, 0, -1, p.size_B, 0};
       if (s.transport.empty() || !set_ends(wires, m, i, s)) continue;
       s.read = p.direction == "read";
+      s.precision = m.precision;
       s.single = m.timing == "single";
       s.both = p.bidirectional;
       if (!p.via.empty()) s.via = device_of(wires.topology(), m, i, p.via);
@@ -157,8 +159,27 @@ std::map<FitContext::Key, std::vector<double>> FitContext::times(const std::stri
 void FitContext::set(const std::string& name, double value, double stderr_, const std::string& unit,
                      const std::string& provenance) {
   const double share = unit == "s" ? kBetweenOccasionsStartup : unit == "B" ? 0 : kBetweenOccasions;
-  const double between = share * std::abs(value);
+  const double between = std::hypot(share, unit == "B" ? 0 : precision_of(name)) * std::abs(value);
   found[name] = {value, std::hypot(stderr_, between), unit, provenance};
+}
+
+double FitContext::precision_of(const std::string& name) const {
+  const std::string head = "transport.";
+  const bool cable = name.rfind(head, 0) != 0;
+  const std::string transport = cable ? "" : name.substr(head.size(), name.find('.', head.size()) - head.size());
+  double largest = 0;
+  for (const Sample& s : samples)
+    if (cable || s.transport == transport) largest = std::max(largest, s.precision);
+  for (const Sample& s : messages)
+    if (s.transport == transport) largest = std::max(largest, s.precision);
+  return largest;
+}
+
+bool FitContext::lends(const std::string& name) const {
+  return std::any_of(inherited.begin(), inherited.end(), [&](const Calibration* calibration) {
+    const Parameter* parameter = calibration->find(name);
+    return parameter && parameter->provenance.rfind("inherited", 0) != 0;
+  });
 }
 
 bool FitContext::inherit(const std::string& name, const std::string& missing) {
@@ -204,7 +225,8 @@ FitResult fit_parameters(const FitRequest& request) {
   context.wires = &wires;
   for (const Calibration& calibration : request.inherited) context.inherited.push_back(&calibration);
   context.samples = samples_of(wires, request.measurements);
-  if (context.samples.empty())
+  context.messages = message_samples(wires, request.measurements);
+  if (context.samples.empty() && context.messages.empty())
     throw InputError("calibrate fit: the measurements hold no copy that a parameter could come from");
   fit_local(context);
   fit_peer(context);
@@ -212,6 +234,8 @@ FitResult fit_parameters(const FitRequest& request) {
   fit_host(context);
   fit_staged(context);
   fit_single(context);
+  fit_messages(context);
+  inherit_cables(context);
   derive_half_bandwidth(context);
   if (context.found.empty()) {
     std::string needed;
@@ -226,7 +250,7 @@ FitResult fit_parameters(const FitRequest& request) {
   c.default_library = request.default_library;
   c.parameters = context.found;
   c.valid_from_B = std::numeric_limits<double>::infinity();
-  for (const Sample& s : context.samples) {
+  for (const Sample& s : context.samples.empty() ? context.messages : context.samples) {
     c.valid_from_B = std::min(c.valid_from_B, s.size_B);
     c.valid_to_B = std::max(c.valid_to_B, s.size_B);
   }
@@ -236,18 +260,22 @@ FitResult fit_parameters(const FitRequest& request) {
     c.from.push_back({relative_path(inherited.path, request.data_dir), inherited.sha256});
   result.undetermined = context.undetermined;
   result.samples = std::move(context.samples);
+  result.samples.insert(result.samples.end(), context.messages.begin(), context.messages.end());
   return result;
 }
 
 void assess(FitResult& result, const std::function<double(const Sample&)>& simulate) {
   std::map<std::string, std::vector<double>> errors;
   std::map<std::pair<std::string, int>, std::vector<double>> logs;
+  std::map<std::pair<std::string, int>, double> precisions;
   for (const Sample& s : result.samples) {
-    const double modelled = simulate(s);
+    const double modelled = is_message(s) ? message_time(result.calibration, s.transport, s.size_B) : simulate(s);
     errors[s.transport + (s.both ? ", both ways" : "")].push_back(std::abs(modelled - s.time_s) / s.time_s);
     if (s.both) continue;
     const int range = s.size_B <= kSmallTo_B ? 0 : s.size_B <= kMediumTo_B ? 1 : 2;
     logs[{s.transport, range}].push_back(std::log(s.time_s / modelled));
+    double& precision = precisions[{s.transport, range}];
+    precision = std::max(precision, s.precision);
   }
   for (const auto& [transport, list] : errors)
     result.quality.push_back({transport, static_cast<int>(list.size()), median(list), quantile(list, 0.95)});
@@ -258,7 +286,8 @@ void assess(FitResult& result, const std::function<double(const Sample&)>& simul
     // 90 % of the samples within 1.645 sigma, whatever the shape of the tails.
     std::vector<double> sizes;
     for (const double value : list) sizes.push_back(std::abs(value));
-    const double sigma = std::min(quantile(sizes, 0.9) / 1.645, rms);  // source: normal distribution, 0.95 quantile
+    const double repeated = std::min(quantile(sizes, 0.9) / 1.645, rms);  // source: normal distribution, 0.95 quantile
+    const double sigma = std::hypot(repeated, precisions[key]);
     const double from = key.second == 0 ? 0 : key.second == 1 ? kSmallTo_B : kMediumTo_B;
     const double to = key.second == 0 ? kSmallTo_B : key.second == 1 ? kMediumTo_B : result.calibration.valid_to_B;
     result.calibration.scatter.push_back({key.first, from, to, sigma, static_cast<int>(list.size())});

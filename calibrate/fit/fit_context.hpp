@@ -19,15 +19,17 @@ struct Sample {
   int source = 0, target = 0, via = -1;  ///< device indices
   double size_B = 0;
   double time_s = 0;
-  bool read = false;    ///< pulled by the target
-  bool single = false;  ///< from rest, not out of a queue of copies
-  bool both = false;    ///< both ways at once: host copies only, for what a cable carries in both directions together
+  bool read = false;     ///< pulled by the target
+  bool single = false;   ///< from rest, not out of a queue of copies
+  bool both = false;     ///< both ways at once: host copies only, for what a cable carries in both directions together
+  double precision = 0;  ///< of the file it is from: relative standard error beyond its repetitions
 };
 
 struct FitContext {
   const Platform* wires = nullptr;            ///< the topology, not calibrated: for routes
   std::vector<const Calibration*> inherited;  ///< for what these data cannot determine, best first
   std::vector<Sample> samples;                ///< one direction at a time, GPU to GPU
+  std::vector<Sample> messages;               ///< between processes: transport names the class of message_fit.hpp
   std::map<std::string, Parameter> found;
   std::vector<std::string> undetermined;  ///< parameter: what measurement would determine it
 
@@ -38,9 +40,11 @@ struct FitContext {
   /// Times in or out of a queue by source, target and size.
   using Key = std::tuple<int, int, double>;
   [[nodiscard]] std::map<Key, std::vector<double>> times(const std::string& transport, bool single) const;
-  /// The standard error gets a part for the difference between occasions added.
+  /// The standard error gets two parts added: the difference between occasions, and the precision of the data.
   void set(const std::string& name, double value, double stderr_, const std::string& unit,
            const std::string& provenance = "fitted");
+  /// True if an inherited calibration fitted this parameter itself.
+  [[nodiscard]] bool lends(const std::string& name) const;
   /// Takes a parameter from the first inherited calibration that fitted it itself. @returns false if none did
   bool inherit(const std::string& name, const std::string& missing);
   /// The same for every inherited parameter whose name starts so.
@@ -48,6 +52,8 @@ struct FitContext {
   /// Value of a parameter found so far. @throws InputError  if it is missing: says which measurement is needed
   [[nodiscard]] double value(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const { return found.count(name) > 0; }
+  /// Largest precision of the samples that a parameter rests on: those of its transport; a cable's rests on all copies.
+  [[nodiscard]] double precision_of(const std::string& name) const;
 };
 
 /// Median over pairs and repetitions at each size, sizes rising.

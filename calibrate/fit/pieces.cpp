@@ -12,6 +12,8 @@ namespace {
 // Smallest relative deviation worth a parameter. source: repeated columns of the P100-DGX-1 sweep differ by about 1 %.
 constexpr double kNoiseFloor = 0.01;
 
+enum class Form { kFlat, kLine, kProportional };
+
 struct Candidate {
   Piece piece;
   double chi2 = 0;
@@ -19,27 +21,35 @@ struct Candidate {
 };
 
 std::optional<Candidate> fit_piece(const std::vector<SizePoint>& points, std::size_t first, std::size_t last,
-                                   bool flat) {
-  const std::size_t count = last - first + 1;
-  if (count < (flat ? 2U : 3U)) return std::nullopt;
+                                   Form form) {
+  const std::size_t fewest = form == Form::kLine ? 3 : form == Form::kFlat || last + 1 < points.size() ? 2 : 1;
+  if (last - first + 1 < fewest) return std::nullopt;
   std::vector<Observation> rows;
-  for (std::size_t i = first; i <= last; ++i)
-    rows.push_back({flat ? std::vector<double>{1} : std::vector<double>{1, points[i].size_B}, points[i].time_s});
-  const LinearFit fit = robust_fit(
-      rows, flat ? std::vector<std::string>{"start-up"} : std::vector<std::string>{"start-up", "time per byte"});
+  std::vector<std::string> names;
+  if (form != Form::kProportional) names.emplace_back("start-up");
+  if (form != Form::kFlat) names.emplace_back("time per byte");
+  for (std::size_t i = first; i <= last; ++i) {
+    rows.push_back({{}, points[i].time_s});
+    if (form != Form::kProportional) rows.back().row.push_back(1);
+    if (form != Form::kFlat) rows.back().row.push_back(points[i].size_B);
+  }
+  const LinearFit fit = robust_fit(rows, names);
   Candidate c;
   c.piece.to_B = points[last].size_B;
-  c.piece.flat = flat;
-  c.piece.startup_s = fit.value[0];
-  c.piece.startup_stderr_s = fit.stderr_[0];
+  c.piece.flat = form == Form::kFlat;
+  if (form != Form::kProportional) {
+    c.piece.startup_s = fit.value.front();
+    c.piece.startup_stderr_s = fit.stderr_.front();
+  }
   if (c.piece.startup_s < 0) return std::nullopt;
-  if (!flat) {
-    if (!(fit.value[1] > 0)) return std::nullopt;
-    c.piece.rate_Bps = 1 / fit.value[1];
-    c.piece.rate_stderr_Bps = fit.stderr_[1] / (fit.value[1] * fit.value[1]);
+  if (form != Form::kFlat) {
+    const double per_byte = fit.value.back();
+    if (!(per_byte > 0)) return std::nullopt;
+    c.piece.rate_Bps = 1 / per_byte;
+    c.piece.rate_stderr_Bps = fit.stderr_.back() / (per_byte * per_byte);
   }
   c.chi2 = fit.loss / (kNoiseFloor * kNoiseFloor);
-  c.parameters = flat ? 2 : 3;  // with its end
+  c.parameters = form == Form::kLine ? 3 : 2;  // with its end
   return c;
 }
 
@@ -52,35 +62,52 @@ struct Best {
   std::vector<Piece> pieces;
 };
 
+/// Every piece that could be: candidates[first][last] in the order in which ties are decided.
+using Candidates = std::vector<std::vector<std::vector<Candidate>>>;
+
+Candidates all_candidates(const std::vector<SizePoint>& points, PieceForms forms) {
+  Candidates all(points.size(), std::vector<std::vector<Candidate>>(points.size()));
+  for (std::size_t first = 0; first < points.size(); ++first)
+    for (std::size_t last = first; last < points.size(); ++last)
+      for (const Form form : {Form::kFlat, Form::kLine, Form::kProportional}) {
+        if (form == Form::kProportional && forms == PieceForms::kFlatAndLine) continue;
+        if (const auto candidate = fit_piece(points, first, last, form)) all[first][last].push_back(*candidate);
+      }
+  return all;
+}
+
+/// True if the time falls from one piece to the next.
+bool falls(const Piece& before, const Piece& next, double join_B, double first_B) {
+  const double until = time_at(before, join_B);
+  return time_at(next, join_B) < until * (1 - kNoiseFloor) && time_at(next, first_B) < until;
+}
+
 }  // namespace
 
-std::vector<Piece> fit_pieces(const std::vector<SizePoint>& points, int most) {
+std::vector<Piece> fit_pieces(const std::vector<SizePoint>& points, int most, PieceForms forms) {
   if (points.size() < 3)
     throw InputError("a curve over message sizes needs at least 3 sizes, there are " + std::to_string(points.size()));
   const double penalty = std::log(static_cast<double>(points.size()));
+  const Candidates candidates = all_candidates(points, forms);
   // best[k][i]: points 0..i covered by k+1 pieces
   std::vector<std::vector<Best>> best(static_cast<std::size_t>(most), std::vector<Best>(points.size()));
   for (std::size_t k = 0; k < best.size(); ++k)
     for (std::size_t last = 0; last < points.size(); ++last)
       for (std::size_t first = 0; first <= last; ++first) {
         if ((k == 0) != (first == 0)) continue;
-        for (const bool flat : {true, false}) {
-          const auto candidate = fit_piece(points, first, last, flat);
-          if (!candidate) continue;
-          double score = candidate->chi2 + penalty * candidate->parameters;
+        for (const Candidate& candidate : candidates[first][last]) {
+          double score = candidate.chi2 + penalty * candidate.parameters;
           std::vector<Piece> pieces;
           if (k > 0) {
             const Best& before = best[k - 1][first - 1];
-            if (before.pieces.empty()) continue;
-            const double join = points[first - 1].size_B;
-            if (time_at(candidate->piece, join) < time_at(before.pieces.back(), join) * (1 - kNoiseFloor) &&
-                time_at(candidate->piece, points[first].size_B) < time_at(before.pieces.back(), join))
+            if (before.pieces.empty() ||
+                falls(before.pieces.back(), candidate.piece, points[first - 1].size_B, points[first].size_B))
               continue;
             score += before.score;
             pieces = before.pieces;
           }
           if (score >= best[k][last].score) continue;
-          pieces.push_back(candidate->piece);
+          pieces.push_back(candidate.piece);
           best[k][last] = {score, std::move(pieces)};
         }
       }

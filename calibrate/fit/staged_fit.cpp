@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-#include "calibrate/fit/fit_context.hpp"
+#include "calibrate/fit/staged_shape.hpp"
 #include "sim/records/input_error.hpp"
 
 namespace linkcast {
@@ -25,7 +25,6 @@ constexpr double kCrossing = 0.03;
 // A copy of this many chunks spends over 90 % of its time in the steady part.
 constexpr double kPipelined = 16;
 constexpr std::size_t kFewestSizes = 8;
-constexpr const char* kNoPipeline = "the staged copies show no chunked pipeline: sizes from 1 KiB to 64 MiB are needed";
 
 struct StagedPair {
   int source = 0, target = 0;
@@ -60,57 +59,6 @@ std::vector<StagedPair> pairs_of(const FitContext& context) {
   return list;
 }
 
-struct Shape {
-  double flat_to_B = 0;  ///< 0: no launch-bound range
-  double chunk_B = std::numeric_limits<double>::infinity();
-};
-
-/// Row over (flat time, start-up, serial time per byte, pipelined time per byte).
-std::vector<double> row(const Shape& shape, double size_B) {
-  if (size_B <= shape.flat_to_B) return {1, 0, 0, 0};
-  const double serial = std::min(size_B, shape.chunk_B);
-  return {0, 1, serial, size_B - serial};
-}
-
-LinearFit fit_shape(const std::vector<Observation>& points, const std::vector<double>& sizes, const Shape& shape) {
-  std::vector<Observation> rows = points;
-  const std::size_t first = shape.flat_to_B > 0 ? 0 : 1;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto full = row(shape, sizes[i]);
-    rows[i].row.assign(full.begin() + static_cast<std::ptrdiff_t>(first), full.end());
-  }
-  std::vector<std::string> names = {"flat time", "start-up", "serial time per byte", "pipelined time per byte"};
-  names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(first));
-  LinearFit fit = robust_fit(rows, names);
-  if (first == 1) {
-    fit.value.insert(fit.value.begin(), 0);
-    fit.stderr_.insert(fit.stderr_.begin(), 0);
-  }
-  return fit;
-}
-
-/// Flat end and chunk size that explain the medians best.
-Shape choose_shape(const std::vector<SizePoint>& points) {
-  std::vector<Observation> rows;
-  std::vector<double> sizes;
-  for (const SizePoint& p : points) {
-    rows.push_back({{}, p.time_s});
-    sizes.push_back(p.size_B);
-  }
-  Shape best;
-  double best_loss = std::numeric_limits<double>::infinity();
-  for (std::size_t flat = 0; flat < sizes.size(); ++flat)
-    for (std::size_t chunk = flat + 2; chunk + 2 < sizes.size(); ++chunk) {
-      const Shape shape{flat == 0 ? 0 : sizes[flat], sizes[chunk]};
-      const LinearFit fit = fit_shape(rows, sizes, shape);
-      if (fit.value[2] <= fit.value[3] || fit.value[3] <= 0 || fit.loss >= best_loss) continue;
-      best = shape;
-      best_loss = fit.loss;
-    }
-  if (!std::isfinite(best_loss)) throw InputError(kNoPipeline);
-  return best;
-}
-
 /// Steady rate of copies that are large enough to be pipelined; head_s is what passes before the steady part.
 std::optional<MedianEstimate> steady_rate(const std::vector<Sample>& samples, double chunk_B, double head_s,
                                           double tail_B) {
@@ -141,8 +89,8 @@ class StagedFit {
   }
 
   void run() {
-    if (context_.has(kind_ + ".to_host_Bps") && context_.has(kind_ + ".from_host_Bps")) {
-      if (fit_curve(true)) fit_duplex();
+    if (rates_known() || borrow_rates()) {
+      if (fit_curve(true) || (borrow_curve() && fit_pace())) fit_duplex();
       return;
     }
     if (!fit_curve(false) && !borrow_curve()) return;
@@ -170,23 +118,43 @@ class StagedFit {
     return steady_rate(of, chunk(), head_s(), 0);
   }
 
+  bool rates_known() const { return context_.has(kind_ + ".to_host_Bps") && context_.has(kind_ + ".from_host_Bps"); }
+
+  /// Where staging on a machine with the same cables has a pace of its own, staged copies tell nothing about the
+  /// cables.
+  bool borrow_rates() {
+    if (!context_.lends("transport.staged.r0.bandwidth_Bps") && !context_.lends("transport.staged.r1.bandwidth_Bps"))
+      return false;
+    const std::string need = "copies between host memory and a GPU over message sizes";
+    for (const char* way : {".to_host_Bps", ".from_host_Bps"})
+      if (!context_.lends(kind_ + way) || !context_.inherit(kind_ + way, need)) return false;
+    return true;
+  }
+
+  /// The pace of staging from copies of many chunks; start-up and chunk are known.
+  bool fit_pace() {
+    const double ways = chunk() / context_.value(kind_ + ".from_host_Bps");
+    const auto pace = steady_rate(samples(plain), chunk(), head_s() + ways, chunk());
+    if (!pace) {
+      context_.undetermined.push_back("transport.staged: staged copies of 64 MiB");
+      return false;
+    }
+    limit_staging(pace->value, pace->stderr_);
+    return true;
+  }
+
   /// Start-up and chunk from copies over many sizes. The rates of both ways too, unless host copies have told them:
   /// then what the steady part lacks is a limit of the staging itself.
   bool fit_curve(bool rates_known) {
     const auto curve = samples(plain);
     const auto medians = medians_by_size(curve);
     if (medians.size() < kFewestSizes) {
-      if (rates_known) context_.undetermined.push_back("transport.staged: staged copies over at least 8 sizes");
+      if (rates_known && context_.inherited.empty())
+        context_.undetermined.push_back("transport.staged: staged copies over at least 8 sizes");
       return false;
     }
-    const Shape shape = choose_shape(medians);
-    std::vector<Observation> rows;
-    std::vector<double> sizes;
-    for (const Sample& s : curve) {
-      rows.push_back({{}, s.time_s});
-      sizes.push_back(s.size_B);
-    }
-    const LinearFit fit = fit_shape(rows, sizes, shape);
+    const StagedShape shape = choose_shape(medians);
+    const LinearFit fit = fit_shape(curve, shape);
     if (shape.flat_to_B > 0) {
       context_.set("transport.staged.r0.to_B", shape.flat_to_B, 0, "B");
       context_.set("transport.staged.r0.flat_s", fit.value[0], fit.stderr_[0], "s");
@@ -237,13 +205,29 @@ class StagedFit {
     const bool flat = context_.inherit("transport.staged.r0.flat_s", need);
     startup_ = flat ? "transport.staged.r1.startup_s" : "transport.staged.r0.startup_s";
     bool complete = true;
-    for (const std::string& name : {startup_, std::string("transport.staged.chunk_B"), kind_ + ".to_host_Bps"})
+    for (const std::string& name : {startup_, std::string("transport.staged.chunk_B")})
       complete = context_.inherit(name, need) && complete;
     if (!complete) return false;
+    if (!rates_known() && (!context_.lends(kind_ + ".to_host_Bps") ? !level_of_new_kind()
+                                                                   : !context_.inherit(kind_ + ".to_host_Bps", need)))
+      return false;
     if (flat) {
       context_.inherit("transport.staged.r0.to_B", need);
       shift_startup();
     }
+    return true;
+  }
+
+  /// No calibrated machine has cables of this kind. Nothing tells the way up from the way down then: both get the rate
+  /// that sets the pace, so that a copy of s bytes takes a + (s + c) / rate.
+  bool level_of_new_kind() {
+    const auto level = steady_rate(samples(plain), chunk(), context_.value(startup_), -chunk());
+    if (!level) {
+      context_.undetermined.push_back(kind_ + ".to_host_Bps: staged copies of 64 MiB");
+      return false;
+    }
+    context_.set(kind_ + ".to_host_Bps", level->value, level->stderr_, "B/s",
+                 "derived: as fast as the staged copies, the slower of both ways");
     return true;
   }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/platform/routing.hpp"
+#include "sim/records/measurement.hpp"
 
 namespace linkcast {
 namespace {
@@ -25,12 +26,15 @@ bool known_quantity(const std::string& head, const std::string& subject, const s
                                                  "from_host_Bps", "to_host_Bps", "half_bandwidth_B",
                                                  "store_Bps",     "load_Bps"};
   static const std::set<std::string> of_regime = {"startup_s", "flat_s", "to_B", "bandwidth_Bps"};
+  static const std::set<std::string> messages = {"mpi_socket",      "mpi_node",      "mpi_network",
+                                                 "mpi_socket_host", "mpi_node_host", "mpi_network_host"};
   if (head == "cable") return of_cable.count(what) > 0;
   if (head == "link") return what == "bandwidth_Bps";
   const auto dot = subject.find('.');
   const bool regime = dot != std::string::npos && subject.size() > dot + 2 && subject[dot + 1] == 'r';
   if (head == "copy_engine") return what == "turn_s";
-  if (!Transports::known(subject.substr(0, dot))) return false;
+  const std::string transport = subject.substr(0, dot);
+  if (!Transports::known(transport) && !messages.count(transport) && !is_network_transport(transport)) return false;
   if (regime) return of_regime.count(what) > 0;
   return what == "single_s" || (subject == "staged" && what == "chunk_B") ||
          (subject == "relay" && what == "handover_s");
@@ -171,6 +175,7 @@ void Platform::build_peer_routes() {
   for (const int source : topology_.gpus())
     for (const int target : topology_.gpus()) {
       auto route = shortest_route(topology_, links_, source, target, accelerator_rule());
+      if (!route) route = shortest_route(topology_, links_, source, target, forwarding_rule());
       if (!route && pcie) route = shortest_route(topology_, links_, source, target, pcie_peer_rule());
       peer_routes_[{source, target}] = std::move(route);
     }

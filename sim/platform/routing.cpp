@@ -71,6 +71,10 @@ RoutingRule accelerator_rule() {
   return {[](const Cable& cable) { return is_accelerator_cable(cable.kind); },
           [](const Device& device) { return device.kind == DeviceKind::kNvswitch; }};
 }
+RoutingRule forwarding_rule() {
+  return {[](const Cable& cable) { return cable.kind == "infinity_fabric"; },
+          [](const Device& device) { return device.kind == DeviceKind::kGpu; }};
+}
 RoutingRule host_rule() {
   return {[](const Cable& cable) { return is_pcie_cable(cable.kind) || is_accelerator_cable(cable.kind); },
           [](const Device& device) { return device.kind == DeviceKind::kPcieSwitch; }};

@@ -20,6 +20,9 @@ std::optional<Route> shortest_route(const Topology& topology, const std::vector<
 
 /// Peer access over NVLink-like cables, only switches in between.
 RoutingRule accelerator_rule();
+/// Peer access over Infinity Fabric, which forwards through other GPUs.
+/// @source  paper 002 (SC24), section III-D: copies from one GCD reach every other
+RoutingRule forwarding_rule();
 /// From a device to a CPU: PCIe (and accelerator cables that end at a CPU), PCIe switches in between.
 RoutingRule host_rule();
 /// Peer access over PCIe: through switches and one root complex, never from CPU to CPU.

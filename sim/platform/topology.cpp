@@ -53,7 +53,7 @@ Cable read_cable(ObjectReader r, const Topology& topology) {
   c.kind = r.required<std::string>("kind");
   if (!is_accelerator_cable(c.kind) && !is_pcie_cable(c.kind) && !is_socket_cable(c.kind) && !is_fabric_cable(c.kind))
     r.fail("kind", "unknown cable kind '" + c.kind +
-                       "': nvlink*, infinity_fabric*, c2c, pcie*, qpi, upi, xbus, "
+                       "': nvlink*, infinity_fabric*, c2c, pcie*, qpi, upi, xbus, nvlink_cpu, "
                        "infinity_fabric_cpu, ib_*, slingshot*, apelink are known");
   c.count = r.required<int>("count");
   if (c.count < 1) r.fail("count", "must be at least 1");
@@ -87,12 +87,12 @@ void name_cables(Topology& topology) {
 const std::string& to_text(DeviceKind kind) { return kDeviceKinds.at(static_cast<std::size_t>(kind)); }
 
 bool is_accelerator_cable(const std::string& kind) {
-  return starts_with(kind, "nvlink") || starts_with(kind, "infinity_fabric_gpu") || kind == "infinity_fabric" ||
-         kind == "c2c";
+  return (starts_with(kind, "nvlink") && !is_socket_cable(kind)) || starts_with(kind, "infinity_fabric_gpu") ||
+         kind == "infinity_fabric" || kind == "infinity_fabric_host" || kind == "c2c";
 }
 bool is_pcie_cable(const std::string& kind) { return starts_with(kind, "pcie"); }
 bool is_socket_cable(const std::string& kind) {
-  return kind == "qpi" || kind == "upi" || kind == "xbus" || kind == "infinity_fabric_cpu";
+  return kind == "qpi" || kind == "upi" || kind == "xbus" || kind == "nvlink_cpu" || kind == "infinity_fabric_cpu";
 }
 bool is_fabric_cable(const std::string& kind) {
   return starts_with(kind, "ib_") || starts_with(kind, "slingshot") || kind == "apelink";

@@ -60,11 +60,11 @@ class Topology {
   std::vector<int> gpus_;
 };
 
-/// True for cables that carry GPU peer traffic without the host: nvlink*, infinity_fabric, c2c.
+/// True for cables of a GPU that are not PCIe: nvlink*, infinity_fabric, infinity_fabric_host, c2c.
 bool is_accelerator_cable(const std::string& kind);
 /// True for pcie*.
 bool is_pcie_cable(const std::string& kind);
-/// True for qpi, upi, xbus, ...: between two CPUs.
+/// True for qpi, upi, xbus, nvlink_cpu, infinity_fabric_cpu: between two CPUs.
 bool is_socket_cable(const std::string& kind);
 
 /// True for cables between nodes: ib_*, slingshot*, apelink.

@@ -74,7 +74,8 @@ void read_ends(ObjectReader& r, MeasuredPoint& point) {
   point.between_nodes = r.optional<bool>("between_nodes").value_or(false);
   if (point.between_nodes != is_network_transport(point.transport) && point.transport != "mpi")
     r.fail("between_nodes", "is true for the transports between nodes, and only for those and mpi");
-  if (!point.between_nodes && (point.source == point.target) != (point.transport == "local"))
+  const bool processes = point.transport == "mpi" || point.between_nodes;  // two of them may share a device
+  if (!processes && (point.source == point.target) != (point.transport == "local"))
     r.fail("target", "source and target are the same device for local copies, and only for those");
 }
 
@@ -137,6 +138,8 @@ Measurement read_measurement(const std::string& path) {
   m.bench = r.required<std::string>("bench");
   m.source = r.required<std::string>("source");
   m.timing = r.choice("timing", {"back_to_back", "single"});
+  m.precision = r.optional<double>("precision").value_or(0);
+  if (!(m.precision >= 0 && m.precision < 1)) r.fail("precision", "must be 0 or more and below 1");
   r.object("environment");  // free text about the machine: recorded, not interpreted
   r.object("method");
   m.notes = r.optional<std::vector<std::string>>("notes").value_or(std::vector<std::string>{});

@@ -61,6 +61,7 @@ struct Measurement {
   std::string bench;     ///< p2p_copy, ...
   std::string source;    ///< where the figures come from
   std::string timing;    ///< back_to_back (time per copy in a queue of copies) or single (one copy)
+  double precision = 0;  ///< relative standard error of every figure beyond its repetitions: printed, read off a text
   std::vector<std::string> notes;
   std::vector<MeasuredPoint> points;
   std::vector<MeasuredFlows> flows;

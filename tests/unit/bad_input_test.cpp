@@ -43,7 +43,7 @@ const std::vector<WrongFile> kTopologies = {
     {"cable_twice", ":/cables: 'gpu1-gpu0' (nvlink1) is listed twice: give it once with a count"},
     {"cable_kind",
      ":/cables/0/kind: unknown cable kind 'string': nvlink*, infinity_fabric*, c2c, pcie*, qpi, upi, xbus, "
-     "infinity_fabric_cpu, ib_*, slingshot*, apelink are known"},
+     "nvlink_cpu, infinity_fabric_cpu, ib_*, slingshot*, apelink are known"},
     {"count_zero", ":/cables/0/count: must be at least 1"},
     {"count_fraction", ":/cables/0/count: must be a whole number"},
     {"empty_source", ":/cables/0/source: a rate without a source is not accepted"},
@@ -72,6 +72,7 @@ const std::vector<WrongFile> kMeasurements = {
     {"transport",
      ":/points/0/transport: 'teleport' is not allowed: one of local, peer, relay, staged, host, mpi, "
      "gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned"},
+    {"precision", ":/precision: must be 0 or more and below 1"},
     {"timing", ":/timing: 'sometimes' is not allowed: one of back_to_back, single"},
     {"version", ":/schema: 'measurement/0' is not allowed: one of " + kSchemas}};
 

@@ -56,7 +56,10 @@ TEST_CASE("wrong copies", "[unit][bad_input]") {
   const std::string copy = "predict p2p --platform p100-dgx1 --size 1MiB ";
   check_requests(
       {{"predict p2p --platform atari --src gpu0 --dst gpu1 --size 1MiB",
-        "command line: unknown platform 'atari': one of abci-v100, dgx2, p100-dgx1, v100-dgx1"},
+        "command line: unknown platform 'atari': one of abci-v100, alps, apenet-plus, dgx-a100, dgx2, gx8, hgx-h100, "
+        "hgx-h200, "
+        "lassen, "
+        "leonardo, lumi, p100-dgx1, rtx2080-sli, summit, summitdev, v100-dgx1"},
        {copy + "--src gpu9 --dst gpu0", "--src: 'gpu9' is no GPU or CPU of p100-dgx1: one of " + kDevices},
        {copy + "--src gpu0 --dst plx0", "--dst: 'plx0' is no GPU or CPU of p100-dgx1: one of " + kDevices},
        {copy + "--src cpu0 --dst cpu1", "command line: a copy needs a GPU at one end: cpu0 and cpu1 are none\n"},
@@ -147,7 +150,7 @@ TEST_CASE("fits that must be refused", "[unit][bad_input]") {
        {kFit + input + "time_does_not_grow.json",
         "the time of peer copies does not grow with their size: larger copies are needed\n"},
        {kFit + input + "nothing_determined.json", "calibrate fit: these data determine nothing; needed for "},
-       {kFit + input + "only_host_copies.json", "calibrate fit: these data determine nothing; needed for "},
+       {kFit + input + "only_host_copies.json", "calibrate fit: the d2h copies determine no rate: "},
        {kFit + input + "cpu_as_peer.json", input + "cpu_as_peer.json:/points/0: 'cpu0' is no GPU: "},
        {kFit + input + "unknown_device.json",
         input + "unknown_device.json:/points/0: 'gpu9' is no device of topology p100-dgx1\n"},

@@ -54,6 +54,17 @@ TEST_CASE("notes and flags are optional", "[unit]") {
   CHECK(m.points[0].time_s == std::vector<double>{4});
 }
 
+TEST_CASE("the precision of printed figures, and processes that share a device", "[unit]") {
+  const test::ScratchFolder scratch;
+  std::ofstream(scratch / "m.json") << R"({"schema": "measurement/1", "id": "i", "machine": "m", "topology": "t",
+    "bench": "b", "source": "s", "timing": "single", "precision": 0.05, "environment": {}, "method": {},
+    "points": [{"transport": "mpi", "source": "cpu0", "target": "cpu0", "size_B": 8, "time_s": [1e-6]}]})";
+  const Measurement m = read_measurement((scratch / "m.json").string());
+  CHECK(m.precision == 0.05);
+  CHECK(m.points.size() == 1);
+  CHECK(read_measurement(kInput + "pass_measurement.json").precision == 0);
+}
+
 TEST_CASE("every committed measurement is read", "[unit]") {
   int files = 0;
   for (const auto& entry :

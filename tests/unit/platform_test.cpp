@@ -170,6 +170,24 @@ TEST_CASE("an accelerator cable to the CPU carries host copies, but no GPU is pa
   CHECK(p.socket_of(1) == -1);
 }
 
+TEST_CASE("on POWER the host is reached over NVLink, and sockets keep GPUs apart", "[unit]") {
+  const Platform p = platform("summit");
+  CHECK(ids(p, p.to_host(p.gpu(4))) == Ids{"gpu4->cpu1"});
+  CHECK(ids(p, p.from_host(p.gpu(0))) == Ids{"cpu0->gpu0"});
+  CHECK(peer(p, 0, 2) == Ids{"gpu0->gpu2"});
+  CHECK(peer(p, 2, 3) == Ids{"none"});
+}
+
+TEST_CASE("Infinity Fabric forwards through GPUs, NVLink does not", "[unit]") {
+  // source: paper 002 (SC24), figure 4 and section III-D: copies from GCD 0 reach all others, GCD 6 and 7 at one rate
+  const Platform p = platform("lumi");
+  CHECK(peer(p, 0, 6) == Ids{"gpu0->gpu6"});
+  CHECK(peer(p, 0, 7) == Ids{"gpu0->gpu6", "gpu6->gpu7"});
+  CHECK(peer(p, 0, 5) == Ids{"gpu0->gpu1", "gpu1->gpu5"});
+  CHECK(ids(p, p.to_host(p.gpu(0))) == Ids{"gpu0->cpu3"});
+  CHECK(peer(platform("p100-dgx1"), 0, 7) == Ids{"none"});
+}
+
 TEST_CASE("of equally short routes the cable listed first is taken, and the nearest socket", "[unit]") {
   using K = DeviceKind;
   const Platform p =

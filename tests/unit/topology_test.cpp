@@ -90,6 +90,8 @@ TEST_CASE("a cable kind belongs to exactly one family", "[unit]") {
                                                          {"ib_edr", 3},
                                                          {"apelink", 3},
                                                          {"infinity_fabric_cpu", 2},
+                                                         {"infinity_fabric_host", 0},
+                                                         {"nvlink_cpu", 2},
                                                          {"slingshot11", 3},
                                                          {"string", -1},
                                                          {"qpi2", -1},
@@ -164,6 +166,38 @@ TEST_CASE("V100 machines use all six links of every GPU", "[unit]") {
     CHECK(links == 6);
   }
   CHECK(dgx2.gpus().size() == 16);
+}
+
+TEST_CASE("nodes of POWER machines give each GPU's links to its socket and its neighbours", "[unit]") {
+  // source: paper 001 (TPDS 2020), sections 2.2 and 2.3: two links between every two nodes of a subnetwork, all slots
+  // used
+  for (const auto& [name, slots] : {std::pair<std::string, int>{"summitdev", 4}, {"summit", 6}, {"lassen", 6}}) {
+    INFO(name);
+    const Topology t = shipped(name);
+    for (const int each : t.gpus()) {
+      int links = 0;
+      for (const Cable& c : t.cables)
+        if (is_accelerator_cable(c.kind) && (c.a == each || c.b == each)) links += c.count;
+      CHECK(links == slots);
+    }
+  }
+}
+
+TEST_CASE("pairs of GPUs of three supercomputers have the nominal rate that paper 002 prints", "[unit]") {
+  const auto gbit_per_s = [](const Topology& t, int a, int b) {
+    const Cable* c = t.direct(t.gpus()[static_cast<std::size_t>(a)], t.gpus()[static_cast<std::size_t>(b)]);
+    return c ? c->count * c->bandwidth.si * 8e-9 : 0;
+  };
+  // source: paper 002 (SC24), table I: Alps 1.2 Tb/s, Leonardo 800 Gb/s between any pair
+  for (const auto& [name, rate] : {std::pair<std::string, double>{"alps", 1200}, {"leonardo", 800}})
+    for (int a = 0; a < 4; ++a)
+      for (int b = 0; b < 4; ++b) CHECK(gbit_per_s(shipped(name), a, b) == (a == b ? 0 : rate));
+  // source: paper 002 (SC24), sections III-C (four links between GCD 0 and 1) and IV-A (link 1-5)
+  const Topology lumi = shipped("lumi");
+  CHECK(gbit_per_s(lumi, 0, 1) == 1600);
+  CHECK(gbit_per_s(lumi, 1, 5) == 400);
+  CHECK(gbit_per_s(lumi, 0, 7) == 0);
+  for (const int links : gpu_degrees(lumi)) CHECK(links >= 6);  // section IV-A: any GCD sends on six links at once
 }
 
 TEST_CASE("every shipped topology is named like its file and gives every rate a source", "[unit]") {

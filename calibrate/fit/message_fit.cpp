@@ -1,0 +1,179 @@
+// Eager and rendezvous protocols, staging and GPUDirect change the slope and the level of the curve, so it has several
+// pieces. The pieces are monotone; a jump up at a change of protocol is one piece ending and a later one starting.
+#include "calibrate/fit/message_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+// Launch-bound, eager in a few packet sizes, rendezvous, pipelined, and beyond some cache or buffer: BIC chooses.
+constexpr int kMostPieces = 8;
+
+// Smaller messages that are sent one behind the other overlap: they show how many go per second, not how long one
+// takes. source: the eager messages of calibrate/data/leonardo/osu-nv4.json end below 16 KiB
+constexpr double kStreamed_B = 16384;
+
+const Device& end_of(const Platform& wires, const Measurement& m, std::size_t point, const std::string& id,
+                     int& index) {
+  const std::string pointer = "/points/" + std::to_string(point);
+  const auto device = wires.topology().find(id);
+  if (!device) throw InputError(m.path, pointer, "'" + id + "' is no device of topology " + wires.topology().name);
+  const Device& found = wires.topology().devices[static_cast<std::size_t>(*device)];
+  if (found.kind != DeviceKind::kGpu && found.kind != DeviceKind::kCpu)
+    throw InputError(m.path, pointer, "'" + id + "': the buffer of a message lies in the memory of a GPU or a CPU");
+  index = *device;
+  return found;
+}
+
+int socket_of(const Platform& wires, const Device& device, int index) {
+  return device.kind == DeviceKind::kCpu ? index : wires.socket_of(index);
+}
+
+Sample sample_of(const Platform& wires, const Measurement& m, std::size_t point) {
+  const MeasuredPoint& p = m.points[point];
+  Sample s;
+  const Device& source = end_of(wires, m, point, p.source, s.source);
+  const Device& target = end_of(wires, m, point, p.target, s.target);
+  if (source.kind != target.kind)
+    throw InputError(m.path, "/points/" + std::to_string(point),
+                     "both buffers of a message are of GPUs, or both of CPUs");
+  s.transport = p.transport;
+  if (p.transport == "mpi") {
+    const bool near = socket_of(wires, source, s.source) == socket_of(wires, target, s.target);
+    s.transport += p.between_nodes ? "_network" : near ? "_socket" : "_node";
+    if (source.kind == DeviceKind::kCpu) s.transport += "_host";
+  }
+  s.size_B = p.size_B;
+  s.precision = m.precision;
+  return s;
+}
+
+/// Least squares of ln time among curves that never fall: neighbours out of order share their mean.
+std::vector<SizePoint> rising(const std::vector<SizePoint>& points) {
+  struct Block {
+    double sum = 0;
+    int count = 0;
+    [[nodiscard]] double mean() const { return sum / count; }
+  };
+  std::vector<Block> blocks;
+  for (const SizePoint& p : points) {
+    blocks.push_back({std::log(p.time_s), 1});
+    while (blocks.size() > 1 && blocks[blocks.size() - 2].mean() > blocks.back().mean()) {
+      const Block last = blocks.back();
+      blocks.pop_back();
+      blocks.back().sum += last.sum;
+      blocks.back().count += last.count;
+    }
+  }
+  std::vector<SizePoint> result = points;
+  std::size_t at = 0;
+  for (const Block& block : blocks)
+    for (int i = 0; i < block.count; ++i, ++at)
+      if (block.count > 1) result[at].time_s = std::exp(block.mean());
+  return result;
+}
+
+std::string regime(const std::string& transport, std::size_t k, const char* what) {
+  return "transport." + transport + ".r" + std::to_string(k) + "." + what;
+}
+
+/// Two sizes or sizes that are alike: one range, its rate known if the sizes span enough.
+std::vector<Piece> one_piece(FitContext& context, const std::string& transport, const std::vector<Sample>& samples) {
+  std::vector<Observation> rows;
+  std::vector<double> times;
+  for (const Sample& s : samples) {
+    rows.push_back({{1, s.size_B}, s.time_s});
+    times.push_back(s.time_s);
+  }
+  if (!spans_sizes(samples)) {
+    const MedianEstimate startup = estimate_median(times);
+    context.undetermined.push_back("transport." + transport + ".r0.bandwidth_Bps: messages of some megabytes");
+    return {{0, false, startup.value, startup.stderr_, 0, 0}};
+  }
+  const LinearFit line = robust_fit(rows, {"start-up", "time per byte"});
+  if (line.value[0] < 0 || !(line.value[1] > 0))
+    throw InputError("the times of " + transport + " messages fit no start-up and rate above 0");
+  const double per_byte = line.value[1];
+  return {{0, false, line.value[0], line.stderr_[0], 1 / per_byte, line.stderr_[1] / (per_byte * per_byte)}};
+}
+
+void fit_class(FitContext& context, const std::string& transport, const std::vector<Sample>& samples) {
+  const auto medians = medians_by_size(samples);
+  const bool curve = medians.size() >= 3 && spans_sizes(samples);
+  const auto pieces = curve ? fit_pieces(rising(medians), kMostPieces, PieceForms::kProportional)
+                            : one_piece(context, transport, samples);
+  double end_s = medians.front().time_s;  // of the range before
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    const Piece& p = pieces[k];
+    if (k + 1 < pieces.size()) context.set(regime(transport, k, "to_B"), p.to_B, 0, "B");
+    if (p.flat || p.startup_s > 0)
+      context.set(regime(transport, k, p.flat ? "flat_s" : "startup_s"), p.startup_s, p.startup_stderr_s, "s");
+    else  // in proportion to the size, but not below what smaller messages take
+      context.set(regime(transport, k, "flat_s"), end_s, 0, "s", "derived: end of the range before");
+    end_s = p.startup_s + (p.rate_Bps > 0 ? p.to_B / p.rate_Bps : 0);
+    if (p.rate_Bps > 0) context.set(regime(transport, k, "bandwidth_Bps"), p.rate_Bps, p.rate_stderr_Bps, "B/s");
+  }
+}
+
+}  // namespace
+
+bool is_message(const MeasuredPoint& point) {
+  return point.transport == "mpi" || is_network_transport(point.transport);
+}
+bool is_message(const Sample& sample) {
+  return sample.transport.rfind("mpi_", 0) == 0 || is_network_transport(sample.transport);
+}
+
+std::vector<Sample> message_samples(const Platform& wires, const std::vector<Measurement>& measurements) {
+  std::vector<Sample> samples;
+  for (const Measurement& m : measurements)
+    for (std::size_t i = 0; i < m.points.size(); ++i) {
+      const MeasuredPoint& p = m.points[i];
+      if (!is_message(p) || p.bidirectional || (m.timing == "back_to_back" && p.size_B < kStreamed_B)) continue;
+      Sample s = sample_of(wires, m, i);
+      for (const double time : p.time_s) {
+        s.time_s = time;
+        samples.push_back(s);
+      }
+    }
+  return samples;
+}
+
+void fit_messages(FitContext& context) {
+  std::map<std::string, std::vector<Sample>> classes;
+  for (const Sample& s : context.messages) classes[s.transport].push_back(s);
+  for (const auto& [transport, samples] : classes) fit_class(context, transport, samples);
+}
+
+void inherit_cables(FitContext& context) {
+  std::set<std::string> kinds;
+  for (const Cable& cable : context.wires->topology().cables)
+    if (is_accelerator_cable(cable.kind)) kinds.insert(cable.kind);
+  for (const std::string& kind : kinds) {
+    const std::string name = "cable." + kind + ".bandwidth_Bps";
+    if (!context.has(name) && context.lends(name)) context.inherit(name, "");
+  }
+}
+
+double message_time(const Calibration& calibration, const std::string& transport, double size_B) {
+  double least_s = 0;
+  for (std::size_t k = 0;; ++k) {
+    const Parameter* startup = calibration.find(regime(transport, k, "startup_s"));
+    const Parameter* flat = calibration.find(regime(transport, k, "flat_s"));
+    if (!startup && !flat) throw InputError("no curve of " + transport + " messages covers this size");
+    const Parameter* to = calibration.find(regime(transport, k, "to_B"));
+    const Parameter* rate = calibration.find(regime(transport, k, "bandwidth_Bps"));
+    const bool here = !to || size_B <= to->value;
+    const double bytes = here ? size_B : to->value;
+    const double moving_s = rate ? bytes / rate->value : 0;
+    least_s = std::max(least_s, flat ? std::max(flat->value, moving_s) : startup->value + moving_s);
+    if (here) return least_s;
+  }
+}
+
+}  // namespace linkcast

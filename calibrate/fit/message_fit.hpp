@@ -1,0 +1,30 @@
+#pragma once
+// Messages between processes: time against size as a curve of its own, one for each class of message.
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/fit_context.hpp"
+
+namespace linkcast {
+
+/// A message between processes, not a copy: MPI, or a transport between nodes.
+bool is_message(const MeasuredPoint& point);
+bool is_message(const Sample& sample);
+
+/// Every repetition of every message, its transport the class:
+/// mpi_socket, mpi_node or mpi_network by where the processes are, with _host for buffers of CPUs;
+/// transports between nodes keep their name.
+std::vector<Sample> message_samples(const Platform& wires, const std::vector<Measurement>& measurements);
+
+/// Start-up and rate in as many ranges of size as the data ask for. Times never fall with the size: where measured ones
+/// do, the curve is the closest one that does not.
+/// @source  pool-adjacent-violators: Barlow et al., Statistical Inference under Order Restrictions, 1972
+void fit_messages(FitContext& context);
+
+/// Rates of accelerator cables that nothing measured here, where another calibration has one of that kind.
+void inherit_cables(FitContext& context);
+
+/// Time of one message by the fitted curve, as the simulator reads it: never below the end of an earlier range.
+double message_time(const Calibration& calibration, const std::string& transport, double size_B);
+
+}  // namespace linkcast

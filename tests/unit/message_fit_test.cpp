@@ -1,0 +1,155 @@
+// Curves of messages on synthetic data whose pieces are known, and the precision of printed figures.
+#include "calibrate/fit/message_fit.hpp"
+
+#include <cmath>
+
+#include "calibrate/fit/fit.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+const Topology& summit() {
+  static const Topology topology = read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/summit.json");
+  return topology;
+}
+
+using Time = std::function<double(double size_B)>;
+
+Measurement messages(const std::string& source, const std::string& target, bool between_nodes, const Time& time,
+                     double least_B = 4, double most_B = 67108864) {
+  Measurement m;
+  m.path = "synthetic.json";
+  m.topology = "summit";
+  m.timing = "single";
+  for (double size = least_B; size <= most_B; size *= 2) {
+    MeasuredPoint point;
+    point.transport = "mpi";
+    point.source = source;
+    point.target = target;
+    point.between_nodes = between_nodes;
+    point.size_B = size;
+    point.time_s = {time(size)};
+    m.points.push_back(point);
+  }
+  return m;
+}
+
+FitResult fit(const std::vector<Measurement>& measurements) {
+  FitRequest request;
+  request.name = "summit";
+  request.topology = &summit();
+  request.measurements = measurements;
+  FitResult result = fit_parameters(request);
+  assess(result, [](const Sample&) -> double { throw InvariantError("messages are not simulated"); });
+  return result;
+}
+
+double value(const FitResult& result, const std::string& name) {
+  INFO(name);
+  const Parameter* found = result.calibration.find(name);
+  REQUIRE(found != nullptr);
+  return found->value;
+}
+
+double modelled(const FitResult& result, const std::string& transport, double size_B) {
+  return message_time(result.calibration, transport, size_B);
+}
+
+}  // namespace
+
+TEST_CASE("messages are told apart by where the processes and their buffers are", "[unit][fit]") {
+  const auto line = [](double base) { return [base](double size) { return base + size / 10e9; }; };
+  const FitResult result =
+      fit({messages("gpu0", "gpu1", false, line(1e-5)), messages("gpu0", "gpu3", false, line(2e-5)),
+           messages("gpu0", "gpu0", true, line(3e-5)), messages("cpu0", "cpu0", false, line(4e-5)),
+           messages("cpu0", "cpu1", false, line(5e-5)), messages("cpu0", "cpu0", true, line(6e-5))});
+  double base = 1e-5;
+  for (const std::string name :
+       {"mpi_socket", "mpi_node", "mpi_network", "mpi_socket_host", "mpi_node_host", "mpi_network_host"}) {
+    CHECK_THAT(modelled(result, name, 4), WithinRel(base + 4 / 10e9, 0.01));
+    CHECK_THAT(modelled(result, name, 67108864), WithinRel(base + 67108864 / 10e9, 0.01));
+    base += 1e-5;
+  }
+  for (const FitQuality& q : result.quality) CHECK(q.median_error < 0.01);
+  CHECK(resolve(Platform(summit(), result.calibration).calibration(), "transport.mpi_node.r0.startup_s", 0).calibrated);
+}
+
+TEST_CASE("a change of protocol is a regime break, the last one may show at a single size", "[unit][fit]") {
+  const FitResult result = fit({messages("gpu0", "gpu0", true, [](double size) {
+    if (size <= 8192) return 6e-6 + size / 5e9;        // eager
+    if (size <= 33554432) return 12e-6 + size / 12e9;  // rendezvous
+    return size / 4e9;                                 // beyond some buffer
+  })});
+  CHECK(value(result, "transport.mpi_network.r0.to_B") == 8192);
+  CHECK_THAT(value(result, "transport.mpi_network.r0.startup_s"), WithinRel(6e-6, 1e-6));
+  CHECK_THAT(value(result, "transport.mpi_network.r0.bandwidth_Bps"), WithinRel(5e9, 1e-6));
+  CHECK(value(result, "transport.mpi_network.r1.to_B") == 33554432);
+  CHECK_THAT(value(result, "transport.mpi_network.r1.bandwidth_Bps"), WithinRel(12e9, 1e-6));
+  CHECK_THAT(value(result, "transport.mpi_network.r2.bandwidth_Bps"), WithinRel(4e9, 1e-6));
+}
+
+TEST_CASE("where measured times fall with the size, the curve stays level", "[unit][fit]") {
+  const FitResult result = fit({messages("gpu0", "gpu0", true, [](double size) {
+    if (size == 32768) return 80e-6;  // a dip of the bandwidth at one size
+    return 10e-6 + size / 10e9;
+  })});
+  double before = 0;
+  for (double size = 4; size <= 67108864; size *= 1.5) {
+    const double time = modelled(result, "mpi_network", size);
+    CHECK(time >= before);
+    before = time;
+  }
+  // the mean of ln time of the sizes out of order: 80 us at 32 KiB and what follows below it
+  double sum = std::log(80e-6);
+  int count = 1;
+  for (double size = 65536; 10e-6 + size / 10e9 < std::exp(sum / count); size *= 2, ++count)
+    sum += std::log(10e-6 + size / 10e9);
+  CHECK_THAT(modelled(result, "mpi_network", 32768), WithinRel(std::exp(sum / count), 0.02));
+}
+
+TEST_CASE("messages one behind the other count from the size on at which they stop overlapping", "[unit][fit]") {
+  Measurement stream = messages("gpu0", "gpu1", false, [](double size) { return 1e-6 + size / 90e9; });
+  stream.timing = "back_to_back";
+  const FitResult result = fit({stream});
+  for (const Sample& s : result.samples) CHECK(s.size_B >= 16384);
+  CHECK_THAT(modelled(result, "mpi_socket", 67108864), WithinRel(1e-6 + 67108864 / 90e9, 0.01));
+}
+
+TEST_CASE("printed figures: wider standard errors and scatter, a lone latency gives no rate", "[unit][fit]") {
+  Measurement pair = messages(
+      "gpu0", "gpu0", true, [](double size) { return 4e-6 + size / 24e9; }, 4, 4);
+  const Measurement large = messages(
+      "gpu0", "gpu0", true, [](double size) { return 4e-6 + size / 24e9; }, 1e9, 1e9);
+  pair.points.push_back(large.points.front());
+  pair.precision = 0.07;
+  Measurement latency = messages(
+      "cpu0", "cpu0", true, [](double) { return 1e-6; }, 4, 4);
+  const FitResult result = fit({pair, latency});
+  // 0.5 % between occasions is in the standard error of every rate, 3 % in that of every start-up
+  const Parameter& rate = *result.calibration.find("transport.mpi_network.r0.bandwidth_Bps");
+  CHECK_THAT(rate.value, WithinRel(24e9, 1e-9));
+  CHECK_THAT(rate.stderr_ / rate.value, WithinRel(std::hypot(0.07, 0.005), 1e-6));
+  const Parameter& host = *result.calibration.find("transport.mpi_network_host.r0.startup_s");
+  CHECK_THAT(host.stderr_ / host.value, WithinRel(0.03, 1e-6));
+  CHECK(result.calibration.find("transport.mpi_network_host.r0.bandwidth_Bps") == nullptr);
+  CHECK(result.undetermined.back() == "transport.mpi_network_host.r0.bandwidth_Bps: messages of some megabytes");
+  for (const Scatter& s : result.calibration.scatter)
+    CHECK_THAT(s.sigma_log, WithinAbs(s.transport == "mpi_network" ? 0.07 : 0, 1e-6));
+}
+
+TEST_CASE("buffers of a message are both of GPUs or both of CPUs", "[unit][fit]") {
+  const auto refusal = [](const std::string& source, const std::string& target) -> std::string {
+    try {
+      fit({messages(source, target, false, [](double) { return 1e-6; })});
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  CHECK(refusal("gpu0", "cpu0") == "synthetic.json:/points/0: both buffers of a message are of GPUs, or both of CPUs");
+  CHECK(refusal("gpu9", "gpu0") == "synthetic.json:/points/0: 'gpu9' is no device of topology summit");
+  CHECK(refusal("nic0", "gpu0") ==
+        "synthetic.json:/points/0: 'nic0': the buffer of a message lies in the memory of a GPU or a CPU");
+}
