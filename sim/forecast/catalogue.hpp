@@ -23,8 +23,8 @@ class Catalogue {
   [[nodiscard]] const std::string& data_dir() const { return data_dir_; }
   /// Ids with a topology and a calibration, sorted.
   [[nodiscard]] std::vector<std::string> platforms() const;
-  /// @param id  shipped platform, or a calibration file (*.json); the topology of a file lies beside it as
-  ///            <topology>-topology.json or is a shipped one
+  /// @param id  shipped platform, or a calibration file (*.json); the topology of a file is
+  ///            <topology>-topology.json beside it or in the folder above, or a shipped one
   /// @throws InputError  unknown id (lists the known ones), or a wrong file
   const Platform& platform(const std::string& id);
   /// @throws InputError  unknown solver
