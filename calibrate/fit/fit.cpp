@@ -234,6 +234,7 @@ FitResult fit_parameters(const FitRequest& request) {
   fit_host(context);
   fit_staged(context);
   fit_single(context);
+  fit_collectives(context, request.measurements);
   fit_messages(context);
   inherit_cables(context);
   derive_half_bandwidth(context);

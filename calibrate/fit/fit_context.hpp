@@ -69,6 +69,8 @@ void fit_relay(FitContext& context);
 /// Between host memory and GPUs.
 void fit_host(FitContext& context);
 void fit_staged(FitContext& context);
+/// Base costs of a communication library, from measurements of bench nccl_base alone.
+void fit_collectives(FitContext& context, const std::vector<Measurement>& measurements);
 /// What copies that start from rest cost more than those out of a queue.
 void fit_single(FitContext& context);
 

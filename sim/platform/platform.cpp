@@ -20,6 +20,14 @@ std::string link_id(const Topology& topology, const Link& link) {
          topology.devices[static_cast<std::size_t>(link.to)].id;
 }
 
+/// "ring.LL", "tree.Simple", "sendrecv" and what is known of them.
+bool known_cost(const std::string& subject, const std::string& what) {
+  static const std::set<std::string> subjects = {"ring.LL",    "ring.LL128",  "ring.Simple", "tree.LL",
+                                                 "tree.LL128", "tree.Simple", "sendrecv"};
+  static const std::set<std::string> costs = {"base_s", "hop_s", "channel_Bps", "turn_steps"};
+  return subjects.count(subject) > 0 && costs.count(what) > 0;
+}
+
 /// What a parameter may be called behind its subject. @returns false for a misspelt one
 bool known_quantity(const std::string& head, const std::string& subject, const std::string& what) {
   static const std::set<std::string> of_cable = {"bandwidth_Bps", "duplex_Bps",  "flow_bandwidth_Bps",
@@ -33,6 +41,7 @@ bool known_quantity(const std::string& head, const std::string& subject, const s
   const auto dot = subject.find('.');
   const bool regime = dot != std::string::npos && subject.size() > dot + 2 && subject[dot + 1] == 'r';
   if (head == "copy_engine") return what == "turn_s";
+  if (head == "nccl") return known_cost(subject, what);
   const std::string transport = subject.substr(0, dot);
   if (!Transports::known(transport) && !messages.count(transport) && !is_network_transport(transport)) return false;
   if (regime) return of_regime.count(what) > 0;
@@ -52,7 +61,7 @@ void check_parameter_names(const Calibration& calibration, const Topology& topol
     const auto last = name.rfind('.');
     const std::string head = name.substr(0, dot);
     const std::string subject = dot == last ? "" : name.substr(dot + 1, last - dot - 1);
-    const bool known = head == "transport" || head == "copy_engine" ||
+    const bool known = head == "transport" || head == "copy_engine" || head == "nccl" ||
                        (head == "cable" && (kinds.count(subject) || ids.count(subject))) ||
                        (head == "link" && ids.count(subject));
     if (!known)

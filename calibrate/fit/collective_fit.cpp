@@ -1,0 +1,105 @@
+// What no copy can show of a communication library: launch, steps of a protocol, and what one channel moves.
+// Smallest all_reduce by n GPUs on a ring or a tree:   base + steps hop               steps = 2 (n - 1)
+// The same with one channel and S bytes each hop:      base + steps hop + S (steps + turn) / (steps rate)
+// where turn, in steps, is what a round of the ring takes in which its channel sends nothing.
+#include <cmath>
+
+#include "calibrate/fit/fit_context.hpp"
+
+namespace linkcast {
+namespace {
+
+// Sizes whose bytes cost nothing beside a step. source: H200, all_reduce of 8 B and 1 KiB differ by under two hops
+constexpr double kSmallest_B = 1024;
+// Sizes of which one channel takes milliseconds. source: H200, 3 ms of 64 MiB
+constexpr double kPlenty_B = 16777216;
+
+int steps_of(const MeasuredCollective& c) { return 2 * (static_cast<int>(c.gpus.size()) - 1); }
+/// Bytes that cross each hop of the ring. source: 2 (n - 1) steps of size / n
+double hop_bytes(const MeasuredCollective& c) { return c.size_B * steps_of(c) / static_cast<double>(c.gpus.size()); }
+
+class CollectiveFit {
+ public:
+  CollectiveFit(FitContext& context, const std::vector<Measurement>& measurements) : context_(context) {
+    for (const Measurement& m : measurements)
+      if (m.bench == "nccl_base") points_.insert(points_.end(), m.collectives.begin(), m.collectives.end());
+  }
+
+  void run() {
+    if (points_.empty()) return;
+    for (const std::string protocol : {"LL", "LL128", "Simple"}) {
+      if (fit_steps("Ring", "nccl.ring." + protocol, protocol)) fit_channel("nccl.ring." + protocol, protocol);
+      fit_steps("Tree", "nccl.tree." + protocol, protocol);
+    }
+    fit_sendrecv();
+  }
+
+ private:
+  bool fit_steps(const std::string& algorithm, const std::string& name, const std::string& protocol) {
+    std::vector<Observation> rows;
+    for (const MeasuredCollective& c : points_) {
+      if (c.op != "all_reduce" || c.algorithm != algorithm || c.protocol != protocol || c.channels > 0 ||
+          c.size_B > kSmallest_B)
+        continue;
+      for (const double time : c.time_s) rows.push_back({{1, static_cast<double>(steps_of(c))}, time});
+    }
+    if (rows.empty()) return false;
+    const LinearFit fit = robust_fit(rows, {name + ".base_s", name + ".hop_s"});
+    if (!(fit.value[0] > 0 && fit.value[1] > 0)) {
+      context_.undetermined.push_back(name + ": smallest all_reduce of three GPU counts");
+      return false;
+    }
+    context_.set(name + ".base_s", fit.value[0], fit.stderr_[0], "s");
+    context_.set(name + ".hop_s", fit.value[1], fit.stderr_[1], "s");
+    return true;
+  }
+
+  void fit_channel(const std::string& name, const std::string& protocol) {
+    std::vector<Observation> rows;
+    for (const MeasuredCollective& c : points_) {
+      if (c.op != "all_reduce" || c.algorithm != "Ring" || c.protocol != protocol || c.channels != 1 ||
+          c.size_B < kPlenty_B)
+        continue;
+      const double latency = context_.value(name + ".base_s") + steps_of(c) * context_.value(name + ".hop_s");
+      for (const double time : c.time_s)
+        if (time > latency) rows.push_back({{hop_bytes(c), hop_bytes(c) / steps_of(c)}, time - latency});
+    }
+    if (rows.empty()) {
+      context_.undetermined.push_back(name + ".channel_Bps: all_reduce of 16 MiB or more on one channel");
+      return;
+    }
+    const LinearFit fit = robust_fit(rows, {name + ".channel_Bps", name + ".turn_steps"});
+    const double rate = 1 / fit.value[0];
+    context_.set(name + ".channel_Bps", rate, fit.stderr_[0] * rate * rate, "B/s");
+    context_.set(name + ".turn_steps", std::max(0.0, fit.value[1] * rate), fit.stderr_[1] * rate, "1");
+  }
+
+  void fit_sendrecv() {
+    std::vector<double> small;
+    for (const MeasuredCollective& c : points_)
+      if (c.op == "sendrecv" && c.channels == 0 && c.size_B <= kSmallest_B)
+        small.insert(small.end(), c.time_s.begin(), c.time_s.end());
+    if (small.empty()) return;
+    const MedianEstimate base = estimate_median(small);
+    context_.set("nccl.sendrecv.base_s", base.value, base.stderr_, "s");
+    std::vector<double> rates;
+    for (const MeasuredCollective& c : points_)
+      if (c.op == "sendrecv" && c.channels == 1 && c.size_B >= kPlenty_B)
+        for (const double time : c.time_s)
+          if (time > base.value) rates.push_back(c.size_B / (time - base.value));
+    if (rates.empty()) return;
+    const MedianEstimate rate = estimate_median(rates);
+    context_.set("nccl.sendrecv.channel_Bps", rate.value, rate.stderr_, "B/s");
+  }
+
+  FitContext& context_;
+  std::vector<MeasuredCollective> points_;
+};
+
+}  // namespace
+
+void fit_collectives(FitContext& context, const std::vector<Measurement>& measurements) {
+  CollectiveFit(context, measurements).run();
+}
+
+}  // namespace linkcast
