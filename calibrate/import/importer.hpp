@@ -1,5 +1,6 @@
 #pragma once
 // Foreign formats into records of linkcast. One file a format; each registers itself.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,19 @@ struct ImportRequest {
   std::vector<std::string> files;
   std::string machine;   ///< id of the machine the files come from; also the name of an imported topology
   std::string topology;  ///< topology whose device ids the result uses; ignored by importers of topologies
+  std::map<std::string, std::string> options;  ///< what the files do not print: `--option key=value`
+};
+
+/// A key that a format takes in ImportRequest::options.
+struct ImportOption {
+  std::string key;
+  std::string text;  ///< for --help: what it says, which values, what holds without it
 };
 
 class Importer {
  public:
   virtual ~Importer() = default;
+  [[nodiscard]] virtual std::vector<ImportOption> options() const { return {}; }
   /// @returns one record of schema measurement/1 or topology/1. @throws InputError  file and line of what cannot be
   /// read
   [[nodiscard]] virtual Json run(const ImportRequest& request) const = 0;
@@ -24,5 +33,8 @@ class Importer {
 
 /// All importers. A plug-in's summary says what it reads and which schema it gives.
 Registry<Importer>& importers();
+
+/// Runs the importer of a format. @throws InputError  also for an option that the format does not take
+Json import_record(const std::string& format, const ImportRequest& request);
 
 }  // namespace linkcast

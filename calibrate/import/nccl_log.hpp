@@ -1,0 +1,43 @@
+#pragma once
+// What the programs of nccl-tests print, as text or as JSON (-J), in one shape.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/import/text_file.hpp"
+
+namespace linkcast {
+
+struct NcclRank {
+  int rank = 0, group = 0, device = 0;
+  std::string host, bus, gpu;  ///< bus and gpu may be empty
+};
+
+/// One half of a line: out of place, or in place.
+struct NcclTiming {
+  std::string time;                  ///< microseconds, as printed
+  std::optional<std::string> wrong;  ///< number of wrong elements; nothing: not checked
+};
+
+struct NcclRow {
+  std::string place;                      ///< file and line, or JSON pointer
+  std::string size_B, type, redop, root;  ///< redop and root are empty where the operation has none
+  std::optional<NcclTiming> out_of_place, in_place;
+};
+
+/// One run of one program.
+struct NcclRun {
+  std::string place;
+  std::string program;   ///< all_reduce_perf; empty: not printed
+  std::string version;   ///< of nccl-tests and NCCL; empty: not printed
+  std::string settings;  ///< threads, iterations, ...
+  std::vector<NcclRank> ranks;
+  std::vector<NcclRow> rows;
+};
+
+/// @throws InputError  no run, one that is not whole, or one that reports wrong data
+std::vector<NcclRun> read_nccl_text(TextFile& file);
+/// @throws InputError  the same, with JSON pointers
+NcclRun read_nccl_json(const TextFile& file);
+
+}  // namespace linkcast

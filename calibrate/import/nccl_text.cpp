@@ -1,0 +1,147 @@
+// Text of nccl-tests. A run goes from its line "# nThread ..." to "# Out of bounds values"; a table's columns are those
+// that its head names. Lines of NCCL_DEBUG=INFO may stand between.
+#include <algorithm>
+#include <regex>
+
+#include "calibrate/import/decimal.hpp"
+#include "calibrate/import/nccl_log.hpp"
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+constexpr const char* kFirst = "# nThread ";
+
+bool is_debug_line(const std::string& line) { return line.find(" NCCL INFO ") != std::string::npos; }
+
+bool ends_run(const TextFile& file) {
+  return file.starts_with("# Out of bounds values") || file.starts_with("# Avg bus bandwidth");
+}
+
+std::string place_of(const TextFile& file) { return file.path() + ":" + std::to_string(file.number()); }
+
+void read_rank(const TextFile& file, NcclRun& run) {
+  static const std::regex rank(
+      R"(#\s+Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+(\d+)\s+\[([^\]]+)\]\s+(.*?)\s*)");
+  std::smatch match;
+  if (!std::regex_match(file.line(), match, rank))
+    file.fail("is no line '# Rank 0 Pid 1 on HOST device 0 [0x07] NAME'");
+  const auto number = whole_number(match[1].str()), device = whole_number(match[4].str());
+  const auto group = match[2].matched ? whole_number(match[2].str()) : 0;
+  if (number != static_cast<int>(run.ranks.size()))
+    file.fail("rank " + match[1].str() + " stands where rank " + std::to_string(run.ranks.size()) + " is due");
+  if (!device || !group) file.fail("device or group is no number");
+  run.ranks.push_back({*number, *group, *device, match[3], match[5], match[6]});
+}
+
+struct Columns {
+  std::vector<std::string>
+      names;  ///< as the head has them, e.g. size count type redop root time algbw busbw #wrong ...
+};
+
+/// "#  size  count  type ... time algbw busbw #wrong time algbw busbw #wrong" and the line of units below it.
+Columns read_head(TextFile& file) {
+  static const std::vector<std::string> known = {"size", "count", "type",  "redop",  "root",
+                                                 "time", "algbw", "busbw", "#wrong", "error"};
+  Columns columns{words_of(file.line().substr(1))};
+  for (const std::string& name : columns.names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      file.fail("column '" + name +
+                "' is not known: size, count, type, redop, root, time, algbw, busbw, #wrong, error");
+  const std::vector<std::string> half = {"time", "algbw", "busbw"};
+  const auto times = std::count(columns.names.begin(), columns.names.end(), "time");
+  if (columns.names.front() != "size" || times != 2) file.fail("a table starts with size and has two columns time");
+  file.next();
+  file.expect_more("the line of units");
+  if (file.line().find("(us)") == std::string::npos || file.line().find("(B)") == std::string::npos)
+    file.fail("the line of units is due, with (B) and (us)");
+  file.next();
+  return columns;
+}
+
+NcclRow read_row(const TextFile& file, const Columns& columns) {
+  const auto words = words_of(file.line());
+  if (words.size() != columns.names.size())
+    file.fail("has " + std::to_string(words.size()) + " values for " + std::to_string(columns.names.size()) +
+              " columns");
+  NcclRow row;
+  row.place = place_of(file);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& name = columns.names[i];
+    if (name == "size") row.size_B = words[i];
+    if (name == "type") row.type = words[i];
+    if (name == "redop") row.redop = words[i];
+    if (name == "root") row.root = words[i];
+    if (name == "time") (row.out_of_place ? row.in_place : row.out_of_place) = NcclTiming{words[i], std::nullopt};
+    if (name != "#wrong" || words[i] == "N/A") continue;
+    (row.in_place ? row.in_place : row.out_of_place)->wrong = words[i];
+  }
+  return row;
+}
+
+/// The rows behind a head, up to the lines that end the run.
+void read_table(TextFile& file, NcclRun& run) {
+  const Columns columns = read_head(file);
+  for (; file.expect_more("'# Out of bounds values'"), !ends_run(file); file.next()) {
+    if (is_debug_line(file.line())) continue;
+    const auto words = words_of(file.line());
+    if (words.empty() || words.front() == "#") continue;
+    if (!decimal(words.front())) file.fail("not understood inside the table");
+    run.rows.push_back(read_row(file, columns));
+  }
+  if (run.rows.empty()) file.fail("the table has no row");
+}
+
+void read_end(TextFile& file) {
+  for (; !file.at_end() && file.starts_with("#"); file.next()) {
+    if (ends_run(file) && file.line().find("FAILED") != std::string::npos)
+      file.fail("the program found wrong data: not a measurement");
+    if (file.starts_with("# Collective test starting") || file.starts_with("# nccl-tests version")) return;
+    if (file.starts_with(kFirst)) return;
+  }
+}
+
+/// @param run  what stood before its first line: program, version
+void read_run(TextFile& file, NcclRun& run) {
+  run.place = place_of(file);
+  run.settings = file.line().substr(2);
+  file.next();
+  static const std::regex head(R"(#\s+size\s+count\s.*)");
+  for (;; file.next()) {
+    file.expect_more("the head of the table, '# size count type ...'");
+    if (std::regex_match(file.line(), head)) break;
+    if (file.starts_with(kFirst)) file.fail("the run before this line has no table");
+    if (words_of(file.line()).size() > 1 && words_of(file.line())[0] == "#" && words_of(file.line())[1] == "Rank")
+      read_rank(file, run);
+  }
+  if (run.ranks.empty()) file.fail("no line '# Rank 0 ...' before the table");
+  read_table(file, run);
+  read_end(file);
+}
+
+}  // namespace
+
+std::vector<NcclRun> read_nccl_text(TextFile& file) {
+  static const std::regex starting(R"(# Collective test starting: (\S+)\s*)");
+  static const std::regex version(R"(# nccl-tests (version .*?)\s*)");
+  std::vector<NcclRun> runs;
+  file.expect_short_lines();
+  NcclRun next;
+  while (!file.at_end()) {
+    std::smatch match;
+    if (std::regex_match(file.line(), match, starting)) next.program = match[1];
+    if (std::regex_match(file.line(), match, version)) next.version = match[1];
+    if (file.starts_with(kFirst)) {
+      read_run(file, next);
+      runs.push_back(next);
+      next = {};
+    } else {
+      file.next();
+    }
+  }
+  if (runs.empty())
+    throw InputError(file.path() + ": is no output of nccl-tests: it has no line '# nThread ... nGpus ...'");
+  return runs;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,109 @@
+// Text of nvbandwidth. Every line of a test is understood or an error; what stands before the first test is not looked
+// at but for versions and devices.
+#include <regex>
+
+#include "calibrate/import/decimal.hpp"
+#include "calibrate/import/matrix_table.hpp"
+#include "calibrate/import/nvbandwidth_log.hpp"
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+std::string place_of(const TextFile& file, int line) { return file.path() + ":" + std::to_string(line); }
+
+bool is_title(const std::string& line) {
+  static const std::regex title(R"(.*\((row|column)\).*\((GB/s|ns|us)\)\s*)");
+  return std::regex_match(line, title);
+}
+
+void read_header(TextFile& file, NvbandwidthLog& log) {
+  static const std::regex version(R"(nvbandwidth Version: v?(\S+).*)");
+  static const std::regex fact(R"((CUDA Runtime Version|CUDA Driver Version|Driver Version): (\S+)\s*)");
+  static const std::regex device(R"(Device (\d+): (.+?)( \(\S+\))?\s*)");
+  std::smatch match;
+  for (; !file.at_end() && !file.starts_with("Running "); file.next()) {
+    if (std::regex_match(file.line(), match, version)) {
+      if (!log.version.empty()) file.fail("a second run of nvbandwidth: one a file");
+      log.version = match[1];
+    } else if (std::regex_match(file.line(), match, fact)) {
+      log.facts.emplace_back(fact_key(match[1]), match[2]);
+    } else if (std::regex_match(file.line(), match, device)) {
+      if (whole_number(match[1].str()) != static_cast<int>(log.gpus.size()))
+        file.fail("device " + match[1].str() + " stands where device " + std::to_string(log.gpus.size()) + " is due");
+      log.gpus.push_back(match[2]);
+    }
+  }
+  if (log.version.empty())
+    throw InputError(file.path() + ": is no output of nvbandwidth: it has no line 'nvbandwidth Version: ...' before " +
+                     "the first test");
+  file.expect_more("'Running TEST.'");
+}
+
+NvbandwidthMatrix read_titled_matrix(TextFile& file) {
+  NvbandwidthMatrix matrix;
+  matrix.title = file.line();
+  matrix.place = place_of(file, file.number());
+  file.next();
+  const MatrixTable table = read_matrix(file, "", matrix.title);
+  matrix.cells = table.cells;
+  for (const int line : table.lines) matrix.places.push_back(place_of(file, line));
+  return matrix;
+}
+
+/// The parts of a test come under one heading, or each under a heading of the same name.
+NvbandwidthTest& test_named(NvbandwidthLog& log, const std::string& name, const std::string& place) {
+  if (log.tests.empty() || log.tests.back().name != name) log.tests.push_back({name, place, false, {}});
+  return log.tests.back();
+}
+
+/// One line of a test, or its whole matrix.
+void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
+  static const std::regex waived(R"(\s*waived\s*:?\s*(\w*)\s*)", std::regex::icase);
+  static const std::regex statistic(R"((SUM|MIN|MAX|AVG|AVERAGE|MEDIAN|STDDEV) .*)");
+  static const std::regex error(R"(\s*\[?error\b.*)", std::regex::icase);
+  std::smatch match;
+  const std::string place = place_of(file, file.number());
+  if (is_title(file.line())) {
+    test_named(log, name, place).matrices.push_back(read_titled_matrix(file));
+    return;
+  }
+  if (std::regex_match(file.line(), error)) file.fail("test " + name + " failed: " + file.line());
+  if (std::regex_match(file.line(), match, waived))
+    test_named(log, match[1].length() > 0 ? match[1].str() : name, place).waived = true;
+  else if (!std::regex_match(file.line(), statistic))
+    file.fail("not understood inside test " + name);
+  file.next();
+}
+
+void read_test(TextFile& file, NvbandwidthLog& log) {
+  static const std::regex heading(R"(Running (\w+)\.?\s*)");
+  std::smatch match;
+  if (!std::regex_match(file.line(), match, heading)) file.fail("not understood: 'Running TEST.' is due");
+  const std::string name = match[1];
+  const int line = file.number();
+  test_named(log, name, place_of(file, line));
+  file.next();
+  for (file.skip_blank(); !file.at_end() && !file.starts_with("Running ") && !file.starts_with("NOTE:");
+       file.skip_blank())
+    read_part(file, log, name);
+  for (const NvbandwidthTest& test : log.tests)
+    if (test.name == name && test.matrices.empty() && !test.waived)
+      file.fail_at(line, "test " + name + " has no result");
+}
+
+}  // namespace
+
+NvbandwidthLog read_nvbandwidth_text(TextFile& file) {
+  NvbandwidthLog log;
+  file.expect_short_lines();
+  read_header(file, log);
+  while (file.starts_with("Running ")) read_test(file, log);
+  log.complete = file.starts_with("NOTE:");
+  for (; !file.at_end(); file.next())
+    if (file.starts_with("Running ") || file.starts_with("nvbandwidth Version:"))
+      file.fail("a second run of nvbandwidth: one a file");
+  return log;
+}
+
+}  // namespace linkcast

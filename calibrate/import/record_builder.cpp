@@ -1,0 +1,70 @@
+#include "calibrate/import/record_builder.hpp"
+
+#include <algorithm>
+
+#include "calibrate/import/option_values.hpp"
+#include "calibrate/import/text_file.hpp"
+#include "sim/records/file_hash.hpp"
+
+namespace linkcast {
+
+RecordBuilder::RecordBuilder(const ImportRequest& request, const std::string& kind, const std::string& bench,
+                             const std::string& timing)
+    : machine_(request.machine), topology_(request.topology), bench_(bench), timing_(timing) {
+  if (machine_.empty()) throw InputError("--machine: is needed: the id of the machine that was measured");
+  if (topology_.empty()) throw InputError("--topology: is needed: the topology whose GPUs were measured");
+  if (request.files.empty()) throw InputError("file: at least one is needed");
+  id_ = option_text(request, "id").value_or(machine_ + "-" + kind);
+  for (const std::string& path : request.files) {
+    files_.push_back({{"name", file_name(path)}, {"sha256", sha256_of_file(path)}});
+    names_.push_back(file_name(path));
+  }
+}
+
+void RecordBuilder::environment(const std::string& key, const Json& value, const std::string& file) {
+  if (!environment_.contains(key)) {
+    environment_[key] = value;
+    return;
+  }
+  if (environment_[key] != value)
+    throw InputError(file + ": prints " + key + " " + value.dump() + ", what came before it " +
+                     environment_[key].dump() + ": import them one by one, a record holds one");
+}
+
+void RecordBuilder::note(const std::string& text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+}
+
+void RecordBuilder::add(const Json& point, const std::string& value_key, double value) {
+  const auto [place, fresh] = place_.emplace(point.dump() + value_key, points_.size());
+  if (fresh) {
+    points_.push_back(point);
+    points_.back()[value_key] = Json::array();
+  }
+  points_[place->second][value_key].push_back(value);
+}
+
+void RecordBuilder::add_waived(Json point, const std::string& reason) {
+  point["status"] = "waived";
+  point["reason"] = reason;
+  if (place_.emplace(point.dump(), points_.size()).second) points_.push_back(point);
+}
+
+Json RecordBuilder::json() const {
+  std::string names, notes;
+  for (const std::string& name : names_) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& note : notes_) notes += " " + note;
+  if (points_.empty()) throw InputError(names + ": holds nothing that schema measurement/1 can say." + notes);
+  Json method = method_;
+  method["read_from"] = files_;
+  return {{"schema", "measurement/1"}, {"id", id_},
+          {"machine", machine_},       {"topology", topology_},
+          {"bench", bench_},           {"source", source_ + "; " + names},
+          {"timing", timing_},         {"environment", environment_},
+          {"method", method},          {"notes", notes_},
+          {"points", points_}};
+}
+
+ImportOption RecordBuilder::id_option() { return {"id", "id of the record (default: the machine's and the format's)"}; }
+
+}  // namespace linkcast

@@ -1,0 +1,68 @@
+#include "calibrate/import/text_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+
+std::vector<std::string> words_of(std::string_view line) {
+  std::istringstream in{std::string(line)};
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+TextFile::TextFile(const std::string& path) : path_(path) {
+  if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw InputError(path + ": no such file, or not readable");
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in.eof() && in.fail()) throw InputError(path + ": cannot be read");
+  text_ = text.str();
+  std::istringstream lines(text_);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines_.push_back(line);
+  }
+  if (text_.find_first_not_of(" \t\r\n") == std::string::npos) throw InputError(path + ": is empty");
+  if (text_.find('\0') != std::string::npos) throw InputError(path + ": is no text file");
+}
+
+void TextFile::expect_short_lines() const {
+  constexpr std::size_t longest = 10000;  // a row of a matrix of 576 GPUs has 6000 characters
+  for (std::size_t i = 0; i < lines_.size(); ++i)
+    if (lines_[i].size() > longest)
+      fail_at(static_cast<int>(i) + 1, "a line of " + std::to_string(lines_[i].size()) + " characters, at most " +
+                                           std::to_string(longest) + ": no text of such a program");
+}
+
+void TextFile::expect_line_end() const {
+  if (at_ + 1 == lines_.size() && text_.back() != '\n') fail("the file ends inside this line");
+}
+
+bool TextFile::starts_with(std::string_view prefix) const { return !at_end() && line().rfind(prefix, 0) == 0; }
+
+void TextFile::skip_blank() {
+  while (!at_end() && line().find_first_not_of(" \t") == std::string::npos) next();
+}
+
+void TextFile::expect_more(const std::string& what) const {
+  if (at_end()) fail_at(static_cast<int>(lines_.size()), "the file ends here, " + what + " is missing");
+}
+
+void TextFile::fail(const std::string& what) const {
+  fail_at(std::min(number(), static_cast<int>(lines_.size())), what);
+}
+
+void TextFile::fail_at(int line, const std::string& what) const {
+  throw InputError(path_ + ":" + std::to_string(line) + ": " + what);
+}
+
+}  // namespace linkcast

@@ -1,0 +1,45 @@
+#pragma once
+// A text file read line by line; every error names file and line.
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace linkcast {
+
+/// Words between blanks and tabs.
+std::vector<std::string> words_of(std::string_view line);
+/// The name of a file without its folders: folders are those of one machine.
+std::string file_name(const std::string& path);
+
+class TextFile {
+ public:
+  /// @throws InputError  missing, a folder, empty, or with zero bytes in it
+  explicit TextFile(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] bool at_end() const { return at_ >= lines_.size(); }
+  /// The current line without its end. Not to be asked at the end.
+  [[nodiscard]] const std::string& line() const { return lines_[at_]; }
+  [[nodiscard]] int number() const { return static_cast<int>(at_) + 1; }  ///< of the current line, from 1
+  /// @throws InputError  if a line is longer than any that these programs print
+  void expect_short_lines() const;
+  /// @throws InputError  if the file ends inside the current line: its last figure may be cut off
+  void expect_line_end() const;
+  [[nodiscard]] bool starts_with(std::string_view prefix) const;
+  void next() { ++at_; }
+  void skip_blank();
+  /// @throws InputError  if the file ends here: says what is missing
+  void expect_more(const std::string& what) const;
+
+  /// @throws InputError  with the current line, or with the given one
+  [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void fail_at(int line, const std::string& what) const;
+
+ private:
+  std::string path_, text_;
+  std::vector<std::string> lines_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace linkcast
