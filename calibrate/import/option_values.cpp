@@ -8,8 +8,6 @@
 namespace linkcast {
 namespace {
 
-constexpr double kLargest_B = 9007199254740992.0;  // source: 2^53, the largest size that schema measurement/1 takes
-
 [[noreturn]] void fail(const std::string& key, const std::string& value, const std::string& allowed) {
   throw InputError("--option " + key + ": '" + value + "' is not " + allowed);
 }

@@ -238,7 +238,7 @@ TEST_CASE("an imported record is checked, fitted and compared", "[unit][import]"
   const Run compare = run_program("validate --against '" + record + "' --median-limit 0.2");
   INFO(compare.out);
   CHECK(compare.code == 0);
-  CHECK(compare.out.find("peer        1 MiB and above         64") != std::string::npos);
+  CHECK(compare.out.find("ce read       1 MiB and above       32") != std::string::npos);
 }
 
 TEST_CASE("linkcast import: exit codes, one line, help", "[unit][import]") {
