@@ -11,7 +11,8 @@ namespace linkcast::graph {
 namespace {
 
 constexpr double kGiga = 1e9;
-constexpr int kHopper = 90;  // compute capability x 10. source: CUDA C++ Programming Guide
+constexpr std::size_t kMostGpus = 64;  // ours: what the search has room for
+constexpr int kHopper = 90;            // compute capability x 10. source: CUDA C++ Programming Guide
 
 std::string number(double value) {
   std::ostringstream text;
@@ -158,6 +159,8 @@ class Builder {
 
 Communicator build_communicator(const Version& version, const Platform& platform, const std::vector<int>& gpus) {
   check_members(platform, gpus);
+  if (gpus.size() > kMostGpus)
+    throw InputError("gpus: " + version.name + " is modelled for one node of at most " + std::to_string(kMostGpus));
   return Builder(version, platform, gpus).build();
 }
 
