@@ -17,15 +17,14 @@ inline const std::vector<std::string>& names() {
   return kNames;
 }
 
-/// A shipped topology, or a sample of tests/input: "summit" is nccl_topology_summit.json there.
+/// A shipped topology; "sample:summit" is tests/input/nccl_topology_summit.json.
 inline const linkcast::Platform& platform(const std::string& name) {
   static std::map<std::string, linkcast::Platform> loaded;
   if (const auto it = loaded.find(name); it != loaded.end()) return it->second;
-  const bool shipped =
-      name == "p100-dgx1" || name == "v100-dgx1" || name == "dgx2" || name == "hgx-h200" || name == "abci-v100";
-  const std::string root = LINKCAST_DATA_DIR;
+  const std::string root = LINKCAST_DATA_DIR, sample = "sample:";
   linkcast::Topology topology = linkcast::read_topology(
-      shipped ? root + "/topologies/" + name + ".json" : root + "/tests/input/nccl_topology_" + name + ".json");
+      name.rfind(sample, 0) == 0 ? root + "/tests/input/nccl_topology_" + name.substr(sample.size()) + ".json"
+                                 : root + "/topologies/" + name + ".json");
   linkcast::Calibration calibration;  // rings follow from structure: nothing fitted is needed
   calibration.topology = topology.name;
   return loaded.emplace(name, linkcast::Platform(std::move(topology), std::move(calibration))).first->second;

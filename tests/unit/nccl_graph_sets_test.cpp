@@ -111,8 +111,8 @@ TEST_CASE("graph era, every set: each GPU once, no link over budget, determinist
 
 TEST_CASE("graph era, every set of machines with other links", "[unit]") {
   for (const std::string& version : nccl_graph::names()) {
-    for (const auto& gpus : sets(6, 1)) check_set(version, "summit", gpus);
-    for (const std::string machine : {"summitdev", "leonardo", "alps", "abci-v100"})
+    for (const auto& gpus : sets(6, 1)) check_set(version, "sample:summit", gpus);
+    for (const std::string machine : {"sample:summitdev", "sample:leonardo", "sample:alps", "abci-v100"})
       for (const auto& gpus : sets(4, 1)) check_set(version, machine, gpus);
   }
 }
@@ -121,8 +121,9 @@ TEST_CASE("graph era, sets behind NVSwitches and below PCIe switches", "[unit]")
   for (const std::string version : {"nccl-2.12", "nccl-2.18", "nccl-2.30"}) {
     for (const auto& gpus : sets(16, 331)) check_set(version, "dgx2", gpus);
     for (const auto& gpus : sets(8, 1)) check_set(version, "hgx-h200", gpus);
-    for (const auto& gpus : sets(8, 3)) check_set(version, "lumi", gpus);
-    for (const std::string machine : {"cirrascale_gx8", "pcie8_dual", "pcie8_dual_4x", "pcie8_dual_v100"})
+    for (const auto& gpus : sets(8, 3)) check_set(version, "sample:lumi", gpus);
+    for (const std::string machine :
+         {"sample:cirrascale_gx8", "sample:pcie8_dual", "sample:pcie8_dual_4x", "sample:pcie8_dual_v100"})
       for (const auto& gpus : sets(8, 5)) check_set(version, machine, gpus);
   }
 }

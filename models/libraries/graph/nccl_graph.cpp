@@ -3,6 +3,7 @@
 #include <set>
 
 #include "models/libraries/graph/build.hpp"
+#include "models/libraries/graph/node_model.hpp"
 #include "models/libraries/graph/tuner.hpp"
 #include "sim/plugin/communicator.hpp"
 

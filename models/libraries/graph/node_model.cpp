@@ -8,12 +8,17 @@ namespace linkcast::graph {
 namespace {
 
 constexpr double kGiga = 1e9;
+constexpr int kAmpere = 80;            // compute capability x 10. source: CUDA C++ Programming Guide
 constexpr double kSecondScalable = 4;  // Xeon Scalable: the second digit of a four-digit model is its generation
 constexpr double kFifthScalable = 5;
 
 const Device& device(const Platform& platform, int index) {
   return platform.topology().devices[static_cast<std::size_t>(index)];
 }
+
+/// Between an AMD GPU and its CPU: the sample of LUMI has PCIe 4.0 x16 in its place.
+bool is_host_fabric(const std::string& kind) { return kind == "infinity_fabric_host"; }
+constexpr double kHostFabric = 24;
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
@@ -38,6 +43,8 @@ double between_cpus(const CpuLinks& links, CpuMaker cpu) {
 }
 
 }  // namespace
+
+int library_sm(const Device& gpu) { return contains(gpu.model, "gfx") ? kAmpere : gpu.sm; }
 
 CpuMaker cpu_maker(const Device& cpu) {
   if (cpu.vendor == "amd") return CpuMaker::kAmd;
@@ -72,7 +79,7 @@ NodeModel::NodeModel(const Platform& platform, const std::vector<int>& gpus, con
   for (const int gpu : gpus) {
     const int index = platform.gpu(gpu);
     add_node(NodeKind::kGpu, index);
-    const int sm = device(platform, index).sm;
+    const int sm = library_sm(device(platform, index));
     sm_min_ = sm_min_ == 0 ? sm : std::min(sm_min_, sm);
     sm_max_ = std::max(sm_max_, sm);
   }
@@ -110,7 +117,7 @@ void NodeModel::add_pci_tree(int node, int parent) {
   const Topology& topology = platform_->topology();
   const int index = nodes_[static_cast<std::size_t>(node)].device;
   for (const Cable& cable : topology.cables) {
-    if (!is_pcie_cable(cable.kind) || (cable.a != index && cable.b != index)) continue;
+    if (!(is_pcie_cable(cable.kind) || is_host_fabric(cable.kind)) || (cable.a != index && cable.b != index)) continue;
     const int other = cable.a == index ? cable.b : cable.a;
     if (other == parent) continue;
     const DeviceKind kind = device(*platform_, other).kind;
@@ -121,8 +128,9 @@ void NodeModel::add_pci_tree(int node, int parent) {
     } else if (kind != DeviceKind::kGpu || child < 0) {
       continue;  // a NIC, or a GPU that is no member
     }
-    connect(node, child, LinkKind::kPci, pcie_bandwidth(cable));
-    connect(child, node, LinkKind::kPci, pcie_bandwidth(cable));
+    const double bandwidth = is_host_fabric(cable.kind) ? kHostFabric : pcie_bandwidth(cable);
+    connect(node, child, LinkKind::kPci, bandwidth);
+    connect(child, node, LinkKind::kPci, bandwidth);
   }
 }
 
@@ -130,11 +138,12 @@ void NodeModel::add_pci_tree(int node, int parent) {
 void NodeModel::add_accelerator_links(int gpu) {
   const Topology& topology = platform_->topology();
   const int index = nodes_[static_cast<std::size_t>(gpu)].device;
-  const double each = by_sm(traits_->nvlink, device(*platform_, index).sm);
+  const double each = by_sm(traits_->nvlink, library_sm(device(*platform_, index)));
   std::vector<int> nvlinks(nodes_.size());
   int to_switch = 0;
   for (const Cable& cable : topology.cables) {
-    if (!is_accelerator_cable(cable.kind) || (cable.a != index && cable.b != index)) continue;
+    if (!is_accelerator_cable(cable.kind) || is_host_fabric(cable.kind) || (cable.a != index && cable.b != index))
+      continue;
     const int other = cable.a == index ? cable.b : cable.a;
     const int node = node_of_device_[static_cast<std::size_t>(other)];
     if (device(*platform_, other).kind == DeviceKind::kNvswitch) to_switch += cable.count;
