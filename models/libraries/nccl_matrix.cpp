@@ -1,8 +1,8 @@
 // NCCL 2.0-2.4 on one node: rings from a matrix of links, LL or Simple by size per thread.
 #include <algorithm>
-#include <set>
 
 #include "models/libraries/matrix_rings.hpp"
+#include "models/libraries/members.hpp"
 #include "models/libraries/pair_transports.hpp"
 #include "sim/plugin/communicator.hpp"
 
@@ -33,17 +33,6 @@ const Latencies& latencies(const std::string& protocol) {
   if (protocol == "LL") return kLL;
   if (protocol == "Simple") return kSimple;
   throw InputError("protocol '" + protocol + "': nccl-2.3 has LL, Simple");
-}
-
-void check_members(const Platform& platform, const std::vector<int>& gpus) {
-  if (gpus.size() < 2) throw InputError("gpus: a communicator needs at least 2");
-  const int count = platform.gpu_count();
-  std::set<int> seen;
-  for (const int gpu : gpus) {
-    if (gpu < 0 || gpu >= count)
-      throw InputError("gpus: no GPU " + std::to_string(gpu) + ": 0 to " + std::to_string(count - 1) + " exist");
-    if (!seen.insert(gpu).second) throw InputError("gpus: GPU " + std::to_string(gpu) + " is given twice");
-  }
 }
 
 Channel channel(const PairTable& pairs, const std::vector<int>& gpus, const std::vector<int>& ring, double links) {

@@ -5,6 +5,40 @@
 namespace linkcast::cli {
 namespace {
 
+std::string arrow(const std::string& hop) {
+  if (hop == "peer") return " ->";
+  return hop == "host memory" ? " ~host~>" : " -" + hop.substr(hop.find(' ') + 1) + "->";
+}
+
+void print_trees(const Json& result) {
+  if (result["trees"].empty()) return;
+  std::cout << "trees: chains of " << to_text(BytesPerSecond{result["library_tree_bandwidth_Bps"].get<double>()})
+            << " each as the library counts, class " << result["tree_class"].get<std::string>() << '\n';
+  for (std::size_t i = 0; i < result["trees"].size(); ++i) {
+    std::cout << "  tree " << i << ":";
+    for (const Json& gpu : result["trees"][i]) std::cout << ' ' << gpu;
+    std::cout << '\n';
+  }
+}
+
+void print_tuner(const Json& result) {
+  if (!result.contains("library_takes")) return;
+  std::vector<std::vector<std::string>> rows{{"algorithm", "protocol", "bandwidth", "latency", "time", ""}};
+  const Json& taken = result["library_takes"];
+  for (const Json& row : result["tuner"]) {
+    const bool is_taken = row["algorithm"] == taken["algorithm"] && row["protocol"] == taken["protocol"];
+    rows.push_back({row["algorithm"].get<std::string>(), row["protocol"].get<std::string>(),
+                    to_text(BytesPerSecond{row["bandwidth_Bps"].get<double>()}),
+                    to_text(Seconds{row["latency_s"].get<double>()}), to_text(Seconds{row["time_s"].get<double>()}),
+                    is_taken                     ? "taken"
+                    : row["enabled"].get<bool>() ? ""
+                                                 : "off"});
+  }
+  std::cout << "what the library believes (its tuner, not a forecast):\n";
+  print_table(rows);
+  std::cout << "it takes " << taken["channels"] << " blocks of " << taken["threads"] << " threads\n";
+}
+
 void print_rings(const Json& result) {
   std::cout << result["library"].get<std::string>() << ": " << result["channels"].size() << " distinct rings, "
             << result["blocks"] << " thread blocks, class " << result["path_class"].get<std::string>() << ", worth "
@@ -14,9 +48,11 @@ void print_rings(const Json& result) {
     const Json& order = result["channels"][i];
     std::cout << "  ring " << i << ":";
     for (std::size_t k = 0; k < order.size(); ++k)
-      std::cout << ' ' << order[k] << (result["hops"][i][k] == "peer" ? " ->" : " ~host~>");
+      std::cout << ' ' << order[k] << arrow(result["hops"][i][k].get<std::string>());
     std::cout << ' ' << order[0] << '\n';
   }
+  print_trees(result);
+  print_tuner(result);
 }
 
 }  // namespace
@@ -24,16 +60,28 @@ void print_rings(const Json& result) {
 void add_rings(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("rings", "the rings a communication library builds, and why");
   struct Options {
-    std::string platform, gpus, library;
+    std::string platform, gpus, library, op, size;
+    bool nvls = false;
   };
   auto o = std::make_shared<Options>();
   add_common(*command, context, o->platform);
   command->add_option("--gpus", o->gpus, "members in rank order, e.g. 0-7")->required();
   command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
-  command->footer("Example:\n  linkcast rings --platform p100-dgx1 --gpus 0-4");
+  auto* op = command->add_option("--op", o->op, "show the library's cost model for this collective");
+  auto* size = command->add_option("--size", o->size, "and this size, e.g. 64MiB")->needs(op);
+  op->needs(size);
+  command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
+  command->footer(
+      "Example:\n  linkcast rings --platform p100-dgx1 --gpus 0-4\n"
+      "  linkcast rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.18 --op all_reduce --size 1MiB");
   command->callback([o, &context] {
     Json query{{"kind", "rings"}, {"platform", o->platform}, {"gpus", parse_gpus(o->gpus)}};
     if (!o->library.empty()) query["library"] = o->library;
+    if (!o->op.empty()) {
+      query["op"] = o->op;
+      query["size_B"] = parse_size("--size", o->size);
+    }
+    if (o->nvls) query["nvls"] = true;
     const Json result = run_query(context, query);
     if (context.json)
       std::cout << result.dump(2) << '\n';

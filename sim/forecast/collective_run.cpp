@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/forecast/interval.hpp"
+#include "sim/forecast/library_view.hpp"
 #include "sim/forecast/request.hpp"
 #include "sim/forecast/transfer.hpp"
 #include "sim/plugin/collective.hpp"
@@ -39,6 +40,13 @@ HopPath hop_path(const ProblemBuilder& builder, const Hop& hop) {
   const Platform& platform = builder.platform();
   const int from = platform.gpu(hop.from), to = platform.gpu(hop.to);
   if (hop.kind == HopKind::kPeer) return {platform.peer_route(from, to)->links};
+  if (hop.kind == HopKind::kRelay) {
+    const int via = platform.gpu(hop.via);
+    HopPath path{platform.peer_route(from, via)->links};
+    const std::vector<int>& onward = platform.peer_route(via, to)->links;
+    path.links.insert(path.links.end(), onward.begin(), onward.end());
+    return path;
+  }
   const StagedRoute staged = staged_route(platform, from, to);
   HopPath path{staged.up};
   path.links.insert(path.links.end(), staged.down.begin(), staged.down.end());
@@ -119,7 +127,7 @@ Json bottleneck_json(const Platform& platform, const Communicator& communicator,
       continue;
     }
     for (const Hop& hop : communicator.channels[ring].hops) {
-      if (hop.kind == HopKind::kPeer) continue;
+      if (hop.kind != HopKind::kHostMemory) continue;
       const StagedRoute route = staged_route(platform, platform.gpu(hop.from), platform.gpu(hop.to));
       for (const auto* leg : {&route.up, &route.down})
         for (const int link : *leg) ids.insert(platform.constraints()[static_cast<std::size_t>(link)].id);
@@ -194,24 +202,17 @@ Json rings_answer(Catalogue& catalogue, const std::string& platform_id, ObjectRe
   const Platform& platform = catalogue.platform(platform_id);
   const auto gpus = read_gpus(r, platform, 2);
   const std::string library_id = library_name(platform, r);
+  const auto op = r.optional<std::string>("op");
+  const double size_B = op ? read_size(r, "size_B") : 0;
+  const bool nvls = r.optional<bool>("nvls").value_or(false);
   r.finish();
   const Communicator& communicator = catalogue.communicator(platform_id, library_id, gpus);
-  Json out;
+  Json out = communicator_json(communicator);
   out["library"] = library_id;
-  out["channels"] = channels_json(communicator);
-  out["blocks"] = total_blocks(communicator);
-  out["path_class"] = communicator.path_class;
-  out["library_channel_bandwidth_Bps"] = communicator.library_channel_bandwidth.si;
-  out["link_equivalents"] = communicator.link_equivalents;
-  out["fallback"] = communicator.fallback;
-  out["why"] = communicator.why;
-  Json hops = Json::array();
-  for (const Channel& channel : communicator.channels) {
-    Json list = Json::array();
-    for (const Hop& hop : channel.hops) list.push_back(hop.kind == HopKind::kPeer ? "peer" : "host memory");
-    hops.push_back(list);
+  if (op) {
+    static_cast<void>(collectives().get(*op));  // throws on an unknown one
+    out.update(tuner_json(libraries().get(library_id), platform, communicator, {*op, {size_B}, "", "", nvls}));
   }
-  out["hops"] = hops;
   Solution host_hops;  // only a fallback's limit is known without a size: its hops through host memory
   if (communicator.fallback) host_hops.limited_by.assign(communicator.channels.size(), kOwnCap);
   out["bottleneck"] = bottleneck_json(platform, communicator, host_hops);

@@ -1,5 +1,7 @@
 #pragma once
-// What a communication library builds before it moves a byte: channels (rings) and the protocol for a size.
+// What a communication library builds before it moves a byte (rings, trees), what it believes they carry, and what it
+// takes for a size.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,12 +10,13 @@
 
 namespace linkcast {
 
-/// How the two GPUs of one hop of a ring exchange data.
-enum class HopKind { kPeer, kHostMemory };
+/// How the two GPUs of one hop exchange data: directly, through host memory, or through a third GPU.
+enum class HopKind { kPeer, kHostMemory, kRelay };
 
 struct Hop {
   int from = 0, to = 0;  ///< GPU numbers
   HopKind kind = HopKind::kPeer;
+  int via = -1;  ///< kRelay: the GPU in between
 };
 
 /// One distinct ring. Duplicates (several thread blocks on the same ring) are counted, not repeated.
@@ -24,20 +27,63 @@ struct Channel {
   int blocks = 1;          ///< thread blocks (library channels) that run this ring
 };
 
+/// One distinct tree. Inside a node it is a chain.
+struct Tree {
+  std::vector<int> order;  ///< GPU numbers, root first: the parent of each is the one before it
+  std::vector<Hop> hops;   ///< order[i] -> order[i+1]; the way up runs the same hops backwards
+  int blocks = 1;          ///< thread blocks (library channels) that run this tree
+};
+
 struct Communicator {
   std::string library;
   std::vector<int> gpus;                     ///< members in rank order
   std::vector<Channel> channels;             ///< distinct rings
-  std::string path_class;                    ///< NVL, PIX, PXB, PHB, SYS: worst class over all hops
+  std::string path_class;                    ///< NVL, NVB, PIX, PXB, PHB, SYS: worst class over all hops
   double link_equivalents = 0;               ///< sum of Channel::links
   BytesPerSecond library_channel_bandwidth;  ///< what the library assumes of one ring; 0 if its version assumes none
   bool fallback = false;                     ///< true: no closed NVLink ring, rank-order ring through host memory
   std::string why;                           ///< one sentence
+
+  // What follows is empty where the library builds no trees.
+  int rings_found = 0;                    ///< by the search, before trees limited their number
+  bool one_order = false;                 ///< every ring runs in the same order
+  std::vector<Tree> trees;                ///< as many as rings
+  std::string tree_class;                 ///< worst class over all hops of the trees
+  bool plain_trees = false;               ///< between nodes they would branch at one member instead of two
+  BytesPerSecond tree_channel_bandwidth;  ///< what the library assumes of one tree
+  int nvls_channels = 0;                  ///< with multicast by the NVSwitch, should the machine offer it
+  BytesPerSecond nvls_channel_bandwidth;
 };
 
 struct ProtocolChoice {
   std::string protocol;      ///< LL, LL128 or Simple
   double payload_share = 1;  ///< payload bytes / bytes stored into the channel buffer
+};
+
+/// One row of the library's cost model: what it believes, not what linkcast forecasts.
+struct TunerEntry {
+  std::string algorithm;     ///< tree, ring or nvls
+  std::string protocol;      ///< LL, LL128 or Simple
+  BytesPerSecond bandwidth;  ///< size / time of large messages, without latency
+  Seconds latency;
+  Seconds time;  ///< latency + size / bandwidth; a tree's bandwidth is corrected for the size first
+  bool enabled = true;
+};
+
+/// What the library takes for a size.
+struct TunerChoice {
+  TunerEntry entry;
+  int channels = 1;  ///< thread blocks
+  int threads = 0;   ///< of each block that move data
+  double payload_share = 1;
+};
+
+struct TunerRequest {
+  std::string operation;  ///< all_reduce, all_gather, ...
+  Bytes size;             ///< in the nccl-tests sense
+  std::string algorithm;  ///< empty, or forced
+  std::string protocol;   ///< empty, or forced
+  bool nvls = false;      ///< the machine offers multicast
 };
 
 class Library {
@@ -52,6 +98,18 @@ class Library {
   [[nodiscard]] virtual ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
                                                 const std::string& operation, Bytes size,
                                                 const std::string& forced) const = 0;
+  /// The library's own cost model, row by row; empty if its version has none.
+  [[nodiscard]] virtual std::vector<TunerEntry> tuner(const Platform& /*platform*/,
+                                                      const Communicator& /*communicator*/,
+                                                      const TunerRequest& /*request*/) const {
+    return {};
+  }
+  /// The row it takes, with blocks and threads. @returns nullopt if its version has no cost model
+  [[nodiscard]] virtual std::optional<TunerChoice> choose(const Platform& /*platform*/,
+                                                          const Communicator& /*communicator*/,
+                                                          const TunerRequest& /*request*/) const {
+    return std::nullopt;
+  }
   /// Cost before the first byte: launch and base of the protocol.
   [[nodiscard]] virtual Seconds base_latency(const std::string& protocol) const = 0;
   /// Cost of one hop of one step.

@@ -1,0 +1,141 @@
+#include "models/libraries/graph/channel_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace linkcast::graph {
+namespace {
+
+// source of this block: models/libraries/SOURCES.md, "Graph era: search"
+constexpr double kLeastOfFound = 0.49;  // a lower speed is tried while it is above this share of the one found
+constexpr double kWide = 25;            // GB/s: channels from here on are split in two
+constexpr double kWideHopper = 50;      // and after Ampere, where there are more than kFewHopper
+constexpr int kFewHopper = 4;
+constexpr double kNoPath = 0.1;  // what the library assumes of a channel it found no path for
+
+constexpr int kAmpere = 80;  // compute capability x 10. source: CUDA C++ Programming Guide
+constexpr int kHopper = 90;  // the same
+
+}  // namespace
+
+Planner::Planner(const NodeModel& model, const PathTable& paths, const SearchTraits& traits)
+    : model_(model), paths_(paths), traits_(traits), search_(model, paths, traits.intel_peer_overhead) {
+  speeds_ = &std::prev(traits.speeds.upper_bound(model.sm_min()))->second;
+}
+
+ChannelPlan Planner::plan() {
+  ChannelPlan plan;
+  const int most = traits_.max_channels / 2;  // all channels are duplicated in the end
+  plan.rings = search(Pattern::kRing, 1, most);
+  plan.trees = search(Pattern::kTree, traits_.trees_match_rings ? plan.rings.channels : 1, plan.rings.channels);
+  plan.channels = std::min(plan.rings.channels, plan.trees.channels);
+  plan.copies = 2;
+  return plan;
+}
+
+ChannelSet Planner::search(Pattern pattern, int least, int most) {
+  enough_ = 0;
+  for (int gpu = 0; gpu < model_.gpus(); ++gpu) enough_ = std::max(enough_, model_.total_bandwidth(gpu));
+  // An open chain leaves the links of one hop unused, so more of them may fit.
+  if (pattern != Pattern::kRing) enough_ *= model_.gpus() / (model_.gpus() - 1.0);
+  ChannelSet best;
+  best.pattern = pattern;
+  best.min_channels = least;
+  best.max_channels = most;
+  find(best);
+  if (best.channels > 0) {
+    raise(best);
+    split_wide(best);
+    return best;
+  }
+  best.channels = 1;
+  best.speed = kNoPath;
+  best.path_class = PathClass::kSys;
+  best.orders.resize(static_cast<std::size_t>(model_.gpus()));
+  std::iota(best.orders.begin(), best.orders.end(), 0);
+  return best;
+}
+
+std::size_t Planner::first_speed(double most) const {
+  std::size_t index = 0;
+  while (index + 1 < speeds().size() && speeds()[index] > most) ++index;
+  return index;
+}
+
+void Planner::find(ChannelSet& best) {
+  budget_ = traits_.budgets.all;
+  ChannelSet wanted = best;
+  for (std::size_t index = first_speed(paths_.greatest_width()); index < speeds().size(); ++index) {
+    if (best.channels > 0 && speeds()[index] / best.speed <= kLeastOfFound) return;
+    wanted.speed = speeds()[index];
+    if (try_speed(wanted, best)) return;
+  }
+}
+
+/// Classes from best to worst until something is found. @returns true if the search is over
+bool Planner::try_speed(ChannelSet wanted, ChannelSet& best) {
+  const PathClass from = paths_.best_class(), to = paths_.worst_class();
+  for (const PathClass path_class : traits_.classes) {
+    if (path_class < from) continue;
+    if (path_class > from && (path_class > to || (best.channels > 0 && path_class > best.path_class))) return false;
+    wanted.path_class = path_class;
+    wanted.pattern = best.pattern == Pattern::kRing ? Pattern::kRing : Pattern::kTree;
+    if (try_orders(wanted, best)) return true;
+    if (wanted.pattern == Pattern::kRing || model_.sm_min() < kHopper || !traits_.plain_trees) continue;
+    wanted.pattern = Pattern::kPlainTree;
+    if (try_orders(wanted, best)) return true;
+  }
+  return false;
+}
+
+/// All channels in one order, then in different orders.
+bool Planner::try_orders(ChannelSet wanted, ChannelSet& best) {
+  wanted.same_order = true;
+  if (attempt(wanted, best, traits_.budgets.same)) return true;
+  if (model_.cpu() != CpuMaker::kAmd || wanted.path_class != PathClass::kSys) {
+    wanted.same_order = false;
+    if (attempt(wanted, best, budget_of(wanted))) return true;
+  }
+  budget_ += left_;
+  return budget_ < 0 && best.channels > 0;
+}
+
+bool Planner::attempt(const ChannelSet& wanted, ChannelSet& best, long budget) {
+  budget_ -= budget;
+  left_ = search_.run(wanted, best, budget);
+  return left_ == ChannelSearch::kComplete || best.bandwidth() >= enough_;
+}
+
+void Planner::split_wide(ChannelSet& set) const {
+  if (set.speed < kWide) return;
+  const bool hopper = traits_.many_hopper_stay_single && model_.sm_min() > kAmpere;
+  if (hopper && set.speed < kWideHopper && set.channels > kFewHopper) return;
+  const int doubled = std::min(2 * set.channels, set.max_channels);
+  const auto used = static_cast<std::size_t>(set.channels * model_.gpus());
+  set.orders.resize(static_cast<std::size_t>(set.max_channels * model_.gpus()));
+  for (std::size_t i = used; i < static_cast<std::size_t>(doubled * model_.gpus()); ++i)
+    set.orders[i] = set.orders[i - used];
+  set.speed /= (doubled + set.channels - 1) / set.channels;
+  set.channels = doubled;
+}
+
+/// As many channels as found, but faster: rings at any higher speed of the list, trees step by step up to twice.
+void Planner::raise(ChannelSet& best) {
+  ChannelSet wanted = best;
+  wanted.min_channels = best.channels;
+  const double twice = 2 * best.speed;
+  std::size_t index = first_speed(best.speed);
+  left_ = ChannelSearch::kComplete;
+  while (left_ != 0 && index-- > 0) {
+    wanted.speed = speeds()[index];
+    attempt(wanted, best, budget_of(wanted));
+    if (best.pattern != Pattern::kRing && (best.speed != wanted.speed || wanted.speed >= twice)) return;
+  }
+}
+
+long Planner::budget_of(const ChannelSet& wanted) const {
+  if (wanted.same_order) return traits_.budgets.same;
+  return wanted.pattern == Pattern::kRing ? traits_.budgets.different : traits_.budgets.trees;
+}
+
+}  // namespace linkcast::graph

@@ -1,0 +1,90 @@
+// NCCL 2.7 to 2.30 on one node: one class, versions by their traits.
+#include <algorithm>
+#include <set>
+
+#include "models/libraries/graph/build.hpp"
+#include "models/libraries/graph/node_model.hpp"
+#include "models/libraries/graph/tuner.hpp"
+#include "sim/plugin/communicator.hpp"
+
+namespace linkcast::graph {
+namespace {
+
+constexpr double kMicro = 1e-6;
+
+Generations generations(const Platform& platform, const std::vector<int>& gpus) {
+  std::set<int> sm;
+  for (const int gpu : gpus) sm.insert(platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))].sm);
+  return {*sm.begin(), *sm.rbegin()};
+}
+
+/// @source  models/libraries/SOURCES.md (facts about the tags of NVIDIA/nccl named in `versions()`, no code of it)
+/// @limits  one node. CollNet, NVLS trees and PAT are left out.
+class NcclGraph final : public Library {
+ public:
+  explicit NcclGraph(const Version& version) : version_(&version) {}
+
+  [[nodiscard]] Communicator build(const Platform& platform, const std::vector<int>& gpus) const override {
+    return build_communicator(*version_, platform, gpus);
+  }
+
+  /// Of the ring: what the tuner takes, or what was forced.
+  [[nodiscard]] ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
+                                        const std::string& operation, Bytes size,
+                                        const std::string& forced) const override {
+    const auto choice = choose(platform, communicator, {operation, size, "ring", forced, false});
+    return {choice->entry.protocol, choice->payload_share};
+  }
+
+  [[nodiscard]] std::vector<TunerEntry> tuner(const Platform& platform, const Communicator& communicator,
+                                              const TunerRequest& request) const override {
+    return tuner_table(version_->tuner, communicator, generations(platform, communicator.gpus), request);
+  }
+
+  /// The least time among the rows that are enabled; a forced row need not be enabled.
+  [[nodiscard]] std::optional<TunerChoice> choose(const Platform& platform, const Communicator& communicator,
+                                                  const TunerRequest& request) const override {
+    if (!request.protocol.empty()) static_cast<void>(protocol_index(request.protocol));
+    const TunerEntry* best = nullptr;
+    const std::vector<TunerEntry> rows = tuner(platform, communicator, request);
+    for (const TunerEntry& row : rows) {
+      if (!request.algorithm.empty() && row.algorithm != request.algorithm) continue;
+      if (request.protocol.empty() ? !row.enabled : row.protocol != request.protocol) continue;
+      if (!best || row.time < best->time) best = &row;
+    }
+    if (!best)
+      throw InputError(version_->name + " has no " + request.algorithm +
+                       (request.protocol.empty() || request.algorithm.empty() ? "" : " ") + request.protocol + " for " +
+                       request.operation + " here");
+    return with_blocks(version_->tuner, communicator, *best, request);
+  }
+
+  /// Of the ring.
+  [[nodiscard]] Seconds base_latency(const std::string& protocol) const override {
+    return {version_->tuner.ring.base[protocol_index(protocol)] * kMicro};
+  }
+
+  /// Of the ring.
+  [[nodiscard]] Seconds hop_latency(const std::string& protocol, const std::string& path_class) const override {
+    const Latency& ring = version_->tuner.ring;
+    return {(path_class == "NVL" ? ring.nvlink_hop : ring.pci_hop)[protocol_index(protocol)] * kMicro};
+  }
+
+ private:
+  const Version* version_;
+};
+
+bool register_all() {
+  for (const Version& version : versions())
+    libraries().add(
+        {version.name,
+         "NCCL " + version.stands_for + " on one node: rings and trees by search, tuner (tag " + version.tag + ")",
+         "models/libraries/SOURCES.md (facts about NVIDIA/nccl tag " + version.tag + ")"},
+        [&version] { return std::make_unique<NcclGraph>(version); });
+  return true;
+}
+
+const bool registered = register_all();
+
+}  // namespace
+}  // namespace linkcast::graph

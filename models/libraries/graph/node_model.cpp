@@ -1,0 +1,210 @@
+#include "models/libraries/graph/node_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+namespace linkcast::graph {
+namespace {
+
+constexpr double kGiga = 1e9;
+constexpr int kAmpere = 80;            // compute capability x 10. source: CUDA C++ Programming Guide
+constexpr double kSecondScalable = 4;  // Xeon Scalable: the second digit of a four-digit model is its generation
+constexpr double kFifthScalable = 5;
+
+const Device& device(const Platform& platform, int index) {
+  return platform.topology().devices[static_cast<std::size_t>(index)];
+}
+
+/// Between an AMD GPU and its CPU: the sample of LUMI has PCIe 4.0 x16 in its place.
+bool is_host_fabric(const std::string& kind) { return kind == "infinity_fabric_host"; }
+constexpr double kHostFabric = 24;
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+double between_cpus(const CpuLinks& links, CpuMaker cpu) {
+  switch (cpu) {
+    case CpuMaker::kBroadwell:
+      return links.broadwell;
+    case CpuMaker::kSkylake:
+      return links.skylake;
+    case CpuMaker::kSapphireRapids:
+      return links.sapphire_rapids;
+    case CpuMaker::kEmeraldRapids:
+      return links.emerald_rapids;
+    case CpuMaker::kAmd:
+      return links.amd;
+    case CpuMaker::kPower:
+      return links.power;
+    case CpuMaker::kArm:
+      return links.arm;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int library_sm(const Device& gpu) { return contains(gpu.model, "gfx") ? kAmpere : gpu.sm; }
+
+CpuMaker cpu_maker(const Device& cpu) {
+  if (cpu.vendor == "amd") return CpuMaker::kAmd;
+  if (cpu.vendor == "ibm") return CpuMaker::kPower;
+  if (cpu.vendor == "arm") return CpuMaker::kArm;
+  if (contains(cpu.model, "Emerald")) return CpuMaker::kEmeraldRapids;
+  if (contains(cpu.model, "Sapphire")) return CpuMaker::kSapphireRapids;
+  if (contains(cpu.model, "E5-") || contains(cpu.model, "E7-")) return CpuMaker::kBroadwell;
+  std::smatch scalable;
+  if (!std::regex_search(cpu.model, scalable, std::regex("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}")))
+    return CpuMaker::kSkylake;
+  const int generation = std::stoi(scalable[2]);
+  if (generation >= kFifthScalable) return CpuMaker::kEmeraldRapids;
+  return generation >= kSecondScalable ? CpuMaker::kSapphireRapids : CpuMaker::kSkylake;
+}
+
+double pcie_bandwidth(const Cable& cable) {
+  // GB/s of one lane, generations 1 to 6. source: PCI Express base specifications, after coding
+  static const std::vector<double> kLane = {0.25, 0.5, 0.98462, 1.96923, 3.93846, 7.5625};
+  static const std::vector<double> kLibrary = {15, 30, 60, 120, 240, 480};
+  const int number = cable.kind.size() > 4 && std::isdigit(cable.kind[4]) ? cable.kind[4] - '0' : 3;
+  const auto generation = static_cast<std::size_t>(std::clamp(number, 1, 6) - 1);
+  const double lanes = std::round(cable.bandwidth.si / kGiga / kLane[generation]);
+  return cable.count * lanes * kLibrary[generation] / 80;
+}
+
+NodeModel::NodeModel(const Platform& platform, const std::vector<int>& gpus, const SearchTraits& traits)
+    : platform_(&platform),
+      traits_(&traits),
+      node_of_device_(platform.topology().devices.size(), -1),
+      gpus_(static_cast<int>(gpus.size())) {
+  for (const int gpu : gpus) {
+    const int index = platform.gpu(gpu);
+    add_node(NodeKind::kGpu, index);
+    const int sm = library_sm(device(platform, index));
+    sm_min_ = sm_min_ == 0 ? sm : std::min(sm_min_, sm);
+    sm_max_ = std::max(sm_max_, sm);
+  }
+  nvlink_ = by_sm(traits.nvlink, sm_min_);
+  const auto& devices = platform.topology().devices;
+  for (std::size_t d = 0; d < devices.size(); ++d)
+    if (devices[d].kind == DeviceKind::kCpu) add_node(NodeKind::kCpu, static_cast<int>(d));
+  const int first_cpu = gpus_, cpus = static_cast<int>(nodes_.size()) - gpus_;
+  if (cpus > 0) cpu_ = cpu_maker(device(platform, nodes_[static_cast<std::size_t>(first_cpu)].device));
+  for (int cpu = first_cpu; cpu < first_cpu + cpus; ++cpu) add_pci_tree(cpu, -1);
+  for (int gpu = 0; gpu < gpus_; ++gpu) add_accelerator_links(gpu);
+  join_cpus();
+  for (int cpu = first_cpu; cpu < first_cpu + cpus; ++cpu) put_uplink_last(cpu, -1);
+}
+
+int NodeModel::add_node(NodeKind kind, int device) {
+  const int node = static_cast<int>(nodes_.size());
+  nodes_.push_back({kind, device, {}});
+  if (device >= 0) node_of_device_[static_cast<std::size_t>(device)] = node;
+  return node;
+}
+
+/// Links of a node stay sorted, widest first; among equals the one made first stays first.
+void NodeModel::connect(int from, int to, LinkKind kind, double bandwidth) {
+  const int link = static_cast<int>(links_.size());
+  links_.push_back({from, to, kind, bandwidth});
+  auto& list = nodes_[static_cast<std::size_t>(from)].links;
+  const auto narrower = std::find_if(list.begin(), list.end(), [&](int other) {
+    return links_[static_cast<std::size_t>(other)].bandwidth < bandwidth;
+  });
+  list.insert(narrower, link);
+}
+
+void NodeModel::add_pci_tree(int node, int parent) {
+  const Topology& topology = platform_->topology();
+  const int index = nodes_[static_cast<std::size_t>(node)].device;
+  for (const Cable& cable : topology.cables) {
+    if (!(is_pcie_cable(cable.kind) || is_host_fabric(cable.kind)) || (cable.a != index && cable.b != index)) continue;
+    const int other = cable.a == index ? cable.b : cable.a;
+    if (other == parent) continue;
+    const DeviceKind kind = device(*platform_, other).kind;
+    int& child = node_of_device_[static_cast<std::size_t>(other)];
+    if (kind == DeviceKind::kPcieSwitch && child < 0) {
+      add_node(NodeKind::kPciSwitch, other);
+      add_pci_tree(child, index);
+    } else if (kind != DeviceKind::kGpu || child < 0) {
+      continue;  // a NIC, or a GPU that is no member
+    }
+    const double bandwidth = is_host_fabric(cable.kind) ? kHostFabric : pcie_bandwidth(cable);
+    connect(node, child, LinkKind::kPci, bandwidth);
+    connect(child, node, LinkKind::kPci, bandwidth);
+  }
+}
+
+/// To other members in their order, then to CPUs, then to the NVSwitch.
+void NodeModel::add_accelerator_links(int gpu) {
+  const Topology& topology = platform_->topology();
+  const int index = nodes_[static_cast<std::size_t>(gpu)].device;
+  const double each = by_sm(traits_->nvlink, library_sm(device(*platform_, index)));
+  std::vector<int> nvlinks(nodes_.size());
+  int to_switch = 0;
+  for (const Cable& cable : topology.cables) {
+    if (!is_accelerator_cable(cable.kind) || is_host_fabric(cable.kind) || (cable.a != index && cable.b != index))
+      continue;
+    const int other = cable.a == index ? cable.b : cable.a;
+    const int node = node_of_device_[static_cast<std::size_t>(other)];
+    if (device(*platform_, other).kind == DeviceKind::kNvswitch) to_switch += cable.count;
+    if (node < 0) continue;
+    if (cable.kind == "c2c") {
+      connect(gpu, node, LinkKind::kC2c, cable.count * cable.bandwidth.si / kGiga);
+      connect(node, gpu, LinkKind::kC2c, cable.count * cable.bandwidth.si / kGiga);
+    } else {
+      nvlinks[static_cast<std::size_t>(node)] += cable.count;
+    }
+  }
+  for (std::size_t node = 0; node < nvlinks.size(); ++node) {
+    if (nvlinks[node] == 0) continue;
+    connect(gpu, static_cast<int>(node), LinkKind::kNvlink, nvlinks[node] * each);
+    if (nodes_[node].kind == NodeKind::kCpu)
+      connect(static_cast<int>(node), gpu, LinkKind::kNvlink, nvlinks[node] * each);
+  }
+  if (to_switch == 0) return;
+  if (nvswitch_ < 0) nvswitch_ = add_node(NodeKind::kNvswitch, -1);
+  connect(gpu, nvswitch_, LinkKind::kNvlink, to_switch * each);
+  connect(nvswitch_, gpu, LinkKind::kNvlink, to_switch * each);
+}
+
+void NodeModel::join_cpus() {
+  for (std::size_t a = 0; a < nodes_.size(); ++a)
+    for (std::size_t b = 0; b < nodes_.size(); ++b)
+      if (a != b && nodes_[a].kind == NodeKind::kCpu && nodes_[b].kind == NodeKind::kCpu)
+        connect(static_cast<int>(a), static_cast<int>(b), LinkKind::kSys, between_cpus(traits_->cpu, cpu_));
+}
+
+/// As the library sorts: of a device below a CPU, the first link that leads back up goes to the end, whatever its kind.
+void NodeModel::put_uplink_last(int node, int up) {
+  auto& list = nodes_[static_cast<std::size_t>(node)].links;
+  const auto to = [&](int link) { return links_[static_cast<std::size_t>(link)].to; };
+  if (up >= 0) {
+    const auto first = std::find_if(list.begin(), list.end(), [&](int link) { return to(link) == up; });
+    std::rotate(first, first + 1, list.end());
+  }
+  const std::vector<int> out = list;
+  for (const int link : out)
+    if (links_[static_cast<std::size_t>(link)].kind == LinkKind::kPci && to(link) != up)
+      put_uplink_last(to(link), node);
+}
+
+int NodeModel::back(int link) const {
+  const GraphLink& there = links_[static_cast<std::size_t>(link)];
+  for (const int other : nodes_[static_cast<std::size_t>(there.to)].links) {
+    const GraphLink& candidate = links_[static_cast<std::size_t>(other)];
+    if (candidate.to == there.from && (!traits_->reverse_link_by_kind || candidate.kind == there.kind)) return other;
+  }
+  throw InvariantError("a link without one the other way");
+}
+
+double NodeModel::total_bandwidth(int gpu) const {
+  double nvlink = 0, pci = 0;
+  for (const int link : nodes_[static_cast<std::size_t>(gpu)].links) {
+    const GraphLink& l = links_[static_cast<std::size_t>(link)];
+    if (l.kind == LinkKind::kNvlink) nvlink += l.bandwidth;
+    if (l.kind == LinkKind::kPci) pci = l.bandwidth;
+  }
+  return std::max(nvlink, pci);
+}
+
+}  // namespace linkcast::graph

@@ -1,0 +1,78 @@
+#pragma once
+// The node as NCCL's graph era sees it: members, the PCI switches and CPUs above them, one NVSwitch; links with the
+// bandwidth the library assumes. Other GPUs and NICs do not exist in it.
+#include <string>
+#include <vector>
+
+#include "models/libraries/graph/version.hpp"
+#include "sim/platform/platform.hpp"
+
+namespace linkcast::graph {
+
+enum class NodeKind { kGpu, kPciSwitch, kCpu, kNvswitch };
+enum class LinkKind { kNvlink, kC2c, kPci, kSys };
+enum class CpuMaker { kBroadwell, kSkylake, kSapphireRapids, kEmeraldRapids, kAmd, kPower, kArm };
+
+inline bool is_intel(CpuMaker cpu) { return cpu <= CpuMaker::kEmeraldRapids; }
+
+/// One direction between two nodes; parallel cables of one kind are one link.
+struct GraphLink {
+  int from = 0, to = 0;
+  LinkKind kind = LinkKind::kPci;
+  double bandwidth = 0;  ///< GB/s, as the library assumes
+};
+
+struct GraphNode {
+  NodeKind kind = NodeKind::kGpu;
+  int device = -1;         ///< of the topology; of an NVSwitch: none
+  std::vector<int> links;  ///< out of this node: widest first, the PCI link upwards last
+};
+
+class NodeModel {
+ public:
+  /// @param gpus  GPU numbers in ascending order: the order the library finds them in
+  NodeModel(const Platform& platform, const std::vector<int>& gpus, const SearchTraits& traits);
+
+  [[nodiscard]] const std::vector<GraphNode>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::vector<GraphLink>& links() const { return links_; }
+  /// Members are the first nodes: GPU i of the search is node i.
+  [[nodiscard]] int gpus() const { return gpus_; }
+  [[nodiscard]] int sm_min() const { return sm_min_; }
+  [[nodiscard]] int sm_max() const { return sm_max_; }
+  [[nodiscard]] CpuMaker cpu() const { return cpu_; }
+  [[nodiscard]] bool has_nvswitch() const { return nvswitch_ >= 0; }
+  /// NVLink bandwidth out of a GPU, or that of its PCI link if that is more.
+  [[nodiscard]] double total_bandwidth(int gpu) const;
+  /// The link the other way round; where versions look for the neighbour alone, it may be of another kind.
+  [[nodiscard]] int back(int link) const;
+  /// One NVLink of the slowest member.
+  [[nodiscard]] double nvlink_bandwidth() const { return nvlink_; }
+
+ private:
+  int add_node(NodeKind kind, int device);
+  void connect(int from, int to, LinkKind kind, double bandwidth);
+  void add_pci_tree(int node, int parent);
+  void add_accelerator_links(int gpu);
+  void join_cpus();
+  void put_uplink_last(int node, int up);
+
+  const Platform* platform_;
+  const SearchTraits* traits_;
+  std::vector<GraphNode> nodes_;
+  std::vector<GraphLink> links_;
+  std::vector<int> node_of_device_;
+  int gpus_ = 0, nvswitch_ = -1;
+  int sm_min_ = 0, sm_max_ = 0;
+  CpuMaker cpu_ = CpuMaker::kSkylake;
+  double nvlink_ = 0;
+};
+
+/// Compute capability x 10 whose figures a GPU has. GPUs that are not NVIDIA's count as Ampere, as in the sample of
+/// LUMI.
+int library_sm(const Device& gpu);
+/// Which figures a CPU has: from its vendor and the name of its model.
+CpuMaker cpu_maker(const Device& cpu);
+/// GB/s of one PCIe cable: lanes x {15, 30, 60, ...} / 80, lanes from its kind and nominal rate.
+double pcie_bandwidth(const Cable& cable);
+
+}  // namespace linkcast::graph

@@ -1,0 +1,20 @@
+#pragma once
+// How two places of a node are joined, best first, in the words of NCCL's graph era.
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace linkcast::graph {
+
+/// LOC the same place; NVL NVLink; NVB NVLink through one GPU in between; C2C CPU and GPU on one module; PIX one PCI
+/// switch; PXB several; P2C a NIC reached over C2C; PXN a NIC reached through another GPU; PHB through a CPU; SYS from
+/// CPU to CPU; NET another node.
+enum class PathClass { kLoc, kNvl, kNvb, kC2c, kPix, kPxb, kP2c, kPxn, kPhb, kSys, kNet };
+
+inline const std::string& to_text(PathClass path_class) {
+  static const std::array<std::string, 11> kNames = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
+                                                     "P2C", "PXN", "PHB", "SYS", "NET"};  // in the order of PathClass
+  return kNames.at(static_cast<std::size_t>(path_class));
+}
+
+}  // namespace linkcast::graph

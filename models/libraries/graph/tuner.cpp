@@ -1,0 +1,159 @@
+#include "models/libraries/graph/tuner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace linkcast::graph {
+namespace {
+
+constexpr double kGiga = 1e9, kMicro = 1e-6;
+constexpr std::size_t kLL = 0, kLL128 = 1, kSimple = 2;
+constexpr int kVolta = 70, kAmpere = 80;  // compute capability x 10. source: CUDA C++ Programming Guide
+
+// Shares of the bus bandwidth. source of this block: models/libraries/SOURCES.md, "Graph era: tuner"
+constexpr double kRingLL128 = 0.92;
+constexpr double kPlainTree = 0.85;
+constexpr double kTreeLL = 1 / 3.8;
+constexpr double kTreeLL128 = 7.0 / 9;
+constexpr double kSmallestCorrected = 64;
+
+// Trees by size, from 64 B in powers of two. source: models/libraries/SOURCES.md, "Graph era: tuner"
+using Corrections = std::array<std::vector<double>, kProtocols>;
+const std::vector<double> kTreeLLBySize = {1,   1,   1,   1,   0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5,
+                                           0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1,   1,   1,   1,   1};
+const Corrections kEarly = {kTreeLLBySize, std::vector<double>{1,   1,   1,   1,   1,   0.9, 0.8, 0.8, 0.8, 0.7, 0.6,
+                                                               0.6, 0.6, 0.5, 0.6, 0.6, 0.7, 0.7, 0.8, 0.9, 0.9, 1},
+                            std::vector<double>{0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6,
+                                                0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.6, 0.6, 0.7, 0.8, 0.9}};
+const Corrections kLate = {kTreeLLBySize,
+                           std::vector<double>{1,   1,   1,   1,   1,   0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6,
+                                               0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1,   1,   1},
+                           std::vector<double>{0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5,
+                                               0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9}};
+
+double correction(const TunerTraits& traits, std::size_t protocol, double size_B) {
+  const auto& table = (traits.late_corrections ? kLate : kEarly)[protocol];
+  const double index = std::floor(std::log2(std::max(size_B / kSmallestCorrected, 1.0)));
+  return index < static_cast<double>(table.size()) ? table[static_cast<std::size_t>(index)] : 1;
+}
+
+class CostModel {
+ public:
+  CostModel(const TunerTraits& traits, const Communicator& communicator, const Generations& generations,
+            const TunerRequest& request)
+      : traits_(traits),
+        made_(communicator),
+        generations_(generations),
+        request_(request),
+        ranks_(static_cast<double>(communicator.gpus.size())),
+        channels_(static_cast<double>(communicator.channels.size())) {}
+
+  [[nodiscard]] std::vector<TunerEntry> rows() const {
+    std::vector<TunerEntry> rows;
+    if (request_.operation == "all_reduce")
+      for (std::size_t p = 0; p < kProtocols; ++p)
+        rows.push_back(row("tree", p, tree_bus(p) / 2, tree_latency(p), correction(traits_, p, request_.size.si)));
+    for (std::size_t p = 0; p < kProtocols; ++p)
+      rows.push_back(row("ring", p, ring_bus(p) * ring_ratio(), ring_latency(p), 1));
+    if (request_.operation == "all_reduce" && made_.nvls_channels > 0 && traits_.nvls_hop_us > 0) {
+      const double bus = made_.nvls_channels * made_.nvls_channel_bandwidth.si / kGiga;
+      rows.push_back(row("nvls", kSimple, bus * traits_.nvls_efficiency, traits_.nvls_hop_us, 1));
+      rows.back().enabled = request_.nvls;
+    }
+    return rows;
+  }
+
+ private:
+  [[nodiscard]] bool is(const char* operation) const { return request_.operation == operation; }
+  [[nodiscard]] double ll_limited(double bus) const {
+    return traits_.ll_max.empty() ? bus : std::min(bus, by_sm(traits_.ll_max, generations_.least));
+  }
+
+  /// GB/s that all channels together carry, before any protocol.
+  [[nodiscard]] double bus(BytesPerSecond channel) const {
+    const double all = channels_ * channel.si / kGiga;
+    const bool only_a100 = generations_.least == kAmpere && generations_.most == kAmpere;
+    return only_a100 && traits_.a100_total > 0 ? std::min(all, traits_.a100_total) : all;
+  }
+
+  [[nodiscard]] double ring_bus(std::size_t protocol) const {
+    const double all = bus(made_.library_channel_bandwidth);
+    if (protocol == kSimple) return all;
+    if (protocol == kLL)
+      return ll_limited(traits_.ll_half ? all / 2 : is("all_reduce") || is("reduce") ? all / 4 : all / 3);
+    const double channel = traits_.ring_ll128_by_op.empty() ? by_sm(traits_.ring_ll128, generations_.least)
+                                                            : traits_.ring_ll128_by_op.at(request_.operation);
+    return std::min(all * kRingLL128, channels_ * channel);
+  }
+
+  [[nodiscard]] double tree_bus(std::size_t protocol) const {
+    const double limit = !traits_.tree_channel.empty() ? channels_ * by_sm(traits_.tree_channel, generations_.least)
+                         : protocol == kLL128 && generations_.least >= kAmpere ? traits_.tree_total_a100_ll128
+                                                                               : traits_.tree_total;
+    const double share = made_.plain_trees ? kPlainTree : traits_.tree_share;
+    const double all = std::min(bus(made_.tree_channel_bandwidth) * share, limit);
+    if (protocol == kSimple) return all;
+    if (protocol == kLL) return ll_limited(all * kTreeLL);
+    const double lines = all * kTreeLL128;
+    return traits_.tree_ll128.empty() ? lines
+                                      : std::min(lines, channels_ * by_sm(traits_.tree_ll128, generations_.least));
+  }
+
+  [[nodiscard]] double ring_ratio() const {
+    if (is("all_reduce")) return ranks_ / (2 * (ranks_ - 1));
+    return is("all_gather") || is("reduce_scatter") ? ranks_ / (ranks_ - 1) : 1;
+  }
+
+  /// Of a hop: NVLink's only if every hop is one direct NVLink.
+  static double hop_us(const Latency& latency, std::size_t protocol, const std::string& path_class) {
+    return (path_class == "NVL" ? latency.nvlink_hop : latency.pci_hop)[protocol];
+  }
+
+  [[nodiscard]] double ring_latency(std::size_t protocol) const {
+    const double steps = is("all_reduce")                           ? 2 * (ranks_ - 1)
+                         : is("all_gather") || is("reduce_scatter") ? ranks_ - 1
+                         : made_.one_order                          ? 1
+                                                                    : ranks_;
+    return traits_.ring.base[protocol] + steps * hop_us(traits_.ring, protocol, made_.path_class);
+  }
+
+  [[nodiscard]] double tree_latency(std::size_t protocol) const {
+    return traits_.tree.base[protocol] + 2 * (ranks_ - 1) * hop_us(traits_.tree, protocol, made_.tree_class);
+  }
+
+  /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way.
+  [[nodiscard]] bool usable(const std::string& algorithm, std::size_t protocol) const {
+    if (protocol != kLL128) return true;
+    const std::string& path_class = algorithm == "tree" ? made_.tree_class : made_.path_class;
+    return generations_.least >= kVolta && generations_.least == generations_.most &&
+           (path_class == "NVL" || path_class == "NVB");
+  }
+
+  [[nodiscard]] TunerEntry row(const std::string& algorithm, std::size_t protocol, double GBps, double latency_us,
+                               double by_size) const {
+    const double time = latency_us * kMicro + request_.size.si / (GBps * by_size * kGiga);
+    return {algorithm, kProtocolNames[protocol],   {GBps * kGiga}, {latency_us * kMicro},
+            {time},    usable(algorithm, protocol)};
+  }
+
+  const TunerTraits& traits_;
+  const Communicator& made_;
+  Generations generations_;
+  const TunerRequest& request_;
+  double ranks_, channels_;
+};
+
+}  // namespace
+
+std::size_t protocol_index(const std::string& protocol) {
+  const auto it = std::find(kProtocolNames.begin(), kProtocolNames.end(), protocol);
+  if (it == kProtocolNames.end()) throw InputError("protocol '" + protocol + "': one of LL, LL128, Simple");
+  return static_cast<std::size_t>(it - kProtocolNames.begin());
+}
+
+std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
+                                    const Generations& generations, const TunerRequest& request) {
+  return CostModel(traits, communicator, generations, request).rows();
+}
+
+}  // namespace linkcast::graph

@@ -1,0 +1,31 @@
+#pragma once
+// The library's cost model: latency + size / bandwidth for each algorithm and protocol. What it believes.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "models/libraries/graph/version.hpp"
+#include "sim/plugin/communicator.hpp"
+
+namespace linkcast::graph {
+
+/// Compute capabilities of the members.
+struct Generations {
+  int least = 0, most = 0;
+};
+
+inline const std::array<std::string, kProtocols> kProtocolNames = {"LL", "LL128", "Simple"};
+/// Payload bytes / bytes stored. source: models/libraries/SOURCES.md (LL 8 of 16 bytes, LL128 120 of 128)
+inline constexpr PerProtocol kPayloadShare = {8.0 / 16, 120.0 / 128, 1};
+std::size_t protocol_index(const std::string& protocol);
+
+/// @source  models/libraries/SOURCES.md, "Graph era: tuner"
+/// @limits  one node; ring, tree and, for all_reduce, NVLS
+std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
+                                    const Generations& generations, const TunerRequest& request);
+
+/// Blocks and threads of a row: fewer while the size leaves them idle.
+TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communicator, const TunerEntry& entry,
+                        const TunerRequest& request);
+
+}  // namespace linkcast::graph

@@ -1,0 +1,98 @@
+// Figures of the tuner by version: each starts from the version before it and names what changed.
+#include "models/libraries/graph/version_tables.hpp"
+#include "sim/records/input_error.hpp"
+
+namespace linkcast::graph {
+namespace {
+
+// source of every figure of this file: models/libraries/SOURCES.md, "Graph era: tuner"
+
+TunerTraits v2_7() {
+  TunerTraits t;
+  // source: models/libraries/SOURCES.md; base, hop over NVLink, hop over anything else
+  t.tree = {{4.4, 4.4, 0}, {0.52, 1.2, 28}, {1.0, 1.9, 28}};
+  t.ring = {{3.6, 10.0, 8.4}, {0.47, 1.9, 3.4}, {1.0, 2.5, 5.7}};
+  // source: models/libraries/SOURCES.md
+  t.ring_ll128_by_op = {
+      {"broadcast", 18.8}, {"reduce", 12.0}, {"all_gather", 18.3}, {"reduce_scatter", 15.2}, {"all_reduce", 16.7}};
+  t.tree_share = 0.9;  // source: models/libraries/SOURCES.md
+  t.tree_total = 110;
+  t.tree_total_a100_ll128 = 130;
+  t.a100_total = 235;
+  return t;
+}
+
+TunerTraits v2_8() {
+  TunerTraits t = v2_7();
+  // source: models/libraries/SOURCES.md
+  t.tree.nvlink_hop[1] = 1.25;
+  t.ring_ll128_by_op["all_reduce"] = 16.9;
+  t.ll_max = {{70, 39.0}, {80, 87.7}};
+  t.tree_share = 0.92;  // source: models/libraries/SOURCES.md
+  t.tree_channel = {{70, 26.5}, {80, 24.0}};
+  t.late_corrections = true;
+  return t;
+}
+
+TunerTraits v2_12() {
+  TunerTraits t = v2_8();
+  t.ring_ll128_by_op.clear();
+  t.ring_ll128 = {{70, 20}};
+  t.tree_ll128 = {{70, 20}};
+  return t;
+}
+
+TunerTraits v2_18() {
+  TunerTraits t = v2_12();
+  // source: models/libraries/SOURCES.md
+  t.tree = {{6.8, 14.0, 0}, {0.6, 1.25, 4}, {1.0, 1.9, 6}};
+  t.ring = {{6.6, 14.0, 8.4}, {0.6, 1.9, 3.4}, {1.0, 2.5, 5.7}};
+  t.nvls_hop_us = 23;                          // the base latency of 2.18; a hop latency of 0 is added to it
+  t.nvls_efficiency = 5.0 / 6;                 // source: models/libraries/SOURCES.md
+  t.ring_ll128[90] = t.tree_ll128[90] = 36.7;  // source: models/libraries/SOURCES.md
+  t.tree_channel[90] = 38.7;
+  t.a100_total = 0;
+  return t;
+}
+
+TunerTraits v2_22() {
+  TunerTraits t = v2_18();
+  t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = 28;
+  t.nvls_hop_us = 25;
+  t.ll_half = true;
+  t.ll_max[90] = 141.0;  // source: models/libraries/SOURCES.md
+  return t;
+}
+
+TunerTraits v2_27() {
+  TunerTraits t = v2_22();
+  // source: models/libraries/SOURCES.md
+  t.tree.base[2] = 8.4;
+  t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = 4;
+  t.nvls_efficiency = 0.85;
+  t.ll_max[100] = 282.0;     // source: models/libraries/SOURCES.md
+  t.ring_ll128[100] = 73.4;  // source: models/libraries/SOURCES.md
+  t.cells = true;
+  return t;
+}
+
+TunerTraits v2_30() {
+  TunerTraits t = v2_27();
+  t.ring_ll128[100] = 40.0;  // source: models/libraries/SOURCES.md
+  t.tree_channel[100] = 70.0;
+  t.tree_ll128[100] = 55.6;
+  return t;
+}
+
+}  // namespace
+
+TunerTraits tuner_traits(const std::string& name) {
+  static const std::map<std::string, TunerTraits (*)()> kMade = {{"2.7", v2_7},   {"2.8", v2_8},   {"2.12", v2_12},
+                                                                 {"2.18", v2_18}, {"2.22", v2_22}, {"2.27", v2_27},
+                                                                 {"2.30", v2_30}};
+  const auto it = kMade.find(name);
+  if (it == kMade.end()) throw InvariantError("no tuner traits of version " + name);
+  return it->second();
+}
+
+}  // namespace linkcast::graph

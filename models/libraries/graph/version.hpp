@@ -1,0 +1,93 @@
+#pragma once
+// What differs between the versions of NCCL's graph era: data only. Bandwidths are the library's own, GB/s one
+// direction.
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/libraries/graph/path_class.hpp"
+
+namespace linkcast::graph {
+
+/// NVLink figure of one link by the least compute capability it applies to.
+using BySm = std::map<int, double>;
+
+/// The figure of the highest key that is not above `sm`; of the lowest if all are.
+double by_sm(const BySm& figures, int sm);
+
+/// Hops tried before an attempt of the search ends with the best so far.
+struct Budgets {
+  long all = 0;        ///< of all attempts for one graph
+  long different = 0;  ///< rings of different orders
+  long trees = 0;      ///< trees of different orders
+  long same = 0;       ///< all channels in one order
+};
+
+/// Up to which class of path GPUs access each other's memory.
+enum class PeerRule {
+  kByIntelModel,  ///< Intel: PXB up to Broadwell, PHB after; AMD and POWER: SYS; ARM: PXB
+  kIntelPxb,      ///< Intel and ARM: PXB; AMD: SYS for two GPUs, else PXB; POWER: SYS
+  kPxb            ///< PXB; AMD: SYS for two GPUs
+};
+
+struct CpuLinks {  ///< between two CPUs
+  double broadwell = 0, skylake = 0, sapphire_rapids = 0, emerald_rapids = 0, amd = 0, power = 0, arm = 0;
+};
+
+/// What the search for rings and trees depends on.
+struct SearchTraits {
+  BySm nvlink;
+  CpuLinks cpu;
+  double intel_peer_overhead = 1;     ///< PCIe bandwidth that peer traffic through an Intel CPU takes, per byte
+  std::vector<PathClass> classes;     ///< that this version knows, best first
+  bool relays = false;                ///< NVLink through one GPU in between
+  bool class_before_width = false;    ///< a path of a better class wins, however narrow and long
+  bool reverse_link_by_kind = false;  ///< false: of several links between two nodes a path takes the first one back
+  bool driver_decides_peers = false;  ///< PCIe peer access needs the driver's consent
+  PeerRule peers = PeerRule::kPxb;
+  std::map<int, std::vector<double>> speeds;  ///< tried for a channel, fastest first, by least compute capability
+  Budgets budgets;
+  int max_channels = 0;                  ///< of the finished communicator
+  bool many_hopper_stay_single = false;  ///< after Ampere, more than 4 channels below 50 GB/s are not split in two
+  bool trees_match_rings = false;        ///< trees are asked for exactly as many channels as there are rings
+  bool plain_trees = false;              ///< after Ampere, trees that branch at one member are tried too
+};
+
+constexpr int kProtocols = 3;
+using PerProtocol = std::array<double, kProtocols>;  ///< LL, LL128, Simple
+
+struct Latency {  ///< microseconds
+  PerProtocol base{}, nvlink_hop{}, pci_hop{};
+};
+
+/// What the tuner depends on. GB/s and microseconds; caps are those of one node.
+struct TunerTraits {
+  Latency tree, ring;
+  double nvls_hop_us = 0;  ///< 0: this version has no NVLS
+  double nvls_efficiency = 0;
+  bool ll_half = false;  ///< ring LL carries 1/2 of the bus bandwidth; false: 1/4 or 1/3 by operation
+  BySm ll_max;           ///< most that LL moves; empty: no limit
+  std::map<std::string, double> ring_ll128_by_op;  ///< a channel; empty: ring_ll128
+  BySm ring_ll128;                                 ///< a channel
+  double tree_share = 0;                           ///< of the bus bandwidth
+  BySm tree_channel;                               ///< most a channel; empty: tree_total
+  double tree_total = 0, tree_total_a100_ll128 = 0;
+  BySm tree_ll128;                ///< most a channel; empty: no limit
+  double a100_total = 0;          ///< most on compute capability 8.0; 0: no limit
+  bool late_corrections = false;  ///< the later of two tables that correct trees for the size
+  bool cells = false;             ///< work is cut into whole cells before channels get it
+};
+
+struct Version {
+  std::string name;        ///< nccl-2.18
+  std::string tag;         ///< v2.18.5
+  std::string stands_for;  ///< 2.18 to 2.21
+  SearchTraits search;
+  TunerTraits tuner;
+};
+
+/// 2.7, 2.8, 2.12, 2.18, 2.22, 2.27 and 2.30.
+const std::vector<Version>& versions();
+
+}  // namespace linkcast::graph

@@ -1,0 +1,66 @@
+// How many thread blocks and threads a size keeps busy.
+#include <cmath>
+
+#include "models/libraries/graph/tuner.hpp"
+
+namespace linkcast::graph {
+namespace {
+
+// source of this block: models/libraries/SOURCES.md, "Graph era: blocks and threads"
+constexpr int kThreads = 512, kThreadsLL128 = 640, kThreadsNvls = 640, kThreadsNarrow = 256;
+constexpr double kNarrow = 12e9;  // source: the same; bytes/s of all rings together
+constexpr double kLeastPerThreadLL = 8, kLeastPerThreadLL128 = 8, kLeastPerThreadSimple = 64;
+constexpr int kHalvedWhileMultipleOf = 128;
+constexpr double kCellTraffic = 16384, kCellGrain = 16, kLLTraffic = 4, kAllReduceTraffic = 2;
+
+int most_threads(const Communicator& made, const TunerEntry& entry) {
+  if (entry.algorithm == "nvls") return kThreadsNvls;
+  if (entry.protocol == "LL128") return kThreadsLL128;
+  const double bus = static_cast<double>(made.channels.size()) * made.library_channel_bandwidth.si;
+  const bool narrow = entry.algorithm == "ring" && entry.protocol == "Simple" && bus <= kNarrow;
+  return narrow ? kThreadsNarrow : kThreads;
+}
+
+double least_per_thread(const Communicator& made, const TunerEntry& entry) {
+  if (entry.protocol == "Simple") return kLeastPerThreadSimple;
+  if (entry.protocol == "LL128") return kLeastPerThreadLL128;
+  return kLeastPerThreadLL * (entry.algorithm == "ring" ? static_cast<double>(made.gpus.size()) : 1);
+}
+
+/// Work goes to channels in whole cells of at least 16 KiB of traffic, so that rounding up may leave some without any.
+int channels_with_cells(int channels, const Communicator& made, const TunerEntry& entry, const TunerRequest& request) {
+  const auto ranks = static_cast<double>(made.gpus.size());
+  const bool split = request.operation == "all_gather" || request.operation == "reduce_scatter";
+  const double traffic = (split                               ? ranks
+                          : request.operation == "all_reduce" ? kAllReduceTraffic
+                                                              : 1) *
+                         (entry.protocol == "LL" ? kLLTraffic : 1);
+  const double cell_B = std::ceil(std::ceil(kCellTraffic / traffic) / kCellGrain) * kCellGrain;
+  const double cells = std::ceil(request.size.si / (split ? ranks : 1) / cell_B);
+  return static_cast<int>(std::ceil(cells / std::ceil(cells / channels)));
+}
+
+}  // namespace
+
+TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communicator, const TunerEntry& entry,
+                        const TunerRequest& request) {
+  TunerChoice choice{entry, 0, most_threads(communicator, entry), kPayloadShare[protocol_index(entry.protocol)]};
+  if (entry.algorithm == "nvls") {
+    choice.channels = communicator.nvls_channels;
+    return choice;
+  }
+  for (const Channel& channel : communicator.channels) choice.channels += channel.blocks;
+  const double least = least_per_thread(communicator, entry);
+  while (request.size.si < choice.channels * choice.threads * least) {
+    if (choice.channels >= 2)
+      --choice.channels;
+    else if (choice.threads % kHalvedWhileMultipleOf == 0)
+      choice.threads /= 2;
+    else
+      break;
+  }
+  if (traits.cells) choice.channels = channels_with_cells(choice.channels, communicator, entry, request);
+  return choice;
+}
+
+}  // namespace linkcast::graph

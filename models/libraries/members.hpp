@@ -1,0 +1,11 @@
+#pragma once
+#include <vector>
+
+#include "sim/platform/platform.hpp"
+
+namespace linkcast {
+
+/// @throws InputError  fewer than 2 GPUs, one that does not exist, one given twice
+void check_members(const Platform& platform, const std::vector<int>& gpus);
+
+}  // namespace linkcast
