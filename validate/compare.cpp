@@ -1,6 +1,7 @@
 #include "validate/compare.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iomanip>
 #include <map>
@@ -68,6 +69,18 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
   Json query{{"platform", platform_id}, {"kind", "flows"}, {"flows", flows}, {"timing", measurement.timing}};
   if (group.engine == "sm") query["engine"] = "sm";
   if (!group.direction.empty()) query["direction"] = group.direction;
+  return query;
+}
+
+Json query_of(const Platform&, const std::string& platform_id, const Measurement&, const MeasuredCollective& c) {
+  if (c.channels > 0) throw InputError(c.op + " with a forced number of channels is not predicted");
+  Json query{{"platform", platform_id}, {"kind", "collective"}, {"op", c.op}, {"gpus", c.gpus}, {"size_B", c.size_B}};
+  const auto lower = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::tolower(ch); });
+    return text;
+  };
+  if (!c.algorithm.empty()) query["algorithm"] = lower(c.algorithm);
+  if (!c.protocol.empty()) query["protocol"] = c.protocol;
   return query;
 }
 
@@ -163,6 +176,12 @@ ComparedPoint described(const Calibration&, const MeasuredFlows& group) {
           false,   median(group.time_s)};
 }
 
+ComparedPoint described(const Calibration&, const MeasuredCollective& c) {
+  const std::string count = "x" + std::to_string(c.gpus.size());
+  const bool base = !c.protocol.empty() && c.size_B < kSmall_B;  // what base costs are fitted on
+  return {c.op, joined({count, c.algorithm, c.protocol}), count, c.size_B, base, median(c.time_s)};
+}
+
 }  // namespace
 
 bool Comparison::within_limits() const {
@@ -181,7 +200,12 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
   comparison.fitted =
       std::any_of(from.begin(), from.end(), [&](const SourceFile& file) { return file.sha256 == measurement.sha256; });
   const auto add = [&](const auto& measured) {
-    const Json result = answer(catalogue, query_of(platform, comparison.platform, measurement, measured));
+    Json result;
+    try {
+      result = answer(catalogue, query_of(platform, comparison.platform, measurement, measured));
+    } catch (const InputError& error) {
+      result["error"] = error.what();
+    }
     if (result.contains("error")) {
       comparison.unanswered.push_back(result["error"].get<std::string>());
       return;
@@ -194,6 +218,7 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
   };
   for (const MeasuredPoint& point : measurement.points) add(point);
   for (const MeasuredFlows& group : measurement.flows) add(group);
+  for (const MeasuredCollective& collective : measurement.collectives) add(collective);
 
   std::map<GroupKey, std::vector<ComparedPoint>> groups;
   std::vector<ComparedPoint> held_out;
@@ -255,17 +280,22 @@ Json to_json(const Comparison& comparison, bool points) {
 std::string to_table(const Comparison& comparison) {
   std::ostringstream out;
   out << comparison.file << " against platform " << comparison.platform << '\n';
-  std::size_t width = 0;
-  for (const CompareGroup& group : comparison.groups) width = std::max(width, group.variant.size());
+  std::size_t width = 0, first_width = 9;  // of "transport"
+  for (const CompareGroup& group : comparison.groups) {
+    width = std::max(width, group.variant.size());
+    first_width = std::max(first_width, group.transport.size());
+  }
+  const int first_column = static_cast<int>(first_width) + 1;
   const auto line = [&](const std::string& first, const std::string& variant, const std::string& sizes,
                         const CompareGroup& group) {
-    out << std::left << std::setw(10) << first << std::setw(static_cast<int>(width) + 2) << variant << std::setw(18)
-        << sizes << std::right << std::setw(6) << group.points << std::setw(10) << percent(group.median_error)
-        << std::setw(10) << percent(group.p95_error) << std::setw(12) << percent(group.in_interval);
+    out << std::left << std::setw(first_column) << first << std::setw(static_cast<int>(width) + 2) << variant
+        << std::setw(18) << sizes << std::right << std::setw(6) << group.points << std::setw(10)
+        << percent(group.median_error) << std::setw(10) << percent(group.p95_error) << std::setw(12)
+        << percent(group.in_interval);
   };
-  out << std::left << std::setw(10) << "transport" << std::setw(static_cast<int>(width) + 2) << "" << std::setw(18)
-      << "sizes" << std::right << std::setw(6) << "points" << std::setw(10) << "median" << std::setw(10) << "p95"
-      << std::setw(12) << "in interval"
+  out << std::left << std::setw(first_column) << "transport" << std::setw(static_cast<int>(width) + 2) << ""
+      << std::setw(18) << "sizes" << std::right << std::setw(6) << "points" << std::setw(10) << "median"
+      << std::setw(10) << "p95" << std::setw(12) << "in interval"
       << "  evidence\n";
   for (const CompareGroup& group : comparison.groups) {
     line(group.transport, group.variant, group.sizes, group);

@@ -21,7 +21,7 @@ fit $data/v100-hcm/p2p-matrix.json \
 fit $data/dgx-a100/p2p-matrix.json $data/dgx-a100/osu-latency.json \
   --topology dgx-a100 --inherit "$out/dgx2.json" "$out/p100-dgx1.json" --out "$out/dgx-a100.json"
 fit $data/hgx-h200/20261121a-{p2p_copy,p2p_copy_single,host_copy,relay,nccl_base}.json \
-  --topology hgx-h200 --out "$out/hgx-h200.json"
+  --topology hgx-h200 --library nccl-2.27 --out "$out/hgx-h200.json"
 fit $data/hgx-h100/p2p-matrix.json $data/hgx-h100/nvbandwidth.json \
   --topology hgx-h100 --inherit "$out/hgx-h200.json" --out "$out/hgx-h100.json"
 fit $data/lassen/p2p-same-socket.json $data/lassen/mpi-gpu.json $data/lassen/memcpy.json \

@@ -35,6 +35,13 @@ void print_result(const Json& result) {
                         bandwidth(result["channel_bandwidth_Bps"]) + " on the busiest");
     for (const Json& order : result["channels"]) row("", joined(order, " "));
   }
+  if (result.contains("library_believes"))
+    row("library believes", seconds(result["library_believes"]["time_s"]) + "  (its tuner, not a forecast)");
+  for (const Json& other : result.value("alternatives", Json::array()))
+    row(other == result["alternatives"].front() ? "alternatives" : "",
+        other["algorithm"].get<std::string>() + ", " + other["protocol"].get<std::string>() + ": " +
+            seconds(other["time_s"]) + "  (the library believes " + seconds(other["library_believes_s"]) + ")");
+  if (result.contains("hint")) row("hint", result["hint"].get<std::string>());
   if (result.contains("latency_s")) row("start-up", seconds(result["latency_s"]));
   if (result.contains("transport"))
     row("transport", result["transport"].get<std::string>() +
@@ -148,8 +155,8 @@ void add_collective(CLI::App& predict, Context& context) {
   command->add_option("--op", o->op, "see 'linkcast list collectives'")->required();
   command->add_option("--size", o->size, "the size column of nccl-tests, e.g. 1GiB")->required();
   command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
-  command->add_option("--algorithm", o->algorithm, "ring");
-  command->add_option("--protocol", o->protocol, "LL or Simple; default: what the library takes for the size");
+  command->add_option("--algorithm", o->algorithm, "ring or tree; default: what the library takes for the size");
+  command->add_option("--protocol", o->protocol, "LL, LL128 or Simple; default: what the library takes for the size");
   command->footer(
       "Example:\n  linkcast predict collective --platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB");
   command->callback([o, &context] {
@@ -158,6 +165,7 @@ void add_collective(CLI::App& predict, Context& context) {
     if (!o->library.empty()) query["library"] = o->library;
     if (!o->algorithm.empty()) query["algorithm"] = o->algorithm;
     if (!o->protocol.empty()) query["protocol"] = o->protocol;
+    query["alternatives"] = true;
     show_result(context, run_query(context, query));
   });
 }

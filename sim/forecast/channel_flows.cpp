@@ -1,0 +1,89 @@
+#include "sim/forecast/channel_flows.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace linkcast {
+namespace {
+
+/// Links of one hop and the most one thread block gets through it.
+struct HopPath {
+  std::vector<int> links;
+  double rate_cap = std::numeric_limits<double>::infinity();
+};
+
+double lowest_capacity(const Platform& platform, const std::vector<int>& links) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const int link : links)
+    lowest = std::min(lowest, platform.constraints()[static_cast<std::size_t>(link)].capacity.value);
+  return lowest;
+}
+
+/// A hop through host memory is store and forward: the sender fills a slice in host memory, then the receiver drains
+/// it, so that the two ways do not overlap for one ring.
+HopPath hop_path(const ProblemBuilder& builder, const Hop& hop) {
+  const Platform& platform = builder.platform();
+  const int from = platform.gpu(hop.from), to = platform.gpu(hop.to);
+  if (hop.kind == HopKind::kPeer) return {platform.peer_route(from, to)->links};
+  if (hop.kind == HopKind::kRelay) {
+    const int via = platform.gpu(hop.via);
+    HopPath path{platform.peer_route(from, via)->links};
+    const std::vector<int>& onward = platform.peer_route(via, to)->links;
+    path.links.insert(path.links.end(), onward.begin(), onward.end());
+    return path;
+  }
+  const StagedRoute staged = staged_route(platform, from, to);
+  HopPath path{staged.up};
+  path.links.insert(path.links.end(), staged.down.begin(), staged.down.end());
+  const double up = lowest_capacity(platform, staged.up);
+  const double down = std::min(lowest_capacity(platform, staged.down), builder.flow_cap(staged.down).rate_Bps);
+  path.rate_cap = 1 / (1 / up + 1 / down);
+  return path;
+}
+
+Hop reversed(Hop hop) {
+  std::swap(hop.from, hop.to);
+  return hop;
+}
+
+Activity activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
+  const Platform& platform = builder.platform();
+  Activity flow;
+  std::vector<int> links;
+  for (const Hop& hop : hops) {
+    const HopPath path = hop_path(builder, hop);
+    links.insert(links.end(), path.links.begin(), path.links.end());
+    flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, path.rate_cap);
+  }
+  const bool accelerators_only = std::all_of(links.begin(), links.end(), [&](int link) {
+    const auto cable = static_cast<std::size_t>(platform.links()[static_cast<std::size_t>(link)].cable);
+    return is_accelerator_cable(platform.topology().cables[cable].kind);
+  });
+  const double share = accelerators_only ? kernel_link_share() : 1;
+  flow.uses = builder.uses(links);
+  flow.work_B = load.bytes / load.payload_share / share;  // whole weights, so that every solver can run it
+  flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, load.rate_cap_Bps / load.payload_share / share);
+  if (accelerators_only) return flow;
+  for (Use& use : flow.uses) {
+    const auto& constraint = platform.constraints()[static_cast<std::size_t>(use.constraint)];
+    if (is_accelerator_cable(platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind))
+      use.weight /= kernel_link_share();
+  }
+  return flow;
+}
+
+}  // namespace
+
+Activity ring_activity(const ProblemBuilder& builder, const Channel& ring, bool closed, const ChannelLoad& load) {
+  std::vector<Hop> hops = ring.hops;
+  if (!closed) hops.pop_back();
+  return activity(builder, hops, load);
+}
+
+std::vector<Activity> tree_activities(const ProblemBuilder& builder, const Tree& tree, const ChannelLoad& load) {
+  std::vector<Hop> up;
+  for (auto hop = tree.hops.rbegin(); hop != tree.hops.rend(); ++hop) up.push_back(reversed(*hop));
+  return {activity(builder, up, load), activity(builder, tree.hops, load)};
+}
+
+}  // namespace linkcast

@@ -1,0 +1,24 @@
+#pragma once
+// What a collective costs beside the bytes on the links: fitted on this machine, else the library's own table.
+#include <limits>
+#include <string>
+
+#include "sim/platform/platform.hpp"
+#include "sim/plugin/communicator.hpp"
+
+namespace linkcast {
+
+struct CollectiveCost {
+  double base_s = 0, hop_s = 0;
+  double error_s = 0;                                            ///< standard error of both, over all steps
+  double channel_Bps = std::numeric_limits<double>::infinity();  ///< payload that one thread block moves
+  double turn_steps = 0;                                         ///< steps of a round in which a block sends nothing
+  bool measured = false;
+};
+
+/// @param algorithm  ring or tree
+/// @param steps  hops one after the other, for the error
+CollectiveCost collective_cost(const Platform& platform, const Library& library, const Communicator& communicator,
+                               const std::string& algorithm, const std::string& protocol, int steps);
+
+}  // namespace linkcast
