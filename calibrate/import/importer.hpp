@@ -1,5 +1,6 @@
 #pragma once
 // Foreign formats into records of linkcast. One file a format; each registers itself.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct ImportRequest {
   std::vector<std::string> files;
   std::string machine;   ///< id of the machine the files come from; also the name of an imported topology
   std::string topology;  ///< topology whose device ids the result uses; ignored by importers of topologies
+  std::map<std::string, std::string> options;  ///< --option key=value, each importer says which it knows
 };
 
 class Importer {
