@@ -1,0 +1,87 @@
+// Importers of topologies: made-up and recorded files of other tools become the wiring that papers and shipped
+// topologies give, and reproduce the table they were read from. What is wrong is in import_refusal_test.cpp.
+#include "tests/unit/import_topology.hpp"
+
+#include <map>
+
+using namespace linkcast;
+using namespace linkcast::test;
+
+TEST_CASE("a topology made from topo -m reproduces its table", "[unit][import]") {
+  struct Row {
+    std::vector<std::string> files;
+    std::map<std::string, std::string> options;
+  };
+  const std::vector<Row> rows = {{{"topo-v100-dgx1.txt"}, {{"gpu", "V100-SXM2"}, {"cpu", "intel"}}},
+                                 {{"topo-abci-v100.txt"}, {{"gpu", "Tesla V100-SXM2-16GB"}}},
+                                 {{"topo-h200.txt", "nvlink-h200.txt"}, {}},
+                                 {{"topo-pcie.txt", "list-pcie.txt"}, {}}};
+  for (const Row& row : rows) {
+    INFO(row.files.front());
+    const Topology t = import_file("topo-m", row.files, row.options);
+    for (const TableEntry& entry : table_of(row.files.front())) {
+      INFO(entry.row << " " << entry.column);
+      const std::string a = device_of(entry.row), b = device_of(entry.column);
+      if (entry.text.rfind("NV", 0) == 0) {
+        CHECK("NV" + std::to_string(nvlinks_between(t, a, b)) == entry.text);
+        continue;
+      }
+      CHECK(pcie_path(t, a, b) == (entry.text == "SOC" ? "SYS" : entry.text == "NODE" ? "PHB" : entry.text));
+      CHECK(nvlinks_between(t, a, b) == 0);
+    }
+  }
+}
+
+TEST_CASE("topo -m of a V100 DGX-1 gives the shipped wiring", "[unit][import]") {
+  const Topology t = import_file("topo-m", {"topo-v100-dgx1.txt"}, {{"gpu", "V100-SXM2"}, {"cpu", "intel"}});
+  const Topology shipped = shipped_topology("v100-dgx1");
+  for (std::size_t a = 0; a < 8; ++a)
+    for (std::size_t b = 0; b < a; ++b) {
+      CHECK(t.direct_links(gpu(t, a), gpu(t, b)) == shipped.direct_links(gpu(shipped, a), gpu(shipped, b)));
+      CHECK(pcie_path(t, gpu_id(a), gpu_id(b)) == pcie_path(shipped, gpu_id(a), gpu_id(b)));  // NVLink hid it
+    }
+  CHECK(t.devices[*t.find("nic3")].model == "mlx5_3");
+  CHECK(t.devices[*t.find("cpu1")].vendor == "intel");
+  CHECK(cable(t, "gpu0", "plx0").source.find("; assumed: PCIe 3 x16") != std::string::npos);
+}
+
+TEST_CASE("H200 behind NVSwitches are told from straight cables", "[unit][import]") {
+  const Topology t = import_file("topo-m", {"topo-h200.txt", "nvlink-h200.txt"});
+  CHECK(t.devices[gpu(t, 0)].model == "NVIDIA H200");
+  CHECK(t.devices[gpu(t, 0)].sm == 90);
+  CHECK(links_to_nvswitches(t, 3) == 18);
+  CHECK(text_of_cable(t, "gpu3", "nvs0", "nvlink4") == "18 x 25 GB/s");
+  CHECK(cable(t, "gpu3", "cpu0").source.rfind("assumed: straight to the CPU, NVLink hides", 0) == 0);
+  // Nobody names the GPUs: compute capability and PCIe are told.
+  const Topology told = import_file("topo-m", {"topo-h200.txt"}, {{"sm", "90"}, {"pcie", "5x16"}});
+  CHECK(links_to_nvswitches(told, 3) == 18);
+  CHECK(cable(told, "gpu3", "nvs0").source.find("generation of the compute capability") != std::string::npos);
+  const Changed pair("topo-h200.txt", {{"\tGPU2\tGPU3", ""},
+                                       {"\tNV18\tNV18\tNV18", "\tNV18"},
+                                       {"\t X \tNV18\tNV18", "\t X "},
+                                       {"GPU2\tNV18\tNV18\t X \tNV18\t0-63\t0\t\tN/A\n", ""},
+                                       {"GPU3\tNV18\t X \t0-63\t0\t\tN/A\n", ""}});
+  const Topology straight = import_file("topo-m", {pair.path()}, {{"gpu", "H200"}, {"nvswitch", "no"}});
+  CHECK(text_of_cable(straight, "gpu0", "gpu1", "nvlink4") == "18 x 25 GB/s");
+  CHECK(links_to_nvswitches(import_file("topo-m", {pair.path()}, {{"gpu", "H200"}, {"nvswitch", "yes"}}), 1) == 18);
+}
+
+TEST_CASE("every set of GPUs that NVLinks join is looked at for itself", "[unit][import]") {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "two.txt").string();
+  std::ofstream(path) << "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tCPU Affinity\tNUMA Affinity\n"
+                         "GPU0\t X \tNV6\tNV6\tSYS\tSYS\tN/A\n"
+                         "GPU1\tNV6\t X \tNV6\tSYS\tSYS\tN/A\n"
+                         "GPU2\tNV6\tNV6\t X \tSYS\tSYS\tN/A\n"
+                         "GPU3\tSYS\tSYS\tSYS\t X \tNV3\tN/A\n"
+                         "GPU4\tSYS\tSYS\tSYS\tNV3\t X \tN/A\n";
+  const Topology t = import_file("topo-m", {path}, {{"gpu", "Tesla V100-SXM3-32GB"}});
+  CHECK(links_to_nvswitches(t, 2) == 6);
+  CHECK(links_to_nvswitches(t, 3) == 0);
+  CHECK(text_of_cable(t, "gpu3", "gpu4", "nvlink2") == "3 x 25 GB/s");  // fewer than the six of an NVSwitch
+  // No affinity: NVLink hides whether GPUs 0 to 2 share a node, SYS says that the others do not.
+  CHECK(pcie_path(t, "gpu0", "gpu2") == "PHB");
+  CHECK(pcie_path(t, "gpu3", "gpu4") == "PHB");
+  CHECK(cable(t, "gpu4", "cpu1").source.find("assumed: this NUMA node") != std::string::npos);
+  CHECK(cable(t, "cpu0", "cpu1").source.rfind("assumed: ", 0) == 0);
+}
