@@ -36,6 +36,51 @@ void check_rows(const std::string& format, const std::string& file, const std::v
   for (const Wrong& row : rows) CHECK(refusal(format, file, row) == row.error);
 }
 
+const std::vector<Wrong> kNccl = {
+    {{{"</system>", ""}}, "FILE line 36: not XML: Start-end tags mismatch"},
+    {{{"<system version=\"1\">", "<system version=\"2\">"}}, "FILE line 3:/system/@version: '2' is not 1"},
+    {{{"system", "topology"}}, "FILE line 3:/topology: not a topology file of NCCL: its root is system"},
+    {{{"numaid=\"8\"", "numaid=\"0\""}},
+     "FILE line 20:/system/cpu[2]/@numaid: two CPUs with the same node: a dump of several hosts is not read"},
+    {{{"numaid=\"8\" ", ""}}, "FILE line 20:/system/cpu[2]/@numaid: missing attribute"},
+    {{{"numaid=\"8\"", "numaid=\"8\" numaid=\"9\""}}, "FILE line 20:/system/cpu[2]/@numaid: is given twice"},
+    {{{"numaid=\"8\"", "numaid=\"-2\""}},
+     "FILE line 20:/system/cpu[2]/@numaid: '-2' is no whole number of at least -1"},
+    {{{"ppc64le", "sparc"}},
+     "FILE line 4:/system/cpu[1]/@arch: 'sparc' is not known: x86_64, ppc64, ppc64le, arm64, aarch64"},
+    {{{"dev=\"2\"", "dev=\"1\""}}, "FILE line 23:/system/cpu[2]/pci/pci[1]/gpu/@dev: is listed twice"},
+    {{{"dev=\"2\"", "dev=\"7\""}},
+     "FILE line 29:/system/cpu[2]/pci/pci[2]/gpu/@dev: dev 2 is missing: --option partial=yes numbers the GPUs that "
+     "are there from 0"},
+    {{{"sm=\"70\"", "sm=\"130\""}},
+     "FILE line 7:/system/cpu[1]/pci/pci[1]/gpu/@sm: no NVLink is known for compute capability 130: --option nvlink=1 "
+     "to 5 says which it is"},
+    {{{"\"0000:05:00.0\" count=\"3\"", "\"0000:05:00.0\" count=\"2\""}},
+     "FILE line 7:/system/cpu[1]/pci/pci[1]/gpu: 2 NVLinks to gpu1, which has 3 back"},
+    {{{"\"0000:05:00.0\" count=\"3\"", "\"0000:07:00.0\" count=\"3\""}},
+     "FILE line 8:/system/cpu[1]/pci/pci[1]/gpu/nvlink[1]/@target: no gpu with busid '0000:07:00.0': --option "
+     "partial=yes leaves such links out"},
+    {{{"\"0000:05:00.0\" count=\"3\"", "\"0000:04:00.0\" count=\"3\""}},
+     "FILE line 8:/system/cpu[1]/pci/pci[1]/gpu/nvlink[1]/@target: a GPU has no link to itself"},
+    {{{"\"0000:05:00.0\" count=\"3\"", "\"0000:05:00.0\" count=\"0\""}},
+     "FILE line 8:/system/cpu[1]/pci/pci[1]/gpu/nvlink[1]/@count: '0' is no whole number of at least 1"},
+    {{{"count=\"3\"", "count=\"9\""}},
+     "FILE line 7:/system/cpu[1]/pci/pci[1]/gpu: more NVLinks than the 6 that GPUs of sm 70 have"},
+    {{{"0x068001", "0x0b4000"}},
+     "FILE line 9:/system/cpu[1]/pci/pci[1]/gpu/nvlink[2]/@tclass: '0x0b4000' is not known: 0x03.... a GPU, 0x068000 "
+     "an NVSwitch, 0x068001 a CPU"},
+    {{{"link_width=\"8\"", "link_width=\"64\""}}, "FILE line 5:/system/cpu[1]/pci/@link_width: at most 32 lanes"},
+    {{{"8.0 GT/s PCIe", "9 GT/s"}},
+     "FILE line 5:/system/cpu[1]/pci/@link_speed: '9 GT/s' is no speed of PCI Express, e.g. '16.0 GT/s PCIe', or "
+     "Unknown"},
+    {{{"<nvlink", "<link"}},
+     "FILE line 8:/system/cpu[1]/pci/pci[1]/gpu/link[1]: unknown element: a gpu holds nvlink and c2c"},
+    {{{"0x030200\" link_speed", "0x020000\" link_speed"}},
+     "FILE line 7:/system/cpu[1]/pci/pci[1]/gpu: unknown element: a pci of class 0x03.... holds gpu, 0x02.... nic, "
+     "0x0604.. pci and pcilink; this is 0x020000"},
+    {{{"gdr=\"1\">", "gdr=\"1\">words"}},
+     "FILE line 7:/system/cpu[1]/pci/pci[1]/gpu: holds text, not only elements: 'words'"}};
+
 const std::vector<Wrong> kDgx1 = {
     {{{"CPU Affinity", "CPUs"}},
      "FILE: not the output of nvidia-smi topo -m: the first line names GPU0 ... CPU Affinity",
@@ -137,6 +182,51 @@ const std::vector<Wrong> kH200 = {
      {"topo-h200.txt"}}};
 
 }  // namespace
+
+TEST_CASE("a topology needs a name, known options and the right number of files", "[unit][import][bad_input]") {
+  const auto error_of = [](const Options& options, const std::string& machine, std::size_t files) {
+    try {
+      import_json("nccl-xml", std::vector<std::string>(files, "nccl-c2c.xml"), options, machine);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("not refused");
+  };
+  CHECK(error_of({}, "", 1) == "--machine: is needed, it names the topology");
+  for (const std::string name : {"My-Box", "box-", "-box", "a--b", "a_b", "a/b"})
+    CHECK(error_of({}, name, 1) ==
+          "--machine: '" + name + "' is no name for a topology: words of a-z and 0-9 with hyphens between them");
+  CHECK(error_of({{"speed", "9"}}, "box", 1) ==
+        "--option speed: unknown option; known to this format: nvlink, partial, pcie, pcie_peer");
+  CHECK(error_of({}, "box", 2) == "file: 2 files are given, this format reads one");
+  CHECK(error_of({{"partial", "maybe"}}, "box", 1) == "--option partial: 'maybe' is not allowed: one of no, yes");
+  CHECK(error_of({{"pcie_peer", "all"}}, "box", 1) ==
+        "--option pcie_peer: 'all' is not allowed: one of none, same_socket");
+  CHECK(error_of({{"nvlink", "two"}}, "box", 1) == "--option nvlink: 'two' is no whole number above 0");
+  CHECK(error_of({{"nvlink", ""}}, "box", 1) == "--option nvlink: has no value");
+  CHECK(error_of({{"nvlink", "2"}}, "box", 1) == "--option nvlink: GPUs of sm 90 have NVLink 4");
+  const Run twice = run_program("import nccl-xml x --machine x --option a=b --option a=c");
+  CHECK(twice.err == "error: --option: 'a' is given twice\n");
+  CHECK(run_program("import nccl-xml x --option =c").err == "error: --option: '=c' is not KEY=VALUE\n");
+  CHECK(run_program("import nccl-xml absent.xml --machine x").err ==
+        "error: absent.xml: no such file, or not readable\n");
+}
+
+TEST_CASE("what is not UTF-8 is refused", "[unit][import][bad_input]") {
+  // source: RFC 3629: a lone continuation, overlong, cut short, a surrogate, above U+10FFFF
+  for (const std::string bytes : {"\x80", "\xc0\xaf", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\xaf"}) {
+    const Changed file("nccl-c2c.xml", {{"aarch64", bytes}});
+    CHECK(refusal("nccl-xml", file.path(), {{}, "", {}, {}}) == "FILE line 4: not UTF-8");
+    CHECK(refusal("topo-m", "topo-h200.txt", {{}, "", {{"gpu", bytes}}, {}}) == "--option gpu: is not UTF-8");
+  }
+  const Changed good("nccl-v100-dgx1.xml", {{"mlx5_0", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"}});
+  const Topology t = import_file("nccl-xml", {good.path()});
+  CHECK(t.devices[*t.find("nic0")].model == "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80, 100000 Mb/s");
+}
+
+TEST_CASE("wrong XML of NCCL is refused", "[unit][import][bad_input]") {
+  check_rows("nccl-xml", "nccl-power.xml", kNccl);
+}
 
 TEST_CASE("tables that topo -m does not print, or that no machine has, are refused", "[unit][import][bad_input]") {
   check_rows("topo-m", "topo-v100-dgx1.txt", kDgx1);

@@ -7,6 +7,92 @@
 using namespace linkcast;
 using namespace linkcast::test;
 
+TEST_CASE("NCCL's files give the wiring of the shipped topologies", "[unit][import]") {
+  for (const std::string name : {"p100-dgx1", "v100-dgx1", "dgx2", "hgx-h200"}) {
+    INFO(name);
+    const Topology imported = import_file("nccl-xml", {"nccl-" + name + ".xml"}), shipped = shipped_topology(name);
+    REQUIRE(imported.gpus().size() == shipped.gpus().size());
+    for (std::size_t a = 0; a < imported.gpus().size(); ++a) {
+      CHECK(imported.devices[gpu(imported, a)].sm == shipped.devices[gpu(shipped, a)].sm);
+      CHECK(links_to_nvswitches(imported, a) == links_to_nvswitches(shipped, a));
+      for (std::size_t b = 0; b < a; ++b) {
+        INFO(a << " " << b);
+        CHECK(imported.direct_links(gpu(imported, a), gpu(imported, b)) ==
+              shipped.direct_links(gpu(shipped, a), gpu(shipped, b)));
+        CHECK(pcie_path(imported, gpu_id(a), gpu_id(b)) == pcie_path(shipped, gpu_id(a), gpu_id(b)));
+      }
+    }
+    CHECK(kinds_and_rates(imported, is_accelerator_cable) == kinds_and_rates(shipped, is_accelerator_cable));
+    CHECK(kinds_and_rates(imported, is_socket_cable).count("qpi") ==
+          kinds_and_rates(shipped, is_socket_cable).count("qpi"));
+  }
+}
+
+TEST_CASE("adapters of NCCL's files hang where those of the shipped topologies do", "[unit][import]") {
+  for (const std::string name : {"p100-dgx1", "v100-dgx1", "dgx2"}) {
+    const Topology imported = import_file("nccl-xml", {"nccl-" + name + ".xml"}), shipped = shipped_topology(name);
+    for (int nic = 0; shipped.find("nic" + std::to_string(nic)); ++nic)
+      for (std::size_t a = 0; a < imported.gpus().size(); ++a) {
+        INFO(name << " nic" << nic << " gpu" << a);
+        const std::string id = "nic" + std::to_string(nic);
+        REQUIRE(imported.find(id));
+        CHECK(pcie_path(imported, gpu_id(a), id) == pcie_path(shipped, gpu_id(a), id));
+      }
+  }
+}
+
+TEST_CASE("NVLinks to CPUs and C2C are cables to the GPU's own CPU", "[unit][import]") {
+  const Topology power = import_file("nccl-xml", {"nccl-power.xml"});
+  CHECK(text_of_cable(power, "gpu1", "cpu0", "nvlink2") == "3 x 25 GB/s");
+  CHECK(text_of_cable(power, "gpu2", "cpu8", "nvlink2") == "3 x 25 GB/s");
+  CHECK(text_of_cable(power, "gpu0", "gpu1", "nvlink2") == "3 x 25 GB/s");
+  // source: PCI Express 3.0: 8 GT/s x 2 lanes x 128/130 / 8
+  CHECK(text_of_cable(power, "gpu0", "plx0", "pcie3") == "1 x 1.969 GB/s");
+  CHECK(power.devices[*power.find("cpu8")].vendor == "ibm");
+  CHECK(text_of_cable(power, "cpu0", "cpu8", "xbus") == "1 x 64 GB/s");
+  const Topology grace = import_file("nccl-xml", {"nccl-c2c.xml"});
+  CHECK(text_of_cable(grace, "gpu1", "cpu1", "c2c") == "10 x 44.71 GB/s");
+  CHECK(text_of_cable(grace, "gpu0", "gpu1", "nvlink4") == "18 x 25 GB/s");
+  CHECK(cable(grace, "cpu0", "cpu1").source.rfind("assumed: ", 0) == 0);
+}
+
+TEST_CASE("links whose speed NCCL does not know are assumed or taken from the option", "[unit][import]") {
+  const Changed file("nccl-c2c.xml", {{"32.0 GT/s PCIe", "Unknown"}});
+  const Topology assumed = import_file("nccl-xml", {file.path()});
+  CHECK(text_of_cable(assumed, "gpu0", "cpu0", "pcie3") == "1 x 15.75 GB/s");
+  CHECK(cable(assumed, "gpu0", "cpu0", "pcie3").source.rfind("assumed: PCIe 3 x16, as NCCL does", 0) == 0);
+  const Topology told = import_file("nccl-xml", {file.path()}, {{"pcie", "5x8"}, {"pcie_peer", "same_socket"}});
+  CHECK(text_of_cable(told, "gpu0", "cpu0", "pcie5") == "1 x 31.51 GB/s");
+  CHECK(told.pcie_peer == PciePeer::kSameSocket);
+  CHECK(assumed.pcie_peer == PciePeer::kNone);
+  CHECK(assumed.source.find("assumed: no peer access over PCIe") != std::string::npos);
+}
+
+TEST_CASE("a dump of some GPUs is read if that is said", "[unit][import]") {
+  const Changed file("nccl-power.xml",
+                     {{"<gpu dev=\"1\"", "<gpu dev=\"5\""},
+                      {"0000:05:00.0\" count", "0000:77:00.0\" count"},
+                      {"          <nvlink target=\"0000:04:00.0\" count=\"3\" tclass=\"0x030200\"/>\n", ""}});
+  const Topology t = import_file("nccl-xml", {file.path()}, {{"partial", "yes"}});
+  CHECK(t.gpus().size() == 4);
+  CHECK(t.direct_links(gpu(t, 0), gpu(t, 3)) == 0);
+  CHECK(t.direct_links(gpu(t, 1), gpu(t, 2)) == 3);
+  CHECK(t.source.find("dev 5 is called gpu3") != std::string::npos);
+  CHECK(t.source.find("NVLinks of gpu0 to 0000:77:00.0") != std::string::npos);
+}
+
+TEST_CASE("links between PCIe switches and adapters without a PCI device", "[unit][import]") {
+  const Changed file("nccl-v100-dgx1.xml",
+                     {{"<pci busid=\"0000:11:00.0\"", "<pcilink target=\"0000:18:00.0\"/><pci busid=\"0000:11:00.0\""},
+                      {"<pci busid=\"0000:19:00.0\"", "<pcilink target=\"0000:10:00.0\"/><pci busid=\"0000:19:00.0\""},
+                      {"modelid=\"79\">", "modelid=\"79\"><nic><net name=\"eth0\" dev=\"9\" speed=\"10000\"/></nic>"}});
+  const Topology t = import_file("nccl-xml", {file.path()});
+  CHECK(text_of_cable(t, "plx0", "plx1", "pcie3") == "1 x 15.75 GB/s");
+  CHECK(cable(t, "plx0", "plx1").source.find("assumed: as wide as the switch's uplink") != std::string::npos);
+  CHECK(t.source.find("eth0, no PCI device") != std::string::npos);
+  CHECK_FALSE(t.find("nic4"));
+}
+
 TEST_CASE("a topology made from topo -m reproduces its table", "[unit][import]") {
   struct Row {
     std::vector<std::string> files;
