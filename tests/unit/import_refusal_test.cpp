@@ -181,6 +181,55 @@ const std::vector<Wrong> kH200 = {
      {},
      {"topo-h200.txt"}}};
 
+const std::vector<Wrong> kHwloc = {
+    {{{"version=\"2.0\"", "version=\"1.0\""}},
+     "FILE line 4:/topology/@version: '1.0' is not 2.x: export with lstopo of hwloc 2, lstopo --of xml"},
+    {{{"topology", "system"}}, "FILE line 4:/system: not XML of hwloc: its root is topology"},
+    {{{"subtype=\"CUDA\"", ""}, {"subtype=\"NVML\"", ""}},
+     "FILE line 4:/topology: no OSDev of subtype CUDA or NVML: was this lstopo built with them?"},
+    {{{"name=\"cuda1\"", "name=\"cuda7\""}},
+     "FILE line 47:/topology/object/object[2]/object[2]/object[1]/object/object[1]/object: number 2 where 1 is "
+     "expected: GPUs count from 0 without gaps, each once",
+     {{"numbers", "cuda"}}},
+    {{{"name=\"cuda1\"", "name=\"gpu1\""}},
+     "FILE line 24:/topology/object/object[1]/object[2]/object[1]/object/object[2]/object/object[1]/@name: 'gpu1' is "
+     "not cuda<number> or nvml<number>"},
+    {{{"name=\"nvml1\" subtype=\"NVML\"", "name=\"cuda9\" subtype=\"CUDA\""}},
+     "FILE line 25:/topology/object/object[1]/object[2]/object[1]/object/object[2]/object/object[2]/@name: a second "
+     "CUDA device on one PCI device"},
+    {{{"subtype=\"NVML\"", ""}},
+     "FILE line 4:/topology: some GPUs have no OSDev of subtype NVML",
+     {{"numbers", "nvml"}}},
+    {{{"name=\"cuda0\"", "name=\"cuda4\""}, {"name=\"cuda1\"", "name=\"cuda0\""}, {"name=\"cuda4\"", "name=\"cuda1\""}},
+     "FILE line 4:/topology: CUDA and NVML number the GPUs differently: --option numbers=cuda or nvml says whose to "
+     "take"},
+    {{{"name=\"cuda0\"", "name=\"cuda4\""}, {"name=\"cuda1\"", "name=\"cuda0\""}, {"name=\"cuda4\"", "name=\"cuda1\""}},
+     "--option numbers: nvidia-smi numbers GPUs as NVML does, so with its output only numbers=nvml can be",
+     {{"numbers", "cuda"}},
+     {"topo-abci-v100.txt"}},
+    {{{"bridge_type=\"1-1\"", "bridge_type=\"2-1\""}},
+     "FILE line 12:/topology/object/object[1]/object[2]/object[1]/@bridge_type: '2-1' is not known: 0-1 from host to "
+     "PCI, 1-1 from PCI to PCI"},
+    {{{"15.753846", "12.5"}},
+     "FILE line 15:/topology/object/object[1]/object[2]/object[1]/object/object[1]/object/@pci_link_speed: is no rate "
+     "of PCI Express 1 to 3"},
+    {{{"15.753846", "fast"}},
+     "FILE line 12:/topology/object/object[1]/object[2]/object[1]/@pci_link_speed: 'fast' is no rate in GB/s"},
+    {{{"15.753846", "0.0"}},
+     "FILE line 29:/topology/object/object[1]/object[2]/object[1]/object/object[3]/object/@pci_link_speed: is not "
+     "known: add --option pcie=4x16, or whatever it is"},
+    {{{"os_index=\"1\" gp_index=\"4\"", "os_index=\"0\" gp_index=\"4\""}},
+     "FILE line 39:/topology/object/object[2]/@os_index: two Packages have the same number"},
+    {{{"Tesla V100-SXM2-16GB", "Tesla X1000"}},
+     "FILE: gpu0 is 'Tesla X1000', a model not known here: add --option sm=NN, its compute capability x 10"},
+    {{}, "topo-abci-v100.txt: a second output of nvidia-smi topo -m", {}, {"topo-h200.txt", "topo-abci-v100.txt"}},
+    {{}, "topo-v100-dgx1.txt: has 8 GPUs, FILE has 4", {}, {"topo-v100-dgx1.txt"}},
+    {{{"Tesla V100-SXM2-16GB", "NVIDIA H200"}},
+     "nvlink-h200.txt: says how many NVLinks there are, not where they lead: add a file with the output of nvidia-smi "
+     "topo -m",
+     {},
+     {"nvlink-h200.txt"}}};
+
 }  // namespace
 
 TEST_CASE("a topology needs a name, known options and the right number of files", "[unit][import][bad_input]") {
@@ -228,6 +277,24 @@ TEST_CASE("wrong XML of NCCL is refused", "[unit][import][bad_input]") {
   check_rows("nccl-xml", "nccl-power.xml", kNccl);
 }
 
+TEST_CASE("XML nested without end is refused", "[unit][import][bad_input]") {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "deep.xml").string();
+  std::string text = "<system version=\"1\">", end = "</system>";
+  for (int i = 0; i < 200; ++i) {
+    text += "<pci>";
+    end = "</pci>" + end;
+  }
+  std::ofstream(path) << text + end;
+  for (const std::string format : {"nccl-xml", "hwloc-xml"}) {
+    const Run run = run_program("import " + format + " '" + path + "' --machine x");
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err.find(": nested deeper than 100 elements") != std::string::npos);
+    CHECK(lines_of(run.err) == 1);
+  }
+}
+
 TEST_CASE("tables that topo -m does not print, or that no machine has, are refused", "[unit][import][bad_input]") {
   check_rows("topo-m", "topo-v100-dgx1.txt", kDgx1);
   check_rows("topo-m", "topo-pcie.txt", kPcie);
@@ -245,4 +312,8 @@ TEST_CASE("GPUs that are not known, or known twice, are refused", "[unit][import
        {{}, gap.path() + " line 39: GPU 2 is expected here, not 3", {}, {gap.path()}},
        {{}, names.path() + ": gpu0 is 'H200', elsewhere 'NVIDIA H200'", {}, {"nvlink-h200.txt", names.path()}},
        {{}, "FILE: gpu0 shows 54 NVLinks to others, but has at most 0, and no NVSwitch fits", {}, {inactive.path()}}});
+}
+
+TEST_CASE("wrong XML of hwloc is refused", "[unit][import][bad_input]") {
+  check_rows("hwloc-xml", "hwloc-abci-v100.xml", kHwloc);
 }

@@ -171,3 +171,41 @@ TEST_CASE("every set of GPUs that NVLinks join is looked at for itself", "[unit]
   CHECK(cable(t, "gpu4", "cpu1").source.find("assumed: this NUMA node") != std::string::npos);
   CHECK(cable(t, "cpu0", "cpu1").source.rfind("assumed: ", 0) == 0);
 }
+
+TEST_CASE("hwloc gives sockets and PCIe, topo -m the NVLinks: the shipped ABCI node", "[unit][import]") {
+  const Topology t = import_file("hwloc-xml", {"hwloc-abci-v100.xml", "topo-abci-v100.txt"});
+  const Topology shipped = shipped_topology("abci-v100");
+  for (std::size_t a = 0; a < 4; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      CHECK(t.direct_links(gpu(t, a), gpu(t, b)) == shipped.direct_links(gpu(shipped, a), gpu(shipped, b)));
+      CHECK(pcie_path(t, gpu_id(a), gpu_id(b)) == pcie_path(shipped, gpu_id(a), gpu_id(b)));
+    }
+    for (const std::string nic : {"nic0", "nic1"})
+      CHECK(pcie_path(t, gpu_id(a), nic) == pcie_path(shipped, gpu_id(a), nic));
+  }
+  CHECK_FALSE(t.find("nic2"));  // Ethernet is left out
+  CHECK(t.devices[*t.find("cpu1")].vendor == "intel");
+  CHECK(text_of_cable(t, "gpu0", "plx0", "pcie3") == "1 x 15.75 GB/s");
+  const Topology alone = import_file("hwloc-xml", {"hwloc-abci-v100.xml"});
+  CHECK(alone.direct_links(gpu(alone, 0), gpu(alone, 1)) == 0);
+  CHECK(alone.source.find("assumed: no NVLinks") != std::string::npos);
+}
+
+TEST_CASE("what hwloc does not say is assumed, or told by an option", "[unit][import]") {
+  const Changed machine(
+      "hwloc-abci-v100.xml",
+      {{"15.753846", "0.000000"}, {"<object type=\"Package\" os_index", "<object type=\"Group\" os_index"}});
+  const Topology t = import_file("hwloc-xml", {machine.path()}, {{"pcie", "3x8"}});
+  CHECK(text_of_cable(t, "gpu0", "plx0", "pcie3") == "1 x 7.877 GB/s");
+  CHECK(text_of_cable(t, "plx1", "cpu0", "pcie3") == "1 x 7.877 GB/s");
+  CHECK(cable(t, "gpu3", "plx1").source.find("assumed: first socket") != std::string::npos);
+  CHECK_FALSE(t.find("cpu1"));
+  // A GPU that idles at 2.5 GT/s: 2.5 x 16 lanes x 8/10 / 8
+  const Changed idle("hwloc-abci-v100.xml",
+                     {{"[10de:1212] a1\" pci_link_speed=\"15.753846\"", "\" pci_link_speed=\"4.000000\""}});
+  const Topology slow = import_file("hwloc-xml", {idle.path()});
+  CHECK(text_of_cable(slow, "gpu0", "plx0", "pcie1") == "1 x 4 GB/s");
+  CHECK(cable(slow, "gpu0", "plx0").source.find("pci_link_speed when lstopo ran") != std::string::npos);
+  CHECK(text_of_cable(import_file("hwloc-xml", {idle.path()}, {{"pcie", "3x16"}}), "gpu0", "plx0", "pcie3") ==
+        "1 x 15.75 GB/s");
+}
