@@ -317,3 +317,15 @@ TEST_CASE("GPUs that are not known, or known twice, are refused", "[unit][import
 TEST_CASE("wrong XML of hwloc is refused", "[unit][import][bad_input]") {
   check_rows("hwloc-xml", "hwloc-abci-v100.xml", kHwloc);
 }
+
+TEST_CASE("a discovery without GPUs is no topology", "[unit][import][bad_input]") {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "d.json").string();
+  std::string text = text_of_file(input("../pass_discovery.json"));
+  text.replace(text.find("\"points\""), std::string::npos,
+               "\"points\": [{\"status\": \"waived\", \"reason\": \"no GPU\"}]}");
+  std::ofstream(path) << text;
+  CHECK(run_program("check '" + path + "'").code == 0);
+  CHECK(run_program("import discovery '" + path + "' --machine x").err ==
+        "error: " + path + ":/points: no gpu: everything was waived\n");
+}

@@ -209,3 +209,30 @@ TEST_CASE("what hwloc does not say is assumed, or told by an option", "[unit][im
   CHECK(text_of_cable(import_file("hwloc-xml", {idle.path()}, {{"pcie", "3x16"}}), "gpu0", "plx0", "pcie3") ==
         "1 x 15.75 GB/s");
 }
+
+TEST_CASE("a discovery gives the topology that linkcast-bench writes", "[unit][import]") {
+  const Topology t = import_file("discovery", {"../pass_discovery.json"});
+  CHECK(t.direct_links(gpu(t, 0), gpu(t, 1)) == 2);
+  CHECK(text_of_cable(t, "gpu0", "gpu1", "nvlink1") == "2 x 20 GB/s");
+  CHECK(pcie_path(t, "gpu0", "gpu1") == "PIX");
+  CHECK(cable(t, "plx0", "cpu1").source == "assumed: uplink as wide as the GPU's link");
+  CHECK(t.devices[*t.find("cpu0")].vendor == "intel");
+}
+
+TEST_CASE("imported topologies pass linkcast check", "[unit][import]") {
+  const ScratchFolder scratch;
+  const std::string folder = "tests/input/import/", out = (scratch / "t.json").string();
+  for (const std::string& command : std::vector<std::string>{
+           "nccl-xml " + folder + "nccl-dgx2.xml", "nccl-xml " + folder + "nccl-power.xml",
+           "topo-m " + folder + "topo-h200.txt --option gpu=H200 --option cpu=intel",
+           "topo-m " + folder + "topo-pcie.txt " + folder + "list-pcie.txt",
+           "hwloc-xml --option pcie_peer=none " + folder + "hwloc-abci-v100.xml " + folder + "topo-abci-v100.txt",
+           "discovery tests/input/pass_discovery.json"}) {
+    INFO(command);
+    const Run run = run_program("import " + command + " --machine some-box --out '" + out + "'");
+    CHECK(run.err.empty());
+    REQUIRE(run.code == 0);
+    CHECK(run_program("check '" + out + "'").out == out + ": ok, topology/1\n");
+    CHECK(read_topology(out).name == "some-box");
+  }
+}
