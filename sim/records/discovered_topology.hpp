@@ -46,7 +46,7 @@ inline std::string cpu_vendor(const std::string& model) {
 
 /// Drivers fill a hidden bus id with zeros or ones.
 inline bool is_real_bus_id(const std::string& pci) {
-  return !pci.empty() && pci.rfind("0000:00:00", 0) != 0 && pci.rfind("ffff:ff:1f", 0) != 0;
+  return !pci.empty() && pci.rfind("0000:00:00", 0) != 0 && pci.rfind("ffff:ff:", 0) != 0;
 }
 
 inline void DiscoveredTopology::add_pcie(std::size_t index) {

@@ -219,6 +219,17 @@ TEST_CASE("a discovery gives the topology that linkcast-bench writes", "[unit][i
   CHECK(t.devices[*t.find("cpu0")].vendor == "intel");
 }
 
+TEST_CASE("NVSwitches whose bus ids the driver hides are assumed to be one group", "[unit][import]") {
+  // Recorded on 4 H200 by linkcast-bench: every link of every GPU ends at ffff:ff:ff.0.
+  const Changed file("../pass_discovery.json",
+                     {{"\"gpu\", \"remote_pci\": \"0000:01:00.0\"", "\"switch\", \"remote_pci\": \"ffff:ff:ff.0\""},
+                      {"\"gpu\", \"remote_pci\": \"0000:02:00.0\"", "\"switch\", \"remote_pci\": \"ffff:ff:ff.0\""}});
+  const Topology t = import_file("discovery", {file.path()});
+  CHECK(links_to_nvswitches(t, 0) == 2);
+  CHECK_FALSE(t.find("nvswitch1"));
+  CHECK(cable(t, "gpu0", "nvswitch0").source.find("assumed: all end in one NVSwitch group") != std::string::npos);
+}
+
 TEST_CASE("imported topologies pass linkcast check", "[unit][import]") {
   const ScratchFolder scratch;
   const std::string folder = "tests/input/import/", out = (scratch / "t.json").string();
