@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "sim/cli/command.hpp"
+#include "sim/records/discovery.hpp"
 #include "sim/records/measurement.hpp"
 #include "validate/claim.hpp"
 
@@ -22,9 +23,11 @@ std::string check_calibration(Context& context, const std::string& path) {
 std::string check_file(Context& context, const std::string& path) {
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
-  const std::string schema = r.choice("schema", {"topology/1", "measurement/1", "calibration/1", "claims/1"});
+  const std::string schema =
+      r.choice("schema", {"topology/1", "measurement/1", "discovery/1", "calibration/1", "claims/1"});
   if (schema == "topology/1") read_topology(path);
   if (schema == "measurement/1") read_measurement(path);
+  if (schema == "discovery/1") read_discovery(path);
   if (schema == "calibration/1") return schema + check_calibration(context, path);
   if (schema == "claims/1") read_claims(path);
   return schema;
@@ -35,7 +38,7 @@ std::string check_file(Context& context, const std::string& path) {
 void add_check(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("check", "read any record strictly and say what is wrong with it");
   auto files = std::make_shared<std::vector<std::string>>();
-  command->add_option("file", *files, "topology, measurement, calibration or claims files")->required();
+  command->add_option("file", *files, "topology, measurement, discovery, calibration or claims files")->required();
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {
     for (const std::string& file : *files) {

@@ -28,6 +28,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"CLI/", ["sim/cli", "calibrate/bench"]),
     (r"Eigen/", ["calibrate/fit"]),
     (r"muParser", ["validate"]),
+    (r"pugixml", ["calibrate/import"]),
     (r"openssl/", ["sim/records"]),
     (r"nlohmann/", ["sim/records", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),

@@ -27,7 +27,7 @@ class Includes(unittest.TestCase):
 
     def test_libraries(self):
         for header in ("<simgrid/s4u.hpp>", "<Eigen/Dense>", "<muParser.h>", "<CLI/CLI.hpp>", "<fmt/core.h>",
-                       "<boost/graph/adjacency_list.hpp>"):
+                       "<pugixml.hpp>", "<boost/graph/adjacency_list.hpp>"):
             self.assertEqual(self.found("sim/forecast/x.cpp", header, "<vector>"), 1, header)
         self.assertEqual(self.found("sim/platform/routing.cpp", "<boost/graph/adjacency_list.hpp>"), 0)
         self.assertEqual(self.found("sim/platform/platform.cpp", "<boost/graph/adjacency_list.hpp>"), 1)

@@ -20,7 +20,7 @@ struct WrongFile {
 
 const std::string kNoObject = "must be an object, not ";
 const std::string kBandwidths = "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, Mb/s, Gb/s, Tb/s";
-const std::string kSchemas = "topology/1, measurement/1, calibration/1, claims/1";
+const std::string kSchemas = "topology/1, measurement/1, discovery/1, calibration/1, claims/1";
 const std::string kNoSubject = ": names no transport, cable kind, cable or link of topology p100-dgx1";
 
 const std::vector<WrongFile> kTopologies = {
@@ -76,6 +76,29 @@ const std::vector<WrongFile> kMeasurements = {
     {"timing", ":/timing: 'sometimes' is not allowed: one of back_to_back, single"},
     {"version", ":/schema: 'measurement/0' is not allowed: one of " + kSchemas}};
 
+const std::vector<WrongFile> kDiscoveries = {
+    {"version", ":/schema: 'discovery/2' is not allowed: one of " + kSchemas},
+    {"unknown_key",
+     ":/points/0/watts: unknown key; known here: copy_engines, device, model, multiprocessors, numa_node, nvlinks, "
+     "pci, "
+     "pci_path, pcie_generation, pcie_width, sm, status"},
+    {"missing_key", ":/points/1/numa_node: missing key"},
+    {"remote_kind", ":/points/0/nvlinks/1/remote_kind: 'router' is not allowed: one of gpu, npu, switch, unknown"},
+    {"link_twice", ":/points/0/nvlinks/1/link: is listed twice"},
+    {"gpu_gap", ":/points: gpu1 is missing: gpus count from 0 without gaps"},
+    {"gpu_twice", ":/points/1/device: is listed twice"},
+    {"gpu_name", ":/points/1/device: 'gpu01': a gpu is called gpu<number>"},
+    {"gpu_waived", ":/points: gpu0 was waived: gpus count from 0 without gaps"},
+    {"pair_of_one", ":/points/2/target: a pair is two different GPUs"},
+    {"pair_twice", ":/points/3: this pair is listed twice"},
+    {"pair_unknown", ":/points: gpu7 of a pair is not among the devices"},
+    {"pcie_generation", ":/points/0/pcie_generation: no such generation is known; 0 says that it could not be read"},
+    {"pcie_width", ":/points/0/pcie_width: must be at most 32"},
+    {"numa_node", ":/points/0/numa_node: must be at most 1023"},
+    {"sm", ":/points/0/sm: must be at least 1"},
+    {"status", ":/points/0/status: 'fine' is not allowed: one of ok, waived"},
+    {"no_points", ":/points: holds no point"}};
+
 const std::vector<WrongFile> kCalibrations = {
     {"unit", ":/parameters/transport.peer.r0.startup_s/unit: 'us' is not allowed: one of s, B, B/s, 1"},
     {"negative_stderr", ":/parameters/transport.peer.r0.startup_s/stderr: must be 0 or more"},
@@ -111,6 +134,7 @@ TEST_CASE("wrong topologies are refused in one line", "[unit][bad_input]") { che
 TEST_CASE("wrong measurements are refused in one line", "[unit][bad_input]") {
   check_files("measurement", kMeasurements);
 }
+TEST_CASE("wrong discoveries are refused in one line", "[unit][bad_input]") { check_files("discovery", kDiscoveries); }
 TEST_CASE("wrong calibrations are refused in one line", "[unit][bad_input]") {
   check_files("calibration", kCalibrations);
 }
@@ -146,6 +170,7 @@ TEST_CASE("every wrong file stands in a table, and the files without a defect pa
   std::set<std::string> known = {"fail_truncated", "fail_not_json", "fail_empty", "fail_overflow", "fail_array"};
   for (const WrongFile& row : kTopologies) known.insert("fail_topology_" + row.name);
   for (const WrongFile& row : kMeasurements) known.insert("fail_measurement_" + row.name);
+  for (const WrongFile& row : kDiscoveries) known.insert("fail_discovery_" + row.name);
   for (const WrongFile& row : kCalibrations) known.insert("fail_calibration_" + row.name);
   int passing = 0;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(LINKCAST_DATA_DIR) + "/tests/input")) {
@@ -160,7 +185,7 @@ TEST_CASE("every wrong file stands in a table, and the files without a defect pa
     CHECK(run.out.rfind("tests/input/" + name + ".json: ok, " + name.substr(5), 0) == 0);
     ++passing;
   }
-  CHECK(passing == 3);
+  CHECK(passing == 4);
 }
 
 TEST_CASE("files before the wrong one are reported, the wrong one is not", "[unit][bad_input]") {

@@ -1,0 +1,42 @@
+#pragma once
+// Compute capability, NVLink and PCIe of each GPU, from its name, the lists of nvidia-smi and --option. Nothing is
+// guessed: what none of them says is an error that names the option which does.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/import/nvidia_smi.hpp"
+#include "calibrate/import/topology_request.hpp"
+#include "sim/records/link_rates.hpp"
+
+namespace linkcast::topology_import {
+
+struct GpuFacts {
+  std::string model;
+  int sm = 0;
+  std::optional<NvlinkType> nvlink;  ///< links: that leave this GPU, if known, else 0
+  bool nvswitch = true;              ///< could hang on an NVSwitch
+  std::optional<int> active_links;   ///< if nvidia-smi nvlink -s lists them
+  std::string nvlink_source;         ///< where generation and rate are known from
+  std::optional<PcieLink> pcie;
+  std::string pcie_source;
+};
+
+/// Options that resolve_gpus() understands, besides those of the format.
+inline const std::set<std::string> kGpuOptions = {"gpu", "sm", "nvlink", "pcie"};
+
+struct GpuQuestion {
+  std::string file;                 ///< of the structure, for errors
+  std::vector<std::string> models;  ///< one a GPU; empty where the file does not say
+  bool nvlink_needed = false;       ///< the file shows NVLinks
+};
+
+/// @param lists  of nvidia-smi, checked against each other
+/// @throws InputError  contradictions; compute capability unknown; NVLink needed, but its generation unknown
+std::vector<GpuFacts> resolve_gpus(const TopologyRequest& request, GpuQuestion question,
+                                   const std::vector<SmiList>& lists);
+
+/// The commands that the lists come from, for the source of the record: "; nvidia-smi -L".
+std::string sources_of(const std::vector<SmiList>& lists);
+
+}  // namespace linkcast::topology_import

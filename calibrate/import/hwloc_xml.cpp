@@ -1,0 +1,308 @@
+// XML of hwloc 2 (lstopo --of xml) -> topology/1: sockets, PCIe switches, GPUs, InfiniBand-like adapters.
+// hwloc's XML is read without its NVLinks; further files give them: nvidia-smi topo -m, -L and nvlink -s.
+// Limits: pci_link_speed is the state of the link when lstopo ran, and idle GPUs may run theirs slower. Sockets are
+// Packages; NUMA nodes inside one are not told apart. Adapters are those with an OpenFabrics device; no Ethernet.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibrate/import/nvlink_wiring.hpp"
+#include "calibrate/import/topology_parts.hpp"
+#include "calibrate/import/xml_node.hpp"
+
+namespace linkcast::topology_import {
+namespace {
+
+const std::string kFormat = "hwloc XML";
+
+/// One PCI device or bridge with the rate of the link above it.
+struct Port {
+  XmlNode node;
+  std::string bus;
+  double speed_Bps = 0;  ///< 0: not said
+};
+
+/// Where an object stands: the socket above, and the PCI bridges from the root port down.
+struct Place {
+  std::string cpu;  ///< empty: no Package above
+  std::vector<Port> bridges;
+};
+
+struct Endpoint {
+  Port port;
+  Place place;
+  std::string id, model;
+  std::optional<int> cuda, nvml;  ///< numbers
+};
+
+std::string info_of(const XmlNode& node, const std::string& name) {
+  for (const XmlNode& info : node.children("info"))
+    if (info.text("name") == name) return info.text("value");
+  return "";
+}
+
+class HwlocXml {
+ public:
+  static std::set<std::string> keys() {
+    std::set<std::string> all = {"nvswitch", "numbers", "pcie_peer"};
+    all.insert(kGpuOptions.begin(), kGpuOptions.end());
+    return all;
+  }
+  explicit HwlocXml(const ImportRequest& request) : request_(request, keys(), 4), file_(request.files.front()) {
+    for (std::size_t i = 1; i < request.files.size(); ++i) {
+      const std::string& name = request.files[i];
+      if (!is_topo_matrix(read_text(name)))
+        lists_.push_back(read_smi_list(name));
+      else if (matrix_)
+        throw InputError(name + ": a second output of nvidia-smi topo -m");
+      else
+        matrix_ = read_topo_matrix(name);
+    }
+  }
+  Json run();
+
+ private:
+  void read_object(const XmlNode& node, Place place);
+  void read_package(const XmlNode& node, Place& place);
+  void read_endpoint(const XmlNode& node, const Place& place);
+  [[nodiscard]] Port port_of(const XmlNode& node) const;
+  void number_gpus();
+  void check_cpus();
+  [[nodiscard]] LinkMatrix links() const;
+  [[nodiscard]] std::string switch_above(const Place& place);
+  void add_port(const Endpoint& endpoint, const GpuFacts* gpu);
+  struct Rated {
+    PcieLink link;
+    std::string source;
+  };
+  [[nodiscard]] std::optional<Rated> rated(const Port& port, int newest) const;
+
+  TopologyRequest request_;
+  XmlFile file_;
+  std::optional<TopoMatrix> matrix_;
+  std::vector<SmiList> lists_;
+  std::vector<CpuPart> cpus_;
+  std::vector<Endpoint> gpus_, adapters_;
+  std::vector<GpuFacts> facts_;
+  std::string numbers_source_;
+  std::map<std::string, std::string> switches_;  // bus id of the upstream port -> device id
+  struct Uplink {
+    std::string id, to;
+    Port port;
+  };
+  std::vector<Uplink> uplinks_;
+  TopologyWriter writer_;
+};
+
+void HwlocXml::read_package(const XmlNode& node, Place& place) {
+  CpuPart cpu;
+  cpu.id = "cpu" + std::to_string(node.number("os_index", 0));
+  cpu.model = info_of(node, "CPUModel");
+  const std::string maker = info_of(node, "CPUVendor");
+  cpu.vendor = maker == "GenuineIntel" ? "intel" : maker == "AuthenticAMD" ? "amd" : "";
+  if (cpu.model.rfind("POWER", 0) == 0) cpu.vendor = "ibm";
+  if (maker == "ARM" || cpu.model.rfind("Neoverse", 0) == 0) cpu.vendor = "arm";
+  for (const CpuPart& other : cpus_)
+    if (other.id == cpu.id) node.fail("os_index", "two Packages have the same number");
+  cpus_.push_back(cpu);
+  place.cpu = cpu.id;
+}
+
+Port HwlocXml::port_of(const XmlNode& node) const {
+  Port port{node, node.text("pci_busid"), 0};
+  const std::string speed = node.find("pci_link_speed").value_or("0");
+  std::size_t used = 0;
+  try {
+    port.speed_Bps = std::stod(speed, &used) * 1e9;
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used == 0 || used != speed.size() || !(port.speed_Bps >= 0) || !std::isfinite(port.speed_Bps))
+    node.fail("pci_link_speed", "'" + speed + "' is no rate in GB/s");
+  return port;
+}
+
+void HwlocXml::read_object(const XmlNode& node, Place place) {
+  const std::string type = node.text("type");
+  if (type == "Package") read_package(node, place);
+  if (type == "Bridge") {
+    const std::string sides = node.text("bridge_type");
+    if (sides != "0-1" && sides != "1-1")
+      node.fail("bridge_type", "'" + sides + "' is not known: 0-1 from host to PCI, 1-1 from PCI to PCI");
+    if (sides == "1-1") place.bridges.push_back(port_of(node));
+  }
+  if (type == "PCIDev") read_endpoint(node, place);
+  for (const XmlNode& child : node.children("object")) read_object(child, place);
+}
+
+/// GPUs are what CUDA or NVML number, adapters what OpenFabrics drives; all else is left out.
+void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
+  Endpoint endpoint{port_of(node), place, "", "", std::nullopt, std::nullopt};
+  std::string fabric;
+  for (const XmlNode& os : node.children("object")) {
+    if (os.text("type") != "OSDev") continue;
+    const std::string subtype = os.find("subtype").value_or(""), name = os.find("name").value_or("");
+    const bool cuda = subtype == "CUDA", nvml = subtype == "NVML";
+    if (os.text("osdev_type") == "3") fabric += (fabric.empty() ? "" : " ") + name;  // OpenFabrics
+    if (!cuda && !nvml) continue;
+    const auto number = name.size() > 4 ? whole_number(name.substr(4)) : std::nullopt;
+    if (!number || name.substr(0, 4) != (cuda ? "cuda" : "nvml"))
+      os.fail("name", "'" + name + "' is not cuda<number> or nvml<number>");
+    auto& known = cuda ? endpoint.cuda : endpoint.nvml;
+    if (known) os.fail("name", "a second " + subtype + " device on one PCI device");
+    known = number;
+    if (const std::string model = info_of(os, "GPUModel"); !model.empty()) endpoint.model = model;
+  }
+  if (endpoint.cuda || endpoint.nvml) {
+    gpus_.push_back(std::move(endpoint));
+  } else if (!fabric.empty()) {
+    endpoint.id = "nic" + std::to_string(adapters_.size());
+    endpoint.model = fabric;
+    adapters_.push_back(std::move(endpoint));
+  }
+}
+
+/// gpu<k> is cuda<k> or nvml<k>, whichever all GPUs have.
+void HwlocXml::number_gpus() {
+  if (gpus_.empty()) file_.root().fail("no OSDev of subtype CUDA or NVML: was this lstopo built with them?");
+  const auto all = [&](auto has) { return std::all_of(gpus_.begin(), gpus_.end(), has); };
+  const bool cuda = all([](const Endpoint& gpu) { return gpu.cuda.has_value(); });
+  const bool nvml = all([](const Endpoint& gpu) { return gpu.nvml.has_value(); });
+  const bool differ = cuda && nvml && !all([](const Endpoint& gpu) { return gpu.cuda == gpu.nvml; });
+  const auto chosen = request_.choice("numbers", {"cuda", "nvml"});
+  if (differ && !chosen)
+    file_.root().fail("CUDA and NVML number the GPUs differently: --option numbers=cuda or nvml says whose to take");
+  const bool take_nvml = chosen ? *chosen == "nvml" : !cuda;
+  if (take_nvml ? !nvml : !cuda)
+    file_.root().fail(std::string("some GPUs have no OSDev of subtype ") + (take_nvml ? "NVML" : "CUDA"));
+  const bool smi = matrix_ || !lists_.empty();
+  if (smi && differ && !take_nvml)
+    request_.fail("numbers", "nvidia-smi numbers GPUs as NVML does, so with its output only numbers=nvml can be");
+  if (smi && !nvml) numbers_source_ = "; assumed: CUDA numbers the GPUs as nvidia-smi does";
+  const auto number = [&](const Endpoint& gpu) { return take_nvml ? *gpu.nvml : *gpu.cuda; };
+  std::sort(gpus_.begin(), gpus_.end(), [&](const auto& a, const auto& b) { return number(a) < number(b); });
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    if (number(gpus_[i]) != static_cast<int>(i))
+      gpus_[i].port.node.fail("number " + std::to_string(number(gpus_[i])) + " where " + std::to_string(i) +
+                              " is expected: GPUs count from 0 without gaps, each once");
+    gpus_[i].id = "gpu" + std::to_string(i);
+  }
+}
+
+/// Devices outside every Package hang on the first one.
+void HwlocXml::check_cpus() {
+  if (cpus_.empty()) cpus_.push_back({"cpu0", "", "", "", {}});
+  std::sort(cpus_.begin(), cpus_.end(), [](const CpuPart& a, const CpuPart& b) {
+    return a.id.size() != b.id.size() ? a.id.size() < b.id.size() : a.id < b.id;
+  });
+}
+
+LinkMatrix HwlocXml::links() const {
+  const std::size_t count = gpus_.size();
+  if (matrix_ && matrix_->gpus != static_cast<int>(count))
+    throw InputError(matrix_->file + ": has " + std::to_string(matrix_->gpus) + " GPUs, " + file_.path() + " has " +
+                     std::to_string(count));
+  if (matrix_) return nvlinks_of(*matrix_);
+  for (const SmiList& list : lists_)
+    for (const SmiGpu& gpu : list.gpus)
+      if (!gpu.link_GBps.empty())
+        throw InputError(list.file +
+                         ": says how many NVLinks there are, not where they lead: add a file with the output "
+                         "of nvidia-smi topo -m");
+  return LinkMatrix(count, std::vector<int>(count, 0));
+}
+
+/// Root port, then pairs of a switch's upstream and downstream port: each upstream port is a switch.
+std::string HwlocXml::switch_above(const Place& place) {
+  std::string above = place.cpu.empty() ? cpus_.front().id : place.cpu;
+  for (std::size_t i = 1; i < place.bridges.size(); i += 2) {
+    const Port& upstream = place.bridges[i];
+    const auto [at, is_new] = switches_.try_emplace(upstream.bus, "plx" + std::to_string(switches_.size()));
+    if (is_new) uplinks_.push_back({at->second, above, upstream});
+    above = at->second;
+  }
+  return above;
+}
+
+/// The widest link with this rate whose generation is not above `newest`.
+std::optional<HwlocXml::Rated> HwlocXml::rated(const Port& port, int newest) const {
+  std::vector<PcieLink> fits;
+  for (const int width : {16, 8, 4, 2, 1, 32})
+    for (int generation = 1; generation <= newest; ++generation)
+      if (const PcieLink link{generation, width}; std::abs(link.rate().si / port.speed_Bps - 1) < 0.01)
+        fits.push_back(link);  // 1 %: digits of hwloc; rates of one width differ by more. source: ours
+  if (fits.empty()) return std::nullopt;
+  std::string source = kFormat + ": pci_link_speed when lstopo ran";
+  if (fits.size() > 1)
+    source += "; assumed: " + fits.front().text() + ", though " + fits[1].text() + " has the same rate";
+  return Rated{fits.front(), source};
+}
+
+void HwlocXml::add_port(const Endpoint& endpoint, const GpuFacts* gpu) {
+  constexpr int newest_known = 6;
+  const std::string above = switch_above(endpoint.place);
+  const std::string place =
+      endpoint.place.cpu.empty() ? "; assumed: first socket, hwloc names none for this device" : "";
+  const bool by_option = gpu && request_.pcie();
+  const auto generation = gpu && gpu->pcie ? gpu->pcie->generation : newest_known;
+  std::optional<Rated> link;
+  if (endpoint.port.speed_Bps > 0 && !by_option) {
+    link = rated(endpoint.port, generation);
+    if (!link)
+      endpoint.port.node.fail("pci_link_speed", "is no rate of PCI Express 1 to " + std::to_string(generation));
+  }
+  if (!link && gpu && gpu->pcie) link = Rated{*gpu->pcie, gpu->pcie_source};
+  if (!link && request_.pcie()) link = Rated{*request_.pcie(), "as --option pcie says"};
+  if (!link) endpoint.port.node.fail("pci_link_speed", "is not known: add --option pcie=4x16, or whatever it is");
+  writer_.cable(endpoint.id, above, link->link.kind(), 1, link->link.rate(), link->source + place);
+}
+
+Json HwlocXml::run() {
+  const XmlNode root = file_.root();
+  if (root.name() != "topology") root.fail("not XML of hwloc: its root is topology");
+  if (const std::string version = root.text("version"); version.rfind("2.", 0) != 0)
+    root.fail("version", "'" + version + "' is not 2.x: export with lstopo of hwloc 2, lstopo --of xml");
+  for (const XmlNode& object : root.children("object")) read_object(object, {});
+  number_gpus();
+  check_cpus();
+  const LinkMatrix links = this->links();
+  GpuQuestion question{file_.path(), {}, has_links(links)};
+  for (const Endpoint& gpu : gpus_) question.models.push_back(gpu.model);
+  facts_ = resolve_gpus(request_, std::move(question), lists_);
+  add_gpus(writer_, facts_);
+  add_cpus(writer_, cpus_);
+  for (auto* list : {&gpus_, &adapters_})
+    for (const Endpoint& endpoint : *list) static_cast<void>(switch_above(endpoint.place));
+  for (const Uplink& uplink : uplinks_) writer_.device(uplink.id, "pcie_switch");
+  for (const Endpoint& adapter : adapters_) writer_.device(adapter.id, "nic", adapter.model);
+  if (matrix_)
+    add_nvlinks(writer_, links, facts_, {matrix_->file, "nvidia-smi topo -m", request_.yes_or_no("nvswitch")});
+  for (std::size_t i = 0; i < gpus_.size(); ++i) add_port(gpus_[i], &facts_[i]);
+  for (const Endpoint& adapter : adapters_) add_port(adapter, nullptr);
+  constexpr int newest_known = 6;
+  for (const Uplink& uplink : uplinks_) {
+    auto link = uplink.port.speed_Bps > 0 ? rated(uplink.port, newest_known) : std::nullopt;
+    if (!link && request_.pcie()) link = Rated{*request_.pcie(), "as --option pcie says"};
+    if (!link) uplink.port.node.fail("pci_link_speed", "is not known: add --option pcie=4x16, or whatever it is");
+    writer_.cable(uplink.id, uplink.to, link->link.kind(), 1, link->link.rate(), link->source);
+  }
+  join_cpus(writer_, cpus_);
+  const std::string nvlink = matrix_ ? "; nvidia-smi topo -m" : "; assumed: no NVLinks, hwloc XML is read without them";
+  return writer_.json(request_.name(), title_of(facts_),
+                      kFormat + nvlink + sources_of(lists_) + numbers_source_ + "; " + request_.pcie_peer_source(),
+                      request_.pcie_peer());
+}
+
+class HwlocXmlImporter final : public Importer {
+ public:
+  [[nodiscard]] std::vector<ImportOption> options() const override { return described_options(HwlocXml::keys()); }
+  [[nodiscard]] Json run(const ImportRequest& request) const override { return HwlocXml(request).run(); }
+};
+
+const bool registered =
+    importers().add({"hwloc-xml", "lstopo --of xml, and nvidia-smi topo -m for NVLinks -> topology/1",
+                     "hwloc 2 documentation, Importing and exporting topologies from/to XML files"},
+                    [] { return std::make_unique<HwlocXmlImporter>(); });
+
+}  // namespace
+}  // namespace linkcast::topology_import

@@ -1,0 +1,369 @@
+// Topology file of NCCL (NCCL_TOPO_DUMP_FILE, "system" version 1) -> topology/1.
+// Limits: NCCL merges all NVSwitches into one and leaves out what no GPU or adapter of the job hangs on. Adapters
+// without a PCI device (virtual ones) have no place here and are named in the source of the record.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "calibrate/import/topology_parts.hpp"
+#include "calibrate/import/xml_node.hpp"
+
+namespace linkcast::topology_import {
+namespace {
+
+const std::string kFormat = "NCCL topology dump";
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// Above a device: its width and generation, and what the source of its cable says.
+struct Port {
+  PcieLink link;
+  std::string source;
+};
+
+struct Gpu {
+  XmlNode node;
+  std::string bus, parent, cpu, vendor;
+  int sm = 0;
+  Port port;
+};
+
+/// What holds a pci element: its device, and the CPU above.
+struct Parent {
+  std::string id, cpu, vendor;
+};
+
+const std::set<std::string> kOptions = {"nvlink", "pcie", "pcie_peer", "partial"};
+
+class NcclXml {
+ public:
+  explicit NcclXml(const ImportRequest& request)
+      : request_(request, kOptions, 1),
+        partial_(request_.yes_or_no("partial").value_or(false)),
+        file_(request.files.front()) {}
+  Json run();
+
+ private:
+  void read_cpu(const XmlNode& node);
+  void read_pci(const XmlNode& node, const Parent& parent);
+  void read_switch(const XmlNode& node, const Parent& parent);
+  void read_gpu(const XmlNode& node, const XmlNode& pci, const Parent& parent);
+  void read_nic(const XmlNode& node, const XmlNode& pci, const Parent& parent);
+  void number_gpus();
+  [[nodiscard]] Port port_of(const XmlNode& pci) const;
+  [[nodiscard]] CpuPart cpu_part(const XmlNode& node) const;
+  void add_pcie_links();
+  void add_nvlinks();
+  void read_links_of(std::size_t gpu);
+  [[nodiscard]] std::string nvlink_target(const XmlNode& link, std::size_t gpu);
+  [[nodiscard]] NvlinkType nvlink_type(const Gpu& gpu) const;
+  [[nodiscard]] std::optional<std::size_t> find_gpu(const std::string& bus) const;
+  std::string notes() const;
+
+  TopologyRequest request_;
+  bool partial_;
+  XmlFile file_;
+  TopologyWriter writer_;
+  std::vector<CpuPart> cpus_;
+  std::vector<Gpu> gpus_;
+  std::map<int, std::size_t> by_dev_;
+  struct Device {  // a switch or an adapter
+    XmlNode node;
+    std::string id, kind, model, parent;
+    Port port;
+  };
+  std::vector<Device> devices_;
+  std::map<std::string, std::string> switches_;    // bus id -> PCIe switch
+  std::map<std::string, std::string> nvswitches_;  // target -> NVSwitch
+  struct Bundle {
+    int count = 0;
+    std::string source;
+  };
+  std::map<std::pair<std::size_t, std::string>, Bundle> bundles_;  // GPU, other end
+  std::vector<std::string> left_out_;
+  int adapters_ = 0;
+};
+
+CpuPart NcclXml::cpu_part(const XmlNode& node) const {
+  CpuPart cpu;
+  const int numa = node.number("numaid", -1);
+  cpu.id = "cpu" + std::to_string(std::max(0, numa));
+  const std::string arch = lower(node.text("arch")), maker = node.find("vendor").value_or("");
+  if (arch == "ppc64" || arch == "ppc64le")
+    cpu.vendor = "ibm";
+  else if (arch == "arm64" || arch == "aarch64")
+    cpu.vendor = "arm";
+  else if (arch == "x86_64")
+    cpu.vendor = maker == "GenuineIntel" ? "intel" : maker == "AuthenticAMD" ? "amd" : "";
+  else
+    node.fail("arch", "'" + arch + "' is not known: x86_64, ppc64, ppc64le, arm64, aarch64");
+  cpu.model = arch + (maker.empty() ? "" : " " + maker);
+  if (!node.find("familyid") || !node.find("modelid")) return cpu;
+  const int family = node.number("familyid", -1), model = node.number("modelid", -1);
+  cpu.model += " family " + std::to_string(family) + " model " + std::to_string(model);
+  if (cpu.vendor != "intel" || family != 6 || model < 0) return cpu;
+  // source: Intel Xeon datasheets: E5/E7 v4 QPI 9.6 GT/s; UPI of Skylake-SP (model 85) 10.4, Ice Lake-SP (106, 108)
+  // 11.2, Sapphire Rapids (143) 16 and Emerald Rapids (207) 20 GT/s; 2 bytes a transfer and direction
+  cpu.link_kind = model < 85 ? "qpi" : "upi";
+  cpu.link_rate = {model < 85 ? 19.2e9 : model < 106 ? 20.8e9 : model < 143 ? 22.4e9 : model < 207 ? 32e9 : 40e9};
+  return cpu;
+}
+
+void NcclXml::read_cpu(const XmlNode& node) {
+  if (node.name() != "cpu") node.fail("unknown element: a system holds cpu");
+  cpus_.push_back(cpu_part(node));
+  for (std::size_t i = 0; i + 1 < cpus_.size(); ++i)
+    if (cpus_[i].id == cpus_.back().id)
+      node.fail("numaid", "two CPUs with the same node: a dump of several hosts is not read");
+  const Parent parent{cpus_.back().id, cpus_.back().id, cpus_.back().vendor};
+  for (const XmlNode& child : node.children()) {
+    if (child.name() == "pci")
+      read_pci(child, parent);
+    else if (child.name() == "nic")
+      for (const XmlNode& net : child.children("net")) left_out_.push_back(net.text("name") + ", no PCI device");
+    else
+      child.fail("unknown element: a cpu holds pci and nic");
+  }
+}
+
+/// Generation and width as NCCL writes them; what the kernel did not say is taken as NCCL takes it.
+Port NcclXml::port_of(const XmlNode& pci) const {
+  static const std::map<std::string, int> generations = {{"2.5", 1},  {"5", 2},  {"5.0", 2},  {"8", 3},
+                                                         {"8.0", 3},  {"16", 4}, {"16.0", 4}, {"32", 5},
+                                                         {"32.0", 5}, {"64", 6}, {"64.0", 6}};
+  const std::string speed = pci.text("link_speed");
+  const int width = pci.number("link_width", 0);
+  std::string number = speed;
+  for (const std::string suffix : {" PCIe", " GT/s"})
+    if (number.size() > suffix.size() && number.compare(number.size() - suffix.size(), suffix.size(), suffix) == 0)
+      number.resize(number.size() - suffix.size());
+  const auto generation = generations.find(number);
+  const bool unknown_speed = speed.empty() || speed.rfind("Unknown", 0) == 0;
+  if (generation == generations.end() && !unknown_speed)
+    pci.fail("link_speed", "'" + speed + "' is no speed of PCI Express, e.g. '16.0 GT/s PCIe', or Unknown");
+  const bool unknown_width = width == 0 || width == 255;  // sysfs of links that are down
+  if (!unknown_width && width > 32) pci.fail("link_width", "at most 32 lanes");
+  const std::string source = kFormat + ": link_speed " + (unknown_speed ? "unknown" : speed) + ", link_width " +
+                             (unknown_width ? "unknown" : std::to_string(width));
+  if (!unknown_speed && !unknown_width) return {{generation->second, width}, source};
+  if (const auto option = request_.pcie()) return {*option, source + "; as --option pcie says"};
+  const PcieLink link{unknown_speed ? 3 : generation->second, unknown_width ? 16 : width};
+  return {link, "assumed: " + link.text() + ", as NCCL does; " + source};
+}
+
+void NcclXml::read_pci(const XmlNode& node, const Parent& parent) {
+  const std::string kind = lower(node.text("class"));
+  const auto is = [&](const char* start) { return kind.rfind(start, 0) == 0; };
+  bool inner = false;
+  for (const XmlNode& child : node.children()) {
+    const std::string name = child.name();
+    if (name == "gpu" && is("0x03")) {
+      read_gpu(child, node, parent);
+    } else if (name == "nic" && is("0x02")) {
+      read_nic(child, node, parent);
+    } else if ((name == "pci" || name == "pcilink") && is("0x0604")) {
+      inner = true;
+    } else {
+      child.fail(
+          "unknown element: a pci of class 0x03.... holds gpu, 0x02.... nic, 0x0604.. pci and pcilink; this is " +
+          kind);
+    }
+  }
+  if (inner) read_switch(node, parent);
+}
+
+void NcclXml::read_switch(const XmlNode& node, const Parent& parent) {
+  const std::string id = "plx" + std::to_string(switches_.size());
+  if (!switches_.emplace(lower(node.text("busid")), id).second) node.fail("busid", "is listed twice");
+  devices_.push_back({node, id, "pcie_switch", "", parent.id, port_of(node)});
+  for (const XmlNode& child : node.children("pci")) read_pci(child, {id, parent.cpu, parent.vendor});
+}
+
+void NcclXml::read_gpu(const XmlNode& node, const XmlNode& pci, const Parent& parent) {
+  const int dev = node.number("dev", 0);
+  Gpu gpu{node, lower(pci.text("busid")), parent.id, parent.cpu, parent.vendor, node.number("sm", 1), port_of(pci)};
+  if (find_gpu(gpu.bus)) pci.fail("busid", "is listed twice");
+  if (!by_dev_.emplace(dev, gpus_.size()).second) node.fail("dev", "is listed twice");
+  gpus_.push_back(std::move(gpu));
+}
+
+void NcclXml::read_nic(const XmlNode& node, const XmlNode& pci, const Parent& parent) {
+  std::string model;
+  for (const XmlNode& net : node.children()) {
+    if (net.name() != "net") net.fail("unknown element: a nic holds net");
+    const auto speed = net.find("speed");
+    model += (model.empty() ? "" : "; ") + net.text("name") + (speed ? ", " + *speed + " Mb/s" : "");
+  }
+  const std::string id = "nic" + std::to_string(adapters_++);
+  devices_.push_back({pci, id, "nic", model, parent.id, port_of(pci)});
+}
+
+std::optional<std::size_t> NcclXml::find_gpu(const std::string& bus) const {
+  for (std::size_t i = 0; i < gpus_.size(); ++i)
+    if (gpus_[i].bus == bus) return i;
+  return std::nullopt;
+}
+
+/// GPUs in the order of dev, which must count from 0 unless the dump is said to be partial.
+void NcclXml::number_gpus() {
+  if (gpus_.empty()) file_.root().fail("no gpu");
+  std::vector<Gpu> ordered;
+  for (const auto& [dev, index] : by_dev_) {
+    const auto expected = static_cast<int>(ordered.size());
+    if (dev != expected && !partial_)
+      gpus_[index].node.fail("dev", "dev " + std::to_string(expected) +
+                                        " is missing: --option partial=yes numbers the "
+                                        "GPUs that are there from 0");
+    if (dev != expected)
+      left_out_.push_back("dev " + std::to_string(dev) + " is called gpu" + std::to_string(expected));
+    ordered.push_back(std::move(gpus_[index]));
+  }
+  gpus_ = std::move(ordered);
+}
+
+NvlinkType NcclXml::nvlink_type(const Gpu& gpu) const {
+  const auto known = nvlink_of(gpu.sm);
+  const auto option = request_.number("nvlink");
+  if (known && option && known->generation != *option)
+    request_.fail("nvlink",
+                  "GPUs of sm " + std::to_string(gpu.sm) + " have NVLink " + std::to_string(known->generation));
+  if (known) return *known;
+  if (option)
+    for (const int sm : {60, 70, 80, 90, 100})
+      if (nvlink_of(sm)->generation == *option) return *nvlink_of(sm);
+  gpu.node.fail("sm", "no NVLink is known for compute capability " + std::to_string(gpu.sm) +
+                          ": --option nvlink=1 to 5 says which it is");
+}
+
+/// Device at the other end; empty if it is to be left out.
+std::string NcclXml::nvlink_target(const XmlNode& link, std::size_t gpu) {
+  const std::string target = lower(link.text("target")), kind = lower(link.text("tclass"));
+  const auto is = [&](const char* start) { return kind.rfind(start, 0) == 0; };
+  if (is("0x03")) {
+    const auto other = find_gpu(target);
+    if (other == gpu) link.fail("target", "a GPU has no link to itself");
+    if (other) return "gpu" + std::to_string(*other);
+    if (!partial_)
+      link.fail("target", "no gpu with busid '" + target + "': --option partial=yes leaves such links out");
+    left_out_.push_back("NVLinks of gpu" + std::to_string(gpu) + " to " + target);
+    return "";
+  }
+  if (kind == "0x068001" || (is("0x0604") && gpus_[gpu].vendor == "ibm")) return gpus_[gpu].cpu;
+  if (kind != "0x068000")
+    link.fail("tclass", "'" + kind + "' is not known: 0x03.... a GPU, 0x068000 an NVSwitch, 0x068001 a CPU");
+  const bool hidden = target.rfind("ffff", 0) == 0;
+  const auto [at, is_new] = nvswitches_.try_emplace(hidden ? "" : target, "nvs" + std::to_string(nvswitches_.size()));
+  if (is_new) writer_.device(at->second, "nvswitch", "", "baseboard0");
+  return at->second;
+}
+
+void NcclXml::read_links_of(std::size_t gpu) {
+  if (const auto c2c = gpus_[gpu].node.children("c2c"); c2c.size() > 1) c2c[1].fail("a GPU has one c2c");
+  for (const XmlNode& link : gpus_[gpu].node.children()) {
+    const int count = link.number("count", 1);
+    if (count > 999) link.fail("count", "more links than any GPU has");
+    if (link.name() == "nvlink") {
+      const std::string target = nvlink_target(link, gpu);
+      if (target.empty()) continue;
+      Bundle& bundle = bundles_[{gpu, target}];
+      bundle.count += count;
+      const bool merged = target.rfind("nvs", 0) == 0 && nvswitches_.count("") != 0;
+      bundle.source =
+          kFormat + ": nvlink count" +
+          (merged ? "; assumed: one device stands for all NVSwitches, which the dump does not tell apart" : "") +
+          "; nominal rate of the generation from the datasheet, one direction";
+    } else if (link.name() == "c2c") {
+      const int each = link.number("bw", 1);  // MB/s
+      if (each > 9'999'999) link.fail("bw", "faster than any link, in MB/s");
+      writer_.cable("gpu" + std::to_string(gpu), gpus_[gpu].cpu, "c2c", count, {each * 1e6},
+                    kFormat + ": c2c count and bw, in MB/s");
+    } else {
+      link.fail("unknown element: a gpu holds nvlink and c2c");
+    }
+  }
+}
+
+void NcclXml::add_nvlinks() {
+  for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) read_links_of(gpu);
+  std::map<std::size_t, int> links;
+  for (const auto& [ends, bundle] : bundles_) {
+    const auto& [gpu, target] = ends;
+    const NvlinkType type = nvlink_type(gpus_[gpu]);
+    if ((links[gpu] += bundle.count) > type.links)
+      gpus_[gpu].node.fail("more NVLinks than the " + std::to_string(type.links) + " that GPUs of sm " +
+                           std::to_string(gpus_[gpu].sm) + " have");
+    if (target.rfind("gpu", 0) == 0) {
+      const auto other = static_cast<std::size_t>(*whole_number(target.substr(3)));
+      const auto back = bundles_.find({other, "gpu" + std::to_string(gpu)});
+      const int count = back == bundles_.end() ? 0 : back->second.count;
+      if (count != bundle.count)
+        gpus_[gpu].node.fail(std::to_string(bundle.count) + " NVLinks to " + target + ", which has " +
+                             std::to_string(count) + " back");
+      if (nvlink_type(gpus_[other]).generation != type.generation)
+        gpus_[gpu].node.fail("NVLinks to " + target + ", which has NVLinks of another generation");
+      if (other < gpu) continue;  // its own turn has added the cable
+    }
+    writer_.cable("gpu" + std::to_string(gpu), target, "nvlink" + std::to_string(type.generation), bundle.count,
+                  type.rate, bundle.source);
+  }
+}
+
+void NcclXml::add_pcie_links() {
+  std::set<std::pair<std::string, std::string>> done;
+  for (const Device& device : devices_)
+    for (const XmlNode& link : device.node.children("pcilink")) {
+      const auto target = switches_.find(lower(link.text("target")));
+      if (target == switches_.end() || target->second == device.id)
+        link.fail("target", "no other PCIe switch has this busid");
+      if (!done.insert(std::minmax(device.id, target->second)).second) continue;  // both ends list it
+      writer_.cable(device.id, target->second, device.port.link.kind(), 1, device.port.link.rate(),
+                    kFormat + ": pcilink; assumed: as wide as the switch's uplink");
+    }
+}
+
+std::string NcclXml::notes() const {
+  std::string text;
+  for (const std::string& what : left_out_) text += (text.empty() ? "; left out or renamed: " : "; ") + what;
+  return text;
+}
+
+Json NcclXml::run() {
+  const XmlNode root = file_.root();
+  if (root.name() != "system") root.fail("not a topology file of NCCL: its root is system");
+  if (root.text("version") != "1") root.fail("version", "'" + root.text("version") + "' is not 1");
+  for (const XmlNode& cpu : root.children()) read_cpu(cpu);
+  number_gpus();
+  std::vector<GpuFacts> facts(gpus_.size());
+  for (std::size_t i = 0; i < gpus_.size(); ++i) facts[i].sm = gpus_[i].sm;
+  add_gpus(writer_, facts);
+  add_cpus(writer_, cpus_);
+  for (const Device& device : devices_) writer_.device(device.id, device.kind, device.model);
+  add_nvlinks();
+  for (std::size_t i = 0; i < gpus_.size(); ++i)
+    writer_.cable("gpu" + std::to_string(i), gpus_[i].parent, gpus_[i].port.link.kind(), 1, gpus_[i].port.link.rate(),
+                  gpus_[i].port.source);
+  for (const Device& device : devices_)
+    writer_.cable(device.id, device.parent, device.port.link.kind(), 1, device.port.link.rate(), device.port.source);
+  add_pcie_links();
+  join_cpus(writer_, cpus_);
+  return writer_.json(request_.name(), title_of(facts), kFormat + notes() + "; " + request_.pcie_peer_source(),
+                      request_.pcie_peer());
+}
+
+class NcclXmlImporter final : public Importer {
+ public:
+  [[nodiscard]] std::vector<ImportOption> options() const override { return described_options(kOptions); }
+  [[nodiscard]] Json run(const ImportRequest& request) const override { return NcclXml(request).run(); }
+};
+
+const bool registered = importers().add({"nccl-xml", "NCCL's NCCL_TOPO_DUMP_FILE -> topology/1",
+                                         "NVIDIA/nccl src/graph/xml.cc and topo.cc, environment NCCL_TOPO_DUMP_FILE"},
+                                        [] { return std::make_unique<NcclXmlImporter>(); });
+
+}  // namespace
+}  // namespace linkcast::topology_import

@@ -1,0 +1,181 @@
+#include "calibrate/import/nvlink_wiring.hpp"
+
+#include <algorithm>
+
+namespace linkcast::topology_import {
+namespace {
+
+std::string gpu_id(std::size_t index) { return "gpu" + std::to_string(index); }
+
+/// Sets of two and more GPUs that NVLinks join, in number order.
+std::vector<std::vector<std::size_t>> islands_of(const LinkMatrix& links) {
+  std::vector<std::vector<std::size_t>> islands;
+  std::vector<bool> seen(links.size(), false);
+  for (std::size_t start = 0; start < links.size(); ++start) {
+    if (seen[start]) continue;
+    std::vector<std::size_t> island = {start};
+    seen[start] = true;
+    for (std::size_t i = 0; i < island.size(); ++i)
+      for (std::size_t other = 0; other < links.size(); ++other)
+        if (!seen[other] && links[island[i]][other] > 0) {
+          seen[other] = true;
+          island.push_back(other);
+        }
+    std::sort(island.begin(), island.end());
+    if (island.size() > 1) islands.push_back(std::move(island));
+  }
+  return islands;
+}
+
+class Island {
+ public:
+  Island(const LinkMatrix& links, const std::vector<GpuFacts>& gpus, const WiringQuestion& question,
+         std::vector<std::size_t> members)
+      : links_(links), gpus_(gpus), question_(question), members_(std::move(members)) {
+    const NvlinkType& type = *gpus_[members_.front()].nvlink;
+    for (const std::size_t gpu : members_)
+      if (gpus_[gpu].nvlink->generation != type.generation)
+        throw InputError(question_.file + ": " + gpu_id(members_.front()) + " and " + gpu_id(gpu) +
+                         " are joined, but have NVLink " + std::to_string(type.generation) + " and " +
+                         std::to_string(gpus_[gpu].nvlink->generation));
+  }
+
+  /// True: NVSwitch.
+  [[nodiscard]] bool on_nvswitch() const;
+  void add_straight(TopologyWriter& writer) const;
+  void add_nvswitch(TopologyWriter& writer, int number) const;
+
+ private:
+  [[nodiscard]] int pair_links() const { return links_[members_[0]][members_[1]]; }
+  [[nodiscard]] std::string names() const { return gpu_id(members_.front()) + " to " + gpu_id(members_.back()); }
+  [[nodiscard]] bool all_pairs_alike() const;
+  [[nodiscard]] int shown_links(std::size_t gpu) const {
+    int sum = 0;
+    for (const std::size_t other : members_) sum += links_[gpu][other];
+    return sum;
+  }
+  /// The most links that leave a GPU.
+  [[nodiscard]] int most_links(std::size_t gpu) const;
+  [[nodiscard]] bool fits_straight() const {
+    return std::all_of(members_.begin(), members_.end(),
+                       [&](std::size_t gpu) { return shown_links(gpu) <= most_links(gpu); });
+  }
+  [[nodiscard]] bool fits_nvswitch() const;
+  /// With straight cables a pair of few GPUs can use all links, too.
+  [[nodiscard]] bool could_be_either() const;
+  [[nodiscard]] std::string rate_source() const {
+    const GpuFacts& gpu = gpus_[members_.front()];
+    return "NVLink " + std::to_string(gpu.nvlink->generation) + " " + gpu.nvlink_source +
+           ", nominal rate from the datasheet, one direction";
+  }
+
+  const LinkMatrix& links_;
+  const std::vector<GpuFacts>& gpus_;
+  const WiringQuestion& question_;
+  std::vector<std::size_t> members_;
+};
+
+bool Island::all_pairs_alike() const {
+  for (const std::size_t a : members_)
+    for (const std::size_t b : members_)
+      if (a != b && links_[a][b] != pair_links()) return false;
+  return true;
+}
+
+int Island::most_links(std::size_t gpu) const {
+  const GpuFacts& facts = gpus_[gpu];
+  if (facts.active_links) return *facts.active_links;
+  if (facts.nvlink->links > 0) return facts.nvlink->links;
+  const auto type = nvlink_of(facts.sm);
+  return type ? type->links : 18;  // of the largest GPU of any generation. source: NVIDIA H100 and B200 datasheets
+}
+
+bool Island::fits_nvswitch() const {
+  return all_pairs_alike() && std::all_of(members_.begin(), members_.end(), [&](std::size_t gpu) {
+           const GpuFacts& facts = gpus_[gpu];
+           const bool all_used = !facts.active_links || *facts.active_links == pair_links();
+           // source: NVIDIA NVSwitch (2018) is of NVLink 2, no switch of NVLink 1 was made
+           return facts.nvswitch && facts.nvlink->generation > 1 && all_used && pair_links() <= most_links(gpu);
+         });
+}
+
+bool Island::could_be_either() const {
+  if (!fits_straight() || !fits_nvswitch()) return false;
+  const GpuFacts& facts = gpus_[members_.front()];
+  // Behind an NVSwitch a pair shows every link of the GPU: fewer than it has are straight cables.
+  const bool count_known = facts.active_links || facts.nvlink->links > 0;
+  return !count_known || pair_links() == most_links(members_.front());
+}
+
+bool Island::on_nvswitch() const {
+  if (question_.nvswitch == true) {
+    if (!all_pairs_alike())
+      throw InputError("--option nvswitch: the pairs of " + names() + " differ in " + question_.file +
+                       ": no NVSwitch joins them");
+    return true;
+  }
+  if (question_.nvswitch != false && could_be_either())
+    throw InputError(question_.file + ": NV" + std::to_string(pair_links()) + " of " + names() +
+                     " can be straight cables or an NVSwitch: add --option nvswitch=yes or nvswitch=no");
+  if (fits_straight()) return false;
+  if (question_.nvswitch != false && fits_nvswitch()) return true;
+  const auto wrong = *std::find_if(members_.begin(), members_.end(),
+                                   [&](std::size_t gpu) { return shown_links(gpu) > most_links(gpu); });
+  throw InputError(question_.file + ": " + gpu_id(wrong) + " shows " + std::to_string(shown_links(wrong)) +
+                   " NVLinks to others, but has at most " + std::to_string(most_links(wrong)) +
+                   (question_.nvswitch == false ? ": add --option nvswitch=yes if an NVSwitch joins them"
+                                                : ", and no NVSwitch fits"));
+}
+
+void Island::add_straight(TopologyWriter& writer) const {
+  for (const std::size_t a : members_)
+    for (const std::size_t b : members_) {
+      const int count = links_[a][b];
+      if (b <= a || count == 0) continue;
+      writer.cable(
+          gpu_id(a), gpu_id(b), "nvlink" + std::to_string(gpus_[a].nvlink->generation), count, gpus_[a].nvlink->rate,
+          question_.source + ": NV" + std::to_string(count) + "; straight, " +
+              (question_.nvswitch ? "as --option nvswitch says" : "for no NVSwitch fits") + "; " + rate_source());
+    }
+}
+
+void Island::add_nvswitch(TopologyWriter& writer, int number) const {
+  const std::string id = "nvs" + std::to_string(number);
+  writer.device(id, "nvswitch", "", "baseboard" + std::to_string(number));
+  for (const std::size_t gpu : members_)
+    writer.cable(gpu_id(gpu), id, "nvlink" + std::to_string(gpus_[gpu].nvlink->generation), pair_links(),
+                 gpus_[gpu].nvlink->rate,
+                 question_.source + ": NV" + std::to_string(pair_links()) + " to all others; NVSwitch, " +
+                     (question_.nvswitch ? "as --option nvswitch says" : "for straight cables need more links") +
+                     "; assumed: one device stands for all switches; " + rate_source());
+}
+
+}  // namespace
+
+LinkMatrix nvlinks_of(const TopoMatrix& matrix) {
+  const auto count = static_cast<std::size_t>(matrix.gpus);
+  LinkMatrix links(count, std::vector<int>(count, 0));
+  for (std::size_t a = 0; a < count; ++a)
+    for (std::size_t b = 0; b < count; ++b) links[a][b] = matrix.rows[a].cells[b].links;
+  return links;
+}
+
+bool has_links(const LinkMatrix& links) {
+  return std::any_of(links.begin(), links.end(), [](const auto& row) {
+    return std::any_of(row.begin(), row.end(), [](int count) { return count > 0; });
+  });
+}
+
+void add_nvlinks(TopologyWriter& writer, const LinkMatrix& links, const std::vector<GpuFacts>& gpus,
+                 const WiringQuestion& question) {
+  int nvswitches = 0;
+  for (auto& members : islands_of(links)) {
+    const Island island(links, gpus, question, std::move(members));
+    if (island.on_nvswitch())
+      island.add_nvswitch(writer, nvswitches++);
+    else
+      island.add_straight(writer);
+  }
+}
+
+}  // namespace linkcast::topology_import

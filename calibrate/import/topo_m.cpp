@@ -1,0 +1,181 @@
+// `nvidia-smi topo -m` -> topology/1: NVLinks, PCIe switches, NUMA nodes and adapters that reproduce its table.
+// Limits: the table shows NVLink or PCIe for a pair, not both; what NVLink hides is assumed straight to the CPU, unless
+// an adapter near both GPUs shows it. Host bridges of one NUMA node (PHB, NODE) are one CPU device. Bridges behind PXB
+// are two levels of switches, however many there are.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "calibrate/import/gpu_facts.hpp"
+#include "calibrate/import/nvlink_wiring.hpp"
+#include "calibrate/import/pcie_clusters.hpp"
+#include "calibrate/import/topo_matrix.hpp"
+#include "calibrate/import/topology_parts.hpp"
+
+namespace linkcast::topology_import {
+namespace {
+
+const std::string kCommand = "nvidia-smi topo -m";
+
+class TopoM {
+ public:
+  static std::set<std::string> keys() {
+    std::set<std::string> all = {"nvswitch", "cpu", "pcie_peer"};
+    all.insert(kGpuOptions.begin(), kGpuOptions.end());
+    return all;
+  }
+  explicit TopoM(const ImportRequest& request)
+      : request_(request, keys(), 3), matrix_(read_topo_matrix(request.files.front())) {
+    for (std::size_t i = 1; i < request.files.size(); ++i) lists_.push_back(read_smi_list(request.files[i]));
+    links_ = nvlinks_of(matrix_);
+    GpuQuestion question{matrix_.file, std::vector<std::string>(static_cast<std::size_t>(matrix_.gpus)),
+                         has_links(links_)};
+    gpus_ = resolve_gpus(request_, std::move(question), lists_);
+    for (const GpuFacts& gpu : gpus_)
+      if (!gpu.pcie)
+        throw InputError(matrix_.file +
+                         ": PCIe generation and width are not known: add --option pcie=4x16, or whatever "
+                         "they are");
+    places_ = pcie_places(matrix_);
+  }
+
+  Json run() {
+    add_gpus(writer_, gpus_);
+    const auto cpus = cpu_parts();
+    add_cpus(writer_, cpus);
+    name_switches();
+    for (std::size_t i = gpus_.size(); i < places_.size(); ++i) writer_.device(id_of(i), "nic", matrix_.rows[i].model);
+    add_nvlinks(writer_, links_, gpus_, {matrix_.file, kCommand, request_.yes_or_no("nvswitch")});
+    add_ports();
+    add_uplinks();
+    join_cpus(writer_, cpus);
+    return writer_.json(request_.name(), title_of(gpus_),
+                        kCommand + sources_of(lists_) + "; " + request_.pcie_peer_source(), request_.pcie_peer());
+  }
+
+ private:
+  [[nodiscard]] std::string id_of(std::size_t row) const {
+    return row < gpus_.size() ? "gpu" + std::to_string(row) : "nic" + std::to_string(row - gpus_.size());
+  }
+  [[nodiscard]] std::string cpu_of(std::size_t row) const { return "cpu" + std::to_string(places_[row].cpu); }
+  [[nodiscard]] std::vector<CpuPart> cpu_parts() const;
+  void name_switches();
+  void add_ports();
+  void add_uplinks();
+  /// Of a GPU; adapters get the GPUs' fastest.
+  [[nodiscard]] PcieLink pcie_of(std::size_t row) const;
+  [[nodiscard]] std::string pcie_source_of(std::size_t row) const {
+    return row < gpus_.size() ? gpus_[row].pcie_source
+           : request_.pcie()  ? "as --option pcie says"
+                              : "assumed: PCIe as of the GPUs";
+  }
+  /// The fastest port below a switch.
+  [[nodiscard]] PcieLink widest(int PciePlace::*level, int cluster) const;
+  /// A row of this cluster.
+  [[nodiscard]] std::size_t member(int cluster) const { return static_cast<std::size_t>(cluster); }
+
+  TopologyRequest request_;
+  TopoMatrix matrix_;
+  std::vector<SmiList> lists_;
+  LinkMatrix links_;
+  std::vector<GpuFacts> gpus_;
+  std::vector<PciePlace> places_;
+  TopologyWriter writer_;
+  std::map<int, std::string> lower_, upper_;  // cluster of PIX, of PXB -> switch
+};
+
+std::vector<CpuPart> TopoM::cpu_parts() const {
+  const std::string vendor = request_.choice("cpu", {"intel", "amd", "ibm", "arm"}).value_or("");
+  std::set<int> numbers;
+  for (const PciePlace& place : places_) numbers.insert(place.cpu);
+  std::vector<CpuPart> cpus;
+  for (const int number : numbers) cpus.push_back({"cpu" + std::to_string(number), "", vendor, "", {}});
+  return cpus;
+}
+
+/// PIX clusters of several devices are a switch; where several of them meet (PXB), a second level joins them.
+void TopoM::name_switches() {
+  std::map<int, int> size;
+  std::map<int, std::set<int>> lowers;
+  for (const PciePlace& place : places_) {
+    ++size[place.pix];
+    lowers[place.pxb].insert(place.pix);
+  }
+  int count = 0;
+  for (const auto& [pix, devices] : size) {
+    if (devices < 2 && lowers[places_[member(pix)].pxb].size() < 2) continue;
+    lower_[pix] = "plx" + std::to_string(count++);
+    writer_.device(lower_[pix], "pcie_switch");
+  }
+  for (const auto& [pxb, below] : lowers) {
+    if (below.size() < 2) continue;
+    upper_[pxb] = "plx" + std::to_string(count++);
+    writer_.device(upper_[pxb], "pcie_switch");
+  }
+}
+
+PcieLink TopoM::pcie_of(std::size_t row) const {
+  if (row < gpus_.size()) return *gpus_[row].pcie;
+  return std::max_element(gpus_.begin(), gpus_.end(),
+                          [](const GpuFacts& a, const GpuFacts& b) { return a.pcie->rate() < b.pcie->rate(); })
+      ->pcie.value();
+}
+
+PcieLink TopoM::widest(int PciePlace::*level, int cluster) const {
+  std::optional<PcieLink> best;
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    if (places_[i].*level == cluster && (!best || pcie_of(i).rate() > best->rate())) best = pcie_of(i);
+  return best.value();
+}
+
+void TopoM::add_ports() {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const PciePlace& place = places_[i];
+    const PcieLink link = pcie_of(i);
+    const auto lower = lower_.find(place.pix);
+    std::string to, source;
+    if (lower == lower_.end()) {
+      to = cpu_of(i);
+      source = (place.seen ? kCommand + ": no PIX or PXB; assumed: straight to the CPU"
+                           : "assumed: straight to the CPU, NVLink hides the PCIe path") +
+               place.cpu_source;
+    } else {
+      to = lower->second;
+      const auto alike =
+          std::count_if(places_.begin(), places_.end(), [&](const auto& p) { return p.pix == place.pix; });
+      source = alike > 1 ? kCommand + ": PIX" : kCommand + ": PXB; assumed: a switch of its own below the common one";
+    }
+    writer_.cable(id_of(i), to, link.kind(), 1, link.rate(), source + "; " + pcie_source_of(i));
+  }
+}
+
+void TopoM::add_uplinks() {
+  const std::string width = "; assumed: uplink as wide as the widest port below";
+  for (const auto& [pix, id] : lower_) {
+    const PciePlace& place = places_[member(pix)];
+    const PcieLink link = widest(&PciePlace::pix, pix);
+    const auto upper = upper_.find(place.pxb);
+    const bool to_cpu = upper == upper_.end();
+    writer_.cable(
+        id, to_cpu ? cpu_of(member(pix)) : upper->second, link.kind(), 1, link.rate(),
+        (to_cpu ? kCommand + ": no PXB" + place.cpu_source : kCommand + ": PXB; assumed: two levels") + width);
+  }
+  for (const auto& [pxb, id] : upper_) {
+    const PcieLink link = widest(&PciePlace::pxb, pxb);
+    writer_.cable(id, cpu_of(member(pxb)), link.kind(), 1, link.rate(),
+                  kCommand + ": PXB" + places_[member(pxb)].cpu_source + width);
+  }
+}
+
+class TopoMImporter final : public Importer {
+ public:
+  [[nodiscard]] std::vector<ImportOption> options() const override { return described_options(TopoM::keys()); }
+  [[nodiscard]] Json run(const ImportRequest& request) const override { return TopoM(request).run(); }
+};
+
+const bool registered = importers().add({"topo-m", "nvidia-smi topo -m (and -L, nvlink -s) -> topology/1",
+                                         "NVIDIA System Management Interface documentation, nvidia-smi topo -m legend"},
+                                        [] { return std::make_unique<TopoMImporter>(); });
+
+}  // namespace
+}  // namespace linkcast::topology_import

@@ -1,0 +1,112 @@
+#include "calibrate/import/xml_node.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "calibrate/import/topology_request.hpp"
+#include "sim/records/input_error.hpp"
+
+namespace linkcast::topology_import {
+namespace {
+
+constexpr int kDeepest = 100;  // files of NCCL and hwloc nest about 15 deep; readers recurse. source: ours
+
+std::string first_word(const std::string& text) {
+  const auto start = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  return text.substr(start, std::min(text.find_first_of(" \t\r\n", start), start + 40) - start);
+}
+
+/// Finds what pugixml lets pass.
+class Checker final : public pugi::xml_tree_walker {
+ public:
+  explicit Checker(const XmlFile& file) : file_(file) {}
+  bool for_each(pugi::xml_node& node) override {
+    if (node.type() != pugi::node_element) return true;
+    const XmlNode element(file_, node);
+    if (depth() > kDeepest) element.fail("nested deeper than " + std::to_string(kDeepest) + " elements");
+    std::set<std::string> names;
+    for (const pugi::xml_attribute attribute : node.attributes())
+      if (!names.insert(attribute.name()).second) element.fail(attribute.name(), "is given twice");
+    return true;
+  }
+
+ private:
+  const XmlFile& file_;
+};
+
+}  // namespace
+
+XmlFile::XmlFile(std::string path)
+    : path_(std::move(path)), text_(read_text(path_)), document_(std::make_unique<pugi::xml_document>()) {
+  const auto result = document_->load_buffer(text_.data(), text_.size(), pugi::parse_default, pugi::encoding_utf8);
+  if (!result) fail_at(path_, line_of(result.offset), std::string("not XML: ") + result.description());
+  Checker checker(*this);
+  document_->traverse(checker);
+}
+
+int XmlFile::line_of(std::ptrdiff_t offset) const {
+  const auto end = text_.begin() + std::clamp<std::ptrdiff_t>(offset, 0, static_cast<std::ptrdiff_t>(text_.size()));
+  return 1 + static_cast<int>(std::count(text_.begin(), end, '\n'));
+}
+
+std::vector<XmlNode> XmlNode::children() const {
+  std::vector<XmlNode> nodes;
+  for (const pugi::xml_node child : node_.children()) {
+    if (child.type() == pugi::node_element) nodes.emplace_back(*file_, child);
+    if (child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata)
+      fail("holds text, not only elements: '" + first_word(child.value()) + "'");
+  }
+  return nodes;
+}
+
+std::vector<XmlNode> XmlNode::children(const std::string& name) const {
+  auto nodes = children();
+  std::erase_if(nodes, [&](const XmlNode& node) { return node.name() != name; });
+  return nodes;
+}
+
+std::optional<std::string> XmlNode::find(const char* attribute) const {
+  const pugi::xml_attribute found = node_.attribute(attribute);
+  if (!found) return std::nullopt;
+  return found.value();
+}
+
+std::string XmlNode::text(const char* attribute) const {
+  if (auto value = find(attribute)) return *value;
+  fail(attribute, "missing attribute");
+}
+
+int XmlNode::number(const char* attribute, int least) const {
+  const std::string value = text(attribute);
+  const bool minus = value.rfind('-', 0) == 0;
+  const auto number = whole_number(minus ? value.substr(1) : value);
+  const int signed_number = number.value_or(0) * (minus ? -1 : 1);
+  if (!number || signed_number < least)
+    fail(attribute, "'" + value + "' is no whole number of at least " + std::to_string(least));
+  return signed_number;
+}
+
+std::string XmlNode::path() const {
+  std::string path;
+  for (pugi::xml_node node = node_; node.type() == pugi::node_element; node = node.parent()) {
+    int before = 1;
+    for (pugi::xml_node other = node.previous_sibling(node.name()); other; other = other.previous_sibling(node.name()))
+      ++before;
+    const bool alone = before == 1 && !node.next_sibling(node.name());
+    path = "/" + std::string(node.name()) + (alone ? "" : "[" + std::to_string(before) + "]") + path;
+  }
+  return path;
+}
+
+void XmlNode::fail(const std::string& what) const {
+  const std::string place = file_->path() + " line " + std::to_string(file_->line_of(node_.offset_debug()));
+  throw InputError(place, path(), what);
+}
+
+void XmlNode::fail(const char* attribute, const std::string& what) const {
+  const std::string place = file_->path() + " line " + std::to_string(file_->line_of(node_.offset_debug()));
+  throw InputError(place, path() + "/@" + attribute, what);
+}
+
+}  // namespace linkcast::topology_import

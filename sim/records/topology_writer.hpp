@@ -1,0 +1,66 @@
+#pragma once
+// Builds a topology/1 record device by device. Header only: linkcast-bench is built without our libraries.
+#include <set>
+#include <string>
+#include <utility>
+
+#include "sim/records/link_rates.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+class TopologyWriter {
+ public:
+  /// Empty texts are left out.
+  void device(const std::string& id, const std::string& kind, const std::string& model = "",
+              const std::string& group = "") {
+    Json device = {{"id", id}, {"kind", kind}};
+    if (!model.empty()) device["model"] = model;
+    if (!group.empty()) device["group"] = group;
+    add(id, std::move(device));
+  }
+  void gpu(int number, const std::string& model, int sm) {
+    const std::string id = "gpu" + std::to_string(number);
+    Json device = {{"id", id}, {"kind", "gpu"}};
+    if (!model.empty()) device["model"] = model;
+    device["sm"] = sm;
+    add(id, std::move(device));
+  }
+  void cpu(const std::string& id, const std::string& model, const std::string& vendor) {
+    Json device = {{"id", id}, {"kind", "cpu"}};
+    if (!model.empty()) device["model"] = model;
+    if (!vendor.empty()) device["vendor"] = vendor;
+    add(id, std::move(device));
+  }
+  [[nodiscard]] bool has(const std::string& id) const { return ids_.count(id) != 0; }
+
+  /// @param rate  one cable of the bundle, one direction
+  void cable(const std::string& a, const std::string& b, const std::string& kind, int count, BytesPerSecond rate,
+             const std::string& source) {
+    cables_.push_back(
+        {{"between", {a, b}}, {"kind", kind}, {"count", count}, {"bandwidth", rate_text(rate)}, {"source", source}});
+  }
+  [[nodiscard]] bool has_cables() const { return !cables_.empty(); }
+
+  [[nodiscard]] Json json(const std::string& name, const std::string& title, const std::string& source,
+                          bool pcie_peer) const {
+    return {{"schema", "topology/1"},
+            {"name", name},
+            {"title", title},
+            {"source", source},
+            {"pcie_peer", pcie_peer ? "same_socket" : "none"},
+            {"devices", devices_},
+            {"cables", cables_}};
+  }
+
+ private:
+  void add(const std::string& id, Json device) {
+    if (!ids_.insert(id).second) throw InvariantError("device '" + id + "' is written twice");
+    devices_.push_back(std::move(device));
+  }
+
+  std::set<std::string> ids_;
+  Json devices_ = Json::array(), cables_ = Json::array();
+};
+
+}  // namespace linkcast
