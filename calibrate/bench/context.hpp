@@ -15,7 +15,8 @@ struct Options {
   std::string machine;
   std::string topology;
   std::string occasion;
-  std::string nccl;  ///< path of libnccl.so.2; empty: the loader's
+  std::string nccl;                             ///< path of libnccl.so.2; empty: the loader's
+  std::map<std::string, std::string> nccl_env;  ///< NCCL_ variables for nccl_ops
   bool quick = false;
   bool resume = false;
 };

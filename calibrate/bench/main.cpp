@@ -20,6 +20,7 @@ namespace {
 constexpr int kOk = 0, kOther = 1, kBadInput = 2, kInvariant = 3, kDataWrong = 4;
 
 struct CommandLine {
+  std::vector<std::string> nccl_env;
   Options options;
   std::vector<std::string> only;
   bool list = false, json = false;
@@ -134,6 +135,15 @@ int run(CommandLine line) {
   return wrong ? kDataWrong : kOk;
 }
 
+/// "NCCL_P2P_DISABLE=1". Multicast stays off whatever is asked for.
+std::pair<std::string, std::string> nccl_variable(const std::string& text) {
+  const auto sign = text.find('=');
+  const std::string name = text.substr(0, sign);
+  if (sign == std::string::npos || name.rfind("NCCL_", 0) != 0 || name.find("NVLS") != std::string::npos)
+    throw InputError("--nccl-env: '" + text + "' is not NCCL_NAME=VALUE of a variable that may be set");
+  return {name, text.substr(sign + 1)};
+}
+
 int parse_and_run(int argc, char** argv) {
   CommandLine line;
   CLI::App app{"Measures the GPU interconnect of this node: one JSON file (measurement/1) per benchmark.",
@@ -144,6 +154,8 @@ int parse_and_run(int argc, char** argv) {
   app.add_option("--occasion", line.options.occasion, "label of this run in the ids; default: the UTC date");
   app.add_option("--only", line.only, "run only these benches")->delimiter(',');
   app.add_option("--nccl", line.options.nccl, "path of libnccl.so.2; default: the loader's");
+  app.add_option("--nccl-env", line.nccl_env,
+                 "NAME=VALUE, may be repeated: an NCCL_ variable for nccl_ops, e.g. NCCL_P2P_DISABLE=1");
   app.add_flag("--quick", line.options.quick, "fewer pairs, sizes and repetitions: under a minute");
   app.add_flag("--resume", line.options.resume, "keep the points that the files already hold");
   app.add_flag("--list", line.list, "list the benches");
@@ -158,6 +170,7 @@ int parse_and_run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw InputError(std::string(error.what()));
   }
+  for (const std::string& text : line.nccl_env) line.options.nccl_env.insert(nccl_variable(text));
   return run(line);
 }
 

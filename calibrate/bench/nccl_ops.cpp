@@ -15,6 +15,12 @@ namespace {
 const BenchInfo kInfo = {"nccl_ops", "held out: six NCCL operations, 8 B to 1 GiB, 2 to all GPUs", "back_to_back", 80,
                          false};
 
+std::string settings_text(const Context& context) {
+  std::string text;
+  for (const auto& [name, value] : context.options.nccl_env) text += ", " + name + "=" + value;
+  return text;
+}
+
 class NcclOps final : public Bench {
  public:
   std::optional<std::string> can_run(const Context& context) const override {
@@ -26,7 +32,7 @@ class NcclOps final : public Bench {
   Json method(const Context& context) const override {
     return {{"nccl", nccl_version(context.options.nccl).value_or("none")},
             {"process", "one process drives all GPUs"},
-            {"settings", "NCCL_NVLS_ENABLE=0; other NCCL_ variables dropped"},
+            {"settings", "NCCL_NVLS_ENABLE=0" + settings_text(context) + "; other NCCL_ variables dropped"},
             {"size_B", "the size column of nccl-tests, rounded down to one float a rank where the operation splits it"},
             {"start", "all GPUs held by a spinning kernel, released together by the host"},
             {"clock", "CUDA events on each GPU around the queue of calls, the slowest GPU, divided by the calls"},
@@ -54,7 +60,7 @@ std::vector<Point> NcclOps::points(Context& context) {
                        std::string(op) + " on " + std::to_string(count) + " GPUs",
                        [this, &context, request] {
                          if (!worker_)
-                           worker_ = std::make_unique<NcclWorker>(context.options.nccl, NcclWorker::Settings{});
+                           worker_ = std::make_unique<NcclWorker>(context.options.nccl, context.options.nccl_env);
                          return worker_->measure(request);
                        }});
       }
@@ -63,10 +69,11 @@ std::vector<Point> NcclOps::points(Context& context) {
 
 void NcclOps::finish(Context& context) {
   worker_.reset();
-  NcclWorker logging(context.options.nccl,
-                     {{"NCCL_DEBUG", "INFO"},
-                      {"NCCL_DEBUG_SUBSYS", "INIT,GRAPH,TUNING,ENV"},
-                      {"NCCL_DEBUG_FILE", context.options.out + "/" + record_id(context.options, kInfo) + ".log"}});
+  NcclWorker::Settings settings = context.options.nccl_env;
+  settings.insert({{"NCCL_DEBUG", "INFO"},
+                   {"NCCL_DEBUG_SUBSYS", "INIT,GRAPH,TUNING,ENV"},
+                   {"NCCL_DEBUG_FILE", context.options.out + "/" + record_id(context.options, kInfo) + ".log"}});
+  NcclWorker logging(context.options.nccl, settings);
   try {
     for (NcclRequest request : requests_) {
       request.copies = 1;
