@@ -1,5 +1,7 @@
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 
 #include "calibrate/fit/fit.hpp"
@@ -16,7 +18,21 @@ struct FitOptions {
   std::vector<std::string> measurements;
   std::string topology, out, name, library = "nccl-2.3";
   std::vector<std::string> inherit;
+  int bootstrap = 50;  // a standard error is then known to a tenth: 1 / sqrt(2 (50 - 1))
 };
+
+/// Says on stderr how far the refits are, once they have taken longer than one waits without asking.
+std::function<void(int, int)> progress_line() {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  auto last = std::make_shared<Clock::time_point>(start);
+  return [=](int done, int of) {
+    const auto now = Clock::now();
+    if (now - *last < std::chrono::seconds(2)) return;
+    *last = now;
+    std::cerr << "bootstrap: " << done << " of " << of << " refits\n";
+  };
+}
 
 std::string topology_path(Context& context, const std::string& id) {
   if (id.size() > 5 && id.substr(id.size() - 5) == ".json") return id;
@@ -68,6 +84,8 @@ void run_fit(Context& context, const FitOptions& o) {
   request.topology = &topology;
   for (const std::string& path : o.measurements) request.measurements.push_back(read_measurement(path));
   for (const std::string& path : o.inherit) request.inherited.push_back(read_calibration(path));
+  request.bootstrap = o.bootstrap;
+  request.progress = progress_line();
   FitResult result = fit_parameters(request);
   const Platform platform(topology, result.calibration);
   Solver& solver = context.catalogue().solver("fluid");
@@ -106,6 +124,9 @@ void add_calibrate(CLI::App& app, Context& context) {
   fit->add_option("--library", o->library, "communication library of that machine's time");
   fit->add_option("--inherit", o->inherit,
                   "calibrations that lend what these data cannot determine, best first, with wider errors");
+  fit->add_option("--bootstrap", o->bootstrap, "refits on resampled data, for the standard errors; 0: none")
+      ->check(CLI::Range(0, 10000))
+      ->capture_default_str();
   fit->footer(
       "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
   fit->callback([o, &context] { run_fit(context, *o); });
