@@ -287,6 +287,7 @@ FitResult fit_parameters(const FitRequest& request) {
   result.bootstrap = bootstrap;
   for (const auto& [name, parts] : context.errors)
     if (context.found.at(name).provenance.rfind("inherited", 0) != 0) result.covariance[name] = parts.fitted;
+  result.classes = find_pair_classes(context);
   result.samples = std::move(context.samples);
   result.samples.insert(result.samples.end(), context.messages.begin(), context.messages.end());
   return result;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calibrate/fit/bootstrap.hpp"
+#include "calibrate/fit/pair_classes.hpp"
 
 namespace linkcast {
 
@@ -34,6 +35,7 @@ struct FitResult {
   std::map<std::string, double>
       covariance;  ///< standard errors of the fitted parameters, without the part between occasions
   Bootstrap bootstrap;
+  std::vector<PairClasses> classes;
 };
 
 /// Start-up costs, attainable rates, half-bandwidth size, duplex capacities.

@@ -79,7 +79,8 @@ Json to_json(const FitResult& result) {
               {"quality_on_fitted_data", quality},
               {"undetermined", result.undetermined},
               {"bootstrap", {{"replicas", result.bootstrap.replicas}, {"failed", result.bootstrap.failed}}},
-              {"standard_errors", standard_errors(result)}};
+              {"standard_errors", standard_errors(result)},
+              {"classes", to_json(result.classes)}};
   return {{"schema", "calibration/1"},
           {"name", c.name},
           {"topology", c.topology},

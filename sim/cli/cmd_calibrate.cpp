@@ -57,6 +57,9 @@ void print_report(const FitResult& result) {
     table.push_back({q.transport, std::to_string(q.samples), median, p95});
   }
   print_table(table);
+  for (const PairClasses& classes : result.classes)
+    for (const auto* lines : {&classes.unlike, &classes.alike})
+      for (const std::string& line : *lines) std::cout << "pairs: " << line << '\n';
   for (const std::string& missing : result.undetermined)
     std::cout << "not determined by these data: " << missing << '\n';
 }
