@@ -290,6 +290,7 @@ FitResult fit_parameters(const FitRequest& request) {
   result.classes = find_pair_classes(context);
   result.samples = std::move(context.samples);
   result.samples.insert(result.samples.end(), context.messages.begin(), context.messages.end());
+  result.suspicious = find_suspicious(result.samples);
   return result;
 }
 

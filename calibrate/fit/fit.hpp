@@ -6,6 +6,7 @@
 
 #include "calibrate/fit/bootstrap.hpp"
 #include "calibrate/fit/pair_classes.hpp"
+#include "calibrate/fit/suspicious.hpp"
 
 namespace linkcast {
 
@@ -36,6 +37,7 @@ struct FitResult {
       covariance;  ///< standard errors of the fitted parameters, without the part between occasions
   Bootstrap bootstrap;
   std::vector<PairClasses> classes;
+  std::vector<Suspicious> suspicious;
 };
 
 /// Start-up costs, attainable rates, half-bandwidth size, duplex capacities.

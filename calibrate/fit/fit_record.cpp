@@ -13,6 +13,7 @@ namespace {
 constexpr double kSmallTo_B = 16384;
 constexpr double kMediumTo_B = 4194304;
 
+constexpr std::size_t kMostSuspicious = 60;  // groups in the file, of one transport and size each
 
 Json standard_errors(const FitResult& result) {
   Json errors = Json::object();
@@ -80,7 +81,8 @@ Json to_json(const FitResult& result) {
               {"undetermined", result.undetermined},
               {"bootstrap", {{"replicas", result.bootstrap.replicas}, {"failed", result.bootstrap.failed}}},
               {"standard_errors", standard_errors(result)},
-              {"classes", to_json(result.classes)}};
+              {"classes", to_json(result.classes)},
+              {"suspicious", to_json(result.suspicious, kMostSuspicious)}};
   return {{"schema", "calibration/1"},
           {"name", c.name},
           {"topology", c.topology},

@@ -60,6 +60,7 @@ void print_report(const FitResult& result) {
   for (const PairClasses& classes : result.classes)
     for (const auto* lines : {&classes.unlike, &classes.alike})
       for (const std::string& line : *lines) std::cout << "pairs: " << line << '\n';
+  for (const std::string& line : lines_of(result.suspicious)) std::cout << "repetitions: " << line << '\n';
   for (const std::string& missing : result.undetermined)
     std::cout << "not determined by these data: " << missing << '\n';
 }
