@@ -269,8 +269,7 @@ void fit_host(FitContext& context) {
   fit_host_duplex(context);
 }
 
-/// Copies from rest against copies of the same ends and size out of a queue. What a copy engine needs between the
-/// copies of two streams is the end of the first: the part of it that local copies show, which cross no link.
+/// Copies from rest against copies of the same ends and size out of a queue.
 void fit_single(FitContext& context) {
   for (const std::string transport :
        {"local", "local_sm", "peer", "peer_read", "peer_sm", "peer_sm_read", "staged", "h2d", "d2h"}) {
@@ -286,11 +285,6 @@ void fit_single(FitContext& context) {
     if (extra.value > kSigmas * extra.stderr_)
       context.set("transport." + transport + ".single_s", extra.value, extra.stderr_, "s");
   }
-  const auto local = context.found.find("transport.local.single_s");
-  if (local == context.found.end()) return;
-  Parameter turn = local->second;
-  turn.provenance = "derived: transport.local.single_s";
-  context.found["copy_engine.turn_s"] = turn;
 }
 
 std::vector<SizePoint> medians_by_size(const std::vector<Sample>& samples) {

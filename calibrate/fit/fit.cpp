@@ -13,11 +13,6 @@
 namespace linkcast {
 namespace {
 
-// Bounds of the size ranges in which scatter is reported: launch-bound, in between, bandwidth-bound.
-// source: P100-DGX-1 sweep, flat up to 16 KiB, within 10 % of the asymptote from 4 MiB.
-constexpr double kSmallTo_B = 16384;
-constexpr double kMediumTo_B = 4194304;
-
 // What two occasions on one machine differ by, which no repetition of one occasion shows: part of every standard error.
 // source: 40 MB copies of the P100-DGX-1 sweep and matrix, two programs on two days, differ by 0.5 %.
 constexpr double kBetweenOccasions = 0.005;
@@ -79,11 +74,13 @@ bool set_ends(const Platform& wires, const Measurement& m, std::size_t i, Sample
 
 std::vector<Sample> samples_of(const Platform& wires, const std::vector<Measurement>& measurements) {
   std::vector<Sample> samples;
+  int point = 0;
   for (const Measurement& m : measurements)
     for (std::size_t i = 0; i < m.points.size(); ++i) {
       const MeasuredPoint& p = m.points[i];
       Sample s{transport_of(p), 0, 0, -1, p.size_B, 0};
       if (s.transport.empty() || !set_ends(wires, m, i, s)) continue;
+      s.point = point++;
       s.read = p.direction == "read";
       s.precision = m.precision;
       s.single = m.timing == "single";
@@ -125,6 +122,26 @@ void derive_half_bandwidth(FitContext& context) {
   for (auto& [name, parameter] : derived) context.found[name] = parameter;
 }
 
+/// What a copy engine needs between the copies of two streams is the end of the first: the part of a copy from rest
+/// that local copies show, which cross no link.
+void derive_turn(FitContext& context) {
+  const auto local = context.found.find("transport.local.single_s");
+  if (local == context.found.end()) return;
+  Parameter turn = local->second;
+  turn.provenance = "derived: transport.local.single_s";
+  context.found["copy_engine.turn_s"] = turn;
+}
+
+/// Standard errors become the larger one of covariance and bootstrap; the part between occasions stays.
+void widen(FitContext& context, const Bootstrap& bootstrap) {
+  for (auto& [name, parameter] : context.found) {
+    const auto parts = context.errors.find(name);
+    if (parts == context.errors.end() || parameter.provenance.rfind("inherited", 0) == 0) continue;
+    const double repeated = std::max(parts->second.fitted, bootstrap.stderr_of(name));
+    parameter.stderr_ = std::hypot(repeated, parts->second.between);
+  }
+}
+
 void check_request(const FitRequest& request) {
   if (request.measurements.empty()) throw InputError("calibrate fit: no measurement given");
   for (const Measurement& m : request.measurements)
@@ -161,6 +178,7 @@ void FitContext::set(const std::string& name, double value, double stderr_, cons
   const double share = unit == "s" ? kBetweenOccasionsStartup : unit == "B" ? 0 : kBetweenOccasions;
   const double between = std::hypot(share, unit == "B" ? 0 : precision_of(name)) * std::abs(value);
   found[name] = {value, std::hypot(stderr_, between), unit, provenance};
+  errors[name] = {stderr_, between};
 }
 
 double FitContext::precision_of(const std::string& name) const {
@@ -216,6 +234,17 @@ double FitContext::value(const std::string& name) const {
   return it->second.value;
 }
 
+void fit_all(FitContext& context) {
+  fit_local(context);
+  fit_peer(context);
+  fit_relay(context);
+  fit_host(context);
+  fit_staged(context);
+  fit_single(context);
+  fit_messages(context);
+  inherit_cables(context);
+}
+
 FitResult fit_parameters(const FitRequest& request) {
   check_request(request);
   Calibration empty;
@@ -228,15 +257,11 @@ FitResult fit_parameters(const FitRequest& request) {
   context.messages = message_samples(wires, request.measurements);
   if (context.samples.empty() && context.messages.empty())
     throw InputError("calibrate fit: the measurements hold no copy that a parameter could come from");
-  fit_local(context);
-  fit_peer(context);
-  fit_relay(context);
-  fit_host(context);
-  fit_staged(context);
-  fit_single(context);
+  fit_all(context);
+  const Bootstrap bootstrap = run_bootstrap(context, request.bootstrap, request.progress);
+  widen(context, bootstrap);
+  derive_turn(context);
   fit_collectives(context, request.measurements);
-  fit_messages(context);
-  inherit_cables(context);
   derive_half_bandwidth(context);
   if (context.found.empty()) {
     std::string needed;
@@ -260,70 +285,14 @@ FitResult fit_parameters(const FitRequest& request) {
   for (const Calibration& inherited : request.inherited)
     c.from.push_back({relative_path(inherited.path, request.data_dir), inherited.sha256});
   result.undetermined = context.undetermined;
+  result.bootstrap = bootstrap;
+  for (const auto& [name, parts] : context.errors)
+    if (context.found.at(name).provenance.rfind("inherited", 0) != 0) result.covariance[name] = parts.fitted;
+  result.classes = find_pair_classes(context);
   result.samples = std::move(context.samples);
   result.samples.insert(result.samples.end(), context.messages.begin(), context.messages.end());
+  result.suspicious = find_suspicious(result.samples);
   return result;
-}
-
-void assess(FitResult& result, const std::function<double(const Sample&)>& simulate) {
-  std::map<std::string, std::vector<double>> errors;
-  std::map<std::pair<std::string, int>, std::vector<double>> logs;
-  std::map<std::pair<std::string, int>, double> precisions;
-  for (const Sample& s : result.samples) {
-    const double modelled = is_message(s) ? message_time(result.calibration, s.transport, s.size_B) : simulate(s);
-    errors[s.transport + (s.both ? ", both ways" : "")].push_back(std::abs(modelled - s.time_s) / s.time_s);
-    if (s.both) continue;
-    const int range = s.size_B <= kSmallTo_B ? 0 : s.size_B <= kMediumTo_B ? 1 : 2;
-    logs[{s.transport, range}].push_back(std::log(s.time_s / modelled));
-    double& precision = precisions[{s.transport, range}];
-    precision = std::max(precision, s.precision);
-  }
-  for (const auto& [transport, list] : errors)
-    result.quality.push_back({transport, static_cast<int>(list.size()), median(list), quantile(list, 0.95)});
-  for (const auto& [key, list] : logs) {
-    double squares = 0;
-    for (const double value : list) squares += value * value;
-    const double rms = std::sqrt(squares / static_cast<double>(list.size()));
-    // 90 % of the samples within 1.645 sigma, whatever the shape of the tails.
-    std::vector<double> sizes;
-    for (const double value : list) sizes.push_back(std::abs(value));
-    const double repeated = std::min(quantile(sizes, 0.9) / 1.645, rms);  // source: normal distribution, 0.95 quantile
-    const double sigma = std::hypot(repeated, precisions[key]);
-    const double from = key.second == 0 ? 0 : key.second == 1 ? kSmallTo_B : kMediumTo_B;
-    const double to = key.second == 0 ? kSmallTo_B : key.second == 1 ? kMediumTo_B : result.calibration.valid_to_B;
-    result.calibration.scatter.push_back({key.first, from, to, sigma, static_cast<int>(list.size())});
-  }
-}
-
-Json to_json(const FitResult& result) {
-  const Calibration& c = result.calibration;
-  Json parameters = Json::object(), scatter = Json::array(), quality = Json::array(), from = Json::array();
-  for (const auto& [name, p] : c.parameters)
-    parameters[name] = {{"value", p.value}, {"stderr", p.stderr_}, {"unit", p.unit}, {"provenance", p.provenance}};
-  for (const Scatter& s : c.scatter)
-    scatter.push_back({{"transport", s.transport},
-                       {"from_B", s.from_B},
-                       {"to_B", s.to_B},
-                       {"sigma_log", s.sigma_log},
-                       {"samples", s.samples}});
-  for (const FitQuality& q : result.quality)
-    quality.push_back({{"transport", q.transport},
-                       {"samples", q.samples},
-                       {"median_error", q.median_error},
-                       {"p95_error", q.p95_error}});
-  for (const SourceFile& f : c.from) from.push_back({{"path", f.path}, {"sha256", f.sha256}});
-  return {{"schema", "calibration/1"},
-          {"name", c.name},
-          {"topology", c.topology},
-          {"default_library", c.default_library},
-          {"parameters", parameters},
-          {"valid_for", {{"from_B", c.valid_from_B}, {"to_B", c.valid_to_B}}},
-          {"scatter", scatter},
-          {"fit",
-           {{"method", "robust least squares on relative residuals; pieces by BIC"},
-            {"quality_on_fitted_data", quality},
-            {"undetermined", result.undetermined}}},
-          {"from", from}};
 }
 
 }  // namespace linkcast

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/fit/fit_context.hpp"
+#include "calibrate/fit/bootstrap.hpp"
+#include "calibrate/fit/pair_classes.hpp"
+#include "calibrate/fit/suspicious.hpp"
 
 namespace linkcast {
 
@@ -14,7 +16,9 @@ struct FitRequest {
   std::string data_dir;  ///< paths in the calibration are relative to it where they lie inside
   const Topology* topology = nullptr;
   std::vector<Measurement> measurements;
-  std::vector<Calibration> inherited;  ///< best first
+  std::vector<Calibration> inherited;              ///< best first
+  int bootstrap = 0;                               ///< refits on resampled data, for the standard errors
+  std::function<void(int done, int of)> progress;  ///< told after each of them; may be empty
 };
 
 /// Quality of the fit on its own data, per transport: these figures are fitted, not held out.
@@ -29,6 +33,11 @@ struct FitResult {
   std::vector<std::string> undetermined;
   std::vector<FitQuality> quality;
   std::vector<Sample> samples;
+  std::map<std::string, double>
+      covariance;  ///< standard errors of the fitted parameters, without the part between occasions
+  Bootstrap bootstrap;
+  std::vector<PairClasses> classes;
+  std::vector<Suspicious> suspicious;
 };
 
 /// Start-up costs, attainable rates, half-bandwidth size, duplex capacities.

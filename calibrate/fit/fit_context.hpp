@@ -23,6 +23,18 @@ struct Sample {
   bool single = false;   ///< from rest, not out of a queue of copies
   bool both = false;     ///< both ways at once: host copies only, for what a cable carries in both directions together
   double precision = 0;  ///< of the file it is from: relative standard error beyond its repetitions
+  int point = -1;        ///< repetitions of one measured point share it
+};
+
+/// Two neighbours in a list of samples that are repetitions of one measured point.
+inline bool same_point(const Sample& a, const Sample& b) {
+  return a.point == b.point && a.transport == b.transport && a.size_B == b.size_B;
+}
+
+/// What the standard error of a fitted parameter is made of.
+struct ErrorParts {
+  double fitted = 0;   ///< from the scatter of the data, by the covariance of the fit
+  double between = 0;  ///< between occasions, and of the data's precision
 };
 
 struct FitContext {
@@ -31,7 +43,8 @@ struct FitContext {
   std::vector<Sample> samples;                ///< one direction at a time, GPU to GPU
   std::vector<Sample> messages;               ///< between processes: transport names the class of message_fit.hpp
   std::map<std::string, Parameter> found;
-  std::vector<std::string> undetermined;  ///< parameter: what measurement would determine it
+  std::map<std::string, ErrorParts> errors;  ///< of those that were set here
+  std::vector<std::string> undetermined;     ///< parameter: what measurement would determine it
 
   /// Those out of a queue of copies; where there are none, those from rest.
   [[nodiscard]] std::vector<Sample> of(const std::string& transport) const;
@@ -60,6 +73,9 @@ struct FitContext {
 std::vector<SizePoint> medians_by_size(const std::vector<Sample>& samples);
 /// True if the sizes span at least two orders of magnitude, so that start-up and rate can be told apart.
 bool spans_sizes(const std::vector<Sample>& samples);
+
+/// Every parameter that the samples determine, then what is inherited. Needs wires, inherited, samples and messages.
+void fit_all(FitContext& context);
 
 void fit_local(FitContext& context);
 /// Copies over accelerator links, pushed and pulled, by copy engines and by kernels. The rate of a link is that of

@@ -131,11 +131,14 @@ bool is_message(const Sample& sample) {
 
 std::vector<Sample> message_samples(const Platform& wires, const std::vector<Measurement>& measurements) {
   std::vector<Sample> samples;
+  int point = 0;
   for (const Measurement& m : measurements)
     for (std::size_t i = 0; i < m.points.size(); ++i) {
       const MeasuredPoint& p = m.points[i];
       if (!is_message(p) || p.bidirectional || (m.timing == "back_to_back" && p.size_B < kStreamed_B)) continue;
       Sample s = sample_of(wires, m, i);
+      s.point = point++;
+      s.single = m.timing == "single";
       for (const double time : p.time_s) {
         s.time_s = time;
         samples.push_back(s);

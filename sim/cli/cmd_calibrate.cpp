@@ -1,8 +1,10 @@
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 
-#include "calibrate/fit/fit.hpp"
+#include "calibrate/fit/residuals.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/forecast/transfer.hpp"
 #include "sim/records/atomic_file.hpp"
@@ -16,7 +18,22 @@ struct FitOptions {
   std::vector<std::string> measurements;
   std::string topology, out, name, library = "nccl-2.3";
   std::vector<std::string> inherit;
+  std::string report;
+  int bootstrap = 50;  // a standard error is then known to a tenth: 1 / sqrt(2 (50 - 1))
 };
+
+/// Says on stderr how far the refits are, once they have taken longer than one waits without asking.
+std::function<void(int, int)> progress_line() {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  auto last = std::make_shared<Clock::time_point>(start);
+  return [=](int done, int of) {
+    const auto now = Clock::now();
+    if (now - *last < std::chrono::seconds(2)) return;
+    *last = now;
+    std::cerr << "bootstrap: " << done << " of " << of << " refits\n";
+  };
+}
 
 std::string topology_path(Context& context, const std::string& id) {
   if (id.size() > 5 && id.substr(id.size() - 5) == ".json") return id;
@@ -43,6 +60,10 @@ void print_report(const FitResult& result) {
   print_table(table);
   for (const std::string& missing : result.undetermined)
     std::cout << "not determined by these data: " << missing << '\n';
+  for (const PairClasses& classes : result.classes)
+    for (const auto* lines : {&classes.unlike, &classes.alike})
+      for (const std::string& line : *lines) std::cout << "pairs: " << line << '\n';
+  for (const std::string& line : lines_of(result.suspicious)) std::cout << "repetitions: " << line << '\n';
 }
 
 /// The copy that a sample timed.
@@ -59,22 +80,13 @@ Transfer transfer_of(const Sample& s) {
   return transfer;
 }
 
-void run_fit(Context& context, const FitOptions& o) {
-  const Topology topology = read_topology(topology_path(context, o.topology));
-  FitRequest request;
-  request.name = o.name.empty() ? topology.name : o.name;
-  request.default_library = o.library;
-  request.data_dir = context.catalogue().data_dir();
-  request.topology = &topology;
-  for (const std::string& path : o.measurements) request.measurements.push_back(read_measurement(path));
-  for (const std::string& path : o.inherit) request.inherited.push_back(read_calibration(path));
-  FitResult result = fit_parameters(request);
-  const Platform platform(topology, result.calibration);
-  Solver& solver = context.catalogue().solver("fluid");
-  std::map<std::tuple<std::string, bool, int, int, int, double>, double> known;  // repetitions share one simulation
-  assess(result, [&](const Sample& s) {
-    double& time =
-        known[{s.transport + (s.read ? "<" : "") + (s.both ? "=" : ""), s.single, s.source, s.target, s.via, s.size_B}];
+/// Time of a sample by the fitted platform; repetitions share one simulation.
+std::function<double(const Sample&)> simulation(const Platform& platform, Solver& solver) {
+  using Key = std::tuple<std::string, bool, int, int, int, double>;
+  auto known = std::make_shared<std::map<Key, double>>();
+  return [&platform, &solver, known](const Sample& s) {
+    double& time = (*known)[{s.transport + (s.read ? "<" : "") + (s.both ? "=" : ""), s.single, s.source, s.target,
+                             s.via, s.size_B}];
     if (time > 0) return time;
     ProblemBuilder builder(platform);
     builder.add(transfer_of(s));
@@ -83,9 +95,44 @@ void run_fit(Context& context, const FitOptions& o) {
       std::swap(back.source, back.target);
       builder.add(back);
     }
-    const Solution solution = solver.run(builder.problem());
-    return time = solution.makespan_s;
-  });
+    return time = solver.run(builder.problem()).makespan_s;
+  };
+}
+
+/// A folder of measurements holds other records too: they are read, so that nothing malformed passes, and left out.
+/// @returns false if the record is no measurement
+bool is_measurement(const std::string& path) {
+  const Json json = read_json_file(path);
+  ObjectReader r(json, path);
+  const std::string schema = r.choice("schema", {"measurement/1", "topology/1", "discovery/1", "calibration/1"});
+  if (schema == "measurement/1") return true;
+  if (schema == "topology/1") read_topology(path);
+  if (schema == "calibration/1") read_calibration(path);
+  std::cerr << path << ": " << schema << ", no measurement: left out\n";
+  return false;
+}
+
+void run_fit(Context& context, const FitOptions& o) {
+  const Topology topology = read_topology(topology_path(context, o.topology));
+  FitRequest request;
+  request.name = o.name.empty() ? topology.name : o.name;
+  request.default_library = o.library;
+  request.data_dir = context.catalogue().data_dir();
+  request.topology = &topology;
+  for (const std::string& path : o.measurements)
+    if (is_measurement(path)) request.measurements.push_back(read_measurement(path));
+  for (const std::string& path : o.inherit) request.inherited.push_back(read_calibration(path));
+  request.bootstrap = o.bootstrap;
+  request.progress = progress_line();
+  FitResult result = fit_parameters(request);
+  const Platform platform(topology, result.calibration);
+  const auto simulate = simulation(platform, context.catalogue().solver("fluid"));
+  assess(result, simulate);
+  if (!o.report.empty()) {
+    fs::create_directories(o.report);
+    const std::string path = (fs::path(o.report) / "residuals.json").string();
+    write_atomically(path, residual_report(result, platform.topology(), simulate).dump(1) + "\n");
+  }
   write_atomically(o.out, to_json(result).dump(1) + "\n");
   print_report(result);
 }
@@ -99,13 +146,18 @@ void add_calibrate(CLI::App& app, Context& context) {
       "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
   auto* fit = calibrate->add_subcommand("fit", "fit latency, bandwidth and duplex parameters with standard errors");
   auto o = std::make_shared<FitOptions>();
-  fit->add_option("measurement", o->measurements, "measurement files, schema measurement/1")->required();
+  fit->add_option("measurement", o->measurements, "measurement files, schema measurement/1; other records are left out")
+      ->required();
   fit->add_option("--topology", o->topology, "id, or a topology file")->required();
   fit->add_option("--out", o->out, "calibration file to write")->required();
   fit->add_option("--name", o->name, "id of the platform (default: the topology's)");
   fit->add_option("--library", o->library, "communication library of that machine's time");
   fit->add_option("--inherit", o->inherit,
                   "calibrations that lend what these data cannot determine, best first, with wider errors");
+  fit->add_option("--bootstrap", o->bootstrap, "refits on resampled data, for the standard errors; 0: none")
+      ->check(CLI::Range(0, 10000))
+      ->capture_default_str();
+  fit->add_option("--report", o->report, "folder for residuals.json, which calibrate/plots/residuals.py draws");
   fit->footer(
       "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
   fit->callback([o, &context] { run_fit(context, *o); });

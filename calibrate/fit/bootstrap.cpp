@@ -1,0 +1,146 @@
+#include "calibrate/fit/bootstrap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <tuple>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+// A standard deviation of fewer values is itself uncertain by more than a quarter: 1 / sqrt(2 (n - 1)).
+constexpr int kFewestReplicas = 10;
+constexpr unsigned kSeed = 19970308;     // any number, but always the same
+constexpr unsigned kMessages = 0x10000;  // messages are drawn apart from copies
+
+/// Whole numbers below a bound, each equally often. The standard fixes the generator, not its distributions.
+class Dice {
+ public:
+  explicit Dice(unsigned seed) : generator_(seed) {}
+  std::size_t below(std::size_t bound) {
+    const std::uint64_t span = bound, fair = UINT64_MAX - UINT64_MAX % span;
+    std::uint64_t draw = generator_();
+    while (draw >= fair) draw = generator_();
+    return static_cast<std::size_t>(draw % span);
+  }
+
+ private:
+  std::mt19937_64 generator_;
+};
+
+using Point = std::vector<const Sample*>;
+using Group = std::tuple<std::string, bool, bool, bool, double>;
+
+std::map<Group, std::vector<Point>> groups_of(const std::vector<Sample>& samples) {
+  std::map<Group, std::vector<Point>> groups;
+  const Sample* last = nullptr;
+  std::vector<Point>* points = nullptr;
+  for (const Sample& s : samples) {
+    if (!last || !same_point(s, *last)) {
+      points = &groups[{s.transport, s.read, s.single, s.both, s.size_B}];
+      points->emplace_back();
+    }
+    points->back().push_back(&s);
+    last = &s;
+  }
+  return groups;
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+/// Parameters under names that say their range of sizes: "transport.peer.r1.startup_s" is
+/// "transport.peer.(4096,65536].startup_s"; sizes under names that say their value.
+std::map<std::string, std::string> ranged_names(const std::map<std::string, Parameter>& found) {
+  std::map<std::string, std::string> names;
+  for (const auto& [name, parameter] : found) {
+    if (parameter.provenance.rfind("inherited", 0) == 0) continue;
+    const auto end = name.rfind('.'), start = name.rfind('.', end - 1);
+    std::string ranged = name;
+    const bool numbered = name[start + 1] == 'r' && name.find_first_not_of("0123456789", start + 2) == end;
+    if (name.rfind("transport.", 0) == 0 && numbered) {
+      const std::string head = name.substr(0, start + 2);
+      const int k = std::stoi(name.substr(start + 2, end - start - 2));
+      const auto from = found.find(head + std::to_string(k - 1) + ".to_B");
+      const auto to = found.find(head + std::to_string(k) + ".to_B");
+      ranged = head.substr(0, start + 1) + "(" + (from == found.end() ? "" : number(from->second.value)) + "," +
+               (to == found.end() ? "" : number(to->second.value)) + "]" + name.substr(end);
+    }
+    if (parameter.unit == "B")
+      ranged = name.substr(0, start + 1) + name.substr(end + 1) + "=" + number(parameter.value);
+    names.emplace(std::move(ranged), name);
+  }
+  return names;
+}
+
+/// Mean and spread, value by value (Welford), so that no sum of squares loses digits.
+struct Running {
+  int count = 0;
+  double mean = 0, squares = 0;
+  void add(double value) {
+    ++count;
+    const double off = value - mean;
+    mean += off / count;
+    squares += off * (value - mean);
+  }
+  [[nodiscard]] double deviation() const { return count > 1 ? std::sqrt(squares / (count - 1)) : 0; }
+};
+
+}  // namespace
+
+double Bootstrap::stderr_of(const std::string& name) const {
+  const auto it = of.find(name);
+  return it == of.end() || it->second.replicas < std::min(kFewestReplicas, replicas) ? 0 : it->second.stderr_;
+}
+
+std::vector<Sample> resample(const std::vector<Sample>& samples, unsigned seed) {
+  Dice dice(seed);
+  std::vector<Sample> drawn;
+  drawn.reserve(samples.size());
+  for (const auto& [group, points] : groups_of(samples))
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const Point& point = points.size() > 1 ? points[dice.below(points.size())] : points[0];
+      for (const Sample* s : point) {
+        drawn.push_back(points.size() > 1 ? *s : *point[dice.below(point.size())]);
+        drawn.back().point = static_cast<int>(i);
+      }
+    }
+  return drawn;
+}
+
+Bootstrap run_bootstrap(const FitContext& fitted, int replicas, const std::function<void(int, int)>& progress) {
+  Bootstrap result;
+  const auto wanted = ranged_names(fitted.found);
+  std::map<std::string, Running> values;
+  for (; result.replicas < replicas; ++result.replicas) {
+    if (progress) progress(result.replicas, replicas);
+    const unsigned seed = kSeed + static_cast<unsigned>(result.replicas);
+    FitContext context;
+    context.wires = fitted.wires;
+    context.inherited = fitted.inherited;
+    context.samples = resample(fitted.samples, seed);
+    context.messages = resample(fitted.messages, seed + kMessages);
+    try {
+      fit_all(context);
+    } catch (const InputError&) {
+      ++result.failed;
+      continue;
+    }
+    for (const auto& [ranged, name] : ranged_names(context.found)) {
+      const auto same = wanted.find(ranged);
+      if (same != wanted.end()) values[same->second].add(context.found.at(name).value);
+    }
+  }
+  for (const auto& [ranged, name] : wanted)
+    if (replicas > 0 && fitted.errors.count(name)) result.of[name] = {values[name].deviation(), values[name].count};
+  return result;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,14 @@
+#pragma once
+// What the fit leaves unexplained, point by point, for calibrate/plots/residuals.py and for looking.
+#include <functional>
+
+#include "calibrate/fit/fit.hpp"
+
+namespace linkcast {
+
+/// Measured against modelled time of every point, and the table of parameters with both kinds of standard error.
+/// @param simulate  time of one uncontended copy on the fitted platform, as for assess()
+Json residual_report(const FitResult& result, const Topology& topology,
+                     const std::function<double(const Sample&)>& simulate);
+
+}  // namespace linkcast

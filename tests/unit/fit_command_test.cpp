@@ -1,0 +1,91 @@
+// `linkcast calibrate fit` as a program: what it reads, leaves out and writes.
+#include <fstream>
+
+#include "sim/records/object_reader.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
+
+using namespace linkcast::test;
+using linkcast::Json;
+
+namespace {
+
+const std::string kData = "calibrate/data/p100-dgx1/p2p-matrix.json calibrate/data/p100-dgx1/p2p-message-size.json ";
+
+Run fit(const ScratchFolder& scratch, const std::string& files, const std::string& options) {
+  return run_program("calibrate fit " + files + " --topology p100-dgx1 --out '" + (scratch / "p.json").string() + "' " +
+                     options);
+}
+
+Json written(const ScratchFolder& scratch, const std::string& name) {
+  return Json::parse(text_of_file(scratch / name));
+}
+
+}  // namespace
+
+TEST_CASE("records that are no measurements are left out with a line each", "[unit][fit]") {
+  const ScratchFolder scratch;
+  const std::string discovery = (scratch / "discovery.json").string();
+  std::ofstream(discovery) << R"({"schema": "discovery/1"})";
+  const Run run =
+      fit(scratch, kData + "topologies/p100-dgx1.json models/params/dgx2.json '" + discovery + "'", "--bootstrap 0");
+  CHECK(run.code == 0);
+  CHECK(run.err ==
+        "topologies/p100-dgx1.json: topology/1, no measurement: left out\n"
+        "models/params/dgx2.json: calibration/1, no measurement: left out\n" +
+            discovery + ": discovery/1, no measurement: left out\n");
+  CHECK(written(scratch, "p.json")["from"].size() == 2);
+  CHECK(fit(scratch, "topologies/p100-dgx1.json", "").err.find("calibrate fit: no measurement given") !=
+        std::string::npos);
+}
+
+TEST_CASE("what is malformed is refused, whatever it calls itself", "[unit][fit]") {
+  const ScratchFolder scratch;
+  const auto refused = [&](const std::string& text, const std::string& why) {
+    const std::string path = (scratch / "odd.json").string();
+    std::ofstream(path) << text;
+    const Run run = fit(scratch, kData + "'" + path + "'", "--bootstrap 0");
+    INFO(run.err);
+    CHECK(run.code == 2);
+    CHECK(run.err.find(why) != std::string::npos);
+  };
+  refused("{", "odd.json");
+  refused("{}", "schema");
+  refused(R"({"schema": "recipe/1"})", "recipe/1");
+  refused(R"({"schema": "topology/1"})", "odd.json");
+  refused(R"({"schema": "calibration/1"})", "odd.json");
+  refused(R"({"schema": "measurement/1"})", "odd.json");
+}
+
+TEST_CASE("measurements without a copy are welcome beside others", "[unit][fit]") {
+  const ScratchFolder scratch;
+  const std::string folder = "calibrate/data/hgx-h200/20261121a-", out = (scratch / "h.json").string();
+  const std::string others = folder + "concurrency.json " + folder + "nccl_base.json " + folder + "remote_load.json ";
+  const std::string end = "--topology hgx-h200 --bootstrap 0 --out '" + out + "'";
+  CHECK(run_program("calibrate fit " + others + folder + "host_copy.json " + end).code == 0);
+  const Run alone = run_program("calibrate fit " + others + end);
+  CHECK(alone.code == 2);
+  CHECK(alone.err.find("the measurements hold no copy that a parameter could come from") != std::string::npos);
+}
+
+TEST_CASE("the report holds every point and every parameter with its errors", "[unit][fit]") {
+  const ScratchFolder scratch;
+  const Run run = fit(scratch, kData, "--bootstrap 10 --report '" + (scratch / "report").string() + "'");
+  REQUIRE(run.code == 0);
+  const Json report = written(scratch, "report/residuals.json"), calibration = written(scratch, "p.json");
+  CHECK(report["bootstrap"] == 10);
+  CHECK(report["points"].size() == 2784 + 240);  // as many as the two files have
+  for (const Json& p : report["points"]) {
+    const double measured = p["measured_s"], modelled = p["modelled_s"], residual = p["residual"];
+    if (std::abs(measured / modelled - 1 - residual) > 1e-12) FAIL(p.dump());
+  }
+  REQUIRE(report["parameters"].size() == calibration["parameters"].size());
+  for (const auto& [name, p] : calibration["parameters"].items()) {
+    INFO(name);
+    CHECK(report["parameters"][name]["value"] == p["value"]);
+    const Json& errors = calibration["fit"]["standard_errors"];
+    if (!errors.contains(name)) continue;
+    CHECK(report["parameters"][name]["bootstrap"] == errors[name]["bootstrap"]);
+    CHECK(p["stderr"].get<double>() >= errors[name]["covariance"].get<double>());
+  }
+}
