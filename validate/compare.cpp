@@ -272,7 +272,10 @@ Json to_json(const Comparison& comparison, bool points) {
                        {"share_in_interval", comparison.held_out.in_interval}};
   if (points) {
     out["points"] = Json::array();
-    for (const ComparedPoint& p : comparison.points) out["points"].push_back(to_json(p));
+    for (const ComparedPoint& p : comparison.points) {
+      out["points"].push_back(to_json(p));
+      out["points"].back()["held_out"] = !(comparison.fitted && p.determined);
+    }
   }
   return out;
 }

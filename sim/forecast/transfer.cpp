@@ -206,7 +206,7 @@ PlannedTransfer ProblemBuilder::add_peer(const Transfer& transfer) {
   const bool pulled = transfer.read.value_or(false);
   PlannedTransfer plan{"peer", model.name};
   plan.latency_s = model.regimes.front().startup.value;
-  plan.executor = pulled ? transfer.target : transfer.source;
+  plan.executor = pulled && transfer.by == MoveBy::kSm ? transfer.target : transfer.source;
   plan.main_activity = add_copy(plan, route->links, transfer.bytes, model,
                                 {transfer.by, pulled, {out_queue(plan.executor)}}, transfer.single);
   return plan;
@@ -241,8 +241,8 @@ PlannedTransfer ProblemBuilder::add_relay(const Transfer& transfer) {
   enter(plan, extra);
   const auto& in = platform_->peer_route(transfer.source, plan.via)->links;
   const auto& out = platform_->peer_route(plan.via, transfer.target)->links;
-  const Mover first{transfer.by, pulled, {out_queue(pulled ? plan.via : transfer.source)}};
-  const Mover second{transfer.by, pulled, {out_queue(pulled ? transfer.target : plan.via)}};
+  const Mover first{transfer.by, pulled, {out_queue(transfer.source)}};
+  const Mover second{transfer.by, pulled, {out_queue(plan.via)}};
   if (transfer.chunk_B > 0 && transfer.bytes > kMostChunks * transfer.chunk_B)
     throw InputError("chunk_B: a relayed copy is sent in at most 65536 chunks");
   const double chunk = transfer.chunk_B > 0 ? std::min(transfer.chunk_B, transfer.bytes) : transfer.bytes;

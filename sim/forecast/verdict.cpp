@@ -14,7 +14,7 @@ constexpr double kPerDoubling = 0.02;
 // calibrate/data/hgx-h200: each way of a pair loses 1.2 % to the other way, and nothing in the model says so
 constexpr double kSharing = 0.015;
 // Kernels of GPUs that send to several and receive from several others at once. source: the same data, ring_both and
-// all_to_all by kernels were 13 % to 43 % slower than max-min fair shares
+// all_to_all by kernels took 1.1 to 1.7 times as long as max-min fair shares say
 constexpr double kMixing = 0.25;
 
 /// Constraint that would limit an activity alone: for solvers that do not tell which one did.
@@ -66,8 +66,8 @@ void add_sharing(const std::vector<Transfer>& transfers, Verdict& verdict, Uncer
     if (out.size() < 2 || sources[gpu].size() < 2) continue;
     uncertainty.add(kMixing);
     verdict.warnings.insert(
-        "kernels of one GPU exchange with several others at once: such traffic ran up to 43 % slower than fair "
-        "sharing on the machine where it was measured");
+        "kernels of one GPU exchange with several others at once: such traffic took 1.1 to 1.7 times as long as "
+        "fair sharing says on the machine where it was measured");
     return;
   }
 }

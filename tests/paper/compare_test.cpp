@@ -24,6 +24,10 @@ TEST_CASE("a comparison groups by transport and size, and knows what was fitted"
   }
   CHECK(points == measurement.points.size());
   CHECK(comparison.worst.size() == 5);
+  const Json listed = to_json(comparison, true)["points"];
+  REQUIRE(listed.size() == comparison.points.size());
+  for (std::size_t i = 0; i < listed.size(); ++i)
+    CHECK(listed[i]["held_out"].get<bool>() == !comparison.points[i].determined);
   CHECK_FALSE(compare(catalogue, measurement, {0.0, std::nullopt}).within_limits());
   CHECK(compare(catalogue, measurement, {10.0, 10.0}).within_limits());
 }

@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Colours that stay apart for colour-blind readers. source: Okabe and Ito, Color Universal Design, 2008
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
+SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#E69F00"
 
 
 def batch(program: str, queries: list[dict]) -> list[dict]:
