@@ -39,7 +39,6 @@ const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
   Calibration calibration = read_calibration(path.string());
   const std::string beside = calibration.topology + "-topology.json";  // as linkcast-bench writes it
   fs::path topology = path.parent_path() / beside;
-  if (!fs::exists(topology)) topology = path.parent_path() / ".." / beside;
   if (!fs::exists(topology)) topology = fs::path(data_dir_) / "topologies" / (calibration.topology + ".json");
   auto platform = std::make_unique<Platform>(read_topology(topology.string()), std::move(calibration));
   return *platforms_.emplace(id, std::move(platform)).first->second;

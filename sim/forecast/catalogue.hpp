@@ -24,7 +24,7 @@ class Catalogue {
   /// Ids with a topology and a calibration, sorted.
   [[nodiscard]] std::vector<std::string> platforms() const;
   /// @param id  shipped platform, or a calibration file (*.json); the topology of a file is
-  ///            <topology>-topology.json beside it or in the folder above, or a shipped one
+  ///            <topology>-topology.json beside it, or a shipped one
   /// @throws InputError  unknown id (lists the known ones), or a wrong file
   const Platform& platform(const std::string& id);
   /// @throws InputError  unknown solver
