@@ -1,5 +1,6 @@
 // What a fit hands on: how well it explains its own data, and the file that it writes.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "calibrate/fit/fit.hpp"
@@ -8,10 +9,14 @@
 namespace linkcast {
 namespace {
 
-// Bounds of the size ranges in which scatter is reported: launch-bound, in between, bandwidth-bound.
-// source: P100-DGX-1 sweep, flat up to 16 KiB, within 10 % of the asymptote from 4 MiB.
-constexpr double kSmallTo_B = 16384;
-constexpr double kMediumTo_B = 4194304;
+// Ends of the size ranges in which scatter is reported, the last one open. source: ours, a factor of 16 each; on H200
+// the scatter of one transport differs by a factor of 10 between such ranges
+constexpr std::array kRangeEnds_B = {1024.0, 16384.0, 262144.0, 4194304.0, 67108864.0};
+
+std::size_t range_of(double size_B) {
+  return static_cast<std::size_t>(std::lower_bound(kRangeEnds_B.begin(), kRangeEnds_B.end(), size_B) -
+                                  kRangeEnds_B.begin());
+}
 
 constexpr std::size_t kMostSuspicious = 60;  // groups in the file, of one transport and size each
 
@@ -31,13 +36,13 @@ Json standard_errors(const FitResult& result) {
 
 void assess(FitResult& result, const std::function<double(const Sample&)>& simulate) {
   std::map<std::string, std::vector<double>> errors;
-  std::map<std::pair<std::string, int>, std::vector<double>> logs;
-  std::map<std::pair<std::string, int>, double> precisions;
+  std::map<std::pair<std::string, std::size_t>, std::vector<double>> logs;
+  std::map<std::pair<std::string, std::size_t>, double> precisions;
   for (const Sample& s : result.samples) {
     const double modelled = is_message(s) ? message_time(result.calibration, s.transport, s.size_B) : simulate(s);
     errors[s.transport + (s.both ? ", both ways" : "")].push_back(std::abs(modelled - s.time_s) / s.time_s);
     if (s.both) continue;
-    const int range = s.size_B <= kSmallTo_B ? 0 : s.size_B <= kMediumTo_B ? 1 : 2;
+    const std::size_t range = range_of(s.size_B);
     logs[{s.transport, range}].push_back(std::log(s.time_s / modelled));
     double& precision = precisions[{s.transport, range}];
     precision = std::max(precision, s.precision);
@@ -53,8 +58,8 @@ void assess(FitResult& result, const std::function<double(const Sample&)>& simul
     for (const double value : list) sizes.push_back(std::abs(value));
     const double repeated = std::min(quantile(sizes, 0.9) / 1.645, rms);  // source: normal distribution, 0.95 quantile
     const double sigma = std::hypot(repeated, precisions[key]);
-    const double from = key.second == 0 ? 0 : key.second == 1 ? kSmallTo_B : kMediumTo_B;
-    const double to = key.second == 0 ? kSmallTo_B : key.second == 1 ? kMediumTo_B : result.calibration.valid_to_B;
+    const double from = key.second == 0 ? 0 : kRangeEnds_B[key.second - 1];
+    const double to = key.second < kRangeEnds_B.size() ? kRangeEnds_B[key.second] : result.calibration.valid_to_B;
     result.calibration.scatter.push_back({key.first, from, to, sigma, static_cast<int>(list.size())});
   }
 }

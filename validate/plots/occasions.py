@@ -23,8 +23,9 @@ def path(occasion: str, bench: str, machine: str = MACHINE) -> str:
 
 
 def measured(machine: str = MACHINE) -> list[str]:
-    """Every occasion in the tree, oldest first."""
-    return sorted({file.name.partition("-")[0] for file in (common.ROOT / folder(machine)).glob("*-*.json")})
+    """Every occasion in the tree, oldest first; files without a date are of other numbers of GPUs."""
+    names = {file.name.partition("-")[0] for file in (common.ROOT / folder(machine)).glob("*-*.json")}
+    return sorted(name for name in names if name[0].isdigit())
 
 
 def fitted(machine: str = MACHINE) -> list[str]:
