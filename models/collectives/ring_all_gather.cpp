@@ -13,6 +13,9 @@ class RingAllGather final : public linkcast::Collective {
   }
   [[nodiscard]] int steps(int ranks) const override { return linkcast::ring_steps(kPasses, ranks); }
   [[nodiscard]] bool closed() const override { return true; }
+  [[nodiscard]] linkcast::Bytes block_distance(linkcast::Bytes size, int ranks) const override {
+    return {size.si / ranks};
+  }
   [[nodiscard]] double bus_factor(int ranks) const override { return linkcast::ring_share(kPasses, ranks); }
 };
 

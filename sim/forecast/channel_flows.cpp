@@ -80,6 +80,10 @@ Activity ring_activity(const ProblemBuilder& builder, const Channel& ring, bool 
   return activity(builder, hops, load);
 }
 
+Activity message_activity(const ProblemBuilder& builder, const Hop& hop, const ChannelLoad& load) {
+  return activity(builder, {hop}, load);
+}
+
 std::vector<Activity> tree_activities(const ProblemBuilder& builder, const Tree& tree, const ChannelLoad& load) {
   std::vector<Hop> up;
   for (auto hop = tree.hops.rbegin(); hop != tree.hops.rend(); ++hop) up.push_back(reversed(*hop));

@@ -19,4 +19,7 @@ Activity ring_activity(const ProblemBuilder& builder, const Channel& ring, bool 
 /// The way up to the root and the way down, which flow at once.
 std::vector<Activity> tree_activities(const ProblemBuilder& builder, const Tree& tree, const ChannelLoad& load);
 
+/// One message between two members.
+Activity message_activity(const ProblemBuilder& builder, const Hop& hop, const ChannelLoad& load);
+
 }  // namespace linkcast

@@ -11,6 +11,8 @@ constexpr double kTableError = 0.35;
 // A tree's blocks split their threads between the way up and the way down. source: NCCL's all_reduce kernel runs both
 // at once in one block (docs/communicators.md)
 constexpr double kTreeShare = 0.5;
+// source: NVIDIA CUDA C++ Programming Guide, device memory accesses: at most 16 bytes a thread and instruction, aligned
+constexpr double kWidestAccess_B = 16;
 
 }  // namespace
 
@@ -37,6 +39,30 @@ CollectiveCost collective_cost(const Platform& platform, const Library& library,
     cost.channel_Bps = rate->value * (algorithm == "tree" ? kTreeShare : 1);
   if (const Parameter* turn = calibration.find(ring + "turn_steps"))
     if (algorithm == "ring") cost.turn_steps = turn->value;
+  return cost;
+}
+
+double alignment_share(const std::string& protocol, double distance_B) {
+  if (protocol == "LL" || distance_B <= 0) return 1;
+  double access_B = kWidestAccess_B;
+  while (access_B > 1 && std::fmod(distance_B, access_B) != 0) access_B /= 2;
+  return access_B / kWidestAccess_B;
+}
+
+CollectiveCost message_cost(const Platform& platform, const Library& library, const Communicator& communicator,
+                            const std::string& protocol) {
+  CollectiveCost cost = collective_cost(platform, library, communicator, "ring", protocol, 1);
+  cost.turn_steps = 0;
+  const Calibration& calibration = platform.calibration();
+  const Parameter* base = calibration.find("nccl.sendrecv.base_s");
+  if (!base || !cost.measured) return cost;
+  // The base is that of the smallest messages, which take LL; what Simple costs more is what it costs a ring more.
+  const CollectiveCost smallest = collective_cost(platform, library, communicator, "ring", "LL", 1);
+  cost.base_s += base->value - smallest.base_s;
+  cost.hop_s = 0;
+  cost.error_s = base->stderr_;
+  const Parameter* rate = calibration.find("nccl.sendrecv.channel_Bps");
+  if (rate && protocol == "Simple") cost.channel_Bps = rate->value;
   return cost;
 }
 

@@ -78,10 +78,13 @@ int blocks_on(int i, int distinct, int blocks) { return blocks / distinct + (i <
 /// nothing; the slower its links make the other steps, the less that part weighs.
 Run run_channels(const Job& job, Solver& solver, const Taken& taken) {
   const bool tree = taken.algorithm == "tree";
-  const int steps = tree ? 2 * (job.ranks() - 1) : job.op.steps(job.ranks());
+  const int round = tree ? 2 * (job.ranks() - 1) : job.op.steps(job.ranks());
+  // Calls follow each other, as nccl-tests times them: the root of a chain goes on while the last call runs down it.
+  const int steps = tree || job.op.closed() ? round : 1;
   Run run{
       taken, {}, collective_cost(job.platform, job.library, job.communicator, taken.algorithm, taken.protocol, steps)};
   run.latency_s = run.cost.base_s + steps * run.cost.hop_s;
+  run.cost.channel_Bps *= alignment_share(taken.protocol, job.op.block_distance({job.size_B}, job.ranks()).si);
   const double per_hop = tree ? job.size_B : job.op.bytes_per_hop({job.size_B}, job.ranks()).si;
   const int distinct = static_cast<int>(tree ? job.communicator.trees.size() : job.communicator.channels.size());
   ProblemBuilder builder(job.platform);
@@ -118,6 +121,7 @@ Json bottleneck_json(const Platform& platform, const Communicator& communicator,
       ids.insert(platform.constraints()[static_cast<std::size_t>(limit)].id);
       continue;
     }
+    if (ring >= communicator.channels.size()) continue;
     for (const Hop& hop : communicator.channels[ring].hops) {
       if (hop.kind != HopKind::kHostMemory) continue;
       const StagedRoute route = staged_route(platform, platform.gpu(hop.from), platform.gpu(hop.to));
@@ -130,6 +134,31 @@ Json bottleneck_json(const Platform& platform, const Communicator& communicator,
 
 std::string library_name(const Platform& platform, ObjectReader& r) {
   return r.optional<std::string>("library").value_or(platform.calibration().default_library);
+}
+
+/// Every message of the group at once, each with the blocks that the library gives it.
+Run run_messages(const Job& job, Solver& solver, const std::vector<PairMessage>& messages) {
+  const auto choice = job.library.message(job.communicator, messages.front().size);
+  if (!choice)
+    throw InputError("op: " + job.communicator.library + " has no " + job.op_name +
+                     ", sends and receives came with 2.7");
+  Run run{{"messages", choice->protocol, choice->channels, choice->payload_share},
+          {},
+          message_cost(job.platform, job.library, job.communicator, choice->protocol)};
+  run.latency_s = run.cost.base_s + run.cost.hop_s;
+  run.cost.channel_Bps *= alignment_share(choice->protocol, job.op.block_distance({job.size_B}, job.ranks()).si);
+  ProblemBuilder builder(job.platform);
+  for (const PairMessage& message : messages) {
+    const int from = job.communicator.gpus[static_cast<std::size_t>(message.from)];
+    const int to = job.communicator.gpus[static_cast<std::size_t>(message.to)];
+    const auto& route = job.platform.peer_route(job.platform.gpu(from), job.platform.gpu(to));
+    const ChannelLoad load{message.size.si, choice->payload_share, choice->channels * run.cost.channel_Bps};
+    run.busiest_B = std::max(run.busiest_B, load.bytes);
+    builder.add_activity(message_activity(builder, {from, to, route ? HopKind::kPeer : HopKind::kHostMemory}, load));
+  }
+  run.solution = solver.run(builder.problem());
+  run.flow_s = run.solution.makespan_s;
+  return run;
 }
 
 Json warnings_of(const Job& job, const Run& run) {
@@ -215,10 +244,13 @@ Json collective_answer(Catalogue& catalogue, const std::string& platform_id, Sol
                 collectives().get(op_name),
                 op_name,
                 size_B};
-  Taken taken = library_takes(job, algorithm, protocol);
-  const Run run = run_channels(job, solver, taken);
+  const std::vector<PairMessage> messages = job.op.messages({size_B}, job.ranks());
+  if (!messages.empty() && !(algorithm.empty() && protocol.empty()))
+    throw InputError("op: " + op_name + " is made of messages, which take no algorithm and no protocol");
+  const Run run = messages.empty() ? run_channels(job, solver, library_takes(job, algorithm, protocol))
+                                   : run_messages(job, solver, messages);
   Json out = result_json(job, run);
-  if (alternatives) add_alternatives(job, solver, run, out);
+  if (alternatives && messages.empty()) add_alternatives(job, solver, run, out);
   return out;
 }
 
@@ -233,8 +265,7 @@ Json rings_answer(Catalogue& catalogue, const std::string& platform_id, ObjectRe
   const Communicator& communicator = catalogue.communicator(platform_id, library_id, gpus);
   Json out = communicator_json(communicator);
   out["library"] = library_id;
-  if (op) {
-    static_cast<void>(collectives().get(*op));  // throws on an unknown one
+  if (op && collectives().get(*op).messages({size_B}, static_cast<int>(gpus.size())).empty()) {
     out.update(tuner_json(libraries().get(library_id), platform, communicator, {*op, {size_B}, "", "", nvls}));
   }
   Solution host_hops;  // only a fallback's limit is known without a size: its hops through host memory

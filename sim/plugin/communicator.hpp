@@ -78,6 +78,13 @@ struct TunerChoice {
   double payload_share = 1;
 };
 
+/// How the library sends one message between two ranks.
+struct MessageChoice {
+  std::string protocol;  ///< LL or Simple
+  int channels = 1;      ///< thread blocks of one message
+  double payload_share = 1;
+};
+
 struct TunerRequest {
   std::string operation;  ///< all_reduce, all_gather, ...
   Bytes size;             ///< in the nccl-tests sense
@@ -108,6 +115,11 @@ class Library {
   [[nodiscard]] virtual std::optional<TunerChoice> choose(const Platform& /*platform*/,
                                                           const Communicator& /*communicator*/,
                                                           const TunerRequest& /*request*/) const {
+    return std::nullopt;
+  }
+  /// Message of a group of sends and receives. @returns nullopt if its version has no such operations
+  [[nodiscard]] virtual std::optional<MessageChoice> message(const Communicator& /*communicator*/,
+                                                             Bytes /*size*/) const {
     return std::nullopt;
   }
   /// Cost before the first byte: launch and base of the protocol.

@@ -59,6 +59,10 @@ class NcclGraph final : public Library {
     return with_blocks(version_->tuner, communicator, *best, request);
   }
 
+  [[nodiscard]] std::optional<MessageChoice> message(const Communicator& communicator, Bytes size) const override {
+    return message_of(communicator, size.si);
+  }
+
   /// Of the ring.
   [[nodiscard]] Seconds base_latency(const std::string& protocol) const override {
     return {version_->tuner.ring.base[protocol_index(protocol)] * kMicro};

@@ -28,4 +28,8 @@ std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicato
 TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communicator, const TunerEntry& entry,
                         const TunerRequest& request);
 
+/// Channels and protocol of one message of a group. The channels that all messages may use are those of the rings,
+/// rounded up to a power of two; each message gets an equal share of them, more if its parts would be large.
+MessageChoice message_of(const Communicator& communicator, double size_B);
+
 }  // namespace linkcast::graph

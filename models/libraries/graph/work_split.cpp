@@ -1,4 +1,5 @@
 // How many thread blocks and threads a size keeps busy.
+#include <algorithm>
 #include <cmath>
 
 #include "models/libraries/graph/tuner.hpp"
@@ -12,6 +13,9 @@ constexpr double kNarrow = 12e9;  // source: the same; bytes/s of all rings toge
 constexpr double kLeastPerThreadLL = 8, kLeastPerThreadLL128 = 8, kLeastPerThreadSimple = 64;
 constexpr int kHalvedWhileMultipleOf = 128;
 constexpr double kCellTraffic = 16384, kCellGrain = 16, kLLTraffic = 4, kAllReduceTraffic = 2;
+
+// Messages. source: models/libraries/SOURCES.md, "Graph era: messages"
+constexpr double kLeastPart_B = 65536, kMostPart_B = 16777216, kLLPart_B = 16384;
 
 int most_threads(const Communicator& made, const TunerEntry& entry) {
   if (entry.algorithm == "nvls") return kThreadsNvls;
@@ -60,6 +64,23 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
       break;
   }
   if (traits.cells) choice.channels = channels_with_cells(choice.channels, communicator, entry, request);
+  return choice;
+}
+
+MessageChoice message_of(const Communicator& communicator, double size_B) {
+  int channels = 0;
+  for (const Channel& channel : communicator.channels) channels += channel.blocks;
+  int all = 1, ranks = 1;
+  while (all < channels) all *= 2;
+  while (ranks < static_cast<int>(communicator.gpus.size())) ranks *= 2;
+  MessageChoice choice;
+  const int least = std::max(1, all / ranks);
+  choice.channels = std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / kLeastPart_B))));
+  while (size_B / choice.channels > kMostPart_B && choice.channels <= all / 2) choice.channels *= 2;
+  const bool small = size_B / least <= kLLPart_B;
+  if (small) choice.channels = std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / kLLPart_B))));
+  choice.protocol = small ? "LL" : "Simple";
+  choice.payload_share = kPayloadShare[protocol_index(choice.protocol)];
   return choice;
 }
 

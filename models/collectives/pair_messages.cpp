@@ -1,0 +1,71 @@
+// Operations that a library makes of sends and receives, all in one group.
+#include "sim/plugin/collective.hpp"
+#include "sim/plugin/ring_arithmetic.hpp"
+
+namespace {
+
+using linkcast::Bytes;
+using linkcast::PairMessage;
+
+/// No ring: what the ring's arithmetic asks for is none.
+class PairCollective : public linkcast::Collective {
+ public:
+  [[nodiscard]] Bytes bytes_per_hop(Bytes /*size*/, int /*ranks*/) const override { return {0}; }
+  [[nodiscard]] int steps(int /*ranks*/) const override { return 1; }
+  [[nodiscard]] bool closed() const override { return false; }
+  [[nodiscard]] Bytes block_distance(Bytes size, int ranks) const override { return {size.si / ranks}; }
+  [[nodiscard]] double bus_factor(int ranks) const override { return linkcast::ring_share(1, ranks); }
+};
+
+class AllToAll final : public PairCollective {
+ public:
+  [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int ranks) const override {
+    std::vector<PairMessage> all;
+    for (int step = 1; step < ranks; ++step)
+      for (int rank = 0; rank < ranks; ++rank) all.push_back({rank, (rank + step) % ranks, {size.si / ranks}});
+    return all;
+  }
+};
+
+class SendRecv final : public PairCollective {
+ public:
+  [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int ranks) const override {
+    std::vector<PairMessage> all;
+    for (int rank = 0; rank < ranks; ++rank) all.push_back({rank, (rank + 1) % ranks, size});
+    return all;
+  }
+  [[nodiscard]] Bytes block_distance(Bytes /*size*/, int /*ranks*/) const override { return {0}; }
+  [[nodiscard]] double bus_factor(int /*ranks*/) const override { return 1; }
+};
+
+/// Rank 0 is the root.
+class Gather final : public PairCollective {
+ public:
+  [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int ranks) const override {
+    std::vector<PairMessage> all;
+    for (int rank = 1; rank < ranks; ++rank) all.push_back({rank, 0, {size.si / ranks}});
+    return all;
+  }
+};
+
+class Scatter final : public PairCollective {
+ public:
+  [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int ranks) const override {
+    std::vector<PairMessage> all;
+    for (int rank = 1; rank < ranks; ++rank) all.push_back({0, rank, {size.si / ranks}});
+    return all;
+  }
+};
+
+const std::string kSource = "NVIDIA/nccl-tests doc/PERFORMANCE.md and the operations' definitions there";
+
+const bool registered = linkcast::collectives().add({"alltoall", "size/n bytes from each rank to each other", kSource},
+                                                    [] { return std::make_unique<AllToAll>(); }) &&
+                        linkcast::collectives().add({"sendrecv", "size bytes from each rank to the next", kSource},
+                                                    [] { return std::make_unique<SendRecv>(); }) &&
+                        linkcast::collectives().add({"gather", "size/n bytes from each rank to the root", kSource},
+                                                    [] { return std::make_unique<Gather>(); }) &&
+                        linkcast::collectives().add({"scatter", "size/n bytes from the root to each rank", kSource},
+                                                    [] { return std::make_unique<Scatter>(); });
+
+}  // namespace
