@@ -1,26 +1,10 @@
 // Every part is reduced on its way around the ring. size: the send buffer.
-#include "sim/plugin/collective.hpp"
-#include "sim/plugin/ring_arithmetic.hpp"
+#include "sim/plugin/ring_collective.hpp"
 
 namespace {
 
-constexpr int kPasses = 1;
-
-class RingReduceScatter final : public linkcast::Collective {
- public:
-  [[nodiscard]] linkcast::Bytes bytes_per_hop(linkcast::Bytes size, int ranks) const override {
-    return linkcast::ring_share(kPasses, ranks) * size;
-  }
-  [[nodiscard]] int steps(int ranks) const override { return linkcast::ring_steps(kPasses, ranks); }
-  [[nodiscard]] bool closed() const override { return true; }
-  [[nodiscard]] linkcast::Bytes block_distance(linkcast::Bytes size, int ranks) const override {
-    return {size.si / ranks};
-  }
-  [[nodiscard]] double bus_factor(int ranks) const override { return linkcast::ring_share(kPasses, ranks); }
-};
-
 const bool registered = linkcast::collectives().add({"reduce_scatter", "n-1 steps of size/n bytes around a ring",
                                                      "NVIDIA/nccl-tests doc/PERFORMANCE.md, ReduceScatter"},
-                                                    [] { return std::make_unique<RingReduceScatter>(); });
+                                                    [] { return std::make_unique<linkcast::RingCollective>(1, true); });
 
 }  // namespace
