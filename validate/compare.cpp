@@ -86,7 +86,9 @@ Json query_of(const Platform&, const std::string& platform_id, const Measurement
 
 /// What the calibration calls the transport of a point, without the part that tells reads from writes.
 std::string model_of(const MeasuredPoint& point) {
-  if (point.transport == "host") return point.source == "host" || point.source.rfind("cpu", 0) == 0 ? "h2d" : "d2h";
+  if (point.transport == "host")
+    return std::string(point.source == "host" || point.source.rfind("cpu", 0) == 0 ? "h2d" : "d2h") +
+           (point.engine == "sm" ? "_sm" : "");
   return point.transport + (point.engine == "sm" ? "_sm" : "");
 }
 

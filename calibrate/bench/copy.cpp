@@ -11,13 +11,13 @@ namespace {
 
 constexpr int kBlocksPerMultiprocessor = 4;  // the copy kernel's 512 threads fill a multiprocessor of 2048
 
+}  // namespace
+
 int resident_blocks(int device) {
   int multiprocessors = 0;
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   return multiprocessors * kBlocksPerMultiprocessor;
 }
-
-}  // namespace
 
 const char* to_text(Engine engine) { return engine == Engine::kCopy ? "ce" : "sm"; }
 const char* to_text(Direction direction) { return direction == Direction::kRead ? "read" : "write"; }

@@ -10,6 +10,9 @@ namespace linkcast::bench {
 
 enum class Engine { kCopy, kMultiprocessors };
 enum class Direction { kRead, kWrite };
+/// Blocks of the copy kernel that fill a GPU.
+int resident_blocks(int device);
+
 const char* to_text(Engine engine);        // "ce", "sm"
 const char* to_text(Direction direction);  // "read", "write"
 

@@ -1,15 +1,18 @@
 // Copies between host memory and GPUs.
 // Measures: pinned and pageable memory, to and from each GPU, both ways at once (pinned), and all GPUs at once
-// (pinned). Excludes: allocation and pinning; memory of another socket than the GPU's own. Method: pinned:
-// lane_timer.hpp. Pageable: the call makes the host wait, so host clock around cudaMemcpy, one stream. Limits: without
-// NUMA facts in sysfs (virtual machines) the host memory may be anywhere.
+// (pinned), by copy engines and, pinned, by kernels that load from or store to host memory. Excludes: allocation and
+// pinning; memory of another socket than the GPU's own. Method: pinned: lane_timer.hpp. Pageable: the call makes the
+// host wait, so host clock around cudaMemcpy, one stream. Limits: without NUMA facts in sysfs (virtual machines) the
+// host memory may be anywhere.
 #include <algorithm>
 #include <chrono>
 #include <map>
 
 #include "calibrate/bench/bench.hpp"
+#include "calibrate/bench/copy.hpp"
 #include "calibrate/bench/cuda_check.hpp"
 #include "calibrate/bench/host_memory.hpp"
+#include "calibrate/bench/kernels.hpp"
 
 namespace linkcast::bench {
 namespace {
@@ -24,10 +27,11 @@ class HostCopy final : public Bench {
 
  private:
   HostMemory& memory(Context& context, int gpu, bool pageable);
-  Json run_pinned(Context& context, const std::vector<int>& gpus, Way way, std::size_t bytes);
+  Json run_pinned(Context& context, const std::vector<int>& gpus, Way way, Engine engine, std::size_t bytes);
   Json run_pageable(Context& context, int gpu, Way way, std::size_t bytes);
-  void add_single(Context& context, std::vector<Point>& all, int gpu, Way way, bool pageable, std::size_t bytes);
-  void add_together(Context& context, std::vector<Point>& all, Way way, std::size_t bytes);
+  void add_single(Context& context, std::vector<Point>& all, int gpu, Way way, Engine engine, bool pageable,
+                  std::size_t bytes);
+  void add_together(Context& context, std::vector<Point>& all, Way way, Engine engine, std::size_t bytes);
 
   std::map<int, HostMemory> pinned_;
   std::optional<HostMemory> pageable_;  // one at a time: it is large
@@ -42,26 +46,27 @@ HostMemory& HostCopy::memory(Context& context, int gpu, bool pageable) {
   return *pageable_;
 }
 
-void HostCopy::add_single(Context& context, std::vector<Point>& all, int gpu, Way way, bool pageable,
+void HostCopy::add_single(Context& context, std::vector<Point>& all, int gpu, Way way, Engine engine, bool pageable,
                           std::size_t bytes) {
   const bool to_gpu = way != Way::kToHost;
   Json key{{"transport", "host"},
            {"source", to_gpu ? "host" : gpu_id(gpu)},
            {"target", to_gpu ? gpu_id(gpu) : "host"},
            {"size_B", bytes},
-           {"engine", "ce"}};
+           {"engine", to_text(engine)}};
   if (way == Way::kBoth) key["bidirectional"] = true;
   if (pageable) key["pageable"] = true;
-  const std::string group = std::string(pageable ? "pageable " : "pinned ") + gpu_id(gpu) +
+  const std::string group = std::string(pageable ? "pageable " : "pinned ") + to_text(engine) + " " + gpu_id(gpu) +
                             (way == Way::kBoth ? " both ways"
                              : to_gpu          ? " to gpu"
                                                : " to host");
-  all.push_back({key, group, [this, &context, gpu, way, pageable, bytes] {
-                   return pageable ? run_pageable(context, gpu, way, bytes) : run_pinned(context, {gpu}, way, bytes);
+  all.push_back({key, group, [this, &context, gpu, way, engine, pageable, bytes] {
+                   return pageable ? run_pageable(context, gpu, way, bytes)
+                                   : run_pinned(context, {gpu}, way, engine, bytes);
                  }});
 }
 
-void HostCopy::add_together(Context& context, std::vector<Point>& all, Way way, std::size_t bytes) {
+void HostCopy::add_together(Context& context, std::vector<Point>& all, Way way, Engine engine, std::size_t bytes) {
   const std::string pattern = way == Way::kBoth    ? "all_host_both"
                               : way == Way::kToGpu ? "all_host_to_gpu"
                                                    : "all_gpu_to_host";
@@ -72,8 +77,9 @@ void HostCopy::add_together(Context& context, std::vector<Point>& all, Way way, 
     if (way != Way::kToHost) flows.push_back({"host", gpu_id(gpu), bytes});
     if (way != Way::kToGpu) flows.push_back({gpu_id(gpu), "host", bytes});
   }
-  const Json key{{"pattern", pattern}, {"flows", flows}, {"engine", "ce"}};
-  all.push_back({key, pattern, [this, &context, gpus, way, bytes] { return run_pinned(context, gpus, way, bytes); }});
+  const Json key{{"pattern", pattern}, {"flows", flows}, {"engine", to_text(engine)}};
+  all.push_back({key, pattern + " " + to_text(engine),
+                 [this, &context, gpus, way, engine, bytes] { return run_pinned(context, gpus, way, engine, bytes); }});
 }
 
 std::vector<Point> HostCopy::points(Context& context) {
@@ -81,19 +87,21 @@ std::vector<Point> HostCopy::points(Context& context) {
       copy_sizes(context.options.quick, std::min(HostMemory::kLargest, context.buffers().largest_copy()));
   std::vector<Point> all;
   for (int gpu = 0; gpu < (context.options.quick ? 1 : context.gpus); ++gpu)
-    for (const bool pageable : {false, true})
+    for (const auto& [engine, pageable] :
+         {std::pair{Engine::kCopy, false}, {Engine::kMultiprocessors, false}, {Engine::kCopy, true}})
       for (const Way way : {Way::kToGpu, Way::kToHost, Way::kBoth})
         for (const std::size_t bytes : sizes)
-          if (!(pageable && way == Way::kBoth)) add_single(context, all, gpu, way, pageable, bytes);
+          if (!(pageable && way == Way::kBoth)) add_single(context, all, gpu, way, engine, pageable, bytes);
   constexpr std::size_t kSmallestTogether = std::size_t{1} << 20;
   if (context.gpus > 1)
-    for (const Way way : {Way::kToGpu, Way::kToHost, Way::kBoth})
-      for (const std::size_t bytes : sizes)
-        if (bytes >= kSmallestTogether) add_together(context, all, way, bytes);
+    for (const Engine engine : {Engine::kCopy, Engine::kMultiprocessors})
+      for (const Way way : {Way::kToGpu, Way::kToHost, Way::kBoth})
+        for (const std::size_t bytes : sizes)
+          if (bytes >= kSmallestTogether) add_together(context, all, way, engine, bytes);
   return all;
 }
 
-Json HostCopy::run_pinned(Context& context, const std::vector<int>& gpus, Way way, std::size_t bytes) {
+Json HostCopy::run_pinned(Context& context, const std::vector<int>& gpus, Way way, Engine engine, std::size_t bytes) {
   struct Flow {
     HostMemory* host;
     bool to_gpu;
@@ -113,7 +121,11 @@ Json HostCopy::run_pinned(Context& context, const std::vector<int>& gpus, Way wa
       for (std::size_t i = 0; i < flows.size(); ++i) {
         const int gpu = devices[i];
         CUDA_CHECK(cudaSetDevice(gpu));
-        if (flows[i].to_gpu)
+        if (engine == Engine::kMultiprocessors)
+          launch_copy(flows[i].to_gpu ? context.buffers().in(gpu) : flows[i].host->target(),
+                      flows[i].to_gpu ? flows[i].host->source() : context.buffers().out(gpu), bytes,
+                      resident_blocks(gpu) / (way == Way::kBoth ? 2 : 1), streams[i]);
+        else if (flows[i].to_gpu)
           CUDA_CHECK(cudaMemcpyAsync(context.buffers().in(gpu), flows[i].host->source(), bytes, cudaMemcpyHostToDevice,
                                      streams[i]));
         else
@@ -164,6 +176,7 @@ Json HostCopy::method(const Context&) const {
       {"clock", "pinned: CUDA events of each direction, the slowest counts; pageable: host clock around cudaMemcpy"},
       {"copies_per_repetition", copies_rule()},
       {"data", "hash pattern; GPU targets compared on the GPU, host targets uploaded and compared there"},
+      {"engine", "ce: cudaMemcpyAsync; sm: kernels of one GPU that load from or store to mapped host memory"},
       {"flow_times_s", "one list a flow, in the order of flows; time_s is the slowest flow of each repetition"}};
 }
 

@@ -225,10 +225,11 @@ void fit_relay(FitContext& context) {
 namespace {
 
 /// A cable that carries less both ways than twice one way. Only host copies use one cable alone in both directions.
-void fit_host_duplex(FitContext& context) {
+/// @param transport  h2d or h2d_sm: one of the two ways
+void fit_host_duplex(FitContext& context, const std::string& transport, const char* what) {
   const auto& wires = *context.wires;
   std::map<std::string, std::vector<double>> rates;
-  for (const Sample& s : context.both_ways("h2d")) {
+  for (const Sample& s : context.both_ways(transport)) {
     if (s.size_B < kPlentiful_B) continue;
     const int cable = wires.links()[static_cast<std::size_t>(wires.from_host(s.target).links.back())].cable;
     const std::string& kind = wires.topology().cables[static_cast<std::size_t>(cable)].kind;
@@ -237,8 +238,8 @@ void fit_host_duplex(FitContext& context) {
   for (const auto& [kind, list] : rates) {
     const MedianEstimate both = estimate_median(list);
     const double ways = context.value(kind + ".to_host_Bps") + context.value(kind + ".from_host_Bps");
-    if (both.value < (1 - kDistinctDuplex) * ways && !context.has(kind + ".duplex_Bps"))
-      context.set(kind + ".duplex_Bps", both.value, both.stderr_, "B/s");
+    if (both.value < (1 - kDistinctDuplex) * ways && !context.has(kind + what))
+      context.set(kind + what, both.value, both.stderr_, "B/s");
   }
 }
 
@@ -246,7 +247,7 @@ void fit_host_duplex(FitContext& context) {
 
 /// Start-up and rate of copies between host memory and a GPU, each way; pageable ones have rates of their own.
 void fit_host(FitContext& context) {
-  for (const std::string transport : {"h2d", "d2h", "h2d_pageable", "d2h_pageable"}) {
+  for (const std::string transport : {"h2d", "d2h", "h2d_sm", "d2h_sm", "h2d_pageable", "d2h_pageable"}) {
     const auto samples = context.of(transport);
     if (samples.empty()) continue;
     const bool up = transport.rfind("d2h", 0) == 0;
@@ -254,7 +255,7 @@ void fit_host(FitContext& context) {
     const auto& wires = *context.wires;
     const Cable& cable = wires.topology().cables[static_cast<std::size_t>(
         wires.links()[static_cast<std::size_t>(wires.to_host(gpu).links.front())].cable)];
-    const bool own = transport.find("pageable") != std::string::npos || !is_pcie_cable(cable.kind);
+    const bool own = transport.find('_') != std::string::npos || !is_pcie_cable(cable.kind);
     if (!spans_sizes(samples) && own) {
       context.undetermined.push_back("transport." + transport + ": such copies from a few bytes to some megabytes");
     } else if (own) {
@@ -266,7 +267,8 @@ void fit_host(FitContext& context) {
       set_rate(context, transport, cable.kind, fit.value[0], fit.stderr_[0]);
     }
   }
-  fit_host_duplex(context);
+  fit_host_duplex(context, "h2d", ".duplex_Bps");
+  fit_host_duplex(context, "h2d_sm", ".kernel_duplex_Bps");
 }
 
 /// Copies from rest against copies of the same ends and size out of a queue.

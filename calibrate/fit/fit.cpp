@@ -49,9 +49,11 @@ std::string transport_of(const MeasuredPoint& p) {
   if (p.transport == "local") return kernel ? "local_sm" : "local";
   if (p.transport == "peer")
     return std::string("peer") + (kernel ? "_sm" : "") + (p.direction == "read" ? "_read" : "");
-  if (kernel) return "";
   if (p.transport == "host")
-    return std::string(p.target.rfind("gpu", 0) == 0 ? "h2d" : "d2h") + (p.pageable ? "_pageable" : "");
+    return std::string(p.target.rfind("gpu", 0) == 0 ? "h2d" : "d2h") + (p.pageable ? "_pageable"
+                                                                         : kernel   ? "_sm"
+                                                                                    : "");
+  if (kernel) return "";
   return p.transport == "relay" || p.transport == "staged" ? p.transport : "";
 }
 

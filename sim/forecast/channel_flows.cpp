@@ -60,7 +60,7 @@ Activity activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, c
     return is_accelerator_cable(platform.topology().cables[cable].kind);
   });
   const double share = accelerators_only ? kernel_link_share() : 1;
-  flow.uses = builder.uses(links);
+  flow.uses = builder.uses(links, MoveBy::kSm);
   flow.work_B = load.bytes / load.payload_share / share;  // whole weights, so that every solver can run it
   flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, load.rate_cap_Bps / load.payload_share / share);
   if (accelerators_only) return flow;

@@ -75,7 +75,7 @@ int ProblemBuilder::add_activity(Activity activity) {
   return static_cast<int>(problem_.activities.size()) - 1;
 }
 
-std::vector<Use> ProblemBuilder::uses(const std::vector<int>& links, double requests) const {
+std::vector<Use> ProblemBuilder::uses(const std::vector<int>& links, MoveBy by, double requests) const {
   std::vector<Use> uses;
   const auto add = [&](int constraint, double weight) {
     for (Use& use : uses)
@@ -88,8 +88,10 @@ std::vector<Use> ProblemBuilder::uses(const std::vector<int>& links, double requ
   for (const int link : links) {
     add(link, 1);
     if (requests > 0) add(link ^ 1, requests);
-    const int duplex = platform_->duplex_of(platform_->links()[static_cast<std::size_t>(link)].cable);
-    if (duplex >= 0) add(duplex, 1 + requests);
+    const int cable = platform_->links()[static_cast<std::size_t>(link)].cable;
+    if (platform_->duplex_of(cable) >= 0) add(platform_->duplex_of(cable), 1 + requests);
+    if (by == MoveBy::kSm && platform_->kernel_duplex_of(cable) >= 0)
+      add(platform_->kernel_duplex_of(cable), 1 + requests);
   }
   return uses;
 }
@@ -145,7 +147,7 @@ int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links
   const bool packets = mover.by == MoveBy::kSm && !links.empty() && only_accelerator_cables(links);
   const double share = packets ? kernel_link_share() : 1;
   leg.work_B = bytes / share;
-  leg.uses = uses(links, packets && mover.pulled ? kRequests : 0);
+  leg.uses = uses(links, mover.by, packets && mover.pulled ? kRequests : 0);
   const FlowCap cap = flow_cap(links);
   if (cap.link >= 0) plan.cap_link = cap.link;
   if (packets)
@@ -317,7 +319,9 @@ PlannedTransfer ProblemBuilder::add_host(const Transfer& transfer) {
   }
   if (!up) links.insert(links.end(), platform_->from_host(gpu).links.begin(), platform_->from_host(gpu).links.end());
   const TransportModel& model =
-      platform_->transports().get(std::string(up ? "d2h" : "h2d") + (transfer.pageable ? "_pageable" : ""));
+      platform_->transports().get(std::string(up ? "d2h" : "h2d") + (transfer.pageable            ? "_pageable"
+                                                                     : transfer.by == MoveBy::kSm ? "_sm"
+                                                                                                  : ""));
   PlannedTransfer plan{"host", model.name};
   plan.latency_s = model.regimes.front().startup.value;
   plan.main_activity = add_copy(plan, links, transfer.bytes, model,

@@ -54,7 +54,8 @@ class ProblemBuilder {
 
   /// Consumption of a list of links: weight 1 each, plus the duplex constraints of their cables.
   /// @param requests  weight on the opposite direction of each, for loads: 0 for stores
-  [[nodiscard]] std::vector<Use> uses(const std::vector<int>& links, double requests = 0) const;
+  [[nodiscard]] std::vector<Use> uses(const std::vector<int>& links, MoveBy by = MoveBy::kDma,
+                                      double requests = 0) const;
   /// Lowest one-flow limit of the cables on the way.
   struct FlowCap {
     double rate_Bps = std::numeric_limits<double>::infinity();

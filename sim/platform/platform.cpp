@@ -32,7 +32,7 @@ bool known_cost(const std::string& subject, const std::string& what) {
 bool known_quantity(const std::string& head, const std::string& subject, const std::string& what) {
   static const std::set<std::string> of_cable = {"bandwidth_Bps", "duplex_Bps",  "flow_bandwidth_Bps",
                                                  "from_host_Bps", "to_host_Bps", "half_bandwidth_B",
-                                                 "store_Bps",     "load_Bps"};
+                                                 "store_Bps",     "load_Bps",    "kernel_duplex_Bps"};
   static const std::set<std::string> of_regime = {"startup_s", "flat_s", "to_B", "bandwidth_Bps"};
   static const std::set<std::string> messages = {"mpi_socket",      "mpi_node",      "mpi_network",
                                                  "mpi_socket_host", "mpi_node_host", "mpi_network_host"};
@@ -134,18 +134,23 @@ void Platform::build_constraints() {
   for (std::size_t i = 0; i < links_.size(); ++i)
     constraints_.push_back({ConstraintKind::kLink, static_cast<int>(i), links_[i].cable, link_id(topology_, links_[i]),
                             link_capacity(links_[i])});
-  for (std::size_t i = 0; i < topology_.cables.size(); ++i) {
-    const Cable& cable = topology_.cables[i];
-    duplex_of_cable_.push_back(-1);
-    auto both = cable_parameter(cable, "duplex_Bps");
-    if (!both) continue;
-    both->value *= cable.count;
-    duplex_of_cable_.back() = static_cast<int>(constraints_.size());
-    const auto& devices = topology_.devices;
-    constraints_.push_back(
-        {ConstraintKind::kDuplex, -1, static_cast<int>(i),
-         devices[static_cast<std::size_t>(cable.a)].id + "<->" + devices[static_cast<std::size_t>(cable.b)].id, *both});
-  }
+  const auto cables = static_cast<int>(topology_.cables.size());
+  for (int i = 0; i < cables; ++i)
+    duplex_of_cable_.push_back(add_duplex(i, "duplex_Bps", ConstraintKind::kDuplex, "<->"));
+  for (int i = 0; i < cables; ++i)
+    kernel_duplex_of_cable_.push_back(add_duplex(i, "kernel_duplex_Bps", ConstraintKind::kKernelDuplex, "<=>"));
+}
+
+int Platform::add_duplex(int cable, const char* what, ConstraintKind kind, const char* arrow) {
+  const Cable& c = topology_.cables[static_cast<std::size_t>(cable)];
+  auto both = cable_parameter(c, what);
+  if (!both) return -1;
+  both->value *= c.count;
+  const auto& devices = topology_.devices;
+  constraints_.push_back({kind, -1, cable,
+                          devices[static_cast<std::size_t>(c.a)].id + arrow + devices[static_cast<std::size_t>(c.b)].id,
+                          *both});
+  return static_cast<int>(constraints_.size()) - 1;
 }
 
 void Platform::build_host_routes() {

@@ -25,7 +25,7 @@ struct Route {
 };
 
 /// Kinds of constraint a flow can be limited by.
-enum class ConstraintKind { kLink, kDuplex };
+enum class ConstraintKind { kLink, kDuplex, kKernelDuplex };
 
 /// A shared limit: one direction of a cable, or both directions of a cable together.
 struct Constraint {
@@ -51,6 +51,11 @@ class Platform {
   [[nodiscard]] const std::vector<Constraint>& constraints() const { return constraints_; }
   /// Duplex constraint of a cable, -1 if both directions are independent.
   [[nodiscard]] int duplex_of(int cable) const { return duplex_of_cable_[static_cast<std::size_t>(cable)]; }
+
+  /// The same for loads and stores of kernels, which hinder each other more than copies do.
+  [[nodiscard]] int kernel_duplex_of(int cable) const {
+    return kernel_duplex_of_cable_[static_cast<std::size_t>(cable)];
+  }
 
   [[nodiscard]] int gpu_count() const { return static_cast<int>(topology_.gpus().size()); }
   /// Device index of GPU number k.
@@ -81,6 +86,8 @@ class Platform {
  private:
   void build_links();
   void build_constraints();
+  /// @returns the new constraint on both directions of a cable, -1 if `what` was never fitted
+  int add_duplex(int cable, const char* what, ConstraintKind kind, const char* arrow);
   void build_host_routes();
   void build_peer_routes();
   void build_socket_routes();
@@ -92,7 +99,7 @@ class Platform {
   Transports transports_;
   std::vector<Link> links_;
   std::vector<Constraint> constraints_;
-  std::vector<int> duplex_of_cable_;
+  std::vector<int> duplex_of_cable_, kernel_duplex_of_cable_;
   std::vector<Route> to_host_, from_host_;
   std::vector<int> socket_of_;
   std::vector<char> towards_host_;                                   ///< per link: on the way from a device to its CPU

@@ -27,6 +27,8 @@ const std::map<std::string, std::vector<std::string>>& stand_ins() {
       {"staged", {"peer", "peer_read"}},
       {"h2d", {"d2h", "peer", "peer_read"}},
       {"d2h", {"h2d", "peer", "peer_read"}},
+      {"h2d_sm", {"h2d", "d2h", "peer", "peer_read"}},
+      {"d2h_sm", {"d2h", "h2d", "peer", "peer_read"}},
       {"h2d_pageable", {"h2d", "d2h", "peer", "peer_read"}},
       {"d2h_pageable", {"d2h", "h2d", "peer", "peer_read"}},
   };

@@ -40,7 +40,8 @@ struct TransportModel {
 ///   local peer          copy engines; peer_read is a peer copy pulled by the target
 ///   local_sm peer_sm    the same by kernels; peer_sm_read are loads
 ///   staged relay        without peer access through host memory; through a third GPU (made of peer copies)
-///   h2d d2h             host memory to GPU and back, h2d_pageable d2h_pageable from memory that is not pinned
+///   h2d d2h             host memory to GPU and back, h2d_pageable d2h_pageable from memory that is not pinned,
+///                       h2d_sm d2h_sm by kernels that load from and store to it
 /// One that was never measured on this machine borrows the nearest one's start-up, which is then marked so.
 class Transports {
  public:
