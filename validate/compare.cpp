@@ -53,7 +53,8 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
              {"transport", point.transport},
              {"timing", measurement.timing}};
   if (!point.via.empty()) query["via"] = point.via;
-  if (!point.direction.empty() && point.transport != "local") query["direction"] = point.direction;
+  if (!point.direction.empty() && (point.transport == "peer" || point.transport == "relay"))
+    query["direction"] = point.direction;
   if (point.bidirectional) query["bidirectional"] = true;
   if (point.engine == "sm") query["engine"] = "sm";
   if (point.pageable) query["pageable"] = true;
@@ -198,6 +199,8 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
   comparison.sha256 = measurement.sha256;
   comparison.platform = platform_id.empty() ? measurement.topology : platform_id;
   const Platform& platform = catalogue.platform(comparison.platform);
+  if (platform.topology().name != measurement.topology)
+    comparison.note = "measured on topology " + measurement.topology + ", compared with " + platform.topology().name;
   const auto& from = platform.calibration().from;
   comparison.fitted =
       std::any_of(from.begin(), from.end(), [&](const SourceFile& file) { return file.sha256 == measurement.sha256; });
@@ -285,6 +288,7 @@ Json to_json(const Comparison& comparison, bool points) {
 std::string to_table(const Comparison& comparison) {
   std::ostringstream out;
   out << comparison.file << " against platform " << comparison.platform << '\n';
+  if (!comparison.note.empty()) out << "note: " << comparison.note << '\n';
   std::size_t width = 0, first_width = 9;  // of "transport"
   for (const CompareGroup& group : comparison.groups) {
     width = std::max(width, group.variant.size());

@@ -38,6 +38,7 @@ struct CompareGroup {
 
 struct Comparison {
   std::string file, sha256, platform;
+  std::string note;     ///< that file and platform are of different topologies, else empty
   bool fitted = false;  ///< the platform's calibration names this very file among its sources
   std::vector<CompareGroup> groups;
   CompareGroup held_out;                ///< all held-out points of the file together

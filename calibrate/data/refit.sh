@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Refits every shipped calibration from the committed measurements, in the order in which one lends to the next.
-# usage: calibrate/data/refit.sh PROGRAM OUTPUT_FOLDER     (models/params to replace the shipped ones)
+# usage: calibrate/data/refit.sh PROGRAM OUTPUT_FOLDER     (models/params to replace the shipped ones; elsewhere
+# the paths and hashes of calibrations that lend differ)
 set -euo pipefail
 program=$(realpath "$1")
 mkdir -p "$2"

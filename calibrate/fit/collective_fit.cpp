@@ -2,6 +2,7 @@
 // Smallest all_reduce by n GPUs on a ring or a tree:   base + steps hop               steps = 2 (n - 1)
 // The same with one channel and S bytes each hop:      base + steps hop + S (steps + turn) / (steps rate)
 // where turn, in steps, is what a round of the ring takes in which its channel sends nothing.
+#include <algorithm>
 #include <cmath>
 
 #include "calibrate/fit/fit_context.hpp"
@@ -44,6 +45,12 @@ class CollectiveFit {
       for (const double time : c.time_s) rows.push_back({{1, static_cast<double>(steps_of(c))}, time});
     }
     if (rows.empty()) return false;
+    const bool counts =
+        std::any_of(rows.begin(), rows.end(), [&](const Observation& o) { return o.row != rows[0].row; });
+    if (!counts) {  // as on a machine with two GPUs
+      context_.undetermined.push_back(name + ".base_s and hop_s: smallest all_reduce of another GPU count");
+      return false;
+    }
     const LinearFit fit = robust_fit(rows, {name + ".base_s", name + ".hop_s"});
     if (!(fit.value[0] > 0 && fit.value[1] > 0)) {
       context_.undetermined.push_back(name + ": smallest all_reduce of three GPU counts");

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "calibrate/fit/message_fit.hpp"
@@ -146,6 +147,10 @@ void widen(FitContext& context, const Bootstrap& bootstrap) {
 
 void check_request(const FitRequest& request) {
   if (request.measurements.empty()) throw InputError("calibrate fit: no measurement given");
+  std::map<std::string, std::string> seen;  // by hash
+  for (const Measurement& m : request.measurements)
+    if (const auto [it, fresh] = seen.emplace(m.sha256, m.path); !fresh && !m.sha256.empty())
+      throw InputError(m.path, "", "holds the same bytes as " + it->second + ": give each measurement once");
   for (const Measurement& m : request.measurements)
     if (m.topology != request.topology->name)
       throw InputError(m.path, "/topology", "is '" + m.topology + "', the fit is for '" + request.topology->name + "'");

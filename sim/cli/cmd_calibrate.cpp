@@ -104,7 +104,8 @@ std::function<double(const Sample&)> simulation(const Platform& platform, Solver
 bool is_measurement(const std::string& path) {
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
-  const std::string schema = r.choice("schema", {"measurement/1", "topology/1", "discovery/1", "calibration/1"});
+  const std::string schema =
+      r.choice("schema", {"measurement/1", "topology/1", "discovery/1", "calibration/1", "residuals/1"});
   if (schema == "measurement/1") return true;
   if (schema == "topology/1") read_topology(path);
   if (schema == "calibration/1") read_calibration(path);
@@ -114,6 +115,7 @@ bool is_measurement(const std::string& path) {
 
 void run_fit(Context& context, const FitOptions& o) {
   const Topology topology = read_topology(topology_path(context, o.topology));
+  static_cast<void>(libraries().get(o.library));  // throws on an unknown one, with the known ones
   FitRequest request;
   request.name = o.name.empty() ? topology.name : o.name;
   request.default_library = o.library;

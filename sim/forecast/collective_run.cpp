@@ -15,12 +15,12 @@
 namespace linkcast {
 namespace {
 
-// Beside latency and rates: what the model of rings leaves out. source: all_reduce of 1 MiB and more on 4 H200
-// (nccl_ops, occasion 20261121a, never fitted) is met within 6 %
-constexpr double kCollectiveError = 0.04;
-// The same where no base cost was fitted. source: assumed
-constexpr double kUnfittedError = 0.1;
-constexpr double kWorthSaying = 0.02;  // source: ours, half of kCollectiveError
+// Beside latency and rates: what the model of rings and messages leaves out. source: six operations on 2 to 4 H200
+// (nccl_ops of occasion 20261121a, never fitted): 90 % of the points lie within 19 %
+constexpr double kCollectiveError = 0.11;
+// What a block takes of each rank's part in one round. source: NCCL's buffers, 4 slots of 512 KiB a chunk (SOURCES.md)
+constexpr double kRound_B = 2097152;
+constexpr double kWorthSaying = 0.05;  // source: ours, half of kCollectiveError
 
 Json channels_json(const Communicator& communicator) {
   Json channels = Json::array();
@@ -47,8 +47,9 @@ struct Run {
   Solution solution;
   CollectiveCost cost;
   double latency_s = 0;
-  double busiest_B = 0;  ///< payload on each hop of the ring or tree that carries most
-  double flow_s = 0;     ///< time of the bytes
+  double busiest_B = 0;                  ///< payload on each hop of the ring or tree that carries most
+  double flow_s = 0;                     ///< time of the bytes
+  std::vector<std::vector<Hop>> hops{};  ///< of each activity of the solution
   [[nodiscard]] double time_s() const { return latency_s + flow_s; }
 };
 
@@ -74,8 +75,20 @@ Taken library_takes(const Job& job, const std::string& algorithm, const std::str
 /// Thread blocks in use on distinct ring or tree number i of `distinct`: they go round all of them.
 int blocks_on(int i, int distinct, int blocks) { return blocks / distinct + (i < blocks % distinct ? 1 : 0); }
 
+/// Hops of the activities that a ring or tree becomes, in their order: of a tree its way up and its way down.
+void note_hops(const Job& job, bool tree, std::size_t i, std::vector<std::vector<Hop>>& hops) {
+  std::vector<Hop> ways = tree ? job.communicator.trees[i].hops : job.communicator.channels[i].hops;
+  if (!tree && !job.op.closed()) ways.pop_back();
+  if (tree) {
+    hops.push_back(ways);
+    for (Hop& hop : hops.back()) std::swap(hop.from, hop.to);
+  }
+  hops.push_back(std::move(ways));
+}
+
 /// Every ring or tree in steady state at once. A round of a ring contains a part, `turn_steps`, in which a block sends
-/// nothing; the slower its links make the other steps, the less that part weighs.
+/// nothing. In the first round all blocks turn at once; later they are out of step, and the slower the links make the
+/// other steps, the less that part weighs.
 Run run_channels(const Job& job, Solver& solver, const Taken& taken) {
   const bool tree = taken.algorithm == "tree";
   const int round = tree ? 2 * (job.ranks() - 1) : job.op.steps(job.ranks());
@@ -96,6 +109,7 @@ Run run_channels(const Job& job, Solver& solver, const Taken& taken) {
     const ChannelLoad load{per_hop * blocks / taken.blocks, taken.payload_share, blocks * run.cost.channel_Bps};
     most_blocks = std::max(most_blocks, blocks);
     run.busiest_B = std::max(run.busiest_B, load.bytes);
+    note_hops(job, tree, static_cast<std::size_t>(i), run.hops);
     if (tree)
       for (Activity& way : tree_activities(builder, job.communicator.trees[static_cast<std::size_t>(i)], load))
         builder.add_activity(std::move(way));
@@ -107,22 +121,24 @@ Run run_channels(const Job& job, Solver& solver, const Taken& taken) {
   run.flow_s = run.solution.makespan_s;
   if (run.cost.turn_steps > 0 && job.op.closed() && run.flow_s > 0) {
     const double block_Bps = run.busiest_B / most_blocks / run.flow_s;
-    run.flow_s *= 1 + run.cost.turn_steps / steps * block_Bps / run.cost.channel_Bps;
+    const double piece_B = job.size_B / job.ranks() / taken.blocks;
+    const double first = taken.protocol == "Simple" ? std::min(1.0, kRound_B / piece_B) : 0;
+    run.flow_s *= 1 + run.cost.turn_steps / steps * (first + (1 - first) * block_Bps / run.cost.channel_Bps);
   }
   return run;
 }
 
-/// Links that limit a ring; of a ring limited by its host hops, the links of those hops.
-Json bottleneck_json(const Platform& platform, const Communicator& communicator, const Solution& solution) {
+/// Links that limit a ring or tree; of one limited by its host hops, the links of those hops.
+Json bottleneck_json(const Platform& platform, const std::vector<std::vector<Hop>>& hops,
+                     const std::vector<int>& limited_by) {
   std::set<std::string> ids;
-  for (std::size_t ring = 0; ring < solution.limited_by.size(); ++ring) {
-    const int limit = solution.limited_by[ring];
+  for (std::size_t way = 0; way < limited_by.size(); ++way) {
+    const int limit = limited_by[way];
     if (limit != kOwnCap) {
       ids.insert(platform.constraints()[static_cast<std::size_t>(limit)].id);
       continue;
     }
-    if (ring >= communicator.channels.size()) continue;
-    for (const Hop& hop : communicator.channels[ring].hops) {
+    for (const Hop& hop : hops.at(way)) {
       if (hop.kind != HopKind::kHostMemory) continue;
       const StagedRoute route = staged_route(platform, platform.gpu(hop.from), platform.gpu(hop.to));
       for (const auto* leg : {&route.up, &route.down})
@@ -154,7 +170,9 @@ Run run_messages(const Job& job, Solver& solver, const std::vector<PairMessage>&
     const auto& route = job.platform.peer_route(job.platform.gpu(from), job.platform.gpu(to));
     const ChannelLoad load{message.size.si, choice->payload_share, choice->channels * run.cost.channel_Bps};
     run.busiest_B = std::max(run.busiest_B, load.bytes);
-    builder.add_activity(message_activity(builder, {from, to, route ? HopKind::kPeer : HopKind::kHostMemory}, load));
+    const Hop hop{from, to, route ? HopKind::kPeer : HopKind::kHostMemory};
+    run.hops.push_back({hop});
+    builder.add_activity(message_activity(builder, hop, load));
   }
   run.solution = solver.run(builder.problem());
   run.flow_s = run.solution.makespan_s;
@@ -178,7 +196,7 @@ Json warnings_of(const Job& job, const Run& run) {
 Interval interval_of(const Run& run) {
   Uncertainty uncertainty;
   uncertainty.add(run.cost.error_s / run.time_s());
-  uncertainty.add(run.cost.measured ? kCollectiveError : kUnfittedError);
+  uncertainty.add(kCollectiveError);
   return uncertainty.around(run.time_s());
 }
 
@@ -197,7 +215,7 @@ Json result_json(const Job& job, const Run& run) {
   out["channel_bandwidth_Bps"] = run.busiest_B / run.flow_s;
   out["path_class"] = job.communicator.path_class;
   out["fallback"] = job.communicator.fallback;
-  out["bottleneck"] = bottleneck_json(job.platform, job.communicator, run.solution);
+  out["bottleneck"] = bottleneck_json(job.platform, run.hops, run.solution.limited_by);
   out["warnings"] = warnings_of(job, run);
   return out;
 }
@@ -268,9 +286,10 @@ Json rings_answer(Catalogue& catalogue, const std::string& platform_id, ObjectRe
   if (op && collectives().get(*op).messages({size_B}, static_cast<int>(gpus.size())).empty()) {
     out.update(tuner_json(libraries().get(library_id), platform, communicator, {*op, {size_B}, "", "", nvls}));
   }
-  Solution host_hops;  // only a fallback's limit is known without a size: its hops through host memory
-  if (communicator.fallback) host_hops.limited_by.assign(communicator.channels.size(), kOwnCap);
-  out["bottleneck"] = bottleneck_json(platform, communicator, host_hops);
+  std::vector<std::vector<Hop>> hops;  // only a fallback's limit is known without a size: its hops through host memory
+  if (communicator.fallback)
+    for (const Channel& channel : communicator.channels) hops.push_back(channel.hops);
+  out["bottleneck"] = bottleneck_json(platform, hops, std::vector<int>(hops.size(), kOwnCap));
   out["warnings"] = Json::array();
   return out;
 }

@@ -149,9 +149,9 @@ Json flows_answer(const Platform& platform, Solver& solver, ObjectReader& r) {
   uncertainty.add(verdict.parameter_error);
   uncertainty.add(verdict.delay_error_s / run.solution.makespan_s);
   add_sharing(transfers, verdict, uncertainty);
-  check_validity(platform, transfers[largest].bytes, verdict, uncertainty);
-  if (transfers[smallest].bytes < platform.calibration().valid_from_B)
-    check_validity(platform, transfers[smallest].bytes, verdict, uncertainty);
+  const double from_B = platform.calibration().valid_from_B;
+  if (transfers[smallest].bytes < from_B) check_validity(platform, transfers[smallest].bytes, verdict, uncertainty);
+  if (transfers[largest].bytes >= from_B) check_validity(platform, transfers[largest].bytes, verdict, uncertainty);
   if (orders.count > 1)
     verdict.warnings.insert("copies wait for their copy engine and the hardware picks the first: the median of " +
                             std::to_string(orders.count) + " random choices");

@@ -37,17 +37,22 @@ P2pRequest read_p2p(const Platform& platform, ObjectReader& r) {
 Json p2p_result(const Platform& platform, Solver& solver, const P2pRequest& request) {
   ProblemBuilder builder(platform);
   const PlannedTransfer plan = builder.add(request.transfer);
+  std::vector<PlannedTransfer> plans = {plan};
   if (request.bidirectional) {
     Transfer back = request.transfer;
     std::swap(back.source, back.target);
-    builder.add(back);
+    plans.push_back(builder.add(back));
   }
   const Solution solution = solver.run(builder.problem());
   const double time = solution.makespan_s;
   Verdict verdict;
-  judge(builder, solution, plan, verdict);
   Uncertainty uncertainty;
-  uncertainty.add(scatter_of(platform.calibration(), plan.model, request.transfer.bytes));
+  double scatter = 0;
+  for (const PlannedTransfer& each : plans) {
+    judge(builder, solution, each, verdict);
+    scatter = std::max(scatter, scatter_of(platform.calibration(), each.model, request.transfer.bytes));
+  }
+  uncertainty.add(scatter);
   uncertainty.add(verdict.parameter_error);
   uncertainty.add(verdict.delay_error_s / time);
   if (request.bidirectional) add_sharing({request.transfer, request.transfer}, verdict, uncertainty);

@@ -182,7 +182,11 @@ int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& link
   double delay = regime.startup.value;
   if (regime.flat) delay = std::max(0.0, delay - moving_s(regime, bytes));
   delay += std::max(0.0, least_s - delay - moving_s(regime, bytes));
-  if (single) delay += start_extra(model, mover);
+  if (single) {
+    const double extra = start_extra(model, mover);
+    delay += extra;
+    plan.latency_s += extra;
+  }
   enter(plan, regime.startup);
   if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
   return add_leg(plan, links, bytes, delay, cap_of(regime), mover);
@@ -277,12 +281,17 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
   const StagedRoute route = staged_route(*platform_, transfer.source, transfer.target);
   const int out = out_queue(transfer.source), in = in_queue(transfer.target);
   PlannedTransfer plan{"staged", "staged"};
+  plan.chosen = transfer.by == MoveBy::kSm || transfer.read;
   plan.latency_s = model.regimes.front().startup.value;
   enter(plan, regime.startup);
   std::vector<int> both = route.up;
   both.insert(both.end(), route.down.begin(), route.down.end());
   double delay = regime.startup.value;
-  if (transfer.single) delay += start_extra(model, {transfer.by, false, {out}});
+  if (transfer.single) {
+    const double extra = start_extra(model, {MoveBy::kDma, false, {out}});
+    delay += extra;
+    plan.latency_s += extra;
+  }
   const double cap = regime.rate_cap ? regime.rate_cap->value : kInfinity;
   if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
   if (regime.flat) {

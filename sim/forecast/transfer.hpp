@@ -34,9 +34,10 @@ struct PlannedTransfer {
   std::vector<int> links{};       ///< directed links in order, both legs of a staged or relayed copy
   std::vector<int> activities{};  ///< in time order; the last one's finish is the transfer's
   int main_activity = 0;          ///< the one that moves most bytes
-  double latency_s = 0;           ///< start-up of the smallest message
+  double latency_s = 0;           ///< start-up of the smallest message, from rest if that was asked for
   double delay_error_s = 0;       ///< standard error of the start-ups that entered
   int cap_link = -1;              ///< link that limits every single flow below its own capacity; -1: none
+  bool chosen = false;            ///< an engine or a direction was asked for
   int executor = -1;              ///< device whose copy engine takes this copy in turn with others; -1: none
   std::vector<Resolved> used{};   ///< start-up and cap parameters that entered
 };

@@ -40,6 +40,8 @@ void judge(const ProblemBuilder& builder, const Solution& solution, const Planne
           platform.calibration().find(used.name)
               ? "start-up of " + plan.model + " copies was not measured: " + used.name + " stands in"
               : "parameter " + used.name + " was not measured on this machine: an assumption stands in");
+  if (plan.transport == "staged" && plan.chosen)
+    verdict.warnings.insert("staged copies are moved by the runtime: engine and direction have no effect on them");
   verdict.delay_error_s = std::max(verdict.delay_error_s, plan.delay_error_s);
   const auto main = static_cast<std::size_t>(plan.main_activity);
   int limit = solution.limited_by.empty() ? tightest(builder.problem(), builder.problem().activities[main])

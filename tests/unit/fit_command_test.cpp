@@ -39,6 +39,15 @@ TEST_CASE("records that are no measurements are left out with a line each", "[un
         std::string::npos);
 }
 
+TEST_CASE("a report beside the measurements does not stop the next fit", "[unit][fit]") {
+  const ScratchFolder scratch;
+  const std::string folder = (scratch / "report").string();
+  REQUIRE(fit(scratch, kData, "--bootstrap 0 --report '" + folder + "'").code == 0);
+  const Run again = fit(scratch, kData + "'" + folder + "/residuals.json'", "--bootstrap 0");
+  CHECK(again.code == 0);
+  CHECK(again.err.find("residuals/1, no measurement: left out") != std::string::npos);
+}
+
 TEST_CASE("what is malformed is refused, whatever it calls itself", "[unit][fit]") {
   const ScratchFolder scratch;
   const auto refused = [&](const std::string& text, const std::string& why) {
@@ -87,5 +96,15 @@ TEST_CASE("the report holds every point and every parameter with its errors", "[
     if (!errors.contains(name)) continue;
     CHECK(report["parameters"][name]["bootstrap"] == errors[name]["bootstrap"]);
     CHECK(p["stderr"].get<double>() >= errors[name]["covariance"].get<double>());
+  }
+}
+
+TEST_CASE("all that linkcast-bench writes on one GPU, or on two, is fitted", "[unit][fit]") {
+  const ScratchFolder scratch;
+  for (const std::string box : {"one-gpu", "two-gpus"}) {
+    const Run run = run_program("calibrate fit calibrate/data/hgx-h200/" + box + "-*.json --topology hgx-h200 " +
+                                "--bootstrap 0 --out '" + (scratch / "box.json").string() + "'");
+    INFO(box + ": " + run.err);
+    CHECK(run.code == 0);
   }
 }

@@ -25,13 +25,14 @@ def path(occasion: str, bench: str, machine: str = MACHINE) -> str:
 def measured(machine: str = MACHINE) -> list[str]:
     """Every occasion in the tree, oldest first; files without a date are of other numbers of GPUs."""
     names = {file.name.partition("-")[0] for file in (common.ROOT / folder(machine)).glob("*-*.json")}
-    return sorted(name for name in names if name[0].isdigit())
+    return sorted(name for name in names if name[0].isdigit() and (common.ROOT / path(name, "p2p_copy", machine)).exists())
 
 
 def fitted(machine: str = MACHINE) -> list[str]:
     """Occasions that the shipped parameters name as their sources."""
     sources = common.load(f"models/params/{machine}.json")["from"]
-    return sorted({source["path"].rpartition("/")[2].partition("-")[0] for source in sources})
+    names = {source["path"].rpartition("/")[2].partition("-")[0] for source in sources}
+    return sorted(names & set(measured(machine)))
 
 
 def held_out(machine: str = MACHINE) -> list[str]:
