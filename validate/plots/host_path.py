@@ -1,8 +1,11 @@
 """HGX H200 without peer access (NCCL_P2P_DISABLE=1): a forecast made before measuring, beside what was measured.
 
-  python3 validate/plots/host_path.py     busbw of both, Markdown
+  python3 validate/plots/host_path.py                     busbw of both, Markdown
+  python3 validate/plots/host_path.py --write reports     the platform of the forecast with today's parameters
 """
 import argparse
+import json
+import pathlib
 import statistics
 
 import collectives
@@ -31,8 +34,27 @@ def busbw(row: dict, key: str) -> float:
     return collectives.bus_factor(row["op"], row["gpus"]) * row["size_B"] / row[key] / 1e9
 
 
+def write_platform(folder: pathlib.Path) -> None:
+    """hgx-h200 without NVLink, as folder/hgx-h200-host.json and its topology beside it."""
+    name = "hgx-h200-host"
+    topology, parameters = common.load("topologies/hgx-h200.json"), common.load("models/params/hgx-h200.json")
+    topology["name"] = parameters["name"] = parameters["topology"] = name
+    topology["cables"] = [cable for cable in topology["cables"] if cable["kind"] != "nvlink4"]
+    topology["devices"] = [device for device in topology["devices"] if device["kind"] != "nvswitch"]
+    parameters["parameters"] = {key: value for key, value in parameters["parameters"].items()
+                                if not key.startswith("cable.nvlink4")}
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}-topology.json").write_text(json.dumps(topology, indent=1) + "\n")
+    (folder / f"{name}.json").write_text(json.dumps(parameters, indent=1) + "\n")
+
+
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", type=pathlib.Path, help="folder for hgx-h200-host.json and its topology")
+    options = parser.parse_args()
+    if options.write:
+        write_platform(options.write)
+        return
     found = rows()
     print("| operation | GPUs | protocol, blocks at 512 MiB | forecast GB/s | measured GB/s | error of time: < 1 MiB | "
           ">= 1 MiB | inside 90 % |")
