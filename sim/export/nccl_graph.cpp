@@ -1,5 +1,6 @@
 #include "sim/export/nccl_graph.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "sim/export/nccl_text.hpp"
@@ -30,11 +31,16 @@ Element channel_of(const std::vector<int>& order) {
   return channel;
 }
 
+template <class Channels>
+bool in_one_order(const Channels& channels) {
+  return std::all_of(channels.begin(), channels.end(),
+                     [&](const auto& channel) { return channel.order == channels.front().order; });
+}
+
 /// The speed between nodes repeats the one inside, and PIX is what NCCL says of NICs where it uses none.
 template <class Channels>
-Element graph_of(int id, Pattern pattern, const Channels& channels, BytesPerSecond speed, const std::string& type) {
-  bool same = true;
-  for (const auto& channel : channels) same &= channel.order == channels.front().order;
+Element graph_of(int id, Pattern pattern, const Channels& channels, BytesPerSecond speed, const std::string& type,
+                 bool same) {
   const std::string each = number(speed.si / kGiga);
   Element graph{"graph",
                 {{"id", std::to_string(id)},
@@ -61,9 +67,9 @@ std::string graph_xml(const Communicator& communicator) {
   return to_text({"graphs",
                   {{"version", "1"}},
                   {graph_of(0, Pattern::kRing, communicator.channels, communicator.library_channel_bandwidth,
-                            communicator.path_class),
+                            communicator.path_class, communicator.one_order),
                    graph_of(1, tree_pattern(communicator), communicator.trees, communicator.tree_channel_bandwidth,
-                            communicator.tree_class)}});
+                            communicator.tree_class, in_one_order(communicator.trees))}});
 }
 
 }  // namespace linkcast::nccl

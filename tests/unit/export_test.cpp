@@ -214,6 +214,7 @@ TEST_CASE("NCCL graph: channels hold each member once, at the speed of the searc
       REQUIRE(graphs == 2);
       CHECK(orders[0].size() == made.channels.size());
       CHECK(orders[1].size() == made.trees.size());
+      CHECK(file.child("graphs").first_child().attribute("samechannels").as_bool() == made.one_order);
       for (std::size_t i = 0; i < orders[0].size(); ++i) CHECK(orders[0][i] == made.channels[i].order);
     }
 }
