@@ -1,8 +1,5 @@
-#include <iostream>
-
 #include "calibrate/import/importer.hpp"
 #include "sim/cli/command.hpp"
-#include "sim/records/atomic_file.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -27,11 +24,7 @@ void read_options(const std::vector<std::string>& texts, ImportRequest& request)
 void run_import(ImportOptions& o) {
   read_options(o.options, o.request);
   const Json record = import_record(o.format, o.request);
-  const std::string text = record.dump(1) + "\n";
-  if (o.out.empty() || o.out == "-")
-    std::cout << text;
-  else
-    write_atomically(o.out, text);
+  write_out(o.out, record.dump(1) + "\n");
 }
 
 std::string formats() {

@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "sim/cli/command.hpp"
+#include "sim/export/nccl_graph.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -60,8 +61,8 @@ void print_rings(const Json& result) {
 void add_rings(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("rings", "the rings a communication library builds, and why");
   struct Options {
-    std::string platform, gpus, library, op, size;
-    bool nvls = false;
+    std::string platform, gpus, library, op, size, out;
+    bool nvls = false, nccl_graph = false;
   };
   auto o = std::make_shared<Options>();
   add_common(*command, context, o->platform);
@@ -70,10 +71,14 @@ void add_rings(CLI::App& app, Context& context) {
   auto* op = command->add_option("--op", o->op, "show the library's cost model for this collective");
   auto* size = command->add_option("--size", o->size, "and this size, e.g. 64MiB")->needs(op);
   op->needs(size);
-  command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
+  auto* nvls = command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
+  auto* graph = command->add_flag("--nccl-graph", o->nccl_graph, "rings and trees as a file for NCCL_GRAPH_FILE");
+  graph->excludes(op)->excludes(nvls)->excludes(command->get_option("--json"));
+  command->add_option("--out", o->out, "file for --nccl-graph (default: standard output)")->needs(graph);
   command->footer(
       "Example:\n  linkcast rings --platform p100-dgx1 --gpus 0-4\n"
-      "  linkcast rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.18 --op all_reduce --size 1MiB");
+      "  linkcast rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.18 --op all_reduce --size 1MiB\n"
+      "  linkcast rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.18 --nccl-graph --out rings.xml");
   command->callback([o, &context] {
     Json query{{"kind", "rings"}, {"platform", o->platform}, {"gpus", parse_gpus(o->gpus)}};
     if (!o->library.empty()) query["library"] = o->library;
@@ -83,7 +88,10 @@ void add_rings(CLI::App& app, Context& context) {
     }
     if (o->nvls) query["nvls"] = true;
     const Json result = run_query(context, query);
-    if (context.json)
+    if (o->nccl_graph)
+      write_out(o->out, nccl::graph_xml(context.catalogue().communicator(
+                            o->platform, result["library"].get<std::string>(), query["gpus"].get<std::vector<int>>())));
+    else if (context.json)
       std::cout << result.dump(2) << '\n';
     else
       print_rings(result);

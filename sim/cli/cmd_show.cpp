@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "sim/cli/command.hpp"
+#include "sim/export/nccl_topo.hpp"
 #include "sim/forecast/show.hpp"
 #include "sim/units/parse.hpp"
 
@@ -38,15 +39,25 @@ void print_platform(const Platform& platform) {
 
 void add_show(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("show", "what is wired to what on a platform, with rates, parameters and sources");
-  auto platform = std::make_shared<std::string>();
-  auto dot = std::make_shared<bool>(false);
-  command->add_option("platform", *platform, "machine, see 'linkcast list platforms'")->required();
+  struct Options {
+    std::string platform, out;
+    bool dot = false, nccl_topo = false;
+  };
+  auto o = std::make_shared<Options>();
+  command->add_option("platform", o->platform, "machine, see 'linkcast list platforms'")->required();
   auto* json = command->add_flag("--json", context.json, "JSON on stdout");
-  command->add_flag("--dot", *dot, "Graphviz text on stdout")->excludes(json);
-  command->footer("Example:\n  linkcast show v100-dgx1 --dot | neato -Tpng -o v100.png");
-  command->callback([platform, dot, &context] {
-    const Platform& shown = context.catalogue().platform(*platform);
-    if (*dot)
+  auto* dot = command->add_flag("--dot", o->dot, "Graphviz text on stdout")->excludes(json);
+  auto* nccl = command->add_flag("--nccl-topo", o->nccl_topo, "topology file of NCCL, with bus ids made up");
+  nccl->excludes(json)->excludes(dot);
+  command->add_option("--out", o->out, "file for --nccl-topo (default: standard output)")->needs(nccl);
+  command->footer(
+      "Example:\n  linkcast show v100-dgx1 --dot | neato -Tpng -o v100.png\n"
+      "  linkcast show v100-dgx1 --nccl-topo --out v100-dgx1.xml");
+  command->callback([o, &context] {
+    const Platform& shown = context.catalogue().platform(o->platform);
+    if (o->nccl_topo)
+      write_out(o->out, nccl::topology_xml(shown.wiring()));
+    else if (o->dot)
       std::cout << to_dot(shown.wiring());
     else if (context.json)
       std::cout << show_answer(shown).dump(2) << '\n';

@@ -8,6 +8,7 @@
 
 #include "sim/engine/solvers.hpp"
 #include "sim/forecast/query.hpp"
+#include "sim/records/atomic_file.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -89,6 +90,13 @@ Json run_query(Context& context, const Json& query) {
   } catch (const InputError& error) {
     throw InputError(naming_option(error.what()));
   }
+}
+
+void write_out(const std::string& out, const std::string& text) {
+  if (out.empty() || out == "-")
+    std::cout << text;
+  else
+    write_atomically(out, text);
 }
 
 void print_table(const std::vector<std::vector<std::string>>& rows) {

@@ -51,6 +51,9 @@ double parse_size(const std::string& option, const std::string& text);
 /// Answers one query made from options; errors name the command line.
 Json run_query(Context& context, const Json& query);
 
+/// Text to the file of --out, atomically; to standard output if `out` is empty or "-".
+void write_out(const std::string& out, const std::string& text);
+
 /// Aligned text columns, numbers to the right.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 /// Warnings of a result to stderr, one a line.
