@@ -225,6 +225,8 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
   for (const MeasuredFlows& group : measurement.flows) add(group);
   for (const MeasuredCollective& collective : measurement.collectives) add(collective);
 
+  if (comparison.points.empty() && comparison.unanswered.empty())
+    comparison.unanswered.emplace_back("the file holds no copy, no flows and no collective");
   std::map<GroupKey, std::vector<ComparedPoint>> groups;
   std::vector<ComparedPoint> held_out;
   for (const ComparedPoint& p : comparison.points) {
@@ -315,9 +317,9 @@ std::string to_table(const Comparison& comparison) {
     out << "  held out\n";
   }
   for (const ComparedPoint& p : comparison.worst)
-    out << "worst: " << p.transport << ' ' << joined({p.variant, p.ends}) << ", " << to_text(Bytes{p.size_B})
-        << ": measured " << to_text(Seconds{p.measured_s}) << ", predicted " << to_text(Seconds{p.predicted_s}) << " ("
-        << (p.error() > 0 ? "+" : "") << percent(p.error()) << ")\n";
+    out << "worst: " << p.transport << ' ' << joined({p.variant, p.ends.front() == 'x' ? "" : p.ends}) << ", "
+        << to_text(Bytes{p.size_B}) << ": measured " << to_text(Seconds{p.measured_s}) << ", predicted "
+        << to_text(Seconds{p.predicted_s}) << " (" << (p.error() > 0 ? "+" : "") << percent(p.error()) << ")\n";
   for (std::size_t i = 0; i < std::min(comparison.unanswered.size(), kUnanswered); ++i)
     out << "not predicted: " << comparison.unanswered[i] << '\n';
   if (comparison.unanswered.size() > kUnanswered)

@@ -158,7 +158,10 @@ def draw_overview(plt, report: dict, footer: str, out: Path) -> Path:
 
 
 def pictures(folder: Path) -> list[Path]:
-    report = json.loads((folder / "residuals.json").read_text(encoding="utf-8"))
+    try:
+        report = json.loads((folder / "residuals.json").read_text(encoding="utf-8"))
+    except OSError:
+        raise SystemExit(f"error: {folder}/residuals.json: no such file; linkcast calibrate fit --report writes it") from None
     plt = common.pyplot()
     footer = f"residuals.json of {report['name']}, {report['bootstrap']} bootstrap refits; (n of N): refits with that parameter"
     made = [draw_overview(plt, report, footer, folder / "overview.png")]

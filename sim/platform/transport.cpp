@@ -24,7 +24,7 @@ const std::map<std::string, std::vector<std::string>>& stand_ins() {
       {"peer_sm", {"peer", "peer_read"}},
       {"peer_sm_read", {"peer_sm", "peer", "peer_read"}},
       {"relay", {"peer", "peer_read"}},
-      {"staged", {"peer", "peer_read"}},
+      {"staged", {"d2h", "h2d", "peer", "peer_read"}},
       {"h2d", {"d2h", "peer", "peer_read"}},
       {"d2h", {"h2d", "peer", "peer_read"}},
       {"h2d_sm", {"h2d", "d2h", "peer", "peer_read"}},

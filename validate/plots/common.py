@@ -25,7 +25,10 @@ def batch(program: str, queries: list[dict]) -> list[dict]:
 
 
 def load(path: str) -> dict:
-    return json.loads((ROOT / path).read_text(encoding="utf-8"))
+    try:
+        return json.loads((ROOT / path).read_text(encoding="utf-8"))
+    except OSError:
+        raise SystemExit(f"error: {path}: no such file, or not readable") from None
 
 
 def times_of(point: dict) -> list[float]:
