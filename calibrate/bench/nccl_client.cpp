@@ -140,6 +140,12 @@ Json NcclWorker::measure(const NcclRequest& request) {
   return reply;
 }
 
+std::optional<std::string> why_no_nccl(const Context& context) {
+  if (context.gpus < 2) return "needs 2 GPUs, this machine has 1";
+  if (!nccl_version(context.options.nccl)) return "no usable libnccl.so.2, or built without nccl.h (see --nccl)";
+  return std::nullopt;
+}
+
 std::size_t rounded_size(const std::string& op, std::size_t bytes, int gpus) {
   const bool splits = op == "all_gather" || op == "reduce_scatter" || op == "alltoall";
   const std::size_t unit = sizeof(float) * (splits ? static_cast<std::size_t>(gpus) : 1);

@@ -23,11 +23,7 @@ std::string settings_text(const Context& context) {
 
 class NcclOps final : public Bench {
  public:
-  std::optional<std::string> can_run(const Context& context) const override {
-    if (context.gpus < 2) return "needs 2 GPUs, this machine has 1";
-    if (!nccl_version(context.options.nccl)) return "no usable libnccl.so.2, or built without nccl.h (see --nccl)";
-    return std::nullopt;
-  }
+  std::optional<std::string> can_run(const Context& context) const override { return why_no_nccl(context); }
   std::vector<Point> points(Context& context) override;
   Json method(const Context& context) const override {
     return {{"nccl", nccl_version(context.options.nccl).value_or("none")},

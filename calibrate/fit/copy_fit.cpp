@@ -13,18 +13,11 @@ namespace {
 constexpr int kMostPieces = 6;  // BIC decides below that
 constexpr std::size_t kFewestForPieces = 3;
 constexpr double kSizeSpan = 100;  // two orders of magnitude between smallest and largest size
-// Sizes whose bytes cost under 3 % of a peer copy's start-up. source: P100-DGX-1 sweep, flat up to 4 KiB
-constexpr double kSmall_B = 4096;
 // Sizes at which copies from rest are compared with copies out of a queue. source: H200, the difference falls from
 // 64 MiB on, where copies of a queue overlap
 constexpr double kComparable_B = 1048576;
 // Start-ups are under 1 % of a host copy from here on. source: H200 host copies, 2.5 us of 305 us
 constexpr double kPlentiful_B = 16777216;
-constexpr double kDistinctDuplex = 0.02;  // source: ours, four times what two occasions differ by
-constexpr double kSigmas = 3;             // a difference smaller than its error is no parameter
-// Sizes at which a link's rate shows even if the start-up is only roughly known. source: the same sweep, within 10 % of
-// the asymptote from 4 MiB
-constexpr double kSteady_B = 4194304;
 
 /// The bundle that limits a peer copy: the lowest nominal rate on the way; among equals one that other copies share.
 const Cable& narrowest_cable(const Platform& wires, const Sample& sample) {
@@ -238,7 +231,7 @@ void fit_host_duplex(FitContext& context, const std::string& transport, const ch
   for (const auto& [kind, list] : rates) {
     const MedianEstimate both = estimate_median(list);
     const double ways = context.value(kind + ".to_host_Bps") + context.value(kind + ".from_host_Bps");
-    if (both.value < (1 - kDistinctDuplex) * ways && !context.has(kind + what))
+    if (both.value < (1 - kDistinct) * ways && !context.has(kind + what))
       context.set(kind + what, both.value, both.stderr_, "B/s");
   }
 }
@@ -284,7 +277,7 @@ void fit_single(FitContext& context) {
     }
     if (differences.empty()) continue;
     const MedianEstimate extra = estimate_median(differences);
-    if (extra.value > kSigmas * extra.stderr_)
+    if (extra.value > kDistinctSigmas * extra.stderr_)
       context.set("transport." + transport + ".single_s", extra.value, extra.stderr_, "s");
   }
 }

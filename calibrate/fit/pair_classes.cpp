@@ -11,15 +11,10 @@
 namespace linkcast {
 namespace {
 
-// Sizes whose bytes cost under 3 % of the start-up. source: P100-DGX-1 sweep, flat up to 4 KiB
-constexpr double kSmallest_B = 4096;
-// Sizes within 10 % of the asymptote, and of those the four largest powers of two. source: the same sweep
-constexpr double kLarge_B = 4194304;
+// Of the sizes that show a rate the four largest powers of two.
 constexpr double kLargestSpan = 16;
 // source: ours. Pairs of one class of the P100-DGX-1 sweep lie within 1 % of their neighbours.
 constexpr double kLeastGap = 0.01;
-constexpr double kLeastApart = 0.02;  // source: what the fit itself takes for a rate of its own, staged_fit.cpp
-constexpr double kSigmas = 3;
 // Of pairs measured once. source: two occasions differ by 0.5 %, see fit.cpp
 constexpr double kUnknownNoise = 0.005;
 constexpr std::size_t kFewestForNoise = 3;
@@ -40,7 +35,7 @@ Levels levels_of(const std::vector<Sample>& samples, bool rate) {
   for (const Sample& s : samples) largest = std::max(largest, s.size_B);
   std::map<double, std::map<DevicePair, std::vector<double>>> sizes;
   for (const Sample& s : samples)
-    if (rate ? s.size_B >= std::max(kLarge_B, largest / kLargestSpan) : s.size_B <= kSmallest_B)
+    if (rate ? s.size_B >= std::max(kSteady_B, largest / kLargestSpan) : s.size_B <= kSmall_B)
       sizes[s.size_B][{s.source, s.target}].push_back(s.time_s);
   std::map<DevicePair, std::vector<double>> logs;
   std::vector<double> typical;
@@ -96,7 +91,7 @@ std::vector<std::size_t> find_cuts(const std::vector<double>& sorted, double noi
     if (smallest < kLeastGap) break;
     std::vector<std::size_t> cuts(by_gap.begin(), by_gap.begin() + static_cast<std::ptrdiff_t>(count));
     std::sort(cuts.begin(), cuts.end());
-    if (smallest >= kSigmas * std::max(scatter_inside(sorted, cuts), noise)) best = cuts;
+    if (smallest >= kDistinctSigmas * std::max(scatter_inside(sorted, cuts), noise)) best = cuts;
   }
   return best;
 }
@@ -112,7 +107,7 @@ void merge_close(const std::vector<double>& sorted, std::vector<std::size_t>& cu
     std::size_t closest = 0;
     for (std::size_t c = 1; c < cuts.size(); ++c)
       if (centre(c + 1) - centre(c) < centre(closest + 1) - centre(closest)) closest = c;
-    if (centre(closest + 1) - centre(closest) >= std::max(kLeastApart, kSigmas * noise)) return;
+    if (centre(closest + 1) - centre(closest) >= std::max(kDistinct, kDistinctSigmas * noise)) return;
     cuts.erase(cuts.begin() + static_cast<std::ptrdiff_t>(closest));
   }
 }

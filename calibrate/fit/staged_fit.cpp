@@ -15,10 +15,6 @@
 namespace linkcast {
 namespace {
 
-// A rate that differs by less than this from its kind is not worth a parameter of its own. source: pairs of one class
-// of the P100-DGX-1 matrix lie within 1.5 % of each other.
-constexpr double kDistinct = 0.02;
-constexpr double kDistinctSigmas = 3;
 // Copies across sockets count as limited by the crossing when they are slower than copies inside one by more than this.
 // source: paper 001 (TPDS 2020), section 3.1.2, sees no difference on P100-DGX-1, where this data set has 3 %.
 constexpr double kCrossing = 0.03;

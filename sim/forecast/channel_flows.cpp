@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace linkcast {
 namespace {
@@ -41,12 +42,9 @@ HopPath hop_path(const ProblemBuilder& builder, const Hop& hop) {
   return path;
 }
 
-Hop reversed(Hop hop) {
-  std::swap(hop.from, hop.to);
-  return hop;
-}
+}  // namespace
 
-Activity activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
+Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
   const Platform& platform = builder.platform();
   Activity flow;
   std::vector<int> links;
@@ -55,10 +53,7 @@ Activity activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, c
     links.insert(links.end(), path.links.begin(), path.links.end());
     flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, path.rate_cap);
   }
-  const bool accelerators_only = std::all_of(links.begin(), links.end(), [&](int link) {
-    const auto cable = static_cast<std::size_t>(platform.links()[static_cast<std::size_t>(link)].cable);
-    return is_accelerator_cable(platform.topology().cables[cable].kind);
-  });
+  const bool accelerators_only = platform.accelerators_only(links);
   const double share = accelerators_only ? kernel_link_share() : 1;
   flow.uses = builder.uses(links, MoveBy::kSm);
   flow.work_B = load.bytes / load.payload_share / share;  // whole weights, so that every solver can run it
@@ -72,22 +67,16 @@ Activity activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, c
   return flow;
 }
 
-}  // namespace
-
-Activity ring_activity(const ProblemBuilder& builder, const Channel& ring, bool closed, const ChannelLoad& load) {
+std::vector<Hop> ring_hops(const Channel& ring, bool closed) {
   std::vector<Hop> hops = ring.hops;
   if (!closed) hops.pop_back();
-  return activity(builder, hops, load);
+  return hops;
 }
 
-Activity message_activity(const ProblemBuilder& builder, const Hop& hop, const ChannelLoad& load) {
-  return activity(builder, {hop}, load);
-}
-
-std::vector<Activity> tree_activities(const ProblemBuilder& builder, const Tree& tree, const ChannelLoad& load) {
-  std::vector<Hop> up;
-  for (auto hop = tree.hops.rbegin(); hop != tree.hops.rend(); ++hop) up.push_back(reversed(*hop));
-  return {activity(builder, up, load), activity(builder, tree.hops, load)};
+std::vector<std::vector<Hop>> tree_ways(const Tree& tree) {
+  std::vector<Hop> up(tree.hops.rbegin(), tree.hops.rend());
+  for (Hop& hop : up) std::swap(hop.from, hop.to);
+  return {std::move(up), tree.hops};
 }
 
 }  // namespace linkcast

@@ -14,12 +14,12 @@ struct ChannelLoad {
   double rate_cap_Bps = 0;   ///< most payload the thread blocks move each way
 };
 
-/// @param closed  the last member sends to the first too
-Activity ring_activity(const ProblemBuilder& builder, const Channel& ring, bool closed, const ChannelLoad& load);
+/// Hops that carry data. @param closed  the last member sends to the first too
+std::vector<Hop> ring_hops(const Channel& ring, bool closed);
 /// The way up to the root and the way down, which flow at once.
-std::vector<Activity> tree_activities(const ProblemBuilder& builder, const Tree& tree, const ChannelLoad& load);
+std::vector<std::vector<Hop>> tree_ways(const Tree& tree);
 
-/// One message between two members.
-Activity message_activity(const ProblemBuilder& builder, const Hop& hop, const ChannelLoad& load);
+/// One flow over all these hops: a ring, a way of a tree, or one message.
+Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load);
 
 }  // namespace linkcast

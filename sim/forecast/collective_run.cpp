@@ -75,15 +75,10 @@ Taken library_takes(const Job& job, const std::string& algorithm, const std::str
 /// Thread blocks in use on distinct ring or tree number i of `distinct`: they go round all of them.
 int blocks_on(int i, int distinct, int blocks) { return blocks / distinct + (i < blocks % distinct ? 1 : 0); }
 
-/// Hops of the activities that a ring or tree becomes, in their order: of a tree its way up and its way down.
-void note_hops(const Job& job, bool tree, std::size_t i, std::vector<std::vector<Hop>>& hops) {
-  std::vector<Hop> ways = tree ? job.communicator.trees[i].hops : job.communicator.channels[i].hops;
-  if (!tree && !job.op.closed()) ways.pop_back();
-  if (tree) {
-    hops.push_back(ways);
-    for (Hop& hop : hops.back()) std::swap(hop.from, hop.to);
-  }
-  hops.push_back(std::move(ways));
+/// Hops of the activities that ring or tree number i becomes, in their order.
+std::vector<std::vector<Hop>> ways_of(const Job& job, bool tree, std::size_t i) {
+  if (tree) return tree_ways(job.communicator.trees[i]);
+  return {ring_hops(job.communicator.channels[i], job.op.closed())};
 }
 
 /// Every ring or tree in steady state at once. A round of a ring contains a part, `turn_steps`, in which a block sends
@@ -109,13 +104,10 @@ Run run_channels(const Job& job, Solver& solver, const Taken& taken) {
     const ChannelLoad load{per_hop * blocks / taken.blocks, taken.payload_share, blocks * run.cost.channel_Bps};
     most_blocks = std::max(most_blocks, blocks);
     run.busiest_B = std::max(run.busiest_B, load.bytes);
-    note_hops(job, tree, static_cast<std::size_t>(i), run.hops);
-    if (tree)
-      for (Activity& way : tree_activities(builder, job.communicator.trees[static_cast<std::size_t>(i)], load))
-        builder.add_activity(std::move(way));
-    else
-      builder.add_activity(
-          ring_activity(builder, job.communicator.channels[static_cast<std::size_t>(i)], job.op.closed(), load));
+    for (std::vector<Hop>& way : ways_of(job, tree, static_cast<std::size_t>(i))) {
+      builder.add_activity(channel_activity(builder, way, load));
+      run.hops.push_back(std::move(way));
+    }
   }
   run.solution = solver.run(builder.problem());
   run.flow_s = run.solution.makespan_s;
@@ -170,9 +162,8 @@ Run run_messages(const Job& job, Solver& solver, const std::vector<PairMessage>&
     const auto& route = job.platform.peer_route(job.platform.gpu(from), job.platform.gpu(to));
     const ChannelLoad load{message.size.si, choice->payload_share, choice->channels * run.cost.channel_Bps};
     run.busiest_B = std::max(run.busiest_B, load.bytes);
-    const Hop hop{from, to, route ? HopKind::kPeer : HopKind::kHostMemory};
-    run.hops.push_back({hop});
-    builder.add_activity(message_activity(builder, hop, load));
+    run.hops.push_back({{from, to, route ? HopKind::kPeer : HopKind::kHostMemory}});
+    builder.add_activity(channel_activity(builder, run.hops.back(), load));
   }
   run.solution = solver.run(builder.problem());
   run.flow_s = run.solution.makespan_s;

@@ -36,13 +36,14 @@ P2pRequest read_p2p(const Platform& platform, ObjectReader& r) {
 
 Json p2p_result(const Platform& platform, Solver& solver, const P2pRequest& request) {
   ProblemBuilder builder(platform);
-  const PlannedTransfer plan = builder.add(request.transfer);
-  std::vector<PlannedTransfer> plans = {plan};
+  std::vector<PlannedTransfer> plans;
+  plans.push_back(builder.add(request.transfer));
   if (request.bidirectional) {
     Transfer back = request.transfer;
     std::swap(back.source, back.target);
     plans.push_back(builder.add(back));
   }
+  const PlannedTransfer& plan = plans.front();
   const Solution solution = solver.run(builder.problem());
   const double time = solution.makespan_s;
   Verdict verdict;

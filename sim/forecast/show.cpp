@@ -36,7 +36,7 @@ Json links_json(const Platform& platform) {
   for (const Constraint& constraint : platform.constraints())
     list.push_back({{"id", constraint.id},
                     {"kind", platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind},
-                    {"both_directions", constraint.kind == ConstraintKind::kDuplex},
+                    {"both_directions", constraint.kind != ConstraintKind::kLink},
                     {"capacity_Bps", constraint.capacity.value},
                     {"rel_error", constraint.capacity.rel_error},
                     {"calibrated", constraint.capacity.calibrated},

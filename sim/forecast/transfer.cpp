@@ -112,17 +112,10 @@ double ProblemBuilder::lone_rate(const std::vector<int>& links) const {
 
 double ProblemBuilder::payload_rate(const std::vector<int>& links, const Mover& mover) const {
   double rate = lone_rate(links);
-  if (mover.by == MoveBy::kDma || links.empty() || !only_accelerator_cables(links)) return rate;
+  if (mover.by == MoveBy::kDma || links.empty() || !platform_->accelerators_only(links)) return rate;
   rate *= kernel_link_share();
   for (const int link : links) rate = std::min(rate, platform_->kernel_cap(link, mover.pulled));
   return rate;
-}
-
-bool ProblemBuilder::only_accelerator_cables(const std::vector<int>& links) const {
-  return std::all_of(links.begin(), links.end(), [&](int link) {
-    const auto cable = static_cast<std::size_t>(platform_->links()[static_cast<std::size_t>(link)].cable);
-    return is_accelerator_cable(platform_->topology().cables[cable].kind);
-  });
 }
 
 double ProblemBuilder::start_extra(const TransportModel& model, const Mover& mover) {
@@ -144,7 +137,7 @@ void ProblemBuilder::enter(PlannedTransfer& plan, const Resolved& delay) {
 int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links, double bytes, double delay_s,
                             double rate_cap_Bps, const Mover& mover) {
   Activity leg;
-  const bool packets = mover.by == MoveBy::kSm && !links.empty() && only_accelerator_cables(links);
+  const bool packets = mover.by == MoveBy::kSm && !links.empty() && platform_->accelerators_only(links);
   const double share = packets ? kernel_link_share() : 1;
   leg.work_B = bytes / share;
   leg.uses = uses(links, mover.by, packets && mover.pulled ? kRequests : 0);

@@ -90,7 +90,6 @@ class ProblemBuilder {
   [[nodiscard]] double lone_rate(const std::vector<int>& links) const;
   /// What one copy with nothing else going on gets of payload, bytes/s.
   [[nodiscard]] double payload_rate(const std::vector<int>& links, const Mover& mover) const;
-  [[nodiscard]] bool only_accelerator_cables(const std::vector<int>& links) const;
 
   const Platform* platform_;
   Problem problem_;

@@ -219,13 +219,17 @@ const Route& Platform::between_sockets(int from_cpu, int to_cpu) const {
                    topology_.devices[static_cast<std::size_t>(to_cpu)].id);
 }
 
+bool Platform::accelerators_only(const std::vector<int>& links) const {
+  return std::all_of(links.begin(), links.end(), [&](int link) {
+    const auto cable = static_cast<std::size_t>(links_[static_cast<std::size_t>(link)].cable);
+    return is_accelerator_cable(topology_.cables[cable].kind);
+  });
+}
+
 std::vector<int> Platform::relays(int source, int target) const {
   const auto joined = [&](int from, int to) {
     const auto& route = peer_route(from, to);
-    return route && std::all_of(route->links.begin(), route->links.end(), [&](int link) {
-             const auto cable = static_cast<std::size_t>(links_[static_cast<std::size_t>(link)].cable);
-             return is_accelerator_cable(topology_.cables[cable].kind);
-           });
+    return route && accelerators_only(route->links);
   };
   std::vector<int> found;
   for (const int gpu : topology_.gpus())

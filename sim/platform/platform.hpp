@@ -31,7 +31,7 @@ enum class ConstraintKind { kLink, kDuplex, kKernelDuplex };
 struct Constraint {
   ConstraintKind kind = ConstraintKind::kLink;
   int link = -1;      ///< kLink
-  int cable = -1;     ///< both kinds
+  int cable = -1;     ///< every kind
   std::string id;     ///< "gpu0->gpu1" or "plx0<->cpu0"
   Resolved capacity;  ///< bytes/s
 };
@@ -70,6 +70,8 @@ class Platform {
   [[nodiscard]] int socket_of(int device) const;
   /// CPU -> CPU; empty if the same.
   [[nodiscard]] const Route& between_sockets(int from_cpu, int to_cpu) const;
+  /// True if every one of these links is of an accelerator cable.
+  [[nodiscard]] bool accelerators_only(const std::vector<int>& links) const;
   /// GPUs joined to both source and target by accelerator cables, directly or through switches (device indices).
   [[nodiscard]] std::vector<int> relays(int source, int target) const;
 
