@@ -151,6 +151,7 @@ Topology read_topology(const std::string& path) {
   t.pcie_peer = r.choice("pcie_peer", {"none", "same_socket"}) == "none" ? PciePeer::kNone : PciePeer::kSameSocket;
   for (ObjectReader& d : r.objects("devices")) t.devices.push_back(read_device(d));
   for (ObjectReader& c : r.objects("cables")) t.cables.push_back(read_cable(c, t));
+  if (r.has("fabric")) t.fabric = r.raw("fabric");
   r.finish();
   t.index();
   return t;

@@ -45,6 +45,8 @@ class Topology {
   PciePeer pcie_peer = PciePeer::kNone;
   std::vector<Device> devices;
   std::vector<Cable> cables;
+  /// The network that joins many such nodes: a rule and its parameters (sim/plugin/fabric_generator.hpp); null if none.
+  Json fabric;
 
   [[nodiscard]] std::optional<int> find(const std::string& device_id) const;
   /// Device indices of the GPUs in number order: gpus()[k] is the device "gpu<k>".

@@ -1,6 +1,7 @@
 // The registries live in function-local statics: ready before any plug-in registers itself, whatever the link order.
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/communicator.hpp"
+#include "sim/plugin/fabric_generator.hpp"
 
 namespace linkcast {
 
@@ -11,6 +12,11 @@ Registry<Collective>& collectives() {
 
 Registry<Library>& libraries() {
   static Registry<Library> registry("library");
+  return registry;
+}
+
+Registry<FabricGenerator>& fabric_generators() {
+  static Registry<FabricGenerator> registry("fabric");
   return registry;
 }
 
