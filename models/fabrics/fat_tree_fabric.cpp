@@ -96,7 +96,7 @@ int parallel_cables(ObjectReader& parameters, const std::string& key, int switch
 void check_radix(const ObjectReader& parameters, int radix, std::int64_t down, std::int64_t up,
                  const std::string& which) {
   if (down + up > radix)
-    parameters.fail("radix", std::to_string(radix) + " ports of a " + which + " switch are too few: " +
+    parameters.fail("radix", std::to_string(radix) + " ports are too few for a switch of the level " + which + ": " +
                                  std::to_string(down) + " down and " + std::to_string(up) + " up");
 }
 
