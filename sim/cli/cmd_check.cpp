@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "sim/cli/command.hpp"
+#include "sim/plugin/fabric_generator.hpp"
 #include "sim/records/discovery.hpp"
 #include "sim/records/measurement.hpp"
 #include "validate/claim.hpp"
@@ -25,7 +26,10 @@ std::string check_file(Context& context, const std::string& path) {
   ObjectReader r(json, path);
   const std::string schema =
       r.choice("schema", {"topology/1", "measurement/1", "discovery/1", "calibration/1", "claims/1"});
-  if (schema == "topology/1") read_topology(path);
+  if (schema == "topology/1") {
+    const Topology topology = read_topology(path);
+    if (!topology.fabric.is_null()) make_fabric(topology);
+  }
   if (schema == "measurement/1") read_measurement(path);
   if (schema == "discovery/1") read_discovery(path);
   if (schema == "calibration/1") return schema + check_calibration(context, path);

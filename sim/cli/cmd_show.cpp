@@ -2,6 +2,7 @@
 
 #include "sim/cli/command.hpp"
 #include "sim/export/nccl_topo.hpp"
+#include "sim/forecast/fabric_view.hpp"
 #include "sim/forecast/show.hpp"
 #include "sim/units/parse.hpp"
 
@@ -40,8 +41,8 @@ void print_platform(const Platform& platform) {
 void add_show(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("show", "what is wired to what on a platform, with rates, parameters and sources");
   struct Options {
-    std::string platform, out;
-    bool dot = false, nccl_topo = false;
+    std::string platform, out, fabric_file;
+    bool dot = false, nccl_topo = false, fabric = false, links = false;
   };
   auto o = std::make_shared<Options>();
   command->add_option("platform", o->platform, "machine, see 'linkcast list platforms'")->required();
@@ -49,13 +50,25 @@ void add_show(CLI::App& app, Context& context) {
   auto* dot = command->add_flag("--dot", o->dot, "Graphviz text on stdout")->excludes(json);
   auto* nccl = command->add_flag("--nccl-topo", o->nccl_topo, "topology file of NCCL, with bus ids made up");
   nccl->excludes(json)->excludes(dot);
+  auto* fabric = command->add_flag("--fabric", o->fabric, "the network between nodes")->excludes(dot)->excludes(nccl);
+  command->add_option("--fabric-file", o->fabric_file, "JSON file whose \"fabric\" stands in for that of the platform")
+      ->needs(fabric);
+  command->add_flag("--links", o->links, "every link, with --fabric --json")->needs(fabric)->needs(json);
   command->add_option("--out", o->out, "file for --nccl-topo (default: standard output)")->needs(nccl);
   command->footer(
       "Example:\n  linkcast show v100-dgx1 --dot | neato -Tpng -o v100.png\n"
-      "  linkcast show v100-dgx1 --nccl-topo --out v100-dgx1.xml");
+      "  linkcast show v100-dgx1 --nccl-topo --out v100-dgx1.xml\n"
+      "  linkcast show lumi --fabric");
   command->callback([o, &context] {
     const Platform& shown = context.catalogue().platform(o->platform);
-    if (o->nccl_topo)
+    if (o->fabric) {
+      const Topology& wiring = shown.wiring();
+      const Json answer = fabric_answer(wiring, fabric_of(wiring, o->fabric_file), o->links);
+      if (context.json)
+        std::cout << answer.dump(2) << '\n';
+      else
+        print_fabric(answer);
+    } else if (o->nccl_topo)
       write_out(o->out, nccl::topology_xml(shown.wiring()));
     else if (o->dot)
       std::cout << to_dot(shown.wiring());

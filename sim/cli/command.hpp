@@ -56,6 +56,8 @@ void write_out(const std::string& out, const std::string& text);
 
 /// Aligned text columns, numbers to the right.
 void print_table(const std::vector<std::vector<std::string>>& rows);
+/// Text of a fabric_answer().
+void print_fabric(const Json& fabric);
 /// Warnings of a result to stderr, one a line.
 void print_warnings(const Json& result);
 

@@ -25,7 +25,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own
 
 LIBRARIES = [  # header, who may include it besides the tests: rooms or single files
     (r"simgrid/|xbt/|smpi/", ["sim/engine"]),
-    (r"boost/graph/", ["sim/platform/routing.cpp"]),
+    (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp"]),
     (r"CLI/", ["sim/cli", "calibrate/bench"]),
     (r"Eigen/", ["calibrate/fit"]),
     (r"muParser", ["validate"]),

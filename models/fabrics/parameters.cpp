@@ -1,0 +1,90 @@
+#include "models/fabrics/parameters.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/platform/topology.hpp"
+
+namespace linkcast::fabrics {
+
+int count_of(ObjectReader& parameters, const std::string& key, int least) {
+  const int count = parameters.required<int>(key);
+  if (count < least) parameters.fail(key, "must be at least " + std::to_string(least));
+  return count;
+}
+
+int checked_count(const ObjectReader& parameters, const std::string& key, std::int64_t count, const std::string& what) {
+  if (count > std::numeric_limits<int>::max() / 2)
+    parameters.fail(key, "too large: " + std::to_string(count) + " " + what + ", at most 2^30 can be numbered");
+  return static_cast<int>(count);
+}
+
+std::vector<FabricLinkClass> read_link_classes(ObjectReader& parameters, const std::vector<std::string>& names) {
+  ObjectReader links = parameters.object("links");
+  std::vector<FabricLinkClass> classes;
+  for (const std::string& name : names) {
+    ObjectReader r = links.object(name);
+    FabricLinkClass c;
+    c.name = name;
+    c.cable = r.required<std::string>("cable");
+    if (!is_fabric_cable(c.cable))
+      r.fail("cable", "'" + c.cable + "' is no cable between nodes: ib_*, slingshot*, apelink are known");
+    c.bandwidth = r.bandwidth("bandwidth");
+    if (c.bandwidth.si <= 0) r.fail("bandwidth", "must be above 0");
+    c.latency = r.seconds("latency");
+    c.source = r.required<std::string>("source");
+    if (c.source.empty()) r.fail("source", "a rate without a source is not accepted");
+    r.finish();
+    classes.push_back(std::move(c));
+  }
+  links.finish();
+  return classes;
+}
+
+Placement::Placement(ObjectReader& parameters, int nics_per_node, const std::string& ports_key,
+                     std::optional<int> given_switches)
+    : nics_(nics_per_node) {
+  nodes_ = count_of(parameters, "nodes");
+  checked_count(parameters, "nodes", static_cast<std::int64_t>(nodes_) * nics_, "endpoints");
+  const int switches_per_node = given_switches ? *given_switches : count_of(parameters, "switches_per_node");
+  if (nics_ % switches_per_node != 0)
+    parameters.fail("switches_per_node", "the " + std::to_string(nics_) + " NICs of a node do not spread evenly over " +
+                                             std::to_string(switches_per_node) + " switches");
+  nics_per_switch_ = nics_ / switches_per_node;
+  ports_ = count_of(parameters, ports_key);
+  if (ports_ % nics_per_switch_ != 0)
+    parameters.fail(ports_key, std::to_string(ports_) + " ports do not divide into nodes with " +
+                                   std::to_string(nics_per_switch_) + " NICs each at one switch");
+}
+
+void Placement::group(const ObjectReader& parameters, int groups, int nodes_per_group, int switches, int stride,
+                      const std::string& switches_key) {
+  if (switches % switches_per_node() != 0)
+    parameters.fail(switches_key, std::to_string(switches) + " switches do not divide into sets of " +
+                                      std::to_string(switches_per_node()) + " (switches_per_node)");
+  const std::int64_t room = static_cast<std::int64_t>(switches / switches_per_node()) * nodes_per_block();
+  if (nodes_per_group > room)
+    parameters.fail(parameters.has("nodes_per_group") ? "nodes_per_group" : "nodes",
+                    std::to_string(nodes_per_group) + " nodes do not fit: " + std::to_string(switches) +
+                        " switches with " + std::to_string(ports_) + " ports for NICs take " + std::to_string(room));
+  if (static_cast<std::int64_t>(groups) * nodes_per_group < nodes_)
+    parameters.fail("nodes", std::to_string(nodes_) + " nodes do not fit: " + std::to_string(groups) + " groups of " +
+                                 std::to_string(nodes_per_group) + " take " +
+                                 std::to_string(static_cast<std::int64_t>(groups) * nodes_per_group));
+  nodes_per_group_ = nodes_per_group;
+  stride_ = stride;
+}
+
+int Placement::switch_of(int endpoint) const {
+  const int node = endpoint / nics_, nic = endpoint % nics_;
+  const int block = node % nodes_per_group_ / nodes_per_block();
+  return node / nodes_per_group_ * stride_ + block * switches_per_node() + nic / nics_per_switch_;
+}
+
+PairNumbers::PairNumbers(int size) : size_(size) {
+  ends_.reserve(static_cast<std::size_t>(size) * static_cast<std::size_t>(std::max(0, size - 1)) / 2);
+  for (int i = 0; i < size; ++i)
+    for (int j = i + 1; j < size; ++j) ends_.emplace_back(i, j);
+}
+
+}  // namespace linkcast::fabrics

@@ -1,0 +1,86 @@
+#include "sim/platform/bisection.hpp"
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/push_relabel_max_flow.hpp>
+#include <cmath>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
+struct Edge {
+  double capacity = 0, residual = 0;
+  Traits::edge_descriptor reverse;
+};
+using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Edge>;
+
+void join(Graph& graph, std::size_t a, std::size_t b, double there, double back) {
+  const auto forward = boost::add_edge(a, b, graph).first, backward = boost::add_edge(b, a, graph).first;
+  graph[forward].capacity = there;
+  graph[backward].capacity = back;
+  graph[forward].reverse = backward;
+  graph[backward].reverse = forward;
+}
+
+/// The vertices from which the sink can still be reached: its side of a minimum cut. (Not the source's side: where both
+/// directions of an edge have capacity, Boost leaves excess at vertices on that side, and it would come out too small.)
+std::vector<bool> sink_side(const Graph& graph, std::size_t sink) {
+  std::vector<bool> reaches(boost::num_vertices(graph));
+  std::vector<std::size_t> open = {sink};
+  reaches[sink] = true;
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    for (auto [edge, end] = boost::out_edges(at, graph); edge != end; ++edge) {
+      const std::size_t before = boost::target(*edge, graph);
+      if (graph[graph[*edge].reverse].residual <= 0 || reaches[before]) continue;
+      reaches[before] = true;
+      open.push_back(before);
+    }
+  }
+  return reaches;
+}
+
+}  // namespace
+
+Cut bisection(const Fabric& fabric, int half) {
+  const auto vertices = static_cast<std::size_t>(fabric.endpoints() + fabric.switches());
+  const std::size_t source = vertices, sink = vertices + 1;
+  Graph graph(vertices + 2);
+  double all = 1;  // more than any cut: a capacity that is never the limit, yet finite, as the algorithm wants
+  for (int id = 0; id < fabric.links(); id += 2) {
+    const FabricLink link = fabric.link(id);
+    const double capacity = fabric.classes()[static_cast<std::size_t>(link.link_class)].bandwidth.si;
+    join(graph, static_cast<std::size_t>(link.from), static_cast<std::size_t>(link.to), capacity, capacity);
+    all += capacity;
+  }
+  for (int endpoint = 0; endpoint < fabric.endpoints(); ++endpoint) {
+    const auto vertex = static_cast<std::size_t>(endpoint);
+    if (endpoint < half)
+      join(graph, source, vertex, all, 0);
+    else
+      join(graph, vertex, sink, all, 0);
+  }
+  const double flow = boost::push_relabel_max_flow(graph, source, sink,
+                                                   boost::capacity_map(boost::get(&Edge::capacity, graph))
+                                                       .residual_capacity_map(boost::get(&Edge::residual, graph))
+                                                       .reverse_edge_map(boost::get(&Edge::reverse, graph))
+                                                       .vertex_index_map(boost::get(boost::vertex_index, graph)));
+  const std::vector<bool> far = sink_side(graph, sink);
+  Cut cut;
+  for (int id = 0; id < fabric.links(); ++id) {
+    const FabricLink link = fabric.link(id);
+    if (far[static_cast<std::size_t>(link.from)] || !far[static_cast<std::size_t>(link.to)]) continue;
+    ++cut.cables;
+    cut.bandwidth += fabric.classes()[static_cast<std::size_t>(link.link_class)].bandwidth;
+  }
+  // The largest flow equals the smallest cut. source: L. Ford, D. Fulkerson, 1956; 1e-9: rounding of sums
+  if (std::abs(cut.bandwidth.si - flow) > 1e-9 * flow)
+    throw InvariantError("bisection: a cut of " + std::to_string(cut.bandwidth.si) + " B/s for a flow of " +
+                         std::to_string(flow) + " B/s");
+  return cut;
+}
+
+}  // namespace linkcast
