@@ -107,14 +107,19 @@ Run prepare(const Job& job, ProblemBuilder& builder) {
   return messages.empty() ? prepare_channels(job, builder) : prepare_messages(job, builder, messages);
 }
 
-void finish(const Job& job, const Solution& solution, Run& run) {
+void read_times(const Solution& solution, Run& run) {
   run.flow_s = 0;
   run.limited_by.clear();
   for (const int activity : run.activities) {
     run.flow_s = std::max(run.flow_s, solution.finish_s[static_cast<std::size_t>(activity)]);
     if (!solution.limited_by.empty()) run.limited_by.push_back(solution.limited_by[static_cast<std::size_t>(activity)]);
   }
-  run.flow_s *= turn_stretch(job, run);
+}
+
+void finish(const Job& job, const Solution& solution, Run& run) {
+  read_times(solution, run);
+  run.stretch = turn_stretch(job, run);
+  run.flow_s *= run.stretch;
 }
 
 Run run_alone(const Job& job, Solver& solver) {

@@ -41,6 +41,7 @@ struct Run {
   std::vector<int> activities{};         ///< its own, by their index in the problem
   std::vector<std::vector<Hop>> hops{};  ///< of each of them
   double flow_s = 0;                     ///< time of the bytes
+  double stretch = 1;                    ///< of which this part is waiting: what the links and blocks take, times this
   std::vector<int> limited_by{};         ///< each of its activities; empty if the solver cannot tell
   [[nodiscard]] double time_s() const { return latency_s + flow_s; }
 };
@@ -50,7 +51,11 @@ struct Run {
 /// @throws InputError  the library has no such operation or algorithm
 Run prepare(const Job& job, ProblemBuilder& builder);
 
-/// Reads the collective's times from the solution of the problem that it was prepared into.
+/// The last of its activities' ends, and what limited each.
+void read_times(const Solution& solution, Run& run);
+
+/// Reads the collective's times from the solution of the problem that it was prepared into with nothing else in it,
+/// and adds what its blocks wait for each other.
 void finish(const Job& job, const Solution& solution, Run& run);
 
 /// Both for a collective with nothing else going on.

@@ -10,11 +10,33 @@ namespace {
 // Beside latency and rates: what the model of rings and messages leaves out. source: six operations on 2 to 4 H200
 // (nccl_ops of occasion 20261121a, never fitted): 90 % of the points lie within 19 %
 constexpr double kCollectiveError = 0.11;
+// Part of the time that other communicators add. source: assumed, collectives that contend were never measured; copies
+// that contend by kernels took 1.0 to 1.7 times what fair shares say (verdict.cpp)
+constexpr double kContentionError = 0.3;
+constexpr double kWorthSaying = 0.01;  // source: ours, half of the tightest target of a collective's forecast
 
 Json channels_json(const Communicator& communicator) {
   Json channels = Json::array();
   for (const Channel& channel : communicator.channels) channels.push_back(channel.order);
   return channels;
+}
+
+Interval interval_of(const Contended& one) {
+  const double time = one.together.time_s();
+  Uncertainty uncertainty;
+  uncertainty.add(one.together.cost.error_s / time);
+  uncertainty.add(kCollectiveError);
+  uncertainty.add(kContentionError * (1 - 1 / one.slowdown()));
+  return uncertainty.around(time);
+}
+
+/// GPUs of several communicators.
+std::set<int> in_several(const std::vector<Job>& jobs) {
+  std::set<int> seen, several;
+  for (const Job& job : jobs)
+    for (const int gpu : job.communicator.gpus)
+      if (!seen.insert(gpu).second) several.insert(gpu);
+  return several;
 }
 
 }  // namespace
@@ -76,6 +98,32 @@ Json result_json(const Job& job, const Run& run) {
   out["fallback"] = job.communicator.fallback;
   out["bottleneck"] = bottleneck_json(job.platform, run.hops, run.limited_by);
   out["warnings"] = warnings_of(job, run);
+  return out;
+}
+
+Json contended_json(const std::vector<Job>& jobs, const std::vector<Contended>& all) {
+  Json out = result_json(jobs.front(), all.front().together);
+  put_interval(out, all.front().together.time_s(), interval_of(all.front()));
+  out["alone_s"] = all.front().alone.time_s();
+  out["slowdown"] = all.front().slowdown();
+  out["others"] = Json::array();
+  for (std::size_t i = 1; i < all.size(); ++i)
+    out["others"].push_back({{"op", jobs[i].op_name},
+                             {"gpus", jobs[i].communicator.gpus},
+                             {"size_B", jobs[i].size_B},
+                             {"library", jobs[i].communicator.library},
+                             {"time_s", all[i].together.time_s()},
+                             {"alone_s", all[i].alone.time_s()}});
+  const std::set<int> several = in_several(jobs);
+  std::string gpus;
+  for (const int gpu : several) gpus += (gpus.empty() ? "" : ", ") + std::to_string(gpu);
+  if (!several.empty())
+    out["warnings"].push_back("GPUs in several communicators (" + gpus +
+                              "): their kernels are assumed to run at once, with room for all thread blocks");
+  if (all.front().slowdown() > 1 + kWorthSaying)
+    out["warnings"].push_back(
+        "communicators are assumed to share links fairly: collectives that contend were never "
+        "measured");
   return out;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 // What a forecast collective says about itself, as JSON.
+#include <vector>
+
+#include "sim/forecast/collective_contention.hpp"
 #include "sim/forecast/collective_job.hpp"
 #include "sim/forecast/interval.hpp"
 #include "sim/records/object_reader.hpp"
@@ -15,5 +18,7 @@ Json bottleneck_json(const Platform& platform, const std::vector<std::vector<Hop
                      const std::vector<int>& limited_by);
 /// Time, interval, bandwidths, what the library takes, bottleneck, warnings.
 Json result_json(const Job& job, const Run& run);
+/// The first of several collectives that start together, what the others cost it, and the others in short.
+Json contended_json(const std::vector<Job>& jobs, const std::vector<Contended>& all);
 
 }  // namespace linkcast

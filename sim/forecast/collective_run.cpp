@@ -44,6 +44,27 @@ void add_alternatives(const Job& job, Solver& solver, const Run& run, Json& out)
                   " % faster than what the library takes";
 }
 
+/// `with`: collectives of other communicators that start at the same moment.
+std::vector<Job> read_others(Catalogue& catalogue, const std::string& platform_id, const std::string& library_id,
+                             ObjectReader& r) {
+  std::vector<Job> others;
+  if (!r.has("with")) return others;
+  const Json& list = r.raw("with");
+  if (!list.is_array()) r.fail("with", "must be an array of {\"op\", \"size_B\", \"gpus\"}");
+  const Platform& platform = catalogue.platform(platform_id);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ObjectReader one(list[i], r.file(), r.pointer("with") + "/" + std::to_string(i));
+    const auto op_name = one.required<std::string>("op");
+    const auto gpus = read_gpus(one, platform, 2);
+    const double size_B = read_size(one, "size_B");
+    const std::string library = one.optional<std::string>("library").value_or(library_id);
+    one.finish();
+    others.push_back({platform, libraries().get(library), catalogue.communicator(platform_id, library, gpus),
+                      collectives().get(op_name), op_name, size_B});
+  }
+  return others;
+}
+
 }  // namespace
 
 Json collective_answer(Catalogue& catalogue, const std::string& platform_id, Solver& solver, ObjectReader& r) {
@@ -55,6 +76,8 @@ Json collective_answer(Catalogue& catalogue, const std::string& platform_id, Sol
   const auto protocol = r.optional<std::string>("protocol").value_or("");
   const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree"}) : "";
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
+  const std::vector<Job> others = read_others(catalogue, platform_id, library_id, r);
+  if (alternatives && !others.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
   r.finish();
   const Job job{platform,
                 libraries().get(library_id),
@@ -64,6 +87,11 @@ Json collective_answer(Catalogue& catalogue, const std::string& platform_id, Sol
                 size_B,
                 algorithm,
                 protocol};
+  if (!others.empty()) {
+    std::vector<Job> jobs{job};
+    for (const Job& other : others) jobs.push_back(other);
+    return contended_json(jobs, run_together(jobs, solver));
+  }
   const Run run = run_alone(job, solver);
   Json out = result_json(job, run);
   if (alternatives && run.taken.algorithm != "messages") add_alternatives(job, solver, run, out);
