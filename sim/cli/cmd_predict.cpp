@@ -173,6 +173,7 @@ Json parse_other(const std::string& text) {
 struct CollectiveOptions {
   std::string platform, gpus, op, size, library, algorithm, protocol;
   std::vector<std::string> with;
+  bool nvls = false;
 };
 
 void add_collective(CLI::App& predict, Context& context) {
@@ -183,7 +184,8 @@ void add_collective(CLI::App& predict, Context& context) {
   command->add_option("--op", o->op, "see 'linkcast list collectives'")->required();
   command->add_option("--size", o->size, "the size column of nccl-tests, e.g. 1GiB")->required();
   command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
-  command->add_option("--algorithm", o->algorithm, "ring or tree; default: what the library takes for the size");
+  command->add_option("--algorithm", o->algorithm, "ring, tree or nvls; default: what the library takes for the size");
+  command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
   command->add_option("--protocol", o->protocol, "LL, LL128 or Simple; default: what the library takes for the size");
   command->add_option(
       "--with", o->with,
@@ -196,6 +198,7 @@ void add_collective(CLI::App& predict, Context& context) {
     if (!o->library.empty()) query["library"] = o->library;
     if (!o->algorithm.empty()) query["algorithm"] = o->algorithm;
     if (!o->protocol.empty()) query["protocol"] = o->protocol;
+    if (o->nvls) query["nvls"] = true;
     for (const std::string& other : o->with) query["with"].push_back(parse_other(other));
     query["alternatives"] = o->with.empty();
     show_result(context, run_query(context, query));

@@ -16,11 +16,13 @@ int total_blocks(const Communicator& communicator) {
   return blocks;
 }
 
+TunerRequest request_of(const Job& job) { return {job.op_name, {job.size_B}, job.algorithm, job.protocol, job.nvls}; }
+
 Taken library_takes(const Job& job) {
-  const auto choice = job.library.choose(job.platform, job.communicator,
-                                         {job.op_name, {job.size_B}, job.algorithm, job.protocol, false});
+  const auto choice = job.library.choose(job.platform, job.communicator, request_of(job));
   if (choice) return {choice->entry.algorithm, choice->entry.protocol, choice->channels, choice->payload_share};
   if (job.algorithm == "tree") throw InputError("algorithm: " + job.communicator.library + " builds no trees");
+  if (job.algorithm == "nvls") throw InputError("algorithm: " + job.communicator.library + " has no NVLS");
   const ProtocolChoice old =
       job.library.protocol(job.platform, job.communicator, job.op_name, {job.size_B}, job.protocol);
   return {"ring", old.protocol, total_blocks(job.communicator), old.payload_share};
@@ -40,9 +42,22 @@ void add_way(ProblemBuilder& builder, Run& run, std::vector<Hop> way, const Chan
   run.hops.push_back(std::move(way));
 }
 
+/// Each member is the head of one part. What one thread block moves was never measured, so only the links limit.
+Run prepare_nvls(const Job& job, ProblemBuilder& builder, const Taken& taken) {
+  Run run{taken, library_cost(job.library.choose(job.platform, job.communicator, request_of(job))->entry.latency)};
+  run.latency_s = run.cost.base_s;
+  run.busiest_B = job.size_B / job.ranks();
+  for (const int head : job.communicator.gpus) {
+    run.activities.push_back(
+        builder.add_activity(multicast_activity(builder, job.communicator.gpus, head, run.busiest_B)));
+    run.hops.emplace_back();
+  }
+  return run;
+}
+
 /// Every ring or tree in steady state at once.
-Run prepare_channels(const Job& job, ProblemBuilder& builder) {
-  Run run{library_takes(job), {}};
+Run prepare_channels(const Job& job, ProblemBuilder& builder, const Taken& which) {
+  Run run{which, {}};
   const Taken& taken = run.taken;
   const bool tree = taken.algorithm == "tree";
   const int round = tree ? 2 * (job.ranks() - 1) : job.op.steps(job.ranks());
@@ -104,7 +119,9 @@ double turn_stretch(const Job& job, const Run& run) {
 
 Run prepare(const Job& job, ProblemBuilder& builder) {
   const std::vector<PairMessage> messages = job.op.messages({job.size_B}, job.ranks());
-  return messages.empty() ? prepare_channels(job, builder) : prepare_messages(job, builder, messages);
+  if (!messages.empty()) return prepare_messages(job, builder, messages);
+  const Taken taken = library_takes(job);
+  return taken.algorithm == "nvls" ? prepare_nvls(job, builder, taken) : prepare_channels(job, builder, taken);
 }
 
 void read_times(const Solution& solution, Run& run) {

@@ -27,6 +27,7 @@ struct Job {
   std::string op_name;
   double size_B = 0;
   std::string algorithm{}, protocol{};  ///< empty, or forced
+  bool nvls = false;                    ///< the machine offers multicast by NVSwitch
   [[nodiscard]] int ranks() const { return static_cast<int>(communicator.gpus.size()); }
 };
 

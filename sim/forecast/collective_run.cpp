@@ -21,10 +21,10 @@ std::string library_name(const Platform& platform, ObjectReader& r) {
 void add_alternatives(const Job& job, Solver& solver, const Run& run, Json& out) {
   std::vector<std::pair<double, Json>> rows;
   for (const TunerEntry& entry :
-       job.library.tuner(job.platform, job.communicator, {job.op_name, {job.size_B}, "", "", false})) {
+       job.library.tuner(job.platform, job.communicator, {job.op_name, {job.size_B}, "", "", job.nvls})) {
     const bool taken = entry.algorithm == run.taken.algorithm && entry.protocol == run.taken.protocol;
     if (taken) out["library_believes"] = {{"time_s", entry.time.si}, {"bandwidth_Bps", entry.bandwidth.si}};
-    if (taken || !entry.enabled || entry.algorithm == "nvls") continue;
+    if (taken || !entry.enabled) continue;
     Job other = job;
     other.algorithm = entry.algorithm;
     other.protocol = entry.protocol;
@@ -46,7 +46,7 @@ void add_alternatives(const Job& job, Solver& solver, const Run& run, Json& out)
 
 /// `with`: collectives of other communicators that start at the same moment.
 std::vector<Job> read_others(Catalogue& catalogue, const std::string& platform_id, const std::string& library_id,
-                             ObjectReader& r) {
+                             bool nvls, ObjectReader& r) {
   std::vector<Job> others;
   if (!r.has("with")) return others;
   const Json& list = r.raw("with");
@@ -60,7 +60,7 @@ std::vector<Job> read_others(Catalogue& catalogue, const std::string& platform_i
     const std::string library = one.optional<std::string>("library").value_or(library_id);
     one.finish();
     others.push_back({platform, libraries().get(library), catalogue.communicator(platform_id, library, gpus),
-                      collectives().get(op_name), op_name, size_B});
+                      collectives().get(op_name), op_name, size_B, "", "", nvls});
   }
   return others;
 }
@@ -74,9 +74,10 @@ Json collective_answer(Catalogue& catalogue, const std::string& platform_id, Sol
   const double size_B = read_size(r, "size_B");
   const std::string library_id = library_name(platform, r);
   const auto protocol = r.optional<std::string>("protocol").value_or("");
-  const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree"}) : "";
+  const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree", "nvls"}) : "";
+  const bool nvls = r.optional<bool>("nvls").value_or(false) || algorithm == "nvls";
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
-  const std::vector<Job> others = read_others(catalogue, platform_id, library_id, r);
+  const std::vector<Job> others = read_others(catalogue, platform_id, library_id, nvls, r);
   if (alternatives && !others.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
   r.finish();
   const Job job{platform,
@@ -86,7 +87,8 @@ Json collective_answer(Catalogue& catalogue, const std::string& platform_id, Sol
                 op_name,
                 size_B,
                 algorithm,
-                protocol};
+                protocol,
+                nvls};
   if (!others.empty()) {
     std::vector<Job> jobs{job};
     for (const Job& other : others) jobs.push_back(other);
