@@ -1,7 +1,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
+#include <sstream>
 
 #include "sim/cli/command.hpp"
 #include "sim/forecast/query.hpp"
@@ -20,11 +22,20 @@ std::string joined(const Json& list, const char* between) {
   return text;
 }
 
+std::string fixed(double value) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(2) << value;
+  return text.str();
+}
+
 void print_result(const Json& result) {
   std::vector<std::vector<std::string>> rows = {{"time", " " + seconds(result["time_s"]) +
                                                              "  (90 %: " + seconds(result["time_low_s"]) + " to " +
                                                              seconds(result["time_high_s"]) + ")"}};
   const auto row = [&](const char* label, const std::string& text) { rows.push_back({label, " " + text}); };
+  if (result.contains("alone_s"))
+    row("alone", seconds(result["alone_s"]) + "  (" + fixed(result["slowdown"].get<double>()) +
+                     " times as long with the others)");
   if (result.contains("bandwidth_Bps")) row("bandwidth", bandwidth(result["bandwidth_Bps"]));
   if (result.contains("algbw_Bps")) {
     row("algorithm bandwidth", bandwidth(result["algbw_Bps"]));
@@ -42,6 +53,11 @@ void print_result(const Json& result) {
         other["algorithm"].get<std::string>() + ", " + other["protocol"].get<std::string>() + ": " +
             seconds(other["time_s"]) + "  (the library believes " + seconds(other["library_believes_s"]) + ")");
   if (result.contains("hint")) row("hint", result["hint"].get<std::string>());
+  for (const Json& other : result.value("others", Json::array()))
+    row(other == result["others"].front() ? "others" : "",
+        other["op"].get<std::string>() + " of " + to_text(Bytes{other["size_B"].get<double>()}) + " on " +
+            joined(other["gpus"], " ") + ": " + seconds(other["time_s"]) + "  (alone " + seconds(other["alone_s"]) +
+            ")");
   if (result.contains("latency_s")) row("start-up", seconds(result["latency_s"]));
   if (result.contains("transport"))
     row("transport", result["transport"].get<std::string>() +
@@ -143,8 +159,21 @@ void add_flows(CLI::App& predict, Context& context) {
   });
 }
 
+/// "all_reduce:64MiB:4-7"
+Json parse_other(const std::string& text) {
+  const auto first = text.find(':');
+  const auto second = text.find(':', first == std::string::npos ? first : first + 1);
+  if (second == std::string::npos)
+    throw InputError("--with: '" + text + "' is not OP:SIZE:GPUS, e.g. all_reduce:64MiB:4-7");
+  return {{"op", text.substr(0, first)},
+          {"size_B", parse_size("--with", text.substr(first + 1, second - first - 1))},
+          {"gpus", parse_gpus(text.substr(second + 1), "--with")}};
+}
+
 struct CollectiveOptions {
   std::string platform, gpus, op, size, library, algorithm, protocol;
+  std::vector<std::string> with;
+  bool nvls = false;
 };
 
 void add_collective(CLI::App& predict, Context& context) {
@@ -155,8 +184,12 @@ void add_collective(CLI::App& predict, Context& context) {
   command->add_option("--op", o->op, "see 'linkcast list collectives'")->required();
   command->add_option("--size", o->size, "the size column of nccl-tests, e.g. 1GiB")->required();
   command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
-  command->add_option("--algorithm", o->algorithm, "ring or tree; default: what the library takes for the size");
+  command->add_option("--algorithm", o->algorithm, "ring, tree or nvls; default: what the library takes for the size");
+  command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
   command->add_option("--protocol", o->protocol, "LL, LL128 or Simple; default: what the library takes for the size");
+  command->add_option(
+      "--with", o->with,
+      "OP:SIZE:GPUS of another communicator that starts at the same moment, as often as there are some");
   command->footer(
       "Example:\n  linkcast predict collective --platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB");
   command->callback([o, &context] {
@@ -165,7 +198,9 @@ void add_collective(CLI::App& predict, Context& context) {
     if (!o->library.empty()) query["library"] = o->library;
     if (!o->algorithm.empty()) query["algorithm"] = o->algorithm;
     if (!o->protocol.empty()) query["protocol"] = o->protocol;
-    query["alternatives"] = true;
+    if (o->nvls) query["nvls"] = true;
+    for (const std::string& other : o->with) query["with"].push_back(parse_other(other));
+    query["alternatives"] = o->with.empty();
     show_result(context, run_query(context, query));
   });
 }

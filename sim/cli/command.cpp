@@ -34,9 +34,9 @@ void add_common(CLI::App& command, Context& context, std::string& platform) {
   command.add_option("--solver", context.solver, "fluid (default) or native (SimGrid's own model, the reference)");
 }
 
-std::vector<int> parse_gpus(const std::string& text) {
+std::vector<int> parse_gpus(const std::string& text, const std::string& option) {
   const auto fail = [&]() -> InputError {
-    return InputError("--gpus: '" + text + "' is not a list of GPU numbers: write 0-3 or 0,1,4");
+    return InputError(option + ": '" + text + "' is not a list of GPU numbers: write 0-3 or 0,1,4");
   };
   const auto number = [&](std::string_view part) {
     int value = -1;

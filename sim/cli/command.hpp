@@ -45,7 +45,7 @@ void add_check(CLI::App& app, Context& context);
 /// Adds --platform, --json and --solver.
 void add_common(CLI::App& command, Context& context, std::string& platform);
 /// "0-3,6" to {0, 1, 2, 3, 6}. @throws InputError
-std::vector<int> parse_gpus(const std::string& text);
+std::vector<int> parse_gpus(const std::string& text, const std::string& option = "--gpus");
 /// A --size option in bytes. @throws InputError
 double parse_size(const std::string& option, const std::string& text);
 /// Answers one query made from options; errors name the command line.

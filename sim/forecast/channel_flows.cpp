@@ -67,6 +67,30 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
   return flow;
 }
 
+Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int>& members, int head, double bytes) {
+  const Platform& platform = builder.platform();
+  std::vector<int> links, requested;
+  for (const int member : members) {
+    const int neighbour = member == members.front() ? members.back() : members.front();
+    const auto& route = platform.peer_route(platform.gpu(member), platform.gpu(neighbour));
+    if (!route || route->links.size() != 2 || !platform.accelerators_only(route->links))
+      throw InputError("algorithm: multicast needs all GPUs below one level of NVSwitches");
+    const int out = route->links.front(), in = out ^ 1;
+    links.insert(links.end(), {out, in});  // what it adds to the sum, and the sum when it is stored
+    requested.push_back(in);               // the head's loads
+    if (member != head) continue;
+    links.insert(links.end(), {in, out});  // the sum that it loads, and its own store
+    requested.push_back(out);
+  }
+  Activity flow;
+  flow.uses = builder.uses(links, MoveBy::kSm);
+  for (Use& use : flow.uses)
+    use.weight +=
+        kernel_request_share() * static_cast<double>(std::count(requested.begin(), requested.end(), use.constraint));
+  flow.work_B = bytes / kernel_link_share();
+  return flow;
+}
+
 std::vector<Hop> ring_hops(const Channel& ring, bool closed) {
   std::vector<Hop> hops = ring.hops;
   if (!closed) hops.pop_back();

@@ -42,6 +42,13 @@ CollectiveCost collective_cost(const Platform& platform, const Library& library,
   return cost;
 }
 
+CollectiveCost library_cost(Seconds latency) {
+  CollectiveCost cost;
+  cost.base_s = latency.si;
+  cost.error_s = kTableError * latency.si;
+  return cost;
+}
+
 double alignment_share(const std::string& protocol, double distance_B) {
   if (protocol == "LL" || distance_B <= 0) return 1;
   double access_B = kWidestAccess_B;

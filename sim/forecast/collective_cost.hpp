@@ -21,6 +21,9 @@ struct CollectiveCost {
 CollectiveCost collective_cost(const Platform& platform, const Library& library, const Communicator& communicator,
                                const std::string& algorithm, const std::string& protocol, int steps);
 
+/// Of an algorithm that was never measured: the library's own latency of all its steps.
+CollectiveCost library_cost(Seconds latency);
+
 /// Share of a thread block's rate that is left where blocks of the buffer start at multiples of `distance_B`: threads
 /// move 16 bytes at once, or the largest power of two that divides the distance. 1 for LL, whose unit is 8 bytes.
 double alignment_share(const std::string& protocol, double distance_B);

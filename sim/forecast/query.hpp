@@ -9,13 +9,15 @@ namespace linkcast {
 ///   p2p: src, dst, size_B, transport?, via?, bidirectional?, engine? (dma, sm),
 ///        direction? (read: the target pulls; write: the source pushes)
 ///   flows: flows [[src, dst, size_B], ...], transport?, engine?
-///   collective: op, gpus [int], size_B, library?, protocol?, algorithm?
+///   collective: op, gpus [int], size_B, library?, protocol?, algorithm?, nvls?, alternatives?,
+///        with? [{op, gpus, size_B, library?}]: other communicators that start at the same moment
 ///   rings: gpus, library?          routes: src, dst, size_B?          show: nothing more
 /// Keys of the result: id, kind, then
 ///   p2p: time_s, time_low_s, time_high_s, bandwidth_Bps (bidirectional: both directions added), latency_s,
 ///        transport, route, bottleneck, limited_by, warnings
 ///   flows: time_s (all done), time_low_s, time_high_s, flow_times_s, bandwidth_Bps (all bytes / time), bottleneck
-///   collective: time_s .., algbw_Bps, busbw_Bps, algorithm, protocol, channels, channel_bandwidth_Bps, fallback
+///   collective: time_s .., algbw_Bps, busbw_Bps, algorithm, protocol, channels, channel_bandwidth_Bps, fallback;
+///        of several: alone_s, slowdown, others [{op, gpus, size_B, library, time_s, alone_s}]
 ///   rings: channels, path_class, library_channel_bandwidth_Bps, link_equivalents, blocks, fallback, why
 ///   routes: routes [{transport, via, time_s, bandwidth_Bps, latency_s, bottleneck, route}], fastest first
 ///   show: gpus, devices, cables, parameters, sources

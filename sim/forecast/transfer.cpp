@@ -47,6 +47,8 @@ double kernel_link_share() {
   return (kKernelPayload_B / (kKernelPayload_B + kHeader_B)) / (kDmaPayload_B / (kDmaPayload_B + kHeader_B));
 }
 
+double kernel_request_share() { return kRequests; }
+
 std::string runtime_transport(const Platform& platform, int source, int target) {
   if (source == target) return "local";
   if (!is_gpu(platform, source) || !is_gpu(platform, target)) return "host";

@@ -101,6 +101,8 @@ std::string runtime_transport(const Platform& platform, int source, int target);
 
 /// Share of an accelerator link's copy-engine rate that kernels reach, because they store in smaller packets.
 double kernel_link_share();
+/// Bytes of requests there per byte that kernels load here.
+double kernel_request_share();
 
 /// Links a staged copy takes: to the source's socket; then, if another, across; then to the target.
 struct StagedRoute {

@@ -50,6 +50,7 @@ class NcclGraph final : public Library {
     for (const TunerEntry& row : rows) {
       if (!request.algorithm.empty() && row.algorithm != request.algorithm) continue;
       if (request.protocol.empty() ? !row.enabled : row.protocol != request.protocol) continue;
+      if (row.algorithm == "nvls" && !request.nvls && request.algorithm != row.algorithm) continue;
       if (!best || row.time < best->time) best = &row;
     }
     if (!best)

@@ -1,0 +1,24 @@
+#pragma once
+// What a forecast collective says about itself, as JSON.
+#include <vector>
+
+#include "sim/forecast/collective_contention.hpp"
+#include "sim/forecast/collective_job.hpp"
+#include "sim/forecast/interval.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+Interval interval_of(const Run& run);
+/// What was assumed: latencies, nominal rates, a ring through host memory.
+Json warnings_of(const Job& job, const Run& run);
+/// Links that limit a ring or tree; of one limited by its host hops, the links of those hops.
+/// @param limited_by  of each way, a constraint or kOwnCap; empty if the solver cannot tell
+Json bottleneck_json(const Platform& platform, const std::vector<std::vector<Hop>>& hops,
+                     const std::vector<int>& limited_by);
+/// Time, interval, bandwidths, what the library takes, bottleneck, warnings.
+Json result_json(const Job& job, const Run& run);
+/// The first of several collectives that start together, what the others cost it, and the others in short.
+Json contended_json(const std::vector<Job>& jobs, const std::vector<Contended>& all);
+
+}  // namespace linkcast
