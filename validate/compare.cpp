@@ -82,6 +82,8 @@ Json query_of(const Platform&, const std::string& platform_id, const Measurement
   };
   if (!c.algorithm.empty()) query["algorithm"] = lower(c.algorithm);
   if (!c.protocol.empty()) query["protocol"] = c.protocol;
+  for (const MeasuredCollective::Other& other : c.with)
+    query["with"].push_back({{"op", other.op}, {"gpus", other.gpus}, {"size_B", other.size_B}});
   return query;
 }
 

@@ -125,7 +125,8 @@ Json NcclWorker::measure(const NcclRequest& request) {
                                 {"warm_up", request.effort.warm_up},
                                 {"min_repetitions", request.effort.min_repetitions},
                                 {"max_repetitions", request.effort.max_repetitions},
-                                {"budget_s", request.effort.budget_s}}
+                                {"budget_s", request.effort.budget_s},
+                                {"with", request.with}}
                                .dump() +
                            "\n";
   if (write(to_child_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
@@ -147,7 +148,8 @@ std::optional<std::string> why_no_nccl(const Context& context) {
 }
 
 std::size_t rounded_size(const std::string& op, std::size_t bytes, int gpus) {
-  const bool splits = op == "all_gather" || op == "reduce_scatter" || op == "alltoall";
+  const bool splits =
+      op == "all_gather" || op == "reduce_scatter" || op == "alltoall" || op == "gather" || op == "scatter";
   const std::size_t unit = sizeof(float) * (splits ? static_cast<std::size_t>(gpus) : 1);
   return bytes / unit * unit;
 }

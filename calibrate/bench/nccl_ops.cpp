@@ -1,5 +1,5 @@
 // Held-out collectives: what predictions are compared with. Never used to fit.
-// Measures: NCCL as it chooses by itself (NVLS off), six operations, 8 B to 1 GiB, 2 to all GPUs, data verified.
+// Measures: NCCL as it chooses by itself (NVLS off), nine operations, 8 B to 4 GiB, 2 to all GPUs, data verified.
 // Excludes: several processes; graphs; in-place calls.
 // Method: nccl_worker.hpp; the calls are queued behind a hold, back to back. After the last point every call is made
 // once more under NCCL_DEBUG=INFO: the log beside the record names algorithm, protocol and channels of each.
@@ -12,8 +12,21 @@
 namespace linkcast::bench {
 namespace {
 
-const BenchInfo kInfo = {"nccl_ops", "held out: six NCCL operations, 8 B to 1 GiB, 2 to all GPUs", "back_to_back", 80,
+const BenchInfo kInfo = {"nccl_ops", "held out: nine NCCL operations, 8 B to 4 GiB, 2 to all GPUs", "back_to_back", 80,
                          false};
+
+constexpr std::size_t kLargest = std::size_t{4} << 30;
+
+std::vector<std::size_t> sizes(Context& context) {
+  std::vector<std::size_t> all;
+  if (context.options.quick) {
+    for (std::size_t size = 8; size <= context.buffers().largest_copy(); size *= 32) all.push_back(size);
+    return all;
+  }
+  for (std::size_t size = 8; size < kLargest; size *= 4) all.push_back(size);
+  all.push_back(kLargest);
+  return all;
+}
 
 std::string settings_text(const Context& context) {
   std::string text;
@@ -43,10 +56,10 @@ class NcclOps final : public Bench {
 
 std::vector<Point> NcclOps::points(Context& context) {
   std::vector<Point> all;
-  const std::size_t largest = context.buffers().largest_copy();
   for (int count = context.options.quick ? context.gpus : 2; count <= context.gpus; ++count)
-    for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall", "sendrecv"})
-      for (std::size_t size = 8; size <= largest; size *= context.options.quick ? 32 : 4) {
+    for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv",
+                           "gather", "scatter"})
+      for (const std::size_t size : sizes(context)) {
         const std::size_t bytes = rounded_size(op, size, count);
         if (bytes == 0) continue;  // less than one float a rank
         NcclRequest request{op, {}, bytes, std::min(16, copies_per_repetition(size) / 2), context.effort(size)};

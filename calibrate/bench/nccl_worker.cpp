@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <nccl.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -36,6 +37,7 @@ class Nccl {
   decltype(&ncclAllGather) all_gather = load("ncclAllGather");
   decltype(&ncclReduceScatter) reduce_scatter = load("ncclReduceScatter");
   decltype(&ncclBroadcast) broadcast = load("ncclBroadcast");
+  decltype(&ncclReduce) reduce = load("ncclReduce");
   decltype(&ncclSend) send = load("ncclSend");
   decltype(&ncclRecv) recv = load("ncclRecv");
 
@@ -61,7 +63,7 @@ class Nccl {
 /// The communicators of one set of GPUs with their buffers.
 class Group {
  public:
-  Group(const Nccl& nccl, std::vector<int> gpus) : gpus_(std::move(gpus)), nccl_(nccl), timer_(gpus_) {
+  Group(const Nccl& nccl, std::vector<int> gpus) : gpus_(std::move(gpus)), nccl_(nccl) {
     communicators_.resize(gpus_.size());
     nccl_.check(nccl_.comm_init_all(communicators_.data(), size(), gpus_.data()), "ncclCommInitAll");
   }
@@ -72,20 +74,22 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   [[nodiscard]] const std::vector<int>& gpus() const { return gpus_; }
-  Json measure(const NcclRequest& request);
+  /// Buffers for `bytes` with test data in them.
+  void prepare(std::size_t bytes);
+  /// Queues one call. @param streams  of the ranks, in order. @param count  floats in the size column of nccl-tests
+  void call(const std::string& op, std::size_t count, const cudaStream_t* streams);
+  /// True if the last call left the right values.
+  bool verify(const std::string& op, std::size_t count);
 
  private:
   [[nodiscard]] int size() const { return static_cast<int>(gpus_.size()); }
   void reserve(std::size_t bytes);
-  void fill(std::size_t bytes);
-  void call(const std::string& op, std::size_t count, const Streams& streams);
   ncclResult_t call_rank(const std::string& op, std::size_t count, int rank, cudaStream_t stream);
-  bool verify(const std::string& op, std::size_t count);
+  ncclResult_t call_messages(const std::string& op, std::size_t share, int rank, cudaStream_t stream);
   unsigned long long wrong_values(const std::string& op, std::size_t count, int rank);
 
   std::vector<int> gpus_;
   const Nccl& nccl_;
-  LaneTimer timer_;
   std::vector<ncclComm_t> communicators_;
   std::vector<DeviceMemory> send_, receive_, counters_;
   std::size_t capacity_ = 0;
@@ -104,8 +108,9 @@ void Group::reserve(std::size_t bytes) {
   capacity_ = bytes;
 }
 
-void Group::fill(std::size_t bytes) {
+void Group::prepare(std::size_t bytes) {
   constexpr int kNotANumber = 0xFF;
+  reserve(bytes);
   for (int rank = 0; rank < size(); ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     CUDA_CHECK(cudaSetDevice(gpus_[index]));
@@ -127,23 +132,36 @@ ncclResult_t Group::call_rank(const std::string& op, std::size_t count, int rank
   if (op == "reduce_scatter")
     return nccl_.reduce_scatter(send, receive, share, ncclFloat, ncclSum, communicator, stream);
   if (op == "broadcast") return nccl_.broadcast(send, receive, count, ncclFloat, 0, communicator, stream);
+  if (op == "reduce") return nccl_.reduce(send, receive, count, ncclFloat, ncclSum, 0, communicator, stream);
   if (op == "sendrecv") {
     nccl_.check(nccl_.send(send, count, ncclFloat, (rank + 1) % size(), communicator, stream), "ncclSend");
     return nccl_.recv(receive, count, ncclFloat, (rank + size() - 1) % size(), communicator, stream);
   }
-  if (op != "alltoall") throw Waived("no op '" + op + "'");
+  return call_messages(op, share, rank, stream);
+}
+
+/// Operations that are groups of sends and receives of one share each, as nccl-tests writes them.
+ncclResult_t Group::call_messages(const std::string& op, std::size_t share, int rank, cudaStream_t stream) {
+  const auto index = static_cast<std::size_t>(rank);
+  const auto* send = static_cast<const float*>(send_[index].get());
+  auto* receive = static_cast<float*>(receive_[index].get());
+  ncclComm_t communicator = communicators_[index];
+  if (op != "alltoall" && op != "gather" && op != "scatter") throw Waived("no op '" + op + "'");
+  if (op == "gather") nccl_.check(nccl_.send(send, share, ncclFloat, 0, communicator, stream), "ncclSend");
+  if (op == "scatter") nccl_.check(nccl_.recv(receive, share, ncclFloat, 0, communicator, stream), "ncclRecv");
   for (int peer = 0; peer < size(); ++peer) {
     const std::size_t at = static_cast<std::size_t>(peer) * share;
-    nccl_.check(nccl_.send(send + at, share, ncclFloat, peer, communicator, stream), "ncclSend");
-    nccl_.check(nccl_.recv(receive + at, share, ncclFloat, peer, communicator, stream), "ncclRecv");
+    if (op == "alltoall" || (op == "scatter" && rank == 0))
+      nccl_.check(nccl_.send(send + at, share, ncclFloat, peer, communicator, stream), "ncclSend");
+    if (op == "alltoall" || (op == "gather" && rank == 0))
+      nccl_.check(nccl_.recv(receive + at, share, ncclFloat, peer, communicator, stream), "ncclRecv");
   }
   return ncclSuccess;
 }
 
-void Group::call(const std::string& op, std::size_t count, const Streams& streams) {
+void Group::call(const std::string& op, std::size_t count, const cudaStream_t* streams) {
   nccl_.check(nccl_.group_start(), "ncclGroupStart");
-  for (int rank = 0; rank < size(); ++rank)
-    nccl_.check(call_rank(op, count, rank, streams[static_cast<std::size_t>(rank)]), op.c_str());
+  for (int rank = 0; rank < size(); ++rank) nccl_.check(call_rank(op, count, rank, streams[rank]), op.c_str());
   nccl_.check(nccl_.group_end(), "ncclGroupEnd");
 }
 
@@ -159,7 +177,9 @@ unsigned long long Group::wrong_values(const std::string& op, std::size_t count,
   if (op == "broadcast") launch_rank_check(data, count, 0, 1, 0, counter, nullptr);
   if (op == "sendrecv") launch_rank_check(data, count, previous, previous + 1, 0, counter, nullptr);
   if (op == "reduce_scatter") launch_rank_check(data, share, 0, size(), mine, counter, nullptr);
-  if (op == "all_gather" || op == "alltoall")
+  if (op == "reduce" && rank == 0) launch_rank_check(data, count, 0, size(), 0, counter, nullptr);
+  if (op == "scatter") launch_rank_check(data, share, 0, 1, mine, counter, nullptr);
+  if (op == "all_gather" || op == "alltoall" || (op == "gather" && rank == 0))
     for (int from = 0; from < size(); ++from)
       launch_rank_check(data + static_cast<std::size_t>(from) * share, share, from, from + 1,
                         op == "alltoall" ? mine : 0, counter, nullptr);
@@ -174,20 +194,70 @@ bool Group::verify(const std::string& op, std::size_t count) {
   return right;
 }
 
-Json Group::measure(const NcclRequest& request) {
+/// The communicators in use, made when first asked for.
+class Groups {
+ public:
+  explicit Groups(const Nccl& nccl) : nccl_(nccl) {}
+  Json measure(const NcclRequest& request);
+
+ private:
+  /// All communicators of a request, the timed one first; those of the request before are reused or dropped.
+  void take(const NcclRequest& request);
+
+  const Nccl& nccl_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::unique_ptr<LaneTimer> timer_;  ///< one lane a rank, communicator after communicator
+};
+
+void Groups::take(const NcclRequest& request) {
+  std::vector<std::vector<int>> wanted = {request.gpus};
+  wanted.insert(wanted.end(), request.with.begin(), request.with.end());
+  const auto same = [](const std::unique_ptr<Group>& group, const std::vector<int>& gpus) {
+    return group->gpus() == gpus;
+  };
+  if (std::equal(groups_.begin(), groups_.end(), wanted.begin(), wanted.end(), same)) return;
+  groups_.clear();
+  std::vector<int> lanes;
+  for (const std::vector<int>& gpus : wanted) {
+    groups_.push_back(std::make_unique<Group>(nccl_, gpus));
+    lanes.insert(lanes.end(), gpus.begin(), gpus.end());
+  }
+  timer_ = std::make_unique<LaneTimer>(lanes);
+}
+
+/// What the lanes of the timed communicator say.
+Samples of_first(const Samples& all, std::size_t lanes) {
+  Samples first{{}, {all.lane_s.begin(), all.lane_s.begin() + static_cast<std::ptrdiff_t>(lanes)}, all.held};
+  for (std::size_t i = 0; i < all.makespan_s.size(); ++i) {
+    first.makespan_s.push_back(0);
+    for (const auto& lane : first.lane_s) first.makespan_s[i] = std::max(first.makespan_s[i], lane[i]);
+  }
+  return first;
+}
+
+Json Groups::measure(const NcclRequest& request) {
   constexpr int kConnectingCalls = 2;
+  take(request);
   const std::size_t count = request.bytes / sizeof(float);
-  reserve(request.bytes);
-  fill(request.bytes);
+  for (const auto& group : groups_) group->prepare(request.bytes);
+  const auto queue = [&](const Streams& streams, int calls) {
+    for (int i = 0; i < calls; ++i) {
+      const cudaStream_t* first = streams.data();
+      for (const auto& group : groups_) {
+        group->call(request.op, count, first);
+        first += group->gpus().size();
+      }
+    }
+  };
   for (int i = 0; i < kConnectingCalls; ++i) {  // NCCL connects at first use and may wait for the device: not held
     bool hold = false;
-    timer_.time([&](const Streams& streams) { call(request.op, count, streams); }, hold);
+    timer_->time([&](const Streams& streams) { queue(streams, 1); }, hold);
   }
-  const auto queue = [&](const Streams& streams) {
-    for (int copy = 0; copy < request.copies; ++copy) call(request.op, count, streams);
-  };
-  const Samples samples = timer_.repeat(queue, request.copies, request.effort);
-  return result_fields(samples, verify(request.op, count));
+  const Samples samples =
+      timer_->repeat([&](const Streams& streams) { queue(streams, request.copies); }, request.copies, request.effort);
+  bool right = true;
+  for (const auto& group : groups_) right = group->verify(request.op, count) && right;
+  return result_fields(of_first(samples, request.gpus.size()), right);
 }
 
 /// @throws nlohmann::json::exception  if the parent sent something else
@@ -197,7 +267,8 @@ NcclRequest read_request(const std::string& line) {
           json.at("gpus"),
           json.at("size_B"),
           json.at("copies"),
-          {json.at("warm_up"), json.at("min_repetitions"), json.at("max_repetitions"), json.at("budget_s")}};
+          {json.at("warm_up"), json.at("min_repetitions"), json.at("max_repetitions"), json.at("budget_s")},
+          json.at("with")};
 }
 
 }  // namespace
@@ -217,16 +288,11 @@ int serve_nccl(const std::string& library) {
   std::FILE* replies = fdopen(kReplyDescriptor, "w");
   if (replies == nullptr) throw std::runtime_error("the NCCL process is started by linkcast-bench, not by hand");
   const Nccl nccl(library);
-  std::unique_ptr<Group> group;
+  Groups groups(nccl);
   for (std::string line; std::getline(std::cin, line);) {
     Json reply;
     try {
-      const NcclRequest request = read_request(line);
-      if (!group || group->gpus() != request.gpus) {
-        group.reset();
-        group = std::make_unique<Group>(nccl, request.gpus);
-      }
-      reply = group->measure(request);
+      reply = groups.measure(read_request(line));
     } catch (const Waived& waived) {
       reply = {{"error", waived.what()}};
     }

@@ -22,11 +22,15 @@ int serve_nccl(const std::string& library);
 
 /// One collective or one ring of sends, on all `gpus` at once.
 struct NcclRequest {
-  std::string op;  ///< all_reduce, all_gather, reduce_scatter, broadcast, alltoall, sendrecv (to the next GPU)
+  /// all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, sendrecv (to the next GPU), gather, scatter;
+  /// rank 0 is the root
+  std::string op;
   std::vector<int> gpus;
   std::size_t bytes = 0;  ///< the "size" column of nccl-tests
   int copies = 1;         ///< calls queued back to back in one repetition
   Effort effort;
+  /// GPUs of further communicators that run the same at the same time; only the first one is timed.
+  std::vector<std::vector<int>> with{};
 };
 
 /// The parent's end of one child.

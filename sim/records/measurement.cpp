@@ -112,6 +112,12 @@ MeasuredCollective read_collective(ObjectReader r) {
   if (r.has("protocol")) c.protocol = r.choice("protocol", {"LL", "LL128", "Simple"});
   c.channels = r.optional<int>("channels").value_or(0);
   c.in_place = r.optional<bool>("in_place").value_or(false);
+  if (r.has("with"))
+    for (ObjectReader& other : r.objects("with")) {
+      c.with.push_back({other.required<std::string>("op"), other.required<std::vector<int>>("gpus"), 0});
+      c.with.back().size_B = size_of(other, "size_B");
+      other.finish();
+    }
   read_run_flags(r);
   c.size_B = size_of(r, "size_B");
   c.time_s = positive(r, "time_s");

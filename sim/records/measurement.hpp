@@ -50,6 +50,12 @@ struct MeasuredCollective {
   int channels = 0;       ///< forced number; 0: the library's choice
   bool in_place = false;
   std::vector<double> time_s;
+  struct Other {
+    std::string op;
+    std::vector<int> gpus;
+    double size_B = 0;
+  };
+  std::vector<Other> with{};  ///< further communicators that ran at the same time
 };
 
 struct Measurement {
