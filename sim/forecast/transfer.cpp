@@ -164,19 +164,8 @@ int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links
 int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes,
                              const TransportModel& model, const Mover& mover, bool single) {
   const Regime& regime = model.regime(bytes);
-  const auto cap_of = [](const Regime& r) { return r.rate_cap ? r.rate_cap->value : kInfinity; };
-  const double rate = payload_rate(links, mover);
-  const auto moving_s = [&](const Regime& r, double size) { return size / std::min(rate, cap_of(r)); };
-  double least_s = 0;
-  for (const Regime& earlier : model.regimes) {
-    if (bytes <= earlier.to_B) break;
-    const double moving = moving_s(earlier, earlier.to_B);
-    least_s =
-        std::max(least_s, earlier.flat ? std::max(earlier.startup.value, moving) : earlier.startup.value + moving);
-  }
-  double delay = regime.startup.value;
-  if (regime.flat) delay = std::max(0.0, delay - moving_s(regime, bytes));
-  delay += std::max(0.0, least_s - delay - moving_s(regime, bytes));
+  const Pace pace = model.pace(bytes, payload_rate(links, mover));
+  double delay = pace.delay_s;
   if (single) {
     const double extra = start_extra(model, mover);
     delay += extra;
@@ -184,7 +173,7 @@ int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& link
   }
   enter(plan, regime.startup);
   if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
-  return add_leg(plan, links, bytes, delay, cap_of(regime), mover);
+  return add_leg(plan, links, bytes, delay, pace.cap_Bps, mover);
 }
 
 PlannedTransfer ProblemBuilder::add_local(const Transfer& transfer) {

@@ -1,5 +1,6 @@
 #include "sim/platform/transport.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "sim/records/input_error.hpp"
@@ -69,14 +70,35 @@ const Regime& TransportModel::regime(double bytes) const {
   return regimes.back();
 }
 
+Pace TransportModel::pace(double bytes, double rate_Bps) const {
+  const auto cap_of = [](const Regime& r) {
+    return r.rate_cap ? r.rate_cap->value : std::numeric_limits<double>::infinity();
+  };
+  const auto moving_s = [&](const Regime& r, double size) { return size / std::min(rate_Bps, cap_of(r)); };
+  double least_s = 0;
+  for (const Regime& earlier : regimes) {
+    if (bytes <= earlier.to_B) break;
+    const double moving = moving_s(earlier, earlier.to_B);
+    least_s =
+        std::max(least_s, earlier.flat ? std::max(earlier.startup.value, moving) : earlier.startup.value + moving);
+  }
+  const Regime& here = regime(bytes);
+  double delay = here.startup.value;
+  if (here.flat) delay = std::max(0.0, delay - moving_s(here, bytes));
+  delay += std::max(0.0, least_s - delay - moving_s(here, bytes));
+  return {delay, cap_of(here)};
+}
+
 Transports::Transports(const Calibration& calibration) {
   std::map<std::string, TransportModel> measured;
-  for (const auto& [name, others] : stand_ins()) {
+  const auto read = [&](const std::string& name, std::map<std::string, TransportModel>& models) {
     TransportModel model{name, {}};
     while (auto regime = read_regime(calibration, name, model.regimes.size())) model.regimes.push_back(*regime);
     model.single_s = resolve(calibration, "transport." + name + ".single_s", 0).value;
-    if (!model.regimes.empty()) measured[name] = std::move(model);
-  }
+    if (!model.regimes.empty()) models[name] = std::move(model);
+  };
+  for (const auto& [name, others] : stand_ins()) read(name, measured);
+  for (const std::string& name : message_names()) read(name, messages_);
   for (const auto& [name, others] : stand_ins()) {
     TransportModel& model = models_[name];
     model = measured.count(name) ? measured.at(name) : assumed_model();
@@ -101,6 +123,18 @@ const TransportModel& Transports::get(const std::string& name) const {
 bool Transports::measured(const std::string& name) const {
   const TransportModel& model = get(name);
   return model.name == name && model.regimes.front().startup.calibrated;
+}
+
+const TransportModel* Transports::message(const std::string& name) const {
+  const auto it = messages_.find(name);
+  return it == messages_.end() ? nullptr : &it->second;
+}
+
+const std::vector<std::string>& Transports::message_names() {
+  static const std::vector<std::string> names = {
+      "mpi_network",    "mpi_node",         "mpi_socket", "mpi_network_host",   "mpi_node_host", "mpi_socket_host",
+      "gpudirect_rdma", "pinned_gpudirect", "pinned",     "unpinned_gpudirect", "unpinned"};
+  return names;
 }
 
 bool Transports::known(const std::string& name) { return stand_ins().count(name) > 0; }

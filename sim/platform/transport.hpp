@@ -28,11 +28,19 @@ struct Regime {
   std::optional<Resolved> rate_cap;  ///< bytes/s of one flow; none: the links alone limit it
 };
 
+/// How one transfer of a size runs: nothing moves for `delay_s`, then its bytes at no more than `cap_Bps`.
+struct Pace {
+  double delay_s = 0;
+  double cap_Bps = 0;  ///< infinity: the links alone limit it
+};
+
 struct TransportModel {
   std::string name;
   std::vector<Regime> regimes;
   double single_s = 0;  ///< what a copy costs more that starts from rest instead of out of a queue of copies
   [[nodiscard]] const Regime& regime(double bytes) const;
+  /// Never shorter than the longest transfer of an earlier regime. @param rate_Bps  that the links alone would give
+  [[nodiscard]] Pace pace(double bytes, double rate_Bps) const;
 };
 
 /// Every transport of one machine: "transport.<name>.r<k>.{to_B,startup_s|flat_s,bandwidth_Bps}" for k = 0, 1, ... and
@@ -59,8 +67,15 @@ class Transports {
 
   static bool known(const std::string& name);
 
+  /// Messages between ranks, fitted as whole curves: mpi_socket, mpi_node, mpi_network (GPU memory), *_host (host
+  /// memory), and the ways between nodes gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned.
+  /// @returns nullptr if none was measured on this machine
+  [[nodiscard]] const TransportModel* message(const std::string& name) const;
+  /// Every name that message() may be asked for.
+  static const std::vector<std::string>& message_names();
+
  private:
-  std::map<std::string, TransportModel> models_;
+  std::map<std::string, TransportModel> models_, messages_;
   Resolved staging_chunk_, handover_;
   double engine_turn_s_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "sim/platform/fabric_routing.hpp"
+
 namespace linkcast {
 namespace {
 
@@ -28,11 +30,6 @@ std::vector<int> connected_nics(const Topology& topology, ObjectReader& paramete
 
 }  // namespace
 
-const std::vector<std::string>& fabric_routings() {
-  static const std::vector<std::string> routings = {"minimal", "ecmp", "valiant", "adaptive"};
-  return routings;
-}
-
 BuiltFabric build_fabric(const Topology& topology) {
   if (topology.fabric.is_null())
     throw InputError(topology.path, "/fabric", "missing: this platform describes no network between nodes");
@@ -43,7 +40,7 @@ BuiltFabric build_fabric(const Topology& topology) {
   built.generator = parameters.choice("generator", names);
   built.source = parameters.required<std::string>("source");
   if (built.source.empty()) parameters.fail("source", "a fabric without a source is not accepted");
-  built.routing = parameters.choice("routing", fabric_routings());
+  built.routing = parameters.choice("routing", fabric_routing_names());
   built.nics = connected_nics(topology, parameters);
   const FabricGenerator& generator = fabric_generators().get(built.generator);
   built.fabric = generator.build(parameters, static_cast<int>(built.nics.size()));

@@ -26,14 +26,11 @@ class FabricGenerator {
 
 Registry<FabricGenerator>& fabric_generators();
 
-/// How a fabric's switches choose among the ways of a pair.
-const std::vector<std::string>& fabric_routings();
-
 /// The "fabric" object of a topology, built.
 struct BuiltFabric {
   std::string generator;
   std::string source;
-  std::string routing;    ///< one of fabric_routings()
+  std::string routing;    ///< one of fabric_routing_names()
   std::vector<int> nics;  ///< devices of the topology; NIC k of a node is nics[k]
   std::unique_ptr<Fabric> fabric;
 };

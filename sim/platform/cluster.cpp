@@ -1,0 +1,134 @@
+#include "sim/platform/cluster.hpp"
+
+#include <algorithm>
+
+#include "sim/platform/routing.hpp"
+
+namespace linkcast {
+namespace {
+
+std::vector<int> devices_of(const Topology& topology, DeviceKind kind) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < topology.devices.size(); ++i)
+    if (topology.devices[i].kind == kind) found.push_back(static_cast<int>(i));
+  return found;
+}
+
+/// From a GPU to a NIC: any cable of the node, through switches and CPUs; through a GPU only where the NIC hangs on it.
+RoutingRule nic_rule(const Topology& topology, int nic) {
+  return {[](const Cable&) { return true; },
+          [&topology, nic](const Device& device) {
+            if (device.kind != DeviceKind::kGpu)
+              return device.kind == DeviceKind::kPcieSwitch || device.kind == DeviceKind::kCpu;
+            const int gpu = topology.find(device.id).value();
+            return std::any_of(topology.cables.begin(), topology.cables.end(), [&](const Cable& cable) {
+              return std::minmax(cable.a, cable.b) == std::minmax(gpu, nic);
+            });
+          }};
+}
+
+}  // namespace
+
+Cluster::Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, FabricRouting routing,
+                 const std::vector<std::string>& nics)
+    : node_(&node),
+      fabric_(std::move(fabric)),
+      routing_(routing),
+      per_node_(static_cast<int>(node.constraints().size())) {
+  for (const std::string& nic : nics) nics_.push_back(node.topology().find(nic).value());
+  nodes_ = fabric_->endpoints() / this->nics();
+  find_nics();
+  find_host_ways();
+  find_wire_share();
+}
+
+int Cluster::nearest_nic(int device, std::vector<int>& users, Route& there) const {
+  const Topology& topology = node_->topology();
+  int best = -1;
+  for (int i = 0; i < nics(); ++i) {
+    const int nic = nics_[static_cast<std::size_t>(i)];
+    auto way = shortest_route(topology, node_->links(), device, nic, nic_rule(topology, nic));
+    if (!way) continue;
+    const bool nearer = best < 0 || way->links.size() < there.links.size();
+    const bool freer = best >= 0 && way->links.size() == there.links.size() &&
+                       users[static_cast<std::size_t>(i)] < users[static_cast<std::size_t>(best)];
+    if (!nearer && !freer) continue;
+    best = i;
+    there = std::move(*way);
+  }
+  if (best >= 0) ++users[static_cast<std::size_t>(best)];
+  return best;
+}
+
+void Cluster::find_nics() {
+  std::vector<int> users(nics_.size(), 0);
+  for (int k = 0; k < node_->gpu_count(); ++k) {
+    Route there, back;
+    const int best = nearest_nic(node_->gpu(k), users, there);
+    if (best < 0)
+      throw InputError("gpu" + std::to_string(k) + " of " + node_->topology().name + " has no way to a NIC");
+    for (auto link = there.links.rbegin(); link != there.links.rend(); ++link) back.links.push_back(*link ^ 1);
+    nic_of_.push_back(best);
+    to_nic_.push_back(std::move(there));
+    from_nic_.push_back(std::move(back));  // the same cables the other way
+  }
+}
+
+void Cluster::find_host_ways() {
+  std::vector<int> users(nics_.size(), 0);
+  for (const int cpu : devices_of(node_->topology(), DeviceKind::kCpu)) {
+    Route there;
+    const int best = nearest_nic(cpu, users, there);
+    if (best >= 0) host_ways_[cpu] = {std::move(there.links), best};
+  }
+}
+
+const std::pair<std::vector<int>, int>& Cluster::host_way(int cpu) const {
+  const auto it = host_ways_.find(cpu);
+  if (it == host_ways_.end())
+    throw InputError(node_->topology().devices[static_cast<std::size_t>(cpu)].id + " has no way to a NIC");
+  return it->second;
+}
+
+void Cluster::find_wire_share() {
+  if (fabric_->endpoints() < 2) return;
+  std::vector<int> way;
+  fabric_->minimal_way(0, 1, 0, way);
+  nearest_ = fabric_latency(*fabric_, 0, 1);
+  for (int other = 2; other < fabric_->endpoints(); ++other)  // endpoint 1 need not be the nearest: rails
+    if (fabric_->distance(0, other) < fabric_->distance(0, 1)) {
+      nearest_ = fabric_latency(*fabric_, 0, other);
+      break;
+    }
+  const FabricLinkClass& port = fabric_->classes()[static_cast<std::size_t>(fabric_->link(way.front()).link_class)];
+  double most = 0;
+  for (const auto& [name, parameter] : node_->calibration().parameters) {
+    const bool network = name.rfind("transport.mpi_network", 0) == 0 || name.rfind("transport.gpudirect_rdma", 0) == 0;
+    if (!network) continue;
+    measured_ = true;
+    if (name.size() > 14 && name.compare(name.size() - 14, 14, ".bandwidth_Bps") == 0)
+      most = std::max(most, parameter.value);
+  }
+  if (most > 0) wire_share_ = std::min(1.0, most / port.bandwidth.si);
+}
+
+std::string Cluster::id(int key) const {
+  if (key < nodes_ * per_node_)
+    return "node" + std::to_string(key / per_node_) + "/" +
+           node_->constraints()[static_cast<std::size_t>(key % per_node_)].id;
+  const FabricLink link = fabric_->link(key - nodes_ * per_node_);
+  return fabric_->vertex_name(link.from) + "->" + fabric_->vertex_name(link.to);
+}
+
+double Cluster::capacity(int key) const {
+  if (key < nodes_ * per_node_) return node_->constraints()[static_cast<std::size_t>(key % per_node_)].capacity.value;
+  const FabricLink link = fabric_->link(key - nodes_ * per_node_);
+  return fabric_->classes()[static_cast<std::size_t>(link.link_class)].bandwidth.si * wire_share_;
+}
+
+bool Cluster::calibrated(int key) const {
+  if (key >= nodes_ * per_node_) return measured_;
+  return node_->constraints()[static_cast<std::size_t>(key % per_node_)].capacity.calibrated;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,78 @@
+#pragma once
+// Many equal nodes on a fabric. Nothing is stored per node: constraint c of node n has the key n x C + c, where C is
+// the number of constraints of one node; directed link l of the fabric has the key nodes x C + l.
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/platform/fabric_routing.hpp"
+#include "sim/platform/platform.hpp"
+
+namespace linkcast {
+
+/// A GPU of a cluster.
+struct ClusterGpu {
+  int node = 0;
+  int gpu = 0;  ///< number inside its node
+};
+
+class Cluster {
+ public:
+  /// @param node  outlives the cluster
+  /// @param nics  ids of the node's NICs that the fabric joins, in the order of its endpoints
+  /// @throws InputError  a GPU has no way to one of them
+  Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, FabricRouting routing,
+          const std::vector<std::string>& nics);
+
+  [[nodiscard]] const Platform& node() const { return *node_; }
+  [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
+  [[nodiscard]] FabricRouting routing() const { return routing_; }
+  /// That the fabric has room for.
+  [[nodiscard]] int nodes() const { return nodes_; }
+  [[nodiscard]] int nics() const { return static_cast<int>(nics_.size()); }
+
+  /// NIC number next to a GPU of a node; GPUs as near to several take turns.
+  [[nodiscard]] int nic_of(int gpu) const { return nic_of_[static_cast<std::size_t>(gpu)]; }
+  /// Links of the node between a GPU and its NIC.
+  [[nodiscard]] const Route& to_nic(int gpu) const { return to_nic_[static_cast<std::size_t>(gpu)]; }
+  [[nodiscard]] const Route& from_nic(int gpu) const { return from_nic_[static_cast<std::size_t>(gpu)]; }
+  /// Links between a CPU (device index) and the NIC nearest to it, and the number of that NIC.
+  [[nodiscard]] const std::pair<std::vector<int>, int>& host_way(int cpu) const;
+  [[nodiscard]] int endpoint(int node, int nic) const { return node * nics() + nic; }
+
+  [[nodiscard]] int key(int node, int constraint) const { return node * per_node_ + constraint; }
+  [[nodiscard]] int key_of_fabric_link(int link) const { return nodes_ * per_node_ + link; }
+  /// "node3/gpu0->gpu1", "nic7->group0/switch1"
+  [[nodiscard]] std::string id(int key) const;
+  /// Bytes/s. A link of the fabric has its nominal rate times wire_share().
+  [[nodiscard]] double capacity(int key) const;
+  /// Of a link of the fabric: true if some message between nodes was measured on this machine.
+  [[nodiscard]] bool calibrated(int key) const;
+  /// What messages between two nodes attained at most, of the nominal rate of a NIC's cable; 1 if none was measured.
+  [[nodiscard]] double wire_share() const { return wire_share_; }
+  /// Latency of the fabric between two endpoints as near as any: what a message between neighbours has in it.
+  [[nodiscard]] Seconds nearest_latency() const { return nearest_; }
+
+ private:
+  void find_nics();
+  void find_host_ways();
+  void find_wire_share();
+  /// The nearest NIC of a device; of several the one that fewest came to. @returns -1 if there is no way
+  int nearest_nic(int device, std::vector<int>& users, Route& way) const;
+
+  const Platform* node_;
+  std::unique_ptr<const Fabric> fabric_;
+  FabricRouting routing_;
+  int nodes_ = 0, per_node_ = 0;
+  std::vector<int> nics_;    ///< device indices
+  std::vector<int> nic_of_;  ///< per GPU number
+  std::vector<Route> to_nic_, from_nic_;
+  std::map<int, std::pair<std::vector<int>, int>> host_ways_;  ///< by CPU (device index)
+  Seconds nearest_;
+  double wire_share_ = 1;
+  bool measured_ = false;
+};
+
+}  // namespace linkcast

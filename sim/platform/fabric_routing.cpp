@@ -1,0 +1,66 @@
+#include "sim/platform/fabric_routing.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+/// SplitMix64. source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+int hashed_way(int from, int to, int ways) {
+  const auto both = (static_cast<std::uint64_t>(from) << 32) | static_cast<std::uint64_t>(to);
+  return static_cast<int>(mixed(both) % static_cast<std::uint64_t>(ways));
+}
+
+}  // namespace
+
+const std::vector<std::string>& fabric_routing_names() {
+  static const std::vector<std::string> names = {"minimal", "ecmp", "valiant", "adaptive"};
+  return names;
+}
+
+FabricRouting parse_fabric_routing(const std::string& text) {
+  const auto& names = fabric_routing_names();
+  const auto it = std::find(names.begin(), names.end(), text);
+  if (it != names.end()) return static_cast<FabricRouting>(it - names.begin());
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  throw InputError("routing '" + text + "': one of " + list);
+}
+
+void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int to, std::vector<WeightedLink>& links) {
+  const int detours = routing == FabricRouting::kValiant ? fabric.detours(from, to) : 0;
+  const int ways = detours > 0 ? detours : fabric.minimal_ways(from, to);
+  const bool all = routing == FabricRouting::kAdaptive || routing == FabricRouting::kValiant;
+  const int first = all ? 0 : routing == FabricRouting::kEcmp ? hashed_way(from, to, ways) : to % ways;
+  const int last = all ? ways : first + 1;
+  std::vector<int> way;
+  for (int which = first; which < last; ++which) {
+    way.clear();
+    if (detours > 0)
+      fabric.detour(from, to, which, way);
+    else
+      fabric.minimal_way(from, to, which, way);
+    for (const int link : way) links.push_back({link, 1.0 / (last - first)});
+  }
+}
+
+Seconds fabric_latency(const Fabric& fabric, int from, int to) {
+  std::vector<int> way;
+  fabric.minimal_way(from, to, 0, way);
+  Seconds sum;
+  for (const int link : way)
+    sum.si += fabric.classes()[static_cast<std::size_t>(fabric.link(link).link_class)].latency.si;
+  return sum;
+}
+
+}  // namespace linkcast
