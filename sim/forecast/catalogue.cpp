@@ -1,8 +1,11 @@
 #include "sim/forecast/catalogue.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "sim/engine/solvers.hpp"
+#include "sim/plugin/fabric_generator.hpp"
 
 namespace linkcast {
 namespace fs = std::filesystem;
@@ -44,6 +47,18 @@ const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
   return *platforms_.emplace(id, std::move(platform)).first->second;
 }
 
+const Cluster& Catalogue::cluster(const std::string& platform_id) {
+  auto& slot = clusters_[platform_id];
+  if (slot) return *slot;
+  const Platform& node = platform(platform_id);
+  const Topology& wiring = node.wiring();
+  BuiltFabric built = build_fabric(wiring);
+  std::vector<std::string> nics;
+  for (const int nic : built.nics) nics.push_back(wiring.devices[static_cast<std::size_t>(nic)].id);
+  slot = std::make_unique<Cluster>(node, std::move(built.fabric), parse_fabric_routing(built.routing), nics);
+  return *slot;
+}
+
 Solver& Catalogue::solver(const std::string& name) {
   auto& slot = solvers_[name];
   if (!slot) slot = make_solver(name);
@@ -56,6 +71,16 @@ const Communicator& Catalogue::communicator(const std::string& platform_id, cons
   if (const auto it = communicators_.find(key); it != communicators_.end()) return it->second;
   Communicator built = libraries().get(library).build(platform(platform_id), gpus);
   return communicators_.emplace(key, std::move(built)).first->second;
+}
+
+const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,
+                                                   int nodes, int gpus_per_node) {
+  const auto key = std::make_tuple(platform_id, library, nodes, gpus_per_node);
+  if (const auto it = across_.find(key); it != across_.end()) return it->second;
+  std::vector<int> gpus(static_cast<std::size_t>(gpus_per_node));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  Communicator built = libraries().get(library).build_across(cluster(platform_id), gpus, nodes);
+  return across_.emplace(key, std::move(built)).first->second;
 }
 
 }  // namespace linkcast

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/engine/problem.hpp"
-#include "sim/platform/platform.hpp"
+#include "sim/platform/cluster.hpp"
 #include "sim/plugin/communicator.hpp"
 
 namespace linkcast {
@@ -27,19 +27,27 @@ class Catalogue {
   ///            <topology>-topology.json beside it, or a shipped one
   /// @throws InputError  unknown id (lists the known ones), or a wrong file
   const Platform& platform(const std::string& id);
+  /// Many nodes of a platform on the fabric that its topology names.
+  /// @throws InputError  it names none, or an impossible one
+  const Cluster& cluster(const std::string& platform_id);
   /// @throws InputError  unknown solver
   Solver& solver(const std::string& name);
   /// What `library` builds for these GPUs of the platform; computed once.
   const Communicator& communicator(const std::string& platform_id, const std::string& library,
                                    const std::vector<int>& gpus);
+  /// The same over the first `gpus_per_node` GPUs of the first `nodes` nodes.
+  const Communicator& communicator_across(const std::string& platform_id, const std::string& library, int nodes,
+                                          int gpus_per_node);
 
  private:
   const Platform& load(const std::string& id, const std::filesystem::path& calibration);
 
   std::string data_dir_;
   std::map<std::string, std::unique_ptr<Platform>> platforms_;
+  std::map<std::string, std::unique_ptr<Cluster>> clusters_;
   std::map<std::string, std::unique_ptr<Solver>> solvers_;
   std::map<std::tuple<std::string, std::string, std::vector<int>>, Communicator> communicators_;
+  std::map<std::tuple<std::string, std::string, int, int>, Communicator> across_;
 };
 
 }  // namespace linkcast

@@ -7,11 +7,7 @@
 namespace linkcast {
 namespace {
 
-/// Links of one hop and the most one thread block gets through it.
-struct HopPath {
-  std::vector<int> links;
-  double rate_cap = std::numeric_limits<double>::infinity();
-};
+constexpr double kNoCap = std::numeric_limits<double>::infinity();
 
 double lowest_capacity(const Platform& platform, const std::vector<int>& links) {
   double lowest = std::numeric_limits<double>::infinity();
@@ -20,29 +16,29 @@ double lowest_capacity(const Platform& platform, const std::vector<int>& links) 
   return lowest;
 }
 
+}  // namespace
+
 /// A hop through host memory is store and forward: the sender fills a slice in host memory, then the receiver drains
 /// it, so that the two ways do not overlap for one ring.
 HopPath hop_path(const ProblemBuilder& builder, const Hop& hop) {
   const Platform& platform = builder.platform();
   const int from = platform.gpu(hop.from), to = platform.gpu(hop.to);
-  if (hop.kind == HopKind::kPeer) return {platform.peer_route(from, to)->links};
+  if (hop.kind == HopKind::kPeer) return {platform.peer_route(from, to)->links, kNoCap};
   if (hop.kind == HopKind::kRelay) {
     const int via = platform.gpu(hop.via);
-    HopPath path{platform.peer_route(from, via)->links};
+    HopPath path{platform.peer_route(from, via)->links, kNoCap};
     const std::vector<int>& onward = platform.peer_route(via, to)->links;
     path.links.insert(path.links.end(), onward.begin(), onward.end());
     return path;
   }
   const StagedRoute staged = staged_route(platform, from, to);
-  HopPath path{staged.up};
+  HopPath path{staged.up, kNoCap};
   path.links.insert(path.links.end(), staged.down.begin(), staged.down.end());
   const double up = lowest_capacity(platform, staged.up);
   const double down = std::min(lowest_capacity(platform, staged.down), builder.flow_cap(staged.down).rate_Bps);
   path.rate_cap = 1 / (1 / up + 1 / down);
   return path;
 }
-
-}  // namespace
 
 Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
   const Platform& platform = builder.platform();

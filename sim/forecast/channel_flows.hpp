@@ -14,6 +14,13 @@ struct ChannelLoad {
   double rate_cap_Bps = 0;   ///< most payload the thread blocks move each way
 };
 
+/// Links of one hop inside a node and the most one thread block gets through it.
+struct HopPath {
+  std::vector<int> links;
+  double rate_cap = 0;  ///< bytes/s; infinite if the links alone limit it
+};
+HopPath hop_path(const ProblemBuilder& builder, const Hop& hop);
+
 /// Hops that carry data. @param closed  the last member sends to the first too
 std::vector<Hop> ring_hops(const Channel& ring, bool closed);
 /// The way up to the root and the way down, which flow at once.

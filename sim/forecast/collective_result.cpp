@@ -19,16 +19,6 @@ constexpr double kNvlsError = 0.15;
 constexpr double kWorthSaying = 0.01;  // source: ours, half of the tightest target of a collective's forecast
 
 /// Members of each ring or tree; of multicast the head of each part.
-Json channels_json(const Communicator& communicator, const Taken& taken) {
-  Json channels = Json::array();
-  if (taken.algorithm == "nvls") {
-    for (const int head : communicator.gpus) channels.push_back({head});
-    return channels;
-  }
-  for (const Channel& channel : communicator.channels) channels.push_back(channel.order);
-  return channels;
-}
-
 Uncertainty uncertainty_of(const Run& run) {
   Uncertainty uncertainty;
   uncertainty.add(run.cost.error_s / run.time_s());
@@ -53,6 +43,16 @@ std::set<int> in_several(const std::vector<Job>& jobs) {
 }
 
 }  // namespace
+
+Json channels_json(const Communicator& communicator, const Taken& taken) {
+  Json channels = Json::array();
+  if (taken.algorithm == "nvls") {
+    for (const int head : communicator.gpus) channels.push_back({head});
+    return channels;
+  }
+  for (const Channel& channel : communicator.channels) channels.push_back(channel.order);
+  return channels;
+}
 
 Json bottleneck_json(const Platform& platform, const std::vector<std::vector<Hop>>& hops,
                      const std::vector<int>& limited_by) {

@@ -9,6 +9,8 @@
 
 namespace linkcast {
 
+/// GPUs of each distinct ring, or the head of each channel with multicast.
+Json channels_json(const Communicator& communicator, const Taken& taken);
 Interval interval_of(const Run& run);
 /// What was assumed: latencies, nominal rates, a ring through host memory.
 Json warnings_of(const Job& job, const Run& run);

@@ -1,5 +1,7 @@
 #include "sim/forecast/query.hpp"
 
+#include "sim/forecast/cluster_collective.hpp"
+#include "sim/forecast/cluster_copies.hpp"
 #include "sim/forecast/collective_run.hpp"
 #include "sim/forecast/copies.hpp"
 #include "sim/forecast/show.hpp"
@@ -7,10 +9,12 @@
 namespace linkcast {
 namespace {
 
-Json dispatch(Catalogue& catalogue, const std::string& kind, const std::string& platform, Solver& solver,
-              ObjectReader& r) {
+Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, const std::string& platform,
+              Solver& solver, ObjectReader& r) {
+  if (kind == "p2p" && names_nodes(query)) return cluster_p2p_answer(catalogue.cluster(platform), solver, r);
   if (kind == "p2p") return p2p_answer(catalogue.platform(platform), solver, r);
   if (kind == "flows") return flows_answer(catalogue.platform(platform), solver, r);
+  if (kind == "collective" && query.contains("nodes")) return cluster_collective_answer(catalogue, platform, solver, r);
   if (kind == "collective") return collective_answer(catalogue, platform, solver, r);
   if (kind == "rings") return rings_answer(catalogue, platform, r);
   if (kind == "routes") return routes_answer(catalogue.platform(platform), solver, r);
@@ -29,7 +33,7 @@ Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string&
   const auto solver_id = r.optional<std::string>("solver").value_or("fluid");
   out["kind"] = kind;
   try {
-    out.update(dispatch(catalogue, kind, platform_id, catalogue.solver(solver_id), r));
+    out.update(dispatch(catalogue, query, kind, platform_id, catalogue.solver(solver_id), r));
   } catch (const InputError& error) {
     const std::string what = error.what();
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/platform/platform.hpp"
+#include "sim/platform/cluster.hpp"
 #include "sim/plugin/registry.hpp"
 
 namespace linkcast {
@@ -51,8 +51,15 @@ struct Communicator {
   std::string tree_class;                 ///< worst class over all hops of the trees
   bool plain_trees = false;               ///< between nodes they would branch at one member instead of two
   BytesPerSecond tree_channel_bandwidth;  ///< what the library assumes of one tree
-  int nvls_channels = 0;                  ///< with multicast by the NVSwitch, should the machine offer it
+  // Several equal nodes: `gpus` are the members of each; channels are its rings, entered at their first GPU.
+  int nodes = 1;
+  BytesPerSecond network_channel_bandwidth;  ///< what the library assumes of one channel between nodes
+  bool leaves_at_entry = false;  ///< a ring leaves a node by the NIC it came by, else by the one next to its last GPU
+
+  int nvls_channels = 0;  ///< with multicast by the NVSwitch, should the machine offer it
   BytesPerSecond nvls_channel_bandwidth;
+
+  [[nodiscard]] int ranks() const { return nodes * static_cast<int>(gpus.size()); }
 };
 
 struct ProtocolChoice {
@@ -101,6 +108,12 @@ class Library {
   virtual ~Library() = default;
   /// @param gpus  GPU numbers in rank order, at least 2, all different
   [[nodiscard]] virtual Communicator build(const Platform& platform, const std::vector<int>& gpus) const = 0;
+  /// The same over several equal nodes. @param gpus  of each node, at least 1. @param nodes  at least 2
+  /// @throws InputError  it is modelled for one node only
+  [[nodiscard]] virtual Communicator build_across(const Cluster& /*cluster*/, const std::vector<int>& /*gpus*/,
+                                                  int /*nodes*/) const {
+    throw InputError("library: modelled for one node: take one of nccl-2.7 to nccl-2.30, or mpi-*");
+  }
   /// Protocol for `size` in the nccl-tests sense. @param forced  empty, or a protocol name
   [[nodiscard]] virtual ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
                                                 const std::string& operation, Bytes size,
@@ -126,6 +139,11 @@ class Library {
   [[nodiscard]] virtual Seconds base_latency(const std::string& protocol) const = 0;
   /// Cost of one hop of one step.
   [[nodiscard]] virtual Seconds hop_latency(const std::string& protocol, const std::string& path_class) const = 0;
+  /// Cost of one hop between nodes. @param algorithm  ring or tree
+  [[nodiscard]] virtual Seconds network_hop_latency(const std::string& /*algorithm*/,
+                                                    const std::string& /*protocol*/) const {
+    return {0};
+  }
 };
 
 Registry<Library>& libraries();

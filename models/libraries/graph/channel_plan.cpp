@@ -18,6 +18,11 @@ constexpr int kHopper = 90;  // the same
 
 }  // namespace
 
+int split_factor(const SearchTraits& traits, int sm, int channels, double speed) {
+  const bool hopper = traits.many_hopper_stay_single && sm > kAmpere;
+  return speed < kWide || (hopper && speed < kWideHopper && channels > kFewHopper) ? 1 : 2;
+}
+
 Planner::Planner(const NodeModel& model, const PathTable& paths, const SearchTraits& traits)
     : model_(model), paths_(paths), traits_(traits), search_(model, paths, traits.intel_peer_overhead) {
   speeds_ = &std::prev(traits.speeds.upper_bound(model.sm_min()))->second;
@@ -107,9 +112,7 @@ bool Planner::attempt(const ChannelSet& wanted, ChannelSet& best, long budget) {
 }
 
 void Planner::split_wide(ChannelSet& set) const {
-  if (set.speed < kWide) return;
-  const bool hopper = traits_.many_hopper_stay_single && model_.sm_min() > kAmpere;
-  if (hopper && set.speed < kWideHopper && set.channels > kFewHopper) return;
+  if (split_factor(traits_, model_.sm_min(), set.channels, set.speed) == 1) return;
   const int doubled = std::min(2 * set.channels, set.max_channels);
   const auto used = static_cast<std::size_t>(set.channels * model_.gpus());
   set.orders.resize(static_cast<std::size_t>(set.max_channels * model_.gpus()));

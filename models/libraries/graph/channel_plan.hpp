@@ -38,4 +38,7 @@ class Planner {
   long left_ = 0;      ///< of the budget of the last attempt
 };
 
+/// Into how many equal channels each of `channels` at `speed` GB/s is split: 1 or 2.
+int split_factor(const SearchTraits& traits, int sm, int channels, double speed);
+
 }  // namespace linkcast::graph

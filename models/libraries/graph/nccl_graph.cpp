@@ -1,7 +1,8 @@
-// NCCL 2.7 to 2.30 on one node: one class, versions by their traits.
+// NCCL 2.7 to 2.30: one class, versions by their traits.
 #include <algorithm>
 #include <set>
 
+#include "models/libraries/graph/across.hpp"
 #include "models/libraries/graph/build.hpp"
 #include "models/libraries/graph/node_model.hpp"
 #include "models/libraries/graph/tuner.hpp"
@@ -15,17 +16,24 @@ constexpr double kMicro = 1e-6;
 Generations generations(const Platform& platform, const std::vector<int>& gpus) {
   std::set<int> sm;
   for (const int gpu : gpus) sm.insert(platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))].sm);
-  return {*sm.begin(), *sm.rbegin()};
+  const int cpu = platform.socket_of(platform.gpu(gpus.front()));
+  const bool amd = cpu_maker(platform.topology().devices[static_cast<std::size_t>(cpu)]) == CpuMaker::kAmd;
+  return {*sm.begin(), *sm.rbegin(), amd};
 }
 
 /// @source  models/libraries/SOURCES.md (facts about the tags of NVIDIA/nccl named in `versions()`, no code of it)
-/// @limits  one node. CollNet, NVLS trees and PAT are left out.
+/// @limits  several nodes: across.hpp. CollNet, NVLS trees and PAT are left out.
 class NcclGraph final : public Library {
  public:
   explicit NcclGraph(const Version& version) : version_(&version) {}
 
   [[nodiscard]] Communicator build(const Platform& platform, const std::vector<int>& gpus) const override {
     return build_communicator(*version_, platform, gpus);
+  }
+
+  [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus,
+                                          int nodes) const override {
+    return graph::build_across(*version_, cluster, gpus, nodes);
   }
 
   /// Of the ring: what the tuner takes, or what was forced.
@@ -75,6 +83,11 @@ class NcclGraph final : public Library {
     return {(path_class == "NVL" ? ring.nvlink_hop : ring.pci_hop)[protocol_index(protocol)] * kMicro};
   }
 
+  [[nodiscard]] Seconds network_hop_latency(const std::string& algorithm, const std::string& protocol) const override {
+    const Latency& latency = algorithm == "tree" ? version_->tuner.tree : version_->tuner.ring;
+    return {latency.network_hop[protocol_index(protocol)] * kMicro};
+  }
+
  private:
   const Version* version_;
 };
@@ -82,8 +95,7 @@ class NcclGraph final : public Library {
 bool register_all() {
   for (const Version& version : versions())
     libraries().add(
-        {version.name,
-         "NCCL " + version.stands_for + " on one node: rings and trees by search, tuner (tag " + version.tag + ")",
+        {version.name, "NCCL " + version.stands_for + ": rings and trees by search, tuner (tag " + version.tag + ")",
          "models/libraries/SOURCES.md (facts about NVIDIA/nccl tag " + version.tag + ")"},
         [&version] { return std::make_unique<NcclGraph>(version); });
   return true;

@@ -18,6 +18,7 @@ SearchTraits v2_7() {
   t.peers = PeerRule::kByIntelModel;
   // source: models/libraries/SOURCES.md
   t.speeds = {{0, {42, 24, 21, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12}}};
+  t.network_speeds = t.speeds;
   t.budgets = {1572864, 262144, 262144, 1024};
   t.max_channels = 32;
   return t;
@@ -29,6 +30,7 @@ SearchTraits v2_8() {
   t.relays = true;
   // source: models/libraries/SOURCES.md
   t.speeds = {{0, {42, 30, 24, 21, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12}}};
+  t.network_speeds = t.speeds;
   t.budgets.trees = 131072;
   return t;
 }
@@ -41,6 +43,9 @@ SearchTraits v2_12() {
   t.driver_decides_peers = true;
   t.peers = PeerRule::kIntelPxb;
   t.speeds = {{0, {44, 30, 22, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3}}};
+  // source: models/libraries/SOURCES.md
+  t.network_speeds = {{0, {48, 30, 24, 22, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12}}};
+  t.proxies_to_nic = true;
   t.budgets = {262144, 16384, 16384, 256};
   return t;
 }
@@ -50,6 +55,9 @@ SearchTraits v2_18() {
   t.nvlink = {{60, 18}, {70, 20}, {80, 20}, {86, 12}, {90, 20}};
   t.cpu.skylake = t.cpu.sapphire_rapids = t.cpu.emerald_rapids = 10;
   t.speeds = {{0, {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3}}, {90, {60, 40, 30, 24, 20, 15, 12, 6, 3}}};
+  // source: models/libraries/SOURCES.md
+  t.network_speeds = {{0, {48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12}},
+                      {90, {48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}}};
   t.budgets.all = 327680;
   t.many_hopper_stay_single = true;
   t.trees_match_rings = true;
@@ -83,6 +91,8 @@ SearchTraits v2_30() {
   SearchTraits t = v2_27();
   t.class_before_width = true;
   t.speeds[100] = {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
+  // source: models/libraries/SOURCES.md
+  t.network_speeds[100] = {96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12};
   return t;
 }
 

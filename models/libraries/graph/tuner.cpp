@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace linkcast::graph {
 namespace {
@@ -12,10 +13,13 @@ constexpr int kVolta = 70, kAmpere = 80;  // compute capability x 10. source: CU
 
 // Shares of the bus bandwidth. source of this block: models/libraries/SOURCES.md, "Graph era: tuner"
 constexpr double kRingLL128 = 0.92;
+constexpr double kRingLL128Alone = 0.7;  // one member a node
 constexpr double kPlainTree = 0.85;
 constexpr double kTreeLL = 1 / 3.8;
 constexpr double kTreeLL128 = 7.0 / 9;
 constexpr double kSmallestCorrected = 64;
+constexpr double kPlateauFrom_B = 64;  // a rank and channel
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Trees by size, from 64 B in powers of two. source: models/libraries/SOURCES.md, "Graph era: tuner"
 using Corrections = std::array<std::vector<double>, kProtocols>;
@@ -45,7 +49,8 @@ class CostModel {
         made_(communicator),
         generations_(generations),
         request_(request),
-        ranks_(static_cast<double>(communicator.gpus.size())),
+        ranks_(communicator.ranks()),
+        nodes_(communicator.nodes),
         channels_(static_cast<double>(communicator.channels.size())) {}
 
   [[nodiscard]] std::vector<TunerEntry> rows() const {
@@ -54,8 +59,8 @@ class CostModel {
       for (std::size_t p = 0; p < kProtocols; ++p)
         rows.push_back(row("tree", p, tree_bus(p) / 2, tree_latency(p), correction(traits_, p, request_.size.si)));
     for (std::size_t p = 0; p < kProtocols; ++p)
-      rows.push_back(row("ring", p, ring_bus(p) * ring_ratio(), ring_latency(p), 1));
-    if (request_.operation == "all_reduce" && made_.nvls_channels > 0 && traits_.nvls_hop_us > 0) {
+      rows.push_back(row("ring", p, ring_bus(p) * ring_ratio(), ring_latency(p) * plateau(p), 1));
+    if (request_.operation == "all_reduce" && made_.nodes == 1 && made_.nvls_channels > 0 && traits_.nvls_hop_us > 0) {
       const double bus = made_.nvls_channels * made_.nvls_channel_bandwidth.si / kGiga;
       rows.push_back(row("nvls", kSimple, bus * traits_.nvls_efficiency, traits_.nvls_hop_us, 1));
       rows.back().enabled = request_.nvls;
@@ -66,6 +71,10 @@ class CostModel {
  private:
   [[nodiscard]] bool is(const char* operation) const { return request_.operation == operation; }
   [[nodiscard]] double ll_limited(double bus) const {
+    if (nodes_ > 1) {
+      const double most = (generations_.amd ? traits_.network_ll_amd : traits_.network_ll).at(nodes_);
+      return most > 0 ? std::min(bus, most) : bus;
+    }
     return traits_.ll_max.empty() ? bus : std::min(bus, by_sm(traits_.ll_max, generations_.least));
   }
 
@@ -77,16 +86,17 @@ class CostModel {
   }
 
   [[nodiscard]] double ring_bus(std::size_t protocol) const {
-    const double all = bus(made_.library_channel_bandwidth);
+    const double all = bus(channel_bandwidth(made_));
     if (protocol == kSimple) return all;
-    if (protocol == kLL)
-      return ll_limited(traits_.ll_half ? all / 2 : is("all_reduce") || is("reduce") ? all / 4 : all / 3);
+    const bool quarter = is("all_reduce") || is("reduce") || nodes_ > 1;
+    if (protocol == kLL) return ll_limited(traits_.ll_half ? all / 2 : quarter ? all / 4 : all / 3);
     const double channel = traits_.ring_ll128_by_op.empty() ? by_sm(traits_.ring_ll128, generations_.least)
                                                             : traits_.ring_ll128_by_op.at(request_.operation);
-    return std::min(all * kRingLL128, channels_ * channel);
+    return std::min(all * (made_.gpus.size() == 1 ? kRingLL128Alone : kRingLL128), channels_ * channel);
   }
 
   [[nodiscard]] double tree_bus(std::size_t protocol) const {
+    if (nodes_ > 1) return network_tree_bus(protocol);
     const double limit = !traits_.tree_channel.empty() ? channels_ * by_sm(traits_.tree_channel, generations_.least)
                          : protocol == kLL128 && generations_.least >= kAmpere ? traits_.tree_total_a100_ll128
                                                                                : traits_.tree_total;
@@ -97,6 +107,25 @@ class CostModel {
     const double lines = all * kTreeLL128;
     return traits_.tree_ll128.empty() ? lines
                                       : std::min(lines, channels_ * by_sm(traits_.tree_ll128, generations_.least));
+  }
+
+  /// A limit a channel if the version has one, else of all channels.
+  [[nodiscard]] double network_limit(const std::map<int, NetworkLimit>& channel, const NetworkLimit& all) const {
+    if (channel.empty()) return all.at(nodes_) > 0 ? all.at(nodes_) : kNoLimit;
+    auto row = channel.upper_bound(generations_.least);
+    if (row != channel.begin()) --row;
+    return channels_ * row->second.at(nodes_);
+  }
+
+  [[nodiscard]] double network_tree_bus(std::size_t protocol) const {
+    const bool lines = protocol == kLL128 && generations_.least >= kAmpere;
+    const double limit = network_limit(traits_.network_tree_channel,
+                                       lines ? traits_.network_tree_ll128_a100 : traits_.network_tree_total);
+    const double share = made_.plain_trees ? kPlainTree : traits_.tree_share;
+    const double all = std::min(bus(channel_bandwidth(made_)) * share, limit);
+    if (protocol == kSimple) return all;
+    if (protocol == kLL) return ll_limited(all * kTreeLL);
+    return std::min(all * traits_.network_tree_ll128_share, network_limit(traits_.network_tree_ll128, {}));
   }
 
   [[nodiscard]] double ring_ratio() const {
@@ -110,15 +139,26 @@ class CostModel {
   }
 
   [[nodiscard]] double ring_latency(std::size_t protocol) const {
-    const double steps = is("all_reduce")                           ? 2 * (ranks_ - 1)
-                         : is("all_gather") || is("reduce_scatter") ? ranks_ - 1
-                         : made_.one_order                          ? 1
-                                                                    : ranks_;
-    return traits_.ring.base[protocol] + steps * hop_us(traits_.ring, protocol, made_.path_class);
+    const bool parts = is("all_gather") || is("reduce_scatter");
+    const bool one_step = !is("all_reduce") && !parts && made_.one_order && nodes_ == 1;
+    const double steps = is("all_reduce") ? 2 * (ranks_ - 1) : parts ? ranks_ - 1 : one_step ? 1 : ranks_;
+    const double between = nodes_ == 1 ? 0 : is("all_reduce") ? 2 * nodes_ : parts ? nodes_ - 1 : nodes_;
+    return traits_.ring.base[protocol] +
+           std::max(0.0, steps - between) * hop_us(traits_.ring, protocol, made_.path_class) +
+           between * traits_.ring.network_hop[protocol];
+  }
+
+  /// Between nodes a ring's all_reduce in Simple is slower at sizes that are more than a few bytes a rank.
+  [[nodiscard]] double plateau(std::size_t protocol) const {
+    const bool slow = nodes_ > 1 && protocol == kSimple && is("all_reduce") &&
+                      request_.size.si / (channels_ * ranks_) >= kPlateauFrom_B;
+    return !slow ? 1 : generations_.least >= kAmpere ? traits_.plateau_ampere : traits_.plateau;
   }
 
   [[nodiscard]] double tree_latency(std::size_t protocol) const {
-    return traits_.tree.base[protocol] + 2 * (ranks_ - 1) * hop_us(traits_.tree, protocol, made_.tree_class);
+    const double between = nodes_ > 1 ? std::log2(nodes_) : 0;
+    return traits_.tree.base[protocol] + 2 * (ranks_ / nodes_ - 1) * hop_us(traits_.tree, protocol, made_.tree_class) +
+           2 * between * traits_.tree.network_hop[protocol];
   }
 
   /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way.
@@ -126,7 +166,7 @@ class CostModel {
     if (protocol != kLL128) return true;
     const std::string& path_class = algorithm == "tree" ? made_.tree_class : made_.path_class;
     return generations_.least >= kVolta && generations_.least == generations_.most &&
-           (path_class == "NVL" || path_class == "NVB");
+           (path_class == "NVL" || path_class == "NVB" || path_class == "LOC");
   }
 
   [[nodiscard]] TunerEntry row(const std::string& algorithm, std::size_t protocol, double GBps, double latency_us,
@@ -140,7 +180,9 @@ class CostModel {
   const Communicator& made_;
   Generations generations_;
   const TunerRequest& request_;
-  double ranks_, channels_;
+  double ranks_;
+  int nodes_;
+  double channels_;
 };
 
 }  // namespace

@@ -9,18 +9,25 @@
 
 namespace linkcast::graph {
 
-/// Compute capabilities of the members.
+/// Compute capabilities of the members, and whose CPUs they hang on.
 struct Generations {
   int least = 0, most = 0;
+  bool amd = false;
 };
 
 inline const std::array<std::string, kProtocols> kProtocolNames = {"LL", "LL128", "Simple"};
 /// Payload bytes / bytes stored. source: models/libraries/SOURCES.md (LL 8 of 16 bytes, LL128 120 of 128)
 inline constexpr PerProtocol kPayloadShare = {8.0 / 16, 120.0 / 128, 1};
+/// What the library counts on for one ring: up to two nodes that inside a node, beyond that between nodes.
+inline BytesPerSecond channel_bandwidth(const Communicator& made) {
+  constexpr int kFewNodes = 2;
+  return made.nodes > kFewNodes || made.gpus.size() == 1 ? made.network_channel_bandwidth
+                                                         : made.library_channel_bandwidth;
+}
 std::size_t protocol_index(const std::string& protocol);
 
 /// @source  models/libraries/SOURCES.md, "Graph era: tuner"
-/// @limits  one node; ring, tree and, for all_reduce, NVLS
+/// @limits  ring, tree and, for all_reduce on one node, NVLS; CollNet, PAT and NVLS trees are left out
 std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
                                     const Generations& generations, const TunerRequest& request);
 

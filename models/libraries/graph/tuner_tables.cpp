@@ -9,15 +9,19 @@ namespace {
 
 TunerTraits v2_7() {
   TunerTraits t;
-  // source: models/libraries/SOURCES.md; base, hop over NVLink, hop over anything else
-  t.tree = {{4.4, 4.4, 0}, {0.52, 1.2, 28}, {1.0, 1.9, 28}};
-  t.ring = {{3.6, 10.0, 8.4}, {0.47, 1.9, 3.4}, {1.0, 2.5, 5.7}};
+  // source: models/libraries/SOURCES.md; base, hop over NVLink, hop over anything else of a node, between nodes
+  t.tree = {{4.4, 4.4, 0}, {0.52, 1.2, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 50}};
+  t.ring = {{3.6, 10.0, 8.4}, {0.47, 1.9, 3.4}, {1.0, 2.5, 5.7}, {2.7, 4.0, 9.6}};
   // source: models/libraries/SOURCES.md
   t.ring_ll128_by_op = {
       {"broadcast", 18.8}, {"reduce", 12.0}, {"all_gather", 18.3}, {"reduce_scatter", 15.2}, {"all_reduce", 16.7}};
   t.tree_share = 0.9;  // source: models/libraries/SOURCES.md
   t.tree_total = 110;
   t.tree_total_a100_ll128 = 130;
+  t.network_tree_total = {110, 80};
+  t.network_tree_ll128_a100 = {130, 105};
+  t.network_tree_ll128_share = 0.915;  // source: models/libraries/SOURCES.md
+  t.plateau = t.plateau_ampere = 1.9;  // source: models/libraries/SOURCES.md
   t.a100_total = 235;
   return t;
 }
@@ -26,6 +30,11 @@ TunerTraits v2_8() {
   TunerTraits t = v2_7();
   // source: models/libraries/SOURCES.md
   t.tree.nvlink_hop[1] = 1.25;
+  t.tree.network_hop[2] = 28;
+  t.network_tree_ll128_share = 120.0 / 128;                           // source: models/libraries/SOURCES.md
+  t.network_ll = {39.0, 20.4};                                        // source: models/libraries/SOURCES.md
+  t.network_ll_amd = {22.5, 19.0};                                    // source: models/libraries/SOURCES.md
+  t.network_tree_channel = {{70, {18.5, 10.0}}, {80, {22.5, 16.0}}};  // source: models/libraries/SOURCES.md
   t.ring_ll128_by_op["all_reduce"] = 16.9;
   t.ll_max = {{70, 39.0}, {80, 87.7}};
   t.tree_share = 0.92;  // source: models/libraries/SOURCES.md
@@ -36,6 +45,9 @@ TunerTraits v2_8() {
 
 TunerTraits v2_12() {
   TunerTraits t = v2_8();
+  t.network_tree_channel[80] = {23.6, 17.8};  // source: models/libraries/SOURCES.md
+  t.network_tree_ll128 = {{70, {20, 20}}};
+  t.ring.network_hop[2] = 28;
   t.ring_ll128_by_op.clear();
   t.ring_ll128 = {{70, 20}};
   t.tree_ll128 = {{70, 20}};
@@ -45,19 +57,21 @@ TunerTraits v2_12() {
 TunerTraits v2_18() {
   TunerTraits t = v2_12();
   // source: models/libraries/SOURCES.md
-  t.tree = {{6.8, 14.0, 0}, {0.6, 1.25, 4}, {1.0, 1.9, 6}};
-  t.ring = {{6.6, 14.0, 8.4}, {0.6, 1.9, 3.4}, {1.0, 2.5, 5.7}};
+  t.tree = {{6.8, 14.0, 0}, {0.6, 1.25, 4}, {1.0, 1.9, 6}, {5.0, 8.5, 14}};
+  t.ring = {{6.6, 14.0, 8.4}, {0.6, 1.9, 3.4}, {1.0, 2.5, 5.7}, {2.7, 4.0, 14}};
   t.nvls_hop_us = 23;                          // the base latency of 2.18; a hop latency of 0 is added to it
   t.nvls_efficiency = 5.0 / 6;                 // source: models/libraries/SOURCES.md
   t.ring_ll128[90] = t.tree_ll128[90] = 36.7;  // source: models/libraries/SOURCES.md
   t.tree_channel[90] = 38.7;
+  t.network_tree_channel[90] = {41.4, 36.0};  // source: models/libraries/SOURCES.md
+  t.network_tree_ll128[90] = {36.7, 29.0};    // source: models/libraries/SOURCES.md
   t.a100_total = 0;
   return t;
 }
 
 TunerTraits v2_22() {
   TunerTraits t = v2_18();
-  t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = 28;
+  t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = t.tree.network_hop[2] = 28;
   t.nvls_hop_us = 25;
   t.ll_half = true;
   t.ll_max[90] = 141.0;  // source: models/libraries/SOURCES.md
@@ -69,6 +83,7 @@ TunerTraits v2_27() {
   // source: models/libraries/SOURCES.md
   t.tree.base[2] = 8.4;
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = 4;
+  t.tree.network_hop[2] = 14;
   t.nvls_efficiency = 0.85;
   t.ll_max[100] = 282.0;     // source: models/libraries/SOURCES.md
   t.ring_ll128[100] = 73.4;  // source: models/libraries/SOURCES.md
@@ -80,6 +95,9 @@ TunerTraits v2_30() {
   TunerTraits t = v2_27();
   t.ring_ll128[100] = 40.0;  // source: models/libraries/SOURCES.md
   t.tree_channel[100] = 70.0;
+  t.network_tree_channel[100] = {42.8, 24.0};  // source: models/libraries/SOURCES.md
+  t.network_tree_ll128[100] = {31.67, 20.0};   // source: models/libraries/SOURCES.md
+  t.plateau_ampere = 1.4;                      // source: models/libraries/SOURCES.md
   t.tree_ll128[100] = 55.6;
   return t;
 }

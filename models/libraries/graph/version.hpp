@@ -47,6 +47,8 @@ struct SearchTraits {
   bool driver_decides_peers = false;  ///< PCIe peer access needs the driver's consent
   PeerRule peers = PeerRule::kPxb;
   std::map<int, std::vector<double>> speeds;  ///< tried for a channel, fastest first, by least compute capability
+  std::map<int, std::vector<double>> network_speeds;  ///< the same between nodes
+  bool proxies_to_nic = false;  ///< a GPU may send by the NIC of another one it has an NVLink to (PXN)
   Budgets budgets;
   int max_channels = 0;                  ///< of the finished communicator
   bool many_hopper_stay_single = false;  ///< after Ampere, more than 4 channels below 50 GB/s are not split in two
@@ -58,10 +60,16 @@ constexpr int kProtocols = 3;
 using PerProtocol = std::array<double, kProtocols>;  ///< LL, LL128, Simple
 
 struct Latency {  ///< microseconds
-  PerProtocol base{}, nvlink_hop{}, pci_hop{};
+  PerProtocol base{}, nvlink_hop{}, pci_hop{}, network_hop{};
 };
 
-/// What the tuner depends on. GB/s and microseconds; caps are those of one node.
+/// A limit between nodes: for two, and for more.
+struct NetworkLimit {
+  double two = 0, more = 0;  ///< GB/s; 0: none
+  [[nodiscard]] double at(int nodes) const { return nodes == 2 ? two : more; }
+};
+
+/// What the tuner depends on. GB/s and microseconds; caps are those of one node if nothing else is said.
 struct TunerTraits {
   Latency tree, ring;
   double nvls_hop_us = 0;  ///< 0: this version has no NVLS
@@ -73,10 +81,16 @@ struct TunerTraits {
   double tree_share = 0;                           ///< of the bus bandwidth
   BySm tree_channel;                               ///< most a channel; empty: tree_total
   double tree_total = 0, tree_total_a100_ll128 = 0;
-  BySm tree_ll128;                ///< most a channel; empty: no limit
-  double a100_total = 0;          ///< most on compute capability 8.0; 0: no limit
-  bool late_corrections = false;  ///< the later of two tables that correct trees for the size
-  bool cells = false;             ///< work is cut into whole cells before channels get it
+  BySm tree_ll128;                                           ///< most a channel; empty: no limit
+  double a100_total = 0;                                     ///< most on compute capability 8.0; 0: no limit
+  NetworkLimit network_ll, network_ll_amd;                   ///< all channels
+  std::map<int, NetworkLimit> network_tree_channel;          ///< by least compute capability; empty: network_tree_total
+  NetworkLimit network_tree_total, network_tree_ll128_a100;  ///< all channels
+  std::map<int, NetworkLimit> network_tree_ll128;            ///< a channel
+  double network_tree_ll128_share = 0;                       ///< of a tree's bandwidth
+  double plateau = 0, plateau_ampere = 0;  ///< ring Simple all_reduce between nodes: latency times this at mid sizes
+  bool late_corrections = false;           ///< the later of two tables that correct trees for the size
+  bool cells = false;                      ///< work is cut into whole cells before channels get it
 };
 
 struct Version {

@@ -20,7 +20,7 @@ constexpr double kLeastPart_B = 65536, kMostPart_B = 16777216, kLLPart_B = 16384
 int most_threads(const Communicator& made, const TunerEntry& entry) {
   if (entry.algorithm == "nvls") return kThreadsNvls;
   if (entry.protocol == "LL128") return kThreadsLL128;
-  const double bus = static_cast<double>(made.channels.size()) * made.library_channel_bandwidth.si;
+  const double bus = static_cast<double>(made.channels.size()) * channel_bandwidth(made).si;
   const bool narrow = entry.algorithm == "ring" && entry.protocol == "Simple" && bus <= kNarrow;
   return narrow ? kThreadsNarrow : kThreads;
 }
@@ -28,12 +28,12 @@ int most_threads(const Communicator& made, const TunerEntry& entry) {
 double least_per_thread(const Communicator& made, const TunerEntry& entry) {
   if (entry.protocol == "Simple") return kLeastPerThreadSimple;
   if (entry.protocol == "LL128") return kLeastPerThreadLL128;
-  return kLeastPerThreadLL * (entry.algorithm == "ring" ? static_cast<double>(made.gpus.size()) : 1);
+  return kLeastPerThreadLL * (entry.algorithm == "ring" ? made.ranks() : 1);
 }
 
 /// Work goes to channels in whole cells of at least 16 KiB of traffic, so that rounding up may leave some without any.
 int channels_with_cells(int channels, const Communicator& made, const TunerEntry& entry, const TunerRequest& request) {
-  const auto ranks = static_cast<double>(made.gpus.size());
+  const double ranks = made.ranks();
   const bool split = request.operation == "all_gather" || request.operation == "reduce_scatter";
   const double traffic = (split                               ? ranks
                           : request.operation == "all_reduce" ? kAllReduceTraffic
@@ -72,7 +72,7 @@ MessageChoice message_of(const Communicator& communicator, double size_B) {
   for (const Channel& channel : communicator.channels) channels += channel.blocks;
   int all = 1, ranks = 1;
   while (all < channels) all *= 2;
-  while (ranks < static_cast<int>(communicator.gpus.size())) ranks *= 2;
+  while (ranks < communicator.ranks()) ranks *= 2;
   MessageChoice choice;
   const int least = std::max(1, all / ranks);
   choice.channels = std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / kLeastPart_B))));

@@ -1,0 +1,91 @@
+#include "models/libraries/graph/across.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "models/libraries/graph/build.hpp"
+#include "models/libraries/graph/channel_plan.hpp"
+#include "models/libraries/graph/node_model.hpp"
+
+namespace linkcast::graph {
+namespace {
+
+constexpr double kGiga = 1e9;
+
+/// One member a node: a ring of a single GPU without hops.
+Communicator alone(const Version& version, int gpu) {
+  Communicator made;
+  made.library = version.name;
+  made.gpus = {gpu};
+  made.path_class = made.tree_class = "LOC";
+  made.one_order = true;
+  made.channels.push_back({{gpu}, {}, 0, 1});
+  return made;
+}
+
+/// The first member next to each NIC in use, in the order of the NICs.
+std::map<int, int> heads(const Cluster& cluster, const std::vector<int>& gpus) {
+  std::map<int, int> first;
+  for (const int gpu : gpus) first.try_emplace(cluster.nic_of(gpu), gpu);
+  return first;
+}
+
+int least_sm(const Platform& platform, const std::vector<int>& gpus) {
+  int least = 1000;
+  for (const int gpu : gpus)
+    least = std::min(least, library_sm(platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))]));
+  return least;
+}
+
+/// GB/s of a NIC's cable, and the fastest speed of the list that it carries.
+double channel_speed(const Version& version, const Cluster& cluster, int sm) {
+  std::vector<int> way;
+  cluster.fabric().minimal_way(0, cluster.nics(), 0, way);
+  const FabricLink port = cluster.fabric().link(way.front());
+  const double nic = cluster.fabric().classes()[static_cast<std::size_t>(port.link_class)].bandwidth.si / kGiga;
+  for (const double speed : std::prev(version.search.network_speeds.upper_bound(sm))->second)
+    if (speed <= nic) return speed;
+  return nic;
+}
+
+/// The ring, entered at `head`.
+Channel entered_at(Channel ring, int head) {
+  const auto first = std::find(ring.order.begin(), ring.order.end(), head) - ring.order.begin();
+  std::rotate(ring.order.begin(), ring.order.begin() + first, ring.order.end());
+  if (!ring.hops.empty()) std::rotate(ring.hops.begin(), ring.hops.begin() + first, ring.hops.end());
+  return ring;
+}
+
+}  // namespace
+
+Communicator build_across(const Version& version, const Cluster& cluster, const std::vector<int>& gpus, int nodes) {
+  if (gpus.empty()) throw InputError("gpus: at least one a node");
+  if (nodes < 2 || nodes > cluster.nodes())
+    throw InputError("nodes: the fabric of " + cluster.node().topology().name + " joins 2 to " +
+                     std::to_string(cluster.nodes()));
+  Communicator made =
+      gpus.size() == 1 ? alone(version, gpus.front()) : build_communicator(version, cluster.node(), gpus);
+  const std::map<int, int> entries = heads(cluster, gpus);
+  const int sm = least_sm(cluster.node(), gpus), most = version.search.max_channels / 2;
+  const int found = static_cast<int>(entries.size());
+  const double speed = channel_speed(version, cluster, sm);
+  const int factor = std::min(split_factor(version.search, sm, found, speed), std::max(1, most / found));
+  made.nodes = nodes;
+  made.leaves_at_entry = version.search.proxies_to_nic;
+  made.network_channel_bandwidth = {speed / factor * kGiga};
+  std::vector<Channel> rings;
+  for (int copy = 0; copy < factor; ++copy)
+    for (const auto& [nic, head] : entries) {
+      Channel ring = made.channels[rings.size() % made.channels.size()];
+      ring.blocks = 2;  // channels are duplicated in the end, as on one node
+      rings.push_back(entered_at(std::move(ring), head));
+    }
+  made.channels = std::move(rings);
+  made.trees.clear();
+  made.nvls_channels = 0;
+  made.why = std::to_string(made.channels.size()) + " rings over " + std::to_string(nodes) + " nodes and " +
+             std::to_string(found) + " NICs of each; inside a node: " + (gpus.size() == 1 ? "one GPU" : made.why);
+  return made;
+}
+
+}  // namespace linkcast::graph

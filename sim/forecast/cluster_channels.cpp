@@ -1,0 +1,134 @@
+#include "sim/forecast/cluster_channels.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "sim/plugin/binary_tree.hpp"
+
+namespace linkcast {
+namespace {
+
+/// Adds hops to the next activity of a problem, in bytes stored per byte of payload.
+class ChannelPath {
+ public:
+  ChannelPath(ClusterProblem& problem, const ChannelLoad& load)
+      : problem_(problem),
+        node_(problem.cluster().node()),
+        stored_(1 / load.payload_share),
+        cap_Bps_(load.rate_cap_Bps) {}
+
+  void inside(int node, const Hop& hop) {
+    const HopPath path = hop_path(node_, hop);
+    cap_Bps_ = std::min(cap_Bps_, path.rate_cap);
+    for (const int link : path.links) {
+      const bool packets = problem_.cluster().node().accelerators_only({link});
+      problem_.pass_node(node, {link}, MoveBy::kSm, stored_ / (packets ? kernel_link_share() : 1));
+    }
+  }
+  /// From the GPU of one node to that of another, each by the NIC next to it.
+  void between(ClusterGpu from, ClusterGpu to) { problem_.pass_network(from, to, stored_); }
+
+  int add(double bytes) {
+    Activity flow;
+    flow.work_B = bytes;
+    flow.rate_cap_Bps = cap_Bps_;
+    return problem_.add(std::move(flow));
+  }
+
+ private:
+  ClusterProblem& problem_;
+  ProblemBuilder node_;
+  double stored_, cap_Bps_;
+};
+
+ClusterGpu entry(int node, const Channel& channel) { return {node, channel.order.front()}; }
+
+ClusterGpu leaving(int node, const Communicator& communicator, const Channel& ring) {
+  return {node, communicator.leaves_at_entry ? ring.order.front() : ring.order.back()};
+}
+
+/// The GPU of `parent` that child number `which` of it talks to: of two children, the second one's is the next in the
+/// chain.
+ClusterGpu parent_end(const Communicator& communicator, const Channel& chain, const BinaryTree& tree, int child) {
+  const int parent = tree.parent[static_cast<std::size_t>(child)];
+  const auto& children = tree.children[static_cast<std::size_t>(parent)];
+  const bool second = children.size() > 1 && children.back() == child && !communicator.plain_trees;
+  return {parent, chain.order[second && chain.order.size() > 1 ? 1 : 0]};
+}
+
+double distance_s(const Cluster& cluster, ClusterGpu from, ClusterGpu to) {
+  const double way = fabric_latency(cluster.fabric(), cluster.endpoint(from.node, cluster.nic_of(from.gpu)),
+                                    cluster.endpoint(to.node, cluster.nic_of(to.gpu)))
+                         .si;
+  return std::max(0.0, way - cluster.nearest_latency().si);
+}
+
+/// Largest sum of `edge` over the nodes from any leaf to the root.
+double deepest(const BinaryTree& tree, const std::function<double(int)>& edge) {
+  double most = 0;
+  for (int node = 0; node < static_cast<int>(tree.parent.size()); ++node) {
+    if (!tree.children[static_cast<std::size_t>(node)].empty()) continue;
+    double sum = 0;
+    for (int at = node; tree.parent[static_cast<std::size_t>(at)] >= 0; at = tree.parent[static_cast<std::size_t>(at)])
+      sum += edge(at);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+}  // namespace
+
+int add_cluster_ring(ClusterProblem& problem, const Communicator& communicator, const Channel& ring, bool closed,
+                     const ChannelLoad& load) {
+  ChannelPath path(problem, load);
+  const int nodes = communicator.nodes;
+  for (int node = 0; node < nodes; ++node) {
+    const bool sends = closed || node + 1 < nodes;
+    for (std::size_t i = 0; i < ring.hops.size(); ++i)
+      if (i + 1 < ring.hops.size() || (sends && communicator.leaves_at_entry)) path.inside(node, ring.hops[i]);
+    if (sends) path.between(leaving(node, communicator, ring), entry((node + 1) % nodes, ring));
+  }
+  return path.add(load.bytes);
+}
+
+std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& communicator, const Channel& chain,
+                                  int which, const ChannelLoad& load) {
+  const BinaryTree tree = double_binary_tree(communicator.nodes, which);
+  std::vector<int> activities;
+  for (const bool up : {true, false}) {
+    ChannelPath path(problem, load);
+    for (int node = 0; node < communicator.nodes; ++node) {
+      for (std::size_t i = 0; i + 1 < chain.hops.size(); ++i) {
+        Hop hop = chain.hops[i];
+        if (up) std::swap(hop.from, hop.to);
+        path.inside(node, hop);
+      }
+      if (node == tree.root) continue;
+      const ClusterGpu here = entry(node, chain), above = parent_end(communicator, chain, tree, node);
+      path.between(up ? here : above, up ? above : here);
+    }
+    activities.push_back(path.add(load.bytes));
+  }
+  return activities;
+}
+
+double ring_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed) {
+  double sum = 0;
+  for (int node = 0; node < communicator.nodes - (closed ? 0 : 1); ++node)
+    sum += distance_s(cluster, leaving(node, communicator, ring), entry((node + 1) % communicator.nodes, ring));
+  return sum;
+}
+
+double tree_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which) {
+  const BinaryTree tree = double_binary_tree(communicator.nodes, which);
+  return deepest(tree, [&](int node) {
+    return distance_s(cluster, entry(node, chain), parent_end(communicator, chain, tree, node));
+  });
+}
+
+int tree_depth(int nodes, int which) {
+  return static_cast<int>(deepest(double_binary_tree(nodes, which), [](int) { return 1; }));
+}
+
+}  // namespace linkcast

@@ -1,0 +1,78 @@
+#include "sim/forecast/cluster_copies.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "sim/forecast/cluster_message.hpp"
+#include "sim/forecast/interval.hpp"
+#include "sim/forecast/request.hpp"
+#include "sim/forecast/verdict.hpp"
+
+namespace linkcast {
+namespace {
+
+// The curve was measured between two nodes next to each other; other pairs of the same distance scatter. source: paper
+// 002 (SC24), section V-B1: 3.7 to 5.7 us under one switch on the same system
+constexpr double kPairError = 0.1;
+
+/// "node3/gpu1"
+ClusterEnd read_end(const Cluster& cluster, ObjectReader& r, const std::string& key) {
+  const auto text = r.required<std::string>(key);
+  const auto slash = text.find('/');
+  const std::string node = text.substr(0, slash);
+  const bool numbered = node.size() > 4 && node.size() < 12 && node.compare(0, 4, "node") == 0 &&
+                        std::all_of(node.begin() + 4, node.end(), [](unsigned char c) { return std::isdigit(c); });
+  const int number = numbered ? std::stoi(node.substr(4)) : -1;
+  if (number < 0 || number >= cluster.nodes() || slash == std::string::npos)
+    r.fail(key, "'" + text + "' is no GPU or CPU of a node: node0/gpu0 to node" + std::to_string(cluster.nodes() - 1) +
+                    "/gpu" + std::to_string(cluster.node().gpu_count() - 1));
+  return {number, device_by_id(cluster.node(), text.substr(slash + 1), r, key)};
+}
+
+}  // namespace
+
+bool names_nodes(const Json& query) {
+  const auto slashed = [&](const char* key) {
+    return query.contains(key) && query[key].is_string() && query[key].get<std::string>().rfind("node", 0) == 0;
+  };
+  return slashed("src") || slashed("dst");
+}
+
+Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {
+  Message there{read_end(cluster, r, "src"), read_end(cluster, r, "dst"), read_size(r, "size_B"), ""};
+  if (r.has("transport")) there.transport = r.choice("transport", Transports::message_names());
+  const bool both = r.optional<bool>("bidirectional").value_or(false);
+  r.finish();
+  ClusterProblem problem(cluster);
+  const PlannedMessage plan = add_message(problem, there);
+  if (both) add_message(problem, {there.to, there.from, there.bytes, there.transport});
+  const Solution solution = solver.run(problem.problem());
+  const double time = solution.makespan_s;
+  Uncertainty uncertainty;
+  uncertainty.add(scatter_of(cluster.node().calibration(), plan.transport, there.bytes));
+  uncertainty.add(plan.rate_error);
+  uncertainty.add(plan.delay_error_s / time);
+  if (!plan.distance.empty()) uncertainty.add(kPairError);
+  Verdict verdict;
+  check_validity(cluster.node(), there.bytes, verdict, uncertainty);
+  const int limit = solution.limited_by.at(static_cast<std::size_t>(plan.activity));
+  if (limit != kOwnCap) {
+    verdict.bottleneck.insert(cluster.id(problem.key(limit)));
+    if (!cluster.calibrated(problem.key(limit)))
+      verdict.warnings.insert("the rate of " + cluster.id(problem.key(limit)) + " is nominal, not calibrated");
+  }
+  Json out;
+  put_interval(out, time, uncertainty.around(time));
+  out["bandwidth_Bps"] = (both ? 2 : 1) * there.bytes / time;
+  out["latency_s"] = plan.latency_s;
+  out["transport"] = plan.transport;
+  if (!plan.distance.empty()) out["distance"] = plan.distance;
+  out["route"] = Json::array();
+  for (const int key : plan.links) out["route"].push_back(cluster.id(key));
+  out["bottleneck"] = verdict.bottleneck;
+  out["limited_by"] = time > 2 * plan.latency_s ? "bandwidth" : "start-up";
+  out["warnings"] = verdict.warnings;
+  return out;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,14 @@
+#pragma once
+// Answers about messages between the nodes of a cluster.
+#include "sim/engine/problem.hpp"
+#include "sim/platform/cluster.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// True if the query names its ends as node<number>/<device>.
+bool names_nodes(const Json& query);
+
+Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r);
+
+}  // namespace linkcast

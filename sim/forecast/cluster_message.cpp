@@ -1,0 +1,128 @@
+#include "sim/forecast/cluster_message.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/platform/routing.hpp"
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+namespace {
+
+bool is_cpu(const Platform& node, int device) {
+  return node.topology().devices[static_cast<std::size_t>(device)].kind == DeviceKind::kCpu;
+}
+
+bool through_host(const std::string& transport) {
+  return transport == "pinned" || transport == "unpinned" || transport == "unpinned_gpudirect";
+}
+
+/// The curve of a message, and if it was never measured those that are nearest to it, best first.
+std::vector<std::string> curves_of(const Platform& node, const Message& message) {
+  const bool host = is_cpu(node, message.from.device) && is_cpu(node, message.to.device);
+  const std::string memory = host ? "_host" : "";
+  if (message.from.node != message.to.node)
+    return host ? std::vector<std::string>{"mpi_network_host"}
+                : std::vector<std::string>{"mpi_network", "gpudirect_rdma", "pinned_gpudirect", "pinned"};
+  const auto socket = [&](int device) { return is_cpu(node, device) ? device : node.socket_of(device); };
+  if (socket(message.from.device) == socket(message.to.device))
+    return {"mpi_socket" + memory, "mpi_node" + memory, "mpi_network" + memory};
+  return {"mpi_node" + memory, "mpi_socket" + memory, "mpi_network" + memory};
+}
+
+const TransportModel& curve_of(const Platform& node, const Message& message) {
+  const std::vector<std::string> names =
+      message.transport.empty() ? curves_of(node, message) : std::vector<std::string>{message.transport};
+  for (const std::string& name : names)
+    if (const TransportModel* curve = node.transports().message(name)) return *curve;
+  std::string measured;
+  for (const std::string& name : Transports::message_names())
+    if (node.transports().message(name)) measured += (measured.empty() ? "" : ", ") + name;
+  throw InputError("transport: no message of the kind " + names.front() + " was measured on " + node.topology().name +
+                   (measured.empty() ? ", nor of any other" : ": measured were " + measured));
+}
+
+/// Links of a device's way out to its NIC, and that NIC.
+std::pair<std::vector<int>, int> way_out(const Cluster& cluster, int device, bool over_host) {
+  const Platform& node = cluster.node();
+  if (is_cpu(node, device)) return cluster.host_way(device);
+  const auto& gpus = node.topology().gpus();
+  const int gpu = static_cast<int>(std::find(gpus.begin(), gpus.end(), device) - gpus.begin());
+  if (!over_host) return {cluster.to_nic(gpu).links, cluster.nic_of(gpu)};
+  auto [onward, nic] = cluster.host_way(node.socket_of(device));
+  std::vector<int> links = node.to_host(device).links;
+  links.insert(links.end(), onward.begin(), onward.end());
+  return {links, nic};
+}
+
+std::vector<int> reversed(std::vector<int> links) {
+  std::reverse(links.begin(), links.end());
+  for (int& link : links) link ^= 1;
+  return links;
+}
+
+void note(PlannedMessage& plan, const Cluster& cluster, int node, const std::vector<int>& links) {
+  for (const int link : links) plan.links.push_back(cluster.key(node, link));
+}
+
+void pass_network(ClusterProblem& problem, const Message& message, PlannedMessage& plan) {
+  const Cluster& cluster = problem.cluster();
+  const bool over_host = through_host(plan.transport);
+  const auto [out, out_nic] = way_out(cluster, message.from.device, over_host);
+  auto [in, in_nic] = way_out(cluster, message.to.device, over_host);
+  in = reversed(std::move(in));
+  const int from = cluster.endpoint(message.from.node, out_nic), to = cluster.endpoint(message.to.node, in_nic);
+  problem.pass_node(message.from.node, out, MoveBy::kDma);
+  problem.pass_fabric(from, to);
+  problem.pass_node(message.to.node, in, MoveBy::kDma);
+  note(plan, cluster, message.from.node, out);
+  std::vector<WeightedLink> way;  // of several ways, the first is named
+  add_fabric_links(cluster.fabric(), FabricRouting::kMinimal, from, to, way);
+  for (const WeightedLink& passed : way) plan.links.push_back(cluster.key_of_fabric_link(passed.link));
+  note(plan, cluster, message.to.node, in);
+  plan.distance = cluster.fabric().distances()[static_cast<std::size_t>(cluster.fabric().distance(from, to))];
+  plan.distance_s = std::max(0.0, fabric_latency(cluster.fabric(), from, to).si - cluster.nearest_latency().si);
+}
+
+void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage& plan) {
+  const Platform& node = problem.cluster().node();
+  const int from = message.from.device, to = message.to.device;
+  std::vector<int> links;
+  if (is_cpu(node, from) || is_cpu(node, to)) {
+    if (from != to && is_cpu(node, from) && is_cpu(node, to)) links = node.between_sockets(from, to).links;
+  } else if (const auto& peer = node.peer_route(from, to)) {
+    links = peer->links;
+  } else {
+    const StagedRoute staged = staged_route(node, from, to);
+    links = staged.up;
+    links.insert(links.end(), staged.down.begin(), staged.down.end());
+  }
+  problem.pass_node(message.from.node, links, MoveBy::kDma);
+  note(plan, problem.cluster(), message.from.node, links);
+}
+
+}  // namespace
+
+PlannedMessage add_message(ClusterProblem& problem, const Message& message, std::vector<int> after) {
+  const TransportModel& curve = curve_of(problem.cluster().node(), message);
+  PlannedMessage plan;
+  plan.transport = curve.name;
+  if (message.from.node != message.to.node)
+    pass_network(problem, message, plan);
+  else if (message.from.device != message.to.device)
+    pass_inside(problem, message, plan);
+  const Regime& regime = curve.regime(message.bytes);
+  const Pace pace = curve.pace(message.bytes, problem.lone_rate());
+  plan.latency_s = curve.regimes.front().startup.value + plan.distance_s;
+  plan.delay_error_s = regime.startup.rel_error * regime.startup.value;
+  if (regime.rate_cap) plan.rate_error = regime.rate_cap->rel_error;
+  Activity activity;
+  activity.delay_s = pace.delay_s + plan.distance_s;
+  activity.work_B = message.bytes;
+  activity.rate_cap_Bps = pace.cap_Bps;
+  activity.after = std::move(after);
+  plan.activity = problem.add(std::move(activity));
+  return plan;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,35 @@
+#pragma once
+// A message between two ranks of a cluster: which fitted curve it follows and which links it crosses.
+#include <string>
+#include <vector>
+
+#include "sim/forecast/cluster_problem.hpp"
+
+namespace linkcast {
+
+/// One end: a GPU or a CPU of a node, as device of the node's topology.
+struct ClusterEnd {
+  int node = 0, device = 0;
+};
+
+struct Message {
+  ClusterEnd from, to;
+  double bytes = 0;
+  std::string transport;  ///< of Transports::message_names(); empty: what the library would take
+};
+
+struct PlannedMessage {
+  std::string transport;
+  int activity = 0;
+  double latency_s = 0;      ///< of the smallest message, with this distance's share
+  double distance_s = 0;     ///< what the distance adds to the start-up that was measured between neighbours
+  std::string distance;      ///< "same switch", ...; empty inside a node
+  std::vector<int> links{};  ///< keys in the cluster, in order, of one way
+  double rate_error = 0, delay_error_s = 0;
+};
+
+/// @param after  activities that must be finished first
+/// @throws InputError  no such message was measured on this machine; says which were
+PlannedMessage add_message(ClusterProblem& problem, const Message& message, std::vector<int> after = {});
+
+}  // namespace linkcast

@@ -1,0 +1,47 @@
+#pragma once
+// From ways inside and between the nodes of a cluster to activities of the engine. Only constraints that some activity
+// uses are in the Problem, so that its size follows the job and not the machine.
+#include <unordered_map>
+#include <vector>
+
+#include "sim/engine/problem.hpp"
+#include "sim/forecast/transfer.hpp"
+#include "sim/platform/cluster.hpp"
+
+namespace linkcast {
+
+class ClusterProblem {
+ public:
+  explicit ClusterProblem(const Cluster& cluster) : cluster_(&cluster), node_(cluster.node()) {}
+
+  /// What follows belongs to the next activity until add() is called.
+  /// @param weight  bytes on these links per byte of the activity
+  void pass_node(int node, const std::vector<int>& links, MoveBy by, double weight = 1);
+  /// From one GPU to one of another node, by the NICs next to them.
+  void pass_network(ClusterGpu from, ClusterGpu to, double weight = 1);
+  /// From NIC to NIC, the fabric alone.
+  void pass_fabric(int from_endpoint, int to_endpoint, double weight = 1);
+  /// Lowest rate that one byte per second of the next activity meets so far, bytes/s.
+  [[nodiscard]] double lone_rate() const;
+  /// @returns index of the activity
+  int add(Activity activity);
+
+  [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+  /// Key of constraint i of the Problem in the cluster.
+  [[nodiscard]] int key(int constraint) const { return keys_[static_cast<std::size_t>(constraint)]; }
+
+ private:
+  void use(int key, double weight);
+
+  const Cluster* cluster_;
+  ProblemBuilder node_;
+  Problem problem_;
+  std::vector<int> keys_;                ///< per constraint of the Problem
+  std::unordered_map<int, int> number_;  ///< key -> constraint of the Problem
+  std::vector<Use> uses_;                ///< of the next activity
+  std::vector<int> place_;               ///< per constraint of the Problem: index in uses_, -1 if not used yet
+  std::vector<WeightedLink> way_;        ///< kept for its memory
+};
+
+}  // namespace linkcast
