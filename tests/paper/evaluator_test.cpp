@@ -167,6 +167,17 @@ TEST_CASE("contains counts the results whose list has a text", "[paper]") {
   CHECK(contains(error_of(crossing), "exclude"));
 }
 
+TEST_CASE("the table of claims names numbers only where no figure is claimed", "[paper]") {
+  Json ordering = row();
+  ordering["expected"] = nullptr;
+  ordering["unit"] = "";
+  ordering["predicate"] = "bw_1000 > (1 + tol) * bw_10";
+  ordering["predicted"] = {"bw_1000", "bw_1000 / bw_10"};
+  const std::string table = claims_table(evaluate(simulation(2.1), ".", {read_row(row())[0], read_row(ordering)[0]}));
+  CHECK(contains(table, "| X-1 | a statement | 2 ratio | 2.1 ratio | pass |  |\n"));
+  CHECK(contains(table, "| X-1 | a statement | - | bw_1000 2.1, 2.1 | pass |  |\n"));
+}
+
 TEST_CASE("data that do not cover a row are an error, not a verdict", "[paper]") {
   const Answer nothing = measured_answer({}, simulation(2));
   const Json query = Json::parse(
