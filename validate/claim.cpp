@@ -100,6 +100,8 @@ Observable read_quantity(const std::string& name, ObjectReader r) {
   quantity.key = r.optional<std::string>("key").value_or("");
   if (quantity.key.empty() == !quantity.structure) r.fail("key", "exactly one of key and structure is needed");
   quantity.equals = r.optional<std::string>("equals");
+  quantity.contains = r.optional<std::string>("contains");
+  if (quantity.equals && quantity.contains) r.fail("contains", "and equals exclude each other");
   quantity.exists = r.optional<bool>("exists").value_or(false);
   read_reduce(r, quantity);
   r.finish();

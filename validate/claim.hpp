@@ -31,9 +31,10 @@ struct Observable {
   std::string name;
   Json query;  ///< as in a batch line; "{x}" stands for the value of variable x
   std::vector<Domain> over;
-  std::string key;                    ///< of the result; empty if structure is given
-  std::optional<std::string> equals;  ///< 1 where the key holds this text, else 0
-  bool exists = false;                ///< 1 where the result has the key, else 0; "error" may be asked for
+  std::string key;                      ///< of the result; empty if structure is given
+  std::optional<std::string> equals;    ///< 1 where the key holds this text, else 0
+  std::optional<std::string> contains;  ///< 1 where the key's list has this text ("{x}" as in query), else 0
+  bool exists = false;                  ///< 1 where the result has the key, else 0; "error" may be asked for
   std::optional<Structure> structure;
   std::vector<std::string> reduce;  ///< one per variable of over, plus one for a structure's list; the last one first
 };

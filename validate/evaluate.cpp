@@ -35,7 +35,10 @@ Json predicted_of(const Claim& claim, const Values& values) {
   for (const std::string& expression : claim.predicted)
     numbers.push_back(
         number_or_null(number_of(expression, with_constants(claim, values), claim.pointer + "/predicted")));
-  return {{"value", numbers.size() == 1 ? numbers[0] : numbers}, {"unit", claim.unit}, {"quantities", to_json(values)}};
+  return {{"value", numbers.size() == 1 ? numbers[0] : numbers},
+          {"unit", claim.unit},
+          {"names", claim.predicted},
+          {"quantities", to_json(values)}};
 }
 
 std::string listed(const std::string& predicate, const Values& values, const Claim& claim) {
@@ -102,9 +105,15 @@ void simulate(const Claim& claim, Sampler& sampler, ClaimResult& result) {
 }
 
 ClaimResult evaluate_one(const Claim& claim, Sampler& sampler, DataCheck& data) {
-  ClaimResult result{
-      claim.id, claim.paper, ClaimVerdict::kNotModelled, {{"value", claim.expected}, {"unit", claim.unit}},
-      nullptr,  nullptr,     claim.not_modelled};
+  ClaimResult result{claim.id,
+                     claim.paper,
+                     claim.statement,
+                     ClaimVerdict::kNotModelled,
+                     {{"value", claim.expected}, {"unit", claim.unit}},
+                     nullptr,
+                     nullptr,
+                     claim.not_modelled,
+                     claim.note};
   if (!claim.not_modelled.empty()) return result;
   simulate(claim, sampler, result);
   if (claim.data && !data.holds(claim, result)) result.verdict = ClaimVerdict::kRefutedByData;

@@ -18,12 +18,13 @@ enum class ClaimVerdict { kPass, kFail, kRefutedByData, kNotModelled };
 const std::string& to_text(ClaimVerdict verdict);
 
 struct ClaimResult {
-  std::string id, paper;
+  std::string id, paper, statement;
   ClaimVerdict verdict = ClaimVerdict::kNotModelled;
-  Json expected;   ///< {"value", "unit"}
-  Json predicted;  ///< {"value", "unit", "quantities"}; null if nothing was simulated
-  Json measured;   ///< {"holds", "quantities"}; null if the row names no data
-  std::string why;
+  Json expected;     ///< {"value", "unit"}
+  Json predicted;    ///< {"value", "unit", "names", "quantities"}; null if nothing was simulated
+  Json measured;     ///< {"holds", "quantities"}; null if the row names no data
+  std::string why;   ///< the predicate with its numbers, then note; or what is not modelled
+  std::string note;  ///< of the row
 };
 
 /// A query that the simulation could not answer: the claim fails with this text.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "sim/records/input_error.hpp"
 
@@ -105,6 +106,21 @@ double rising(const Points& points) {
   return 1;
 }
 
+/// "from_90" -> 0.9; nothing if the name is no such reducer.
+std::optional<double> share_of(const std::string& name) {
+  const std::string prefix = "from_";
+  const std::string digits = name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : "";
+  if (digits.size() != 2 || digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  return std::stod(digits) / 100;
+}
+
+double from_share(const Points& points, double share) {
+  const double least = share * largest(points);
+  auto first = points.end();
+  while (first != points.begin() && (first - 1)->value >= least) --first;
+  return first == points.end() ? std::numeric_limits<double>::quiet_NaN() : first->label;
+}
+
 const std::map<std::string, std::function<double(const Points&)>>& reducers() {
   static const std::map<std::string, std::function<double(const Points&)>> all = {
       {"min", smallest},
@@ -125,13 +141,14 @@ const std::map<std::string, std::function<double(const Points&)>>& reducers() {
 
 }  // namespace
 
-bool is_reducer(const std::string& name) { return reducers().count(name) > 0; }
+bool is_reducer(const std::string& name) { return reducers().count(name) > 0 || share_of(name); }
 
 double reduce(const std::string& name, const std::vector<Labelled>& points) {
   if (!is_reducer(name)) throw InputError("unknown reducer '" + name + "'");
   if (points.empty()) throw InputError("'" + name + "' of an empty list");
   for (const Labelled& point : points)
     if (std::isnan(point.value)) return point.value;
+  if (const auto share = share_of(name)) return from_share(points, *share);
   return reducers().at(name)(points);
 }
 

@@ -128,7 +128,7 @@ class Sample {
     if (quantity_->structure) return in_place(quantity_->reduce.size() - 1, structure_points(query, result));
     if (!result.contains(quantity_->key))
       throw SimulationError("the result has no key '" + quantity_->key + "' (query " + query.dump() + ")");
-    return number(result[quantity_->key]);
+    return number(result[quantity_->key], bindings);
   }
 
   const Json& answered(const Json& query) {
@@ -139,12 +139,18 @@ class Sample {
     }
   }
 
-  double number(const Json& value) const {
+  double number(const Json& value, const Bindings& bindings) const {
     if (quantity_->equals) return value == *quantity_->equals ? 1 : 0;
+    if (quantity_->contains) return listed(value, filled(*quantity_->contains, bindings));
     if (value.is_number()) return value.get<double>();
     if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
     if (value.is_array()) return static_cast<double>(value.size());
     throw InputError(where_ + ": key '" + quantity_->key + "' is text: compare it with equals");
+  }
+
+  double listed(const Json& list, const Json& text) const {
+    if (!list.is_array()) throw InputError(where_ + ": key '" + quantity_->key + "' is no list: contains needs one");
+    return std::find(list.begin(), list.end(), text) != list.end() ? 1 : 0;
   }
 
   std::vector<Labelled> structure_points(const Json& query, const Json& result) {

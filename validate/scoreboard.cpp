@@ -1,8 +1,11 @@
 #include "validate/scoreboard.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <iomanip>
 #include <sstream>
+
+#include "sim/units/parse.hpp"
 
 namespace linkcast {
 namespace {
@@ -26,6 +29,36 @@ Json counts_by_paper(const std::vector<ClaimResult>& results) {
         board[row][column] = board[row][column].get<int>() + 1;
   }
   return board;
+}
+
+std::string number_text(const Json& number, const std::string& unit) {
+  if (!number.is_number()) return "-";
+  if (unit == "B") return to_text(Bytes{number.get<double>()});
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", number.get<double>());
+  return text;
+}
+
+/// @param names  put before the numbers, one each; empty: none
+std::string figure_text(const Json& figure, const std::vector<std::string>& names) {
+  if (!figure.is_object() || figure.at("value").is_null()) return "-";
+  const Json numbers = figure.at("value").is_array() ? figure.at("value") : Json::array({figure.at("value")});
+  const auto unit = figure.at("unit").get<std::string>();
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    text += (i == 0 ? "" : ", ") + (i < names.size() && !names[i].empty() ? names[i] + " " : "") +
+            number_text(numbers[i], unit);
+  return unit.empty() || unit == "B" ? text : text + " " + unit;
+}
+
+/// With the names of quantities where the claim gives no figure to compare with; longer expressions stay nameless.
+std::string predicted_text(const ClaimResult& result) {
+  if (result.predicted.is_null()) return "-";
+  if (!result.expected.at("value").is_null()) return figure_text(result.predicted, {});
+  auto names = result.predicted.at("names").get<std::vector<std::string>>();
+  for (std::string& name : names)
+    if (name.find(' ') != std::string::npos) name.clear();
+  return figure_text(result.predicted, names);
 }
 
 }  // namespace
@@ -57,6 +90,20 @@ std::string scoreboard_table(const std::vector<ClaimResult>& results) {
   for (const ClaimResult& result : results)
     if (result.verdict == ClaimVerdict::kFail || result.verdict == ClaimVerdict::kRefutedByData)
       out << result.id << ' ' << to_text(result.verdict) << ": " << result.why << '\n';
+  return out.str();
+}
+
+std::string claims_table(const std::vector<ClaimResult>& results) {
+  std::ostringstream out;
+  out << "| claim | statement | claimed | predicted | verdict | how it was read; why it fails; what is missing |\n"
+      << "| --- | --- | --- | --- | --- | --- |\n";
+  for (const ClaimResult& result : results) {
+    const bool modelled = result.verdict != ClaimVerdict::kNotModelled;
+    const bool predicted = !modelled || !result.predicted.is_null();
+    out << "| " << result.id << " | " << result.statement << " | " << figure_text(result.expected, {}) << " | "
+        << predicted_text(result) << " | " << to_text(result.verdict) << " | "
+        << (modelled && predicted ? result.note : result.why) << " |\n";
+  }
   return out.str();
 }
 

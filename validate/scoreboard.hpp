@@ -11,6 +11,8 @@ namespace linkcast {
 Json scoreboard_json(const std::vector<ClaimResult>& results);
 /// Counts per paper and verdict, then one line for every claim that failed or was refuted.
 std::string scoreboard_table(const std::vector<ClaimResult>& results);
+/// One row of Markdown a claim: id, statement, figure claimed, figure predicted, verdict, reason.
+std::string claims_table(const std::vector<ClaimResult>& results);
 /// Exit code of `linkcast validate`: true if no claim failed. Refuted and not modelled claims are no failures.
 bool none_failed(const std::vector<ClaimResult>& results);
 

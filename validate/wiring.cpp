@@ -44,9 +44,9 @@ const std::vector<std::string>& pair_classes() {
 
 const std::vector<std::string>& measures() {
   static const std::vector<std::string> all = {
-      "gpu_links",   "gpu_switches",    "pair_links",       "pair_hops",           "pair_switches",
-      "cycle_sizes", "cable_bandwidth", "switch_gpu_ports", "switch_switch_ports", "group_bandwidth",
-      "pcie_levels", "ring_min_links",  "ring_max_links"};
+      "gpu_links",       "peer_links",  "gpu_switches",    "pair_links",       "pair_hops",
+      "pair_switches",   "cycle_sizes", "cable_bandwidth", "switch_gpu_ports", "switch_switch_ports",
+      "group_bandwidth", "pcie_levels", "ring_min_links",  "ring_max_links"};
   return all;
 }
 
@@ -228,6 +228,7 @@ std::vector<double> Wiring::per_gpu(const std::string& measure) const {
   std::vector<double> out;
   for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
     if (measure == "gpu_links") out.push_back(count_of(gpus_[gpu], ""));
+    if (measure == "peer_links") out.push_back(count_of(gpus_[gpu], "gpu"));
     if (measure == "pcie_levels") out.push_back(static_cast<double>(pcie_switches_[gpu].size()));
     if (measure != "gpu_switches") continue;
     std::set<int> next;

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include "sim/cli/command.hpp"
 #include "validate/compare.hpp"
@@ -12,12 +13,23 @@ namespace {
 
 struct ValidateOptions {
   std::vector<std::string> claims, against;
-  std::string report, platform;
+  std::string report, platform, claim_class;
+  bool table = false;
   CompareLimits limits;
 };
 
-std::vector<Claim> chosen_claims(Context& context, const std::vector<std::string>& ids) {
+std::vector<Claim> of_class(const std::vector<Claim>& all, const std::string& claim_class) {
+  std::vector<Claim> chosen;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
+               [&](const Claim& claim) { return claim.claim_class == claim_class; });
+  if (chosen.empty()) throw InputError("validate: --class: no claim is of class '" + claim_class + "'");
+  return chosen;
+}
+
+std::vector<Claim> chosen_claims(Context& context, const ValidateOptions& o) {
   auto all = load_claims(context.catalogue().data_dir() + "/validate/claims");
+  if (!o.claim_class.empty()) all = of_class(all, o.claim_class);
+  const std::vector<std::string>& ids = o.claims;
   if (ids.empty()) return all;
   std::vector<Claim> chosen;
   for (const std::string& id : ids) {
@@ -58,12 +70,12 @@ void write_report(const std::string& folder, const std::vector<ClaimResult>& res
 }
 
 bool check_claims(Context& context, const ValidateOptions& o) {
-  const auto results = evaluate(context.catalogue(), chosen_claims(context, o.claims));
+  const auto results = evaluate(context.catalogue(), chosen_claims(context, o));
   if (!o.report.empty()) write_report(o.report, results);
   if (context.json)
     std::cout << scoreboard_json(results).dump(2) << '\n';
   else
-    std::cout << scoreboard_table(results);
+    std::cout << (o.table ? claims_table(results) : scoreboard_table(results));
   return none_failed(results);
 }
 
@@ -82,6 +94,9 @@ void add_validate(CLI::App& app, Context& context) {
       ->needs(against);
   command->add_option("--median-limit", o->limits.median, "largest median error allowed, e.g. 0.02")->needs(against);
   command->add_option("--p95-limit", o->limits.p95, "largest 95th percentile of the error allowed")->needs(against);
+  command->add_option("--class", o->claim_class, "only claims of this class, e.g. collective")->excludes(against);
+  command->add_flag("--table", o->table, "one row of Markdown a claim: claimed and predicted figures, verdict, reason")
+      ->excludes(against);
   command->add_option("--report", o->report, "folder for claims.json and scoreboard.txt");
   command->add_flag("--json", context.json, "JSON on stdout");
   command->footer(

@@ -146,6 +146,38 @@ TEST_CASE("a row whose data contradict it is refuted, whatever the simulation sa
   CHECK(verdict(3, 3) == ClaimVerdict::kRefutedByData);
 }
 
+TEST_CASE("contains counts the results whose list has a text", "[paper]") {
+  const Answer routes = [](const Json& query) -> Json {
+    if (query.at("kind") == "show") return pair_machine();
+    return {{"route", {query.at("src").get<std::string>() + "->" + query.at("dst").get<std::string>()}}};
+  };
+  Json crossing = row();
+  crossing["quantities"] = {
+      {"paths",
+       {{"query", {{"platform", "pair"}, {"kind", "p2p"}, {"src", "{a}"}, {"dst", "{b}"}}},
+        {"over", {{"link", {"gpu0->gpu1", "gpu1->gpu0", "gpu1->gpu2"}}, {"a,b", {{"pairs", "all"}}}}},
+        {"key", "route"},
+        {"contains", "{link}"},
+        {"reduce", {"none", "sum"}}}}};
+  crossing["predicate"] = "paths_0 == expected && paths_1 == expected && paths_2 == 0 && tol > 0";
+  crossing["predicted"] = "paths_0";
+  crossing["expected"] = 1;
+  CHECK(evaluate(routes, ".", read_row(crossing)).front().verdict == ClaimVerdict::kPass);
+  crossing["quantities"]["paths"]["equals"] = "x";
+  CHECK(contains(error_of(crossing), "exclude"));
+}
+
+TEST_CASE("the table of claims names numbers only where no figure is claimed", "[paper]") {
+  Json ordering = row();
+  ordering["expected"] = nullptr;
+  ordering["unit"] = "";
+  ordering["predicate"] = "bw_1000 > (1 + tol) * bw_10";
+  ordering["predicted"] = {"bw_1000", "bw_1000 / bw_10"};
+  const std::string table = claims_table(evaluate(simulation(2.1), ".", {read_row(row())[0], read_row(ordering)[0]}));
+  CHECK(contains(table, "| X-1 | a statement | 2 ratio | 2.1 ratio | pass |  |\n"));
+  CHECK(contains(table, "| X-1 | a statement | - | bw_1000 2.1, 2.1 | pass |  |\n"));
+}
+
 TEST_CASE("data that do not cover a row are an error, not a verdict", "[paper]") {
   const Answer nothing = measured_answer({}, simulation(2));
   const Json query = Json::parse(
@@ -202,6 +234,12 @@ TEST_CASE("reducers", "[paper]") {
   CHECK_THAT(reduce("rank", {{1, 9}, {2, 5}, {3, 1}}), WithinRel(-1.0, 1e-12));
   CHECK(reduce("rising", {{1, 2}, {2, 2}}) == 0);
   CHECK(reduce("count", {{0, 0}, {1, 7}}) == 1);
+  CHECK(reduce("from_90", {{1, 10}, {2, 95}, {4, 89}, {8, 90}, {16, 100}}) == 8);
+  CHECK(reduce("from_50", points) == 4);
+  CHECK(reduce("from_99", {{1, 2}, {2, 1}, {3, 2}}) == 3);
+  CHECK(std::isnan(reduce("from_90", {{1, 100}, {2, 50}})));
+  CHECK_FALSE(is_reducer("from_9"));
+  CHECK_FALSE(is_reducer("from_all"));
   CHECK(std::isnan(reduce("argmin", {{1, 2}, {2, 2}})));
   CHECK(std::isnan(reduce("min", {{1, 2}, {2, std::nan("")}})));
   CHECK_THROWS_AS(reduce("min", {}), InputError);
@@ -220,6 +258,7 @@ TEST_CASE("pair classes and measures follow from cables", "[paper]") {
   CHECK(wiring.relays(1, 3) == std::vector<int>{0, 2});
   const auto measure = [&](const std::string& name) { return wiring.measure({name, 2, "nvlink2", {}}); };
   CHECK(measure("gpu_links") == std::vector<double>{5, 4, 5, 4});
+  CHECK(measure("peer_links") == std::vector<double>{5, 4, 5, 4});
   CHECK(measure("pair_hops") == std::vector<double>{1, 1, 1, 1, 2, 1});
   CHECK(measure("cycle_sizes") == std::vector<double>{4});
   CHECK(measure("pcie_levels") == std::vector<double>{1, 1, 0, 0});

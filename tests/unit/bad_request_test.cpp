@@ -135,6 +135,7 @@ TEST_CASE("wrong use of the command line", "[unit][bad_input]") {
        {"validate NO-SUCH-CLAIM", "validate: unknown claim 'NO-SUCH-CLAIM', see 'linkcast list claims'\n"},
        {"validate X --against calibrate/data/p100-dgx1/p2p-matrix.json",
         "validate: give claims or --against, not both\n"},
+       {"validate --class planets", "validate: --class: no claim is of class 'planets'\n"},
        {"validate --median-limit 0.1", "--median-limit requires --against"},
        {"validate --against absent.json", "absent.json: no such file, or not readable\n"},
        {"--data-dir tests list platforms", "tests: not a linkcast data folder: it has no topologies/\n"},
