@@ -174,13 +174,38 @@ struct CollectiveOptions {
   std::string platform, gpus, op, size, library, algorithm, protocol;
   std::vector<std::string> with;
   bool nvls = false;
+  int nodes = 0, gpus_per_node = 0;
 };
+
+Json collective_query(const CollectiveOptions& o) {
+  Json query{{"kind", "collective"}, {"platform", o.platform}, {"op", o.op}};
+  if (o.gpus.empty() && o.nodes == 0) throw InputError("--gpus, or --nodes and --gpus-per-node: one is required");
+  if (o.nodes != 0) {
+    query["nodes"] = o.nodes;
+    query["gpus_per_node"] = o.gpus_per_node;
+  } else {
+    query["gpus"] = parse_gpus(o.gpus);
+  }
+  query["size_B"] = parse_size("--size", o.size);
+  if (!o.library.empty()) query["library"] = o.library;
+  if (!o.algorithm.empty()) query["algorithm"] = o.algorithm;
+  if (!o.protocol.empty()) query["protocol"] = o.protocol;
+  if (o.nvls) query["nvls"] = true;
+  for (const std::string& other : o.with) query["with"].push_back(parse_other(other));
+  if (o.nodes == 0) query["alternatives"] = o.with.empty();
+  return query;
+}
 
 void add_collective(CLI::App& predict, Context& context) {
   auto* command = predict.add_subcommand("collective", "one collective operation of a communication library");
   auto o = std::make_shared<CollectiveOptions>();
   add_common(*command, context, o->platform);
-  command->add_option("--gpus", o->gpus, "members in rank order, e.g. 0-3 or 0,1,4,5")->required();
+  auto* gpus = command->add_option("--gpus", o->gpus, "members in rank order, e.g. 0-3 or 0,1,4,5");
+  auto* nodes = command->add_option("--nodes", o->nodes, "instead of --gpus: that many nodes of a cluster");
+  auto* per_node = command->add_option("--gpus-per-node", o->gpus_per_node, "with --nodes: the first GPUs of each");
+  gpus->excludes(nodes)->excludes(per_node);
+  nodes->needs(per_node);
+  per_node->needs(nodes);
   command->add_option("--op", o->op, "see 'linkcast list collectives'")->required();
   command->add_option("--size", o->size, "the size column of nccl-tests, e.g. 1GiB")->required();
   command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
@@ -192,17 +217,7 @@ void add_collective(CLI::App& predict, Context& context) {
       "OP:SIZE:GPUS of another communicator that starts at the same moment, as often as there are some");
   command->footer(
       "Example:\n  linkcast predict collective --platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB");
-  command->callback([o, &context] {
-    Json query{{"kind", "collective"}, {"platform", o->platform}, {"op", o->op}, {"gpus", parse_gpus(o->gpus)}};
-    query["size_B"] = parse_size("--size", o->size);
-    if (!o->library.empty()) query["library"] = o->library;
-    if (!o->algorithm.empty()) query["algorithm"] = o->algorithm;
-    if (!o->protocol.empty()) query["protocol"] = o->protocol;
-    if (o->nvls) query["nvls"] = true;
-    for (const std::string& other : o->with) query["with"].push_back(parse_other(other));
-    query["alternatives"] = o->with.empty();
-    show_result(context, run_query(context, query));
-  });
+  command->callback([o, &context] { show_result(context, run_query(context, collective_query(*o))); });
 }
 
 /// One line in, one line out, same order; a bad line gives an error object and the batch goes on.

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
+
+#include "sim/platform/adaptive_routing.hpp"
 
 namespace linkcast {
 
@@ -27,8 +30,15 @@ void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy b
 
 void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
   way_.clear();
-  add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_);
-  for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
+  if (cluster_->routing() != FabricRouting::kAdaptive) {
+    add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_);
+    for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
+    return;
+  }
+  crossings_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
+  add_fabric_links(cluster_->fabric(), FabricRouting::kMinimal, from_endpoint, to_endpoint, way_);
+  for (const int port : {way_.front().link, way_.back().link})
+    port_rate_ = std::min(port_rate_, cluster_->capacity(cluster_->key_of_fabric_link(port)) / weight);
 }
 
 void ClusterProblem::pass_network(ClusterGpu from, ClusterGpu to, double weight) {
@@ -39,7 +49,7 @@ void ClusterProblem::pass_network(ClusterGpu from, ClusterGpu to, double weight)
 }
 
 double ClusterProblem::lone_rate() const {
-  double rate = std::numeric_limits<double>::infinity();
+  double rate = port_rate_;
   for (const Use& one : uses_)
     rate = std::min(rate, problem_.capacity_Bps[static_cast<std::size_t>(one.constraint)] / one.weight);
   return rate;
@@ -49,8 +59,68 @@ int ClusterProblem::add(Activity activity) {
   for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
   activity.uses = std::move(uses_);
   uses_.clear();
+  port_rate_ = std::numeric_limits<double>::infinity();
   problem_.activities.push_back(std::move(activity));
   return static_cast<int>(problem_.activities.size()) - 1;
+}
+
+const Problem& ClusterProblem::problem() {
+  if (!crossings_.empty()) settle_ways();
+  return problem_;
+}
+
+void ClusterProblem::use_way(const std::vector<int>& links, double weight) {
+  for (const int link : links) use(cluster_->key_of_fabric_link(link), weight);
+}
+
+void ClusterProblem::add_uses(int activity, const std::function<void()>& pass) {
+  uses_ = std::move(problem_.activities[static_cast<std::size_t>(activity)].uses);
+  for (std::size_t i = 0; i < uses_.size(); ++i)
+    place_[static_cast<std::size_t>(uses_[i].constraint)] = static_cast<int>(i);
+  pass();
+  for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
+  problem_.activities[static_cast<std::size_t>(activity)].uses = std::move(uses_);
+  uses_.clear();
+}
+
+void ClusterProblem::settle_ways() {
+  const Fabric& fabric = cluster_->fabric();
+  std::map<std::pair<int, int>, std::size_t> pair_of;
+  std::vector<Demand> demands;
+  for (const Crossing& crossing : crossings_) {
+    const auto [entry, fresh] = pair_of.try_emplace({crossing.from, crossing.to}, demands.size());
+    if (fresh) demands.push_back({crossing.from, crossing.to, 0});
+    demands[entry->second].bytes +=
+        crossing.weight * problem_.activities[static_cast<std::size_t>(crossing.activity)].work_B;
+  }
+  const auto busy_s = [&](int link) { return 1 / cluster_->capacity(cluster_->key_of_fabric_link(link)); };
+  const std::vector<double> shares = detour_shares(fabric, busy_s, demands);
+  const auto pass = [&](const Crossing& crossing) {
+    const double detoured = shares[pair_of.at({crossing.from, crossing.to})];
+    const int ways = fabric.minimal_ways(crossing.from, crossing.to);
+    std::vector<int> links;
+    for (int which = 0; which < ways; ++which) {
+      links.clear();
+      fabric.minimal_way(crossing.from, crossing.to, which, links);
+      use_way(links, crossing.weight * (1 - detoured) / ways);
+    }
+    if (detoured <= 0) return;
+    const std::vector<int> choices = detour_choices(fabric, crossing.from, crossing.to);
+    for (const int which : choices) {
+      links.clear();
+      fabric.detour(crossing.from, crossing.to, which, links);
+      use_way(links, crossing.weight * detoured / static_cast<double>(choices.size()));
+    }
+  };
+  for (std::size_t first = 0; first < crossings_.size();) {
+    std::size_t last = first;
+    while (last < crossings_.size() && crossings_[last].activity == crossings_[first].activity) ++last;
+    add_uses(crossings_[first].activity, [&] {
+      for (std::size_t i = first; i < last; ++i) pass(crossings_[i]);
+    });
+    first = last;
+  }
+  crossings_.clear();
 }
 
 }  // namespace linkcast

@@ -1,6 +1,8 @@
 #pragma once
 // From ways inside and between the nodes of a cluster to activities of the engine. Only constraints that some activity
 // uses are in the Problem, so that its size follows the job and not the machine.
+#include <functional>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -12,7 +14,8 @@ namespace linkcast {
 
 class ClusterProblem {
  public:
-  explicit ClusterProblem(const Cluster& cluster) : cluster_(&cluster), node_(cluster.node()) {}
+  explicit ClusterProblem(const Cluster& cluster)
+      : cluster_(&cluster), node_(cluster.node()), port_rate_(std::numeric_limits<double>::infinity()) {}
 
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
@@ -27,12 +30,20 @@ class ClusterProblem {
   int add(Activity activity);
 
   [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
-  [[nodiscard]] const Problem& problem() const { return problem_; }
+  /// All activities, with the ways of adaptive routing settled for the traffic of all of them together. No add() after.
+  [[nodiscard]] const Problem& problem();
   /// Key of constraint i of the Problem in the cluster.
   [[nodiscard]] int key(int constraint) const { return keys_[static_cast<std::size_t>(constraint)]; }
 
  private:
+  struct Crossing {  ///< of the fabric, by adaptive routing
+    int activity = 0, from = 0, to = 0;
+    double weight = 0;
+  };
   void use(int key, double weight);
+  void use_way(const std::vector<int>& links, double weight);
+  void settle_ways();
+  void add_uses(int activity, const std::function<void()>& pass);
 
   const Cluster* cluster_;
   ProblemBuilder node_;
@@ -42,6 +53,8 @@ class ClusterProblem {
   std::vector<Use> uses_;                ///< of the next activity
   std::vector<int> place_;               ///< per constraint of the Problem: index in uses_, -1 if not used yet
   std::vector<WeightedLink> way_;        ///< kept for its memory
+  std::vector<Crossing> crossings_;      ///< whose links are not in the activities yet
+  double port_rate_;                     ///< of the next activity's crossings, bytes/s
 };
 
 }  // namespace linkcast

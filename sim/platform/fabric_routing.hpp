@@ -11,7 +11,7 @@ enum class FabricRouting {
   kMinimal,   ///< one minimal way, chosen by the number of the target, as tables of InfiniBand and d-mod-k do
   kEcmp,      ///< one minimal way, chosen by a hash of both ends
   kValiant,   ///< all detours share evenly; minimal where there are none
-  kAdaptive,  ///< all minimal ways share evenly: adaptive routing, packet by packet, under even load
+  kAdaptive,  ///< all minimal ways share evenly, and what would wait there takes detours (adaptive_routing.hpp)
 };
 
 /// "minimal", "ecmp", "valiant", "adaptive". @throws InputError  lists the known ones
