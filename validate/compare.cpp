@@ -73,7 +73,15 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
   return query;
 }
 
-Json query_of(const Platform&, const std::string& platform_id, const Measurement&, const MeasuredCollective& c) {
+/// Calls of one repetition of the bench: half of 1 ms / (2 us + size / 300 GB/s), at least 2 and at most 64, at
+/// most 16. source: calibrate/bench/nccl_ops.cpp; the records' `calls_per_repetition` say the same in words
+int bench_calls(double size_B) {
+  const double copies = std::floor(1e-3 / (2e-6 + size_B / 300e9));  // source: the same
+  return std::min(16, static_cast<int>(std::clamp(copies, 2.0, 64.0)) / 2);
+}
+
+Json query_of(const Platform&, const std::string& platform_id, const Measurement& measurement,
+              const MeasuredCollective& c) {
   if (c.channels > 0) throw InputError(c.op + " with a forced number of channels is not predicted");
   Json query{{"platform", platform_id}, {"kind", "collective"}, {"op", c.op}, {"gpus", c.gpus}, {"size_B", c.size_B}};
   const auto lower = [](std::string text) {
@@ -84,6 +92,7 @@ Json query_of(const Platform&, const std::string& platform_id, const Measurement
   if (!c.protocol.empty()) query["protocol"] = c.protocol;
   for (const MeasuredCollective::Other& other : c.with)
     query["with"].push_back({{"op", other.op}, {"gpus", other.gpus}, {"size_B", other.size_B}});
+  if (measurement.bench == "nccl_ops" || measurement.bench == "nccl_contention") query["calls"] = bench_calls(c.size_B);
   return query;
 }
 

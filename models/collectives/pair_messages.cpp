@@ -14,6 +14,7 @@ class PairCollective : public linkcast::Collective {
   [[nodiscard]] int steps(int /*ranks*/) const override { return 1; }
   [[nodiscard]] bool closed() const override { return false; }
   [[nodiscard]] Bytes block_distance(Bytes size, int ranks) const override { return {size.si / ranks}; }
+  [[nodiscard]] bool own_part() const override { return true; }
   [[nodiscard]] double bus_factor(int ranks) const override { return linkcast::ring_share(1, ranks); }
 };
 
@@ -35,6 +36,7 @@ class SendRecv final : public PairCollective {
     return all;
   }
   [[nodiscard]] Bytes block_distance(Bytes /*size*/, int /*ranks*/) const override { return {0}; }
+  [[nodiscard]] bool own_part() const override { return false; }
   [[nodiscard]] double bus_factor(int /*ranks*/) const override { return 1; }
 };
 

@@ -174,7 +174,7 @@ struct CollectiveOptions {
   std::string platform, gpus, op, size, library, algorithm, protocol;
   std::vector<std::string> with;
   bool nvls = false;
-  int nodes = 0, gpus_per_node = 0;
+  int nodes = 0, gpus_per_node = 0, calls = 0;
 };
 
 Json collective_query(const CollectiveOptions& o) {
@@ -191,6 +191,7 @@ Json collective_query(const CollectiveOptions& o) {
   if (!o.algorithm.empty()) query["algorithm"] = o.algorithm;
   if (!o.protocol.empty()) query["protocol"] = o.protocol;
   if (o.nvls) query["nvls"] = true;
+  if (o.calls > 0) query["calls"] = o.calls;
   for (const std::string& other : o.with) query["with"].push_back(parse_other(other));
   if (o.nodes == 0) query["alternatives"] = o.with.empty();
   return query;
@@ -210,6 +211,9 @@ void add_collective(CLI::App& predict, Context& context) {
   command->add_option("--size", o->size, "the size column of nccl-tests, e.g. 1GiB")->required();
   command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
   command->add_option("--algorithm", o->algorithm, "ring, tree or nvls; default: what the library takes for the size");
+  command
+      ->add_option("--calls", o->calls, "made one behind the other, default 20 as nccl-tests; the time is that of one")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
   command->add_option("--protocol", o->protocol, "LL, LL128 or Simple; default: what the library takes for the size");
   command->add_option(

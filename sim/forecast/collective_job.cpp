@@ -3,12 +3,16 @@
 #include <algorithm>
 
 #include "sim/forecast/channel_flows.hpp"
+#include "sim/forecast/message_rates.hpp"
 
 namespace linkcast {
 namespace {
 
 // What a block takes of each rank's part in one round. source: NCCL's buffers, 4 slots of 512 KiB a chunk (SOURCES.md)
 constexpr double kRound_B = 2097152;
+// What a block of a chain takes before it passes it on. source: an eighth of the buffer of a channel, 4 MiB
+// (NCCL_BUFFSIZE, NCCL user guide; 8 steps, SOURCES.md)
+constexpr double kChunk_B = 524288;
 
 int total_blocks(const Communicator& communicator) {
   int blocks = 0;
@@ -93,21 +97,32 @@ Run prepare_messages(const Job& job, ProblemBuilder& builder, const std::vector<
           message_cost(job.platform, job.library, job.communicator, choice->protocol)};
   run.latency_s = run.cost.base_s + run.cost.hop_s;
   run.cost.channel_Bps *= alignment_share(choice->protocol, job.op.block_distance({job.size_B}, job.ranks()).si);
+  const MessageRates rates(*choice, messages, {job.ranks(), job.op.own_part(), run.cost.channel_Bps});
   for (const PairMessage& message : messages) {
     const int from = job.communicator.gpus[static_cast<std::size_t>(message.from)];
     const int to = job.communicator.gpus[static_cast<std::size_t>(message.to)];
     const auto& route = job.platform.peer_route(job.platform.gpu(from), job.platform.gpu(to));
-    const ChannelLoad load{message.size.si, choice->payload_share, choice->channels * run.cost.channel_Bps};
+    const ChannelLoad load{message.size.si, choice->payload_share,
+                           rates.rate_Bps(message, kernel_Bps(job.platform, from, to) * choice->payload_share)};
     run.busiest_B = std::max(run.busiest_B, load.bytes);
     add_way(builder, run, {{from, to, route ? HopKind::kPeer : HopKind::kHostMemory}}, load);
   }
   return run;
 }
 
+/// Once in a row of calls the last GPU of a chain waits until each before it has passed on a whole chunk of every
+/// block.
+double fill_stretch(const Job& job, const Run& run) {
+  const double chunk = std::min(1.0, kChunk_B * run.taken.blocks / job.size_B);
+  return 1 + job.op.steps(job.ranks()) * chunk / job.calls;
+}
+
 /// What the time of the bytes grows by where they have to wait. A round of a ring contains a part, `turn_steps`, in
 /// which a block sends nothing. In the first round all blocks turn at once; later they are out of step, and the slower
 /// the links make the other steps, the less that part weighs.
-double turn_stretch(const Job& job, const Run& run) {
+double waiting_stretch(const Job& job, const Run& run) {
+  if (run.taken.algorithm == "ring" && run.taken.protocol == "Simple" && !job.op.closed())
+    return fill_stretch(job, run);
   if (run.taken.algorithm != "ring" || run.cost.turn_steps <= 0 || !job.op.closed() || run.flow_s <= 0) return 1;
   const double block_Bps = run.busiest_B / run.most_blocks / run.flow_s;
   const double piece_B = job.size_B / job.ranks() / run.taken.blocks;
@@ -135,7 +150,7 @@ void read_times(const Solution& solution, Run& run) {
 
 void finish(const Job& job, const Solution& solution, Run& run) {
   read_times(solution, run);
-  run.stretch = turn_stretch(job, run);
+  run.stretch = waiting_stretch(job, run);
   run.flow_s *= run.stretch;
 }
 

@@ -18,6 +18,9 @@ struct Taken {
   double payload_share = 1;
 };
 
+/// source: NVIDIA/nccl-tests README, -n, --iters: 20 by default
+inline constexpr int kUsualCalls = 20;
+
 /// What is asked: an operation of a size by a communicator that a library has built.
 struct Job {
   const Platform& platform;
@@ -28,6 +31,7 @@ struct Job {
   double size_B = 0;
   std::string algorithm{}, protocol{};  ///< empty, or forced
   bool nvls = false;                    ///< the machine offers multicast by NVSwitch
+  int calls = kUsualCalls;              ///< made one behind the other; the time is that of one
   [[nodiscard]] int ranks() const { return static_cast<int>(communicator.gpus.size()); }
 };
 

@@ -76,6 +76,8 @@ Json collective_answer(Catalogue& catalogue, const std::string& platform_id, Sol
   const auto protocol = r.optional<std::string>("protocol").value_or("");
   const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree", "nvls"}) : "";
   const bool nvls = r.optional<bool>("nvls").value_or(false) || algorithm == "nvls";
+  const int calls = r.optional<int>("calls").value_or(kUsualCalls);
+  if (calls < 1) r.fail("calls", "must be at least 1");
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   const std::vector<Job> others = read_others(catalogue, platform_id, library_id, nvls, r);
   if (alternatives && !others.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
@@ -88,7 +90,8 @@ Json collective_answer(Catalogue& catalogue, const std::string& platform_id, Sol
                 size_B,
                 algorithm,
                 protocol,
-                nvls};
+                nvls,
+                calls};
   if (!others.empty()) {
     std::vector<Job> jobs{job};
     for (const Job& other : others) jobs.push_back(other);

@@ -9,7 +9,7 @@ namespace linkcast {
 ///   p2p: src, dst, size_B, transport?, via?, bidirectional?, engine? (dma, sm),
 ///        direction? (read: the target pulls; write: the source pushes)
 ///   flows: flows [[src, dst, size_B], ...], transport?, engine?
-///   collective: op, gpus [int], size_B, library?, protocol?, algorithm?, nvls?, alternatives?,
+///   collective: op, gpus [int], size_B, library?, protocol?, algorithm?, nvls?, calls?, alternatives?,
 ///        with? [{op, gpus, size_B, library?}]: other communicators that start at the same moment
 ///   rings: gpus, library?          routes: src, dst, size_B?          show: nothing more
 /// Keys of the result: id, kind, then

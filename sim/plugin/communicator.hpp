@@ -89,6 +89,7 @@ struct TunerChoice {
 struct MessageChoice {
   std::string protocol;  ///< LL or Simple
   int channels = 1;      ///< thread blocks of one message
+  int all_channels = 1;  ///< thread blocks of all messages of one GPU
   double payload_share = 1;
 };
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "sim/forecast/collective_cost.hpp"
+#include "sim/forecast/link_queue.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/plugin/collective.hpp"
 #include "tests/support/catch.hpp"
@@ -54,8 +55,11 @@ TEST_CASE("messages: bytes are those of the operation", "[physics]") {
 TEST_CASE("a gather is limited by the root's link, a ring of messages by every one", "[physics]") {
   const double size = 1 << 30, link = 18 * parameter("cable.nvlink4.bandwidth_Bps") * (128.0 / 144) / (256.0 / 272);
   const Json gather = collective("gather", 4, size), ring = collective("sendrecv", 4, size);
-  CHECK_THAT(gather["time_s"].get<double>() - gather["latency_s"].get<double>(), WithinRel(0.75 * size / link, 1e-9));
-  CHECK_THAT(ring["time_s"].get<double>() - ring["latency_s"].get<double>(), WithinRel(size / link, 1e-9));
+  const double channel = parameter("nccl.sendrecv.channel_Bps");
+  CHECK_THAT(gather["time_s"].get<double>() - gather["latency_s"].get<double>(),
+             WithinRel(0.75 * size / queued_Bps(3 * 8, channel, link), 1e-9));  // 16 each, two to a block of the root
+  CHECK_THAT(ring["time_s"].get<double>() - ring["latency_s"].get<double>(),
+             WithinRel(size / queued_Bps(32, channel, link), 1e-9));
   CHECK_THAT(ring["busbw_Bps"].get<double>(), WithinRel(size / ring["time_s"].get<double>(), 1e-12));
 }
 
@@ -63,8 +67,9 @@ TEST_CASE("few channels limit a message of middle size", "[physics]") {
   // 4 MiB between 4 GPUs: 32 channels for messages, 8 each
   const Json message = collective("sendrecv", 4, 4194304);
   CHECK(message["blocks"] == 8);
+  const double link = 18 * parameter("cable.nvlink4.bandwidth_Bps") * (128.0 / 144) / (256.0 / 272);
   CHECK_THAT(message["time_s"].get<double>() - message["latency_s"].get<double>(),
-             WithinRel(4194304 / (8 * parameter("nccl.sendrecv.channel_Bps")), 1e-9));
+             WithinRel(4194304 / queued_Bps(8, parameter("nccl.sendrecv.channel_Bps"), link), 1e-9));
 }
 
 TEST_CASE("blocks of ranks off multiples of 16 bytes slow all_gather, not all_reduce", "[physics]") {

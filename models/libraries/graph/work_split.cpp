@@ -79,6 +79,7 @@ MessageChoice message_of(const Communicator& communicator, double size_B) {
   while (size_B / choice.channels > kMostPart_B && choice.channels <= all / 2) choice.channels *= 2;
   const bool small = size_B / least <= kLLPart_B;
   if (small) choice.channels = std::max(1, std::min(least, static_cast<int>(std::ceil(size_B / kLLPart_B))));
+  choice.all_channels = all;
   choice.protocol = small ? "LL" : "Simple";
   choice.payload_share = kPayloadShare[protocol_index(choice.protocol)];
   return choice;
