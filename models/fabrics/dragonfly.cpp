@@ -1,4 +1,6 @@
 // Dragonfly: groups in which every two switches share a cable, and every two groups share some.
+#include <utility>
+
 #include "models/fabrics/switched_fabric.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 

@@ -1,4 +1,6 @@
 // Dragonfly+: groups that are two-level fat trees, with every two groups joined between their spines.
+#include <algorithm>
+
 #include "models/fabrics/switched_fabric.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 

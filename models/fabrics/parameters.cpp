@@ -1,6 +1,7 @@
 #include "models/fabrics/parameters.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "sim/platform/topology.hpp"
@@ -81,10 +82,13 @@ int Placement::switch_of(int endpoint) const {
   return node / nodes_per_group_ * stride_ + block * switches_per_node() + nic / nics_per_switch_;
 }
 
-PairNumbers::PairNumbers(int size) : size_(size) {
-  ends_.reserve(static_cast<std::size_t>(size) * static_cast<std::size_t>(std::max(0, size - 1)) / 2);
-  for (int i = 0; i < size; ++i)
-    for (int j = i + 1; j < size; ++j) ends_.emplace_back(i, j);
+std::pair<int, int> PairNumbers::ends(int number) const {
+  // The root of before(i) = number, then to the whole number below, whatever was rounded.
+  const double middle = size_ - 0.5;
+  int i = static_cast<int>(middle - std::sqrt(std::max(0.0, middle * middle - 2.0 * number)));
+  while (i > 0 && before(i) > number) --i;
+  while (before(i + 1) <= number) ++i;
+  return {i, number - before(i) + i + 1};
 }
 
 }  // namespace linkcast::fabrics

@@ -50,16 +50,16 @@ class Placement {
 /// Numbers the pairs i < j of `size` things: 0 for (0, 1), 1 for (0, 2), ...
 class PairNumbers {
  public:
-  explicit PairNumbers(int size);
-  [[nodiscard]] int pairs() const { return static_cast<int>(ends_.size()); }
+  explicit PairNumbers(int size) : size_(size) {}
+  [[nodiscard]] int pairs() const { return size_ * (size_ - 1) / 2; }
   [[nodiscard]] int number(int i, int j) const { return i < j ? before(i) + j - i - 1 : before(j) + i - j - 1; }
   /// The smaller end first.
-  [[nodiscard]] std::pair<int, int> ends(int number) const { return ends_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] std::pair<int, int> ends(int number) const;
 
  private:
+  /// Pairs whose smaller end is below i.
   [[nodiscard]] int before(int i) const { return i * (2 * size_ - i - 1) / 2; }
   int size_;
-  std::vector<std::pair<int, int>> ends_;
 };
 
 }  // namespace linkcast::fabrics

@@ -1,4 +1,6 @@
 // Torus: nodes in a grid of any number of dimensions, each dimension closed to rings. The NIC is the router.
+#include <algorithm>
+
 #include "models/fabrics/parameters.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 

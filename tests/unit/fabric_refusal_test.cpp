@@ -35,8 +35,8 @@ void check_refusals(const std::string& good, int nics, const std::vector<Refusal
     } catch (const InputError& error) {
       what = error.what();
     }
-    CHECK_THAT(what, Catch::Matchers::StartsWith("test:/fabric"));
-    CHECK_THAT(what, Catch::Matchers::Contains(says));
+    INFO(what);
+    CHECK(what.rfind("test:/fabric" + says, 0) == 0);
   }
 }
 
@@ -77,9 +77,9 @@ TEST_CASE("refused: what every fabric shares", "[unit][fabric]") {
 TEST_CASE("refused: no NIC, no fabric", "[unit][fabric]") {
   Topology topology;
   topology.path = "test";
-  CHECK_THROWS_WITH(make_fabric(topology), Catch::Matchers::Contains("test:/fabric: missing"));
+  CHECK_THROWS_WITH(make_fabric(topology), "test:/fabric: missing: this platform describes no network between nodes");
   topology.fabric = parse_json(object("single_switch", R"("nodes": 4, "radix": 8)", {"host"}), "test");
-  CHECK_THROWS_WITH(make_fabric(topology), Catch::Matchers::Contains("this node has none"));
+  CHECK_THROWS_WITH(make_fabric(topology), "test:/fabric: a fabric joins the nics of nodes, and this node has none");
 }
 
 TEST_CASE("refused: impossible dragonflies", "[unit][fabric]") {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "models/fabrics/parameters.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
@@ -237,4 +238,22 @@ TEST_CASE("NICs of a node hang where the rule says", "[unit][fabric]") {
   CHECK(leaf_of(*fly, 4) == "group0/switch0");
   CHECK(leaf_of(*fly, 8) == "group0/switch2");
   CHECK(leaf_of(*fly, 16) == "group1/switch0");
+}
+
+TEST_CASE("pairs are numbered one by one and found again", "[unit][fabric]") {
+  for (const int size : {1, 2, 3, 32, 1001}) {
+    const fabrics::PairNumbers pairs(size);
+    int number = 0;
+    for (int i = 0; i < size; ++i)
+      for (int j = i + 1; j < size; ++j, ++number) {
+        REQUIRE(pairs.number(i, j) == number);
+        REQUIRE(pairs.number(j, i) == number);
+        REQUIRE(pairs.ends(number) == std::pair(i, j));
+      }
+    CHECK(pairs.pairs() == number);
+  }
+  // the largest that links can be numbered for: 32,000 groups have 511,984,000 pairs
+  const fabrics::PairNumbers many(32000);
+  CHECK(many.ends(many.pairs() - 1) == std::pair(31998, 31999));
+  CHECK(many.ends(many.number(12345, 23456)) == std::pair(12345, 23456));
 }

@@ -6,12 +6,14 @@ from pathlib import Path
 import all_reduce_by_gpus
 import anti_locality
 import collectives
+import fabrics
 import fresh_hardware
 import p2p_fit
 import patterns
 
 FIGURES = {"p2p_fit": p2p_fit, "anti_locality": anti_locality, "all_reduce_by_gpus": all_reduce_by_gpus,
-           "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives}
+           "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives,
+           "fabrics": fabrics}
 
 
 def main() -> None:
