@@ -1,6 +1,7 @@
 #include "sim/forecast/collective_job.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/forecast/channel_flows.hpp"
 #include "sim/forecast/message_rates.hpp"
@@ -118,16 +119,15 @@ double fill_stretch(const Job& job, const Run& run) {
 }
 
 /// What the time of the bytes grows by where they have to wait. A round of a ring contains a part, `turn_steps`, in
-/// which a block sends nothing. In the first round all blocks turn at once; later they are out of step, and the slower
-/// the links make the other steps, the less that part weighs.
+/// which a block sends nothing. In the first round all blocks turn at once and the links idle; then they drift apart as
+/// in a random walk, so that after r rounds 1 / sqrt(r) of the part is still common: 2 sqrt(R) - 1 in R rounds.
 double waiting_stretch(const Job& job, const Run& run) {
   if (run.taken.algorithm == "ring" && run.taken.protocol == "Simple" && !job.op.closed())
     return fill_stretch(job, run);
   if (run.taken.algorithm != "ring" || run.cost.turn_steps <= 0 || !job.op.closed() || run.flow_s <= 0) return 1;
-  const double block_Bps = run.busiest_B / run.most_blocks / run.flow_s;
   const double piece_B = job.size_B / job.ranks() / run.taken.blocks;
-  const double first = run.taken.protocol == "Simple" ? std::min(1.0, kRound_B / piece_B) : 0;
-  return 1 + run.cost.turn_steps / run.steps * (first + (1 - first) * block_Bps / run.cost.channel_Bps);
+  const double rounds = std::max(1.0, piece_B / kRound_B);
+  return 1 + run.cost.turn_steps / run.steps * (2 * std::sqrt(rounds) - 1) / rounds;
 }
 
 }  // namespace

@@ -15,21 +15,25 @@ from common import BLUE, GREEN, ORANGE
 
 BENCH = "nccl_ops"
 MIB = 2**20
-OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall", "sendrecv")
+OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv", "gather", "scatter")
 COLOURS = {2: BLUE, 3: ORANGE, 4: GREEN}
 RANGES = {"< 1 MiB": (0, MIB), ">= 1 MiB": (MIB, float("inf")), ">= 64 MiB": (64 * MIB, float("inf"))}
-TARGETS = ((4, MIB, 0.15), (MIB, 64 * MIB, 0.05), (64 * MIB, 2**30, 0.02))  # from and to bytes, absolute relative error
-SIZES = {3: "8 B", 7: "128 B", 11: "2 KiB", 15: "32 KiB", 19: "512 KiB", 23: "8 MiB", 27: "128 MiB"}
+LARGEST = 2**33
+TARGETS = ((4, MIB, 0.15), (MIB, 64 * MIB, 0.05), (64 * MIB, LARGEST, 0.02))  # from and to bytes, absolute relative error
+SIZES = {3: "8 B", 7: "128 B", 11: "2 KiB", 15: "32 KiB", 19: "512 KiB", 23: "8 MiB", 27: "128 MiB",
+         31: "2 GiB"}
 
 
 def bus_factor(op: str, ranks: int) -> float:
     """busbw / algbw. source: NVIDIA/nccl-tests doc/PERFORMANCE.md"""
-    passes = {"all_reduce": 2, "broadcast": 0, "sendrecv": 0}.get(op, 1)
+    passes = {"all_reduce": 2, "broadcast": 0, "reduce": 0, "sendrecv": 0}.get(op, 1)
     return passes * (ranks - 1) / ranks if passes else 1
 
 
 def measured() -> list[str]:
-    return [name for name in occasions.measured() if (common.ROOT / occasions.path(name, BENCH)).exists()]
+    """Every occasion with this bench, oldest first; `20261121c-host` is of another setting."""
+    names = [file.name.removesuffix(f"-{BENCH}.json") for file in (common.ROOT / occasions.path("", BENCH)).parent.glob(f"2*-{BENCH}.json")]
+    return sorted(name for name in names if "-" not in name)
 
 
 def compared(program: str, occasion: str) -> list[dict]:
@@ -49,7 +53,7 @@ def compared(program: str, occasion: str) -> list[dict]:
 def records(program: str, occasion: str | None = None) -> dict:
     occasion = occasion or measured()[-1]
     return {"occasion": occasion, "points": compared(program, occasion), "made_by": occasions.version(program),
-            "date": occasions.date_of(occasion)}
+            "date": occasions.date_of(occasion, BENCH)}
 
 
 def errors_of(points: list[dict], size_range: tuple) -> list[float]:
@@ -78,17 +82,17 @@ def draw_errors(axis, points: list[dict]) -> None:
         for sign in (-1, 1):
             axis.plot([low, high], [sign * 100 * target] * 2, color="black", lw=0.8)
     axis.axhline(0, color="black", lw=0.4)
-    ticks = [-60, -15, -5, 5, 15, 60]
+    ticks = [-80, -15, -5, 5, 15, 80]
     axis.set_yscale("symlog", linthresh=15, linscale=2)
     axis.set_yticks(ticks, [f"{tick:+d}" for tick in ticks])
     axis.set_yticks([], minor=True)
-    axis.set(ylim=(-80, 80))
+    axis.set(ylim=(-110, 110))
 
 
 def plot(data: dict, out: Path) -> Path:
     plt = common.pyplot()
-    figure = plt.figure(figsize=(11, 9.4))
-    outer = figure.add_gridspec(2, 3, left=0.06, right=0.99, top=0.9, bottom=0.075, hspace=0.2, wspace=0.17)
+    figure = plt.figure(figsize=(11, 13.4))
+    outer = figure.add_gridspec(3, 3, left=0.06, right=0.99, top=0.93, bottom=0.055, hspace=0.2, wspace=0.17)
     for place, op in enumerate(OPERATIONS):
         cell = outer[place // 3, place % 3].subgridspec(2, 1, height_ratios=[1.5, 1], hspace=0.06)
         above, below = figure.add_subplot(cell[0]), figure.add_subplot(cell[1])
@@ -98,13 +102,13 @@ def plot(data: dict, out: Path) -> Path:
         for axis in (above, below):
             axis.set_xscale("log", base=2)
             axis.set_xticks([2**power for power in SIZES], list(SIZES.values()) if axis is below else [], fontsize=7)
-            axis.set_xlim(4, 2**30)
+            axis.set_xlim(4, LARGEST)
         if place % 3 == 0:
             above.set_ylabel("bus bandwidth [GB/s]")
             below.set_ylabel("error of the time [%]")
         if place == 0:
             above.legend(loc="upper left", fontsize=7.5, title="points: measured\nline, band: forecast, 90 %", title_fontsize=7)
-        if place >= 3:
+        if place >= 6:
             below.set_xlabel("bytes, as in nccl-tests")
     everything = [abs(point["rel_error"]) for point in data["points"]]
     figure.suptitle(f"HGX H200, NCCL 2.28.9, occasion {data['occasion']} ({data['date']}): {len(everything)} points, all HELD OUT; "
@@ -120,7 +124,7 @@ def print_table(program: str, occasion: str) -> None:
     points = compared(program, occasion)
     print(f"| operation | GPUs | {' | '.join(f'{name}: median' + ' | max' for name in RANGES)} |")
     print("| --- " * (2 + 2 * len(RANGES)) + "|")
-    for op in OPERATIONS:
+    for op in dict.fromkeys(point["op"] for point in points):
         for ranks in COLOURS:
             some = [point for point in points if point["op"] == op and point["ranks"] == ranks]
             cells = [f"{100 * figure(errors_of(some, size_range)):.1f} %" for size_range in RANGES.values()

@@ -39,12 +39,12 @@ def held_out(machine: str = MACHINE) -> list[str]:
     return [occasion for occasion in measured(machine) if occasion not in fitted(machine)]
 
 
-def environment(occasion: str) -> dict:
-    return common.load(path(occasion, "p2p_copy"))["environment"]
+def environment(occasion: str, bench: str = "p2p_copy") -> dict:
+    return common.load(path(occasion, bench))["environment"]
 
 
-def date_of(occasion: str) -> str:
-    return environment(occasion)["date"][:16].replace("T", " ")
+def date_of(occasion: str, bench: str = "p2p_copy") -> str:
+    return environment(occasion, bench)["date"][:16].replace("T", " ")
 
 
 def gpus_of(occasion: str) -> list[str]:

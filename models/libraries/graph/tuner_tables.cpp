@@ -84,7 +84,7 @@ TunerTraits v2_27() {
   t.tree.base[2] = 8.4;
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = 4;
   t.tree.network_hop[2] = 14;
-  t.nvls_efficiency = 0.85;
+  t.nvls_efficiency = 0.85;  // source: models/libraries/SOURCES.md
   t.ll_max[100] = 282.0;     // source: models/libraries/SOURCES.md
   t.ring_ll128[100] = 73.4;  // source: models/libraries/SOURCES.md
   t.cells = true;
