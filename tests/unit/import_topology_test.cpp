@@ -4,6 +4,9 @@
 
 #include <map>
 
+#include "sim/platform/platform.hpp"
+#include "sim/plugin/communicator.hpp"
+
 using namespace linkcast;
 using namespace linkcast::test;
 
@@ -26,6 +29,25 @@ TEST_CASE("NCCL's files give the wiring of the shipped topologies", "[unit][impo
     CHECK(kinds_and_rates(imported, is_socket_cable).count("qpi") ==
           kinds_and_rates(shipped, is_socket_cable).count("qpi"));
   }
+}
+
+TEST_CASE("rings on what NCCL's files give are those of the shipped topologies", "[unit][import]") {
+  // 5 GPUs cross the link between the CPUs, whose width follows from the CPU's model number.
+  for (const std::string name : {"p100-dgx1", "v100-dgx1", "dgx2"})
+    for (const std::string version : {"nccl-2.7", "nccl-2.12", "nccl-2.30"}) {
+      INFO(name << " " << version);
+      Topology imported = import_file("nccl-xml", {"nccl-" + name + ".xml"}), shipped = shipped_topology(name);
+      Calibration none_imported, none_shipped;
+      none_imported.topology = imported.name;
+      none_shipped.topology = shipped.name;
+      const std::vector<int> gpus{0, 1, 2, 3, 4};
+      const Library& library = libraries().get(version);
+      const Communicator one = library.build(Platform(imported, none_imported), gpus);
+      const Communicator other = library.build(Platform(shipped, none_shipped), gpus);
+      CHECK(one.channels.size() == other.channels.size());
+      CHECK(one.library_channel_bandwidth.si == other.library_channel_bandwidth.si);
+      CHECK(one.path_class == other.path_class);
+    }
 }
 
 TEST_CASE("adapters of NCCL's files hang where those of the shipped topologies do", "[unit][import]") {

@@ -36,6 +36,7 @@ const std::vector<Row>& rows() {
       {"sample:summit", {"nccl-2.8"}, {"2x21 NVL", "4x21 NVL", "1x21 SYS", "2x15 SYS", "2x15 SYS"}},
       {"sample:summit", kFrom18, {"2x20 NVL", "4x20 NVL", "1x20 SYS", "2x15 SYS", "2x15 SYS"}},
       {"sample:summitdev", {"nccl-2.12"}, {"2x18 NVL", "1x12 SYS", "2x12 SYS"}},
+      {"sample:summitdev", {"nccl-2.8", "nccl-2.18"}, {"2x18 NVL", "1x12 SYS"}},  // PCIe is charged up to 2.18
       {"sample:summitdev", kFrom22, {"2x18 NVL", "1x18 SYS", "2x15 SYS"}},
       {"sample:leonardo", kFrom18, {"4x20 NVL", "8x20 NVL", "12x20 NVL"}},
       {"sample:alps", kFrom18, {"4x30 NVL", "8x30 NVL", "12x30 NVL"}},
@@ -100,11 +101,12 @@ TEST_CASE("graph era: behind NVSwitches any number of GPUs gives the same", "[un
       for (const auto& channel : made.channels) CHECK(channel.order == first(count));
     }
   for (const std::string& version : kFrom18)
-    for (int count = 2; count <= 8; ++count) CHECK(summary(build(version, "hgx-h200", first(count))) == "12x30 NVL");
+    for (const std::string machine : {"hgx-h200", "sample:hgx_h200"})
+      for (int count = 2; count <= 8; ++count) CHECK(summary(build(version, machine, first(count))) == "12x30 NVL");
 }
 
 TEST_CASE("graph era: more rings are found than trees let be used", "[unit]") {
-  for (const std::string version : {"nccl-2.7", "nccl-2.12"}) {
+  for (const std::string version : {"nccl-2.7", "nccl-2.8", "nccl-2.12"}) {
     const auto quad = build(version, "p100-dgx1", first(4));
     CHECK(quad.rings_found == 6);
     CHECK(quad.channels.size() == 4);
@@ -163,6 +165,45 @@ TEST_CASE("graph era: sets of 4 GPUs of a DGX-1", "[unit]") {
     const auto square = build(version, "v100-dgx1", {0, 3, 4, 7});
     CHECK(square.channels.size() == 3);
     CHECK(square.path_class == "NVB");
+  }
+}
+
+TEST_CASE("graph era: relaying rescues most sets of 4 GPUs of a DGX-1", "[unit]") {
+  // 62 of 70 sets have no NVLink ring without it. One ring each, two where pairs are double.
+  for (const std::string& version : nccl_graph::names())
+    for (const std::string machine : {"p100-dgx1", "v100-dgx1"}) {
+      INFO(version << ", " << machine);
+      int without = 0, one = 0, two = 0;
+      for (unsigned mask = 0; mask < 256; ++mask) {
+        std::vector<int> gpus;
+        for (int gpu = 0; gpu < 8; ++gpu)
+          if ((mask >> gpu) & 1U) gpus.push_back(gpu);
+        if (gpus.size() != 4) continue;
+        const auto made = build(version, machine, gpus);
+        without += made.fallback;
+        one += made.path_class == "NVB" && made.channels.size() == 1;
+        two += made.path_class == "NVB" && made.channels.size() == 2;
+      }
+      if (version == "nccl-2.7") {
+        CHECK(without == 62);
+        continue;
+      }
+      CHECK(without < 62 / 2);
+      CHECK(one > 62 / 2);
+      CHECK((two > 0) == (machine == "v100-dgx1"));
+    }
+  CHECK(summary(build("nccl-2.7", "v100-dgx1", {0, 3, 4, 7})) == "2x21 NVL");
+}
+
+TEST_CASE("graph era: up to 2.7 NVLink through a POWER CPU keeps its class", "[unit]") {
+  for (const std::string machine : {"sample:summit", "sample:summitdev"}) {
+    const int half = nccl_graph::platform(machine).gpu_count() / 2;
+    const auto across = build("nccl-2.7", machine, first(half + 1));
+    CHECK(across.path_class == "NVL");
+    CHECK(across.tree_class == "NVL");
+    CHECK(across.fallback);  // and yet the data go through host memory
+    CHECK(across.link_equivalents == 0);
+    CHECK(build("nccl-2.8", machine, first(half + 1)).path_class == "SYS");
   }
 }
 

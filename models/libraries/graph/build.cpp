@@ -76,7 +76,6 @@ class Builder {
     made_.one_order = rings.same_order;
     made_.path_class = to_text(rings.path_class);
     made_.library_channel_bandwidth = {rings.speed * kGiga};
-    const bool nvlink = rings.path_class <= PathClass::kNvb;
     for (int c = 0; c < plan_.channels; ++c) {
       Channel channel;
       channel.order = order(rings, c);
@@ -84,8 +83,10 @@ class Builder {
       std::rotate(channel.order.begin(), first, channel.order.end());
       for (std::size_t i = 0; i < channel.order.size(); ++i)
         channel.hops.push_back(hop(channel.order[i], channel.order[(i + 1) % channel.order.size()]));
-      for (const Hop& passed : channel.hops) made_.fallback |= passed.kind == HopKind::kHostMemory;
-      channel.links = nvlink ? rings.speed / model_.nvlink_bandwidth() : 0;
+      const bool host = std::any_of(channel.hops.begin(), channel.hops.end(),
+                                    [](const Hop& passed) { return passed.kind == HopKind::kHostMemory; });
+      made_.fallback |= host;
+      channel.links = rings.path_class <= PathClass::kNvb && !host ? rings.speed / model_.nvlink_bandwidth() : 0;
       channel.blocks = plan_.copies;
       made_.link_equivalents += channel.links;
       made_.channels.push_back(std::move(channel));
@@ -137,7 +138,7 @@ class Builder {
     std::string text =
         plural(plan_.channels, "ring") + " of " + number(plan_.rings.speed) + " GB/s as the library counts";
     const std::string relayed = hops_of_kind(HopKind::kRelay), host = hops_of_kind(HopKind::kHostMemory);
-    if (plan_.rings.path_class == PathClass::kNvl) text += ", every hop by NVLink";
+    if (plan_.rings.path_class == PathClass::kNvl && host.empty()) text += ", every hop by NVLink";
     if (!relayed.empty()) text += "; no direct NVLink for " + relayed;
     if (!host.empty()) text += "; no closed NVLink ring, through host memory: " + host;
     if (plan_.rings.channels > plan_.channels)

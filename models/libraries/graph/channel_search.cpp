@@ -23,14 +23,14 @@ ChannelSearch::ChannelSearch(const NodeModel& model, const PathTable& paths, dou
       const auto to_cpu = [&](const GraphLink& link) {
         return model.nodes()[static_cast<std::size_t>(link.to)].kind == NodeKind::kCpu;
       };
-      std::vector<Charge> list;
+      const std::size_t begin = charges_.size();
       for (const int index : path.links) {
         const GraphLink& link = model.links()[static_cast<std::size_t>(index)];
         const bool both_ways = power && link.kind == LinkKind::kNvlink && to_cpu(link);
-        list.push_back({index, both_ways ? model.back(index) : -1,
-                        intel && path.path_class == PathClass::kPhb && link.kind == LinkKind::kPci});
+        charges_.push_back({index, both_ways ? model.back(index) : -1,
+                            intel && path.path_class == PathClass::kPhb && link.kind == LinkKind::kPci});
       }
-      charges_.push_back(std::move(list));
+      pairs_.push_back({begin, charges_.size(), false});
     }
 }
 
@@ -43,6 +43,7 @@ long ChannelSearch::run(const ChannelSet& wanted, ChannelSet& best, long budget)
   free_ = capacity_;
   in_channel_.assign(static_cast<std::size_t>(gpus_), 0);
   price(wanted.speed);
+  allow(wanted.path_class);
   rank_neighbours();
   next_channel();
   return budget_;
@@ -52,6 +53,14 @@ void ChannelSearch::price(double speed) {
   plain_ = {thousandths(speed), thousandths(speed)};
   const double through_cpu = speed * intel_overhead_ * kThousandths;
   overhead_ = {std::llround(std::ceil(through_cpu - 0.5 / kThousandths)), std::llround(through_cpu)};
+}
+
+void ChannelSearch::allow(PathClass worst) {
+  for (int from = 0; from < gpus_; ++from)
+    for (int to = 0; to < gpus_; ++to) {
+      const Path& path = paths_.at(from, to);
+      pairs_[static_cast<std::size_t>(from * gpus_ + to)].allowed = path.width > 0 && path.path_class <= worst;
+    }
 }
 
 /// Widest path first (whole GB/s), then fewest links, then the nearest index going round. Behind an NVSwitch only the
@@ -68,7 +77,7 @@ void ChannelSearch::rank_neighbours() {
       continue;
     }
     for (int away = 1; away < gpus_; ++away)
-      if (const int other = (gpu + away) % gpus_; paths_.at(gpu, other).width > 0) list.push_back(other);
+      if (const int other = (gpu + away) % gpus_; pair(gpu, other).allowed) list.push_back(other);
     std::stable_sort(list.begin(), list.end(), [&](int a, int b) {
       const auto key = [&](int other) {
         const Path& path = paths_.at(gpu, other);
@@ -79,36 +88,37 @@ void ChannelSearch::rank_neighbours() {
   }
 }
 
-void ChannelSearch::give_back_first(const std::vector<Charge>& path, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    free_[static_cast<std::size_t>(path[i].link)] += (path[i].through_intel_cpu ? overhead_ : plain_).taken;
-    if (path[i].reverse >= 0) free_[static_cast<std::size_t>(path[i].reverse)] += plain_.taken;
+void ChannelSearch::give_back_charges(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const Charge& charge = charges_[i];
+    free_[static_cast<std::size_t>(charge.link)] += (charge.through_intel_cpu ? overhead_ : plain_).taken;
+    if (charge.reverse >= 0) free_[static_cast<std::size_t>(charge.reverse)] += plain_.taken;
   }
 }
 
 bool ChannelSearch::take(int from, int to) {
-  const Path& way = paths_.at(from, to);
-  if (way.width == 0 || way.path_class > now_.path_class) return false;
-  const auto& path = charges(from, to);
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    const Cost& cost = path[i].through_intel_cpu ? overhead_ : plain_;
-    auto& link = free_[static_cast<std::size_t>(path[i].link)];
-    auto* reverse = path[i].reverse >= 0 ? &free_[static_cast<std::size_t>(path[i].reverse)] : nullptr;
+  const Pair& path = pair(from, to);
+  if (!path.allowed) return false;
+  for (std::size_t i = path.begin; i < path.end; ++i) {
+    const Charge& charge = charges_[i];
+    const Cost& cost = charge.through_intel_cpu ? overhead_ : plain_;
+    auto& link = free_[static_cast<std::size_t>(charge.link)];
+    auto* reverse = charge.reverse >= 0 ? &free_[static_cast<std::size_t>(charge.reverse)] : nullptr;
     if (link < cost.needed || (reverse && *reverse < plain_.needed)) {
-      give_back_first(path, i);
+      give_back_charges(path.begin, i);
       return false;
     }
     link -= cost.taken;
     if (reverse) *reverse -= plain_.taken;
   }
-  now_.hops += static_cast<int>(path.size());
+  now_.hops += static_cast<int>(path.end - path.begin);
   return true;
 }
 
 void ChannelSearch::give_back(int from, int to) {
-  const auto& path = charges(from, to);
-  give_back_first(path, path.size());
-  now_.hops -= static_cast<int>(path.size());
+  const Pair& path = pair(from, to);
+  give_back_charges(path.begin, path.end);
+  now_.hops -= static_cast<int>(path.end - path.begin);
 }
 
 void ChannelSearch::next_channel() {
@@ -152,11 +162,10 @@ void ChannelSearch::go_on(int gpu, int step, Order order) {
   if (order == Order::kIndex) return move_to(step + 1);
   if (order == Order::kAsBefore)
     return move_to(now_.orders[static_cast<std::size_t>((now_.channels - 1) * gpus_ + step + 1)]);
-  int count = 0;
-  std::array<int, 64> open{};
-  for (const int next : neighbours_[static_cast<std::size_t>(gpu)])
-    if (!(in_channel_[static_cast<std::size_t>(next)] & bit)) open[static_cast<std::size_t>(count++)] = next;
-  for (int i = 0; i < count; ++i) move_to(open[static_cast<std::size_t>(i)]);
+  for (const int next : neighbours_[static_cast<std::size_t>(gpu)]) {
+    if (budget_ <= 0) return;
+    if (!(in_channel_[static_cast<std::size_t>(next)] & bit)) move_to(next);
+  }
 }
 
 void ChannelSearch::finish_channel() {

@@ -49,18 +49,24 @@ class ChannelSearch {
     bool through_intel_cpu = false;
   };
 
+  struct Pair {  ///< the path of two members: a range of charges_, and what take() asks first
+    std::size_t begin = 0, end = 0;
+    bool allowed = false;  ///< a path of a class that the set wanted may have
+  };
+
   struct Cost {  ///< of one channel on a link, in thousandths of GB/s
     std::int64_t needed = 0, taken = 0;
   };
 
   void price(double speed);
   void rank_neighbours();
-  [[nodiscard]] const std::vector<Charge>& charges(int from, int to) const {
-    return charges_[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus_) + static_cast<std::size_t>(to)];
+  void allow(PathClass worst);
+  [[nodiscard]] const Pair& pair(int from, int to) const {
+    return pairs_[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus_) + static_cast<std::size_t>(to)];
   }
   bool take(int from, int to);
   void give_back(int from, int to);
-  void give_back_first(const std::vector<Charge>& path, std::size_t count);
+  void give_back_charges(std::size_t begin, std::size_t end);
   void next_channel();
   void start(int gpu, Order order);
   void place(int gpu, int step, Order order);
@@ -72,7 +78,8 @@ class ChannelSearch {
   const PathTable& paths_;
   int gpus_;
   double intel_overhead_;
-  std::vector<std::vector<Charge>> charges_;
+  std::vector<Pair> pairs_;
+  std::vector<Charge> charges_;
   std::vector<std::int64_t> capacity_, free_;  ///< by link, thousandths of GB/s
   Cost plain_, overhead_;
   std::vector<std::vector<int>> neighbours_;  ///< by member, best first

@@ -20,6 +20,14 @@ const Device& device(const Platform& platform, int index) {
 bool is_host_fabric(const std::string& kind) { return kind == "infinity_fabric_host"; }
 constexpr double kHostFabric = 24;
 
+/// By the model number of family 6. source: models/libraries/SOURCES.md, "Graph era: paths", between CPUs
+CpuMaker intel_maker(int model) {
+  constexpr int kFirstSkylake = 0x55, kFirstSapphire = 0x8F, kFirstEmerald = 0xCF;
+  if (model >= kFirstEmerald) return CpuMaker::kEmeraldRapids;
+  if (model >= kFirstSapphire) return CpuMaker::kSapphireRapids;
+  return model >= kFirstSkylake ? CpuMaker::kSkylake : CpuMaker::kBroadwell;
+}
+
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 double between_cpus(const CpuLinks& links, CpuMaker cpu) {
@@ -50,6 +58,9 @@ CpuMaker cpu_maker(const Device& cpu) {
   if (cpu.vendor == "amd") return CpuMaker::kAmd;
   if (cpu.vendor == "ibm") return CpuMaker::kPower;
   if (cpu.vendor == "arm") return CpuMaker::kArm;
+  std::smatch numbers;  // as importers of NCCL's own files write them
+  static const std::regex kNumbers("family 6 model ([0-9]+)");
+  if (std::regex_search(cpu.model, numbers, kNumbers)) return intel_maker(std::stoi(numbers[1]));
   if (contains(cpu.model, "Emerald")) return CpuMaker::kEmeraldRapids;
   if (contains(cpu.model, "Sapphire")) return CpuMaker::kSapphireRapids;
   if (contains(cpu.model, "E5-") || contains(cpu.model, "E7-")) return CpuMaker::kBroadwell;

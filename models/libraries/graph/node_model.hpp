@@ -70,7 +70,7 @@ class NodeModel {
 /// Compute capability x 10 whose figures a GPU has. GPUs that are not NVIDIA's count as Ampere, as in the sample of
 /// LUMI.
 int library_sm(const Device& gpu);
-/// Which figures a CPU has: from its vendor and the name of its model.
+/// Which figures a CPU has: from its vendor and the name or the numbers of its model.
 CpuMaker cpu_maker(const Device& cpu);
 /// GB/s of one PCIe cable: lanes x {15, 30, 60, ...} / 80, lanes from its kind and nominal rate.
 double pcie_bandwidth(const Cable& cable);

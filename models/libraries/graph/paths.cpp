@@ -65,7 +65,9 @@ class Discovery {
     const NodeKind from = kind(link.from), to = kind(link.to);
     switch (link.kind) {
       case LinkKind::kSys:
-        return PathClass::kSys;
+        return so_far.path_class == PathClass::kNvl && traits_.nvlink_through_power && model_.cpu() == CpuMaker::kPower
+                   ? PathClass::kNvl
+                   : PathClass::kSys;
       case LinkKind::kC2c:
         return PathClass::kC2c;
       case LinkKind::kPci:

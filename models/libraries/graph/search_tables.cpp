@@ -15,6 +15,7 @@ SearchTraits v2_7() {
   t.cpu = {6, 9, 9, 9, 5000, 32, 6};
   t.intel_peer_overhead = 4.0 / 3;  // source: models/libraries/SOURCES.md
   t.classes = {kLoc, kNvl, kPix, kPxb, kPhb, kSys};
+  t.nvlink_through_power = true;
   t.peers = PeerRule::kByIntelModel;
   // source: models/libraries/SOURCES.md
   t.speeds = {{0, {42, 24, 21, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12}}};
@@ -27,6 +28,7 @@ SearchTraits v2_7() {
 SearchTraits v2_8() {
   SearchTraits t = v2_7();
   t.classes = {kLoc, kNvl, kNvb, kPix, kPxb, kPhb, kSys};
+  t.nvlink_through_power = false;
   t.relays = true;
   // source: models/libraries/SOURCES.md
   t.speeds = {{0, {42, 30, 24, 21, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12}}};

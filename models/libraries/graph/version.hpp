@@ -41,6 +41,7 @@ struct SearchTraits {
   CpuLinks cpu;
   double intel_peer_overhead = 1;     ///< PCIe bandwidth that peer traffic through an Intel CPU takes, per byte
   std::vector<PathClass> classes;     ///< that this version knows, best first
+  bool nvlink_through_power = false;  ///< NVLink up, across and down between POWER CPUs is of class NVL
   bool relays = false;                ///< NVLink through one GPU in between
   bool class_before_width = false;    ///< a path of a better class wins, however narrow and long
   bool reverse_link_by_kind = false;  ///< false: of several links between two nodes a path takes the first one back
