@@ -24,7 +24,7 @@ fit $data/dgx-a100/p2p-matrix.json $data/dgx-a100/osu-latency.json \
 fit $data/hgx-h200/20261121a-{p2p_copy,p2p_copy_single,host_copy,relay,nccl_base}.json $data/hgx-h200/20261121d-host_copy.json \
   --topology hgx-h200 --library nccl-2.27 --out "$out/hgx-h200.json"
 fit $data/hgx-h100/p2p-matrix.json $data/hgx-h100/nvbandwidth.json \
-  --topology hgx-h100 --inherit "$out/hgx-h200.json" --out "$out/hgx-h100.json"
+  --topology hgx-h100 --library nccl-2.18 --inherit "$out/hgx-h200.json" --out "$out/hgx-h100.json"
 fit $data/lassen/p2p-same-socket.json $data/lassen/mpi-gpu.json $data/lassen/memcpy.json \
   --topology lassen --inherit "$out/abci-v100.json" --out "$out/lassen.json"
 fit $data/summit/p2p-same-socket.json $data/summit/mpi-gpu.json $data/summit/mpi-cpu.json $data/summit/memcpy.json \
@@ -32,11 +32,11 @@ fit $data/summit/p2p-same-socket.json $data/summit/mpi-gpu.json $data/summit/mpi
 fit $data/summitdev/*.json \
   --topology summitdev --inherit "$out/p100-dgx1.json" --out "$out/summitdev.json"
 fit $data/leonardo/osu-nv4.json $data/leonardo/printed-internode.json \
-  --topology leonardo --inherit "$out/dgx-a100.json" --out "$out/leonardo.json"
+  --topology leonardo --library nccl-2.18 --inherit "$out/dgx-a100.json" --out "$out/leonardo.json"
 fit $data/lumi/reframe-memcpy.json $data/lumi/printed-internode.json \
-  --topology lumi --out "$out/lumi.json"
+  --topology lumi --library nccl-2.18 --out "$out/lumi.json"
 fit $data/alps/printed-internode.json \
-  --topology alps --inherit "$out/hgx-h100.json" --out "$out/alps.json"
+  --topology alps --library nccl-2.18 --inherit "$out/hgx-h100.json" --out "$out/alps.json"
 fit $data/gx8/printed-copies.json \
   --topology gx8 --inherit "$out/p100-dgx1.json" --out "$out/gx8.json"
 fit $data/rtx2080-sli/printed-latency.json \

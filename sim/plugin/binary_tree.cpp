@@ -16,7 +16,7 @@ int first_parent(int r, int nodes) {
 }  // namespace
 
 BinaryTree double_binary_tree(int nodes, int which) {
-  const bool shifted = nodes % 2 == 0;
+  const bool shifted = nodes % 2 == 1;  // a mirror would keep the inner nodes of an odd number
   const auto renamed = [&](int r) { return which == 0 ? r : shifted ? (r + 1) % nodes : nodes - 1 - r; };
   BinaryTree tree;
   tree.root = renamed(0);

@@ -11,7 +11,7 @@ struct BinaryTree {
 };
 
 /// @param nodes  at least 2. @param which  0: node r hangs below r with its lowest set bit moved up; 1: the same trees
-///        shifted by one node (even numbers of nodes) or mirrored (odd)
+///        mirrored (even numbers of nodes) or shifted by one node (odd)
 /// @source  Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction and scan, Parallel
 ///          Computing 35 (2009); NCCL's form: models/libraries/SOURCES.md, "Graph era: several nodes"
 BinaryTree double_binary_tree(int nodes, int which);

@@ -1,0 +1,183 @@
+// Messages and collectives between nodes against closed forms.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "sim/forecast/query.hpp"
+#include "sim/platform/adaptive_routing.hpp"
+#include "sim/plugin/binary_tree.hpp"
+#include "sim/plugin/fabric_generator.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+Catalogue& catalogue() {
+  static Catalogue shared(LINKCAST_DATA_DIR);
+  return shared;
+}
+
+Json ask(Json query) {
+  Json result = answer(catalogue(), query);
+  INFO(query.dump());
+  REQUIRE(result.value("error", "") == "");
+  return result;
+}
+
+Json message(const std::string& platform, const std::string& src, const std::string& dst, double size_B) {
+  return ask({{"platform", platform}, {"kind", "p2p"}, {"src", src}, {"dst", dst}, {"size_B", size_B}});
+}
+
+Json across(const std::string& platform, int nodes, int per_node, double size_B, Json more = Json::object()) {
+  Json query{{"platform", platform},      {"kind", "collective"},   {"op", "all_reduce"}, {"nodes", nodes},
+             {"gpus_per_node", per_node}, {"library", "nccl-2.18"}, {"size_B", size_B}};
+  query.update(more);
+  return ask(query);
+}
+
+double parameter(const std::string& platform, const std::string& name) {
+  const Parameter* found = catalogue().platform(platform).calibration().find(name);
+  REQUIRE(found != nullptr);
+  return found->value;
+}
+
+}  // namespace
+
+TEST_CASE("a message between neighbours takes what was fitted", "[physics]") {
+  const double startup = parameter("alps", "transport.mpi_network.r0.startup_s");
+  const double rate = parameter("alps", "transport.mpi_network.r0.bandwidth_Bps");
+  for (const double size : {1.0, 1e6, 1e9}) {
+    const Json near = message("alps", "node0/gpu0", "node1/gpu0", size);
+    CHECK(near["distance"] == "same switch");
+    CHECK_THAT(near["time_s"].get<double>(), WithinRel(startup + size / rate, 1e-9));
+  }
+}
+
+TEST_CASE("a far message pays the latency of its way and no bandwidth", "[physics]") {
+  const Fabric& fabric = catalogue().cluster("alps").fabric();
+  const Json near = message("alps", "node0/gpu0", "node1/gpu0", 1e8);
+  const Json far = message("alps", "node0/gpu0", "node2000/gpu0", 1e8);
+  CHECK(far["distance"] == "other group");
+  double way_s = 0, near_s = 0;
+  std::vector<int> links;
+  fabric.minimal_way(0, 4 * 2000, 0, links);
+  for (const int link : links)
+    way_s += fabric.classes()[static_cast<std::size_t>(fabric.link(link).link_class)].latency.si;
+  links.clear();
+  fabric.minimal_way(0, 4, 0, links);
+  for (const int link : links)
+    near_s += fabric.classes()[static_cast<std::size_t>(fabric.link(link).link_class)].latency.si;
+  CHECK_THAT(far["time_s"].get<double>() - near["time_s"].get<double>(), WithinRel(way_s - near_s, 1e-6));
+}
+
+TEST_CASE("every route of a message is contiguous from GPU to GPU", "[physics]") {
+  for (const char* platform : {"alps", "leonardo", "lumi", "summit"}) {
+    const Json far = message(platform, "node0/gpu0", "node100/gpu1", 4096);
+    std::string at = "node0/gpu0";
+    for (const Json& link : far["route"]) {  // "node0/gpu0->cpu0", "nic3->group0/switch1"
+      const auto text = link.get<std::string>();
+      const auto arrow = text.find("->");
+      const bool inside = text.rfind("node", 0) == 0;
+      const std::string node = inside ? text.substr(0, text.find('/') + 1) : "";
+      if (inside && at.rfind("node", 0) == 0) CHECK(text.substr(0, arrow) == at);
+      at = node + text.substr(arrow + 2);
+    }
+    CHECK(at == "node100/gpu1");
+  }
+}
+
+TEST_CASE("double binary tree: both span all nodes, and no node is inner twice", "[physics]") {
+  for (int nodes = 2; nodes <= 65; ++nodes) {
+    CAPTURE(nodes);
+    std::vector<int> inner(static_cast<std::size_t>(nodes), 0);
+    for (const int which : {0, 1}) {
+      const BinaryTree tree = double_binary_tree(nodes, which);
+      std::set<int> seen = {tree.root};
+      std::vector<int> open = {tree.root};
+      while (!open.empty()) {
+        const int node = open.back();
+        open.pop_back();
+        const auto& children = tree.children[static_cast<std::size_t>(node)];
+        CHECK(children.size() <= (node == tree.root ? 1 : 2));
+        if (node != tree.root && !children.empty()) ++inner[static_cast<std::size_t>(node)];
+        for (const int child : children) {
+          CHECK(tree.parent[static_cast<std::size_t>(child)] == node);
+          CHECK(seen.insert(child).second);
+          open.push_back(child);
+        }
+      }
+      CHECK(static_cast<int>(seen.size()) == nodes);
+    }
+    CHECK(*std::max_element(inner.begin(), inner.end()) <= 1);
+  }
+}
+
+/// Every NIC sends and receives each byte 2 (n - 1) / n times in a ring, shared by the NICs; a tree's inner nodes make
+/// up for their leaves, so that both trees together pass each byte twice.
+TEST_CASE("large all_reduce is bound by the NICs in use", "[physics]") {
+  const Cluster& cluster = catalogue().cluster("leonardo");
+  const double nic = 12.5e9 * cluster.wire_share();
+  for (const int nodes : {2, 4, 9}) {
+    const double size = 4e9, ranks = 4.0 * nodes;
+    const Json ring = across("leonardo", nodes, 4, size, {{"algorithm", "ring"}, {"protocol", "Simple"}});
+    const double bytes_s = ring["time_s"].get<double>() - ring["latency_s"].get<double>();
+    CHECK_THAT(bytes_s, WithinRel(2 * (ranks - 1) / ranks * size / (4 * nic), 1e-6));
+  }
+}
+
+TEST_CASE("one GPU a node uses one NIC", "[physics]") {
+  const double nic = 12.5e9 * catalogue().cluster("leonardo").wire_share();
+  const Json ring = across("leonardo", 4, 1, 1e9, {{"algorithm", "ring"}, {"protocol", "Simple"}});
+  CHECK_THAT(ring["time_s"].get<double>() - ring["latency_s"].get<double>(), WithinRel(2 * 3 / 4.0 * 1e9 / nic, 1e-6));
+  CHECK(ring["channels"] == Json::parse("[[0]]"));
+}
+
+TEST_CASE("adaptive routing spreads a hot pair of switches", "[physics]") {
+  // Two switches of one group, 8 pairs across: one cable between them, 30 switches to go round by.
+  const Fabric& fabric = catalogue().cluster("alps").fabric();
+  std::vector<Demand> demands;
+  std::map<int, std::vector<int>> by_switch;
+  for (int nic = 0; nic < 64; ++nic) {
+    std::vector<int> way;
+    fabric.minimal_way(nic, nic < 32 ? nic + 32 : nic - 32, 0, way);
+    by_switch[fabric.link(way.front()).to].push_back(nic);
+  }
+  REQUIRE(by_switch.size() >= 2);
+  const auto& here = by_switch.begin()->second;
+  const auto& there = std::next(by_switch.begin())->second;
+  for (std::size_t i = 0; i < 8; ++i) demands.push_back({here[i], there[i], 1e6});
+  const auto even = [](int) { return 1 / 25e9; };
+  const std::vector<double> shares = detour_shares(fabric, even, demands);
+  double stays = 0;
+  for (const double share : shares) stays += 1 - share;
+  CHECK(stays < 1.5);  // of 8 NICs' traffic about one cable's worth
+  CHECK(detour_shares(fabric, even, {{here[0], there[0], 1e6}}) == std::vector<double>{0});
+}
+
+TEST_CASE("clusters of 4096 GPUs are a handful of flows", "[physics]") {
+  for (const char* platform : {"alps", "leonardo"}) {
+    const Json all = across(platform, 1024, 4, 1073741824);
+    CHECK(all["bottleneck"].size() > 0);
+    CHECK(all["time_s"].get<double>() > across(platform, 2, 4, 1073741824)["time_s"].get<double>());
+  }
+}
+
+TEST_CASE("wrong cluster queries are refused in one line", "[physics]") {
+  const auto error = [&](Json query) { return answer(catalogue(), query).value("error", ""); };
+  const Json base{{"platform", "alps"}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", 1e6}};
+  const auto with = [&](Json more) {
+    Json query = base;
+    query.update(more);
+    return error(query);
+  };
+  CHECK(with({{"nodes", 4}, {"gpus_per_node", 5}}).find("gpus_per_node") != std::string::npos);
+  CHECK(with({{"nodes", 1000000}, {"gpus_per_node", 4}}).find("nodes") != std::string::npos);
+  CHECK(with({{"nodes", 4}, {"gpus_per_node", 4}, {"library", "nccl-2.3"}}).find("one node") != std::string::npos);
+  CHECK(with({{"nodes", 4}, {"gpus_per_node", 4}, {"platform", "hgx-h200"}}).find("fabric") != std::string::npos);
+  CHECK(error({{"platform", "alps"}, {"kind", "p2p"}, {"src", "node0/gpu9"}, {"dst", "node1/gpu0"}, {"size_B", 1}})
+            .find("gpu9") != std::string::npos);
+  CHECK(error({{"platform", "alps"}, {"kind", "p2p"}, {"src", "nodeX/gpu0"}, {"dst", "node1/gpu0"}, {"size_B", 1}})
+            .find("nodeX") != std::string::npos);
+}
