@@ -14,6 +14,8 @@ namespace {
 // The curve was measured between two nodes next to each other; other pairs of the same distance scatter. source: paper
 // 002 (SC24), section V-B1: 3.7 to 5.7 us under one switch on the same system
 constexpr double kPairError = 0.1;
+constexpr double kRouteSize_B = 67108864;       // source: as routes_answer of one node
+constexpr int kRoutes = 4, kMostRoutes = 1000;  // ours: of each kind
 
 /// "node3/gpu1"
 ClusterEnd read_end(const Cluster& cluster, ObjectReader& r, const std::string& key) {
@@ -29,20 +31,7 @@ ClusterEnd read_end(const Cluster& cluster, ObjectReader& r, const std::string& 
   return {number, device_by_id(cluster.node(), text.substr(slash + 1), r, key)};
 }
 
-}  // namespace
-
-bool names_nodes(const Json& query) {
-  const auto slashed = [&](const char* key) {
-    return query.contains(key) && query[key].is_string() && query[key].get<std::string>().rfind("node", 0) == 0;
-  };
-  return slashed("src") || slashed("dst");
-}
-
-Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {
-  Message there{read_end(cluster, r, "src"), read_end(cluster, r, "dst"), read_size(r, "size_B"), ""};
-  if (r.has("transport")) there.transport = r.choice("transport", Transports::message_names());
-  const bool both = r.optional<bool>("bidirectional").value_or(false);
-  r.finish();
+Json message_result(const Cluster& cluster, Solver& solver, const Message& there, bool both) {
   ClusterProblem problem(cluster);
   const PlannedMessage plan = add_message(problem, there);
   if (both) add_message(problem, {there.to, there.from, there.bytes, there.transport});
@@ -55,7 +44,13 @@ Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r)
   if (!plan.distance.empty()) uncertainty.add(kPairError);
   Verdict verdict;
   check_validity(cluster.node(), there.bytes, verdict, uncertainty);
-  const int limit = solution.limited_by.at(static_cast<std::size_t>(plan.activity));
+  const int limit =
+      solution.limited_by.empty() ? kOwnCap : solution.limited_by.at(static_cast<std::size_t>(plan.activity));
+  if (limit == kOwnCap && time > 2 * plan.latency_s) {  // the curve's own rate: what its narrowest link attained
+    const auto narrowest = std::min_element(plan.links.begin(), plan.links.end(),
+                                            [&](int a, int b) { return cluster.capacity(a) < cluster.capacity(b); });
+    if (narrowest != plan.links.end()) verdict.bottleneck.insert(cluster.id(*narrowest));
+  }
   if (limit != kOwnCap) {
     verdict.bottleneck.insert(cluster.id(problem.key(limit)));
     if (!cluster.calibrated(problem.key(limit)))
@@ -72,6 +67,59 @@ Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r)
   out["bottleneck"] = verdict.bottleneck;
   out["limited_by"] = time > 2 * plan.latency_s ? "bandwidth" : "start-up";
   out["warnings"] = verdict.warnings;
+  return out;
+}
+
+}  // namespace
+
+bool names_nodes(const Json& query) {
+  const auto slashed = [&](const char* key) {
+    return query.contains(key) && query[key].is_string() && query[key].get<std::string>().rfind("node", 0) == 0;
+  };
+  return slashed("src") || slashed("dst");
+}
+
+Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {
+  Message there{read_end(cluster, r, "src"), read_end(cluster, r, "dst"), read_size(r, "size_B"), ""};
+  if (r.has("transport")) there.transport = r.choice("transport", Transports::message_names());
+  const bool both = r.optional<bool>("bidirectional").value_or(false);
+  r.finish();
+  return message_result(cluster, solver, there, both);
+}
+
+Json cluster_routes_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {
+  Message message{read_end(cluster, r, "src"), read_end(cluster, r, "dst"), kRouteSize_B, ""};
+  if (r.has("size_B")) message.bytes = read_size(r, "size_B");
+  const int most = r.optional<int>("k").value_or(kRoutes);
+  if (most < 1 || most > kMostRoutes) r.fail("k", "must be 1 to " + std::to_string(kMostRoutes));
+  if (message.from.node == message.to.node) r.fail("dst", "is on the same node: name both without the node");
+  r.finish();
+  const Fabric& fabric = cluster.fabric();
+  const auto [from, to] = endpoints_of(cluster, message);
+  const int minimal = fabric.minimal_ways(from, to), detours = fabric.detours(from, to);
+  std::vector<Json> routes;
+  const auto add = [&](bool detour, int which) {
+    message.way.clear();
+    if (detour)
+      fabric.detour(from, to, which, message.way);
+    else
+      fabric.minimal_way(from, to, which, message.way);
+    routes.push_back(message_result(cluster, solver, message, false));
+    routes.back()["way"] = (detour ? "detour " : "minimal ") + std::to_string(which);
+    routes.back()["hops"] = message.way.size();
+  };
+  for (int which = 0; which < std::min(most, minimal); ++which) add(false, which);
+  for (int which = 0; which < std::min(most, detours); ++which) add(true, which);
+  std::stable_sort(routes.begin(), routes.end(),
+                   [](const Json& a, const Json& b) { return a["time_s"].get<double>() < b["time_s"].get<double>(); });
+  Json out;
+  out["size_B"] = message.bytes;
+  out["minimal_ways"] = minimal;
+  out["detours"] = detours;
+  out["routing"] = fabric_routing_names()[static_cast<std::size_t>(cluster.routing())];
+  out["routes"] = routes;
+  out["bottleneck"] = routes.front()["bottleneck"];
+  out["warnings"] = Json::array();
   return out;
 }
 

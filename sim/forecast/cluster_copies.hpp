@@ -10,5 +10,7 @@ namespace linkcast {
 bool names_nodes(const Json& query);
 
 Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r);
+/// Minimal ways and detours between two nodes, up to `k` of each, each as if the message took it alone, fastest first.
+Json cluster_routes_answer(const Cluster& cluster, Solver& solver, ObjectReader& r);
 
 }  // namespace linkcast

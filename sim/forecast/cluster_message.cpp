@@ -73,15 +73,23 @@ void pass_network(ClusterProblem& problem, const Message& message, PlannedMessag
   in = reversed(std::move(in));
   const int from = cluster.endpoint(message.from.node, out_nic), to = cluster.endpoint(message.to.node, in_nic);
   problem.pass_node(message.from.node, out, MoveBy::kDma);
-  problem.pass_fabric(from, to);
+  if (message.way.empty())
+    problem.pass_fabric(from, to);
+  else
+    problem.pass_way(message.way);
   problem.pass_node(message.to.node, in, MoveBy::kDma);
   note(plan, cluster, message.from.node, out);
-  std::vector<WeightedLink> way;  // of several ways, the first is named
-  add_fabric_links(cluster.fabric(), FabricRouting::kMinimal, from, to, way);
-  for (const WeightedLink& passed : way) plan.links.push_back(cluster.key_of_fabric_link(passed.link));
+  std::vector<int> way = message.way;  // of several ways, the first is named
+  if (way.empty()) cluster.fabric().minimal_way(from, to, to % cluster.fabric().minimal_ways(from, to), way);
+  double latency_s = 0;
+  for (const int link : way) {
+    plan.links.push_back(cluster.key_of_fabric_link(link));
+    latency_s +=
+        cluster.fabric().classes()[static_cast<std::size_t>(cluster.fabric().link(link).link_class)].latency.si;
+  }
   note(plan, cluster, message.to.node, in);
   plan.distance = cluster.fabric().distances()[static_cast<std::size_t>(cluster.fabric().distance(from, to))];
-  plan.distance_s = std::max(0.0, fabric_latency(cluster.fabric(), from, to).si - cluster.nearest_latency().si);
+  plan.distance_s = std::max(0.0, latency_s - cluster.nearest_latency().si);
 }
 
 void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage& plan) {
@@ -102,6 +110,14 @@ void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage
 }
 
 }  // namespace
+
+std::pair<int, int> endpoints_of(const Cluster& cluster, const Message& message) {
+  const std::string transport = curve_of(cluster.node(), message).name;
+  const auto nic = [&](const ClusterEnd& end) {
+    return cluster.endpoint(end.node, way_out(cluster, end.device, through_host(transport)).second);
+  };
+  return {nic(message.from), nic(message.to)};
+}
 
 PlannedMessage add_message(ClusterProblem& problem, const Message& message, std::vector<int> after) {
   const TransportModel& curve = curve_of(problem.cluster().node(), message);

@@ -1,6 +1,7 @@
 #pragma once
 // A message between two ranks of a cluster: which fitted curve it follows and which links it crosses.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/forecast/cluster_problem.hpp"
@@ -15,7 +16,8 @@ struct ClusterEnd {
 struct Message {
   ClusterEnd from, to;
   double bytes = 0;
-  std::string transport;  ///< of Transports::message_names(); empty: what the library would take
+  std::string transport;   ///< of Transports::message_names(); empty: what the library would take
+  std::vector<int> way{};  ///< links of the fabric; empty: what its routing takes
 };
 
 struct PlannedMessage {
@@ -27,6 +29,9 @@ struct PlannedMessage {
   std::vector<int> links{};  ///< keys in the cluster, in order, of one way
   double rate_error = 0, delay_error_s = 0;
 };
+
+/// NICs by which a message between two nodes leaves and arrives, as endpoints of the fabric.
+std::pair<int, int> endpoints_of(const Cluster& cluster, const Message& message);
 
 /// @param after  activities that must be finished first
 /// @throws InputError  no such message was measured on this machine; says which were

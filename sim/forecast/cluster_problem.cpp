@@ -69,8 +69,8 @@ const Problem& ClusterProblem::problem() {
   return problem_;
 }
 
-void ClusterProblem::use_way(const std::vector<int>& links, double weight) {
-  for (const int link : links) use(cluster_->key_of_fabric_link(link), weight);
+void ClusterProblem::pass_way(const std::vector<int>& fabric_links, double weight) {
+  for (const int link : fabric_links) use(cluster_->key_of_fabric_link(link), weight);
 }
 
 void ClusterProblem::add_uses(int activity, const std::function<void()>& pass) {
@@ -102,14 +102,14 @@ void ClusterProblem::settle_ways() {
     for (int which = 0; which < ways; ++which) {
       links.clear();
       fabric.minimal_way(crossing.from, crossing.to, which, links);
-      use_way(links, crossing.weight * (1 - detoured) / ways);
+      pass_way(links, crossing.weight * (1 - detoured) / ways);
     }
     if (detoured <= 0) return;
     const std::vector<int> choices = detour_choices(fabric, crossing.from, crossing.to);
     for (const int which : choices) {
       links.clear();
       fabric.detour(crossing.from, crossing.to, which, links);
-      use_way(links, crossing.weight * detoured / static_cast<double>(choices.size()));
+      pass_way(links, crossing.weight * detoured / static_cast<double>(choices.size()));
     }
   };
   for (std::size_t first = 0; first < crossings_.size();) {

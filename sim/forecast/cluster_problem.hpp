@@ -24,6 +24,8 @@ class ClusterProblem {
   void pass_network(ClusterGpu from, ClusterGpu to, double weight = 1);
   /// From NIC to NIC, the fabric alone.
   void pass_fabric(int from_endpoint, int to_endpoint, double weight = 1);
+  /// These links of the fabric, whatever its routing would take.
+  void pass_way(const std::vector<int>& fabric_links, double weight = 1);
   /// Lowest rate that one byte per second of the next activity meets so far, bytes/s.
   [[nodiscard]] double lone_rate() const;
   /// @returns index of the activity
@@ -41,7 +43,6 @@ class ClusterProblem {
     double weight = 0;
   };
   void use(int key, double weight);
-  void use_way(const std::vector<int>& links, double weight);
   void settle_ways();
   void add_uses(int activity, const std::function<void()>& pass);
 

@@ -17,6 +17,7 @@ Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, 
   if (kind == "collective" && query.contains("nodes")) return cluster_collective_answer(catalogue, platform, solver, r);
   if (kind == "collective") return collective_answer(catalogue, platform, solver, r);
   if (kind == "rings") return rings_answer(catalogue, platform, r);
+  if (kind == "routes" && names_nodes(query)) return cluster_routes_answer(catalogue.cluster(platform), solver, r);
   if (kind == "routes") return routes_answer(catalogue.platform(platform), solver, r);
   r.finish();
   return show_answer(catalogue.platform(platform));

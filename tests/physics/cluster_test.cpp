@@ -88,6 +88,37 @@ TEST_CASE("every route of a message is contiguous from GPU to GPU", "[physics]")
   }
 }
 
+TEST_CASE("routes between nodes: every way there is, up to k of each kind", "[physics]") {
+  const Cluster& cluster = catalogue().cluster("leonardo");
+  const auto routes = [](int k) {
+    return ask({{"platform", "leonardo"},
+                {"kind", "routes"},
+                {"src", "node0/gpu0"},
+                {"dst", "node300/gpu2"},
+                {"size_B", 1e6},
+                {"k", k}});
+  };
+  const int minimal = cluster.fabric().minimal_ways(0, 4 * 300 + 2), detours = cluster.fabric().detours(0, 4 * 300 + 2);
+  const Json all = routes(1000), few = routes(2);
+  CHECK(all["minimal_ways"] == minimal);
+  CHECK(all["detours"] == detours);
+  CHECK(static_cast<int>(all["routes"].size()) == std::min(minimal, 1000) + std::min(detours, 1000));
+  CHECK(few["routes"].size() == 4);
+  double before = 0;
+  std::set<std::string> seen;
+  for (const Json& route : all["routes"]) {
+    CHECK(route["time_s"].get<double>() >= before);
+    before = route["time_s"].get<double>();
+    CHECK(route["route"].size() == route["hops"].get<std::size_t>() + 4);  // GPU, switch, NIC at both ends
+    seen.insert(route["route"].dump());
+  }
+  CHECK(seen.size() == all["routes"].size());
+  CHECK(answer(catalogue(),
+               {{"platform", "leonardo"}, {"kind", "routes"}, {"src", "node0/gpu0"}, {"dst", "node3/gpu2"}, {"k", 0}})
+            .value("error", "")
+            .find("/k") != std::string::npos);
+}
+
 TEST_CASE("double binary tree: both span all nodes, and no node is inner twice", "[physics]") {
   for (int nodes = 2; nodes <= 65; ++nodes) {
     CAPTURE(nodes);
