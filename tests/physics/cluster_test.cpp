@@ -158,6 +158,14 @@ TEST_CASE("large all_reduce is bound by the NICs in use", "[physics]") {
   }
 }
 
+TEST_CASE("the two trees together pass each byte twice by every NIC but the root's", "[physics]") {
+  const double nic = 12.5e9 * catalogue().cluster("leonardo").wire_share(), size = 4e9;
+  for (const int nodes : {4, 8, 16, 64}) {
+    const Json tree = across("leonardo", nodes, 4, size, {{"algorithm", "tree"}, {"protocol", "Simple"}});
+    CHECK_THAT(tree["time_s"].get<double>() - tree["latency_s"].get<double>(), WithinRel(2 * size / (4 * nic), 1e-6));
+  }
+}
+
 TEST_CASE("one GPU a node uses one NIC", "[physics]") {
   const double nic = 12.5e9 * catalogue().cluster("leonardo").wire_share();
   const Json ring = across("leonardo", 4, 1, 1e9, {{"algorithm", "ring"}, {"protocol", "Simple"}});

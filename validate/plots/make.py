@@ -10,10 +10,11 @@ import fabrics
 import fresh_hardware
 import p2p_fit
 import patterns
+import scaling
 
 FIGURES = {"p2p_fit": p2p_fit, "anti_locality": anti_locality, "all_reduce_by_gpus": all_reduce_by_gpus,
            "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives,
-           "fabrics": fabrics}
+           "fabrics": fabrics, "scaling": scaling}
 
 
 def main() -> None:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "models/libraries/graph/build.hpp"
 #include "models/libraries/graph/channel_plan.hpp"
@@ -56,6 +58,32 @@ Channel entered_at(Channel ring, int head) {
   return ring;
 }
 
+/// A ring for each NIC, and again for each copy: the first one not used yet whose second GPU, where the second child of
+/// a tree arrives, is next to a NIC that no other has there; so that trees load all NICs alike.
+std::vector<Channel> headed_rings(const Cluster& cluster, const std::vector<Channel>& found,
+                                  const std::map<int, int>& entries, int copies) {
+  std::vector<Channel> rings;
+  std::vector<int> uses(found.size(), 0);
+  for (int copy = 0; copy < copies; ++copy) {
+    std::set<int> seconds;
+    for (const auto& [nic, head] : entries) {
+      std::size_t best = 0;
+      const auto cost = [&](std::size_t i) {
+        const Channel ring = entered_at(found[i], head);
+        const int second = cluster.nic_of(ring.order[ring.order.size() > 1 ? 1 : 0]);
+        return std::make_pair(seconds.count(second) > 0 || (second == nic && entries.size() > 1), uses[i]);
+      };
+      for (std::size_t i = 1; i < found.size(); ++i)
+        if (cost(i) < cost(best)) best = i;
+      ++uses[best];
+      rings.push_back(entered_at(found[best], head));
+      rings.back().blocks = 2;  // channels are duplicated in the end, as on one node
+      seconds.insert(cluster.nic_of(rings.back().order[rings.back().order.size() > 1 ? 1 : 0]));
+    }
+  }
+  return rings;
+}
+
 }  // namespace
 
 Communicator build_across(const Version& version, const Cluster& cluster, const std::vector<int>& gpus, int nodes) {
@@ -73,14 +101,7 @@ Communicator build_across(const Version& version, const Cluster& cluster, const 
   made.nodes = nodes;
   made.leaves_at_entry = version.search.proxies_to_nic;
   made.network_channel_bandwidth = {speed / factor * kGiga};
-  std::vector<Channel> rings;
-  for (int copy = 0; copy < factor; ++copy)
-    for (const auto& [nic, head] : entries) {
-      Channel ring = made.channels[rings.size() % made.channels.size()];
-      ring.blocks = 2;  // channels are duplicated in the end, as on one node
-      rings.push_back(entered_at(std::move(ring), head));
-    }
-  made.channels = std::move(rings);
+  made.channels = headed_rings(cluster, made.channels, entries, factor);
   made.trees.clear();
   made.nvls_channels = 0;
   made.why = std::to_string(made.channels.size()) + " rings over " + std::to_string(nodes) + " nodes and " +
