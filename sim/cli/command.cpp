@@ -150,7 +150,8 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
 
 void print_warnings(const Json& result) {
   std::cout.flush();
-  for (const Json& warning : result["warnings"]) std::cerr << "warning: " << warning.get<std::string>() << '\n';
+  for (const Json& warning : result.value("warnings", Json::array()))
+    std::cerr << "warning: " << warning.get<std::string>() << '\n';
 }
 
 }  // namespace linkcast::cli

@@ -49,7 +49,7 @@ std::string change_text(const Json& before, const Json& after) {
   constexpr double times = 3;  // source: ours, above it a factor reads better than per cent
   std::ostringstream text;
   text << std::fixed;
-  if (is > times * was || was > times * is)
+  if (is > times * was || (is > 0 && was > times * is))
     text << std::setprecision(2) << "x " << is / was;
   else
     text << std::setprecision(1) << std::showpos << 100 * (is / was - 1) << " %";
@@ -101,7 +101,7 @@ void print_answer(const Json& before, const Json& after) {
   for (const auto& [key, label] : rows) {
     add_row(table, label, key, value_or_null(before, key), value_or_null(after, key));
     if (std::string(key) == "time_s" && before.contains(key) && after.contains(key))
-      table.push_back({"90 % interval", " " + interval(before), " " + interval(after)});
+      table.push_back({"interval (90 %)", " " + interval(before), " " + interval(after)});
   }
   print_table(table);
 }

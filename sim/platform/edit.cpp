@@ -62,9 +62,10 @@ double factor_of(const Edit& edit, const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   // source: ours; a thousandfold either way is a typing error, not a machine
   constexpr double most = 1000;
+  const double least = edit.verb == EditVerb::kSlow ? 1 : 1 / most;
   if (error != std::errc() || end != text.data() + text.size() || text.empty() || !std::isfinite(value) ||
-      !(value >= 1 / most && value <= most))
-    refuse(edit.text, "'" + text + "' is not a factor from 0.001 to 1000");
+      !(value >= least && value <= most))
+    refuse(edit.text, "'" + text + "' is not a factor from " + (least < 1 ? "0.001" : "1") + " to 1000");
   return value;
 }
 

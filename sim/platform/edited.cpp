@@ -299,17 +299,21 @@ void Editor::scale(const Edit& edit) {
 }
 
 void Editor::slow(const Edit& edit) {
-  const int target = device(edit, edit.subject);
-  for (std::size_t i = 0; i < wiring_.cables.size(); ++i) {
-    Cable& c = wiring_.cables[i];
-    if (c.a != target && c.b != target) continue;
-    factors().factor[i] /= edit.factor;
-    c.bandwidth.si /= edit.factor;
-  }
-  wiring_.devices[static_cast<std::size_t>(target)].slow *= edit.factor;
+  wiring_.devices[static_cast<std::size_t>(device(edit, edit.subject))].slow *= edit.factor;
 }
 
-void Editor::finish_rates() { scale_rates(wiring_, factors(), fit_); }
+/// A link between two slow devices is as slow as the slower.
+void Editor::finish_rates() {
+  RateFactors& rates = factors();
+  for (std::size_t i = 0; i < wiring_.cables.size(); ++i) {
+    Cable& c = wiring_.cables[i];
+    const double slow = std::max(wiring_.devices[static_cast<std::size_t>(c.a)].slow,
+                                 wiring_.devices[static_cast<std::size_t>(c.b)].slow);
+    rates.factor[i] /= slow;
+    c.bandwidth.si /= slow;
+  }
+  scale_rates(wiring_, rates, fit_);
+}
 
 void Editor::set_parameter(const Edit& edit) {
   const auto found = fit_.parameters.find(edit.subject);
