@@ -7,6 +7,7 @@
 
 #include "sim/cli/command.hpp"
 #include "sim/forecast/query.hpp"
+#include "sim/forecast/whatif.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -75,6 +76,8 @@ void print_result(const Json& result) {
 void show_result(const Context& context, const Json& result) {
   if (context.json)
     std::cout << result.dump(2) << '\n';
+  else if (context.whatif)
+    print_whatif(result);
   else
     print_result(result);
 }
@@ -224,6 +227,15 @@ void add_collective(CLI::App& predict, Context& context) {
   command->callback([o, &context] { show_result(context, run_query(context, collective_query(*o))); });
 }
 
+/// Edits of the command line come on top of those of a query.
+void add_batch_edits(const Context& context, Json& query) {
+  const auto edits = context.edit_list();
+  if (edits.empty() || !query.is_object()) return;
+  if (!query.contains("edits")) query["edits"] = Json::array();
+  if (query["edits"].is_array())
+    for (const std::string& edit : edits) query["edits"].push_back(edit);
+}
+
 /// One line in, one line out, same order; a bad line gives an error object and the batch goes on.
 void run_batch(Context& context, const std::string& path) {
   std::ifstream file;
@@ -241,9 +253,11 @@ void run_batch(Context& context, const std::string& path) {
     const std::string name = path + " line " + std::to_string(number);
     Json result{{"id", nullptr}};  // of a line that is not JSON
     try {
-      const Json query = parse_json(line, name);
+      Json query = parse_json(line, name);
       if (query.is_object() && query.contains("id")) result["id"] = query["id"];
-      result = answer_or_throw(context.catalogue(), query, name);
+      add_batch_edits(context, query);
+      result = context.whatif ? whatif_answer(context.catalogue(), query, name)
+                              : answer_or_throw(context.catalogue(), query, name);
     } catch (const InputError& error) {
       result["error"] = error.what();
     }
@@ -262,6 +276,7 @@ void add_predict(CLI::App& app, Context& context) {
   auto batch = std::make_shared<std::string>();
   command->add_option("--batch", *batch, "JSON queries, one a line ('-': standard input); one result a line");
   command->footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
+  add_edits(*command, context);
   add_p2p(*command, context);
   add_flows(*command, context);
   add_collective(*command, context);

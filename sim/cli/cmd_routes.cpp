@@ -62,6 +62,8 @@ void add_routes(CLI::App& app, Context& context) {
     const Json result = run_query(context, query);
     if (context.json)
       std::cout << result.dump(2) << '\n';
+    else if (context.whatif)
+      print_whatif(result);
     else
       print_routes(result);
   });

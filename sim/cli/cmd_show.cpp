@@ -55,12 +55,22 @@ void add_show(CLI::App& app, Context& context) {
       ->needs(fabric);
   command->add_flag("--links", o->links, "every link, with --fabric --json")->needs(fabric)->needs(json);
   command->add_option("--out", o->out, "file for --nccl-topo (default: standard output)")->needs(nccl);
+  add_edits(*command, context, false);
   command->footer(
       "Example:\n  linkcast show v100-dgx1 --dot | neato -Tpng -o v100.png\n"
       "  linkcast show v100-dgx1 --nccl-topo --out v100-dgx1.xml\n"
       "  linkcast show lumi --fabric");
   command->callback([o, &context] {
-    const Platform& shown = context.catalogue().platform(o->platform);
+    if (context.whatif) {
+      if (o->dot || o->nccl_topo || o->fabric) throw InputError("whatif show: without --dot, --nccl-topo and --fabric");
+      const Json result = run_query(context, {{"kind", "show"}, {"platform", o->platform}});
+      if (context.json)
+        std::cout << result.dump(2) << '\n';
+      else
+        print_whatif(result);
+      return;
+    }
+    const Platform& shown = context.catalogue().platform(context.edited(o->platform));
     if (o->fabric) {
       const Topology& wiring = shown.wiring();
       const Json answer = fabric_answer(wiring, fabric_of(wiring, o->fabric_file), o->links);

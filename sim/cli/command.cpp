@@ -8,6 +8,7 @@
 
 #include "sim/engine/solvers.hpp"
 #include "sim/forecast/query.hpp"
+#include "sim/forecast/whatif.hpp"
 #include "sim/records/atomic_file.hpp"
 #include "sim/units/parse.hpp"
 
@@ -32,6 +33,33 @@ void add_common(CLI::App& command, Context& context, std::string& platform) {
   command.add_option("-p,--platform", platform, "machine, see 'linkcast list platforms'")->required();
   command.add_flag("--json", context.json, "one JSON object on stdout instead of a table");
   command.add_option("--solver", context.solver, "fluid (default) or native (SimGrid's own model, the reference)");
+  add_edits(command, context);
+}
+
+std::vector<std::string> Context::edit_list() const {
+  std::vector<std::string> list;
+  for (const auto& [verb, arguments] : edits)
+    for (const std::string& argument : arguments) list.push_back(verb == "edit" ? argument : verb + " " + argument);
+  return list;
+}
+
+void add_edits(CLI::App& command, Context& context, bool fabric) {
+  const auto option = [&](const std::string& verb, const char* type, const std::string& help) {
+    command.add_option("--" + verb, context.edits[verb], help)
+        ->type_name(type)
+        ->take_all()
+        ->allow_extra_args(false)
+        ->group("What-if edits (docs/what-if.md), each as often as needed");
+  };
+  option("disable", "KIND", "every cable of a kind or of kinds that begin so (nvlink), or peer access (p2p)");
+  option("remove", "CABLE[:LINKS]", "a cable with all its links, or some of them: gpu0-gpu4, gpu0-gpu4:1");
+  option("swap", "CABLE|KIND:KIND", "another kind of cable: nvlink1:nvlink2");
+  option("add", "A-B:KIND[:LINKS]", "a new cable, or more links of one: gpu0-gpu5:nvlink2:2");
+  option("set", "kind=KIND:bandwidth=RATE", "nominal rate of a kind, or PARAMETER=VALUE of a fitted parameter");
+  option("scale", "CABLE|KIND:FACTOR", "rate times a factor: gpu0-gpu4:0.5");
+  option("slow", "DEVICE:FACTOR", "all its links, copies and kernels slower: gpu3:1.2");
+  if (fabric) option("fabric", "GENERATOR:KEY=VALUE,...", "another network between nodes: dragonfly:nodes=64");
+  option("edit", "EDIT", "any of these as in the edits of a batch: \"remove gpu0-gpu4\"");
 }
 
 std::vector<int> parse_gpus(const std::string& text, const std::string& option) {
@@ -85,7 +113,9 @@ std::string naming_option(const std::string& what) {
 Json run_query(Context& context, const Json& query) {
   Json with_solver = query;
   with_solver["solver"] = context.solver;
+  if (const auto edits = context.edit_list(); !edits.empty()) with_solver["edits"] = edits;
   try {
+    if (context.whatif) return whatif_answer(context.catalogue(), with_solver, std::string(kCommandLine));
     return answer_or_throw(context.catalogue(), with_solver, std::string(kCommandLine));
   } catch (const InputError& error) {
     throw InputError(naming_option(error.what()));
@@ -120,7 +150,8 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
 
 void print_warnings(const Json& result) {
   std::cout.flush();
-  for (const Json& warning : result["warnings"]) std::cerr << "warning: " << warning.get<std::string>() << '\n';
+  for (const Json& warning : result.value("warnings", Json::array()))
+    std::cerr << "warning: " << warning.get<std::string>() << '\n';
 }
 
 }  // namespace linkcast::cli

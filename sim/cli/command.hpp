@@ -1,6 +1,7 @@
 #pragma once
 // What every subcommand shares.
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,13 @@ class Context {
   std::string solver = "fluid";
   bool json = false;
   int exit_code = 0;
+  bool whatif = false;                                      ///< every answer without and with the edits
+  std::map<std::string, std::vector<std::string>> edits{};  ///< by verb; "edit": whole ones
 
+  /// What the edit options say, as the `edits` of a query.
+  [[nodiscard]] std::vector<std::string> edit_list() const;
+  /// Id under which the catalogue knows the platform with the edits.
+  std::string edited(const std::string& platform) { return catalogue().edited(platform, edit_list()); }
   /// Made when first needed, so that --help never reads a file.
   Catalogue& catalogue();
 
@@ -41,14 +48,18 @@ void add_calibrate(CLI::App& app, Context& context);
 void add_validate(CLI::App& app, Context& context);
 void add_import(CLI::App& app, Context& context);
 void add_check(CLI::App& app, Context& context);
+void add_whatif(CLI::App& app, Context& context);
 
-/// Adds --platform, --json and --solver.
+/// Adds --platform, --json, --solver and the edits.
 void add_common(CLI::App& command, Context& context, std::string& platform);
+/// Adds --remove and the other what-if edits. @param fabric  --fabric too, where that is no option of the command
+void add_edits(CLI::App& command, Context& context, bool fabric = true);
 /// "0-3,6" to {0, 1, 2, 3, 6}. @throws InputError
 std::vector<int> parse_gpus(const std::string& text, const std::string& option = "--gpus");
 /// A --size option in bytes. @throws InputError
 double parse_size(const std::string& option, const std::string& text);
-/// Answers one query made from options; errors name the command line.
+/// Answers one query made from options, with the edits; {"before", "after", "change"} under whatif. Errors name the
+/// command line.
 Json run_query(Context& context, const Json& query);
 
 /// Text to the file of --out, atomically; to standard output if `out` is empty or "-".
@@ -56,6 +67,8 @@ void write_out(const std::string& out, const std::string& text);
 
 /// Aligned text columns, numbers to the right.
 void print_table(const std::vector<std::vector<std::string>>& rows);
+/// Text of whatif_answer().
+void print_whatif(const Json& result);
 /// Text of a fabric_answer().
 void print_fabric(const Json& fabric);
 /// Warnings of a result to stderr, one a line.

@@ -25,6 +25,7 @@ int run(int argc, char** argv) {
   add_validate(app, context);
   add_import(app, context);
   add_check(app, context);
+  add_whatif(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

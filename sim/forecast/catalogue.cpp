@@ -9,6 +9,19 @@
 
 namespace linkcast {
 namespace fs = std::filesystem;
+namespace {
+
+// Edited platforms kept with their communicators: a batch that goes through edits in turn builds each once, a sweep
+// over any number of them stays in bounded memory. source: ours, about 0.1 MB each
+constexpr std::size_t kEditedKept = 512;
+
+/// Erases what a map of tuples holds for one platform.
+template <class Map>
+void erase_platform(Map& map, const std::string& id) {
+  std::erase_if(map, [&](const auto& item) { return std::get<0>(item.first) == id; });
+}
+
+}  // namespace
 
 Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)) {
   if (!fs::is_directory(fs::path(data_dir_) / "topologies"))
@@ -28,6 +41,7 @@ std::vector<std::string> Catalogue::platforms() const {
 
 const Platform& Catalogue::platform(const std::string& id) {
   if (const auto it = platforms_.find(id); it != platforms_.end()) return *it->second;
+  if (const auto it = edited_.find(id); it != edited_.end()) return *it->second.platform;
   if (fs::path(id).extension() == ".json") return load(id, fs::path(id));
   const auto known = platforms();
   if (std::find(known.begin(), known.end(), id) == known.end()) {
@@ -45,6 +59,57 @@ const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
   if (!fs::exists(topology)) topology = fs::path(data_dir_) / "topologies" / (calibration.topology + ".json");
   auto platform = std::make_unique<Platform>(read_topology(topology.string()), std::move(calibration));
   return *platforms_.emplace(id, std::move(platform)).first->second;
+}
+
+std::optional<KindOffer> Catalogue::shipped_kind(const std::string& kind) {
+  std::optional<KindOffer> nominal;
+  for (const std::string& id : platforms()) {
+    auto offer = offer_of(platform(id), kind);
+    if (!offer) continue;
+    for (const auto& [name, parameter] : offer->parameters)
+      if (parameter.provenance == "fitted") return offer;
+    if (!nominal) nominal = std::move(offer);
+  }
+  return nominal;
+}
+
+EditedPlatform Catalogue::build_edited(const std::string& id, const std::vector<Edit>& edits) {
+  EditedPlatform built =
+      edited_platform(platform(id), edits, [this](const std::string& kind) { return shipped_kind(kind); });
+  if (edits.front().verb != EditVerb::kFabric) return built;
+  try {
+    static_cast<void>(build_fabric(built.platform->wiring()));
+  } catch (const InputError& error) {
+    throw InputError("edit '" + edits.front().text + "': " + error.what());
+  }
+  return built;
+}
+
+std::string Catalogue::edited(const std::string& id, const std::vector<std::string>& texts) {
+  if (texts.empty()) return id;
+  const std::vector<Edit> edits = parse_edits(texts);
+  std::string key = id;
+  for (const Edit& edit : edits) key += '\n' + edit.text;
+  if (edited_.count(key)) return key;
+  EditedPlatform built = build_edited(id, edits);
+  if (edited_.size() >= kEditedKept) forget_oldest();
+  edited_.emplace(key, std::move(built));
+  edited_order_.push_back(key);
+  return key;
+}
+
+const EditedPlatform* Catalogue::edits_of(const std::string& id) const {
+  const auto it = edited_.find(id);
+  return it == edited_.end() ? nullptr : &it->second;
+}
+
+void Catalogue::forget_oldest() {
+  const std::string id = edited_order_.front();
+  edited_order_.pop_front();
+  erase_platform(communicators_, id);
+  erase_platform(across_, id);
+  clusters_.erase(id);
+  edited_.erase(id);
 }
 
 const Cluster& Catalogue::cluster(const std::string& platform_id) {

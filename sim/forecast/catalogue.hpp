@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "sim/engine/problem.hpp"
 #include "sim/platform/cluster.hpp"
+#include "sim/platform/edited.hpp"
 #include "sim/plugin/communicator.hpp"
 
 namespace linkcast {
@@ -27,6 +29,12 @@ class Catalogue {
   ///            <topology>-topology.json beside it, or a shipped one
   /// @throws InputError  unknown id (lists the known ones), or a wrong file
   const Platform& platform(const std::string& id);
+  /// Id of a platform with what-if edits (sim/platform/edit.hpp): every function here takes it in place of `id`.
+  /// Kept for further queries; references into a platform edited long ago end with a later call.
+  /// @throws InputError  an edit that cannot be read, or that the platform does not allow
+  std::string edited(const std::string& id, const std::vector<std::string>& edits);
+  /// What was edited; empty for a platform as it is. @param id  from edited()
+  [[nodiscard]] const EditedPlatform* edits_of(const std::string& id) const;
   /// Many nodes of a platform on the fabric that its topology names.
   /// @throws InputError  it names none, or an impossible one
   const Cluster& cluster(const std::string& platform_id);
@@ -41,9 +49,14 @@ class Catalogue {
 
  private:
   const Platform& load(const std::string& id, const std::filesystem::path& calibration);
+  EditedPlatform build_edited(const std::string& id, const std::vector<Edit>& edits);
+  [[nodiscard]] std::optional<KindOffer> shipped_kind(const std::string& kind);
+  void forget_oldest();
 
   std::string data_dir_;
   std::map<std::string, std::unique_ptr<Platform>> platforms_;
+  std::map<std::string, EditedPlatform> edited_;
+  std::deque<std::string> edited_order_;  ///< oldest first
   std::map<std::string, std::unique_ptr<Cluster>> clusters_;
   std::map<std::string, std::unique_ptr<Solver>> solvers_;
   std::map<std::tuple<std::string, std::string, std::vector<int>>, Communicator> communicators_;

@@ -1,5 +1,6 @@
 #include "sim/forecast/collective_cost.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace linkcast {
@@ -17,10 +18,28 @@ constexpr double kWidestAccess_B = 16;
 // occasions 20261121a and b: 0.44 and 0.54 of the rate, the same for blocks at 8 and at 4 bytes (20261121e)
 constexpr double kNarrowShare = 0.5;
 
-}  // namespace
+/// Every step of a ring waits for its slowest member; the hops of a tree follow each other through all of them.
+double slowness(const Platform& platform, const Communicator& communicator, bool tree) {
+  double most = 1, sum = 0;
+  for (const int gpu : communicator.gpus) {
+    const double slow = platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))].slow;
+    most = std::max(most, slow);
+    sum += slow;
+  }
+  return tree ? sum / static_cast<double>(communicator.gpus.size()) : most;
+}
 
-CollectiveCost collective_cost(const Platform& platform, const Library& library, const Communicator& communicator,
-                               const std::string& algorithm, const std::string& protocol, int steps) {
+/// Kernels that take `slow` times as long; `hops` for the steps.
+void slow_down(CollectiveCost& cost, double slow, double hops) {
+  cost.base_s *= slow;
+  cost.hop_s *= hops;
+  cost.error_s *= slow;
+  cost.channel_Bps /= slow;
+}
+
+/// Base and hop as measured on this machine, or as the library's table says.
+CollectiveCost cost_as_fitted(const Platform& platform, const Library& library, const Communicator& communicator,
+                              const std::string& algorithm, const std::string& protocol, int steps) {
   const Calibration& calibration = platform.calibration();
   const std::string prefix = "nccl." + algorithm + "." + protocol + ".";
   const Parameter* base = calibration.find(prefix + "base_s");
@@ -45,6 +64,15 @@ CollectiveCost collective_cost(const Platform& platform, const Library& library,
   return cost;
 }
 
+}  // namespace
+
+CollectiveCost collective_cost(const Platform& platform, const Library& library, const Communicator& communicator,
+                               const std::string& algorithm, const std::string& protocol, int steps) {
+  CollectiveCost cost = cost_as_fitted(platform, library, communicator, algorithm, protocol, steps);
+  slow_down(cost, slowness(platform, communicator, false), slowness(platform, communicator, algorithm == "tree"));
+  return cost;
+}
+
 CollectiveCost library_cost(Seconds latency) {
   CollectiveCost cost;
   cost.base_s = latency.si;
@@ -59,18 +87,23 @@ double alignment_share(const std::string& protocol, double distance_B) {
 
 CollectiveCost message_cost(const Platform& platform, const Library& library, const Communicator& communicator,
                             const std::string& protocol) {
-  CollectiveCost cost = collective_cost(platform, library, communicator, "ring", protocol, 1);
+  const double slow = slowness(platform, communicator, false);
+  CollectiveCost cost = cost_as_fitted(platform, library, communicator, "ring", protocol, 1);
   cost.turn_steps = 0;
   const Calibration& calibration = platform.calibration();
   const Parameter* base = calibration.find("nccl.sendrecv.base_s");
-  if (!base || !cost.measured) return cost;
+  if (!base || !cost.measured) {
+    slow_down(cost, slow, slow);
+    return cost;
+  }
   // The base is that of the smallest messages, which take LL; what Simple costs more is what it costs a ring more.
-  const CollectiveCost smallest = collective_cost(platform, library, communicator, "ring", "LL", 1);
+  const CollectiveCost smallest = cost_as_fitted(platform, library, communicator, "ring", "LL", 1);
   cost.base_s += base->value - smallest.base_s;
   cost.hop_s = 0;
   cost.error_s = base->stderr_;
   const Parameter* rate = calibration.find("nccl.sendrecv.channel_Bps");
   if (rate && protocol == "Simple") cost.channel_Bps = rate->value;
+  slow_down(cost, slow, slow);
   return cost;
 }
 

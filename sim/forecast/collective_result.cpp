@@ -1,5 +1,6 @@
 #include "sim/forecast/collective_result.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "sim/forecast/verdict.hpp"
@@ -18,17 +19,29 @@ constexpr double kContentionError = 0.3;
 constexpr double kNvlsError = 0.15;
 constexpr double kWorthSaying = 0.01;  // source: ours, half of the tightest target of a collective's forecast
 
+/// Largest error of a limiting rate that a what-if edit gave: measured rates are within the error of a collective.
+double edited_error(const Job& job, const Run& run) {
+  double error = 0;
+  for (const int limit : run.limited_by) {
+    if (limit == kOwnCap) continue;
+    const Resolved& capacity = job.platform.constraints()[static_cast<std::size_t>(limit)].capacity;
+    if (capacity.edited) error = std::max(error, capacity.rel_error);
+  }
+  return error;
+}
+
 /// Members of each ring or tree; of multicast the head of each part.
-Uncertainty uncertainty_of(const Run& run) {
+Uncertainty uncertainty_of(const Job& job, const Run& run) {
   Uncertainty uncertainty;
+  uncertainty.add(edited_error(job, run));
   uncertainty.add(run.cost.error_s / run.time_s());
   uncertainty.add(kCollectiveError);
   if (run.taken.algorithm == "nvls") uncertainty.add(kNvlsError);
   return uncertainty;
 }
 
-Interval interval_of(const Contended& one) {
-  Uncertainty uncertainty = uncertainty_of(one.together);
+Interval interval_of(const Job& job, const Contended& one) {
+  Uncertainty uncertainty = uncertainty_of(job, one.together);
   uncertainty.add(kContentionError * (1 - 1 / one.slowdown()));
   return uncertainty.around(one.together.time_s());
 }
@@ -91,12 +104,12 @@ Json warnings_of(const Job& job, const Run& run) {
   return warnings;
 }
 
-Interval interval_of(const Run& run) { return uncertainty_of(run).around(run.time_s()); }
+Interval interval_of(const Job& job, const Run& run) { return uncertainty_of(job, run).around(run.time_s()); }
 
 Json result_json(const Job& job, const Run& run) {
   const double time = run.time_s();
   Json out;
-  put_interval(out, time, interval_of(run));
+  put_interval(out, time, interval_of(job, run));
   out["latency_s"] = run.latency_s;
   out["algbw_Bps"] = job.size_B / time;
   out["busbw_Bps"] = job.size_B / time * job.op.bus_factor(job.ranks());
@@ -115,7 +128,7 @@ Json result_json(const Job& job, const Run& run) {
 
 Json contended_json(const std::vector<Job>& jobs, const std::vector<Contended>& all) {
   Json out = result_json(jobs.front(), all.front().together);
-  put_interval(out, all.front().together.time_s(), interval_of(all.front()));
+  put_interval(out, all.front().together.time_s(), interval_of(jobs.front(), all.front()));
   out["alone_s"] = all.front().alone.time_s();
   out["slowdown"] = all.front().slowdown();
   out["others"] = Json::array();

@@ -11,7 +11,7 @@ namespace linkcast {
 
 /// GPUs of each distinct ring, or the head of each channel with multicast.
 Json channels_json(const Communicator& communicator, const Taken& taken);
-Interval interval_of(const Run& run);
+Interval interval_of(const Job& job, const Run& run);
 /// What was assumed: latencies, nominal rates, a ring through host memory.
 Json warnings_of(const Job& job, const Run& run);
 /// Links that limit a ring or tree; of one limited by its host hops, the links of those hops.

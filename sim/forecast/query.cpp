@@ -30,10 +30,13 @@ Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string&
   Json out;
   if (r.has("id")) out["id"] = r.raw("id");
   const std::string kind = r.choice("kind", {"p2p", "flows", "collective", "rings", "routes", "show"});
-  const auto platform_id = r.required<std::string>("platform");
+  const auto base_id = r.required<std::string>("platform");
+  const auto edits = r.optional<std::vector<std::string>>("edits").value_or(std::vector<std::string>{});
   const auto solver_id = r.optional<std::string>("solver").value_or("fluid");
   out["kind"] = kind;
+  std::string platform_id = base_id;
   try {
+    platform_id = catalogue.edited(base_id, edits);
     out.update(dispatch(catalogue, query, kind, platform_id, catalogue.solver(solver_id), r));
   } catch (const InputError& error) {
     const std::string what = error.what();
@@ -44,6 +47,10 @@ Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string&
                    {"solver", solver_id},
                    {"topology_sha256", platform.wiring().sha256},
                    {"calibration_sha256", platform.calibration().sha256}};
+  if (const EditedPlatform* edited = catalogue.edits_of(platform_id)) {
+    out["inputs"]["edits"] = edited->texts;
+    for (const std::string& note : edited->notes) out["warnings"].push_back(note);
+  }
   out["versions"] = {{"linkcast", LINKCAST_VERSION}, {"git", LINKCAST_GIT}};
   return out;
 }

@@ -35,6 +35,17 @@ bool is_gpu(const Platform& platform, int device) {
   return platform.topology().devices[static_cast<std::size_t>(device)].kind == DeviceKind::kGpu;
 }
 
+/// Of the slower of two devices.
+double slowness(const Platform& platform, int a, int b) {
+  const auto& devices = platform.topology().devices;
+  return std::max(devices[static_cast<std::size_t>(a)].slow, devices[static_cast<std::size_t>(b)].slow);
+}
+
+Resolved times(Resolved time, double factor) {
+  time.value *= factor;
+  return time;
+}
+
 const TransportModel& peer_model(const Transports& transports, MoveBy by, std::optional<bool> read) {
   if (by == MoveBy::kSm) return transports.get(read.value_or(false) ? "peer_sm_read" : "peer_sm");
   const bool pull = read.value_or(!transports.measured("peer") && transports.measured("peer_read"));
@@ -164,25 +175,26 @@ int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links
 int ProblemBuilder::add_copy(PlannedTransfer& plan, const std::vector<int>& links, double bytes,
                              const TransportModel& model, const Mover& mover, bool single) {
   const Regime& regime = model.regime(bytes);
-  const Pace pace = model.pace(bytes, payload_rate(links, mover));
-  double delay = pace.delay_s;
+  const Pace pace = model.pace(bytes, payload_rate(links, mover) * mover.slow);
+  double delay = pace.delay_s * mover.slow;
   if (single) {
-    const double extra = start_extra(model, mover);
+    const double extra = start_extra(model, mover) * mover.slow;
     delay += extra;
     plan.latency_s += extra;
   }
-  enter(plan, regime.startup);
+  enter(plan, times(regime.startup, mover.slow));
   if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
-  return add_leg(plan, links, bytes, delay, pace.cap_Bps, mover);
+  return add_leg(plan, links, bytes, delay, pace.cap_Bps / mover.slow, mover);
 }
 
 PlannedTransfer ProblemBuilder::add_local(const Transfer& transfer) {
   const TransportModel& model = platform_->transports().get(transfer.by == MoveBy::kSm ? "local_sm" : "local");
   PlannedTransfer plan{"local", model.name};
-  plan.latency_s = model.regimes.front().startup.value;
+  const double slow = slowness(*platform_, transfer.source, transfer.source);
+  plan.latency_s = slow * model.regimes.front().startup.value;
   plan.executor = transfer.source;
-  plan.main_activity =
-      add_copy(plan, {}, transfer.bytes, model, {transfer.by, false, {out_queue(transfer.source)}}, transfer.single);
+  plan.main_activity = add_copy(plan, {}, transfer.bytes, model,
+                                {transfer.by, false, {out_queue(transfer.source)}, slow}, transfer.single);
   return plan;
 }
 
@@ -195,10 +207,11 @@ PlannedTransfer ProblemBuilder::add_peer(const Transfer& transfer) {
   const TransportModel& model = peer_model(platform_->transports(), transfer.by, transfer.read);
   const bool pulled = transfer.read.value_or(false);
   PlannedTransfer plan{"peer", model.name};
-  plan.latency_s = model.regimes.front().startup.value;
+  const double slow = slowness(*platform_, transfer.source, transfer.target);
+  plan.latency_s = slow * model.regimes.front().startup.value;
   plan.executor = pulled && transfer.by == MoveBy::kSm ? transfer.target : transfer.source;
   plan.main_activity = add_copy(plan, route->links, transfer.bytes, model,
-                                {transfer.by, pulled, {out_queue(plan.executor)}}, transfer.single);
+                                {transfer.by, pulled, {out_queue(plan.executor)}, slow}, transfer.single);
   return plan;
 }
 
@@ -223,16 +236,18 @@ int ProblemBuilder::choose_relay(const Transfer& transfer) const {
 /// Two copies, the second after the first, or chunk after chunk; switching from one to the other costs a little more.
 PlannedTransfer ProblemBuilder::add_relay(const Transfer& transfer) {
   const TransportModel& model = peer_model(platform_->transports(), transfer.by, transfer.read);
-  const Resolved& extra = platform_->transports().handover();
   const bool pulled = transfer.read.value_or(false);
   PlannedTransfer plan{"relay", "relay"};
   plan.via = choose_relay(transfer);
-  plan.latency_s = 2 * model.regimes.front().startup.value + extra.value;
+  const double slow_in = slowness(*platform_, transfer.source, plan.via);
+  const double slow_out = slowness(*platform_, plan.via, transfer.target);
+  const Resolved extra = times(platform_->transports().handover(), slowness(*platform_, plan.via, plan.via));
+  plan.latency_s = (slow_in + slow_out) * model.regimes.front().startup.value + extra.value;
   enter(plan, extra);
   const auto& in = platform_->peer_route(transfer.source, plan.via)->links;
   const auto& out = platform_->peer_route(plan.via, transfer.target)->links;
-  const Mover first{transfer.by, pulled, {out_queue(transfer.source)}};
-  const Mover second{transfer.by, pulled, {out_queue(plan.via)}};
+  const Mover first{transfer.by, pulled, {out_queue(transfer.source)}, slow_in};
+  const Mover second{transfer.by, pulled, {out_queue(plan.via)}, slow_out};
   if (transfer.chunk_B > 0 && transfer.bytes > kMostChunks * transfer.chunk_B)
     throw InputError("chunk_B: a relayed copy is sent in at most 65536 chunks");
   const double chunk = transfer.chunk_B > 0 ? std::min(transfer.chunk_B, transfer.bytes) : transfer.bytes;
@@ -266,17 +281,18 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
   const int out = out_queue(transfer.source), in = in_queue(transfer.target);
   PlannedTransfer plan{"staged", "staged"};
   plan.chosen = transfer.by == MoveBy::kSm || transfer.read;
-  plan.latency_s = model.regimes.front().startup.value;
-  enter(plan, regime.startup);
+  const double slow = slowness(*platform_, transfer.source, transfer.target);
+  plan.latency_s = slow * model.regimes.front().startup.value;
+  enter(plan, times(regime.startup, slow));
   std::vector<int> both = route.up;
   both.insert(both.end(), route.down.begin(), route.down.end());
-  double delay = regime.startup.value;
+  double delay = slow * regime.startup.value;
   if (transfer.single) {
-    const double extra = start_extra(model, {MoveBy::kDma, false, {out}});
+    const double extra = slow * start_extra(model, {MoveBy::kDma, false, {out}});
     delay += extra;
     plan.latency_s += extra;
   }
-  const double cap = regime.rate_cap ? regime.rate_cap->value : kInfinity;
+  const double cap = regime.rate_cap ? regime.rate_cap->value / slow : kInfinity;
   if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
   if (regime.flat) {
     delay = std::max(0.0, delay - transfer.bytes / std::min(lone_rate(both), cap));
@@ -316,9 +332,10 @@ PlannedTransfer ProblemBuilder::add_host(const Transfer& transfer) {
                                                                      : transfer.by == MoveBy::kSm ? "_sm"
                                                                                                   : ""));
   PlannedTransfer plan{"host", model.name};
-  plan.latency_s = model.regimes.front().startup.value;
+  const double slow = slowness(*platform_, gpu, gpu);
+  plan.latency_s = slow * model.regimes.front().startup.value;
   plan.main_activity = add_copy(plan, links, transfer.bytes, model,
-                                {transfer.by, false, {up ? out_queue(gpu) : in_queue(gpu)}}, transfer.single);
+                                {transfer.by, false, {up ? out_queue(gpu) : in_queue(gpu)}, slow}, transfer.single);
   return plan;
 }
 

@@ -70,6 +70,7 @@ class ProblemBuilder {
     MoveBy by = MoveBy::kDma;
     bool pulled = false;           ///< requests go the other way
     std::vector<int> queues = {};  ///< held by copy engines
+    double slow = 1;               ///< of the slower end: everything but the links takes this many times as long
   };
   PlannedTransfer add_local(const Transfer& transfer);
   PlannedTransfer add_peer(const Transfer& transfer);

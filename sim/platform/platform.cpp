@@ -117,6 +117,7 @@ Resolved Platform::link_capacity(const Link& link) const {
   if (!rate)
     rate = Resolved{cable.bandwidth.si, kNominalRelativeError, false, "cable." + cable.kind + ".bandwidth_Bps"};
   rate->value *= cable.count;
+  rate->edited = cable.edited;
   return *rate;
 }
 
@@ -146,6 +147,7 @@ int Platform::add_duplex(int cable, const char* what, ConstraintKind kind, const
   auto both = cable_parameter(c, what);
   if (!both) return -1;
   both->value *= c.count;
+  both->edited = c.edited;
   const auto& devices = topology_.devices;
   constraints_.push_back({kind, -1, cable,
                           devices[static_cast<std::size_t>(c.a)].id + arrow + devices[static_cast<std::size_t>(c.b)].id,

@@ -106,11 +106,12 @@ Topology merge_switch_planes(const Topology& topology) {
     cable.a = now[static_cast<std::size_t>(cable.a)];
     cable.b = now[static_cast<std::size_t>(cable.b)];
     const auto same = std::find_if(merged.cables.begin(), merged.cables.end(), [&](const Cable& other) {
-      return other.kind == cable.kind && std::minmax(other.a, other.b) == std::minmax(cable.a, cable.b) &&
-             other.bandwidth == cable.bandwidth;
+      return other.kind == cable.kind && std::minmax(other.a, other.b) == std::minmax(cable.a, cable.b);
     });
     if (same != merged.cables.end()) {
       same->count += cable.count;
+      same->bandwidth = std::min(same->bandwidth, cable.bandwidth);  // striped evenly: the slowest sets the pace
+      same->edited = same->edited || cable.edited;
       continue;
     }
     cable.id = merged.devices[static_cast<std::size_t>(cable.a)].id + "-" +

@@ -20,6 +20,7 @@ struct Device {
   int sm = 0;          ///< GPU: compute capability x 10 (60 = Pascal); else 0
   std::string group;   ///< nvswitch: baseboard; switches of one group act as parallel planes; else empty
   std::string vendor;  ///< cpu: intel, amd, ibm, arm; else empty
+  double slow = 1;     ///< gpu: its kernels and copy engines take this many times as long; only what-if edits set it
 };
 
 /// One cable or a bundle of `count` equal cables between two devices. Full duplex.
@@ -30,6 +31,7 @@ struct Cable {
   int count = 1;
   BytesPerSecond bandwidth;  ///< nominal, one cable, one direction
   std::string source;
+  bool edited = false;  ///< a what-if edit gave it a rate that nobody measured
 };
 
 /// Which GPU pairs the CUDA runtime lets access each other's memory over PCIe.

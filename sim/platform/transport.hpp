@@ -15,6 +15,7 @@ struct Resolved {
   double rel_error = 0;     ///< standard error / value
   bool calibrated = false;  ///< false: nominal or assumed, a warning is due when it decides the result
   std::string name;         ///< parameter name
+  bool edited = false;      ///< of a what-if edit, not of this machine as it is
 };
 
 /// Parameter by name, or `fallback` marked as not calibrated.

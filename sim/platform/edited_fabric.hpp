@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sim/platform/edit.hpp"
+#include "sim/platform/topology.hpp"
+#include "sim/records/calibration.hpp"
+
+namespace linkcast {
+
+/// Replaces the fabric object. Keys that are not given stay where the generator stays; links stay where they are named
+/// alike. What messages between nodes attain goes with the nominal rate of a node's port.
+/// @throws InputError  a key that leads nowhere
+void edit_fabric(const Edit& edit, Topology& topology, Calibration& calibration, std::vector<std::string>& notes);
+
+}  // namespace linkcast

@@ -1,0 +1,27 @@
+#pragma once
+// Rates under what-if edits: factors on single cables become fitted parameters of single cables.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/platform/topology.hpp"
+#include "sim/records/calibration.hpp"
+
+namespace linkcast {
+
+/// Removes the parameters of cables, kinds and links that the topology no longer has.
+void drop_orphans(const Topology& topology, Calibration& calibration);
+
+/// Standard error at least as wide as that of a rate taken over from another machine.
+void widen(Parameter& parameter);
+
+/// Per cable of the topology as built: rates of `factor` times as much.
+struct RateFactors {
+  std::vector<double> factor;
+  std::vector<char> wider;  ///< scaling is an assumption: less sure than the fit was
+};
+
+/// Fitted rates in proportion. Planes of one NVSwitch group carry equal stripes: the slowest sets the pace.
+void scale_rates(const Topology& topology, const RateFactors& factors, Calibration& calibration);
+
+}  // namespace linkcast
