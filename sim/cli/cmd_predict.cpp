@@ -260,6 +260,9 @@ void run_batch(Context& context, const std::string& path) {
                               : answer_or_throw(context.catalogue(), query, name);
     } catch (const InputError& error) {
       result["error"] = error.what();
+    } catch (const std::exception& error) {  // a bug of ours must not cost the other answers
+      result["error"] = std::string("internal: ") + error.what();
+      context.exit_code = kBrokenInvariant;
     }
     std::cout << result.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';  // errors quote the line
     if (Clock::now() - last_progress > std::chrono::seconds(2)) {

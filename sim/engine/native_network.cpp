@@ -147,7 +147,8 @@ s4u::CommPtr Network::start_flow(int activity) {
   std::vector<simgrid::kernel::resource::StandardLinkImpl*> route;
   for (const Use& use : what.uses) {
     // A link listed w times is consumed w times
-    route.insert(route.end(), static_cast<std::size_t>(use.weight), links_[at(use.constraint)]->get_impl());
+    route.insert(route.end(), static_cast<std::size_t>(std::lround(use.weight)),
+                 links_[at(use.constraint)]->get_impl());
   }
   if (what.rate_cap_Bps < kInfinity) route.push_back(caps_.at(activity)->get_impl());
   zone_->set_route(std::move(route));

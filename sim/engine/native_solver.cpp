@@ -28,6 +28,7 @@
 namespace linkcast {
 namespace {
 
+constexpr double kWholeWeight = 1e-9;  // source: ours, what adding shares of a way may lose
 constexpr char kWorkerName[] = "linkcast-native-worker";
 
 // SimGrid recurses once a link of a connected component.
@@ -249,7 +250,7 @@ std::string ask_worker(const std::string& bytes) {
 void check_weights(const Problem& problem) {
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
     for (const Use& use : problem.activities[a].uses) {
-      if (use.weight == std::floor(use.weight)) continue;
+      if (std::abs(use.weight - std::round(use.weight)) < kWholeWeight && use.weight > kWholeWeight) continue;
       throw InputError("solver 'native' cannot represent weight " + std::to_string(use.weight) + " of activity " +
                        std::to_string(a) + ": it lists a link a whole number of times; use 'fluid'");
     }

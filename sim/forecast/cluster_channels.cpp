@@ -20,7 +20,7 @@ class ChannelPath {
 
   void inside(int node, const Hop& hop) {
     const HopPath path = hop_path(node_, hop);
-    cap_Bps_ = std::min(cap_Bps_, path.rate_cap);
+    cap_Bps_ = std::min(cap_Bps_, path.rate_cap / stored_);  // the path's cap is of stored bytes
     for (const int link : path.links) {
       const bool packets = problem_.cluster().node().accelerators_only({link});
       problem_.pass_node(node, {link}, MoveBy::kSm, stored_ / (packets ? kernel_link_share() : 1));

@@ -1,6 +1,8 @@
 #include "sim/platform/cluster.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "sim/platform/routing.hpp"
 
@@ -25,6 +27,22 @@ RoutingRule nic_rule(const Topology& topology, int nic) {
               return std::minmax(cable.a, cable.b) == std::minmax(gpu, nic);
             });
           }};
+}
+
+/// Highest goodput of a curve: at the end of each regime, and for ever larger messages in the last.
+double attained_Bps(const TransportModel& curve) {
+  constexpr double kFree = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const Regime& regime : curve.regimes) {
+    if (!std::isfinite(regime.to_B)) {
+      if (regime.rate_cap) most = std::max(most, regime.rate_cap->value);
+      continue;
+    }
+    const Pace pace = curve.pace(regime.to_B, kFree);
+    const double time_s = pace.delay_s + (std::isfinite(pace.cap_Bps) ? regime.to_B / pace.cap_Bps : 0);
+    if (time_s > 0) most = std::max(most, regime.to_B / time_s);
+  }
+  return most > 0 ? most : kFree;
 }
 
 }  // namespace
@@ -101,15 +119,13 @@ void Cluster::find_wire_share() {
       break;
     }
   const FabricLinkClass& port = fabric_->classes()[static_cast<std::size_t>(fabric_->link(way.front()).link_class)];
-  double most = 0;
-  for (const auto& [name, parameter] : node_->calibration().parameters) {
-    const bool network = name.rfind("transport.mpi_network", 0) == 0 || name.rfind("transport.gpudirect_rdma", 0) == 0;
-    if (!network) continue;
+  for (const char* name : {"mpi_network", "gpudirect_rdma", "mpi_network_host"}) {  // host curves may use several NICs
+    const TransportModel* curve = node_->transports().message(name);
+    if (!curve) continue;
     measured_ = true;
-    if (name.size() > 14 && name.compare(name.size() - 14, 14, ".bandwidth_Bps") == 0)
-      most = std::max(most, parameter.value);
+    wire_share_ = std::min(1.0, attained_Bps(*curve) / port.bandwidth.si);
+    return;
   }
-  if (most > 0) wire_share_ = std::min(1.0, most / port.bandwidth.si);
 }
 
 std::string Cluster::id(int key) const {

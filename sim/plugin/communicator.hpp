@@ -109,6 +109,8 @@ class Library {
   virtual ~Library() = default;
   /// @param gpus  GPU numbers in rank order, at least 2, all different
   [[nodiscard]] virtual Communicator build(const Platform& platform, const std::vector<int>& gpus) const = 0;
+  /// True if it can be asked for communicators over several nodes.
+  [[nodiscard]] virtual bool spans_nodes() const { return false; }
   /// The same over several equal nodes. @param gpus  of each node, at least 1. @param nodes  at least 2
   /// @throws InputError  it is modelled for one node only
   [[nodiscard]] virtual Communicator build_across(const Cluster& /*cluster*/, const std::vector<int>& /*gpus*/,

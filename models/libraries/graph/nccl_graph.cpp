@@ -31,6 +31,8 @@ class NcclGraph final : public Library {
     return build_communicator(*version_, platform, gpus);
   }
 
+  [[nodiscard]] bool spans_nodes() const override { return true; }
+
   [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus,
                                           int nodes) const override {
     return graph::build_across(*version_, cluster, gpus, nodes);
