@@ -1,6 +1,7 @@
 #pragma once
 // From ways inside and between the nodes of a cluster to activities of the engine. Only constraints that some activity
 // uses are in the Problem, so that its size follows the job and not the machine.
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -10,9 +11,17 @@
 
 namespace linkcast {
 
+/// How the bytes between two NICs are spread over the fabric.
+struct Spread {
+  FabricRouting routing = FabricRouting::kMinimal;
+  int most_ways = std::numeric_limits<int>::max();  ///< where the routing takes several
+};
+
 class ClusterProblem {
  public:
-  explicit ClusterProblem(const Cluster& cluster) : cluster_(&cluster), node_(cluster.node()) {}
+  explicit ClusterProblem(const Cluster& cluster) : ClusterProblem(cluster, {cluster.routing()}) {}
+  ClusterProblem(const Cluster& cluster, const Spread& spread)
+      : cluster_(&cluster), node_(cluster.node()), spread_(spread) {}
 
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
@@ -36,6 +45,7 @@ class ClusterProblem {
 
   const Cluster* cluster_;
   ProblemBuilder node_;
+  Spread spread_;
   Problem problem_;
   std::vector<int> keys_;                ///< per constraint of the Problem
   std::unordered_map<int, int> number_;  ///< key -> constraint of the Problem
