@@ -5,6 +5,7 @@
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/communicator.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "sim/plugin/schedule.hpp"
 #include "validate/claim.hpp"
 
 namespace linkcast::cli {
@@ -26,6 +27,7 @@ std::vector<Row> rows_of(const std::string& what, Context& context) {
     }
   if (what == "collectives") plugins(collectives().list());
   if (what == "libraries") plugins(libraries().list());
+  if (what == "algorithms") plugins(algorithms().list());
   if (what == "fabrics") plugins(fabric_generators().list());
   if (what == "claims")
     for (const Claim& claim : load_claims(context.catalogue().data_dir() + "/validate/claims"))
@@ -37,11 +39,11 @@ std::vector<Row> rows_of(const std::string& what, Context& context) {
 }  // namespace
 
 void add_list(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("list", "names of platforms, collectives, libraries, fabrics, traces or claims");
+  auto* command = app.add_subcommand("list", "names of platforms, collectives, libraries, algorithms, fabrics, ...");
   auto what = std::make_shared<std::string>();
-  command->add_option("what", *what, "platforms, collectives, libraries, fabrics, traces or claims")
+  command->add_option("what", *what, "platforms, collectives, libraries, algorithms, fabrics, traces or claims")
       ->required()
-      ->check(CLI::IsMember({"platforms", "collectives", "libraries", "fabrics", "traces", "claims"}));
+      ->check(CLI::IsMember({"platforms", "collectives", "libraries", "algorithms", "fabrics", "traces", "claims"}));
   command->add_flag("--json", context.json, "JSON on stdout");
   command->footer("Example:\n  linkcast list platforms");
   command->callback([what, &context] {

@@ -42,9 +42,12 @@ void print_result(const Json& result) {
     row("algorithm bandwidth", bandwidth(result["algbw_Bps"]));
     row("bus bandwidth", bandwidth(result["busbw_Bps"]));
     row("algorithm, protocol", result["algorithm"].get<std::string>() + ", " + result["protocol"].get<std::string>());
-    row("channels", std::to_string(result["channels"].size()) + " distinct, " +
-                        std::to_string(result["blocks"].get<int>()) + " blocks, " +
-                        bandwidth(result["channel_bandwidth_Bps"]) + " on the busiest");
+    if (result.contains("rounds"))
+      row("rounds", std::to_string(result["rounds"].get<int>()) + " between " + result["ranks"].dump() + " ranks");
+    else
+      row("channels", std::to_string(result["channels"].size()) + " distinct, " +
+                          std::to_string(result["blocks"].get<int>()) + " blocks, " +
+                          bandwidth(result["channel_bandwidth_Bps"]) + " on the busiest");
     for (const Json& order : result["channels"]) row("", joined(order, " "));
   }
   if (result.contains("library_believes"))
@@ -52,7 +55,10 @@ void print_result(const Json& result) {
   for (const Json& other : result.value("alternatives", Json::array()))
     row(other == result["alternatives"].front() ? "alternatives" : "",
         other["algorithm"].get<std::string>() + ", " + other["protocol"].get<std::string>() + ": " +
-            seconds(other["time_s"]) + "  (the library believes " + seconds(other["library_believes_s"]) + ")");
+            seconds(other["time_s"]) +
+            (other.contains("library_believes_s")
+                 ? "  (the library believes " + seconds(other["library_believes_s"]) + ")"
+                 : ""));
   if (result.contains("hint")) row("hint", result["hint"].get<std::string>());
   for (const Json& other : result.value("others", Json::array()))
     row(other == result["others"].front() ? "others" : "",

@@ -124,6 +124,12 @@ const Cluster& Catalogue::cluster(const std::string& platform_id) {
   return *slot;
 }
 
+const Cluster& Catalogue::lone_node(const std::string& platform_id) {
+  auto& slot = lone_nodes_[platform_id];
+  if (!slot) slot = std::make_unique<Cluster>(platform(platform_id));
+  return *slot;
+}
+
 Solver& Catalogue::solver(const std::string& name) {
   auto& slot = solvers_[name];
   if (!slot) slot = make_solver(name);

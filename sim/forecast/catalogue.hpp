@@ -38,6 +38,8 @@ class Catalogue {
   /// Many nodes of a platform on the fabric that its topology names.
   /// @throws InputError  it names none, or an impossible one
   const Cluster& cluster(const std::string& platform_id);
+  /// One node of it, whether it names a fabric or not.
+  const Cluster& lone_node(const std::string& platform_id);
   /// @throws InputError  unknown solver
   Solver& solver(const std::string& name);
   /// What `library` builds for these GPUs of the platform; computed once.
@@ -57,7 +59,7 @@ class Catalogue {
   std::map<std::string, std::unique_ptr<Platform>> platforms_;
   std::map<std::string, EditedPlatform> edited_;
   std::deque<std::string> edited_order_;  ///< oldest first
-  std::map<std::string, std::unique_ptr<Cluster>> clusters_;
+  std::map<std::string, std::unique_ptr<Cluster>> clusters_, lone_nodes_;
   std::map<std::string, std::unique_ptr<Solver>> solvers_;
   std::map<std::tuple<std::string, std::string, std::vector<int>>, Communicator> communicators_;
   std::map<std::tuple<std::string, std::string, int, int>, Communicator> across_;

@@ -17,6 +17,8 @@ struct Message {
   ClusterEnd from, to;
   double bytes = 0;
   std::string transport;   ///< of Transports::message_names(); empty: what the library would take
+  double wait_s = 0;       ///< passes first: posting, reducing
+  double count = 1;        ///< equal messages that this one stands for: their bytes, one start-up
   std::vector<int> way{};  ///< links of the fabric; empty: what its routing takes
 };
 
@@ -28,6 +30,7 @@ struct PlannedMessage {
   std::string distance;      ///< "same switch", ...; empty inside a node
   std::vector<int> links{};  ///< keys in the cluster, in order, of one way
   double rate_error = 0, delay_error_s = 0;
+  bool stand_in = false;  ///< no message inside a node was measured: see stand_in() in the .cpp
 };
 
 /// NICs by which a message between two nodes leaves and arrives, as endpoints of the fabric.

@@ -30,8 +30,8 @@ void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy b
 
 void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
   way_.clear();
-  if (cluster_->routing() != FabricRouting::kAdaptive) {
-    add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_);
+  if (!settles_) {
+    add_fabric_links(cluster_->fabric(), spread_.routing, from_endpoint, to_endpoint, way_, spread_.most_ways);
     for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
     return;
   }

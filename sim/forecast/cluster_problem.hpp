@@ -12,10 +12,21 @@
 
 namespace linkcast {
 
+/// How the bytes between two NICs are spread over the fabric.
+struct Spread {
+  FabricRouting routing = FabricRouting::kMinimal;
+  int most_ways = std::numeric_limits<int>::max();  ///< where the routing takes several
+};
+
 class ClusterProblem {
  public:
-  explicit ClusterProblem(const Cluster& cluster)
-      : cluster_(&cluster), node_(cluster.node()), port_rate_(std::numeric_limits<double>::infinity()) {}
+  /// Routed as the fabric routes; where that is adaptively, for the traffic of all activities together.
+  explicit ClusterProblem(const Cluster& cluster) : ClusterProblem(cluster, {cluster.routing()}) {
+    settles_ = cluster.routing() == FabricRouting::kAdaptive;
+  }
+  /// Routed as `spread` says, whatever else is on the way.
+  ClusterProblem(const Cluster& cluster, const Spread& spread)
+      : cluster_(&cluster), node_(cluster.node()), spread_(spread) {}
 
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
@@ -48,6 +59,7 @@ class ClusterProblem {
 
   const Cluster* cluster_;
   ProblemBuilder node_;
+  Spread spread_;
   Problem problem_;
   std::vector<int> keys_;                ///< per constraint of the Problem
   std::unordered_map<int, int> number_;  ///< key -> constraint of the Problem
@@ -55,7 +67,8 @@ class ClusterProblem {
   std::vector<int> place_;               ///< per constraint of the Problem: index in uses_, -1 if not used yet
   std::vector<WeightedLink> way_;        ///< kept for its memory
   std::vector<Crossing> crossings_;      ///< whose links are not in the activities yet
-  double port_rate_;                     ///< of the next activity's crossings, bytes/s
+  bool settles_ = false;                 ///< ways of adaptive routing are settled in the end
+  double port_rate_ = std::numeric_limits<double>::infinity();  ///< of the next activity's crossings, bytes/s
 };
 
 }  // namespace linkcast

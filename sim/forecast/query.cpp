@@ -4,6 +4,7 @@
 #include "sim/forecast/cluster_copies.hpp"
 #include "sim/forecast/collective_run.hpp"
 #include "sim/forecast/copies.hpp"
+#include "sim/forecast/mpi_collective.hpp"
 #include "sim/forecast/show.hpp"
 
 namespace linkcast {
@@ -14,6 +15,7 @@ Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, 
   if (kind == "p2p" && names_nodes(query)) return cluster_p2p_answer(catalogue.cluster(platform), solver, r);
   if (kind == "p2p") return p2p_answer(catalogue.platform(platform), solver, r);
   if (kind == "flows") return flows_answer(catalogue.platform(platform), solver, r);
+  if (kind == "collective" && is_mpi(query)) return mpi_collective_answer(catalogue, platform, solver, r);
   if (kind == "collective" && query.contains("nodes")) return cluster_collective_answer(catalogue, platform, solver, r);
   if (kind == "collective") return collective_answer(catalogue, platform, solver, r);
   if (kind == "rings") return rings_answer(catalogue, platform, r);

@@ -47,6 +47,9 @@ double attained_Bps(const TransportModel& curve) {
 
 }  // namespace
 
+Cluster::Cluster(const Platform& node)
+    : node_(&node), nodes_(1), per_node_(static_cast<int>(node.constraints().size())) {}
+
 Cluster::Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, FabricRouting routing,
                  const std::vector<std::string>& nics)
     : node_(&node),

@@ -20,6 +20,8 @@ struct ClusterGpu {
 
 class Cluster {
  public:
+  /// One node with no fabric. @param node  outlives the cluster
+  explicit Cluster(const Platform& node);
   /// @param node  outlives the cluster
   /// @param nics  ids of the node's NICs that the fabric joins, in the order of its endpoints
   /// @throws InputError  a GPU has no way to one of them
@@ -27,6 +29,7 @@ class Cluster {
           const std::vector<std::string>& nics);
 
   [[nodiscard]] const Platform& node() const { return *node_; }
+  /// Not of one node alone.
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
   [[nodiscard]] FabricRouting routing() const { return routing_; }
   /// That the fabric has room for.
@@ -64,7 +67,7 @@ class Cluster {
 
   const Platform* node_;
   std::unique_ptr<const Fabric> fabric_;
-  FabricRouting routing_;
+  FabricRouting routing_ = FabricRouting::kMinimal;
   int nodes_ = 0, per_node_ = 0;
   std::vector<int> nics_;    ///< device indices
   std::vector<int> nic_of_;  ///< per GPU number

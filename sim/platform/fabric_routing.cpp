@@ -37,20 +37,22 @@ FabricRouting parse_fabric_routing(const std::string& text) {
   throw InputError("routing '" + text + "': one of " + list);
 }
 
-void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int to, std::vector<WeightedLink>& links) {
+void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int to, std::vector<WeightedLink>& links,
+                      int most) {
   const int detours = routing == FabricRouting::kValiant ? fabric.detours(from, to) : 0;
   const int ways = detours > 0 ? detours : fabric.minimal_ways(from, to);
   const bool all = routing == FabricRouting::kAdaptive || routing == FabricRouting::kValiant;
-  const int first = all ? 0 : routing == FabricRouting::kEcmp ? hashed_way(from, to, ways) : to % ways;
-  const int last = all ? ways : first + 1;
+  const int first = all && ways <= most ? 0 : routing == FabricRouting::kEcmp ? hashed_way(from, to, ways) : to % ways;
+  const int taken = all ? std::min(ways, most) : 1;
   std::vector<int> way;
-  for (int which = first; which < last; ++which) {
+  for (int i = 0; i < taken; ++i) {
+    const int which = static_cast<int>((first + static_cast<std::int64_t>(i) * ways / taken) % ways);
     way.clear();
     if (detours > 0)
       fabric.detour(from, to, which, way);
     else
       fabric.minimal_way(from, to, which, way);
-    for (const int link : way) links.push_back({link, 1.0 / (last - first)});
+    for (const int link : way) links.push_back({link, 1.0 / taken});
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // Which of a fabric's ways the bytes between two endpoints take.
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,9 @@ struct WeightedLink {
 };
 
 /// Appends the links of the way(s) between two different endpoints. Deterministic.
-void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int to, std::vector<WeightedLink>& links);
+/// @param most  ways: where there are more, so many at even distances, beginning by the number of the target
+void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int to, std::vector<WeightedLink>& links,
+                      int most = std::numeric_limits<int>::max());
 
 /// Sum of the latencies of a minimal way.
 Seconds fabric_latency(const Fabric& fabric, int from, int to);

@@ -2,6 +2,7 @@
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/communicator.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "sim/plugin/schedule.hpp"
 
 namespace linkcast {
 
@@ -17,6 +18,11 @@ Registry<Library>& libraries() {
 
 Registry<FabricGenerator>& fabric_generators() {
   static Registry<FabricGenerator> registry("fabric");
+  return registry;
+}
+
+Registry<ScheduleAlgorithm>& algorithms() {
+  static Registry<ScheduleAlgorithm> registry("algorithm");
   return registry;
 }
 

@@ -1,0 +1,73 @@
+// MPICH: algorithm by operation, ranks and bytes.
+#include "sim/plugin/message_library.hpp"
+
+namespace linkcast {
+namespace {
+
+// source of what follows: MPICH 4.0.2, maint/tuning/coll/mpir/generic.json; the same limits are the defaults of its
+// control variables since 3.x (src/mpi/coll/cvars.txt) but for all_reduce, see below
+constexpr double kAllGatherShort_B = 81920, kAllGatherLong_B = 524288;
+constexpr double kBroadcastShort_B = 12288, kReduceShort_B = 2048, kReduceScatterLong_B = 524288;
+constexpr double kAlltoallShort_B = 256, kAlltoallMedium_B = 32768;
+constexpr int kFewRanks = 8;
+// MPICH counts elements; linkcast's collectives are of 4-byte floats, as nccl-tests runs them.
+constexpr double kElement_B = 4;  // source: NVIDIA/nccl-tests, its default type is float
+
+bool power_of_two(int n) { return (n & (n - 1)) == 0; }
+int power_below(int n) {
+  int power = 1;
+  while (2 * power <= n) power *= 2;
+  return power;
+}
+
+class Mpich : public MessageLibrary {
+ public:
+  /// @param all_reduce_short_B  up to it recursive doubling
+  Mpich(double all_reduce_short_B, Staging reductions) : short_B_(all_reduce_short_B), reductions_(reductions) {}
+
+  [[nodiscard]] std::string algorithm(const ScheduleRequest& request) const override {
+    const std::string& op = request.operation;
+    const double size = request.size.si, block = size / request.ranks;
+    const bool few_elements = size / kElement_B < power_below(request.ranks);
+    if (op == "sendrecv") return "linear";
+    if (op == "gather" || op == "scatter") return "binomial";
+    if (op == "all_reduce") return size <= short_B_ || few_elements ? "recursive_doubling" : "rabenseifner";
+    if (op == "reduce") return size <= kReduceShort_B || few_elements ? "binomial" : "rabenseifner";
+    if (op == "reduce_scatter") return size < kReduceScatterLong_B ? "recursive_halving" : "pairwise";
+    if (op == "broadcast")
+      return request.ranks < kFewRanks || size <= kBroadcastShort_B ? "binomial" : "scatter_all_gather";
+    if (op == "all_gather") {
+      if (power_of_two(request.ranks)) return size < kAllGatherLong_B ? "recursive_doubling" : "ring";
+      return size < kAllGatherShort_B ? "bruck" : "ring";
+    }
+    if (op != "alltoall") throw InputError("op: MPI has no " + op);
+    if (block > kAlltoallMedium_B) return "pairwise";
+    return request.ranks >= kFewRanks && block <= kAlltoallShort_B ? "bruck" : "scattered";
+  }
+
+  [[nodiscard]] Staging staging(const std::string& operation) const override {
+    return operation.find("reduce") != std::string::npos ? reductions_ : Staging::kNone;
+  }
+
+ private:
+  double short_B_;
+  Staging reductions_;
+};
+
+// source: MPICH 4.0.2, maint/tuning/coll/mpir/generic.json; published MPICHs up to 3.4 have 2048
+// (MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE; Thakur, Rabenseifner, Gropp 2005, section 4.5)
+constexpr double kAllReduceShort4_B = 8, kAllReduceShort3_B = 2048;
+
+const bool mpich = libraries().add(
+    {"mpi-mpich", "MPICH 4.0 on GPU buffers, reductions by yaksa's kernels",
+     "MPICH 4.0.2, maint/tuning/coll/mpir/generic.json; MPIR_Coll_host_buffer_alloc is for what yaksa cannot reduce"},
+    [] { return std::make_unique<Mpich>(kAllReduceShort4_B, Staging::kNone); });
+
+const bool cray = libraries().add(
+    {"mpi-cray", "HPE Cray MPICH 8.1 on GPU buffers, assumed to choose as MPICH 3.4, on which it is based",
+     "assumed, its own collectives are closed; Thakur, Rabenseifner, Gropp 2005; SC24 paper (002), section IV-D: "
+     "MPICH reduces on the GPUs"},
+    [] { return std::make_unique<Mpich>(kAllReduceShort3_B, Staging::kNone); });
+
+}  // namespace
+}  // namespace linkcast

@@ -1,0 +1,14 @@
+#pragma once
+// Collectives of libraries that send messages by a schedule, on one node or several.
+#include "sim/forecast/catalogue.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// The query names a library "mpi-...".
+bool is_mpi(const Json& query);
+
+/// Keys of the query: op, size_B, library, gpus or nodes + gpus_per_node; optionally algorithm, alternatives.
+Json mpi_collective_answer(Catalogue& catalogue, const std::string& platform_id, Solver& solver, ObjectReader& r);
+
+}  // namespace linkcast

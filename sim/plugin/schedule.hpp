@@ -1,0 +1,48 @@
+#pragma once
+// A collective as rounds of messages between ranks. Pure arithmetic: no platform, no clock.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/plugin/registry.hpp"
+
+namespace linkcast {
+
+struct ScheduledMessage {
+  int from = 0, to = 0;       ///< ranks
+  double share = 0;           ///< bytes / the collective's size
+  bool combines = false;      ///< the receiver reduces them with what it has
+  std::vector<int> blocks{};  ///< which parts of the buffer; filled only where they are asked for
+};
+
+/// Rounds of one kind. A rank begins a round when it has sent and received all of its messages of the rounds before.
+struct Phase {
+  int rounds = 1;
+  bool alike = false;  ///< every round has the same messages, as far as ranks and shares go
+  int at_once = 1;     ///< so many rounds are posted together and wait only for those before them
+  /// Appends the messages of a round. @param blocks  name the blocks too
+  std::function<void(int round, bool blocks, std::vector<ScheduledMessage>&)> add;
+};
+
+struct Schedule {
+  /// Equal parts of the buffer. An alltoall numbers them source x ranks + target, each size / ranks.
+  int blocks = 1;
+  std::vector<Phase> phases;
+};
+
+/// `size` is the "size" column of nccl-tests, as in Collective; the root is rank 0.
+class ScheduleAlgorithm {
+ public:
+  ScheduleAlgorithm() = default;
+  ScheduleAlgorithm(const ScheduleAlgorithm&) = delete;
+  ScheduleAlgorithm& operator=(const ScheduleAlgorithm&) = delete;
+  virtual ~ScheduleAlgorithm() = default;
+  [[nodiscard]] virtual std::vector<std::string> operations() const = 0;
+  /// @param operation  one of operations(). @param ranks  at least 2
+  [[nodiscard]] virtual Schedule schedule(const std::string& operation, int ranks) const = 0;
+};
+
+Registry<ScheduleAlgorithm>& algorithms();
+
+}  // namespace linkcast

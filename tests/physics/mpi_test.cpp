@@ -1,0 +1,238 @@
+// Schedules of messages against the alpha-beta forms on a star without contention, steady state against step by step,
+// and what every forecast of an MPI library must obey.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "sim/engine/solvers.hpp"
+#include "sim/forecast/query.hpp"
+#include "sim/forecast/schedule_run.hpp"
+#include "sim/plugin/message_library.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/fabric_examples.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+constexpr double kAlpha_s = 2e-6, kRate_Bps = 10e9, kStart_s = 3e-6, kCombine_Bps = 40e9, kSize_B = 48e6;
+constexpr double kTight = 1e-9;
+
+/// One GPU and one NIC a node, all NICs at one switch.
+struct Star {
+  explicit Star(int nodes) : platform(topology(), calibration()), cluster(platform, fabric(nodes), kRouting, {"nic0"}) {
+    for (int n = 0; n < nodes; ++n) ranks.push_back({n, platform.gpu(0)});
+  }
+  static Topology topology() {
+    const auto path = std::filesystem::temp_directory_path() / "linkcast-star.json";
+    std::ofstream(path) << R"({"schema": "topology/1", "name": "star", "title": "star", "source": "test",
+      "pcie_peer": "none", "devices": [{"id": "gpu0", "kind": "gpu", "model": "test", "sm": 80},
+      {"id": "cpu0", "kind": "cpu", "model": "test", "vendor": "amd"}, {"id": "nic0", "kind": "nic", "model": "test"}],
+      "cables": [{"between": ["gpu0", "cpu0"], "kind": "pcie4", "count": 1, "bandwidth": "30 GB/s", "source": "test"},
+      {"between": ["nic0", "cpu0"], "kind": "pcie4", "count": 1, "bandwidth": "30 GB/s", "source": "test"}]})";
+    return read_topology(path.string());
+  }
+  static Calibration calibration() {
+    Calibration made;
+    made.name = made.topology = "star";
+    made.parameters["transport.mpi_network.r0.startup_s"] = {kAlpha_s, 0, "s", "fitted"};
+    made.parameters["transport.mpi_network.r0.bandwidth_Bps"] = {kRate_Bps, 0, "B/s", "fitted"};
+    made.valid_to_B = 1e9;
+    return made;
+  }
+  static std::unique_ptr<const Fabric> fabric(int nodes) {
+    return test::build_fabric("single_switch", test::keys({{"nodes", nodes}, {"radix", nodes}}), {"host"});
+  }
+  [[nodiscard]] double time(const std::string& algorithm, const std::string& op, Rounds rounds = Rounds::kAll) const {
+    const ScheduleJob job{cluster, ranks, 1, kSize_B, {kStart_s, kCombine_Bps}};
+    const Schedule schedule = algorithms().get(algorithm).schedule(op, static_cast<int>(ranks.size()));
+    return run_schedule(job, schedule, *solver, rounds).time_s;
+  }
+  static constexpr FabricRouting kRouting = FabricRouting::kMinimal;
+  Platform platform;
+  Cluster cluster;
+  std::vector<ClusterEnd> ranks;
+  std::unique_ptr<Solver> solver = make_solver("fluid");
+};
+
+Catalogue& catalogue() {
+  static Catalogue shared(LINKCAST_DATA_DIR);
+  return shared;
+}
+
+Json ask(Json query) {
+  query["kind"] = "collective";
+  Json result = answer(catalogue(), query);
+  INFO(query.dump() << result.value("error", ""));
+  REQUIRE_FALSE(result.contains("error"));
+  return result;
+}
+
+std::string refusal(Json query) {
+  query["kind"] = "collective";
+  return answer(catalogue(), query).value("error", "");
+}
+
+double time_of(const Json& query) { return ask(query)["time_s"].get<double>(); }
+
+}  // namespace
+
+// source of the forms: Thakur, Rabenseifner, Gropp 2005, with a start of kStart_s for every reduction
+TEST_CASE("times on a star are the alpha-beta forms, steady or step by step", "[physics][mpi]") {
+  for (const int n : {2, 4, 8, 16}) {
+    const Star star(n);
+    const double log = std::log2(n), part = (n - 1.0) / n;
+    const double move = kSize_B / kRate_Bps, add = kSize_B / kCombine_Bps;
+    for (const Rounds rounds : {Rounds::kAll, Rounds::kSteady}) {
+      const auto check = [&](const char* algorithm, const char* op, double expected) {
+        INFO(algorithm << " " << op << " " << n << (rounds == Rounds::kAll ? "" : " steady"));
+        CHECK_THAT(star.time(algorithm, op, rounds), WithinRel(expected, kTight));
+      };
+      check("recursive_doubling", "all_reduce", log * (kAlpha_s + move + kStart_s + add));
+      check("rabenseifner", "all_reduce", 2 * log * kAlpha_s + log * kStart_s + part * (2 * move + add));
+      check("ring", "all_reduce", (n - 1) * (2 * kAlpha_s + kStart_s) + part * (2 * move + add));
+      check("ring", "all_gather", (n - 1) * kAlpha_s + part * move);
+      check("bruck", "all_gather", log * kAlpha_s + part * move);
+      check("bruck", "alltoall", log * (kAlpha_s + move / 2));
+      check("pairwise", "alltoall", (n - 1) * kAlpha_s + part * move);
+      check("linear", "alltoall", kAlpha_s + part * move);
+      check("binomial", "broadcast", log * (kAlpha_s + move));
+      check("binomial", "reduce", log * (kAlpha_s + move + kStart_s + add));
+      check("binomial", "gather", log * kAlpha_s + part * move);
+      check("scatter_all_gather", "broadcast", (log + n - 1) * kAlpha_s + 2 * part * move);
+    }
+  }
+}
+
+TEST_CASE("what is no power of two takes two rounds more", "[physics][mpi]") {
+  const double move = kSize_B / kRate_Bps, add = kSize_B / kCombine_Bps;
+  for (const int n : {3, 5, 6, 7, 12}) {
+    const Star star(n);
+    const double log = std::floor(std::log2(n)), power = std::exp2(log);
+    CHECK_THAT(star.time("recursive_doubling", "all_reduce"),
+               WithinRel((log + 2) * (kAlpha_s + move) + (log + 1) * (kStart_s + add), kTight));
+    const double part = (power - 1) / power;
+    CHECK_THAT(
+        star.time("rabenseifner", "all_reduce"),
+        WithinRel((2 * log + 2) * kAlpha_s + (log + 1) * kStart_s + (2 * part + 2) * move + (part + 1) * add, kTight));
+    CHECK_THAT(star.time("binomial", "broadcast"), WithinRel(std::ceil(std::log2(n)) * (kAlpha_s + move), kTight));
+  }
+}
+
+TEST_CASE("steady state is step by step on real machines", "[physics][mpi]") {
+  const auto solver = make_solver("fluid");
+  for (const auto& [name, nodes] : {std::pair("leonardo", 12), std::pair("alps", 12), std::pair("summit", 8)}) {
+    const Cluster& cluster = catalogue().cluster(name);
+    const Platform& node = cluster.node();
+    for (const double size : {4096.0, 8388608.0}) {
+      ScheduleJob job{cluster, {}, node.gpu_count(), size, combine_cost(node, false)};
+      for (int n = 0; n < nodes; ++n)
+        for (int k = 0; k < node.gpu_count(); ++k) job.ranks.push_back({n, node.gpu(k)});
+      for (const auto& [algorithm, op] :
+           {std::pair("rabenseifner", "all_reduce"), std::pair("ring", "all_reduce"), std::pair("bruck", "all_gather"),
+            std::pair("pairwise", "alltoall"), std::pair("linear", "alltoall"), std::pair("scattered", "alltoall")}) {
+        const Schedule schedule = algorithms().get(algorithm).schedule(op, static_cast<int>(job.ranks.size()));
+        const double all = run_schedule(job, schedule, *solver, Rounds::kAll).time_s;
+        const double steady = run_schedule(job, schedule, *solver, Rounds::kSteady).time_s;
+        INFO(name << " " << algorithm << " " << op << " " << size << ": " << steady / all);
+        CHECK(steady > 0.9 * all);
+        CHECK(steady < 1.1 * all);
+      }
+    }
+  }
+}
+
+TEST_CASE("a larger buffer never takes less time", "[physics][mpi]") {
+  for (const std::string platform : {"leonardo", "lumi", "hgx-h200"})
+    for (const PluginInfo& info : algorithms().list())
+      for (const std::string& op : algorithms().get(info.name).operations()) {
+        double before = 0;
+        for (double size = 64; size < 2e9; size *= 4) {
+          const double time = time_of({{"platform", platform},
+                                       {"op", op},
+                                       {"gpus", {0, 1, 2}},
+                                       {"size_B", size},
+                                       {"library", "mpi-cray"},
+                                       {"algorithm", info.name}});
+          INFO(platform << " " << info.name << " " << op << " " << size);
+          CHECK(time >= before * (1 - kTight));
+          before = time;
+        }
+      }
+}
+
+TEST_CASE("Open MPI reduces in host memory, Cray MPICH on the GPUs", "[physics][mpi]") {
+  const auto query = [](const char* library, const char* op) {
+    return Json{
+        {"platform", "leonardo"}, {"op", op}, {"gpus", {0, 1, 2, 3}}, {"size_B", 268435456}, {"library", library}};
+  };
+  const Json open = ask(query("mpi-openmpi", "all_reduce")), cray = ask(query("mpi-cray", "all_reduce"));
+  CHECK(open["algorithm"] == "rabenseifner");
+  CHECK(open["transports"] == Json{"mpi_socket_host"});
+  CHECK(cray["transports"] == Json{"mpi_socket"});
+  CHECK(cray["staging_s"] == 0);
+  // Three copies of the buffer over PCIe 4 x16: two down, one up.
+  CHECK(open["staging_s"].get<double>() > 3 * 268435456 / 31.508e9);
+  CHECK(open["time_s"].get<double>() > 10 * cray["time_s"].get<double>());
+  CHECK(ask(query("mpi-openmpi", "alltoall"))["staging_s"] == 0);
+  CHECK(ask(query("mpi-staged", "alltoall"))["staging_s"].get<double>() > 2 * 268435456 / 31.508e9);
+}
+
+TEST_CASE("4,096 ranks are answered, and what is too much is refused", "[physics][mpi]") {
+  for (const char* op : {"all_reduce", "all_gather", "alltoall", "broadcast", "reduce_scatter"}) {
+    const Json result = ask({{"platform", "alps"},
+                             {"op", op},
+                             {"nodes", 1024},
+                             {"gpus_per_node", 4},
+                             {"size_B", 1073741824},
+                             {"library", "mpi-cray"}});
+    CHECK(result["steady_state"] == true);
+    // Nobody receives more than its NIC carries, nor less than the buffer without its own part.
+    const double share = std::string(op) == "broadcast" ? 1 : 4092.0 / 4096;
+    CHECK(result["time_s"].get<double>() > share * 1073741824 / 25e9);
+  }
+  CHECK(refusal({{"platform", "lumi"},
+                 {"op", "all_reduce"},
+                 {"nodes", 2976},
+                 {"gpus_per_node", 8},
+                 {"size_B", 1024},
+                 {"library", "mpi-cray"}})
+            .find("too many messages") != std::string::npos);
+  CHECK(refusal({{"platform", "alps"}, {"op", "all_reduce"}, {"gpus", {0, 1}}, {"size_B", 8}, {"library", "mpi-x"}})
+            .find("unknown library") != std::string::npos);
+  CHECK(refusal({{"platform", "alps"},
+                 {"op", "alltoall"},
+                 {"gpus", {0, 1}},
+                 {"size_B", 8},
+                 {"library", "mpi-cray"},
+                 {"algorithm", "rabenseifner"}})
+            .find("algorithm") != std::string::npos);
+  CHECK(refusal({{"platform", "gx8"},
+                 {"op", "alltoall"},
+                 {"nodes", 2},
+                 {"gpus_per_node", 2},
+                 {"size_B", 8},
+                 {"library", "mpi-cray"}}) != "");
+}
+
+TEST_CASE("the rules of Open MPI 4.1.4 and MPICH 4.0.2", "[physics][mpi]") {
+  const auto takes = [](const char* library, const char* op, double size, int ranks) {
+    return dynamic_cast<const MessageLibrary&>(libraries().get(library)).algorithm({op, {size}, ranks});
+  };
+  // source: ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, read at both sides of a limit
+  CHECK(takes("mpi-openmpi", "all_reduce", 8191, 4) == "recursive_doubling");
+  CHECK(takes("mpi-openmpi", "all_reduce", 8192, 4) == "rabenseifner");
+  CHECK(takes("mpi-openmpi", "alltoall", 1023 * 128, 128) == "bruck");
+  CHECK(takes("mpi-openmpi", "alltoall", 1024 * 128, 128) == "linear");
+  CHECK(takes("mpi-openmpi", "all_gather", 1024, 6) == "bruck");
+  CHECK(takes("mpi-openmpi", "broadcast", 1048576, 16) == "scatter_all_gather");
+  // source: maint/tuning/coll/mpir/generic.json
+  CHECK(takes("mpi-mpich", "all_reduce", 8, 4) == "recursive_doubling");
+  CHECK(takes("mpi-mpich", "all_reduce", 64, 32) == "recursive_doubling");  // fewer elements than ranks
+  CHECK(takes("mpi-mpich", "all_reduce", 4096, 32) == "rabenseifner");
+  CHECK(takes("mpi-cray", "all_reduce", 2048, 32) == "recursive_doubling");
+  CHECK(takes("mpi-mpich", "alltoall", 256 * 8, 8) == "bruck");
+  CHECK(takes("mpi-mpich", "alltoall", 257 * 8, 8) == "scattered");
+  CHECK(takes("mpi-mpich", "alltoall", 32769 * 8, 8) == "pairwise");
+  CHECK(takes("mpi-mpich", "all_gather", 524288, 8) == "ring");
+}
