@@ -28,9 +28,13 @@ void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy b
   for (const Use& one : node_.uses(links, by)) use(cluster_->key(node, one.constraint), one.weight * weight);
 }
 
+void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses) {
+  for (const Use& one : uses) use(cluster_->key(node, one.constraint), one.weight);
+}
+
 void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
   way_.clear();
-  if (cluster_->routing() != FabricRouting::kAdaptive) {
+  if (cluster_->routing() != FabricRouting::kAdaptive || detours_ == Detours::kNone) {
     add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_);
     for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
     return;
