@@ -32,7 +32,8 @@ void AlltoallParts::find_kinds() {
   std::map<std::vector<int>, std::size_t> number;
   for (int node = 0; node < traffic_->nodes; ++node) {
     std::vector<int> switches;
-    for (int i = 0; i < members_; ++i) switches.push_back(pairs_.switch_of(static_cast<std::size_t>(node * members_ + i)));
+    for (int i = 0; i < members_; ++i)
+      switches.push_back(pairs_.switch_of(static_cast<std::size_t>(node * members_ + i)));
     const auto [entry, fresh] = number.try_emplace(switches, kinds_.size());
     if (fresh) kinds_.push_back({node, 0, switches});
     ++kinds_[entry->second].count;
@@ -48,7 +49,8 @@ std::size_t AlltoallParts::between(int a, int i, int b, int j) const {
 std::size_t AlltoallParts::inside(int a, int i, int j) const {
   const auto n = static_cast<std::size_t>(members_);
   const std::size_t ends = kinds_.size() * n;
-  return ends * ends + (static_cast<std::size_t>(a) * n + static_cast<std::size_t>(i)) * n + static_cast<std::size_t>(j);
+  return ends * ends + (static_cast<std::size_t>(a) * n + static_cast<std::size_t>(i)) * n +
+         static_cast<std::size_t>(j);
 }
 
 std::size_t AlltoallParts::message_count() const { return inside(kinds(), 0, 0); }

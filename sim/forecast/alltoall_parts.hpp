@@ -61,7 +61,9 @@ class AlltoallParts {
     return static_cast<std::size_t>(a) * per_node_ + static_cast<std::size_t>(constraint);
   }
   /// Index of a link between switches.
-  [[nodiscard]] std::size_t of_fabric(int link) const { return kinds_.size() * per_node_ + static_cast<std::size_t>(link); }
+  [[nodiscard]] std::size_t of_fabric(int link) const {
+    return kinds_.size() * per_node_ + static_cast<std::size_t>(link);
+  }
   [[nodiscard]] const UniformTraffic& traffic() const { return *traffic_; }
   [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
 

@@ -148,8 +148,8 @@ Json result_of(const ClusterJob& job, const Run& run, const std::set<int>& limit
 Json message_answer(const ClusterJob& job, const std::string& engine, Solver& solver) {
   if (!(job.algorithm.empty() && job.protocol.empty()))
     throw InputError("op: " + job.op_name + " is made of messages, which take no algorithm and no protocol");
-  const MessageAnswer answer = run_messages(
-      {job.cluster, job.library, job.communicator, job.op, job.op_name, job.size_B, engine}, solver);
+  const MessageAnswer answer =
+      run_messages({job.cluster, job.library, job.communicator, job.op, job.op_name, job.size_B, engine}, solver);
   const std::size_t named = std::min(answer.limits.size(), kNamedLimits);
   Json out = result_of(job, answer.run, {answer.limits.begin(), answer.limits.begin() + static_cast<long>(named)});
   out["bottlenecks"] = answer.limits.size();
@@ -158,7 +158,8 @@ Json message_answer(const ClusterJob& job, const std::string& engine, Solver& so
   out["classes"] = answer.classes;
   if (!answer.why_direct.empty()) out["why_direct"] = answer.why_direct;
   if (answer.minimal_only)
-    out["warnings"].push_back("all messages take minimal ways: detours over switches without a part in it are left out");
+    out["warnings"].push_back(
+        "all messages take minimal ways: detours over switches without a part in it are left out");
   return out;
 }
 

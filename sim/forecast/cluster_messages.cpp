@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "sim/forecast/cluster_problem.hpp"
@@ -12,21 +13,20 @@
 namespace linkcast {
 namespace {
 
-// Where messages cannot be taken together: 16,256 activities, some seconds. Who asks for the direct form may wait longer.
-// source: ours
+// Where messages cannot be taken together: 16,256 activities, some seconds. Who asks for the direct form may wait
+// longer. source: ours
 constexpr int kDirectRanks = 128, kDirectRanksAsked = 512;
 // As cluster_collective.cpp: the library's own figure for a hop between nodes.
 constexpr double kNetworkHopError = 0.35;  // source: as kTableError of collective_cost.cpp
 constexpr double kTogether = 1 - 1e-9;     // source: ours, against rounding: ends at the same time
 
-/// Protocol, start-up and the most payload of one message.
+/// Protocol and start-up, and what all messages have in common.
 struct Prepared {
   Run run;
-  MessageChoice choice;
-  MessageRates rates;
-  UniformTraffic traffic;  ///< of an alltoall, one message of any other
+  UniformTraffic traffic;
 };
 
+/// @param messages  empty: one from each rank to each other
 Prepared prepare_messages(const MessageJob& job, const std::vector<PairMessage>& messages) {
   const int ranks = job.communicator.ranks();
   const double bytes = messages.empty() ? job.size_B / ranks : messages.front().size.si;
@@ -39,19 +39,16 @@ Prepared prepare_messages(const MessageJob& job, const std::vector<PairMessage>&
   const MessageRates::Group group{ranks, job.op.own_part(), cost.channel_Bps};
   const MessageRates rates = messages.empty() ? MessageRates(*choice, group) : MessageRates(*choice, messages, group);
   Run run{{"messages", choice->protocol, choice->channels, choice->payload_share}, cost};
-  const double network_s =
-      job.communicator.nodes > 1 ? job.library.network_hop_latency("ring", choice->protocol).si : 0;
+  const double network_s = job.library.network_hop_latency("ring", choice->protocol).si;
   run.latency_s = cost.base_s + cost.hop_s + network_s;
   run.cost.error_s = std::hypot(cost.error_s, kNetworkHopError * network_s);
   run.busiest_B = bytes;
   const double cap = rates.rate_Bps(messages.empty() ? PairMessage{0, 1, {bytes}} : messages.front(),
                                     std::numeric_limits<double>::infinity());
-  return {run, *choice, rates, {job.communicator.nodes, job.communicator.gpus, bytes, 1 / choice->payload_share, cap}};
+  return {run, {job.communicator.nodes, job.communicator.gpus, bytes, 1 / choice->payload_share, cap}};
 }
 
-double distance_s(const Cluster& cluster, double way_s) {
-  return std::max(0.0, way_s - cluster.nearest_latency().si);
-}
+double distance_s(const Cluster& cluster, double way_s) { return std::max(0.0, way_s - cluster.nearest_latency().si); }
 
 /// Of what limits the activities that end last, the keys.
 std::vector<int> last_limits(const Solution& solution, const std::vector<int>& keys) {
@@ -84,20 +81,17 @@ class DirectForm {
     const ClusterGpu to{message.to / members, message.to % members};
     Activity activity;
     activity.work_B = message.size.si;
-    double link_Bps = std::numeric_limits<double>::infinity();
     if (from.node == to.node) {
       const NodeWay& way = ways_.inside[at(from.gpu)][at(to.gpu)];
       problem_.pass_constraints(from.node, way.uses);
       activity.rate_cap_Bps = way.rate_cap_Bps;
-      if (job_.communicator.nodes == 1)
-        link_Bps = kernel_Bps(job_.cluster.node(), gpu(from.gpu), gpu(to.gpu)) / prepared_.traffic.stored;
     } else {
       problem_.pass_constraints(from.node, ways_.out[at(from.gpu)].uses);
       problem_.pass_fabric(endpoint(from), endpoint(to), prepared_.traffic.stored);
       problem_.pass_constraints(to.node, ways_.in[at(to.gpu)].uses);
       farthest_s_ = std::max(farthest_s_, fabric_latency(job_.cluster.fabric(), endpoint(from), endpoint(to)).si);
     }
-    activity.rate_cap_Bps = std::min(activity.rate_cap_Bps, prepared_.rates.rate_Bps(message, link_Bps));
+    activity.rate_cap_Bps = std::min(activity.rate_cap_Bps, prepared_.traffic.rate_cap_Bps);
     problem_.add(std::move(activity));
   }
 
@@ -153,7 +147,7 @@ bool run_reduced(const MessageJob& job, Solver& solver, MessageAnswer& answer) {
 
 /// Some pair of different switches has detours that an alltoall is forecast without.
 bool leaves_detours(const Cluster& cluster, const Communicator& communicator) {
-  if (communicator.nodes < 2 || cluster.routing() != FabricRouting::kAdaptive) return false;
+  if (cluster.routing() != FabricRouting::kAdaptive) return false;
   const int gpu = communicator.gpus.front();
   return communicator.nodes < cluster.nodes() &&
          cluster.fabric().detours(cluster.endpoint(0, cluster.nic_of(gpu)),
@@ -174,9 +168,9 @@ MessageAnswer run_messages(const MessageJob& job, Solver& solver) {
     if (job.engine == "reduced") throw InputError("engine: reduced is not exact here: " + why);
     const int most = job.engine == "direct" ? kDirectRanksAsked : kDirectRanks;
     if (ranks > most)
-      throw InputError("op: " + job.op_name + " of " + std::to_string(ranks) + " ranks: " +
-                       (why.empty() ? "the direct engine" : why + ", and the direct engine") + " takes at most " +
-                       std::to_string(most));
+      throw InputError("op: " + job.op_name + " of " + std::to_string(ranks) +
+                       " ranks: " + (why.empty() ? "the direct engine" : why + ", and the direct engine") +
+                       " takes at most " + std::to_string(most));
     answer = run_direct(job, solver);
     answer.why_direct = why;
   }

@@ -21,8 +21,8 @@ struct MessageJob {
 
 struct MessageAnswer {
   Run run;
-  std::string engine;         ///< direct: every message is an activity; reduced: every class of them
-  std::string why_direct;     ///< of an alltoall: why its messages were not taken together
+  std::string engine;      ///< direct: every message is an activity; reduced: every class of them
+  std::string why_direct;  ///< of an alltoall: why its messages were not taken together
   double messages = 0;
   std::size_t classes = 0;    ///< activities
   std::vector<int> limits{};  ///< keys in the cluster of what limits the messages that end last

@@ -85,10 +85,12 @@ class Refinement {
     for (const Use& use : way.uses) taken_[parts_.of_node(kind, use.constraint)] += factor(use.weight) * colour;
   }
   [[nodiscard]] std::size_t end(int kind, int member) const {
-    return static_cast<std::size_t>(kind) * static_cast<std::size_t>(parts_.members()) + static_cast<std::size_t>(member);
+    return static_cast<std::size_t>(kind) * static_cast<std::size_t>(parts_.members()) +
+           static_cast<std::size_t>(member);
   }
   [[nodiscard]] std::size_t pair(int from, int to) const {
-    return static_cast<std::size_t>(from) * static_cast<std::size_t>(parts_.pairs().switches()) + static_cast<std::size_t>(to);
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(parts_.pairs().switches()) +
+           static_cast<std::size_t>(to);
   }
   template <class Visit>
   void each_between(const Visit& visit) const {
@@ -152,7 +154,8 @@ class Refinement {
         give(kind, parts_.out()[static_cast<std::size_t>(i)], out[end(kind, i)]);
         give(kind, parts_.in()[static_cast<std::size_t>(i)], in[end(kind, i)]);
       }
-    each_inside([&](std::size_t index, int a, int i, int j) { give(a, parts_.inside_way(i, j), mixed(messages_[index])); });
+    each_inside(
+        [&](std::size_t index, int a, int i, int j) { give(a, parts_.inside_way(i, j), mixed(messages_[index])); });
     for (int from = 0; from < pairs.switches(); ++from)
       for (int to = 0; to < pairs.switches(); ++to) {
         const SwitchPairs::Pair ways = pairs.pair(from, to);
@@ -247,8 +250,8 @@ class Quotient {
 
   const AlltoallParts& parts_;
   const Refinement& colours_;
-  std::unordered_map<Colour, double> copies_;          ///< links of each colour
-  std::unordered_map<Colour, std::size_t> class_of_;   ///< of messages, by colour
+  std::unordered_map<Colour, double> copies_;         ///< links of each colour
+  std::unordered_map<Colour, std::size_t> class_of_;  ///< of messages, by colour
   std::vector<Class> classes_;
   std::unordered_map<Colour, int> number_;  ///< of constraints
   std::vector<double> shared_by_;           ///< per constraint: links
@@ -260,7 +263,6 @@ class Quotient {
 }  // namespace
 
 std::variant<ReducedProblem, Irregular> reduce_alltoall(const Cluster& cluster, const UniformTraffic& traffic) {
-  if (traffic.nodes < 2) return Irregular{"there is one node"};
   const AlltoallParts parts(cluster, traffic);
   if (!parts.pairs().irregular().empty()) return Irregular{parts.pairs().irregular()};
   Refinement colours(parts);

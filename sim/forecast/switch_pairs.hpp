@@ -55,7 +55,7 @@ class SwitchPairs {
   std::vector<std::size_t> first_;  ///< per pair: its first crossing; one more at the end
   std::vector<int> ways_;           ///< per pair
   double farthest_s_ = 0;
-  std::vector<WeightedLink> way_;    ///< kept for their memory
+  std::vector<WeightedLink> way_;  ///< kept for their memory
   std::vector<int> inner_, other_;
 };
 
