@@ -19,6 +19,29 @@ AlltoallParts::AlltoallParts(const Cluster& cluster, const UniformTraffic& traff
     ways_.in[i].uses.push_back({port + 1, traffic.stored});
   }
   find_kinds();
+  pairs_.settle(cluster, traffic_of_switches());
+}
+
+SwitchPairs::Traffic AlltoallParts::traffic_of_switches() const {
+  const auto switches = static_cast<std::size_t>(pairs_.switches());
+  const double bytes = traffic_->bytes * traffic_->stored;
+  std::vector<int> sharing(static_cast<std::size_t>(cluster_->nics()), 0);
+  for (const int gpu : traffic_->gpus) ++sharing[static_cast<std::size_t>(cluster_->nic_of(gpu))];
+  SwitchPairs::Traffic sums{std::vector<double>(switches * switches, 0), std::vector<double>(switches, 0)};
+  for (std::size_t index = 0; index < inside(0, 0, 0); ++index) {
+    const Message one = message(index);
+    const auto from = static_cast<std::size_t>(kind(one.a).switches[static_cast<std::size_t>(one.i)]);
+    const auto to = static_cast<std::size_t>(kind(one.b).switches[static_cast<std::size_t>(one.j)]);
+    sums.between[from * switches + to] += count(one) * bytes;
+  }
+  for (const Kind& kind : kinds_)
+    for (std::size_t i = 0; i < traffic_->gpus.size(); ++i) {
+      double& port = sums.port[static_cast<std::size_t>(kind.switches[i])];
+      const double here = static_cast<double>(sharing[static_cast<std::size_t>(cluster_->nic_of(traffic_->gpus[i]))]) *
+                          members_ * (traffic_->nodes - 1) * bytes;
+      port = port == 0 || port == here ? here : -1;
+    }
+  return sums;
 }
 
 std::vector<int> AlltoallParts::endpoints(const Cluster& cluster, const UniformTraffic& traffic) {

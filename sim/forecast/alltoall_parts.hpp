@@ -70,6 +70,7 @@ class AlltoallParts {
  private:
   static std::vector<int> endpoints(const Cluster& cluster, const UniformTraffic& traffic);
   void find_kinds();
+  [[nodiscard]] SwitchPairs::Traffic traffic_of_switches() const;
 
   const Cluster* cluster_;
   const UniformTraffic* traffic_;

@@ -159,7 +159,7 @@ Json message_answer(const ClusterJob& job, const std::string& engine, Solver& so
   if (!answer.why_direct.empty()) out["why_direct"] = answer.why_direct;
   if (answer.minimal_only)
     out["warnings"].push_back(
-        "all messages take minimal ways: detours over switches without a part in it are left out");
+        "all messages take minimal ways, of which some are busier than NICs: detours were too many to weigh");
   return out;
 }
 

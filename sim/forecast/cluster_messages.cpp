@@ -73,7 +73,7 @@ class DirectForm {
       : job_(job),
         prepared_(prepared),
         ways_(message_ways(job.cluster, job.communicator.gpus, prepared.traffic.stored)),
-        problem_(job.cluster, job.op.every_pair() ? Detours::kNone : Detours::kByLoad) {}
+        problem_(job.cluster) {}
 
   void add(const PairMessage& message) {
     const int members = static_cast<int>(job_.communicator.gpus.size());
@@ -140,18 +140,10 @@ bool run_reduced(const MessageJob& job, Solver& solver, MessageAnswer& answer) {
   answer.run = prepared.run;
   answer.engine = "reduced";
   answer.messages = made.messages;
+  answer.minimal_only = made.minimal_only;
   solve(made.problem, made.keys, solver, answer);
   answer.run.latency_s += distance_s(job.cluster, made.farthest_s);
   return true;
-}
-
-/// Some pair of different switches has detours that an alltoall is forecast without.
-bool leaves_detours(const Cluster& cluster, const Communicator& communicator) {
-  if (cluster.routing() != FabricRouting::kAdaptive) return false;
-  const int gpu = communicator.gpus.front();
-  return communicator.nodes < cluster.nodes() &&
-         cluster.fabric().detours(cluster.endpoint(0, cluster.nic_of(gpu)),
-                                  cluster.endpoint(communicator.nodes - 1, cluster.nic_of(gpu))) > 0;
 }
 
 }  // namespace
@@ -174,7 +166,6 @@ MessageAnswer run_messages(const MessageJob& job, Solver& solver) {
     answer = run_direct(job, solver);
     answer.why_direct = why;
   }
-  answer.minimal_only = leaves_detours(job.cluster, job.communicator);
   return answer;
 }
 

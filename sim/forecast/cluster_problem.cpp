@@ -34,7 +34,7 @@ void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses) {
 
 void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
   way_.clear();
-  if (cluster_->routing() != FabricRouting::kAdaptive || detours_ == Detours::kNone) {
+  if (cluster_->routing() != FabricRouting::kAdaptive) {
     add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_);
     for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
     return;

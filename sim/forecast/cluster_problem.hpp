@@ -12,16 +12,10 @@
 
 namespace linkcast {
 
-/// Whether adaptive routing takes detours where minimal ways are busy.
-enum class Detours { kByLoad, kNone };
-
 class ClusterProblem {
  public:
-  explicit ClusterProblem(const Cluster& cluster, Detours detours = Detours::kByLoad)
-      : cluster_(&cluster),
-        node_(cluster.node()),
-        detours_(detours),
-        port_rate_(std::numeric_limits<double>::infinity()) {}
+  explicit ClusterProblem(const Cluster& cluster)
+      : cluster_(&cluster), node_(cluster.node()), port_rate_(std::numeric_limits<double>::infinity()) {}
 
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
@@ -55,7 +49,6 @@ class ClusterProblem {
 
   const Cluster* cluster_;
   ProblemBuilder node_;
-  Detours detours_;
   Problem problem_;
   std::vector<int> keys_;                ///< per constraint of the Problem
   std::unordered_map<int, int> number_;  ///< key -> constraint of the Problem

@@ -121,7 +121,7 @@ class Refinement {
       for (int to = 0; to < switches; ++to) {
         const SwitchPairs::Pair ways = pairs.pair(from, to);
         for (const auto* one = ways.begin; one != ways.end; ++one)
-          between_[pair(from, to)] += factor(ways.share(*one)) * mixed(links_[parts_.of_fabric(one->link)]);
+          between_[pair(from, to)] += factor(one->share) * mixed(links_[parts_.of_fabric(one->link)]);
       }
     std::vector<Colour> out(ends_), in(ends_);
     for (int kind = 0; kind < parts_.kinds(); ++kind)
@@ -160,7 +160,7 @@ class Refinement {
       for (int to = 0; to < pairs.switches(); ++to) {
         const SwitchPairs::Pair ways = pairs.pair(from, to);
         for (const auto* one = ways.begin; one != ways.end; ++one)
-          taken_[parts_.of_fabric(one->link)] += factor(ways.share(*one)) * between_[pair(from, to)];
+          taken_[parts_.of_fabric(one->link)] += factor(one->share) * between_[pair(from, to)];
       }
     for (std::size_t link = 0; link < links_.size(); ++link)
       if (taken_[link] != 0) links_[link] = mixed(links_[link] + mixed(taken_[link]));
@@ -214,7 +214,7 @@ class Quotient {
           parts_.pairs().pair(parts_.kind(message.a).switches[static_cast<std::size_t>(message.i)],
                               parts_.kind(message.b).switches[static_cast<std::size_t>(message.j)]);
       for (const auto* passed = ways.begin; passed != ways.end; ++passed)
-        take(parts_.of_fabric(passed->link), ways.share(*passed) * parts_.traffic().stored);
+        take(parts_.of_fabric(passed->link), passed->share * parts_.traffic().stored);
     }
     for (Use& use : uses_) {
       use.weight *= one.messages / shared_by_[static_cast<std::size_t>(use.constraint)];
@@ -269,6 +269,7 @@ std::variant<ReducedProblem, Irregular> reduce_alltoall(const Cluster& cluster, 
   const int rounds = colours.run();
   ReducedProblem reduced = Quotient(parts, colours).make();
   reduced.rounds = rounds;
+  reduced.minimal_only = parts.pairs().minimal_only();
   reduced.farthest_s = parts.pairs().farthest_s();
   return reduced;
 }

@@ -27,6 +27,7 @@ struct ReducedProblem {
   double links = 0;       ///< and the constraints
   int rounds = 0;         ///< of refinement
   double farthest_s = 0;  ///< latency of the fabric on the longest way
+  bool minimal_only = false;  ///< some ways are busier than ports, and detours are too many to look at
 };
 
 /// Why the messages cannot be taken together.

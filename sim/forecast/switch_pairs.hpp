@@ -2,8 +2,10 @@
 // Ways between switches: what all messages from an endpoint of one switch to an endpoint of another have in common.
 #include <cstddef>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "sim/platform/adaptive_routing.hpp"
 #include "sim/platform/cluster.hpp"
 
 namespace linkcast {
@@ -12,18 +14,26 @@ namespace linkcast {
 class SwitchPairs {
  public:
   struct Crossing {
-    int link = 0;   ///< index into links()
-    int times = 0;  ///< how many of the pair's ways cross it
+    int link = 0;      ///< index into links()
+    double share = 0;  ///< of the pair's bytes
   };
   struct Pair {
     const Crossing* begin = nullptr;
     const Crossing* end = nullptr;
-    int ways = 1;
-    [[nodiscard]] double share(const Crossing& crossing) const { return static_cast<double>(crossing.times) / ways; }
+  };
+  /// Bytes between every two switches, and at each endpoint of a switch one way.
+  struct Traffic {
+    std::vector<double> between;  ///< from, to
+    std::vector<double> port;     ///< negative: not the same at all of them
   };
 
   /// @param endpoints  in use
   SwitchPairs(const Cluster& cluster, const std::vector<int>& endpoints);
+
+  /// Adaptive routing: which share of each pair takes detours (adaptive_routing.hpp).
+  void settle(const Cluster& cluster, const Traffic& traffic);
+  /// settle() had too many ways to look at and left all traffic on minimal ways, some of which are busier than ports.
+  [[nodiscard]] bool minimal_only() const { return minimal_only_; }
 
   /// Empty, or why the ways are not those of the switches.
   [[nodiscard]] const std::string& irregular() const { return irregular_; }
@@ -46,14 +56,22 @@ class SwitchPairs {
   bool find_switches(const Cluster& cluster, const std::vector<int>& endpoints);
   bool find_ways(const Cluster& cluster);
   bool add_pair(const Cluster& cluster, const Ends& from, const Ends& to);
+  void add_crossings(const std::vector<int>& inner, double share_of_one);
+  [[nodiscard]] bool some_hot(const Cluster& cluster, const Traffic& traffic) const;
+  /// @returns  false if there are too many ways
+  [[nodiscard]] bool demands_of(const Cluster& cluster, const Traffic& traffic, std::vector<Demand>& demands) const;
+  [[nodiscard]] std::unordered_map<int, double> port_seconds(const Cluster& cluster, const Traffic& traffic) const;
+  void take_detours(const Cluster& cluster, const std::vector<double>& shares);
+  int number_of(int link);
 
   std::string irregular_;
   std::vector<int> switch_of_, port_out_;
-  std::vector<Ends> ends_;  ///< per switch
+  std::vector<Ends> ends_;    ///< per switch
+  std::vector<int> port_of_;  ///< per switch: of its first endpoint, outwards
   std::vector<int> links_, number_;
   std::vector<Crossing> crossings_;
   std::vector<std::size_t> first_;  ///< per pair: its first crossing; one more at the end
-  std::vector<int> ways_;           ///< per pair
+  bool minimal_only_ = false;
   double farthest_s_ = 0;
   std::vector<WeightedLink> way_;  ///< kept for their memory
   std::vector<int> inner_, other_;
