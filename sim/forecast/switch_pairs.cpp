@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMostCrossings = 200'000'000;
 
 // Ways that settle() looks at 40 times: about a second, 100 MiB. source: ours
-constexpr std::size_t kMostWays = 300'000;
+constexpr std::size_t kMostWays = 700'000;
 constexpr double kHotter = 1 + 1e-9;  // source: ours, against rounding, as adaptive_routing.cpp
 
 /// Links between the switches, of all ways, sorted; and the number of ways.
