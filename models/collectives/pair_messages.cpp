@@ -20,6 +20,7 @@ class PairCollective : public linkcast::Collective {
 
 class AllToAll final : public PairCollective {
  public:
+  [[nodiscard]] bool every_pair() const override { return true; }
   [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int ranks) const override {
     std::vector<PairMessage> all;
     for (int step = 1; step < ranks; ++step)

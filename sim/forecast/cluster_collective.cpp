@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/forecast/cluster_channels.hpp"
+#include "sim/forecast/cluster_messages.hpp"
 #include "sim/forecast/collective_cost.hpp"
 #include "sim/forecast/collective_result.hpp"
 #include "sim/forecast/request.hpp"
@@ -20,6 +21,8 @@ constexpr double kClusterError = 0.22;
 // The library's own figure for a hop between nodes stands in for one never measured. source: as kTableError of
 // collective_cost.cpp
 constexpr double kNetworkHopError = 0.35;
+
+constexpr std::size_t kNamedLimits = 8;  // ours: links named as bottleneck of an operation of many messages
 
 struct ClusterJob {
   const Cluster& cluster;
@@ -92,8 +95,6 @@ Run prepare_tree(const ClusterJob& job, Run run, ClusterProblem& problem) {
 }
 
 Run run_alone(const ClusterJob& job, Solver& solver, ClusterProblem& problem) {
-  if (!job.op.messages({job.size_B}, job.ranks()).empty())
-    throw InputError("op: " + job.op_name + " between nodes is not modelled yet");
   Run run = start(job);
   run = run.taken.algorithm == "tree" ? prepare_tree(job, std::move(run), problem)
                                       : prepare_ring(job, std::move(run), problem);
@@ -103,17 +104,23 @@ Run run_alone(const ClusterJob& job, Solver& solver, ClusterProblem& problem) {
   return run;
 }
 
-Json result_of(const ClusterJob& job, const Run& run, const ClusterProblem& problem) {
+/// What limits any of the activities, as keys in the cluster.
+std::set<int> limits_of(const Run& run, const ClusterProblem& problem) {
+  std::set<int> keys;
+  for (const int limit : run.limited_by)
+    if (limit != kOwnCap) keys.insert(problem.key(limit));
+  return keys;
+}
+
+Json result_of(const ClusterJob& job, const Run& run, const std::set<int>& limits) {
   const double time = run.time_s();
   Uncertainty uncertainty;
   uncertainty.add(run.cost.error_s / time);
   uncertainty.add(kClusterError);
   std::set<std::string> bottleneck, nominal;
-  for (const int limit : run.limited_by) {
-    if (limit == kOwnCap) continue;
-    const std::string id = job.cluster.id(problem.key(limit));
-    bottleneck.insert(id);
-    if (!job.cluster.calibrated(problem.key(limit))) nominal.insert(id);
+  for (const int key : limits) {
+    bottleneck.insert(job.cluster.id(key));
+    if (!job.cluster.calibrated(key)) nominal.insert(job.cluster.id(key));
   }
   Json out;
   put_interval(out, time, uncertainty.around(time));
@@ -137,6 +144,25 @@ Json result_of(const ClusterJob& job, const Run& run, const ClusterProblem& prob
   return out;
 }
 
+/// Of messages: what limits the last ones, a few of them named where there are many.
+Json message_answer(const ClusterJob& job, const std::string& engine, Solver& solver) {
+  if (!(job.algorithm.empty() && job.protocol.empty()))
+    throw InputError("op: " + job.op_name + " is made of messages, which take no algorithm and no protocol");
+  const MessageAnswer answer =
+      run_messages({job.cluster, job.library, job.communicator, job.op, job.op_name, job.size_B, engine}, solver);
+  const std::size_t named = std::min(answer.limits.size(), kNamedLimits);
+  Json out = result_of(job, answer.run, {answer.limits.begin(), answer.limits.begin() + static_cast<long>(named)});
+  out["bottlenecks"] = answer.limits.size();
+  out["engine"] = answer.engine;
+  out["messages"] = answer.messages;
+  out["classes"] = answer.classes;
+  if (!answer.why_direct.empty()) out["why_direct"] = answer.why_direct;
+  if (answer.minimal_only)
+    out["warnings"].push_back(
+        "all messages take minimal ways, of which some are busier than NICs: detours were too many to weigh");
+  return out;
+}
+
 }  // namespace
 
 Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform_id, Solver& solver, ObjectReader& r) {
@@ -152,6 +178,7 @@ Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform
       r.optional<std::string>("library").value_or(cluster.node().calibration().default_library);
   const auto protocol = r.optional<std::string>("protocol").value_or("");
   const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree"}) : "";
+  const std::string engine = r.has("engine") ? r.choice("engine", {"direct", "reduced"}) : "";
   r.finish();
   const ClusterJob job{cluster,
                        libraries().get(library_id),
@@ -161,9 +188,11 @@ Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform
                        size_B,
                        algorithm,
                        protocol};
+  if (!job.op.messages({size_B}, 2).empty()) return message_answer(job, engine, solver);  // two ranks tell
+  if (!engine.empty()) throw InputError("engine: " + op_name + " is no operation of messages");
   ClusterProblem problem(cluster);
   const Run run = run_alone(job, solver, problem);
-  return result_of(job, run, problem);
+  return result_of(job, run, limits_of(run, problem));
 }
 
 }  // namespace linkcast

@@ -28,6 +28,10 @@ void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy b
   for (const Use& one : node_.uses(links, by)) use(cluster_->key(node, one.constraint), one.weight * weight);
 }
 
+void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses) {
+  for (const Use& one : uses) use(cluster_->key(node, one.constraint), one.weight);
+}
+
 void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
   way_.clear();
   if (!settles_) {

@@ -31,6 +31,8 @@ class ClusterProblem {
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
   void pass_node(int node, const std::vector<int>& links, MoveBy by, double weight = 1);
+  /// Constraints of a node, as consumed per byte of the activity.
+  void pass_constraints(int node, const std::vector<Use>& uses);
   /// From one GPU to one of another node, by the NICs next to them.
   void pass_network(ClusterGpu from, ClusterGpu to, double weight = 1);
   /// From NIC to NIC, the fabric alone.

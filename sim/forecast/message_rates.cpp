@@ -28,6 +28,17 @@ MessageRates::MessageRates(const MessageChoice& choice, const std::vector<PairMe
     ++sent_[at(message.from)];
     ++received_[at(message.to)];
   }
+  share_blocks(choice, group);
+}
+
+MessageRates::MessageRates(const MessageChoice& choice, const Group& group)
+    : channel_Bps_(group.channel_Bps),
+      sent_(at(group.ranks), group.ranks - 1),
+      received_(at(group.ranks), group.ranks - 1) {
+  share_blocks(choice, group);
+}
+
+void MessageRates::share_blocks(const MessageChoice& choice, const Group& group) {
   // Some block gets this many of the parts, and a message ends with its slowest part.
   const int most =
       std::max(*std::max_element(sent_.begin(), sent_.end()), *std::max_element(received_.begin(), received_.end()));

@@ -19,11 +19,15 @@ class MessageRates {
     double channel_Bps = 0;  ///< payload that one thread block moves
   };
   MessageRates(const MessageChoice& choice, const std::vector<PairMessage>& messages, const Group& group);
+  /// Of a group in which each rank sends one to each other.
+  MessageRates(const MessageChoice& choice, const Group& group);
 
   /// Most payload that a message gets.
   [[nodiscard]] double rate_Bps(const PairMessage& message, double link_Bps) const;
 
  private:
+  void share_blocks(const MessageChoice& choice, const Group& group);
+
   double channel_Bps_;
   std::vector<int> sent_, received_;  ///< messages by rank
   int channels_ = 1;                  ///< of each message, as if no block had several parts

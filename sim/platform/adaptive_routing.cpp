@@ -120,12 +120,12 @@ std::vector<double> detour_shares(const Fabric& fabric, const std::function<doub
       if (hot && pair.detours.empty()) add_detours(fabric, demands[i], loads, pair);
       if (pair.detours.empty()) continue;
       any = true;
-      const double target = hot && loads.cost(pair.detours) < cost ? 1 : 0;
+      const double target = hot && kHotter * loads.cost(pair.detours) < cost ? 1 : 0;
       pair.share += (target - pair.share) / (round + 1);
     }
     if (!any) break;
     load_all(pairs, loads);
-    if (loads.worst() >= least) continue;
+    if (kHotter * loads.worst() >= least) continue;
     least = loads.worst();
     for (std::size_t i = 0; i < pairs.size(); ++i) best[i] = pairs[i].share;
   }

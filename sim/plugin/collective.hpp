@@ -31,6 +31,8 @@ class Collective {
   [[nodiscard]] virtual Bytes block_distance(Bytes /*size*/, int /*ranks*/) const { return {0}; }
   /// Messages that all ranks send at once, for operations that are no ring; those of a ring have none.
   [[nodiscard]] virtual std::vector<PairMessage> messages(Bytes /*size*/, int /*ranks*/) const { return {}; }
+  /// Of messages: every rank sends one to every other, all of the same size, so that they need not be listed.
+  [[nodiscard]] virtual bool every_pair() const { return false; }
   /// Of messages: the thread blocks that send them also copy what a rank keeps of its own.
   [[nodiscard]] virtual bool own_part() const { return false; }
   /// busbw = algbw x factor. source: NVIDIA/nccl-tests doc/PERFORMANCE.md

@@ -1,0 +1,45 @@
+#include "sim/forecast/message_ways.hpp"
+
+#include <limits>
+
+#include "sim/forecast/channel_flows.hpp"
+
+namespace linkcast {
+namespace {
+
+NodeWay scaled(std::vector<Use> uses, double factor, double rate_cap_Bps) {
+  for (Use& use : uses) use.weight *= factor;
+  return {std::move(uses), rate_cap_Bps};
+}
+
+/// As channel_activity() of one node: kernels reach a share of what an accelerator cable carries.
+NodeWay inside_way(const ProblemBuilder& node, int from, int to, double stored) {
+  const Platform& platform = node.platform();
+  const bool peers = platform.peer_route(platform.gpu(from), platform.gpu(to)).has_value();
+  const HopPath path = hop_path(node, {from, to, peers ? HopKind::kPeer : HopKind::kHostMemory});
+  NodeWay way = scaled(node.uses(path.links, MoveBy::kSm), stored, path.rate_cap / stored);
+  for (Use& use : way.uses) {
+    const int cable = platform.constraints()[static_cast<std::size_t>(use.constraint)].cable;
+    if (is_accelerator_cable(platform.topology().cables[static_cast<std::size_t>(cable)].kind))
+      use.weight /= kernel_link_share();
+  }
+  return way;
+}
+
+}  // namespace
+
+MessageWays message_ways(const Cluster& cluster, const std::vector<int>& gpus, double stored) {
+  const ProblemBuilder builder(cluster.node());
+  const double unlimited = std::numeric_limits<double>::infinity();
+  MessageWays ways;
+  for (const int gpu : gpus) {
+    ways.inside.emplace_back();
+    for (const int to : gpus)
+      ways.inside.back().push_back(gpu == to ? NodeWay{} : inside_way(builder, gpu, to, stored));
+    ways.out.push_back(scaled(builder.uses(cluster.to_nic(gpu).links), stored, unlimited));
+    ways.in.push_back(scaled(builder.uses(cluster.from_nic(gpu).links), stored, unlimited));
+  }
+  return ways;
+}
+
+}  // namespace linkcast

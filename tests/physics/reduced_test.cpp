@@ -1,0 +1,195 @@
+// Operations of messages between nodes: closed forms, and the reduced form against one activity a message.
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <map>
+
+#include "sim/engine/solvers.hpp"
+#include "sim/forecast/cluster_messages.hpp"
+#include "sim/forecast/query.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/fabric_examples.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+const char* const kLibrary = "nccl-2.18";
+constexpr double kSize_B = 2097152;
+
+Catalogue& catalogue() {
+  static Catalogue shared(LINKCAST_DATA_DIR);
+  return shared;
+}
+
+/// Nodes of Alps, whose 4 GPUs have a NIC each, on some other fabric.
+Cluster cluster_on(std::unique_ptr<Fabric> fabric, int nics, FabricRouting routing = FabricRouting::kAdaptive) {
+  std::vector<std::string> ids;
+  for (int nic = 0; nic < nics; ++nic) ids.push_back("nic" + std::to_string(nic));
+  return Cluster(catalogue().platform("alps"), std::move(fabric), routing, ids);
+}
+
+struct Asked {
+  std::string op;
+  int nodes = 2, per_node = 1;
+  std::string engine{};
+};
+
+MessageAnswer run_on(const Cluster& cluster, const Asked& asked) {
+  std::vector<int> gpus;
+  for (int gpu = 0; gpu < asked.per_node; ++gpu) gpus.push_back(gpu);
+  const Library& library = libraries().get(kLibrary);
+  const Communicator made = library.build_across(cluster, gpus, asked.nodes);
+  return run_messages({cluster, library, made, collectives().get(asked.op), asked.op, kSize_B, asked.engine},
+                      catalogue().solver("fluid"));
+}
+
+void check_equal(const Cluster& cluster, int nodes, int per_node) {
+  const MessageAnswer reduced = run_on(cluster, {"alltoall", nodes, per_node, "reduced"});
+  const MessageAnswer direct = run_on(cluster, {"alltoall", nodes, per_node, "direct"});
+  INFO(nodes << " nodes of " << per_node << " GPUs, " << reduced.classes << " classes of " << direct.classes);
+  const double ranks = nodes * per_node;
+  CHECK(direct.messages == ranks * (ranks - 1));
+  CHECK(reduced.messages == direct.messages);
+  CHECK(reduced.classes <= direct.classes);
+  CHECK_THAT(reduced.run.flow_s, WithinRel(direct.run.flow_s, 1e-9));
+  CHECK_THAT(reduced.run.latency_s, WithinRel(direct.run.latency_s, 1e-12));
+}
+
+/// Payload that a port of NIC 0 carries.
+double port_Bps(const Cluster& cluster, const MessageAnswer& answer) {
+  std::vector<int> way;
+  cluster.fabric().minimal_way(0, 1, 0, way);
+  return cluster.capacity(cluster.key_of_fabric_link(way.front())) *
+         libraries()
+             .get(kLibrary)
+             .message(libraries().get(kLibrary).build_across(cluster, {0}, 2), {answer.run.busiest_B})
+             ->payload_share;
+}
+
+}  // namespace
+
+TEST_CASE("reduced alltoall equals one activity a message on every kind of fabric", "[physics]") {
+  for (const std::string name : {"single", "fat", "tapered", "three", "dragonfly", "twin", "plus", "few", "rail"}) {
+    const auto make = [&]() -> std::pair<std::unique_ptr<Fabric>, int> {
+      if (name == "single") return {test::single_switch(9, 4), 4};
+      if (name == "fat") return {test::fat_tree(test::TwoLevelsOf{6, 3, 3, 3}), 1};
+      if (name == "tapered") return {test::fat_tree(test::TwoLevelsOf{4, 2, 8, 4}), 1};
+      if (name == "three") return {test::fat_tree(test::ThreeLevelsOf{3, 3, 2, 4, 4, 4, 4}), 1};
+      if (name == "dragonfly") return {test::dragonfly({5, 4, 2, 4}), 1};
+      if (name == "twin") return {test::dragonfly({4, 4, 4, 2, 4, 2}), 4};
+      if (name == "plus") return {test::dragonfly_plus({5, 3, 4, 2, 4}), 1};
+      if (name == "few") return {test::dragonfly_plus({4, 4, 3, 2, 2}), 1};
+      return {test::rail_optimized(2, 3, 4, 2, 4), 4};
+    };
+    auto [fabric, nics] = make();
+    const Cluster cluster = cluster_on(std::move(fabric), nics);
+    for (const int per_node : {1, 2, 4})
+      for (const int nodes : {2, 3, 5, cluster.nodes() - 1, cluster.nodes()}) {
+        if (nodes > cluster.nodes() || nodes * per_node > 64) continue;
+        INFO(name);
+        check_equal(cluster, nodes, per_node);
+      }
+  }
+}
+
+TEST_CASE("reduced alltoall equals one activity a message where all detours share", "[physics]") {
+  for (const int nodes : {3, 16, 31, 40})
+    check_equal(cluster_on(test::dragonfly({5, 4, 2, 4}), 1, FabricRouting::kValiant), nodes, 1);
+}
+
+TEST_CASE("reduced alltoall equals one activity a message on shipped machines", "[physics]") {
+  for (const char* platform : {"alps", "leonardo", "lumi", "summit"})
+    for (const int nodes : {2, 11, 16}) check_equal(catalogue().cluster(platform), nodes, 4);
+}
+
+TEST_CASE("alltoall of 512 GPUs: reduced equals one activity a message", "[.long]") {
+  for (const char* platform : {"alps", "leonardo"}) check_equal(catalogue().cluster(platform), 128, 4);
+}
+
+TEST_CASE("alltoall below one switch waits for its ports", "[physics]") {
+  for (const int nodes : {2, 3, 8, 33}) {
+    const Cluster cluster = cluster_on(test::single_switch(40), 1);
+    for (const int sharing : {1, 2, 4}) {  // GPUs of a node that share its NIC
+      const MessageAnswer answer = run_on(cluster, {"alltoall", nodes, sharing});
+      const double out = sharing * sharing * (nodes - 1);
+      CHECK(answer.engine == "reduced");
+      CHECK_THAT(answer.run.flow_s, WithinRel(out * kSize_B / (nodes * sharing) / port_Bps(cluster, answer), 1e-9));
+    }
+  }
+}
+
+TEST_CASE("alltoall over tapered leaves waits for their up-links", "[physics]") {
+  const Cluster cluster = cluster_on(test::fat_tree(test::TwoLevelsOf{4, 2, 8, 4}), 1);
+  const MessageAnswer answer = run_on(cluster, {"alltoall", 32, 1});
+  CHECK_THAT(answer.run.flow_s, WithinRel(8 * 24 / 4 * kSize_B / 32 / port_Bps(cluster, answer), 1e-9));
+  REQUIRE(answer.limits.size() == 1);  // up or down, which are equally busy
+  CHECK(cluster.id(answer.limits.front()).find("spine0") != std::string::npos);
+}
+
+TEST_CASE("alltoall between two groups waits for the cables between them", "[physics]") {
+  const Cluster cluster = cluster_on(test::dragonfly_plus({2, 2, 2, 8, 2}), 1);
+  const MessageAnswer answer = run_on(cluster, {"alltoall", 32, 1});
+  CHECK_THAT(answer.run.flow_s, WithinRel(16 * 16 / 2 * kSize_B / 32 / port_Bps(cluster, answer), 1e-9));
+}
+
+TEST_CASE("rings of messages, gather and scatter below one switch in closed form", "[physics]") {
+  const Cluster cluster = cluster_on(test::single_switch(40), 1);
+  for (const int nodes : {2, 5, 40}) {
+    const MessageAnswer ring = run_on(cluster, {"sendrecv", nodes, 1});
+    CHECK_THAT(ring.run.flow_s, WithinRel(kSize_B / port_Bps(cluster, ring), 1e-9));
+    for (const char* op : {"gather", "scatter"}) {
+      const MessageAnswer answer = run_on(cluster, {op, nodes, 1});
+      CHECK(answer.engine == "direct");
+      CHECK(answer.messages == nodes - 1);
+      CHECK_THAT(answer.run.flow_s, WithinRel((nodes - 1) * kSize_B / nodes / port_Bps(cluster, answer), 1e-9));
+    }
+  }
+}
+
+TEST_CASE("messages between nodes start after the library's latencies and the longest way", "[physics]") {
+  const Library& library = libraries().get(kLibrary);
+  const Cluster near = cluster_on(test::single_switch(5), 1);
+  const MessageAnswer at_one = run_on(near, {"alltoall", 5, 1});
+  const std::string protocol = at_one.run.taken.protocol;
+  const double base = library.base_latency(protocol).si, network = library.network_hop_latency("ring", protocol).si;
+  const Communicator made = library.build_across(near, {0}, 5);
+  const double hop = library.hop_latency(protocol, made.path_class).si;
+  CHECK_THAT(at_one.run.latency_s, WithinRel(base + hop + network, 1e-12));
+  // Two host links and one between switches here, two host links there, at 300 ns each.
+  const MessageAnswer wide = run_on(cluster_on(test::dragonfly({2, 5, 2, 3}), 1), {"alltoall", 4, 1});
+  CHECK_THAT(wide.run.latency_s - at_one.run.latency_s, WithinRel(300e-9, 1e-6));
+}
+
+TEST_CASE("reduction is refused where ways follow endpoints", "[physics]") {
+  const auto refused = [](const Cluster& cluster, int nodes) {
+    CHECK_THROWS_AS(run_on(cluster, {"alltoall", nodes, 1, "reduced"}), InputError);
+    const MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 1});
+    CHECK(answer.engine == "direct");
+    return answer.why_direct;
+  };
+  CHECK(refused(cluster_on(test::torus({3, 4, 2}), 1), 24).find("joined directly") != std::string::npos);
+  for (const FabricRouting routing : {FabricRouting::kMinimal, FabricRouting::kEcmp})
+    CHECK(
+        refused(cluster_on(test::fat_tree(test::TwoLevelsOf{6, 3, 3, 3}), 1, routing), 18).find("one way of its own") !=
+        std::string::npos);
+  const Cluster large = cluster_on(test::torus({6, 6, 4}), 1);
+  CHECK_THROWS_AS(run_on(large, {"alltoall", 144, 1}), InputError);
+  CHECK_THROWS_AS(run_on(cluster_on(test::single_switch(5), 1), {"gather", 5, 1, "reduced"}), InputError);
+}
+
+TEST_CASE("alltoall of 4096 GPUs takes seconds", "[physics]") {
+  for (const char* platform : {"alps", "leonardo"}) {
+    const std::clock_t started = std::clock();
+    const Json result = answer(catalogue(), {{"platform", platform},
+                                             {"kind", "collective"},
+                                             {"op", "alltoall"},
+                                             {"nodes", 1024},
+                                             {"gpus_per_node", 4},
+                                             {"size_B", kSize_B}});
+    REQUIRE(result.value("error", "") == "");
+    CHECK(result["engine"] == "reduced");
+    CHECK(result["messages"] == 4096.0 * 4095);
+    CHECK(static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC < 60);  // of this process; with sanitizers too
+  }
+}
