@@ -202,7 +202,7 @@ Json collective_query(const CollectiveOptions& o) {
   if (o.nvls) query["nvls"] = true;
   if (o.calls > 0) query["calls"] = o.calls;
   for (const std::string& other : o.with) query["with"].push_back(parse_other(other));
-  if (o.nodes == 0) query["alternatives"] = o.with.empty();
+  query["alternatives"] = o.with.empty();
   return query;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "sim/forecast/alternatives.hpp"
 #include "sim/forecast/cluster_channels.hpp"
 #include "sim/forecast/cluster_messages.hpp"
 #include "sim/forecast/collective_cost.hpp"
@@ -32,9 +33,15 @@ struct ClusterJob {
   std::string op_name;
   double size_B = 0;
   std::string algorithm{}, protocol{};
+  int calls = 20;  ///< that follow each other, as nccl-tests does by default
   [[nodiscard]] int ranks() const { return communicator.ranks(); }
   [[nodiscard]] const Platform& node() const { return cluster.node(); }
 };
+
+/// That of the machine's time; where it is modelled for one node only, the oldest that is not.
+std::string default_library(const Calibration& calibration) {
+  return libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
+}
 
 Run start(const ClusterJob& job) {
   const auto choice =
@@ -54,16 +61,16 @@ void add_latency(const ClusterJob& job, Run& run, double inside, double between,
   run.cost.error_s = std::hypot(run.cost.error_s, kNetworkHopError * between * hop_s);
 }
 
-int blocks_on(int i, int distinct, int blocks) { return blocks / distinct + (i < blocks % distinct ? 1 : 0); }
-
 Run prepare_ring(const ClusterJob& job, Run run, ClusterProblem& problem) {
   const Communicator& made = job.communicator;
   const bool closed = job.op.closed();
-  const double steps = closed ? job.op.steps(job.ranks()) : 1;
-  const double between = closed ? steps * made.nodes / job.ranks() : steps;
-  const double rounds = closed ? steps / job.ranks() : 1;
-  const double distance = ring_distance_s(job.cluster, made, made.channels.front(), closed) * rounds;
-  add_latency(job, run, steps - between, between, closed ? distance : 0);
+  // Of a chain the first byte's way to the last rank counts once in a row of calls, which follow each other down it.
+  const double share = closed ? 1 : 1.0 / job.calls;
+  const double steps = job.op.steps(job.ranks()) * share;
+  const double between = closed ? steps * made.nodes / job.ranks() : (made.nodes - 1) * share;
+  const double rounds = closed ? steps / job.ranks() : share;
+  add_latency(job, run, steps - between, between,
+              ring_distance_s(job.cluster, made, made.channels.front(), closed) * rounds);
   run.cost.channel_Bps *= alignment_share(run.taken.protocol, job.op.block_distance({job.size_B}, job.ranks()).si);
   const double per_hop = job.op.bytes_per_hop({job.size_B}, job.ranks()).si;
   const int distinct = static_cast<int>(made.channels.size());
@@ -100,6 +107,8 @@ Run run_alone(const ClusterJob& job, Solver& solver, ClusterProblem& problem) {
                                       : prepare_ring(job, std::move(run), problem);
   const Solution solution = solver.run(problem.problem());
   run.flow_s = solution.makespan_s;
+  if (run.taken.algorithm == "ring" && !job.op.closed() && run.taken.protocol == "Simple")
+    run.flow_s *= chain_fill(job.size_B, run.taken.blocks, job.op.steps(job.ranks()), job.calls);
   run.limited_by = solution.limited_by;
   return run;
 }
@@ -140,7 +149,11 @@ Json result_of(const ClusterJob& job, const Run& run, const std::set<int>& limit
   out["bottleneck"] = bottleneck;
   out["warnings"] =
       Json::array({"latencies of hops between nodes are " + job.communicator.library + "'s assumptions, not measured"});
+  if (!run.cost.measured)
+    out["warnings"].push_back("base and hop latencies are " + job.communicator.library +
+                              "'s assumptions, not measured on " + job.node().topology().name);
   for (const std::string& id : nominal) out["warnings"].push_back("the rate of " + id + " is nominal, not calibrated");
+  if (job.communicator.fallback) out["warnings"].push_back(job.communicator.why);
   return out;
 }
 
@@ -169,15 +182,19 @@ Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform
   const Cluster& cluster = catalogue.cluster(platform_id);
   const auto op_name = r.required<std::string>("op");
   const int nodes = r.required<int>("nodes"), per_node = r.required<int>("gpus_per_node");
-  if (nodes < 1 || nodes > cluster.nodes())
-    r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric joins");
+  if (nodes < 2 || nodes > cluster.nodes())
+    r.fail("nodes",
+           "must be 2 to " + std::to_string(cluster.nodes()) + ", as many as the fabric joins; one: give gpus");
   if (per_node < 1 || per_node > cluster.node().gpu_count())
     r.fail("gpus_per_node", "must be 1 to " + std::to_string(cluster.node().gpu_count()));
   const double size_B = read_size(r, "size_B");
   const std::string library_id =
-      r.optional<std::string>("library").value_or(cluster.node().calibration().default_library);
+      r.optional<std::string>("library").value_or(default_library(cluster.node().calibration()));
+  const int calls = r.optional<int>("calls").value_or(20);
+  if (calls < 1) r.fail("calls", "must be at least 1");
   const auto protocol = r.optional<std::string>("protocol").value_or("");
   const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree"}) : "";
+  const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   const std::string engine = r.has("engine") ? r.choice("engine", {"direct", "reduced"}) : "";
   r.finish();
   const ClusterJob job{cluster,
@@ -187,12 +204,25 @@ Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform
                        op_name,
                        size_B,
                        algorithm,
-                       protocol};
+                       protocol,
+                       calls};
   if (!job.op.messages({size_B}, 2).empty()) return message_answer(job, engine, solver);  // two ranks tell
   if (!engine.empty()) throw InputError("engine: " + op_name + " is no operation of messages");
   ClusterProblem problem(cluster);
   const Run run = run_alone(job, solver, problem);
-  return result_of(job, run, limits_of(run, problem));
+  Json out = result_of(job, run, limits_of(run, problem));
+  if (alternatives) {
+    const auto forecast_s = [&](const TunerEntry& entry) {
+      ClusterJob other = job;
+      other.algorithm = entry.algorithm;
+      other.protocol = entry.protocol;
+      ClusterProblem its_own(cluster);
+      return run_alone(other, solver, its_own).time_s();
+    };
+    const auto rows = job.library.tuner(job.node(), job.communicator, {op_name, {size_B}, "", "", false});
+    add_alternatives(rows, run.taken.algorithm, run.taken.protocol, run.time_s(), forecast_s, out);
+  }
+  return out;
 }
 
 }  // namespace linkcast

@@ -14,6 +14,8 @@ namespace {
 // The curve was measured between two nodes next to each other; other pairs of the same distance scatter. source: paper
 // 002 (SC24), section V-B1: 3.7 to 5.7 us under one switch on the same system
 constexpr double kPairError = 0.1;
+// Of a start-up that stands in. source: as kStandInError of transfer.cpp
+constexpr double kStandInError = 0.3;
 constexpr double kRouteSize_B = 67108864;       // source: as routes_answer of one node
 constexpr int kRoutes = 4, kMostRoutes = 1000;  // ours: of each kind
 
@@ -22,7 +24,8 @@ ClusterEnd read_end(const Cluster& cluster, ObjectReader& r, const std::string& 
   const auto text = r.required<std::string>(key);
   const auto slash = text.find('/');
   const std::string node = text.substr(0, slash);
-  const bool numbered = node.size() > 4 && node.size() < 12 && node.compare(0, 4, "node") == 0 &&
+  const bool plain = node.size() == 5 || (node.size() > 5 && node[4] != '0');  // node0 is never written node00
+  const bool numbered = plain && node.size() < 12 && node.compare(0, 4, "node") == 0 &&
                         std::all_of(node.begin() + 4, node.end(), [](unsigned char c) { return std::isdigit(c); });
   const int number = numbered ? std::stoi(node.substr(4)) : -1;
   if (number < 0 || number >= cluster.nodes() || slash == std::string::npos)
@@ -43,6 +46,13 @@ Json message_result(const Cluster& cluster, Solver& solver, const Message& there
   uncertainty.add(plan.delay_error_s / time);
   if (!plan.distance.empty()) uncertainty.add(kPairError);
   Verdict verdict;
+  if (plan.stand_in) {
+    uncertainty.add(kStandInError);
+    verdict.warnings.insert("no message inside a node of " + cluster.node().topology().name +
+                            " was measured: the start-up of one between nodes and the rates of links stand in");
+  }
+  if (plan.several_nics)
+    verdict.warnings.insert("messages of " + plan.transport + " were measured over several NICs, this one takes one");
   check_validity(cluster.node(), there.bytes, verdict, uncertainty);
   const int limit =
       solution.limited_by.empty() ? kOwnCap : solution.limited_by.at(static_cast<std::size_t>(plan.activity));
@@ -82,6 +92,8 @@ bool names_nodes(const Json& query) {
 Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {
   Message there{read_end(cluster, r, "src"), read_end(cluster, r, "dst"), read_size(r, "size_B"), ""};
   if (r.has("transport")) there.transport = r.choice("transport", Transports::message_names());
+  if (there.from.node == there.to.node && there.from.device == there.to.device)
+    r.fail("dst", "is the device that sends: a copy inside it is src gpu0, dst gpu0 without a node");
   const bool both = r.optional<bool>("bidirectional").value_or(false);
   r.finish();
   return message_result(cluster, solver, there, both);

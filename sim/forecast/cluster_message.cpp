@@ -22,6 +22,8 @@ bool through_host(const std::string& transport) {
 // not measured; Summit's Spectrum MPI has 15.4 GB/s on a socket and 7.1 GB/s across (models/params/summit.json)
 constexpr double kHostCopy_Bps = 10e9;
 
+constexpr double kSeveral = 1.1;  // source: ours, above what the error of a fitted rate explains
+
 bool between_hosts(const Platform& node, const Message& message) {
   return is_cpu(node, message.from.device) && is_cpu(node, message.to.device);
 }
@@ -168,6 +170,8 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
   else if (message.from.device != message.to.device)
     pass_inside(problem, message, plan);
   const Regime& regime = curve.regime(message.bytes);
+  if (!plan.distance.empty() && regime.rate_cap)
+    plan.several_nics = regime.rate_cap->value > kSeveral * problem.lone_rate();
   const Pace pace = curve.pace(message.bytes, problem.lone_rate());
   plan.latency_s = curve.regimes.front().startup.value + plan.distance_s;
   plan.delay_error_s = regime.startup.rel_error * regime.startup.value;

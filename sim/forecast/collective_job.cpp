@@ -33,9 +33,6 @@ Taken library_takes(const Job& job) {
   return {"ring", old.protocol, total_blocks(job.communicator), old.payload_share};
 }
 
-/// Thread blocks in use on distinct ring or tree number i of `distinct`: they go round all of them.
-int blocks_on(int i, int distinct, int blocks) { return blocks / distinct + (i < blocks % distinct ? 1 : 0); }
-
 /// Hops of the activities that ring or tree number i becomes, in their order.
 std::vector<std::vector<Hop>> ways_of(const Job& job, bool tree, std::size_t i) {
   if (tree) return tree_ways(job.communicator.trees[i]);
@@ -111,19 +108,12 @@ Run prepare_messages(const Job& job, ProblemBuilder& builder, const std::vector<
   return run;
 }
 
-/// Once in a row of calls the last GPU of a chain waits until each before it has passed on a whole chunk of every
-/// block.
-double fill_stretch(const Job& job, const Run& run) {
-  const double chunk = std::min(1.0, kChunk_B * run.taken.blocks / job.size_B);
-  return 1 + job.op.steps(job.ranks()) * chunk / job.calls;
-}
-
 /// What the time of the bytes grows by where they have to wait. A round of a ring contains a part, `turn_steps`, in
 /// which a block sends nothing. In the first round all blocks turn at once and the links idle; then they drift apart as
 /// in a random walk, so that after r rounds 1 / sqrt(r) of the part is still common: 2 sqrt(R) - 1 in R rounds.
 double waiting_stretch(const Job& job, const Run& run) {
   if (run.taken.algorithm == "ring" && run.taken.protocol == "Simple" && !job.op.closed())
-    return fill_stretch(job, run);
+    return chain_fill(job.size_B, run.taken.blocks, job.op.steps(job.ranks()), job.calls);
   if (run.taken.algorithm != "ring" || run.cost.turn_steps <= 0 || !job.op.closed() || run.flow_s <= 0) return 1;
   const double piece_B = job.size_B / job.ranks() / run.taken.blocks;
   const double rounds = std::max(1.0, piece_B / kRound_B);
@@ -131,6 +121,12 @@ double waiting_stretch(const Job& job, const Run& run) {
 }
 
 }  // namespace
+
+int blocks_on(int i, int distinct, int blocks) { return blocks / distinct + (i < blocks % distinct ? 1 : 0); }
+
+double chain_fill(double size_B, int blocks, int hops, int calls) {
+  return 1 + hops * std::min(1.0, kChunk_B * blocks / size_B) / calls;
+}
 
 Run prepare(const Job& job, ProblemBuilder& builder) {
   const std::vector<PairMessage> messages = job.op.messages({job.size_B}, job.ranks());

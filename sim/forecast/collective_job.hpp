@@ -51,6 +51,12 @@ struct Run {
   [[nodiscard]] double time_s() const { return latency_s + flow_s; }
 };
 
+/// Thread blocks in use on distinct ring or tree number i of `distinct`: they go round all of them.
+int blocks_on(int i, int distinct, int blocks);
+/// What a chain's time grows by: once in a row of calls its last rank waits until each before it has passed on a whole
+/// chunk of every block. @param hops  of the chain
+double chain_fill(double size_B, int blocks, int hops, int calls);
+
 /// Adds the collective's activities to the problem. Their bytes flow from the problem's beginning on: what comes before
 /// them is `latency_s`.
 /// @throws InputError  the library has no such operation or algorithm

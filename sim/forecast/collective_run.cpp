@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/forecast/alternatives.hpp"
 #include "sim/forecast/collective_job.hpp"
 #include "sim/forecast/collective_result.hpp"
 #include "sim/forecast/library_view.hpp"
@@ -11,37 +12,19 @@
 namespace linkcast {
 namespace {
 
-constexpr double kWorthSaying = 0.05;  // source: ours, half of the spread assumed of a collective's forecast
-
 std::string library_name(const Platform& platform, ObjectReader& r) {
   return r.optional<std::string>("library").value_or(platform.calibration().default_library);
 }
 
-/// What the library believes of its choice, and what else it could have taken, forecast: fastest first.
 void add_alternatives(const Job& job, Solver& solver, const Run& run, Json& out) {
-  std::vector<std::pair<double, Json>> rows;
-  for (const TunerEntry& entry :
-       job.library.tuner(job.platform, job.communicator, {job.op_name, {job.size_B}, "", "", job.nvls})) {
-    const bool taken = entry.algorithm == run.taken.algorithm && entry.protocol == run.taken.protocol;
-    if (taken) out["library_believes"] = {{"time_s", entry.time.si}, {"bandwidth_Bps", entry.bandwidth.si}};
-    if (taken || !entry.enabled) continue;
+  const auto rows = job.library.tuner(job.platform, job.communicator, {job.op_name, {job.size_B}, "", "", job.nvls});
+  const auto forecast_s = [&](const TunerEntry& entry) {
     Job other = job;
     other.algorithm = entry.algorithm;
     other.protocol = entry.protocol;
-    const double time = run_alone(other, solver).time_s();
-    rows.emplace_back(time, Json{{"algorithm", entry.algorithm},
-                                 {"protocol", entry.protocol},
-                                 {"time_s", time},
-                                 {"library_believes_s", entry.time.si}});
-  }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  out["alternatives"] = Json::array();
-  for (const auto& [time, row] : rows) out["alternatives"].push_back(row);
-  if (!rows.empty() && rows.front().first < (1 - kWorthSaying) * run.time_s())
-    out["hint"] = rows.front().second["algorithm"].get<std::string>() + " " +
-                  rows.front().second["protocol"].get<std::string>() + " would be " +
-                  std::to_string(static_cast<int>(std::lround(100 * (run.time_s() / rows.front().first - 1)))) +
-                  " % faster than what the library takes";
+    return run_alone(other, solver).time_s();
+  };
+  add_alternatives(rows, run.taken.algorithm, run.taken.protocol, run.time_s(), forecast_s, out);
 }
 
 /// `with`: collectives of other communicators that start at the same moment.
