@@ -21,12 +21,12 @@ struct UniformTraffic {
 };
 
 struct ReducedProblem {
-  Problem problem;        ///< an activity is one message of its class
-  std::vector<int> keys;  ///< per constraint: one of its class, as key in the cluster
-  double messages = 0;    ///< that the activities stand for
-  double links = 0;       ///< and the constraints
-  int rounds = 0;         ///< of refinement
-  double farthest_s = 0;  ///< latency of the fabric on the longest way
+  Problem problem;            ///< an activity is one message of its class
+  std::vector<int> keys;      ///< per constraint: one of its class, as key in the cluster
+  double messages = 0;        ///< that the activities stand for
+  double links = 0;           ///< and the constraints
+  int rounds = 0;             ///< of refinement
+  double farthest_s = 0;      ///< latency of the fabric on the longest way
   bool minimal_only = false;  ///< some ways are busier than ports, and detours are too many to look at
 };
 

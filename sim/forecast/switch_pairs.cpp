@@ -153,8 +153,8 @@ bool SwitchPairs::some_hot(const Cluster& cluster, const Traffic& traffic) const
   each([&](std::size_t from, std::size_t to) {
     const Pair ways = pair(static_cast<int>(from), static_cast<int>(to));
     if (hot || from == to || cluster.fabric().detours(ends_[from].first, ends_[to].first) == 0) return;
-    const double port = std::max(traffic.port[from], traffic.port[to]) /
-                        cluster.capacity(cluster.key_of_fabric_link(port_of_[from]));
+    const double port =
+        std::max(traffic.port[from], traffic.port[to]) / cluster.capacity(cluster.key_of_fabric_link(port_of_[from]));
     for (const Crossing* one = ways.begin; one != ways.end; ++one)
       hot = hot || seconds[static_cast<std::size_t>(one->link)] > kHotter * port;
   });
