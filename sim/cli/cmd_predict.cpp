@@ -65,6 +65,9 @@ void print_result(const Json& result) {
         other["op"].get<std::string>() + " of " + to_text(Bytes{other["size_B"].get<double>()}) + " on " +
             joined(other["gpus"], " ") + ": " + seconds(other["time_s"]) + "  (alone " + seconds(other["alone_s"]) +
             ")");
+  if (result.contains("engine"))
+    row("messages", std::to_string(result["messages"].get<long>()) + ", " + result["engine"].get<std::string>() + ": " +
+                        std::to_string(result["classes"].get<long>()) + " activities");
   if (result.contains("latency_s")) row("start-up", seconds(result["latency_s"]));
   if (result.contains("transport"))
     row("transport", result["transport"].get<std::string>() +

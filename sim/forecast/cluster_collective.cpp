@@ -167,7 +167,7 @@ Json message_answer(const ClusterJob& job, const std::string& engine, Solver& so
   Json out = result_of(job, answer.run, {answer.limits.begin(), answer.limits.begin() + static_cast<long>(named)});
   out["bottlenecks"] = answer.limits.size();
   out["engine"] = answer.engine;
-  out["messages"] = answer.messages;
+  out["messages"] = static_cast<long>(answer.messages);
   out["classes"] = answer.classes;
   if (!answer.why_direct.empty()) out["why_direct"] = answer.why_direct;
   if (answer.minimal_only)

@@ -178,6 +178,24 @@ TEST_CASE("reduction is refused where ways follow endpoints", "[physics]") {
   CHECK_THROWS_AS(run_on(cluster_on(test::single_switch(5), 1), {"gather", 5, 1, "reduced"}), InputError);
 }
 
+TEST_CASE("alltoall is forecast with detours, or says that it is not", "[physics]") {
+  const Cluster& cluster = catalogue().cluster("alps");
+  const MessageAnswer small = run_on(cluster, {"alltoall", 16, 4});  // 4 switches of a group of 32
+  CHECK_FALSE(small.minimal_only);
+  std::vector<int> way;
+  cluster.fabric().minimal_way(0, 4 * 12, 0, way);
+  REQUIRE(way.size() == 3);
+  // 16 x 16 messages cross the cable between two switches; a NIC sends 60, the least that a message needs with detours.
+  const double wire = cluster.capacity(cluster.key_of_fabric_link(way[1])), message_B = small.run.busiest_B;
+  const double share = libraries()
+                           .get(kLibrary)
+                           .message(libraries().get(kLibrary).build_across(cluster, {0, 1, 2, 3}, 16), {message_B})
+                           ->payload_share;
+  CHECK(small.run.flow_s < 256 * message_B / share / wire);
+  CHECK(small.run.flow_s > 60 * message_B / share / wire);
+  CHECK(run_on(cluster, {"alltoall", 1024, 4}).minimal_only);
+}
+
 TEST_CASE("alltoall of 4096 GPUs takes seconds", "[physics]") {
   for (const char* platform : {"alps", "leonardo"}) {
     const std::clock_t started = std::clock();
