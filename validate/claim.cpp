@@ -103,6 +103,11 @@ Observable read_quantity(const std::string& name, ObjectReader r) {
   quantity.contains = r.optional<std::string>("contains");
   if (quantity.equals && quantity.contains) r.fail("contains", "and equals exclude each other");
   quantity.exists = r.optional<bool>("exists").value_or(false);
+  if (r.has("relative_to")) {
+    quantity.relative_to = r.raw("relative_to");
+    if (!quantity.relative_to.is_object() || quantity.relative_to.empty() || quantity.structure || quantity.exists)
+      r.fail("relative_to", "must be an object of query keys, for a quantity with a number under its key");
+  }
   read_reduce(r, quantity);
   r.finish();
   return quantity;
