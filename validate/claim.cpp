@@ -149,6 +149,7 @@ void read_setup(ObjectReader& r, Claim& claim) {
   if (claim.predicted.empty()) r.fail("predicted", "must give at least one expression");
   claim.expected = r.raw("expected");
   claim.unit = r.required<std::string>("unit");
+  claim.predicted_unit = r.optional<std::string>("predicted_unit").value_or(claim.unit);
   claim.tolerance = read_tolerance(r.object("tolerance"));
   if (auto data = r.optional_object("data")) claim.data = read_data(*data);
   claim.note = r.optional<std::string>("note").value_or("");

@@ -61,6 +61,7 @@ struct Claim {
   std::vector<std::string> predicted;  ///< expressions of the numbers to show
   Json expected;
   std::string unit;
+  std::string predicted_unit;  ///< where the numbers shown are not of the claim's unit
   Tolerance tolerance;
   std::optional<ClaimData> data;
   std::string note;     ///< how the statement was read, or why it is known to fail
