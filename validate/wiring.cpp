@@ -45,9 +45,9 @@ const std::vector<std::string>& pair_classes() {
 
 const std::vector<std::string>& measures() {
   static const std::vector<std::string> all = {
-      "gpu_links",       "peer_links",  "gpu_switches",    "pair_links",   "pair_widest",       "pair_hops",
-      "pair_switches",   "cycle_sizes", "cable_bandwidth", "switch_gpu_ports", "switch_switch_ports",
-      "group_bandwidth", "pcie_levels", "ring_min_links",  "ring_max_links"};
+      "gpu_links",           "peer_links",      "gpu_switches", "pair_links",      "pair_widest",
+      "pair_hops",           "pair_switches",   "cycle_sizes",  "cable_bandwidth", "switch_gpu_ports",
+      "switch_switch_ports", "group_bandwidth", "pcie_levels",  "ring_min_links",  "ring_max_links"};
   return all;
 }
 

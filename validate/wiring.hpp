@@ -65,11 +65,11 @@ class Wiring {
 /// shared_pcie_switch, no_shared_pcie_switch; same_socket: no shared switch, one CPU; cross_socket: two CPUs.
 const std::vector<std::string>& pair_classes();
 /// gpu_links: links per GPU; peer_links: those of them to other GPUs; gpu_switches: NVSwitches next to each GPU;
-/// pair_links, pair_hops, pair_switches: per pair of GPUs; pair_widest: nominal bytes/s of the best single way of a pair
-/// over direct links; cycle_sizes: rings formed by the pairs with exactly so many
-/// links (0 where they form none); cable_bandwidth: nominal, bytes/s, per cable of a kind; switch_gpu_ports,
-/// switch_switch_ports: per NVSwitch; group_bandwidth: both directions together between two groups of NVSwitches;
-/// pcie_levels: switches from GPU to CPU; ring_min_links, ring_max_links: of a result of kind rings, per distinct ring.
+/// pair_links, pair_hops, pair_switches: per pair of GPUs; pair_widest: nominal bytes/s of the best single way of a
+/// pair over direct links; cycle_sizes: rings formed by the pairs with exactly so many links (0 where they form none);
+/// cable_bandwidth: nominal, bytes/s, per cable of a kind; switch_gpu_ports, switch_switch_ports: per NVSwitch;
+/// group_bandwidth: both directions together between two groups of NVSwitches; pcie_levels: switches from GPU to CPU;
+/// ring_min_links, ring_max_links: of a result of kind rings, per distinct ring.
 const std::vector<std::string>& measures();
 
 }  // namespace linkcast

@@ -99,7 +99,7 @@ void add_validate(CLI::App& app, Context& context) {
   command->add_option("--p95-limit", o->limits.p95, "largest 95th percentile of the error allowed")->needs(against);
   command->add_option("--class", o->classes, "only claims of these classes, e.g. collective or topology,routing")
       ->delimiter(',')
-      ->expected(1)
+      ->allow_extra_args(false)
       ->excludes(against);
   command->add_flag("--table", o->table, "one row of Markdown a claim: claimed and predicted figures, verdict, reason")
       ->excludes(against);

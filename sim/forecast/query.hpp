@@ -5,7 +5,8 @@
 namespace linkcast {
 
 /// Answers one query, the same for a batch line, the command line and a claim.
-/// Keys of the query: id (any), platform, kind (p2p, flows, collective, rings, routes, show, fabric), solver?, and per kind
+/// Keys of the query: id (any), platform, kind (p2p, flows, collective, rings, routes, show, fabric), solver?, and per
+/// kind
 ///   p2p: src, dst, size_B, transport?, via?, bidirectional?, engine? (dma, sm),
 ///        direction? (read: the target pulls; write: the source pushes)
 ///   flows: flows [[src, dst, size_B], ...], transport?, engine?
