@@ -103,6 +103,11 @@ Observable read_quantity(const std::string& name, ObjectReader r) {
   quantity.contains = r.optional<std::string>("contains");
   if (quantity.equals && quantity.contains) r.fail("contains", "and equals exclude each other");
   quantity.exists = r.optional<bool>("exists").value_or(false);
+  if (r.has("relative_to")) {
+    quantity.relative_to = r.raw("relative_to");
+    if (!quantity.relative_to.is_object() || quantity.relative_to.empty() || quantity.structure || quantity.exists)
+      r.fail("relative_to", "must be an object of query keys, for a quantity with a number under its key");
+  }
   read_reduce(r, quantity);
   r.finish();
   return quantity;
@@ -144,6 +149,7 @@ void read_setup(ObjectReader& r, Claim& claim) {
   if (claim.predicted.empty()) r.fail("predicted", "must give at least one expression");
   claim.expected = r.raw("expected");
   claim.unit = r.required<std::string>("unit");
+  claim.predicted_unit = r.optional<std::string>("predicted_unit").value_or(claim.unit);
   claim.tolerance = read_tolerance(r.object("tolerance"));
   if (auto data = r.optional_object("data")) claim.data = read_data(*data);
   claim.note = r.optional<std::string>("note").value_or("");

@@ -31,7 +31,9 @@ struct Observable {
   std::string name;
   Json query;  ///< as in a batch line; "{x}" stands for the value of variable x
   std::vector<Domain> over;
-  std::string key;                      ///< of the result; empty if structure is given
+  /// Of the result; "classes.global.cables" goes down objects by key and lists by name. Empty if structure is given.
+  std::string key;
+  Json relative_to;  ///< keys of the query to change: the quantity is divided by that of the changed query; null: not
   std::optional<std::string> equals;    ///< 1 where the key holds this text, else 0
   std::optional<std::string> contains;  ///< 1 where the key's list has this text ("{x}" as in query), else 0
   bool exists = false;                  ///< 1 where the result has the key, else 0; "error" may be asked for
@@ -59,6 +61,7 @@ struct Claim {
   std::vector<std::string> predicted;  ///< expressions of the numbers to show
   Json expected;
   std::string unit;
+  std::string predicted_unit;  ///< where the numbers shown are not of the claim's unit
   Tolerance tolerance;
   std::optional<ClaimData> data;
   std::string note;     ///< how the statement was read, or why it is known to fail

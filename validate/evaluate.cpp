@@ -36,7 +36,7 @@ Json predicted_of(const Claim& claim, const Values& values) {
     numbers.push_back(
         number_or_null(number_of(expression, with_constants(claim, values), claim.pointer + "/predicted")));
   return {{"value", numbers.size() == 1 ? numbers[0] : numbers},
-          {"unit", claim.unit},
+          {"unit", claim.predicted_unit},
           {"names", claim.predicted},
           {"quantities", to_json(values)}};
 }

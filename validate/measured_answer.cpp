@@ -54,7 +54,9 @@ Answer measured_answer(std::vector<Measurement> measurements, Answer structure) 
   Times times;
   for (const Measurement& m : measurements)
     for (const MeasuredPoint& p : m.points) {
-      auto& all = times[{m.topology, p.source, p.target, p.transport, p.direction, p.via, p.bidirectional, p.size_B}];
+      const std::string from = p.between_nodes ? "node0/" : "", to = p.between_nodes ? "node1/" : "";
+      auto& all = times[{m.topology, from + p.source, to + p.target, p.transport, p.direction, p.via, p.bidirectional,
+                         p.size_B}];
       all.insert(all.end(), p.time_s.begin(), p.time_s.end());
     }
   return [times = std::move(times), structure = std::move(structure)](const Json& query) {

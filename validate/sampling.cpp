@@ -1,6 +1,7 @@
 #include "validate/sampling.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "validate/reduce.hpp"
 
@@ -79,6 +80,21 @@ std::vector<Choice> pairs_of(const Domain& domain, const Wiring& wiring) {
   return choices;
 }
 
+/// Down objects by key and lists by the "name" of their items; nullptr if there is no such place.
+const Json* at_path(const Json& result, const std::string& path) {
+  const Json* at = &result;
+  std::istringstream parts(path);
+  for (std::string part; at && std::getline(parts, part, '.');) {
+    const Json* next = nullptr;
+    if (at->is_object() && at->contains(part)) next = &at->at(part);
+    if (at->is_array())
+      for (const Json& item : *at)
+        if (item.is_object() && item.value("name", "") == part) next = &item;
+    at = next;
+  }
+  return at;
+}
+
 std::string suffix(double label) { return "_" + std::to_string(static_cast<long long>(label)); }
 
 /// The recursion over a quantity's variables.
@@ -121,14 +137,22 @@ class Sample {
 
   double value_at(const Bindings& bindings) {
     const Json query = filled(quantity_->query, bindings);
+    const double value = value_of(query, bindings);
+    if (quantity_->relative_to.is_null()) return value;
+    Json other = query;
+    other.update(filled(quantity_->relative_to, bindings));
+    return value / value_of(other, bindings);
+  }
+
+  double value_of(const Json& query, const Bindings& bindings) {
     const Json& result = answered(query);
-    if (quantity_->exists) return result.contains(quantity_->key) ? 1 : 0;
+    const Json* found = at_path(result, quantity_->key);
+    if (quantity_->exists) return found ? 1 : 0;
     if (result.contains("error"))
       throw SimulationError(result["error"].get<std::string>() + " (query " + query.dump() + ")");
     if (quantity_->structure) return in_place(quantity_->reduce.size() - 1, structure_points(query, result));
-    if (!result.contains(quantity_->key))
-      throw SimulationError("the result has no key '" + quantity_->key + "' (query " + query.dump() + ")");
-    return number(result[quantity_->key], bindings);
+    if (!found) throw SimulationError("the result has no key '" + quantity_->key + "' (query " + query.dump() + ")");
+    return number(*found, bindings);
   }
 
   const Json& answered(const Json& query) {

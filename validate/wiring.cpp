@@ -1,6 +1,7 @@
 #include "validate/wiring.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "sim/platform/topology.hpp"
@@ -44,9 +45,9 @@ const std::vector<std::string>& pair_classes() {
 
 const std::vector<std::string>& measures() {
   static const std::vector<std::string> all = {
-      "gpu_links",       "peer_links",  "gpu_switches",    "pair_links",       "pair_hops",
-      "pair_switches",   "cycle_sizes", "cable_bandwidth", "switch_gpu_ports", "switch_switch_ports",
-      "group_bandwidth", "pcie_levels", "ring_min_links",  "ring_max_links"};
+      "gpu_links",           "peer_links",      "gpu_switches", "pair_links",      "pair_widest",
+      "pair_hops",           "pair_switches",   "cycle_sizes",  "cable_bandwidth", "switch_gpu_ports",
+      "switch_switch_ports", "group_bandwidth", "pcie_levels",  "ring_min_links",  "ring_max_links"};
   return all;
 }
 
@@ -171,6 +172,27 @@ int Wiring::count_of(int device, const std::string& other_kind) const {
   return total;
 }
 
+double Wiring::direct_bandwidth(int gpu_a, int gpu_b) const {
+  const auto ends = std::minmax(gpus_.at(static_cast<std::size_t>(gpu_a)), gpus_.at(static_cast<std::size_t>(gpu_b)));
+  double total = 0;
+  for (const Cable& cable : cables_)
+    if (is_accelerator_cable(cable.kind) && std::minmax(cable.a, cable.b) == ends)
+      total += cable.count * cable.bandwidth_Bps;
+  return total;
+}
+
+double Wiring::widest(int gpu_a, int gpu_b) const {
+  std::vector<double> best(gpus_.size(), 0);
+  best[static_cast<std::size_t>(gpu_a)] = std::numeric_limits<double>::infinity();
+  for (int round = 1; round < gpus(); ++round)  // a way has at most one link fewer than there are GPUs
+    for (int from = 0; from < gpus(); ++from)
+      for (int to = 0; to < gpus(); ++to) {
+        const double over = std::min(best[static_cast<std::size_t>(from)], direct_bandwidth(from, to));
+        best[static_cast<std::size_t>(to)] = std::max(best[static_cast<std::size_t>(to)], over);
+      }
+  return best[static_cast<std::size_t>(gpu_b)];
+}
+
 std::vector<double> Wiring::per_pair(const Structure& structure) const {
   std::vector<double> out;
   for (const auto& [a, b] : pairs("all", structure.among)) {
@@ -178,6 +200,8 @@ std::vector<double> Wiring::per_pair(const Structure& structure) const {
     const auto way = path(gpus_[static_cast<std::size_t>(a)], gpus_[static_cast<std::size_t>(b)], Net::kAccelerator);
     if (structure.measure == "pair_links")
       out.push_back(links(a, b));
+    else if (structure.measure == "pair_widest")
+      out.push_back(widest(a, b));
     else if (way.empty())
       throw InputError("gpu" + std::to_string(a) + " and gpu" + std::to_string(b) + " are not joined");
     else if (structure.measure == "pair_hops")

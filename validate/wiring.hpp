@@ -46,6 +46,9 @@ class Wiring {
   [[nodiscard]] std::vector<double> per_switch(const std::string& other_kind) const;
   [[nodiscard]] bool in_class(const std::string& pair_class, int a, int b) const;
   [[nodiscard]] int count_of(int device, const std::string& other_kind) const;
+  /// Bytes/s of the best single way over GPUs: its narrowest bundle of links.
+  [[nodiscard]] double widest(int gpu_a, int gpu_b) const;
+  [[nodiscard]] double direct_bandwidth(int gpu_a, int gpu_b) const;
   [[nodiscard]] std::vector<double> per_pair(const Structure& structure) const;
   [[nodiscard]] std::vector<double> cycle_sizes(int links) const;
   [[nodiscard]] std::vector<double> group_bandwidths() const;
@@ -62,10 +65,11 @@ class Wiring {
 /// shared_pcie_switch, no_shared_pcie_switch; same_socket: no shared switch, one CPU; cross_socket: two CPUs.
 const std::vector<std::string>& pair_classes();
 /// gpu_links: links per GPU; peer_links: those of them to other GPUs; gpu_switches: NVSwitches next to each GPU;
-/// pair_links, pair_hops, pair_switches: per pair of GPUs; cycle_sizes: rings formed by the pairs with exactly so many
-/// links (0 where they form none); cable_bandwidth: nominal, bytes/s, per cable of a kind; switch_gpu_ports,
-/// switch_switch_ports: per NVSwitch; group_bandwidth: both directions together between two groups of NVSwitches;
-/// pcie_levels: switches from GPU to CPU; ring_min_links, ring_max_links: of a result of kind rings, per distinct ring.
+/// pair_links, pair_hops, pair_switches: per pair of GPUs; pair_widest: nominal bytes/s of the best single way of a
+/// pair over direct links; cycle_sizes: rings formed by the pairs with exactly so many links (0 where they form none);
+/// cable_bandwidth: nominal, bytes/s, per cable of a kind; switch_gpu_ports, switch_switch_ports: per NVSwitch;
+/// group_bandwidth: both directions together between two groups of NVSwitches; pcie_levels: switches from GPU to CPU;
+/// ring_min_links, ring_max_links: of a result of kind rings, per distinct ring.
 const std::vector<std::string>& measures();
 
 }  // namespace linkcast

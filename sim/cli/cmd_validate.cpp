@@ -12,23 +12,26 @@ namespace linkcast::cli {
 namespace {
 
 struct ValidateOptions {
-  std::vector<std::string> claims, against;
-  std::string report, platform, claim_class;
+  std::vector<std::string> claims, against, classes;
+  std::string report, platform;
   bool table = false;
   CompareLimits limits;
 };
 
-std::vector<Claim> of_class(const std::vector<Claim>& all, const std::string& claim_class) {
+std::vector<Claim> of_classes(const std::vector<Claim>& all, const std::vector<std::string>& classes) {
+  for (const std::string& asked : classes)
+    if (std::none_of(all.begin(), all.end(), [&](const Claim& claim) { return claim.claim_class == asked; }))
+      throw InputError("validate: --class: no claim is of class '" + asked + "'");
   std::vector<Claim> chosen;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
-               [&](const Claim& claim) { return claim.claim_class == claim_class; });
-  if (chosen.empty()) throw InputError("validate: --class: no claim is of class '" + claim_class + "'");
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const Claim& claim) {
+    return std::find(classes.begin(), classes.end(), claim.claim_class) != classes.end();
+  });
   return chosen;
 }
 
 std::vector<Claim> chosen_claims(Context& context, const ValidateOptions& o) {
   auto all = load_claims(context.catalogue().data_dir() + "/validate/claims");
-  if (!o.claim_class.empty()) all = of_class(all, o.claim_class);
+  if (!o.classes.empty()) all = of_classes(all, o.classes);
   const std::vector<std::string>& ids = o.claims;
   if (ids.empty()) return all;
   std::vector<Claim> chosen;
@@ -94,7 +97,10 @@ void add_validate(CLI::App& app, Context& context) {
       ->needs(against);
   command->add_option("--median-limit", o->limits.median, "largest median error allowed, e.g. 0.02")->needs(against);
   command->add_option("--p95-limit", o->limits.p95, "largest 95th percentile of the error allowed")->needs(against);
-  command->add_option("--class", o->claim_class, "only claims of this class, e.g. collective")->excludes(against);
+  command->add_option("--class", o->classes, "only claims of these classes, e.g. collective or topology,routing")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->excludes(against);
   command->add_flag("--table", o->table, "one row of Markdown a claim: claimed and predicted figures, verdict, reason")
       ->excludes(against);
   command->add_option("--report", o->report, "folder for claims.json and scoreboard.txt");

@@ -1,14 +1,16 @@
 #include "sim/forecast/fabric_view.hpp"
 
 #include "sim/forecast/fabric_facts.hpp"
+#include "sim/forecast/fabric_ports.hpp"
 #include "sim/forecast/node_peaks.hpp"
 
 namespace linkcast {
 namespace {
 
-Json classes_json(const Fabric& fabric, const FabricFacts& facts) {
+Json classes_json(const Fabric& fabric, const FabricFacts& facts, int nics) {
   Json list = Json::array();
   for (std::size_t c = 0; c < fabric.classes().size(); ++c) {
+    const ClassPorts ports = class_ports(fabric, static_cast<int>(c));
     const FabricLinkClass& link = fabric.classes()[c];
     list.push_back({{"name", link.name},
                     {"cable", link.cable},
@@ -17,6 +19,10 @@ Json classes_json(const Fabric& fabric, const FabricFacts& facts) {
                     {"latency_s", link.latency.si},
                     {"forwarding_index", facts.loads[c].most},
                     {"mean_ways", facts.loads[c].mean},
+                    {"switches", ports.switches},
+                    {"ports_of_a_switch", ports.most},
+                    {"parts_without", ports.parts_without},
+                    {"nodes_of_a_part", ports.endpoints_of_a_part / nics},
                     {"source", link.source}});
   }
   return list;
@@ -71,7 +77,7 @@ Json fabric_answer(const Topology& topology, const BuiltFabric& built, bool link
               {"diameter_links", facts.diameter},
               {"average_links", facts.average_links},
               {"bisection", {{"cables", facts.bisection.cables}, {"bandwidth_Bps", facts.bisection.bandwidth.si}}},
-              {"classes", classes_json(fabric, facts)},
+              {"classes", classes_json(fabric, facts, nics)},
               {"distances", distances_json(fabric, facts)},
               {"expected",
                {{"alltoall_Bps", facts.alltoall.si},

@@ -4,6 +4,7 @@
 #include "sim/forecast/cluster_copies.hpp"
 #include "sim/forecast/collective_run.hpp"
 #include "sim/forecast/copies.hpp"
+#include "sim/forecast/fabric_view.hpp"
 #include "sim/forecast/mpi_collective.hpp"
 #include "sim/forecast/show.hpp"
 
@@ -22,6 +23,10 @@ Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, 
   if (kind == "routes" && names_nodes(query)) return cluster_routes_answer(catalogue.cluster(platform), solver, r);
   if (kind == "routes") return routes_answer(catalogue.platform(platform), solver, r);
   r.finish();
+  if (kind == "fabric") {
+    const Topology& wiring = catalogue.platform(platform).wiring();
+    return fabric_answer(wiring, build_fabric(wiring), false);
+  }
   return show_answer(catalogue.platform(platform));
 }
 
@@ -31,7 +36,7 @@ Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string&
   ObjectReader r(query, name);
   Json out;
   if (r.has("id")) out["id"] = r.raw("id");
-  const std::string kind = r.choice("kind", {"p2p", "flows", "collective", "rings", "routes", "show"});
+  const std::string kind = r.choice("kind", {"p2p", "flows", "collective", "rings", "routes", "show", "fabric"});
   const auto base_id = r.required<std::string>("platform");
   const auto edits = r.optional<std::vector<std::string>>("edits").value_or(std::vector<std::string>{});
   const auto solver_id = r.optional<std::string>("solver").value_or("fluid");

@@ -5,14 +5,14 @@
 namespace linkcast {
 
 /// Answers one query, the same for a batch line, the command line and a claim.
-/// Keys of the query: id (any), platform, kind (p2p, flows, collective, rings, routes, show), solver?,
+/// Keys of the query: id (any), platform, kind (p2p, flows, collective, rings, routes, show, fabric), solver?,
 /// edits? [str] (what-if, sim/platform/edit.hpp), and per kind
 ///   p2p: src, dst, size_B, transport?, via?, bidirectional?, engine? (dma, sm),
 ///        direction? (read: the target pulls; write: the source pushes)
 ///   flows: flows [[src, dst, size_B], ...], transport?, engine?
 ///   collective: op, gpus [int], size_B, library?, protocol?, algorithm?, nvls?, calls?, alternatives?,
 ///        with? [{op, gpus, size_B, library?}]: other communicators that start at the same moment
-///   rings: gpus, library?          routes: src, dst, size_B?          show: nothing more
+///   rings: gpus, library?          routes: src, dst, size_B?          show, fabric: nothing more
 /// Keys of the result: id, kind, then
 ///   p2p: time_s, time_low_s, time_high_s, bandwidth_Bps (bidirectional: both directions added), latency_s,
 ///        transport, route, bottleneck, limited_by, warnings
@@ -22,6 +22,7 @@ namespace linkcast {
 ///   rings: channels, path_class, library_channel_bandwidth_Bps, link_equivalents, blocks, fallback, why
 ///   routes: routes [{transport, via, time_s, bandwidth_Bps, latency_s, bottleneck, route}], fastest first
 ///   show: gpus, devices, cables, parameters, sources
+///   fabric: endpoints, nodes, switches, diameter_links, classes, distances, bisection, expected
 /// Sizes are bytes, times seconds, bandwidths bytes per second.
 /// A query that cannot be answered gives {"id": ..., "error": "..."}.
 Json answer(Catalogue& catalogue, const Json& query);

@@ -37,6 +37,19 @@ std::set<std::string> expected_ids() {
   return ids;
 }
 
+Json wrong_classes(double number) {
+  Json classes = Json::array();
+  for (const char* name : {"host", "local", "global", "torus"})
+    classes.push_back({{"name", name},
+                       {"bandwidth_Bps", number},
+                       {"cables", number},
+                       {"switches", number},
+                       {"ports_of_a_switch", number},
+                       {"parts_without", number},
+                       {"nodes_of_a_part", number}});
+  return classes;
+}
+
 /// Every key a simulation gives, all numbers the same.
 Json result_of(double number) {
   return {{"time_s", number},
@@ -46,7 +59,16 @@ Json result_of(double number) {
           {"algbw_Bps", number},
           {"transport", "pigeon"},
           {"channels", Json::array({Json::array({0, 1, 2, 3})})},
-          {"fallback", true}};
+          {"fallback", true},
+          {"distance", "around the corner"},
+          {"route", Json::array({"a->b"})},
+          {"gpus", number},
+          {"nodes", number},
+          {"nics_per_node", number},
+          {"switches", number},
+          {"diameter_links", number},
+          {"expected", {{"alltoall_per_gpu_Bps", number}}},
+          {"classes", wrong_classes(number)}};
 }
 
 /// Four GPUs in a row on one CPU: none of the machines of the papers.

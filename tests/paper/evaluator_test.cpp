@@ -178,6 +178,37 @@ TEST_CASE("the table of claims names numbers only where no figure is claimed", "
   CHECK(contains(table, "| X-1 | a statement | - | bw_1000 2.1, 2.1 | pass |  |\n"));
 }
 
+TEST_CASE("a quantity may be relative to another query, and its key a path", "[paper]") {
+  Json ratio = changed("/quantities/bw/key", "classes.far.rate");
+  ratio["quantities"]["bw"]["relative_to"] = {{"transport", "slow"}};
+  const Answer answers = [](const Json& query) -> Json {
+    if (query.at("kind") == "show") return pair_machine();
+    const double rate = query.value("transport", "") == "slow" ? 4 : query.at("size_B") == 10 ? 12 : 24;
+    return {{"classes", {{{"name", "near"}, {"rate", 1}}, {{"name", "far"}, {"rate", rate}}}}};
+  };
+  const auto values = quantities_of(read_row(ratio).front(), answers);
+  CHECK(values.at("bw_10") == 3);
+  CHECK(values.at("bw_1000") == 6);
+  ratio["quantities"]["bw"]["key"] = "classes.middle.rate";
+  CHECK_THROWS_AS(quantities_of(read_row(ratio).front(), answers), SimulationError);
+}
+
+TEST_CASE("messages between nodes are found in data by node and device", "[paper]") {
+  Measurement m;
+  m.topology = "pair";
+  MeasuredPoint point;
+  point.transport = "pinned";
+  point.source = point.target = "gpu0";
+  point.size_B = 8;
+  point.between_nodes = true;
+  point.time_s = {2};
+  m.points = {point};
+  const Answer measured = measured_answer({m}, simulation(2));
+  const Json query = {{"platform", "pair"},  {"kind", "p2p"}, {"src", "node0/gpu0"},
+                      {"dst", "node1/gpu0"}, {"size_B", 8},   {"transport", "pinned"}};
+  CHECK(measured(query)["bandwidth_Bps"] == 4);
+}
+
 TEST_CASE("data that do not cover a row are an error, not a verdict", "[paper]") {
   const Answer nothing = measured_answer({}, simulation(2));
   const Json query = Json::parse(
@@ -203,6 +234,7 @@ TEST_CASE("malformed rows are refused with the place", "[paper]") {
       {changed("/predicate", "bw_10 <"), "/predicate"},
       {changed("/predicate", "bw_10 < bw_1000"), "tol"},
       {changed("/tolerance/why", ""), "reason"},
+      {changed("/quantities/bw/relative_to", Json::object()), "/relative_to"},
       {changed("/not_modelled", "short"), "20 characters"},
       {changed("/not_modelled", "a platform and a long list of things"), "unknown key"}};
   for (const auto& [bad, expected] : cases) {
@@ -260,6 +292,7 @@ TEST_CASE("pair classes and measures follow from cables", "[paper]") {
   CHECK(measure("gpu_links") == std::vector<double>{5, 4, 5, 4});
   CHECK(measure("peer_links") == std::vector<double>{5, 4, 5, 4});
   CHECK(measure("pair_hops") == std::vector<double>{1, 1, 1, 1, 2, 1});
+  CHECK(measure("pair_widest") == std::vector<double>{50e9, 50e9, 50e9, 50e9, 50e9, 50e9});  // 0-2 is wider over 1
   CHECK(measure("cycle_sizes") == std::vector<double>{4});
   CHECK(measure("pcie_levels") == std::vector<double>{1, 1, 0, 0});
   CHECK(measure("cable_bandwidth").size() == 5);

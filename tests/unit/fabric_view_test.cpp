@@ -50,6 +50,21 @@ TEST_CASE("Leonardo: cables, and the up-links of a leaf limit an alltoall", "[un
   CHECK(leonardo["expected"]["alltoall_limit"] == "local");
 }
 
+TEST_CASE("ports of switches and groups are those of the papers", "[unit][fabric]") {
+  // SC24, sections II-B and II-C
+  const Json leonardo = shown("leonardo"), lumi = shown("lumi");
+  CHECK(class_of(leonardo, "host")["ports_of_a_switch"] == 40);
+  CHECK(class_of(leonardo, "local")["ports_of_a_switch"] == 18);
+  CHECK(class_of(leonardo, "global")["ports_of_a_switch"] == 22);
+  CHECK(class_of(leonardo, "global")["switches"] == 23 * 18);
+  CHECK(class_of(leonardo, "global")["parts_without"] == 23);
+  CHECK(class_of(leonardo, "global")["nodes_of_a_part"] == 180);
+  CHECK(class_of(lumi, "local")["ports_of_a_switch"] == 31);
+  CHECK(class_of(lumi, "global")["parts_without"] == 24);
+  CHECK(class_of(lumi, "global")["nodes_of_a_part"] == 124);
+  CHECK(class_of(shown("apenet-plus"), "torus")["parts_without"] == 8);
+}
+
 TEST_CASE("APEnet+: eight nodes in a torus, the InfiniBand card is not in it", "[unit][fabric]") {
   const Json torus = shown("apenet-plus");
   CHECK(torus["endpoints"] == 8);
