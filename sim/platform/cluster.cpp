@@ -122,13 +122,14 @@ void Cluster::find_wire_share() {
       break;
     }
   const FabricLinkClass& port = fabric_->classes()[static_cast<std::size_t>(fabric_->link(way.front()).link_class)];
-  for (const char* name : {"mpi_network", "gpudirect_rdma", "mpi_network_host"}) {  // host curves may use several NICs
-    const TransportModel* curve = node_->transports().message(name);
-    if (!curve) continue;
-    measured_ = true;
-    wire_share_ = std::min(1.0, attained_Bps(*curve) / port.bandwidth.si);
-    return;
-  }
+  double most = 0;
+  for (const char* name : {"mpi_network", "gpudirect_rdma", "mpi_network_host"})
+    if (const TransportModel* curve = node_->transports().message(name)) {
+      const double attained = attained_Bps(*curve);
+      if (attained <= port.bandwidth.si) most = std::max(most, attained);  // above it several NICs were in use
+    }
+  measured_ = most > 0;
+  if (measured_) wire_share_ = most / port.bandwidth.si;
 }
 
 std::string Cluster::id(int key) const {
