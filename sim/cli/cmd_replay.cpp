@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/shipped_traces.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/units/parse.hpp"
 
@@ -56,7 +57,7 @@ void print_replay(const Json& result) {
 
 void run_replay(ReplayOptions& o, Context& context) {
   o.request.platform = context.edited(o.platform);
-  o.request.parts = {{o.trace, {}, o.ranks}};
+  o.request.parts = {{trace_path(context.catalogue().data_dir(), o.trace), {}, o.ranks}};
   if (!o.placement.empty()) o.request.parts[0].gpus = parse_gpus(o.placement, "--placement");
   const Json result = replay(context.catalogue(), o.request);
   if (context.json)
