@@ -19,9 +19,7 @@ class DagStreams {
   std::string add(std::size_t operation, const std::string& resource, const std::vector<std::size_t>& before);
   /// Nobody will wait for this operation any more.
   void forget(std::size_t operation) { done_[operation] = {}; }
-  [[nodiscard]] bool same_stream(std::size_t one, std::size_t other) const {
-    return place_[one] == place_[other];
-  }
+  [[nodiscard]] bool same_stream(std::size_t one, std::size_t other) const { return place_[one] == place_[other]; }
 
  private:
   struct Stream {
@@ -31,7 +29,7 @@ class DagStreams {
   using Clock = std::vector<std::uint32_t>;  ///< per stream: how many of its operations have ended for sure
 
   std::vector<Stream> streams_;
-  std::vector<Clock> done_;           ///< when an operation has ended
+  std::vector<Clock> done_;         ///< when an operation has ended
   std::vector<std::size_t> place_;  ///< the stream of each operation
 };
 

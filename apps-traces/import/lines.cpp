@@ -15,6 +15,7 @@ Lines::Lines(std::string path) : path_(std::move(path)) {
 
 bool Lines::next() {
   if (!std::getline(stream_, text_)) {
+    text_.clear();  // it keeps its last line otherwise
     if (stream_.bad()) throw InputError(path_ + " line " + std::to_string(number_) + ": cannot be read further");
     return false;
   }

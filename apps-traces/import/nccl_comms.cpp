@@ -85,6 +85,8 @@ void NcclComms::add(const NcclLine& line, const Lines& lines) {
   const int owner = owners_.emplace(line.process + " " + std::to_string(gpu), owners_.size()).first->second;
   int& member = comm.owners[static_cast<std::size_t>(rank)];
   if (member >= 0 && member != owner) lines.fail("rank " + std::to_string(rank) + " of it is another process already");
+  if (member < 0 && std::find(comm.owners.begin(), comm.owners.end(), owner) != comm.owners.end())
+    lines.fail("GPU " + std::to_string(gpu) + " of this process is another rank of it already");
   member = owner;
   identities_[pointer] = id;
   live_[pointer] = by_line_[{lines.path(), lines.number()}] = {found->second, rank};
@@ -99,8 +101,9 @@ void NcclComms::finish() {
   for (NcclComm& comm : comms_) {
     const auto missing = std::find(comm.owners.begin(), comm.owners.end(), -1);
     if (missing != comm.owners.end())
-      throw InputError("a communicator has " + std::to_string(comm.owners.size()) + " ranks, but there is no log of rank " +
-                       std::to_string(missing - comm.owners.begin()) + " of it: give the logs of all ranks");
+      throw InputError("a communicator has " + std::to_string(comm.owners.size()) +
+                       " ranks, but there is no log of rank " + std::to_string(missing - comm.owners.begin()) +
+                       " of it: give the logs of all ranks");
     const bool all = comm.owners.size() == owners_.size();
     comm.name = all && world == nullptr ? "world" : "comm " + std::to_string(++number);
     if (!all || world != nullptr) continue;
@@ -124,7 +127,8 @@ void NcclComms::at(const NcclLine& line, const Lines& lines) {
 NcclComms::Member NcclComms::member(const NcclLine& line, const std::string& pointer, const Lines& lines) const {
   const auto found = live_.find({line.process, pointer});
   if (found == live_.end())
-    lines.fail("communicator " + shown(pointer) + " was not set up in the log: it needs NCCL_DEBUG=INFO and "
+    lines.fail("communicator " + shown(pointer) +
+               " was not set up in the log: it needs NCCL_DEBUG=INFO and "
                "NCCL_DEBUG_SUBSYS=INIT,COLL from the start");
   const NcclComm& comm = comms_[found->second.comm];
   return {&comm, comm.ranks[static_cast<std::size_t>(found->second.rank)]};

@@ -23,9 +23,9 @@ struct NcclLine {
 std::optional<NcclLine> nccl_line(const std::string& text);
 
 struct NcclComm {
-  std::string name;             ///< of the trace's group
-  std::vector<int> owners;      ///< by rank of the communicator; -1: not seen
-  std::vector<int> ranks;       ///< of the trace, by rank of the communicator
+  std::string name;         ///< of the trace's group
+  std::vector<int> owners;  ///< by rank of the communicator; -1: not seen
+  std::vector<int> ranks;   ///< of the trace, by rank of the communicator
 };
 
 /// What the communicators of all files are. Take every line once by add() in the order of the files, then finish();

@@ -21,12 +21,16 @@ struct Operation {
 };
 
 const std::map<std::string, Operation>& operations() {
-  static const std::map<std::string, Operation> kAll{
-      {"AllReduce:", {"all_reduce", false}}, {"Broadcast:", {"broadcast", false}},
-      {"Reduce:", {"reduce", false}},        {"AllGather:", {"all_gather", true}},
-      {"ReduceScatter:", {"reduce_scatter", true}}, {"AlltoAll:", {"alltoall", true}},
-      {"Gather:", {"gather", true}},         {"Scatter:", {"scatter", true}},
-      {"Send:", {"send", false}},            {"Recv:", {"recv", false}}};
+  static const std::map<std::string, Operation> kAll{{"AllReduce:", {"all_reduce", false}},
+                                                     {"Broadcast:", {"broadcast", false}},
+                                                     {"Reduce:", {"reduce", false}},
+                                                     {"AllGather:", {"all_gather", true}},
+                                                     {"ReduceScatter:", {"reduce_scatter", true}},
+                                                     {"AlltoAll:", {"alltoall", true}},
+                                                     {"Gather:", {"gather", true}},
+                                                     {"Scatter:", {"scatter", true}},
+                                                     {"Send:", {"send", false}},
+                                                     {"Recv:", {"recv", false}}};
   return kAll;
 }
 
@@ -184,9 +188,9 @@ class RankCalls {
   std::int64_t id_ = 0;
   std::optional<double> stamp_s_{};
   std::map<std::string, std::string> streams_{};
-  std::map<std::string, std::int64_t> last_{};                  ///< by stream: the last event on it
+  std::map<std::string, std::int64_t> last_{};                 ///< by stream: the last event on it
   std::map<std::string, std::vector<std::int64_t>> before_{};  ///< by stream: what the next one has to wait for besides
-  std::set<std::pair<bool, int>> together_{};                   ///< messages taken for one group: send or not, peer
+  std::set<std::pair<bool, int>> together_{};                  ///< messages taken for one group: send or not, peer
   std::string together_stream_{};
   std::vector<std::int64_t> together_before_{};  ///< what each of them waits for
 };
@@ -261,7 +265,8 @@ class NcclLogImporter final : public TraceImporter {
 
 const bool registered = trace_importers().add(
     {"nccl-log", "NCCL's debug log (NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL), of all ranks in one file or several",
-     "NVIDIA NCCL documentation, Environment Variables: NCCL_DEBUG, NCCL_DEBUG_SUBSYS; lines as printed by NCCL 2.28.9"},
+     "NVIDIA NCCL documentation, Environment Variables: NCCL_DEBUG, NCCL_DEBUG_SUBSYS; lines as printed by NCCL "
+     "2.28.9"},
     [] { return std::make_unique<NcclLogImporter>(); });
 
 }  // namespace

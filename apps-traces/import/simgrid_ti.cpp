@@ -87,9 +87,9 @@ std::vector<std::string> notes_of(const Survey& survey, const TraceOptions& opti
       if (survey.actions.count(name) > 0) return true;
     return false;
   };
-  std::vector<std::string> notes{
-      "assumed: every collective is of all ranks; the format names no communicator",
-      "sends of at most " + to_text(Bytes{eager_B}) + " wait for no receive" + (options.has("eager") ? "" : " (assumed)")};
+  std::vector<std::string> notes{"assumed: every collective is of all ranks; the format names no communicator",
+                                 "sends of at most " + to_text(Bytes{eager_B}) + " wait for no receive" +
+                                     (options.has("eager") ? "" : " (assumed)")};
   if (options.has("flops-per-second"))
     notes.push_back("a rank computes " + options.text("flops-per-second", "") + " flops per second");
   if (any({"barrier", "ibarrier"})) notes.emplace_back("assumed: a barrier is an all_reduce of 4 bytes");
@@ -104,16 +104,16 @@ std::vector<std::string> notes_of(const Survey& survey, const TraceOptions& opti
 class TiImporter final : public TraceImporter {
  public:
   [[nodiscard]] std::vector<TraceOption> options() const override {
-    return {{"flops-per-second", "what one rank computes, e.g. 1e12; needed where the trace computes"},
-            {"eager", "sends of at most this size wait for no receive, 65535 B unless said (SMPI detaches below 65536)"}};
+    return {
+        {"flops-per-second", "what one rank computes, e.g. 1e12; needed where the trace computes"},
+        {"eager", "sends of at most this size wait for no receive, 65535 B unless said (SMPI detaches below 65536)"}};
   }
 
   void run(const std::vector<std::string>& given, const TraceOptions& options, TraceSink& sink) const override {
     constexpr double kDetached = 65535;  // source: SimGrid, smpi/send-is-detached-thresh is 65536 and not itself eager
     const double eager_B = options.bytes("eager", kDetached);
     const double flops = options.number("flops-per-second", 0);
-    if (options.has("flops-per-second") && flops <= 0)
-      throw InputError("--option flops-per-second: must be above 0");
+    if (options.has("flops-per-second") && flops <= 0) throw InputError("--option flops-per-second: must be above 0");
     const std::vector<std::string> files = named_files(given);
     const Survey survey = survey_of(files);
     TraceHeader header;

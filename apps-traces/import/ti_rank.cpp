@@ -77,30 +77,52 @@ class TiRank::Call {
 };
 
 const std::map<std::string, TiRank::Handler>& TiRank::handlers() {
-  static const std::map<std::string, Handler> kAll{
-      {"init", &TiRank::nothing},          {"finalize", &TiRank::nothing},
-      {"comm_size", &TiRank::nothing},     {"comm_split", &TiRank::nothing},
-      {"comm_dup", &TiRank::nothing},      {"location", &TiRank::nothing},
-      {"test", &TiRank::nothing},          {"testall", &TiRank::nothing},
-      {"testany", &TiRank::nothing},       {"testsome", &TiRank::nothing},
-      {"waitany", &TiRank::nothing},       {"waitsome", &TiRank::nothing},
-      {"compute", &TiRank::compute},       {"sleep", &TiRank::sleep},
-      {"send", &TiRank::message},          {"recv", &TiRank::message},
-      {"isend", &TiRank::message},         {"irecv", &TiRank::message},
-      {"sendrecv", &TiRank::sendrecv},     {"wait", &TiRank::wait},
-      {"waitall", &TiRank::wait_all},      {"barrier", &TiRank::barrier},
-      {"ibarrier", &TiRank::barrier},      {"bcast", &TiRank::rooted},
-      {"ibcast", &TiRank::rooted},         {"reduce", &TiRank::rooted},
-      {"ireduce", &TiRank::rooted},        {"allreduce", &TiRank::all_reduce},
-      {"iallreduce", &TiRank::all_reduce}, {"alltoall", &TiRank::shared},
-      {"ialltoall", &TiRank::shared},      {"allgather", &TiRank::shared},
-      {"iallgather", &TiRank::shared},     {"gather", &TiRank::shared},
-      {"igather", &TiRank::shared},        {"scatter", &TiRank::shared},
-      {"iscatter", &TiRank::shared},       {"allgatherv", &TiRank::all_gather_v},
-      {"iallgatherv", &TiRank::all_gather_v}, {"reducescatter", &TiRank::reduce_scatter},
-      {"ireducescatter", &TiRank::reduce_scatter}, {"gatherv", &TiRank::gather_v},
-      {"scatterv", &TiRank::scatter_v},    {"alltoallv", &TiRank::all_to_all_v},
-      {"scan", &TiRank::scan},             {"exscan", &TiRank::scan}};
+  static const std::map<std::string, Handler> kAll{{"init", &TiRank::nothing},
+                                                   {"finalize", &TiRank::nothing},
+                                                   {"comm_size", &TiRank::nothing},
+                                                   {"comm_split", &TiRank::nothing},
+                                                   {"comm_dup", &TiRank::nothing},
+                                                   {"location", &TiRank::nothing},
+                                                   {"test", &TiRank::nothing},
+                                                   {"testall", &TiRank::nothing},
+                                                   {"testany", &TiRank::nothing},
+                                                   {"testsome", &TiRank::nothing},
+                                                   {"waitany", &TiRank::nothing},
+                                                   {"waitsome", &TiRank::nothing},
+                                                   {"compute", &TiRank::compute},
+                                                   {"sleep", &TiRank::sleep},
+                                                   {"send", &TiRank::message},
+                                                   {"recv", &TiRank::message},
+                                                   {"isend", &TiRank::message},
+                                                   {"irecv", &TiRank::message},
+                                                   {"sendrecv", &TiRank::sendrecv},
+                                                   {"wait", &TiRank::wait},
+                                                   {"waitall", &TiRank::wait_all},
+                                                   {"barrier", &TiRank::barrier},
+                                                   {"ibarrier", &TiRank::barrier},
+                                                   {"bcast", &TiRank::rooted},
+                                                   {"ibcast", &TiRank::rooted},
+                                                   {"reduce", &TiRank::rooted},
+                                                   {"ireduce", &TiRank::rooted},
+                                                   {"allreduce", &TiRank::all_reduce},
+                                                   {"iallreduce", &TiRank::all_reduce},
+                                                   {"alltoall", &TiRank::shared},
+                                                   {"ialltoall", &TiRank::shared},
+                                                   {"allgather", &TiRank::shared},
+                                                   {"iallgather", &TiRank::shared},
+                                                   {"gather", &TiRank::shared},
+                                                   {"igather", &TiRank::shared},
+                                                   {"scatter", &TiRank::shared},
+                                                   {"iscatter", &TiRank::shared},
+                                                   {"allgatherv", &TiRank::all_gather_v},
+                                                   {"iallgatherv", &TiRank::all_gather_v},
+                                                   {"reducescatter", &TiRank::reduce_scatter},
+                                                   {"ireducescatter", &TiRank::reduce_scatter},
+                                                   {"gatherv", &TiRank::gather_v},
+                                                   {"scatterv", &TiRank::scatter_v},
+                                                   {"alltoallv", &TiRank::all_to_all_v},
+                                                   {"scan", &TiRank::scan},
+                                                   {"exscan", &TiRank::scan}};
   return kAll;
 }
 
@@ -155,8 +177,7 @@ void TiRank::wait(const Call& call) {
   call.expect(3, "sender, receiver and tag");
   const std::int64_t tag = call.whole(2, "a tag");
   // SMPI's own messages of a collective have tags below 0: the request is then the collective's.
-  const std::string key =
-      tag < 0 ? kCollectiveRequest : key_of(call.whole(0, "a rank"), call.whole(1, "a rank"), tag);
+  const std::string key = tag < 0 ? kCollectiveRequest : key_of(call.whole(0, "a rank"), call.whole(1, "a rank"), tag);
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const Request& r) { return r.key == key; });
   if (found == open_.end()) return;  // waited for already: MPI_REQUEST_NULL
   const Request request = *found;

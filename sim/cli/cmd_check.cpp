@@ -44,7 +44,9 @@ std::string check_file(Context& context, const std::string& path) {
 void add_check(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("check", "read any record strictly and say what is wrong with it");
   auto files = std::make_shared<std::vector<std::string>>();
-  command->add_option("file", *files, "topology, measurement, discovery, calibration or claims files, or traces (*.jsonl)")->required();
+  command
+      ->add_option("file", *files, "topology, measurement, discovery, calibration or claims files, or traces (*.jsonl)")
+      ->required();
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {
     for (const std::string& file : *files) {
