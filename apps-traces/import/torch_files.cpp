@@ -21,7 +21,8 @@ class Nodes {
     TorchNode node;
     node.id = r.required<std::int64_t>("id");
     node.name = r.required<std::string>("name");
-    parents_.insert(r.required<std::int64_t>("ctrl_deps"));
+    node.parent = r.required<std::int64_t>("ctrl_deps");
+    parents_.insert(node.parent);
     ObjectReader inputs = r.object("inputs"), outputs = r.object("outputs");
     const Json& values = inputs.raw("values");
     storages(values, node.storages, 0);
@@ -39,7 +40,11 @@ class Nodes {
     if (schema.rfind("1.", 0) != 0) r.fail("schema", "'" + schema + "' is not known: 1.x");
     trace_.pid = r.optional<std::int64_t>("pid").value_or(0);
     std::sort(trace_.nodes.begin(), trace_.nodes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-    for (TorchNode& node : trace_.nodes) node.leaf = parents_.count(node.id) == 0;
+    std::set<std::int64_t> collectives;
+    for (TorchNode& node : trace_.nodes) {
+      if (node.comm) collectives.insert(node.id);
+      node.leaf = parents_.count(node.id) == 0 && collectives.count(node.parent) == 0;
+    }
     return std::move(trace_);
   }
 
@@ -120,7 +125,7 @@ class Events {
     }
     GpuWork work;
     work.began = r.required<double>("ts");
-    work.time_s = r.required<double>("dur") * 1e-6;
+    work.time_s = r.required<double>("dur") / 1e6;
     if (work.time_s < 0) r.fail("dur", "must not be negative");
     work.stream = "stream " + std::to_string(args.required<std::int64_t>("stream"));
     const auto name = r.required<std::string>("name");

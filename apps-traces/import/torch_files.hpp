@@ -26,7 +26,8 @@ struct TorchNode {
   std::string name;
   std::vector<std::int64_t> storages;  ///< of the GPU, that its tensors are views of
   std::optional<TorchComm> comm{};
-  bool leaf = true;  ///< calls no other
+  std::int64_t parent = 0;
+  bool leaf = true;  ///< calls no other, and is no part of a collective
 };
 
 struct TorchTrace {

@@ -274,8 +274,8 @@ TEST_CASE("NCCL logs: what is refused", "[unit][trace_import][bad_input]") {
 }
 
 TEST_CASE("broken traces of other tools are taken or refused, never a crash", "[unit][trace_import][bad_input]") {
-  check_mutations("goal", "goal.txt", 1500);
-  check_mutations("simgrid-ti", "ti-merged.txt", 1500, {{"flops-per-second", "1e9"}});
-  check_mutations("nccl-log", "nccl-log-one-process.txt", 1000);
-  check_mutations("nccl-log", "nccl-log-stamped.txt", 500);
+  check_mutations("goal", text_of_file(trace_sample("goal.txt")), 1500);
+  check_mutations("simgrid-ti", text_of_file(trace_sample("ti-merged.txt")), 1500, {{"flops-per-second", "1e9"}});
+  check_mutations("nccl-log", text_of_file(trace_sample("nccl-log-one-process.txt")), 1000);
+  check_mutations("nccl-log", text_of_file(trace_sample("nccl-log-stamped.txt")), 500);
 }

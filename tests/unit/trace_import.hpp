@@ -108,9 +108,8 @@ inline std::string mutated(std::string text, std::mt19937& random) {
 }
 
 /// An importer takes or refuses a broken file with one line, and what it writes is a trace.
-inline void check_mutations(const std::string& format, const std::string& sample, int times,
+inline void check_mutations(const std::string& format, const std::string& good, int times,
                             const Options& options = {}) {
-  const std::string good = text_of_file(trace_sample(sample));
   const ScratchFolder scratch;
   const std::string path = (scratch / "FILE").string();
   std::mt19937 random(1);
