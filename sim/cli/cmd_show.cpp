@@ -3,6 +3,7 @@
 #include "sim/cli/command.hpp"
 #include "sim/export/infragraph.hpp"
 #include "sim/export/nccl_topo.hpp"
+#include "sim/forecast/drawing.hpp"
 #include "sim/forecast/fabric_view.hpp"
 #include "sim/forecast/show.hpp"
 #include "sim/units/parse.hpp"
@@ -39,12 +40,12 @@ void print_platform(const Platform& platform) {
 
 struct ShowOptions {
   std::string platform, out, fabric_file;
-  bool dot = false, nccl_topo = false, infragraph = false, fabric = false, links = false;
+  bool dot = false, svg = false, nccl_topo = false, infragraph = false, fabric = false, links = false;
 };
 
 void show_change(Context& context, const ShowOptions& o) {
-  if (o.dot || o.nccl_topo || o.infragraph || o.fabric)
-    throw InputError("whatif show: without --dot, --nccl-topo, --infragraph and --fabric");
+  if (o.dot || o.svg || o.nccl_topo || o.infragraph || o.fabric)
+    throw InputError("whatif show: without --dot, --svg, --nccl-topo, --infragraph and --fabric");
   const Json result = run_query(context, {{"kind", "show"}, {"platform", o.platform}});
   if (context.json)
     std::cout << result.dump(2) << '\n';
@@ -61,8 +62,8 @@ void show_fabric(Context& context, const ShowOptions& o, const Topology& wiring)
 }
 
 void show(Context& context, const ShowOptions& o) {
-  if (!o.out.empty() && !o.nccl_topo && !o.infragraph)
-    throw InputError("show: --out needs --nccl-topo or --infragraph");
+  if (!o.out.empty() && !o.nccl_topo && !o.infragraph && !o.svg)
+    throw InputError("show: --out needs --nccl-topo, --infragraph or --svg");
   if (context.whatif) return show_change(context, o);
   const Platform& shown = context.catalogue().platform(context.edited(o.platform));
   if (o.fabric)
@@ -71,6 +72,8 @@ void show(Context& context, const ShowOptions& o) {
     write_out(o.out, nccl::topology_xml(shown.wiring()));
   else if (o.infragraph)
     write_out(o.out, infragraph_json(shown.wiring()));
+  else if (o.svg)
+    write_out(o.out, to_svg(shown.wiring()));
   else if (o.dot)
     std::cout << to_dot(shown.wiring());
   else if (context.json)
@@ -87,19 +90,21 @@ void add_show(CLI::App& app, Context& context) {
   command->add_option("platform", o->platform, "machine, see 'linkcast list platforms'")->required();
   auto* json = command->add_flag("--json", context.json, "JSON on stdout");
   auto* dot = command->add_flag("--dot", o->dot, "Graphviz text on stdout")->excludes(json);
+  auto* svg = command->add_flag("--svg", o->svg, "a drawing")->excludes(json)->excludes(dot);
   auto* nccl = command->add_flag("--nccl-topo", o->nccl_topo, "topology file of NCCL, with bus ids made up");
-  nccl->excludes(json)->excludes(dot);
+  nccl->excludes(json)->excludes(dot)->excludes(svg);
   auto* infragraph = command->add_flag("--infragraph", o->infragraph, "the same as JSON of InfraGraph");
-  infragraph->excludes(json)->excludes(dot)->excludes(nccl);
-  auto* fabric = command->add_flag("--fabric", o->fabric, "the network between nodes")->excludes(dot);
+  infragraph->excludes(json)->excludes(dot)->excludes(svg)->excludes(nccl);
+  auto* fabric = command->add_flag("--fabric", o->fabric, "the network between nodes")->excludes(dot)->excludes(svg);
   fabric->excludes(nccl)->excludes(infragraph);
   command->add_option("--fabric-file", o->fabric_file, "JSON file whose \"fabric\" stands in for that of the platform")
       ->needs(fabric);
   command->add_flag("--links", o->links, "every link, with --fabric --json")->needs(fabric)->needs(json);
-  command->add_option("--out", o->out, "file for --nccl-topo, --infragraph (default: standard output)");
+  command->add_option("--out", o->out, "file for --nccl-topo, --infragraph, --svg (default: standard output)");
   add_edits(*command, context, false);
   command->footer(
-      "Example:\n  linkcast show v100-dgx1 --dot | dot -Tpng -o v100.png\n"
+      "Example:\n  linkcast show v100-dgx1 --svg --out v100.svg\n"
+      "  linkcast show v100-dgx1 --dot | dot -Tpng -o v100.png\n"
       "  linkcast show v100-dgx1 --nccl-topo --out v100-dgx1.xml\n"
       "  linkcast show lumi --fabric");
   command->callback([o, &context] { show(context, *o); });
