@@ -208,8 +208,9 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
   Comparison comparison;
   comparison.file = measurement.path;
   comparison.sha256 = measurement.sha256;
-  comparison.platform = platform_id.empty() ? measurement.topology : platform_id;
-  const Platform& platform = catalogue.platform(comparison.platform);
+  const std::string id = platform_id.empty() ? measurement.topology : platform_id;
+  const Platform& platform = catalogue.platform(id);
+  comparison.platform = catalogue.edits_of(id) ? platform.topology().name : id;
   if (platform.topology().name != measurement.topology)
     comparison.note = "measured on topology " + measurement.topology + ", compared with " + platform.topology().name;
   const auto& from = platform.calibration().from;
@@ -218,7 +219,7 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
   const auto add = [&](const auto& measured) {
     Json result;
     try {
-      result = answer(catalogue, query_of(platform, comparison.platform, measurement, measured));
+      result = answer(catalogue, query_of(platform, id, measurement, measured));
     } catch (const InputError& error) {
       result["error"] = error.what();
     }

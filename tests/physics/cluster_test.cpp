@@ -8,16 +8,13 @@
 #include "sim/platform/adaptive_routing.hpp"
 #include "sim/plugin/binary_tree.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 Json ask(Json query) {
   Json result = answer(catalogue(), query);

@@ -7,20 +7,17 @@
 #include "sim/engine/solvers.hpp"
 #include "sim/forecast/cluster_messages.hpp"
 #include "sim/forecast/query.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
 
 const char* const kLibrary = "nccl-2.18";
 constexpr double kSize_B = 2097152;
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 /// Nodes of Alps, whose 4 GPUs have a NIC each, on some other fabric.
 Cluster cluster_on(std::unique_ptr<Fabric> fabric, int nics, FabricRouting routing = FabricRouting::kAdaptive) {
