@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "sim/forecast/alternatives.hpp"
@@ -17,26 +16,10 @@ namespace linkcast {
 namespace {
 
 // No collective between nodes was ever measured for this repository: twice what those of one node showed.
-// source: assumed, 2 x kCollectiveError of collective_result.cpp
-constexpr double kClusterError = 0.22;
-// The library's own figure for a hop between nodes stands in for one never measured. source: as kTableError of
-// collective_cost.cpp
-constexpr double kNetworkHopError = 0.35;
+// source: assumed
+constexpr double kClusterError = 2 * kCollectiveError;
 
 constexpr std::size_t kNamedLimits = 8;  // ours: links named as bottleneck of an operation of many messages
-
-struct ClusterJob {
-  const Cluster& cluster;
-  const Library& library;
-  const Communicator& communicator;
-  const Collective& op;
-  std::string op_name;
-  double size_B = 0;
-  std::string algorithm{}, protocol{};
-  int calls = 20;  ///< that follow each other, as nccl-tests does by default
-  [[nodiscard]] int ranks() const { return communicator.ranks(); }
-  [[nodiscard]] const Platform& node() const { return cluster.node(); }
-};
 
 /// That of the machine's time; where it is modelled for one node only, the oldest that is not.
 std::string default_library(const Calibration& calibration) {
@@ -133,19 +116,7 @@ Json result_of(const ClusterJob& job, const Run& run, const std::set<int>& limit
   }
   Json out;
   put_interval(out, time, uncertainty.around(time));
-  out["latency_s"] = run.latency_s;
-  out["algbw_Bps"] = job.size_B / time;
-  out["busbw_Bps"] = job.size_B / time * job.op.bus_factor(job.ranks());
-  out["library"] = job.communicator.library;
-  out["algorithm"] = run.taken.algorithm;
-  out["protocol"] = run.taken.protocol;
-  out["nodes"] = job.communicator.nodes;
-  out["gpus_per_node"] = job.communicator.gpus.size();
-  out["channels"] = channels_json(job.communicator, run.taken);
-  out["blocks"] = run.taken.blocks;
-  out["channel_bandwidth_Bps"] = run.busiest_B / run.flow_s;
-  out["path_class"] = job.communicator.path_class;
-  out["fallback"] = job.communicator.fallback;
+  put_run(out, job.communicator, job.op, job.size_B, run);
   out["bottleneck"] = bottleneck;
   out["warnings"] =
       Json::array({"latencies of hops between nodes are " + job.communicator.library + "'s assumptions, not measured"});
@@ -158,11 +129,10 @@ Json result_of(const ClusterJob& job, const Run& run, const std::set<int>& limit
 }
 
 /// Of messages: what limits the last ones, a few of them named where there are many.
-Json message_answer(const ClusterJob& job, const std::string& engine, Solver& solver) {
+Json message_answer(const ClusterJob& job, Solver& solver) {
   if (!(job.algorithm.empty() && job.protocol.empty()))
     throw InputError("op: " + job.op_name + " is made of messages, which take no algorithm and no protocol");
-  const MessageAnswer answer =
-      run_messages({job.cluster, job.library, job.communicator, job.op, job.op_name, job.size_B, engine}, solver);
+  const MessageAnswer answer = run_messages(job, solver);
   const std::size_t named = std::min(answer.limits.size(), kNamedLimits);
   Json out = result_of(job, answer.run, {answer.limits.begin(), answer.limits.begin() + static_cast<long>(named)});
   out["bottlenecks"] = answer.limits.size();
@@ -190,7 +160,7 @@ Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform
   const double size_B = read_size(r, "size_B");
   const std::string library_id =
       r.optional<std::string>("library").value_or(default_library(cluster.node().calibration()));
-  const int calls = r.optional<int>("calls").value_or(20);
+  const int calls = r.optional<int>("calls").value_or(kUsualCalls);
   if (calls < 1) r.fail("calls", "must be at least 1");
   const auto protocol = r.optional<std::string>("protocol").value_or("");
   const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree"}) : "";
@@ -203,10 +173,11 @@ Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform
                        collectives().get(op_name),
                        op_name,
                        size_B,
+                       engine,
                        algorithm,
                        protocol,
                        calls};
-  if (!job.op.messages({size_B}, 2).empty()) return message_answer(job, engine, solver);  // two ranks tell
+  if (!job.op.messages({size_B}, 2).empty()) return message_answer(job, solver);  // two ranks tell
   if (!engine.empty()) throw InputError("engine: " + op_name + " is no operation of messages");
   ClusterProblem problem(cluster);
   const Run run = run_alone(job, solver, problem);

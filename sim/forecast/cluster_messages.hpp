@@ -4,20 +4,9 @@
 #include <vector>
 
 #include "sim/engine/problem.hpp"
-#include "sim/forecast/collective_job.hpp"
-#include "sim/platform/cluster.hpp"
+#include "sim/forecast/cluster_job.hpp"
 
 namespace linkcast {
-
-struct MessageJob {
-  const Cluster& cluster;
-  const Library& library;
-  const Communicator& communicator;
-  const Collective& op;
-  std::string op_name;
-  double size_B = 0;
-  std::string engine{};  ///< direct, reduced; empty: reduced where that is exact
-};
 
 struct MessageAnswer {
   Run run;
@@ -30,6 +19,6 @@ struct MessageAnswer {
 };
 
 /// @throws InputError  the library has no messages; too many that cannot be taken together
-MessageAnswer run_messages(const MessageJob& job, Solver& solver);
+MessageAnswer run_messages(const ClusterJob& job, Solver& solver);
 
 }  // namespace linkcast

@@ -100,21 +100,10 @@ void ClusterProblem::settle_ways() {
   const auto busy_s = [&](int link) { return 1 / cluster_->capacity(cluster_->key_of_fabric_link(link)); };
   const std::vector<double> shares = detour_shares(fabric, busy_s, demands);
   const auto pass = [&](const Crossing& crossing) {
-    const double detoured = shares[pair_of.at({crossing.from, crossing.to})];
-    const int ways = fabric.minimal_ways(crossing.from, crossing.to);
-    std::vector<int> links;
-    for (int which = 0; which < ways; ++which) {
-      links.clear();
-      fabric.minimal_way(crossing.from, crossing.to, which, links);
-      pass_way(links, crossing.weight * (1 - detoured) / ways);
-    }
-    if (detoured <= 0) return;
-    const std::vector<int> choices = detour_choices(fabric, crossing.from, crossing.to);
-    for (const int which : choices) {
-      links.clear();
-      fabric.detour(crossing.from, crossing.to, which, links);
-      pass_way(links, crossing.weight * detoured / static_cast<double>(choices.size()));
-    }
+    way_.clear();
+    add_adaptive_links(fabric, crossing.from, crossing.to, shares[pair_of.at({crossing.from, crossing.to})], way_);
+    for (const WeightedLink& passed : way_)
+      use(cluster_->key_of_fabric_link(passed.link), passed.share * crossing.weight);
   };
   for (std::size_t first = 0; first < crossings_.size();) {
     std::size_t last = first;

@@ -103,6 +103,20 @@ std::vector<int> detour_choices(const Fabric& fabric, int from, int to) {
   return choices;
 }
 
+void add_adaptive_links(const Fabric& fabric, int from, int to, double detoured, std::vector<WeightedLink>& links) {
+  const std::size_t first = links.size();
+  add_fabric_links(fabric, FabricRouting::kAdaptive, from, to, links);
+  for (std::size_t i = first; i < links.size(); ++i) links[i].share *= 1 - detoured;
+  if (detoured <= 0) return;
+  const std::vector<int> choices = detour_choices(fabric, from, to);
+  std::vector<int> way;
+  for (const int which : choices) {
+    way.clear();
+    fabric.detour(from, to, which, way);
+    for (const int link : way) links.push_back({link, detoured / static_cast<double>(choices.size())});
+  }
+}
+
 std::vector<double> detour_shares(const Fabric& fabric, const std::function<double(int)>& busy_s,
                                   const std::vector<Demand>& demands) {
   Loads loads(busy_s);

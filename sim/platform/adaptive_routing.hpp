@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/platform/fabric.hpp"
+#include "sim/platform/fabric_routing.hpp"
 
 namespace linkcast {
 
@@ -21,6 +21,9 @@ struct Demand {
 /// @return  one share a demand, 0 to 1; deterministic
 std::vector<double> detour_shares(const Fabric& fabric, const std::function<double(int)>& busy_s,
                                   const std::vector<Demand>& demands);
+
+/// Appends the links of both kinds of ways between two endpoints. @param detoured  share of the bytes
+void add_adaptive_links(const Fabric& fabric, int from, int to, double detoured, std::vector<WeightedLink>& links);
 
 /// The detours that stand for all of a pair: all of them, or evenly chosen ones where there are very many.
 std::vector<int> detour_choices(const Fabric& fabric, int from, int to);
