@@ -79,7 +79,7 @@ class DragonflyPlusFabric final : public fabrics::SwitchedFabric {
     links.push_back(global_link(a, via, first));
     const int enters = gateway(via, a, first), leaves = gateway(via, b, second);
     if (enters != leaves) {
-      const int leaf = via * size_.stride() + pair % size_.leaves;
+      const int leaf = via * size_.stride() + (first + second) % size_.leaves;  // each spine meets each leaf alike
       links.push_back(up(leaf, enters) ^ 1);
       links.push_back(up(leaf, leaves));
     }
