@@ -21,11 +21,6 @@ constexpr double kClusterError = 2 * kCollectiveError;
 
 constexpr std::size_t kNamedLimits = 8;  // ours: links named as bottleneck of an operation of many messages
 
-/// That of the machine's time; where it is modelled for one node only, the oldest that is not.
-std::string default_library(const Calibration& calibration) {
-  return libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
-}
-
 Run start(const ClusterJob& job) {
   const auto choice =
       job.library.choose(job.node(), job.communicator, {job.op_name, {job.size_B}, job.algorithm, job.protocol, false});
@@ -140,26 +135,33 @@ Json message_answer(const ClusterJob& job, Solver& solver) {
   out["messages"] = static_cast<long>(answer.messages);
   out["classes"] = answer.classes;
   if (!answer.why_direct.empty()) out["why_direct"] = answer.why_direct;
-  if (answer.minimal_only)
-    out["warnings"].push_back(
-        "all messages take minimal ways, of which some are busier than NICs: detours were too many to weigh");
   return out;
 }
 
 }  // namespace
 
+AcrossNodes read_nodes(const Cluster& cluster, ObjectReader& r) {
+  const AcrossNodes asked{r.required<int>("nodes"), r.required<int>("gpus_per_node")};
+  if (asked.nodes < 2 || asked.nodes > cluster.nodes())
+    r.fail("nodes",
+           "must be 2 to " + std::to_string(cluster.nodes()) + ", as many as the fabric joins; one: give gpus");
+  if (asked.gpus_per_node < 1 || asked.gpus_per_node > cluster.node().gpu_count())
+    r.fail("gpus_per_node", "must be 1 to " + std::to_string(cluster.node().gpu_count()));
+  return asked;
+}
+
+std::string library_across(const Calibration& calibration, ObjectReader& r) {
+  const std::string usual =
+      libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
+  return r.optional<std::string>("library").value_or(usual);
+}
+
 Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform_id, Solver& solver, ObjectReader& r) {
   const Cluster& cluster = catalogue.cluster(platform_id);
   const auto op_name = r.required<std::string>("op");
-  const int nodes = r.required<int>("nodes"), per_node = r.required<int>("gpus_per_node");
-  if (nodes < 2 || nodes > cluster.nodes())
-    r.fail("nodes",
-           "must be 2 to " + std::to_string(cluster.nodes()) + ", as many as the fabric joins; one: give gpus");
-  if (per_node < 1 || per_node > cluster.node().gpu_count())
-    r.fail("gpus_per_node", "must be 1 to " + std::to_string(cluster.node().gpu_count()));
+  const auto [nodes, per_node] = read_nodes(cluster, r);
   const double size_B = read_size(r, "size_B");
-  const std::string library_id =
-      r.optional<std::string>("library").value_or(default_library(cluster.node().calibration()));
+  const std::string library_id = library_across(cluster.node().calibration(), r);
   const int calls = r.optional<int>("calls").value_or(kUsualCalls);
   if (calls < 1) r.fail("calls", "must be at least 1");
   const auto protocol = r.optional<std::string>("protocol").value_or("");

@@ -125,19 +125,20 @@ MessageAnswer run_direct(const ClusterJob& job, Solver& solver) {
 }
 
 /// @returns  false, with the reason in `answer`, where messages cannot be taken together
-bool run_reduced(const ClusterJob& job, Solver& solver, MessageAnswer& answer) {
+bool run_reduced(const ClusterJob& job, MessageAnswer& answer) {
   const Prepared prepared = prepare_messages(job, {});
-  auto reduced = reduce_alltoall(job.cluster, prepared.traffic);
+  const auto reduced = reduce_alltoall(job.cluster, prepared.traffic);
   if (const auto* irregular = std::get_if<Irregular>(&reduced)) {
     answer.why_direct = irregular->why;
     return false;
   }
-  const ReducedProblem& made = std::get<ReducedProblem>(reduced);
+  const ReducedAlltoall& made = std::get<ReducedAlltoall>(reduced);
   answer.run = prepared.run;
   answer.engine = "reduced";
   answer.messages = made.messages;
-  answer.minimal_only = made.minimal_only;
-  solve(made.problem, made.keys, solver, answer);
+  answer.classes = made.classes;
+  answer.limits = made.limits;
+  answer.run.flow_s = made.time_s;
   answer.run.latency_s += job.cluster.beyond_nearest({made.farthest_s}).si;
   return true;
 }
@@ -151,7 +152,7 @@ MessageAnswer run_messages(const ClusterJob& job, Solver& solver) {
   }
   MessageAnswer answer;
   const int ranks = job.communicator.ranks();
-  if (job.engine == "direct" || !run_reduced(job, solver, answer)) {
+  if (job.engine == "direct" || !run_reduced(job, answer)) {
     const std::string why = answer.why_direct;
     if (job.engine == "reduced") throw InputError("engine: reduced is not exact here: " + why);
     const int most = job.engine == "direct" ? kDirectRanksAsked : kDirectRanks;

@@ -10,12 +10,11 @@ namespace linkcast {
 
 struct MessageAnswer {
   Run run;
-  std::string engine;      ///< direct: every message is an activity; reduced: every class of them
+  std::string engine;      ///< direct: every message is an activity; reduced: bytes on each link are summed
   std::string why_direct;  ///< of an alltoall: why its messages were not taken together
   double messages = 0;
-  std::size_t classes = 0;    ///< activities
+  std::size_t classes = 0;    ///< activities, or sorts of messages that are alike
   std::vector<int> limits{};  ///< keys in the cluster of what limits the messages that end last
-  bool minimal_only = false;  ///< the fabric could take detours and the forecast has none
 };
 
 /// @throws InputError  the library has no messages; too many that cannot be taken together

@@ -188,11 +188,11 @@ TEST_CASE("adaptive routing spreads a hot pair of switches", "[physics]") {
   const auto& there = std::next(by_switch.begin())->second;
   for (std::size_t i = 0; i < 8; ++i) demands.push_back({here[i], there[i], 1e6});
   const auto even = [](int) { return 1 / 25e9; };
-  const std::vector<double> shares = detour_shares(fabric, even, demands);
+  const std::vector<double> shares = endpoint_detours(fabric, even, demands).shares;
   double stays = 0;
   for (const double share : shares) stays += 1 - share;
   CHECK(stays < 1.5);  // of 8 NICs' traffic about one cable's worth
-  CHECK(detour_shares(fabric, even, {{here[0], there[0], 1e6}}) == std::vector<double>{0});
+  CHECK(endpoint_detours(fabric, even, {{here[0], there[0], 1e6}}).shares == std::vector<double>{0});
 }
 
 TEST_CASE("clusters of 4096 GPUs are a handful of flows", "[physics]") {
