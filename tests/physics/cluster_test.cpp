@@ -203,6 +203,22 @@ TEST_CASE("clusters of 4096 GPUs are a handful of flows", "[physics]") {
   }
 }
 
+TEST_CASE("rings over nodes are those that a collective over them runs", "[physics]") {
+  const Json asked{{"platform", "alps"}, {"nodes", 8}, {"gpus_per_node", 4}, {"op", "all_reduce"}, {"size_B", 1e6}};
+  const auto ask = [&](const char* kind) {
+    Json query = asked;
+    query["kind"] = kind;
+    return answer(catalogue(), query);
+  };
+  const Json rings = ask("rings"), collective = ask("collective");
+  REQUIRE(rings.value("error", "") == "");
+  CHECK(rings["nodes"] == 8);
+  CHECK(rings["channels"] == collective["channels"]);
+  CHECK(rings["library"] == collective["library"]);
+  CHECK(rings["library_takes"]["algorithm"] == collective["algorithm"]);
+  CHECK(rings["library_takes"]["protocol"] == collective["protocol"]);
+}
+
 TEST_CASE("wrong cluster queries are refused in one line", "[physics]") {
   const auto error = [&](Json query) { return answer(catalogue(), query).value("error", ""); };
   const Json base{{"platform", "alps"}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", 1e6}};
@@ -213,6 +229,10 @@ TEST_CASE("wrong cluster queries are refused in one line", "[physics]") {
   };
   CHECK(with({{"nodes", 4}, {"gpus_per_node", 5}}).find("gpus_per_node") != std::string::npos);
   CHECK(with({{"nodes", 1000000}, {"gpus_per_node", 4}}).find("nodes") != std::string::npos);
+  CHECK(with({{"nodes", 2}, {"gpus_per_node", 4}, {"calls", 0}}).find("calls: must be at least 1") !=
+        std::string::npos);
+  CHECK(with({{"kind", "rings"}, {"nodes", 2}, {"gpus_per_node", 4}, {"op", "alltoall"}}).find("made of messages") !=
+        std::string::npos);
   CHECK(with({{"nodes", 4}, {"gpus_per_node", 4}, {"library", "nccl-2.3"}}).find("one node") != std::string::npos);
   CHECK(with({{"nodes", 4}, {"gpus_per_node", 4}, {"platform", "hgx-h200"}}).find("fabric") != std::string::npos);
   CHECK(error({{"platform", "alps"}, {"kind", "p2p"}, {"src", "node0/gpu9"}, {"dst", "node1/gpu0"}, {"size_B", 1}})
