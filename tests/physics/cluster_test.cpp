@@ -195,6 +195,32 @@ TEST_CASE("adaptive routing spreads a hot pair of switches", "[physics]") {
   CHECK(endpoint_detours(fabric, even, {{here[0], there[0], 1e6}}).shares == std::vector<double>{0});
 }
 
+TEST_CASE("detours that stand for all take the cables of a group evenly", "[physics]") {
+  // Alps: 32 switches of a group, each with 8 of its 128 nodes in pairs; 27 cables to each of 20 other groups.
+  const Fabric& fabric = catalogue().cluster("alps").fabric();
+  const auto end = [](int group, int number) { return group * 512 + number / 2 * 32 + number % 2 * 2; };
+  std::map<int, double> shares;  // of cables that leave group 0 for other groups than the target
+  std::vector<WeightedLink> ways;
+  for (int from = 0; from < 32; ++from)
+    for (int to = 0; to < 32; ++to) {
+      ways.clear();
+      add_adaptive_links(fabric, end(0, from), end(1, to), {1, 32}, ways);
+      for (const WeightedLink& one : ways) {
+        const FabricLink link = fabric.link(one.link);
+        const std::string here = fabric.vertex_name(link.from), there = fabric.vertex_name(link.to);
+        if (link.link_class == 2 && here.rfind("group0/", 0) == 0 && there.rfind("group1/", 0) != 0)
+          shares[one.link] += one.share;
+      }
+    }
+  REQUIRE(shares.size() == 19 * 27);
+  double sum = 0, most = 0;
+  for (const auto& [link, share] : shares) {
+    sum += share;
+    most = std::max(most, share);
+  }
+  CHECK(most < 1.25 * sum / (19 * 27));
+}
+
 TEST_CASE("clusters of 4096 GPUs are a handful of flows", "[physics]") {
   for (const char* platform : {"alps", "leonardo"}) {
     const Json all = across(platform, 1024, 4, 1073741824);
