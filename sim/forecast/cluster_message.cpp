@@ -116,15 +116,10 @@ void pass_network(ClusterProblem& problem, const Message& message, PlannedMessag
   note(plan, cluster, message.from.node, out);
   std::vector<int> way = message.way;  // of several ways, the first is named
   if (way.empty()) cluster.fabric().minimal_way(from, to, to % cluster.fabric().minimal_ways(from, to), way);
-  double latency_s = 0;
-  for (const int link : way) {
-    plan.links.push_back(cluster.key_of_fabric_link(link));
-    latency_s +=
-        cluster.fabric().classes()[static_cast<std::size_t>(cluster.fabric().link(link).link_class)].latency.si;
-  }
+  for (const int link : way) plan.links.push_back(cluster.key_of_fabric_link(link));
   note(plan, cluster, message.to.node, in);
   plan.distance = cluster.fabric().distances()[static_cast<std::size_t>(cluster.fabric().distance(from, to))];
-  plan.distance_s = std::max(0.0, latency_s - cluster.nearest_latency().si);
+  plan.distance_s = cluster.beyond_nearest(fabric_latency(cluster.fabric(), way)).si;
 }
 
 void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage& plan) {
@@ -170,9 +165,9 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
   else if (message.from.device != message.to.device)
     pass_inside(problem, message, plan);
   const Regime& regime = curve.regime(message.bytes);
-  if (!plan.distance.empty() && regime.rate_cap)
-    plan.several_nics = regime.rate_cap->value > kSeveral * problem.lone_rate();
-  const Pace pace = curve.pace(message.bytes, problem.lone_rate());
+  const double lone_Bps = problem.lone_rate();
+  if (!plan.distance.empty() && regime.rate_cap) plan.several_nics = regime.rate_cap->value > kSeveral * lone_Bps;
+  const Pace pace = curve.pace(message.bytes, lone_Bps);
   plan.latency_s = curve.regimes.front().startup.value + plan.distance_s;
   plan.delay_error_s = regime.startup.rel_error * regime.startup.value;
   if (regime.rate_cap) plan.rate_error = regime.rate_cap->rel_error;

@@ -1,6 +1,7 @@
 #pragma once
 // Many equal nodes on a fabric. Nothing is stored per node: constraint c of node n has the key n x C + c, where C is
 // the number of constraints of one node; directed link l of the fabric has the key nodes x C + l.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -57,6 +58,8 @@ class Cluster {
   [[nodiscard]] double wire_share() const { return wire_share_; }
   /// Latency of the fabric between two endpoints as near as any: what a message between neighbours has in it.
   [[nodiscard]] Seconds nearest_latency() const { return nearest_; }
+  /// What a way of this latency adds to what was measured between neighbours.
+  [[nodiscard]] Seconds beyond_nearest(Seconds way) const { return {std::max(0.0, way.si - nearest_.si)}; }
 
  private:
   void find_nics();
