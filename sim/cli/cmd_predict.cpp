@@ -109,7 +109,7 @@ void add_p2p(CLI::App& predict, Context& context) {
       "--transport", o->transport,
       "local, peer, relay (through another GPU), staged (through host memory, as with peer access off); "
       "default: what the runtime takes");
-  command->add_option("--via", o->via, "relaying GPU; implies --transport relay");
+  command->add_option("--via", o->via, "relaying GPU; implies --transport relay. A NIC: out and in by that card");
   command->add_option("--engine", o->engine, "dma (copy engines, default) or sm (kernels)");
   command->add_option("--direction", o->direction,
                       "read (the target pulls) or write (the source pushes); default: write if that was measured");

@@ -10,6 +10,10 @@ Json devices_json(const Topology& wiring) {
     if (!device.model.empty()) item["model"] = device.model;
     if (device.sm > 0) item["sm"] = device.sm;
     if (!device.group.empty()) item["group"] = device.group;
+    if (device.engine) {
+      for (const auto& [name, value] : device.engine->figures()) item["engine"][name] = value;
+      item["engine"]["source"] = device.engine->source;
+    }
     list.push_back(item);
   }
   return list;

@@ -52,6 +52,8 @@ const std::vector<WrongFile> kTopologies = {
     {"gpu_leading_zero", ":/devices/4/id: 'gpu01': a gpu is called gpu<number>"},
     {"gpu_without_sm", ":/devices/0/sm: a gpu needs its compute capability x 10, e.g. 60"},
     {"no_gpu", ":/devices: no gpu"},
+    {"engine_of_gpu", ":/devices/0/engine: belongs to a nic"},
+    {"engine_zero", ":/devices/4/engine/packet: must be above 0"},
     {"pcie_peer", ":/pcie_peer: 'all' is not allowed: one of none, same_socket"},
     {"version", ":/schema: 'topology/2' is not allowed: one of " + kSchemas},
     {"no_schema", ":/schema: missing key"}};
