@@ -146,7 +146,6 @@ class Calls {
     wait.stream.clear();
     sink_.event(wait);
     wait.kind = TraceKind::kStep;
-    wait.stream = "0";
     sink_.event(wait);
   }
 

@@ -77,6 +77,9 @@ void add_replay(CLI::App& app, Context& context) {
   command->add_option("--ranks", o->ranks,
                       "replay on another number of ranks than were recorded, where all do the same");
   command->add_option("--library", o->request.library, "communication library (default: the platform's)");
+  command->add_flag(
+      "--local", o->request.local,
+      "each rank by itself: without collectives, messages and what the trace marks as part of an exchange");
   command->footer("Example:\n  linkcast replay training.jsonl --platform hgx-h200");
   command->callback([o, &context] { run_replay(*o, context); });
 }

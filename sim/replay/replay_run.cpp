@@ -39,7 +39,7 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, int gpus) {
   std::vector<ReplayJob> jobs;
   std::set<int> taken;
   for (const ReplayPart& part : request.parts) {
-    auto feed = std::make_unique<TraceFeed>(std::make_unique<TraceReader>(part.trace), part.ranks);
+    auto feed = std::make_unique<TraceFeed>(std::make_unique<TraceReader>(part.trace), part.ranks, request.local);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
     jobs.push_back({std::move(feed), std::move(placed)});
   }
