@@ -10,9 +10,9 @@
 namespace linkcast::kineto {
 namespace {
 
-constexpr double kGrain_s = 1e-9;  // source: Kineto prints times in nanoseconds
+constexpr double kPerSecond = 1e9;  // source: Kineto prints times in nanoseconds
 
-double rounded(double time_s) { return std::max(0.0, std::round(time_s / kGrain_s)) * kGrain_s; }
+double rounded(double time_s) { return std::max(0.0, std::round(time_s * kPerSecond)) / kPerSecond; }
 
 /// How the GPUs took their work: from the end of a launch to the start on a stream with nothing else to do, and between
 /// two that were both there in time.
@@ -190,6 +190,7 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
           " kernels that were recorded with and without one on the same GPU",
       "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
       "for the oldest exchange that none waits for, since Kineto does not say which event"};
+  if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;
 }
 
@@ -214,6 +215,7 @@ class Kineto final : public TraceImporter {
   [[nodiscard]] std::vector<TraceOption> options() const override {
     return {{"name", "of the trace, 'kineto' unless said"},
             {"source", "where the recording comes from"},
+            {"note", "kept in the trace's header"},
             {"skip", "steps at the beginning that are left out, 0 unless said"},
             {"sync",
              "steps: the CPU waits for the GPU at the end of each step, as in loops that time each step; "

@@ -6,8 +6,10 @@
 
 #include "calibrate/fit/residuals.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/trace_out.hpp"
 #include "sim/forecast/transfer.hpp"
 #include "sim/records/atomic_file.hpp"
+#include "sim/replay/host_scale.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -139,6 +141,49 @@ void run_fit(Context& context, const FitOptions& o) {
   print_report(result);
 }
 
+double parse_option_seconds(const std::string& option, const std::string& text) {
+  try {
+    return parse_seconds(text).si;
+  } catch (const UnitError& error) {
+    throw InputError(option + ": " + error.what());
+  }
+}
+
+struct TraceFit {
+  std::string trace, platform, local_step, out;
+};
+
+/// Copies the trace with a fitted host_scale in its header.
+void run_trace_fit(Context& context, const TraceFit& o) {
+  const double step_s = parse_option_seconds("--local-step", o.local_step);
+  const double scale = fit_host_scale(context.catalogue(), o.platform, o.trace, step_s);
+  TraceReader reader(o.trace);
+  TraceHeader header = reader.header();
+  header.host_scale = scale;
+  header.notes.push_back("host_scale: fitted so that a step without exchange takes the " + to_text(Seconds{step_s}) +
+                         " that were measured without recording");
+  TraceOut out(o.out);
+  out.header(header);
+  while (const auto event = reader.next()) out.event(*event);
+  out.close();
+  std::cerr << "host_scale " << scale << '\n';
+}
+
+void add_trace_fit(CLI::App& calibrate, Context& context) {
+  auto* command = calibrate.add_subcommand("trace", "fit how much a recording slowed the CPU down");
+  auto o = std::make_shared<TraceFit>();
+  command->add_option("trace", o->trace, "imported trace with step markers")->required();
+  command->add_option("-p,--platform", o->platform, "machine it was recorded on")->required();
+  command
+      ->add_option("--local-step", o->local_step,
+                   "time of a step without recording and without any exchange between ranks, e.g. 4.75ms")
+      ->required();
+  command->add_option("--out", o->out, "trace to write (default: standard output)");
+  command->footer(
+      "Example:\n  linkcast calibrate trace recorded.jsonl --platform hgx-h200 --local-step 4.75ms --out fitted.jsonl");
+  command->callback([o, &context] { run_trace_fit(context, *o); });
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, Context& context) {
@@ -163,6 +208,7 @@ void add_calibrate(CLI::App& app, Context& context) {
   fit->footer(
       "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
   fit->callback([o, &context] { run_fit(context, *o); });
+  add_trace_fit(*calibrate, context);
 }
 
 }  // namespace linkcast::cli

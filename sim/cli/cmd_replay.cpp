@@ -77,6 +77,16 @@ void add_replay(CLI::App& app, Context& context) {
   command->add_option("--ranks", o->ranks,
                       "replay on another number of ranks than were recorded, where all do the same");
   command->add_option("--library", o->request.library, "communication library (default: the platform's)");
+  command->add_option("--nodes", o->request.nodes, "nodes of the platform on its fabric (default: one node alone)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--gpus-per-node", o->request.gpus_per_node, "of each node, the first ones (default: all)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--transport", o->request.transport,
+                      "of messages between nodes, as in predict p2p (default: what the library would take)");
+  command
+      ->add_option("--host-scale", o->request.host_scale,
+                   "CPU times are multiplied by it instead of by the trace's own factor; 0: CPUs take no time")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag(
       "--local", o->request.local,
       "each rank by itself: without collectives, messages and what the trace marks as part of an exchange");

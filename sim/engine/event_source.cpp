@@ -17,6 +17,7 @@ class Bridge final : public simgrid::kernel::resource::Model {
   Bridge() : Model("linkcast_fluid") {}
 
   void attach(EventSource* source) { source_ = source; }
+  [[nodiscard]] bool attached() const { return source_ != nullptr; }
 
   double next_occurring_event(double) override {
     if (source_ == nullptr) return kNothing;
@@ -75,6 +76,10 @@ class Attachment {
 }  // namespace
 
 void run_events(EventSource& source) {
+  if (host().bridge->attached()) {  // asked by what happens in another run, whose loop SimGrid is in
+    while (source.next_event_s() < std::numeric_limits<double>::infinity()) source.advance();
+    return;
+  }
   const Attachment attachment(*host().bridge, source);
   host().engine->run();
 }

@@ -16,7 +16,7 @@ class EventSource {
 };
 
 /// Lets SimGrid's main loop move the time until nothing happens any more. What it throws comes out here.
-/// SimGrid's clock only grows, over all runs of the process.
+/// SimGrid's clock only grows, over all runs of the process. A run inside another one moves its own time.
 /// @limits  one thread: SimGrid has one engine a process
 void run_events(EventSource& source);
 

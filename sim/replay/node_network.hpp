@@ -33,8 +33,6 @@ class NodeNetwork final : public ReplayNetwork {
   using Key = std::tuple<NetworkOp::Kind, std::string, std::vector<int>, double>;
 
   const Stages& stages_of(const NetworkOp& op);
-  [[nodiscard]] Stages collective(const NetworkOp& op);
-  [[nodiscard]] Stages copy(const NetworkOp& op);
   void start_stage(long ticket, Running& running);
 
   Catalogue& catalogue_;

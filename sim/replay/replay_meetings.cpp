@@ -63,16 +63,20 @@ void Replay::join_collective(Meeting& meeting, const RankState& at, const TraceE
                    " calls " + meeting.op.op + " of " + to_text(Bytes{meeting.op.size_B}));
 }
 
+/// A receive says what there is room for: the message is as large as its send.
 void Replay::join_message(Meeting& meeting, const RankState& at, const TraceEvent& event) const {
   const ReplayJob& job = jobs_[static_cast<std::size_t>(at.job)];
   const int peer = job.gpus[static_cast<std::size_t>(event.peer)];
   const bool sends = event.kind == TraceKind::kSend;
-  if (!meeting.places.empty() && meeting.op.size_B != event.size_B)
-    throw InputError(job.feed->name() + ": rank " + std::to_string(at.local) + (sends ? " sends " : " receives ") +
-                     to_text(Bytes{event.size_B}) + (sends ? " to" : " from") + " rank " + std::to_string(event.peer) +
-                     ", which expects " + to_text(Bytes{meeting.op.size_B}));
+  const double sent_B = sends ? event.size_B : meeting.op.size_B;
+  const double room_B = sends ? meeting.op.size_B : event.size_B;
+  if (!meeting.places.empty() && sent_B > room_B)
+    throw InputError(job.feed->name() + ": rank " + std::to_string(sends ? at.local : event.peer) + " sends " +
+                     to_text(Bytes{sent_B}) + " to rank " + std::to_string(sends ? event.peer : at.local) +
+                     ", which has room for " + to_text(Bytes{room_B}));
   const std::vector<int> gpus = sends ? std::vector<int>{at.gpu, peer} : std::vector<int>{peer, at.gpu};
-  meeting.op = {gpus[0] == gpus[1] ? NetworkOp::Kind::kLocal : NetworkOp::Kind::kMessage, "", gpus, event.size_B};
+  meeting.op = {gpus[0] == gpus[1] ? NetworkOp::Kind::kLocal : NetworkOp::Kind::kMessage, "", gpus,
+                meeting.places.empty() ? event.size_B : sent_B};
 }
 
 bool Replay::complete(const Meeting& meeting, const RankState& at, const TraceEvent& event) const {

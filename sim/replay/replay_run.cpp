@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/replay/cluster_network.hpp"
 #include "sim/replay/node_network.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/summary.hpp"
@@ -41,9 +42,22 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, int gpus) {
   for (const ReplayPart& part : request.parts) {
     auto feed = std::make_unique<TraceFeed>(std::make_unique<TraceReader>(part.trace), part.ranks, request.local);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
-    jobs.push_back({std::move(feed), std::move(placed)});
+    const double host_scale = request.host_scale.value_or(feed->header().host_scale);
+    jobs.push_back({std::move(feed), std::move(placed), host_scale});
   }
   return jobs;
+}
+
+std::unique_ptr<ReplayNetwork> network_of(Catalogue& catalogue, const ReplayRequest& request) {
+  if (request.nodes == 0) {
+    if (!request.transport.empty()) throw InputError("--transport: is of messages between nodes, and needs --nodes");
+    if (request.gpus_per_node > 0) throw InputError("--gpus-per-node: needs --nodes");
+    return std::make_unique<NodeNetwork>(catalogue, request.platform, request.library);
+  }
+  const int all = catalogue.platform(request.platform).gpu_count();
+  return std::make_unique<ClusterNetwork>(catalogue, request.platform, request.nodes,
+                                          request.gpus_per_node > 0 ? request.gpus_per_node : all, request.library,
+                                          request.transport);
 }
 
 Json ranks_json(const Replay& replay, const ReplaySummary& summary) {
@@ -111,7 +125,8 @@ Json path_json(const CriticalPath& path) {
 }  // namespace
 
 Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers) {
-  NodeNetwork network(catalogue, request.platform, request.library);
+  const std::unique_ptr<ReplayNetwork> made = network_of(catalogue, request);
+  ReplayNetwork& network = *made;
   std::vector<ReplayJob> jobs = jobs_of(request, network.gpus());
   std::size_t ranks = 0;
   for (const ReplayJob& job : jobs) ranks += static_cast<std::size_t>(job.feed->ranks());

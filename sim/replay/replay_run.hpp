@@ -1,5 +1,6 @@
 #pragma once
 // A replay as asked for: traces by name or file, a platform, placements; and its result as JSON.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,13 @@ struct ReplayPart {
 struct ReplayRequest {
   std::string platform;
   std::vector<ReplayPart> parts;
-  std::string library{};  ///< empty: the platform's default
-  bool local = false;     ///< without all that is there only because ranks exchange something
+  std::string library{};    ///< empty: the platform's default
+  int nodes = 0;            ///< of the platform, on its fabric; 0: one node
+  int gpus_per_node = 0;    ///< 0: all
+  std::string transport{};  ///< of messages between nodes; empty: what the library would take
+  /// Instead of the traces' own: CPU times are multiplied by it.
+  std::optional<double> host_scale{};
+  bool local = false;  ///< without all that is there only because ranks exchange something
 };
 
 /// @param observers  are told what happens, besides

@@ -1,0 +1,159 @@
+#include "sim/replay/cluster_network.hpp"
+
+#include <utility>
+
+#include "sim/forecast/cluster_message.hpp"
+#include "sim/forecast/query.hpp"
+#include "sim/replay/collective_flows.hpp"
+
+namespace linkcast {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+std::string usual_library(const Platform& node, const std::string& library) {
+  return library.empty() ? node.calibration().default_library : library;
+}
+
+}  // namespace
+
+ClusterNetwork::ClusterNetwork(Catalogue& catalogue, std::string platform_id, int nodes, int gpus_per_node,
+                               std::string library, std::string transport)
+    : catalogue_(catalogue),
+      platform_id_(std::move(platform_id)),
+      nodes_(nodes),
+      gpus_per_node_(gpus_per_node),
+      library_(std::move(library)),
+      transport_(std::move(transport)),
+      cluster_(catalogue.cluster(platform_id_)) {
+  if (nodes_ < 1 || nodes_ > cluster_.nodes())
+    throw InputError("--nodes: must be 1 to " + std::to_string(cluster_.nodes()) + ", as many as the fabric has");
+  if (gpus_per_node_ < 1 || gpus_per_node_ > cluster_.node().gpu_count())
+    throw InputError("--gpus-per-node: must be 1 to " + std::to_string(cluster_.node().gpu_count()));
+}
+
+int ClusterNetwork::constraint(int key) {
+  const auto [number, added] = number_.try_emplace(key, fluid_.constraints());
+  if (added) {
+    fluid_.add_constraint(cluster_.capacity(key));
+    keys_.push_back(key);
+  }
+  return number->second;
+}
+
+ClusterNetwork::Flows ClusterNetwork::taken_over(ClusterProblem& problem) {
+  Flows flows = problem.problem().activities;
+  for (Activity& flow : flows)
+    for (Use& use : flow.uses) use.constraint = constraint(problem.key(use.constraint));
+  return flows;
+}
+
+ClusterNetwork::Flows ClusterNetwork::message(const NetworkOp& op) {
+  const auto end = [&](int gpu) { return ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)}; };
+  ClusterProblem problem(cluster_);
+  Message message;
+  message.from = end(op.gpus.at(0));
+  message.to = end(op.gpus.at(1));
+  message.bytes = op.size_B;
+  if (message.from.node != message.to.node) message.transport = transport_;
+  add_message(problem, message);
+  return taken_over(problem);
+}
+
+ClusterNetwork::Flows ClusterNetwork::in_one_node(const NetworkOp& op, int node) {
+  NetworkOp local = op;
+  for (int& gpu : local.gpus) gpu %= gpus_per_node_;
+  Flows flows = collective_flows(catalogue_, platform_id_, usual_library(cluster_.node(), library_), local, warnings_);
+  for (Activity& flow : flows)
+    for (Use& use : flow.uses) use.constraint = constraint(cluster_.key(node, use.constraint));
+  return flows;
+}
+
+/// Its forecast stands for it: over as many nodes, the first ones, with as many GPUs each.
+ClusterNetwork::Flows ClusterNetwork::over_nodes(const NetworkOp& op) {
+  std::map<int, int> members;
+  for (const int gpu : op.gpus) ++members[gpu / gpus_per_node_];
+  for (const auto& [node, count] : members)
+    if (count != members.begin()->second)
+      throw InputError("a " + op.op + " over nodes needs as many GPUs of each: node " + std::to_string(node) + " has " +
+                       std::to_string(count) + ", node " + std::to_string(members.begin()->first) + " " +
+                       std::to_string(members.begin()->second));
+  Json query{{"kind", "collective"}, {"platform", platform_id_}, {"op", op.op},
+             {"size_B", op.size_B},  {"nodes", members.size()},  {"gpus_per_node", members.begin()->second}};
+  if (!library_.empty()) query["library"] = library_;
+  if (library_.rfind("mpi", 0) != 0) query["calls"] = 1;
+  const Json answer = answer_or_throw(catalogue_, query, "collective over nodes");
+  for (const Json& warning : answer["warnings"]) warnings_.insert(warning.get<std::string>());
+  warnings_.insert(
+      "collectives over several nodes take what the forecast for the first nodes takes, and share no link "
+      "with others");
+  Activity flow;
+  flow.delay_s = answer["time_s"].get<double>();
+  return {flow};
+}
+
+ClusterNetwork::Flows ClusterNetwork::collective(const NetworkOp& op) {
+  const int node = op.gpus.front() / gpus_per_node_;
+  for (const int gpu : op.gpus)
+    if (gpu / gpus_per_node_ != node) return over_nodes(op);
+  return in_one_node(op, node);
+}
+
+ClusterNetwork::Flows ClusterNetwork::copy(const NetworkOp& op) {
+  NetworkOp local = op;
+  const int node = op.gpus.front() / gpus_per_node_;
+  local.gpus.front() %= gpus_per_node_;
+  Flows stages = copy_stages(cluster_.node(), local);
+  if (stages.size() != 1) throw InvariantError("a copy of a GPU with its host has several stages");
+  for (Use& use : stages.front().uses) use.constraint = constraint(cluster_.key(node, use.constraint));
+  return stages;
+}
+
+const ClusterNetwork::Flows& ClusterNetwork::flows_of(const NetworkOp& op) {
+  const Key key{op.kind, op.op, op.gpus, op.size_B};
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  Flows flows;
+  if (op.size_B > 0 && op.kind == NetworkOp::Kind::kMessage)
+    flows = message(op);
+  else if (op.size_B > 0 && op.kind == NetworkOp::Kind::kCollective && op.gpus.size() > 1)
+    flows = collective(op);
+  else if (op.size_B > 0 && op.kind != NetworkOp::Kind::kCollective)
+    flows = copy(op);
+  if (flows.empty()) flows.emplace_back();  // ends at once
+  return known_.emplace(key, std::move(flows)).first->second;
+}
+
+long ClusterNetwork::start(const NetworkOp& op) {
+  const Flows& flows = flows_of(op);
+  const long ticket = tickets_++;
+  running_[ticket] = static_cast<int>(flows.size());
+  for (const Activity& flow : flows) {
+    const int handle = fluid_.start(flow);
+    if (ticket_of_.size() <= at(handle)) ticket_of_.resize(at(handle) + 1);
+    ticket_of_[at(handle)] = ticket;
+  }
+  return ticket;
+}
+
+void ClusterNetwork::advance(double to_s, std::vector<long>& ended) {
+  ended.clear();
+  fluid_.advance(to_s, flows_ended_);
+  for (const int handle : flows_ended_) {
+    const auto running = running_.find(ticket_of_[at(handle)]);
+    if (--running->second > 0) continue;
+    ended.push_back(running->first);
+    running_.erase(running);
+  }
+}
+
+std::vector<LinkUse> ClusterNetwork::link_use() {
+  const std::vector<double>& carried_B = fluid_.carried_B();
+  std::vector<LinkUse> all;
+  for (std::size_t i = 0; i < carried_B.size(); ++i)
+    if (carried_B[i] > 0)
+      all.push_back({cluster_.id(keys_[i]), fluid_.capacity_Bps(static_cast<int>(i)), carried_B[i]});
+  return all;
+}
+
+}  // namespace linkcast

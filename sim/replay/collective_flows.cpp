@@ -1,0 +1,75 @@
+#include "sim/replay/collective_flows.hpp"
+
+#include <utility>
+
+#include "sim/forecast/collective_job.hpp"
+#include "sim/forecast/collective_result.hpp"
+
+namespace linkcast {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// One send and its receive, by the kernels of a library.
+class Message final : public Collective {
+ public:
+  [[nodiscard]] Bytes bytes_per_hop(Bytes /*size*/, int /*ranks*/) const override { return {0}; }
+  [[nodiscard]] int steps(int /*ranks*/) const override { return 1; }
+  [[nodiscard]] bool closed() const override { return false; }
+  [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int /*ranks*/) const override { return {{0, 1, size}}; }
+  [[nodiscard]] double bus_factor(int /*ranks*/) const override { return 1; }
+};
+
+}  // namespace
+
+std::vector<Activity> collective_flows(Catalogue& catalogue, const std::string& platform_id, const std::string& library,
+                                       const NetworkOp& op, std::set<std::string>& warnings) {
+  const Message message;
+  const bool is_message = op.kind == NetworkOp::Kind::kMessage;
+  const Platform& platform = catalogue.platform(platform_id);
+  const Job job{platform,
+                libraries().get(library),
+                catalogue.communicator(platform_id, library, op.gpus),
+                is_message ? message : collectives().get(op.op),
+                is_message ? "sendrecv" : op.op,
+                op.size_B,
+                "",
+                "",
+                false,
+                1};
+  ProblemBuilder builder(platform);
+  Run run = prepare(job, builder);
+  const Solution alone = catalogue.solver("fluid").run(builder.problem());
+  finish(job, alone, run);
+  for (const Json& warning : warnings_of(job, run)) warnings.insert(warning.get<std::string>());
+  std::vector<Activity> flows;
+  for (const int index : run.activities) {
+    Activity flow = builder.problem().activities[at(index)];
+    const double alone_s = alone.finish_s[at(index)] * run.stretch;
+    if (alone_s > 0) flow.rate_cap_Bps = flow.work_B / alone_s;
+    flow.delay_s = run.latency_s;
+    flows.push_back(std::move(flow));
+  }
+  return flows;
+}
+
+std::vector<Activity> copy_stages(const Platform& platform, const NetworkOp& op) {
+  const int gpu = platform.gpu(op.gpus.at(0));
+  Transfer transfer;
+  transfer.source = op.kind == NetworkOp::Kind::kHostToDevice ? platform.socket_of(gpu) : gpu;
+  transfer.target = op.kind == NetworkOp::Kind::kDeviceToHost ? platform.socket_of(gpu) : gpu;
+  transfer.bytes = op.size_B;
+  transfer.single = true;
+  ProblemBuilder builder(platform);
+  const PlannedTransfer plan = builder.add(transfer);
+  std::vector<Activity> stages;
+  for (const int index : plan.activities) {
+    Activity flow = builder.problem().activities[at(index)];
+    flow.after.clear();
+    flow.queues.clear();
+    stages.push_back(std::move(flow));
+  }
+  return stages;
+}
+
+}  // namespace linkcast
