@@ -6,6 +6,7 @@
 #include "sim/plugin/communicator.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/schedule.hpp"
+#include "sim/plugin/trace_source.hpp"
 #include "validate/claim.hpp"
 
 namespace linkcast::cli {
@@ -32,7 +33,7 @@ std::vector<Row> rows_of(const std::string& what, Context& context) {
   if (what == "claims")
     for (const Claim& claim : load_claims(context.catalogue().data_dir() + "/validate/claims"))
       rows.push_back({claim.id, claim.statement, claim.source});
-  if (what == "traces") std::cerr << "no trace is shipped in this version\n";
+  if (what == "traces") plugins(trace_generators().list());
   return rows;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sim/replay/node_network.hpp"
+#include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/summary.hpp"
 
@@ -39,7 +40,7 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, int gpus) {
   std::vector<ReplayJob> jobs;
   std::set<int> taken;
   for (const ReplayPart& part : request.parts) {
-    auto feed = std::make_unique<TraceFeed>(std::make_unique<TraceReader>(part.trace), part.ranks);
+    auto feed = std::make_unique<TraceFeed>(open_trace(part.trace, part.options), part.ranks);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
     jobs.push_back({std::move(feed), std::move(placed)});
   }

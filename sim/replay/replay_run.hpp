@@ -1,5 +1,6 @@
 #pragma once
 // A replay as asked for: traces by name or file, a platform, placements; and its result as JSON.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,10 @@ namespace linkcast {
 
 /// One application of a replay.
 struct ReplayPart {
-  std::string trace;        ///< file
-  std::vector<int> gpus{};  ///< of each rank; empty: the first ones that no part before has taken
-  int ranks = 0;            ///< 0: as many as recorded
+  std::string trace;                             ///< an application that a generator describes, else a file
+  std::vector<int> gpus{};                       ///< of each rank; empty: the first ones that no part before has taken
+  int ranks = 0;                                 ///< 0: as many as recorded
+  std::map<std::string, std::string> options{};  ///< of the application
 };
 
 struct ReplayRequest {
