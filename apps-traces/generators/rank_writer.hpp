@@ -50,7 +50,7 @@ class RankWriter {
     sink_->event(event);
   }
   void step() {
-    TraceEvent event = next(TraceKind::kStep, "0", "", {});
+    TraceEvent event = next(TraceKind::kStep, "", "", {});
     event.id.reset();
     sink_->event(event);
   }

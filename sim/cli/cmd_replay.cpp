@@ -81,6 +81,9 @@ void add_replay(CLI::App& app, Context& context) {
       ->add_option("--option", o->options, "key=value of an application, see 'linkcast trace --help'; may be repeated")
       ->allow_extra_args(false);
   command->add_option("--library", o->request.library, "communication library (default: the platform's)");
+  command->add_flag(
+      "--local", o->request.local,
+      "each rank by itself: without collectives, messages and what the trace marks as part of an exchange");
   command->footer(
       "Example:\n  linkcast replay training.jsonl --platform hgx-h200\n"
       "  linkcast replay data_parallel --option ranks=8 --platform hgx-h200");

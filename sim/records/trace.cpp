@@ -27,6 +27,8 @@ TraceKind kind_of(ObjectReader& r) {
   throw InvariantError("a kind of trace event without a name");
 }
 
+const char* usual_stream(TraceKind kind) { return kind == TraceKind::kSync || kind == TraceKind::kStep ? "" : "0"; }
+
 double not_negative(ObjectReader& r, const std::string& key, double otherwise) {
   const double value = r.optional<double>(key).value_or(otherwise);
   if (value < 0) r.fail(key, "must not be negative");
@@ -156,9 +158,10 @@ std::optional<TraceEvent> TraceReader::next() {
   TraceEvent event;
   event.rank = rank_of(r, "rank", header_.ranks);
   event.kind = kind_of(r);
-  event.stream = r.optional<std::string>("stream").value_or(event.kind == TraceKind::kSync ? "" : "0");
+  event.stream = r.optional<std::string>("stream").value_or(usual_stream(event.kind));
   event.host_s = not_negative(r, "host_s", 0);
   event.name = r.optional<std::string>("name").value_or("");
+  event.part = r.optional<std::string>("part").value_or("");
   read_ids(r, event, last_id_[static_cast<std::size_t>(event.rank)]);
   read_action(r, header_, event);
   r.finish();
@@ -184,9 +187,10 @@ Json to_json(const TraceHeader& header) {
 Json to_json(const TraceEvent& event) {
   Json out{{"rank", event.rank}, {"kind", to_text(event.kind)}};
   const bool marker = event.kind == TraceKind::kStep || event.kind == TraceKind::kSync;
-  if (event.stream != (event.kind == TraceKind::kSync ? "" : "0")) out["stream"] = event.stream;
+  if (event.stream != usual_stream(event.kind)) out["stream"] = event.stream;
   if (event.host_s > 0) out["host_s"] = event.host_s;
   if (!event.name.empty()) out["name"] = event.name;
+  if (!event.part.empty()) out["part"] = event.part;
   if (event.id) out["id"] = *event.id;
   if (!event.after.empty()) out["after"] = event.after;
   if (event.kind == TraceKind::kCompute) out["time_s"] = event.time_s;

@@ -34,6 +34,8 @@ enum class TraceKind { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep 
 struct TraceEvent {
   int rank = 0;
   TraceKind kind = TraceKind::kCompute;
+  /// Of a sync: waits until this stream is empty. Of a step: passed in the order of this stream. Empty for these two:
+  /// waits for all streams, and passed by the CPU.
   std::string stream = "0";
   double host_s = 0;                  ///< CPU time of the rank before it issues this, since it issued the event before
   double time_s = 0;                  ///< compute
@@ -41,11 +43,14 @@ struct TraceEvent {
   std::optional<std::int64_t> id{};   ///< grows within a rank
   std::vector<std::int64_t> after{};  ///< earlier ids of the same rank that must have finished; sync: waits for these
   std::string name{};                 ///< for people
-  std::string op{};                   ///< collective: as `linkcast list collectives`; copy: h2d, d2h, d2d
-  double size_B = 0;                  ///< collective (the nccl-tests size), copy, send, recv
-  std::string group{};                ///< collective
-  int peer = -1;                      ///< send, recv
-  std::string tag{};                  ///< send, recv: matched with the same tag in order
+  /// What it belongs to, for people; "exchange": it is there only because ranks exchange something, e.g. copies into
+  /// the buffer of a collective.
+  std::string part{};
+  std::string op{};     ///< collective: as `linkcast list collectives`; copy: h2d, d2h, d2d
+  double size_B = 0;    ///< collective (the nccl-tests size), copy, send, recv
+  std::string group{};  ///< collective
+  int peer = -1;        ///< send, recv
+  std::string tag{};    ///< send, recv: matched with the same tag in order
 };
 
 /// "compute", "copy", ... @throws InputError

@@ -1,5 +1,6 @@
 #include "sim/replay/replay.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace linkcast {
@@ -41,13 +42,14 @@ double Replay::next_event_s() {
 }
 
 void Replay::advance() {
-  now_s_ = next_event_s();
+  now_s_ = std::max(now_s_, next_event_s());
   network_.advance(now_s_, tickets_ended_);
   for (const long ticket : std::vector<long>(tickets_ended_)) end_network(ticket);
   const double moment_end_s = now_s_ + now_s_ * kSameMoment;
   while (!timers_.empty() && timers_.top().time_s <= moment_end_s) {
     const Timer timer = timers_.top();
     timers_.pop();
+    now_s_ = std::max(now_s_, timer.time_s);
     if (timer.place.stream < 0) {
       issue(timer.place.rank);
       go_on(timer.place.rank);

@@ -72,6 +72,7 @@ class Replay final : public EventSource {
   bool fetch(int rank);
   bool waits(const RankState& rank) const;
   void issue(int rank);
+  void pass_step(int rank);
   int stream_of(RankState& rank, const std::string& name);
 
   // Streams (replay_streams.cpp)

@@ -10,6 +10,14 @@ namespace {
 // source: CUDA runtime: launches block once about 1024 are pending (measured by many, in no manual)
 constexpr int kPendingLaunches = 1024;
 
+/// How many events that are matched with others' in the same way this rank issued before.
+long take_turn(RankState& at, const TraceEvent& event) {
+  if (event.kind == TraceKind::kCollective) return at.turns["c" + event.group]++;
+  const bool sends = event.kind == TraceKind::kSend;
+  if (!sends && event.kind != TraceKind::kRecv) return 0;
+  return at.turns[(sends ? ">" : "<") + std::to_string(event.peer) + "#" + event.tag]++;
+}
+
 }  // namespace
 
 /// Takes events until the CPU is busy, or has to wait, or the trace ends.
@@ -60,21 +68,22 @@ void Replay::issue(int index) {
   ++events_;
   at.host_s = std::max(at.host_s, now_s_);
   if (event.kind == TraceKind::kSync) return;
-  if (event.kind == TraceKind::kStep) {
-    for (ReplayObserver* observer : observers_) observer->step(index, at.steps, now_s_);
-    ++at.steps;
+  if (event.kind == TraceKind::kStep && event.stream.empty()) {
+    pass_step(index);
     return;
   }
   ++at.issued;
   if (event.id) at.open.insert(*event.id);
-  const long turn = event.kind == TraceKind::kCollective ? at.turns[event.group]++
-                    : event.kind == TraceKind::kSend ? at.turns[">" + std::to_string(event.peer) + "#" + event.tag]++
-                    : event.kind == TraceKind::kRecv ? at.turns["<" + std::to_string(event.peer) + "#" + event.tag]++
-                                                     : 0;
+  const long turn = take_turn(at, event);
   const int stream = stream_of(at, event.stream);
   at.streams[static_cast<std::size_t>(stream)].queue.push_back(
       {std::move(event), now_s_ + header(at).launch_s, turn, at.host_path});
   try_start({index, stream});
+}
+
+void Replay::pass_step(int index) {
+  for (ReplayObserver* observer : observers_) observer->step(index, rank(index).steps, now_s_);
+  ++rank(index).steps;
 }
 
 int Replay::stream_of(RankState& at, const std::string& name) {

@@ -40,7 +40,7 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, int gpus) {
   std::vector<ReplayJob> jobs;
   std::set<int> taken;
   for (const ReplayPart& part : request.parts) {
-    auto feed = std::make_unique<TraceFeed>(open_trace(part.trace, part.options), part.ranks);
+    auto feed = std::make_unique<TraceFeed>(open_trace(part.trace, part.options), part.ranks, request.local);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
     jobs.push_back({std::move(feed), std::move(placed)});
   }

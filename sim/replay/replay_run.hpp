@@ -20,8 +20,8 @@ struct ReplayPart {
 struct ReplayRequest {
   std::string platform;
   std::vector<ReplayPart> parts;
-  std::string library{};   ///< empty: the platform's default
-  double host_scale = -1;  ///< instead of the trace's; negative: the trace's
+  std::string library{};  ///< empty: the platform's default
+  bool local = false;     ///< without all that is there only because ranks exchange something
 };
 
 /// @param observers  are told what happens, besides

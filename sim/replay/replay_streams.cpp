@@ -46,6 +46,11 @@ void Replay::begin(Place place) {
   on.busy = true;
   on.has_run = true;
   on.began_s = now_s_;
+  if (on.current.event.kind == TraceKind::kStep) {
+    pass_step(place.rank);
+    end(place, CriticalPath(on.current.path));
+    return;
+  }
   for (ReplayObserver* observer : observers_) observer->begins(place.rank, on.current.event, now_s_);
   if (on.current.event.kind == TraceKind::kCompute) {
     begin_compute(place);
@@ -86,7 +91,8 @@ void Replay::communicate(int index, int more) {
 void Replay::end(Place place, const CriticalPath& path) {
   RankState& at = rank(place.rank);
   const TraceEvent event = std::move(stream(place).current.event);
-  for (ReplayObserver* observer : observers_) observer->ends(place.rank, event, now_s_);
+  if (event.kind != TraceKind::kStep)
+    for (ReplayObserver* observer : observers_) observer->ends(place.rank, event, now_s_);
   {
     StreamState& on = stream(place);
     on.busy = false;

@@ -4,8 +4,17 @@
 #include <utility>
 
 namespace linkcast {
+namespace {
 
-TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks) : reader_(std::move(reader)) {
+bool is_exchange(const TraceEvent& event) {
+  return event.part == "exchange" || event.kind == TraceKind::kCollective || event.kind == TraceKind::kSend ||
+         event.kind == TraceKind::kRecv;
+}
+
+}  // namespace
+
+TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
+    : reader_(std::move(reader)), local_(local) {
   if (ranks <= 0) ranks = header().ranks;
   waiting_.resize(static_cast<std::size_t>(ranks));
   groups_ = header().groups;
@@ -25,7 +34,7 @@ std::optional<TraceEvent> TraceFeed::next(int rank) {
   while (mine.empty() && !ended_) {
     const std::optional<TraceEvent> event = reader_->next();
     ended_ = !event;
-    if (event) hand_out(*event);
+    if (event && !(local_ && is_exchange(*event))) hand_out(*event);
   }
   if (mine.empty()) return std::nullopt;
   TraceEvent event = std::move(mine.front());

@@ -13,7 +13,8 @@ class TraceFeed {
  public:
   /// @param ranks  0: as many as recorded
   /// @throws InputError  header; or the trace is not one of ranks that all do the same
-  TraceFeed(std::unique_ptr<TraceReader> reader, int ranks);
+  /// @param local  without all that is there only because ranks exchange something
+  TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local = false);
 
   [[nodiscard]] const TraceHeader& header() const { return reader_->header(); }
   [[nodiscard]] const std::string& name() const { return reader_->name(); }
@@ -30,7 +31,7 @@ class TraceFeed {
   std::unique_ptr<TraceReader> reader_;
   std::map<std::string, std::vector<int>> groups_;
   std::vector<std::deque<TraceEvent>> waiting_;  ///< per rank: read, not yet asked for
-  bool ended_ = false;
+  bool local_ = false, ended_ = false;
 };
 
 }  // namespace linkcast

@@ -27,6 +27,7 @@ class ReplayQuery final : public QueryKind {
     ReplayRequest request;
     request.platform = platform_id;
     request.library = r.optional<std::string>("library").value_or("");
+    request.local = r.optional<bool>("local").value_or(false);
     ReplayPart part;
     part.trace = r.required<std::string>("trace");
     part.gpus = r.optional<std::vector<int>>("placement").value_or(std::vector<int>{});
