@@ -54,7 +54,8 @@ Json wrong_traffic(double number) {
   Json kinds = Json::array();
   for (const char* name : {"all_reduce", "broadcast", "h2d", "d2h", "d2d", "send", "recv"})
     kinds.push_back({{"name", name}, {"calls", number}, {"size_B", number}, {"time_s", number}});
-  return {{"compute_s", number}, {"total_s", number}, {"total_B", number}, {"kinds", kinds}};
+  return {{"compute_s", number}, {"communication_s", number}, {"exposed_s", number},
+          {"total_s", number},   {"total_B", number},         {"kinds", kinds}};
 }
 
 /// Every key a simulation gives, all numbers the same.

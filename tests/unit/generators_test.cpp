@@ -113,6 +113,61 @@ TEST_CASE("the operations of a transformer's step are Megatron-LM's formula", "[
              WithinRel(96 * B * s * l * h * h * (1 + s / (6 * h) + V / (16 * l * h)), 1e-9));
 }
 
+namespace {
+
+using Message = std::tuple<int, int, std::string, double>;
+
+/// Sends less receives, by source, target, tag and size.
+std::map<Message, int> balance_of(const GeneratedTrace& trace) {
+  std::map<Message, int> balance;
+  for (const TraceEvent& event : trace.of(TraceKind::kSend))
+    ++balance[{event.rank, event.peer, event.tag, event.size_B}];
+  for (const TraceEvent& event : trace.of(TraceKind::kRecv))
+    --balance[{event.peer, event.rank, event.tag, event.size_B}];
+  return balance;
+}
+
+}  // namespace
+
+TEST_CASE("every message that an application sends is received", "[unit]") {
+  for (const PluginInfo& info : trace_generators().list())
+    for (const auto& [message, count] : balance_of(GeneratedTrace(info.name))) {
+      INFO(info.name << ", tag " << std::get<2>(message));
+      CHECK(count == 0);
+    }
+}
+
+TEST_CASE("Tartan's fourteen applications are there", "[unit]") {
+  // paper 000, table III; PRB is Prbench
+  for (const char* name :
+       {"cnn", "csm", "gmm", "kmn", "mtc", "pln", "trk", "brq", "dff", "llh", "cmd", "prb", "hit", "mam"})
+    CHECK_FALSE(GeneratedTrace(std::string("tartan_") + name).events.empty());
+}
+
+TEST_CASE("halos are the faces of the parts", "[unit]") {
+  // 4 parts of 256^3 cells along z have 6 inner faces, each a plane of 256^2 values of 8 bytes
+  const GeneratedTrace heat("tartan_dff", {{"steps", "1"}});
+  CHECK(bytes(heat.of(TraceKind::kSend)) == 6 * 256.0 * 256 * 8);
+  // 8 blocks of 128^3 have 3 inner faces each; two planes of 3 and of 6 fields of 4 bytes
+  const GeneratedTrace waves("tartan_brq", {{"steps", "1"}, {"nodes", "8"}});
+  CHECK(bytes(waves.of(TraceKind::kSend)) == 8 * 3 * 128.0 * 128 * 2 * (3 + 6) * 4);
+  // weak scaling: each of 8 nodes has 256^3 cells
+  const GeneratedTrace more("tartan_brq", {{"steps", "1"}, {"nodes", "8"}, {"scaling", "weak"}});
+  CHECK(bytes(more.of(TraceKind::kSend)) == 4 * bytes(waves.of(TraceKind::kSend)));
+}
+
+TEST_CASE("with NCCL a master on a GPU takes the CPU's place", "[unit]") {
+  const auto copies = [](const std::string& name, const std::string& version) {
+    return bytes(GeneratedTrace(name, {{"version", version}}).of(TraceKind::kCopy));
+  };
+  CHECK(copies("tartan_csm", "nccl") == 0);
+  CHECK(copies("tartan_trk", "nccl") == 0);
+  CHECK(copies("tartan_gmm", "nccl") == 0.75 * copies("tartan_gmm", "baseline"));  // half of what goes down
+  CHECK(copies("tartan_mtc", "nccl") == copies("tartan_mtc", "baseline"));
+  for (const char* name : {"tartan_kmn", "tartan_mtc", "tartan_pln", "tartan_trk", "tartan_csm", "tartan_gmm"})
+    CHECK(bytes(GeneratedTrace(name).of(TraceKind::kCollective)) == 0);
+}
+
 TEST_CASE("a pipeline sends two messages a microbatch between stages, each with its receive", "[unit]") {
   const int pp = GENERATE(2, 4), dp = GENERATE(1, 2), tp = GENERATE(1, 2);
   const GeneratedTrace trace("transformer", {{"pp", std::to_string(pp)},
@@ -120,12 +175,7 @@ TEST_CASE("a pipeline sends two messages a microbatch between stages, each with 
                                              {"tp", std::to_string(tp)},
                                              {"batch", "16"},
                                              {"steps", "1"}});
-  using Message = std::tuple<int, int, std::string, double>;
-  std::map<Message, int> balance;
-  for (const TraceEvent& event : trace.of(TraceKind::kSend))
-    ++balance[{event.rank, event.peer, event.tag, event.size_B}];
-  for (const TraceEvent& event : trace.of(TraceKind::kRecv))
-    --balance[{event.peer, event.rank, event.tag, event.size_B}];
+  const std::map<Message, int> balance = balance_of(trace);
   for (const auto& [message, count] : balance) CHECK(count == 0);
   const int microbatches = 16 / dp;
   CHECK(balance.size() == static_cast<std::size_t>(2 * (pp - 1) * microbatches * dp * tp));
@@ -166,6 +216,10 @@ TEST_CASE("generators refuse what is impossible, and say why", "[unit]") {
       Case{"resnet_x", {{"x", "0"}}, "--option x: '0' is not a whole number of at least 1"},
       Case{"spin_glass", {{"nodes", "3"}}, "--option L: 256 planes cannot be cut into 3 parts of an even number each"},
       Case{"spin_glass", {{"part", "bulk"}}, "--option part: 'bulk' is neither all nor boundary"},
+      Case{"tartan_csm", {{"version", "mpi"}}, "--option version: 'mpi' is neither baseline nor nccl"},
+      Case{"tartan_dff", {{"nodes", "3"}}, "--option side: 256 cells cannot be cut into 3 parts"},
+      Case{"tartan_hit", {{"scaling", "no"}}, "--option scaling: 'no' is neither strong nor weak"},
+      Case{"tartan_cnn", {{"gpus", "3"}}, "--option batch: 128 images cannot be divided among 3 GPUs"},
       Case{"bfs", {{"teps", "0"}}, "--option teps: must be positive"},
       Case{"transformer", {{"pp", "5"}}, "--option layers: 24 cannot be divided by 5 (pp)"},
       Case{"transformer", {{"tp", "5"}}, "--option hidden: 2304 cannot be divided by 5 (tp)"},

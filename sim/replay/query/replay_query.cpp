@@ -21,6 +21,12 @@ std::map<std::string, std::string> options_of(ObjectReader& r) {
   return options;
 }
 
+double sum_of(const Json& rows, const std::string& key) {
+  double sum = 0;
+  for (const Json& row : rows) sum += row.at(key).get<double>();
+  return sum;
+}
+
 class ReplayQuery final : public QueryKind {
  public:
   [[nodiscard]] Json answer(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) const override {
@@ -38,6 +44,7 @@ class ReplayQuery final : public QueryKind {
     Traffic traffic;
     Json result = replay(catalogue, request, {&traffic});
     result["traffic"] = traffic.json();
+    for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
     return result;
   }
 };
