@@ -8,6 +8,7 @@
 #include "sim/forecast/copies.hpp"
 #include "sim/forecast/fabric_view.hpp"
 #include "sim/forecast/mpi_collective.hpp"
+#include "sim/forecast/nic_queue.hpp"
 #include "sim/forecast/query_kind.hpp"
 #include "sim/forecast/show.hpp"
 
@@ -25,6 +26,8 @@ std::vector<std::string> all_kinds() {
 Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, const std::string& platform,
               Solver& solver, ObjectReader& r) {
   if (kind == "p2p" && names_nodes(query)) return cluster_p2p_answer(catalogue.cluster(platform), solver, r);
+  if (kind == "p2p" && names_nic(catalogue.platform(platform), query))
+    return nic_p2p_answer(catalogue.cluster(platform), solver, r);
   if (kind == "p2p") return p2p_answer(catalogue.platform(platform), solver, r);
   if (kind == "flows") return flows_answer(catalogue.platform(platform), solver, r);
   if (kind == "collective" && is_mpi(query)) return mpi_collective_answer(catalogue, platform, solver, r);
