@@ -1,5 +1,5 @@
 // The Heisenberg spin glass of paper 004: even-odd over-relaxation of a lattice of L^3 spins that is cut along one
-// dimension. Each half step computes the boundary, exchanges it with both neighbours, and computes the bulk meanwhile.
+// dimension. Each half step computes the boundary, then exchanges it with both neighbours while it computes the bulk.
 #include "apps-traces/generators/rank_writer.hpp"
 
 namespace linkcast {
@@ -41,8 +41,8 @@ Lattice lattice_of(const TraceOptions& options) {
 
 /// Waits for what the next half step needs.
 void half_step(const Lattice& lattice, RankWriter& rank, RankWriter::Ids& needed) {
-  const std::int64_t boundary = rank.compute("boundary", "boundary", lattice.boundary_s, needed);
-  const std::int64_t bulk = rank.compute("bulk", "bulk", lattice.bulk_s, needed);
+  const std::int64_t boundary = rank.compute("0", "boundary", lattice.boundary_s, needed);
+  const std::int64_t bulk = rank.compute("0", "bulk", lattice.bulk_s);
   needed = {boundary, bulk};
   if (lattice.nodes == 1) return;
   for (int side = 0; side < kSides; ++side) {
@@ -74,7 +74,7 @@ class SpinGlass final : public TraceGenerator {
     header.source = "generated: R. Ammendola et al., GPU peer-to-peer techniques on APEnet+, 2013, section V-D";
     header.device = "Tesla C2050";
     header.notes = {
-        "compute: one GPU's picoseconds a spin, tables II and section V-D, divided by the nodes: no gain "
+        "compute: one GPU's picoseconds a spin, table II and section V-D, divided by the nodes: no gain "
         "from caches where a part is smaller",
         "assumed: three messages a side and half step, one of each spin component, all posted at once"};
     std::vector<RankWriter> ranks = start_ranks(header, lattice.nodes, sink);

@@ -30,8 +30,7 @@ TEST_CASE("every application runs to its end on a machine", "[physics]") {
 
 TEST_CASE("without a network to cross, a step is the sum of its computations", "[physics]") {
   const Json result = ask({{"platform", "p100-dgx1"}, {"trace", "spin_glass"}, {"options", {{"nodes", 1}}}});
-  // paper 004, table II: bulk and boundary run on two streams
-  CHECK_THAT(step_s(result), WithinRel(910e-12 * 256 * 256 * 256, 1e-9));
+  CHECK_THAT(step_s(result), WithinRel(921e-12 * 256 * 256 * 256, 1e-9));  // paper 004, table II
 }
 
 TEST_CASE("a pipeline's step is its microbatches and one bubble", "[physics]") {
