@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "sim/cli/check_trace.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/platform/variant.hpp"
 #include "sim/plugin/fabric_generator.hpp"
@@ -23,6 +24,7 @@ std::string check_calibration(Context& context, const std::string& path) {
 
 /// Reads a record by the strict reader of its schema. @returns its schema
 std::string check_file(Context& context, const std::string& path) {
+  if (std::filesystem::path(path).extension() == ".jsonl") return check_trace(path);
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
   const std::string schema =
@@ -47,7 +49,9 @@ std::string check_file(Context& context, const std::string& path) {
 void add_check(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("check", "read any record strictly and say what is wrong with it");
   auto files = std::make_shared<std::vector<std::string>>();
-  command->add_option("file", *files, "topology, variant, measurement, discovery, calibration or claims files")
+  command
+      ->add_option("file", *files,
+                   "topology, variant, measurement, discovery, calibration or claims files, or traces (*.jsonl)")
       ->required();
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {

@@ -7,6 +7,7 @@
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/schedule.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/replay/open_trace.hpp"
 #include "validate/claim.hpp"
 
 namespace linkcast::cli {
@@ -33,7 +34,15 @@ std::vector<Row> rows_of(const std::string& what, Context& context) {
   if (what == "claims")
     for (const Claim& claim : load_claims(context.catalogue().data_dir() + "/validate/claims"))
       rows.push_back({claim.id, claim.statement, claim.source});
-  if (what == "traces") plugins(trace_generators().list());
+  if (what == "traces") {
+    for (const ShippedTrace& trace : shipped_traces(context.catalogue().data_dir())) {
+      const TraceReader reader(trace.path);
+      const TraceHeader& header = reader.header();
+      rows.push_back({trace.name, std::to_string(header.ranks) + " ranks: " + header.name, header.source});
+    }
+    for (const PluginInfo& info : trace_generators().list())
+      rows.push_back({info.name, "application: " + info.summary, info.source});
+  }
   return rows;
 }
 

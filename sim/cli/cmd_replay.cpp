@@ -58,7 +58,7 @@ void print_replay(const Json& result) {
 
 void run_replay(ReplayOptions& o, Context& context) {
   o.request.platform = context.edited(o.platform);
-  o.request.parts = {{o.trace, {}, o.ranks, key_values(o.options)}};
+  o.request.parts = {{o.trace, {}, o.ranks, key_values(o.options, "trace")}};
   if (!o.placement.empty()) o.request.parts[0].gpus = parse_gpus(o.placement, "--placement");
   const Json result = replay(context.catalogue(), o.request);
   if (context.json)
@@ -72,7 +72,8 @@ void run_replay(ReplayOptions& o, Context& context) {
 void add_replay(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("replay", "run an application's trace on a machine");
   auto o = std::make_shared<ReplayOptions>();
-  command->add_option("trace", o->trace, "trace file, or an application that 'linkcast list traces' names")->required();
+  command->add_option("trace", o->trace, "trace file, or a trace or application that 'linkcast list traces' names")
+      ->required();
   add_common(*command, context, o->platform);
   command->add_option("--placement", o->placement, "GPU of each rank, e.g. 0,3,1,2 (default: the first ones)");
   command->add_option("--ranks", o->ranks,

@@ -206,6 +206,7 @@ Json to_json(const TraceEvent& event) {
   return out;
 }
 
-std::string trace_line(const Json& json) { return json.dump() + "\n"; }
+/// Names in foreign files need not be UTF-8.
+std::string trace_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace linkcast

@@ -2,18 +2,25 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/records/trace.hpp"
 
 namespace linkcast {
 
-/// Is this the name of an application that a generator describes?
-bool is_application(const std::string& name);
+/// A trace that comes with linkcast.
+struct ShippedTrace {
+  std::string name;  ///< of the file, without .jsonl
+  std::string path;
+};
 
-/// The trace of an application, generated into memory, or a file.
-/// @param name     of an application, else of a file
+/// Sorted by name. @param data_dir  of the catalogue
+std::vector<ShippedTrace> shipped_traces(const std::string& data_dir);
+
+/// A trace by name: a file, one that is shipped, or that of an application, generated into memory.
 /// @param options  of the application, by key
-/// @throws InputError  options that the application does not take, or options of a file
-std::unique_ptr<TraceReader> open_trace(const std::string& name, const std::map<std::string, std::string>& options);
+/// @throws InputError  none of these; options that the application does not take, or of what is no application
+std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::string& name,
+                                        const std::map<std::string, std::string>& options);
 
 }  // namespace linkcast

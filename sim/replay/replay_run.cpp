@@ -36,11 +36,11 @@ std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int
   return placed;
 }
 
-std::vector<ReplayJob> jobs_of(const ReplayRequest& request, int gpus) {
+std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& data_dir, int gpus) {
   std::vector<ReplayJob> jobs;
   std::set<int> taken;
   for (const ReplayPart& part : request.parts) {
-    auto feed = std::make_unique<TraceFeed>(open_trace(part.trace, part.options), part.ranks, request.local);
+    auto feed = std::make_unique<TraceFeed>(open_trace(data_dir, part.trace, part.options), part.ranks, request.local);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
     jobs.push_back({std::move(feed), std::move(placed)});
   }
@@ -113,7 +113,7 @@ Json path_json(const CriticalPath& path) {
 
 Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers) {
   NodeNetwork network(catalogue, request.platform, request.library);
-  std::vector<ReplayJob> jobs = jobs_of(request, network.gpus());
+  std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network.gpus());
   std::size_t ranks = 0;
   for (const ReplayJob& job : jobs) ranks += static_cast<std::size_t>(job.feed->ranks());
   ReplaySummary summary(ranks);

@@ -11,7 +11,7 @@ namespace linkcast {
 
 /// One application of a replay.
 struct ReplayPart {
-  std::string trace;                             ///< an application that a generator describes, else a file
+  std::string trace;                             ///< a file, a shipped trace, or an application
   std::vector<int> gpus{};                       ///< of each rank; empty: the first ones that no part before has taken
   int ranks = 0;                                 ///< 0: as many as recorded
   std::map<std::string, std::string> options{};  ///< of the application

@@ -33,6 +33,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import"]),
     (r"openssl/", ["sim/records"]),
+    (r"google/protobuf/|chakra_et\.pb\.h$", ["apps-traces/import"]),
     (r"nlohmann/", ["sim/records", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),

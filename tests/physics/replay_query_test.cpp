@@ -64,8 +64,10 @@ TEST_CASE("bad queries of replays are refused", "[physics]") {
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"options", {{"gpu", 2}}}},
                 "--option gpu: alexnet takes gpus"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"options", Json::array({1})}}, "/options: must be"));
-  CHECK(refused({{"platform", "gx8"}, {"trace", "no.jsonl"}}, "no.jsonl: cannot be read"));
-  CHECK(refused({{"platform", "gx8"}, {"trace", "no.jsonl"}, {"options", {{"gpus", "2"}}}}, "no.jsonl is a file"));
+  CHECK(refused({{"platform", "gx8"}, {"trace", "no.jsonl"}},
+                "'no.jsonl' is no file, no shipped trace and no application"));
+  CHECK(refused({{"platform", "gx8"}, {"trace", "no.jsonl"}, {"options", {{"gpus", "2"}}}},
+                "no.jsonl is no application"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"gpus", Json::array({1})}}, "/gpus"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"options", {{"gpus", 16}, {"batch", 16}}}},
                 "16 ranks and 8 GPUs"));

@@ -1,0 +1,311 @@
+// Chakra's execution traces (protobuf): the graph of what one rank computes and communicates, one file a rank.
+#include <chakra_et.pb.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/util/delimited_message_util.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "apps-traces/import/dag_streams.hpp"
+#include "apps-traces/import/lines.hpp"
+#include "sim/plugin/trace_source.hpp"
+
+namespace linkcast {
+namespace {
+
+/// By the number of CollectiveCommType. source: mlcommons/chakra, et_def.proto: ALL_REDUCE, REDUCE, ALL_GATHER, GATHER,
+/// SCATTER, BROADCAST, ALL_TO_ALL, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, BARRIER
+constexpr std::array<const char*, 10> kCollectives{"all_reduce",     "reduce",    "all_gather", "gather",
+                                                   "scatter",        "broadcast", "alltoall",   "reduce_scatter",
+                                                   "reduce_scatter", "all_reduce"};
+constexpr std::size_t kBarrier = 9;
+
+struct Node {
+  std::uint64_t id = 0;
+  TraceEvent event;  ///< without rank, id, stream and what it waits for
+  std::string resource;
+  std::vector<std::uint64_t> needs;
+};
+
+struct Settings {
+  bool control = false;  ///< ctrl_deps count too
+  double flops = 0;      ///< per second; 0: not said
+  int ranks = 1;
+  std::map<std::string, std::vector<int>> groups{};  ///< as said; empty: one of all ranks
+};
+
+/// One file, read node by node.
+class ChakraFile {
+ public:
+  ChakraFile(const std::string& path, int rank, const Settings& settings)
+      : path_(path), rank_(rank), settings_(settings), file_(path, std::ios::binary), stream_(&file_) {
+    if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder");
+    if (!file_) throw InputError(path + ": cannot be read");
+    chakra_et::GlobalMetadata metadata;
+    if (!take(metadata)) throw InputError(path + ": is empty");
+  }
+
+  std::optional<Node> next() {
+    chakra_et::Node read;
+    if (!take(read)) return std::nullopt;
+    Node node;
+    node.id = read.id();
+    at_ = path_ + ": node " + std::to_string(read.id());
+    node.event.name = read.name();
+    node.needs.assign(read.data_deps().begin(), read.data_deps().end());
+    if (settings_.control) node.needs.insert(node.needs.end(), read.ctrl_deps().begin(), read.ctrl_deps().end());
+    fill(read, node);
+    return node;
+  }
+  [[noreturn]] void fail(const std::string& what) const { throw InputError(at_ + ": " + what); }
+
+ private:
+  template <class Message>
+  bool take(Message& message) {
+    bool at_end = false;
+    if (google::protobuf::util::ParseDelimitedFromZeroCopyStream(&message, &stream_, &at_end)) {
+      ++messages_;
+      return true;
+    }
+    if (!at_end)
+      throw InputError(path_ + ": message " + std::to_string(messages_ + 1) + " is not one of Chakra's schema");
+    return false;
+  }
+
+  void fill(const chakra_et::Node& read, Node& node) const {
+    switch (read.type()) {
+      case chakra_et::COMM_SEND_NODE:
+      case chakra_et::COMM_RECV_NODE:
+        message(read, node);
+        return;
+      case chakra_et::COMM_COLL_NODE:
+        collective(read, node);
+        return;
+      case chakra_et::INVALID_NODE:
+      case chakra_et::METADATA_NODE:
+      case chakra_et::MEM_LOAD_NODE:
+      case chakra_et::MEM_STORE_NODE:
+      case chakra_et::COMP_NODE:
+        compute(read, node);
+        return;
+      default:
+        fail("type " + std::to_string(static_cast<int>(read.type())) + " is not known");
+    }
+  }
+
+  void compute(const chakra_et::Node& read, Node& node) const {
+    node.resource = find(read, "is_cpu_op") != nullptr && whole(read, "is_cpu_op") != 0 ? "cpu" : "gpu";
+    node.event.time_s = static_cast<double>(read.duration_micros()) / 1e6;
+    if (read.duration_micros() > 0 || read.type() != chakra_et::COMP_NODE || find(read, "num_ops") == nullptr) return;
+    const std::int64_t operations = whole(read, "num_ops");
+    if (operations > 0 && settings_.flops == 0)
+      fail("has no duration, but num_ops: add --option flops-per-second=..., what one rank computes");
+    if (operations > 0) node.event.time_s = static_cast<double>(operations) / settings_.flops;
+  }
+
+  void message(const chakra_et::Node& read, Node& node) const {
+    const bool sends = read.type() == chakra_et::COMM_SEND_NODE;
+    node.event.kind = sends ? TraceKind::kSend : TraceKind::kRecv;
+    node.resource = "messages";
+    node.event.size_B = static_cast<double>(whole(read, "comm_size"));
+    const std::int64_t peer = whole(read, sends ? "comm_dst" : "comm_src");
+    if (peer >= settings_.ranks)
+      fail("rank " + std::to_string(peer) + ", but files of " + std::to_string(settings_.ranks) + " ranks");
+    node.event.peer = static_cast<int>(peer);
+    if (find(read, "comm_tag") != nullptr) node.event.tag = std::to_string(whole(read, "comm_tag"));
+  }
+
+  void collective(const chakra_et::Node& read, Node& node) const {
+    node.event.kind = TraceKind::kCollective;
+    const auto type = static_cast<std::size_t>(whole(read, "comm_type"));
+    if (type >= kCollectives.size()) fail("comm_type " + std::to_string(type) + " is not known");
+    node.event.op = kCollectives[type];
+    node.event.size_B = type == kBarrier ? 4 : static_cast<double>(whole(read, "comm_size"));
+    node.event.group = "all";
+    if (!settings_.groups.empty()) {
+      const auto* name = find(read, "pg_name");
+      node.event.group = name == nullptr ? "" : name->string_val();
+      const auto group = settings_.groups.find(node.event.group);
+      if (group == settings_.groups.end()) fail("pg_name " + shown(node.event.group) + " is not among the groups");
+      if (std::find(group->second.begin(), group->second.end(), rank_) == group->second.end())
+        fail("rank " + std::to_string(rank_) + " is not in group " + shown(node.event.group));
+    } else if (const auto* name = find(read, "pg_name"); name != nullptr) {
+      if (group_.empty()) group_ = name->string_val();
+      if (group_ != name->string_val())
+        fail("a second process group " + shown(name->string_val()) +
+             ": add --option groups=FILE, JSON with the ranks of each, e.g. {\"0\": [0, 1]}");
+    }
+    node.resource = "group " + node.event.group;
+  }
+
+  static const chakra_et::Attribute* find(const chakra_et::Node& read, const std::string& name) {
+    for (const auto& attribute : read.attr())
+      if (attribute.name() == name) return &attribute;
+    return nullptr;
+  }
+
+  [[nodiscard]] std::int64_t whole(const chakra_et::Node& read, const std::string& name) const {
+    const chakra_et::Attribute* attribute = find(read, name);
+    if (attribute == nullptr) fail("has no attribute " + name);
+    const std::int64_t value = number(*attribute, name);
+    if (value < 0) fail("attribute " + name + " is not at least 0");
+    return value;
+  }
+
+  [[nodiscard]] std::int64_t number(const chakra_et::Attribute& a, const std::string& name) const {
+    using Attribute = chakra_et::Attribute;
+    switch (a.value_case()) {
+      case Attribute::kInt32Val:
+        return a.int32_val();
+      case Attribute::kInt64Val:
+        return a.int64_val();
+      case Attribute::kUint32Val:
+        return a.uint32_val();
+      case Attribute::kUint64Val:
+        return static_cast<std::int64_t>(a.uint64_val());
+      case Attribute::kSint32Val:
+        return a.sint32_val();
+      case Attribute::kSint64Val:
+        return a.sint64_val();
+      case Attribute::kFixed32Val:
+        return a.fixed32_val();
+      case Attribute::kFixed64Val:
+        return static_cast<std::int64_t>(a.fixed64_val());
+      case Attribute::kSfixed32Val:
+        return a.sfixed32_val();
+      case Attribute::kSfixed64Val:
+        return a.sfixed64_val();
+      case Attribute::kBoolVal:
+        return a.bool_val() ? 1 : 0;
+      default:
+        fail("attribute " + name + " is not a whole number");
+    }
+  }
+
+  std::string path_;
+  int rank_;
+  const Settings& settings_;
+  std::ifstream file_;
+  google::protobuf::io::IstreamInputStream stream_;
+  long messages_ = 0;
+  std::string at_;
+  mutable std::string group_;  ///< the only one, where no groups are said
+};
+
+/// The graph of one rank as events.
+void write_rank(const std::string& path, int rank, const Settings& settings, TraceSink& sink) {
+  ChakraFile file(path, rank, settings);
+  std::vector<Node> nodes;
+  std::unordered_map<std::uint64_t, std::size_t> by_id;
+  while (std::optional<Node> node = file.next()) {
+    if (!by_id.emplace(node->id, nodes.size()).second) file.fail("is there twice");
+    nodes.push_back(std::move(*node));
+  }
+  std::vector<std::vector<std::size_t>> before(nodes.size());
+  std::vector<long> waiting(nodes.size(), 0);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const std::uint64_t id : std::set<std::uint64_t>(nodes[i].needs.begin(), nodes[i].needs.end())) {
+      const auto found = by_id.find(id);
+      if (found == by_id.end())
+        throw InputError(path + ": node " + std::to_string(nodes[i].id) + ": waits for node " + std::to_string(id) +
+                         ", which is not there");
+      before[i].push_back(found->second);
+      ++waiting[found->second];
+    }
+  const std::vector<std::size_t> order = in_order(before);
+  if (order.size() < nodes.size()) throw InputError(path + ": nodes wait for each other in a circle");
+  DagStreams streams(nodes.size());
+  std::vector<std::int64_t> ids(nodes.size());
+  std::int64_t id = 0;
+  for (const std::size_t i : order) {
+    TraceEvent event = std::move(nodes[i].event);
+    event.rank = rank;
+    event.id = ids[i] = ++id;
+    event.stream = streams.add(i, nodes[i].resource, before[i]);
+    for (const std::size_t earlier : before[i]) {
+      if (!streams.same_stream(i, earlier)) event.after.push_back(ids[earlier]);
+      if (--waiting[earlier] == 0) streams.forget(earlier);
+    }
+    sink.event(event);
+  }
+}
+
+std::map<std::string, std::vector<int>> read_groups(const std::string& path, int ranks) {
+  std::map<std::string, std::vector<int>> groups;
+  const Json json = read_json_file(path);
+  ObjectReader r(json, path);
+  for (const auto& item : json.items()) {
+    const auto members = r.required<std::vector<int>>(item.key());
+    const bool wrong = std::any_of(members.begin(), members.end(), [&](int m) { return m < 0 || m >= ranks; });
+    if (wrong || members.empty() || std::set<int>(members.begin(), members.end()).size() != members.size())
+      r.fail(item.key(), "must be ranks of 0 to " + std::to_string(ranks - 1) + ", each once");
+    groups[item.key()] = members;
+  }
+  if (groups.empty()) throw InputError(path + ": names no group");
+  return groups;
+}
+
+/// NAME.RANK.et, or the order of the command line where names are others.
+std::vector<std::string> by_rank(const std::vector<std::string>& files) {
+  std::vector<std::string> ordered(files.size());
+  for (const std::string& file : files) {
+    const std::string stem = std::filesystem::path(file).stem().extension().string();
+    const auto rank = trace_whole(stem.empty() ? stem : stem.substr(1));
+    if (!rank || *rank < 0 || *rank >= static_cast<std::int64_t>(files.size())) return files;
+    if (!ordered[static_cast<std::size_t>(*rank)].empty()) return files;
+    ordered[static_cast<std::size_t>(*rank)] = file;
+  }
+  return ordered;
+}
+
+class ChakraImporter final : public TraceImporter {
+ public:
+  [[nodiscard]] std::vector<TraceOption> options() const override {
+    return {{"deps", "data or both: whether ctrl_deps are waited for too; data unless said, as ASTRA-sim does"},
+            {"flops-per-second", "what one rank computes; needed for nodes with num_ops and no duration"},
+            {"groups", "JSON file with the ranks of each pg_name; all ranks unless said"}};
+  }
+
+  void run(const std::vector<std::string>& given, const TraceOptions& options, TraceSink& sink) const override {
+    const std::vector<std::string> files = by_rank(given);
+    Settings settings;
+    settings.ranks = static_cast<int>(files.size());
+    const std::string deps = options.text("deps", "data");
+    if (deps != "data" && deps != "both") throw InputError("--option deps: '" + deps + "' is not data or both");
+    settings.control = deps == "both";
+    settings.flops = options.number("flops-per-second", 0);
+    if (options.has("flops-per-second") && settings.flops <= 0)
+      throw InputError("--option flops-per-second: must be above 0");
+    TraceHeader header;
+    header.name = trace_file_name(given[0]);
+    header.ranks = settings.ranks;
+    header.source = "Chakra execution trace " + header.name;
+    if (options.has("groups")) {
+      settings.groups = read_groups(options.text("groups", ""), settings.ranks);
+      header.groups = settings.groups;
+    } else {
+      for (int rank = 0; rank < settings.ranks; ++rank) header.groups["all"].push_back(rank);
+      header.notes.emplace_back("assumed: every collective is of all ranks");
+    }
+    header.notes.emplace_back(settings.control ? "nodes wait for data_deps and ctrl_deps" : "nodes wait for data_deps");
+    header.notes.emplace_back("assumed: comm_size is the whole of a collective, as nccl-tests says it");
+    header.notes.emplace_back("assumed: nodes that do not wait for each other run at once; memory nodes are compute");
+    sink.header(header);
+    for (int rank = 0; rank < settings.ranks; ++rank)
+      write_rank(files[static_cast<std::size_t>(rank)], rank, settings, sink);
+  }
+};
+
+const bool registered = trace_importers().add(
+    {"chakra", "Chakra's execution traces (protobuf), one NAME.RANK.et a rank",
+     "S. Sridharan et al., Chakra: Advancing Performance Benchmarking and Co-design using Standardized Execution "
+     "Traces, 2023; mlcommons/chakra schema/protobuf/et_def.proto"},
+    [] { return std::make_unique<ChakraImporter>(); });
+
+}  // namespace
+}  // namespace linkcast

@@ -1,0 +1,65 @@
+#include "apps-traces/import/lines.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+namespace linkcast {
+
+Lines::Lines(std::string path) : path_(std::move(path)) {
+  if (std::filesystem::is_directory(path_)) throw InputError(path_ + ": is a folder");
+  stream_.open(path_, std::ios::binary);
+  if (!stream_) throw InputError(path_ + ": cannot be read");
+}
+
+bool Lines::next() {
+  if (!std::getline(stream_, text_)) {
+    text_.clear();  // it keeps its last line otherwise
+    if (stream_.bad()) throw InputError(path_ + " line " + std::to_string(number_) + ": cannot be read further");
+    return false;
+  }
+  ++number_;
+  if (!text_.empty() && text_.back() == '\r') text_.pop_back();
+  return true;
+}
+
+void Lines::fail(const std::string& what) const {
+  throw InputError(path_ + " line " + std::to_string(number_) + ": " + what);
+}
+
+std::vector<std::string> trace_words(std::string_view line) {
+  constexpr std::string_view kBlank = " \t\r\v\f";
+  std::vector<std::string> words;
+  for (std::size_t from = line.find_first_not_of(kBlank); from != std::string_view::npos;) {
+    const std::size_t to = line.find_first_of(kBlank, from);
+    words.emplace_back(line.substr(from, to - from));
+    from = to == std::string_view::npos ? to : line.find_first_not_of(kBlank, to);
+  }
+  return words;
+}
+
+std::optional<double> trace_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> trace_whole(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  std::string out = "'";
+  for (const char c : text.substr(0, kLongest)) out += c >= ' ' && c <= '~' ? c : '?';
+  return out + (text.size() > kLongest ? "...'" : "'");
+}
+
+std::string trace_file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+}  // namespace linkcast

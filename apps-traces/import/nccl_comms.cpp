@@ -1,0 +1,137 @@
+#include "apps-traces/import/nccl_comms.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace linkcast {
+namespace {
+
+constexpr std::string_view kMark = "NCCL INFO ";
+
+int whole(const NcclLine& line, const std::string& key, int least, int most, const Lines& lines) {
+  const std::string text = line.behind(key);
+  const std::optional<std::int64_t> value = trace_whole(text);
+  if (!value || *value < least || *value > most)
+    lines.fail(key + " " + shown(text) + " is not a whole number from " + std::to_string(least) + " to " +
+               std::to_string(most));
+  return static_cast<int>(*value);
+}
+
+bool sets_up(const NcclLine& line) {
+  return !line.behind("comm").empty() && !line.behind("rank").empty() && !line.behind("nranks").empty() &&
+         (line.says("Init", "START") || line.says("Init", "COMPLETE"));
+}
+
+bool ends(const NcclLine& line) { return line.says("Destroy", "COMPLETE") || line.says("Abort", "COMPLETE"); }
+
+}  // namespace
+
+std::string NcclLine::behind(const std::string& key) const {
+  const auto found = std::find(words.begin(), words.end(), key);
+  return found == words.end() || found + 1 == words.end() ? "" : *(found + 1);
+}
+
+bool NcclLine::says(const std::string& first, const std::string& second) const {
+  const auto found = std::find(words.begin(), words.end(), first);
+  return found != words.end() && found + 1 != words.end() && *(found + 1) == second;
+}
+
+std::optional<NcclLine> nccl_line(const std::string& text) {
+  const std::size_t mark = text.find(kMark);
+  if (mark == std::string::npos) return std::nullopt;
+  const std::size_t gpu = text.rfind('[', mark);
+  if (gpu == std::string::npos || mark < 2 || text.compare(mark - 2, 2, "] ") != 0) return std::nullopt;
+  NcclLine line;
+  const std::optional<std::int64_t> number = trace_whole(std::string_view(text).substr(gpu + 1, mark - gpu - 3));
+  std::vector<std::string> before = trace_words(std::string_view(text).substr(0, gpu));
+  if (!number || *number < 0 || *number > kMostRanks || before.empty()) return std::nullopt;
+  line.gpu = static_cast<int>(*number);
+  const std::size_t thread = before.back().rfind(':');
+  if (thread == std::string::npos || before.back().find(':') == thread) return std::nullopt;
+  line.process = before.back().substr(0, thread);
+  before.pop_back();
+  for (const std::string& word : before) line.stamp += (line.stamp.empty() ? "" : " ") + word;
+  line.words = trace_words(std::string_view(text).substr(mark + kMark.size()));
+  return line;
+}
+
+/// Who share it share a communicator: the id that NCCL prints, of a split its parent, count and colour; older versions
+/// print none, where the n-th of a size that each rank joins is taken for the same.
+std::string NcclComms::identity(const NcclLine& line, int ranks, int rank) {
+  const std::string id = line.behind("commId");
+  if (!id.empty()) return id;
+  const std::string parent = line.behind("parent");
+  const auto known = identities_.find({line.process, parent});
+  if (known != identities_.end())
+    return known->second + " split " + line.behind("splitCount") + " color " + line.behind("color");
+  return "of " + std::to_string(ranks) + " number " + std::to_string(unnamed_[{ranks, rank}]++);
+}
+
+void NcclComms::add(const NcclLine& line, const Lines& lines) {
+  const Pointer pointer{line.process, line.behind("comm")};
+  if (ends(line)) live_.erase(pointer);
+  if (!sets_up(line)) return;
+  const int ranks = whole(line, "nranks", 1, kMostRanks, lines);
+  const int rank = whole(line, "rank", 0, ranks - 1, lines);
+  if (live_.count(pointer) > 0) return;  // START and COMPLETE speak of one communicator
+  const std::string id = identity(line, ranks, rank);
+  const auto [found, added] = by_identity_.emplace(id, comms_.size());
+  if (added) comms_.push_back({"", std::vector<int>(static_cast<std::size_t>(ranks), -1), {}});
+  NcclComm& comm = comms_[found->second];
+  if (static_cast<int>(comm.owners.size()) != ranks)
+    lines.fail("the communicator has " + std::to_string(comm.owners.size()) + " ranks elsewhere, here " +
+               std::to_string(ranks));
+  const int gpu = line.behind("cudaDev").empty() ? line.gpu : whole(line, "cudaDev", 0, kMostRanks, lines);
+  const int owner = owners_.emplace(line.process + " " + std::to_string(gpu), owners_.size()).first->second;
+  int& member = comm.owners[static_cast<std::size_t>(rank)];
+  if (member >= 0 && member != owner) lines.fail("rank " + std::to_string(rank) + " of it is another process already");
+  if (member < 0 && std::find(comm.owners.begin(), comm.owners.end(), owner) != comm.owners.end())
+    lines.fail("GPU " + std::to_string(gpu) + " of this process is another rank of it already");
+  member = owner;
+  identities_[pointer] = id;
+  live_[pointer] = by_line_[{lines.path(), lines.number()}] = {found->second, rank};
+}
+
+void NcclComms::finish() {
+  live_.clear();
+  std::vector<int> by_owner(owners_.size());
+  std::iota(by_owner.begin(), by_owner.end(), 0);
+  int number = 0;
+  const NcclComm* world = nullptr;
+  for (NcclComm& comm : comms_) {
+    const auto missing = std::find(comm.owners.begin(), comm.owners.end(), -1);
+    if (missing != comm.owners.end())
+      throw InputError("a communicator has " + std::to_string(comm.owners.size()) +
+                       " ranks, but there is no log of rank " + std::to_string(missing - comm.owners.begin()) +
+                       " of it: give the logs of all ranks");
+    const bool all = comm.owners.size() == owners_.size();
+    comm.name = all && world == nullptr ? "world" : "comm " + std::to_string(++number);
+    if (!all || world != nullptr) continue;
+    world = &comm;
+    for (std::size_t rank = 0; rank < comm.owners.size(); ++rank)
+      by_owner[static_cast<std::size_t>(comm.owners[rank])] = static_cast<int>(rank);
+  }
+  rank_of_owner_ = by_owner;
+  for (NcclComm& comm : comms_)
+    for (const int owner : comm.owners) comm.ranks.push_back(by_owner[static_cast<std::size_t>(owner)]);
+}
+
+void NcclComms::at(const NcclLine& line, const Lines& lines) {
+  const auto found = by_line_.find({lines.path(), lines.number()});
+  if (found != by_line_.end())
+    live_[{line.process, line.behind("comm")}] = found->second;
+  else if (ends(line))
+    live_.erase({line.process, line.behind("comm")});
+}
+
+NcclComms::Member NcclComms::member(const NcclLine& line, const std::string& pointer, const Lines& lines) const {
+  const auto found = live_.find({line.process, pointer});
+  if (found == live_.end())
+    lines.fail("communicator " + shown(pointer) +
+               " was not set up in the log: it needs NCCL_DEBUG=INFO and "
+               "NCCL_DEBUG_SUBSYS=INIT,COLL from the start");
+  const NcclComm& comm = comms_[found->second.comm];
+  return {&comm, comm.ranks[static_cast<std::size_t>(found->second.rank)]};
+}
+
+}  // namespace linkcast

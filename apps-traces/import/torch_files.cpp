@@ -1,0 +1,213 @@
+#include "apps-traces/import/torch_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "apps-traces/import/lines.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+namespace {
+
+/// Operators of an execution trace, one at a time.
+class Nodes {
+ public:
+  explicit Nodes(std::string file) { trace_.file = std::move(file); }
+
+  void add(const Json& json, std::size_t index) {
+    ObjectReader r(json, trace_.file, "/nodes/" + std::to_string(index));
+    TorchNode node;
+    node.id = r.required<std::int64_t>("id");
+    node.name = r.required<std::string>("name");
+    node.parent = r.required<std::int64_t>("ctrl_deps");
+    parents_.insert(node.parent);
+    ObjectReader inputs = r.object("inputs"), outputs = r.object("outputs");
+    const Json& values = inputs.raw("values");
+    storages(values, node.storages, 0);
+    storages(outputs.raw("values"), node.storages, 0);
+    std::sort(node.storages.begin(), node.storages.end());
+    node.storages.erase(std::unique(node.storages.begin(), node.storages.end()), node.storages.end());
+    attributes(r, node, values);
+    if (node.name.find("process_group:init") != std::string::npos) groups(values, r);
+    trace_.nodes.push_back(std::move(node));
+  }
+
+  TorchTrace take(const Json& rest) {
+    ObjectReader r(rest, trace_.file);
+    const auto schema = r.required<std::string>("schema");
+    if (schema.rfind("1.", 0) != 0) r.fail("schema", "'" + schema + "' is not known: 1.x");
+    trace_.pid = r.optional<std::int64_t>("pid").value_or(0);
+    std::sort(trace_.nodes.begin(), trace_.nodes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::set<std::int64_t> collectives;
+    for (TorchNode& node : trace_.nodes) {
+      if (node.comm) collectives.insert(node.id);
+      node.leaf = parents_.count(node.id) == 0 && collectives.count(node.parent) == 0;
+    }
+    return std::move(trace_);
+  }
+
+ private:
+  /// A tensor is [its id, its storage, offset, elements, bytes of one, device]; lists of them nest.
+  static void storages(const Json& value, std::vector<std::int64_t>& found, int depth) {
+    constexpr int kDeepest = 8;
+    constexpr std::size_t kTensor = 6;
+    if (!value.is_array() || depth > kDeepest) return;
+    const bool tensor = value.size() == kTensor && value[1].is_number_integer() && value[kTensor - 1].is_string();
+    if (!tensor) {
+      for (const Json& part : value) storages(part, found, depth + 1);
+      return;
+    }
+    if (value[kTensor - 1].get<std::string>().rfind("cuda", 0) == 0) found.push_back(value[1].get<std::int64_t>());
+  }
+
+  static void attributes(ObjectReader& r, TorchNode& node, const Json& values) {
+    TorchComm comm;
+    bool any = false;
+    for (ObjectReader& attribute : r.objects("attrs")) {
+      const auto name = attribute.required<std::string>("name");
+      if (name == "rf_id") node.rf_id = attribute.required<std::int64_t>("value");
+      if (name == "collective_name") comm.name = attribute.required<std::string>("value");
+      if (name == "dtype") comm.dtype = attribute.required<std::string>("value");
+      if (name == "in_msg_nelems") comm.in_elements = attribute.required<double>("value");
+      if (name == "out_msg_nelems") comm.out_elements = attribute.required<double>("value");
+      if (name == "pg_name") comm.process_group = attribute.required<std::string>("value");
+      if (name == "pg_size") comm.size = attribute.required<int>("value");
+      if (name == "global_rank_start") comm.start = attribute.required<int>("value");
+      if (name == "global_rank_stride") comm.stride = attribute.required<int>("value");
+      any = any || name == "collective_name";
+    }
+    if (!any || comm.name.empty()) return;
+    if (comm.in_elements < 0 || comm.out_elements < 0) r.fail("attrs", "a message has less than 0 elements");
+    if (comm.size < 1 || comm.size > kMostRanks || comm.start < 0 || comm.start > kMostRanks || comm.stride < 0 ||
+        comm.stride > kMostRanks)
+      r.fail("attrs", "size, start and stride of the group are not those of a group");
+    constexpr std::size_t kRank = 3;  // of the inputs of record_param_comms
+    if (values.is_array() && values.size() > kRank && values[kRank].is_number_integer())
+      comm.rank = values[kRank].get<int>();
+    node.comm = std::move(comm);
+  }
+
+  void groups(const Json& values, const ObjectReader& r) {
+    if (!values.is_array() || values.empty() || !values[0].is_string()) return;
+    const Json list = Json::parse(values[0].get<std::string>(), nullptr, false);
+    if (!list.is_array()) r.fail("inputs", "the list of process groups is not JSON");
+    for (const Json& group : list) {
+      ObjectReader g(group, r.file(), r.pointer("inputs"));
+      const auto ranks = g.optional<std::vector<int>>("ranks").value_or(std::vector<int>{});
+      if (!ranks.empty()) trace_.groups[g.required<std::string>("pg_name")] = ranks;
+    }
+  }
+
+  TorchTrace trace_;
+  std::set<std::int64_t> parents_;
+};
+
+/// Events of Kineto's timeline, one at a time.
+class Events {
+ public:
+  explicit Events(std::string file) { times_.file = std::move(file); }
+
+  void add(const Json& json, std::size_t index) {
+    ObjectReader r(json, times_.file, "/traceEvents/" + std::to_string(index));
+    const std::string kind = r.optional<std::string>("cat").value_or("");
+    const bool gpu = kind == "kernel" || kind == "gpu_memcpy" || kind == "gpu_memset";
+    if (!gpu && kind != "cpu_op" && kind != "user_annotation") return;
+    ObjectReader args = r.object("args");
+    const auto external = args.optional<std::int64_t>("External id");
+    if (!external) return;
+    if (!gpu) {
+      const auto rf_id = args.optional<std::int64_t>("Record function id");
+      if (rf_id) rf_of_[*external] = *rf_id;
+      if (times_.pid == 0) times_.pid = r.optional<std::int64_t>("pid").value_or(0);
+      return;
+    }
+    GpuWork work;
+    work.began = r.required<double>("ts");
+    work.time_s = r.required<double>("dur") / 1e6;
+    if (work.time_s < 0) r.fail("dur", "must not be negative");
+    work.stream = "stream " + std::to_string(args.required<std::int64_t>("stream"));
+    const auto name = r.required<std::string>("name");
+    if (kind == "gpu_memcpy" && name.find("HtoD") != std::string::npos) work.copy = "h2d";
+    if (kind == "gpu_memcpy" && name.find("DtoH") != std::string::npos) work.copy = "d2h";
+    if (!work.copy.empty()) work.size_B = args.required<double>("bytes");
+    if (work.size_B < 0) args.fail("bytes", "must not be negative");
+    by_external_[*external].push_back(std::move(work));
+  }
+
+  TorchTimes take(const Json& rest) {
+    ObjectReader r(rest, times_.file);
+    if (auto info = r.optional_object("distributedInfo")) times_.rank = info->required<int>("rank");
+    for (auto& [external, works] : by_external_) {
+      const auto rf = rf_of_.find(external);
+      if (rf == rf_of_.end()) continue;
+      std::vector<GpuWork>& all = times_.work[rf->second];
+      all.insert(all.end(), works.begin(), works.end());
+    }
+    for (auto& [rf, works] : times_.work)
+      std::stable_sort(works.begin(), works.end(), [](const auto& a, const auto& b) { return a.began < b.began; });
+    return std::move(times_);
+  }
+
+ private:
+  TorchTimes times_;
+  std::map<std::int64_t, std::int64_t> rf_of_;                ///< by External id
+  std::map<std::int64_t, std::vector<GpuWork>> by_external_;  ///< the same
+};
+
+/// Takes each element of the two long lists as soon as it is read, and forgets it.
+class Elements {
+ public:
+  explicit Elements(const std::string& path) : path_(path), nodes_(path), events_(path) {}
+
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    constexpr int kDeepest = 100;
+    if (depth > kDeepest) throw InputError(path_ + ": nested deeper than " + std::to_string(kDeepest) + " levels");
+    if (depth == 1 && event == Event::key) list_ = parsed.get<std::string>();
+    if (depth == 1 && event == Event::array_start) index_ = 0;
+    if (depth != 2 || event != Event::object_end || (list_ != "nodes" && list_ != "traceEvents")) return true;
+    if (list_ == "nodes") {
+      nodes_.add(parsed, index_++);
+    } else {
+      events_.add(parsed, index_++);
+    }
+    return false;
+  }
+  Nodes& nodes() { return nodes_; }
+  Events& events() { return events_; }
+
+ private:
+  const std::string& path_;
+  std::string list_;
+  std::size_t index_ = 0;
+  Nodes nodes_;
+  Events events_;
+};
+
+}  // namespace
+
+TorchFile read_torch_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw InputError(path + ": cannot be read");
+  Elements elements(path);
+  Json rest;
+  try {
+    rest = Json::parse(
+        stream, [&](int depth, Json::parse_event_t event, Json& parsed) { return elements(depth, event, parsed); });
+  } catch (const Json::exception& error) {
+    throw InputError(path + ": not JSON: " + error.what());
+  }
+  TorchFile file;
+  if (rest.is_object() && rest.contains("traceEvents"))
+    file.times = elements.events().take(rest);
+  else if (rest.is_object() && rest.contains("nodes"))
+    file.trace = elements.nodes().take(rest);
+  else
+    throw InputError(path + ": neither an execution trace of PyTorch (nodes) nor a timeline of Kineto (traceEvents)");
+  return file;
+}
+
+}  // namespace linkcast
