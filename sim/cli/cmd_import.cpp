@@ -28,7 +28,7 @@ void import_trace(const ImportOptions& o) {
 }
 
 void run_import(ImportOptions& o) {
-  o.request.options = key_values(o.options);
+  o.request.options = key_values(o.options, "import");
   if (is_trace(o.format)) {
     import_trace(o);
     return;

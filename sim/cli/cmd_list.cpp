@@ -2,12 +2,12 @@
 #include <iostream>
 
 #include "sim/cli/command.hpp"
-#include "sim/cli/shipped_traces.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/communicator.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/schedule.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/replay/open_trace.hpp"
 #include "validate/claim.hpp"
 
 namespace linkcast::cli {
@@ -41,7 +41,7 @@ std::vector<Row> rows_of(const std::string& what, Context& context) {
       rows.push_back({trace.name, std::to_string(header.ranks) + " ranks: " + header.name, header.source});
     }
     for (const PluginInfo& info : trace_generators().list())
-      rows.push_back({info.name, "application, for 'linkcast trace': " + info.summary, info.source});
+      rows.push_back({info.name, "application: " + info.summary, info.source});
   }
   return rows;
 }

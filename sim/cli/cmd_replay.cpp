@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "sim/cli/command.hpp"
-#include "sim/cli/shipped_traces.hpp"
+#include "sim/cli/trace_out.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/units/parse.hpp"
 
@@ -13,6 +13,7 @@ namespace {
 struct ReplayOptions {
   std::string trace, platform, placement;
   int ranks = 0;
+  std::vector<std::string> options;
   ReplayRequest request;
 };
 
@@ -57,7 +58,7 @@ void print_replay(const Json& result) {
 
 void run_replay(ReplayOptions& o, Context& context) {
   o.request.platform = context.edited(o.platform);
-  o.request.parts = {{trace_path(context.catalogue().data_dir(), o.trace), {}, o.ranks}};
+  o.request.parts = {{o.trace, {}, o.ranks, key_values(o.options, "trace")}};
   if (!o.placement.empty()) o.request.parts[0].gpus = parse_gpus(o.placement, "--placement");
   const Json result = replay(context.catalogue(), o.request);
   if (context.json)
@@ -71,11 +72,15 @@ void run_replay(ReplayOptions& o, Context& context) {
 void add_replay(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("replay", "run an application's trace on a machine");
   auto o = std::make_shared<ReplayOptions>();
-  command->add_option("trace", o->trace, "trace file, or one that 'linkcast list traces' names")->required();
+  command->add_option("trace", o->trace, "trace file, or a trace or application that 'linkcast list traces' names")
+      ->required();
   add_common(*command, context, o->platform);
   command->add_option("--placement", o->placement, "GPU of each rank, e.g. 0,3,1,2 (default: the first ones)");
   command->add_option("--ranks", o->ranks,
                       "replay on another number of ranks than were recorded, where all do the same");
+  command
+      ->add_option("--option", o->options, "key=value of an application, see 'linkcast trace --help'; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--library", o->request.library, "communication library (default: the platform's)");
   command->add_option("--nodes", o->request.nodes, "nodes of the platform on its fabric (default: one node alone)")
       ->check(CLI::PositiveNumber);
@@ -90,7 +95,9 @@ void add_replay(CLI::App& app, Context& context) {
   command->add_flag(
       "--local", o->request.local,
       "each rank by itself: without collectives, messages and what the trace marks as part of an exchange");
-  command->footer("Example:\n  linkcast replay training.jsonl --platform hgx-h200");
+  command->footer(
+      "Example:\n  linkcast replay training.jsonl --platform hgx-h200\n"
+      "  linkcast replay data_parallel --option ranks=8 --platform hgx-h200");
   command->callback([o, &context] { run_replay(*o, context); });
 }
 

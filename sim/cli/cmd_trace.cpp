@@ -23,7 +23,7 @@ std::string applications() {
 
 void run_trace(const TraceCommand& o) {
   const TraceGenerator& generator = trace_generators().get(o.application);
-  const TraceOptions options(key_values(o.options));
+  const TraceOptions options(key_values(o.options, "trace"));
   options.refuse_others(o.application, generator.options());
   TraceOut sink(o.out);
   generator.run(options, sink);

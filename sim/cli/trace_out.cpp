@@ -44,12 +44,12 @@ void TraceOut::close() {
   if (file_.fail() || error) throw InputError("--out: " + path_ + ": cannot be written: disk full?");
 }
 
-std::map<std::string, std::string> key_values(const std::vector<std::string>& texts) {
+std::map<std::string, std::string> key_values(const std::vector<std::string>& texts, const std::string& command) {
   std::map<std::string, std::string> values;
   for (const std::string& text : texts) {
     const std::size_t sign = text.find('=');
     if (sign == 0 || sign == std::string::npos)
-      throw InputError("--option: '" + text + "' is not key=value, see --help");
+      throw InputError("--option: '" + text + "' is not key=value, see 'linkcast " + command + " --help'");
     const std::string key = text.substr(0, sign);
     if (!values.emplace(key, text.substr(sign + 1)).second) throw InputError("--option " + key + ": is given twice");
   }

@@ -27,7 +27,7 @@ class TraceOut final : public TraceSink {
   bool done_ = false;
 };
 
-/// "key=value" texts of --option. @throws InputError  no "=", or a key twice
-std::map<std::string, std::string> key_values(const std::vector<std::string>& texts);
+/// "key=value" texts of --option. @param command  whose help names the keys. @throws InputError  no "=", or a key twice
+std::map<std::string, std::string> key_values(const std::vector<std::string>& texts, const std::string& command);
 
 }  // namespace linkcast::cli

@@ -1,5 +1,7 @@
 #include "sim/forecast/query.hpp"
 
+#include <algorithm>
+
 #include "sim/forecast/cluster_collective.hpp"
 #include "sim/forecast/cluster_copies.hpp"
 #include "sim/forecast/collective_run.hpp"
@@ -7,10 +9,19 @@
 #include "sim/forecast/fabric_view.hpp"
 #include "sim/forecast/mpi_collective.hpp"
 #include "sim/forecast/nic_queue.hpp"
+#include "sim/forecast/query_kind.hpp"
 #include "sim/forecast/show.hpp"
 
 namespace linkcast {
 namespace {
+
+const std::vector<std::string> kOwnKinds = {"p2p", "flows", "collective", "rings", "routes", "show", "fabric"};
+
+std::vector<std::string> all_kinds() {
+  std::vector<std::string> kinds = kOwnKinds;
+  for (const PluginInfo& info : query_kinds().list()) kinds.push_back(info.name);
+  return kinds;
+}
 
 Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, const std::string& platform,
               Solver& solver, ObjectReader& r) {
@@ -25,6 +36,8 @@ Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, 
   if (kind == "rings") return rings_answer(catalogue, platform, r);
   if (kind == "routes" && names_nodes(query)) return cluster_routes_answer(catalogue.cluster(platform), solver, r);
   if (kind == "routes") return routes_answer(catalogue.platform(platform), solver, r);
+  if (std::find(kOwnKinds.begin(), kOwnKinds.end(), kind) == kOwnKinds.end())
+    return query_kinds().get(kind).answer(catalogue, platform, r);
   r.finish();
   if (kind == "fabric") {
     const Topology& wiring = catalogue.platform(platform).wiring();
@@ -35,11 +48,16 @@ Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, 
 
 }  // namespace
 
+Registry<QueryKind>& query_kinds() {
+  static Registry<QueryKind> registry("kind of query");
+  return registry;
+}
+
 Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string& name) {
   ObjectReader r(query, name);
   Json out;
   if (r.has("id")) out["id"] = r.raw("id");
-  const std::string kind = r.choice("kind", {"p2p", "flows", "collective", "rings", "routes", "show", "fabric"});
+  const std::string kind = r.choice("kind", all_kinds());
   const auto base_id = r.required<std::string>("platform");
   const auto edits = r.optional<std::vector<std::string>>("edits").value_or(std::vector<std::string>{});
   const auto solver_id = r.optional<std::string>("solver").value_or("fluid");

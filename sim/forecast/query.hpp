@@ -13,6 +13,10 @@ namespace linkcast {
 ///   collective: op, gpus [int], size_B, library?, protocol?, algorithm?, nvls?, calls?, alternatives?,
 ///        with? [{op, gpus, size_B, library?}]: other communicators that start at the same moment
 ///   rings: gpus, library?          routes: src, dst, size_B?          show, fabric: nothing more
+///   kinds of other rooms (sim/forecast/query_kind.hpp): replay: trace (application or file), options? {key: value},
+///        placement? [int], ranks?, library?, local?; the result is that of sim/replay/replay_run.hpp, and
+///        traffic (sums over ranks) {compute_s, communication_s, exposed_s, total_s, total_B, kinds [{name, calls,
+///        size_B, time_s}]}
 /// Keys of the result: id, kind, then
 ///   p2p: time_s, time_low_s, time_high_s, bandwidth_Bps (bidirectional: both directions added), latency_s,
 ///        transport, route, bottleneck, limited_by, warnings

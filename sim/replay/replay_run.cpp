@@ -5,6 +5,7 @@
 
 #include "sim/replay/cluster_network.hpp"
 #include "sim/replay/node_network.hpp"
+#include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/summary.hpp"
 
@@ -36,11 +37,11 @@ std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int
   return placed;
 }
 
-std::vector<ReplayJob> jobs_of(const ReplayRequest& request, int gpus) {
+std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& data_dir, int gpus) {
   std::vector<ReplayJob> jobs;
   std::set<int> taken;
   for (const ReplayPart& part : request.parts) {
-    auto feed = std::make_unique<TraceFeed>(std::make_unique<TraceReader>(part.trace), part.ranks, request.local);
+    auto feed = std::make_unique<TraceFeed>(open_trace(data_dir, part.trace, part.options), part.ranks, request.local);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
     const double host_scale = request.host_scale.value_or(feed->header().host_scale);
     jobs.push_back({std::move(feed), std::move(placed), host_scale});
@@ -127,7 +128,7 @@ Json path_json(const CriticalPath& path) {
 Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers) {
   const std::unique_ptr<ReplayNetwork> made = network_of(catalogue, request);
   ReplayNetwork& network = *made;
-  std::vector<ReplayJob> jobs = jobs_of(request, network.gpus());
+  std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network.gpus());
   std::size_t ranks = 0;
   for (const ReplayJob& job : jobs) ranks += static_cast<std::size_t>(job.feed->ranks());
   ReplaySummary summary(ranks);

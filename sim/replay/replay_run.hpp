@@ -1,5 +1,6 @@
 #pragma once
 // A replay as asked for: traces by name or file, a platform, placements; and its result as JSON.
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,9 +12,10 @@ namespace linkcast {
 
 /// One application of a replay.
 struct ReplayPart {
-  std::string trace;        ///< file
-  std::vector<int> gpus{};  ///< of each rank; empty: the first ones that no part before has taken
-  int ranks = 0;            ///< 0: as many as recorded
+  std::string trace;                             ///< a file, a shipped trace, or an application
+  std::vector<int> gpus{};                       ///< of each rank; empty: the first ones that no part before has taken
+  int ranks = 0;                                 ///< 0: as many as recorded
+  std::map<std::string, std::string> options{};  ///< of the application
 };
 
 struct ReplayRequest {

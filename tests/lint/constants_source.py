@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tree import CPP, code_only, files, finish, text_of
 
-ROOMS = ("sim", "models", "calibrate/fit", "validate")
+ROOMS = ("sim", "models", "calibrate/fit", "validate", "apps-traces")
 LINES_ABOVE = 3
 
 FLOAT = re.compile(r"(?<![\w.])(0x[0-9a-fA-F.']+p[+-]?\d+|(?:\d[\d']*\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d[\d']*[eE][+-]?\d+)"

@@ -50,6 +50,14 @@ Json wrong_classes(double number) {
   return classes;
 }
 
+Json wrong_traffic(double number) {
+  Json kinds = Json::array();
+  for (const char* name : {"all_reduce", "broadcast", "h2d", "d2h", "d2d", "send", "recv"})
+    kinds.push_back({{"name", name}, {"calls", number}, {"size_B", number}, {"time_s", number}});
+  return {{"compute_s", number}, {"communication_s", number}, {"exposed_s", number},
+          {"total_s", number},   {"total_B", number},         {"kinds", kinds}};
+}
+
 /// Every key a simulation gives, all numbers the same.
 Json result_of(double number) {
   return {{"time_s", number},
@@ -60,6 +68,8 @@ Json result_of(double number) {
           {"transport", "pigeon"},
           {"channels", Json::array({Json::array({0, 1, 2, 3})})},
           {"fallback", true},
+          {"step_time_s", number},
+          {"traffic", wrong_traffic(number)},
           {"distance", "around the corner"},
           {"route", Json::array({"a->b"})},
           {"gpus", number},

@@ -11,12 +11,13 @@ import fresh_hardware
 import p2p_fit
 import patterns
 import scaling
+import training
 import transfer
 import what_if
 
 FIGURES = {"p2p_fit": p2p_fit, "anti_locality": anti_locality, "all_reduce_by_gpus": all_reduce_by_gpus,
            "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives,
-           "fabrics": fabrics, "scaling": scaling, "what_if": what_if, "transfer": transfer}
+           "fabrics": fabrics, "scaling": scaling, "what_if": what_if, "transfer": transfer, "training": training}
 
 
 def main() -> None:

@@ -1,0 +1,77 @@
+#include "apps-traces/generators/transformer_model.hpp"
+
+namespace linkcast {
+namespace {
+
+// source: Narayanan et al., SC 2021, table 1: 137 teraFLOP/s a GPU at 1.7 billion parameters on 32 A100
+constexpr double kAttained = 137e12;
+// source: Narayanan et al., SC 2021, section 5: vocabulary 51,200, sequences of 2048; table 1: 24 layers of 2304
+constexpr int kVocabulary = 51200, kSequence = 2048, kLayers = 24, kHidden = 2304;
+
+void must_divide(const std::string& option, int whole, int parts, const std::string& what) {
+  if (whole % parts != 0)
+    throw InputError("--option " + option + ": " + std::to_string(whole) + " cannot be divided by " +
+                     std::to_string(parts) + " (" + what + ")");
+}
+
+}  // namespace
+
+// source: Narayanan et al., SC 2021, appendix: a multiply-add is two operations; queries, keys, values and the output
+// projection 8 b s h^2, attention itself 4 b s^2 h, MLP 16 b s h^2, output layer 2 b s h V
+double TransformerJob::attention_flops() const {
+  const double tokens = static_cast<double>(microbatch) * sequence;
+  return 8 * tokens * hidden * hidden + 4 * tokens * sequence * hidden;
+}
+
+double TransformerJob::mlp_flops() const { return 16.0 * microbatch * sequence * hidden * hidden; }  // source: as above
+
+double TransformerJob::output_flops() const { return 2.0 * microbatch * sequence * hidden * vocabulary; }
+
+// source: Narayanan et al., SC 2021, equation 2: 12 l h^2 (1 + 13 / 12h + ...)
+double TransformerJob::layer_parameters() const {
+  return 12.0 * hidden * hidden + 13.0 * hidden;  // source: as above
+}
+
+std::vector<TraceOption> transformer_options() {
+  return {{"layers", "24 unless said"},
+          {"hidden", "width, 2304 unless said"},
+          {"sequence", "tokens of a sequence, 2048 unless said"},
+          {"vocabulary", "51200 unless said"},
+          {"batch", "sequences of a step, all replicas together, 32 unless said"},
+          {"microbatch", "sequences that pass the pipeline together, 1 unless said"},
+          {"dp", "replicas (data parallel), 1 unless said"},
+          {"tp", "GPUs that share each layer (tensor parallel), 1 unless said"},
+          {"pp", "stages (pipeline parallel, 1F1B), 1 unless said"},
+          {"steps", "2 unless said"},
+          {"recompute", "1: activations are recomputed (default); 0: kept"},
+          {"flops", "operations a second that a GPU attains, 137e12 unless said (A100)"},
+          {"value", "bytes of an activation, 2B unless said"},
+          {"gradient", "bytes of a gradient as it is reduced, 4B unless said"}};
+}
+
+TransformerJob transformer_job(const TraceOptions& options) {
+  constexpr double kValue_B = 2, kGradient_B = 4;  // 16-bit activations, gradients reduced in 32 bits
+  TransformerJob job{options.whole("layers", kLayers),
+                     options.whole("hidden", kHidden),
+                     options.whole("sequence", kSequence),
+                     options.whole("vocabulary", kVocabulary),
+                     options.whole("batch", 32),
+                     options.whole("microbatch", 1),
+                     options.whole("dp", 1),
+                     options.whole("tp", 1),
+                     options.whole("pp", 1),
+                     options.whole("steps", 2),
+                     options.whole("recompute", 1, 0) != 0,
+                     options.number("flops", kAttained),
+                     options.bytes("value", kValue_B),
+                     options.bytes("gradient", kGradient_B)};
+  if (job.flops_per_s <= 0) throw InputError("--option flops: must be positive");
+  must_divide("layers", job.layers, job.pipeline, "pp");
+  must_divide("hidden", job.hidden, job.tensor, "tp");
+  must_divide("vocabulary", job.vocabulary, job.tensor, "tp");
+  must_divide("batch", job.batch, job.data, "dp");
+  must_divide("batch", job.batch / job.data, job.microbatch, "microbatch, after dp");
+  return job;
+}
+
+}  // namespace linkcast

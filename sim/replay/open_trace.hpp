@@ -1,0 +1,26 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/records/trace.hpp"
+
+namespace linkcast {
+
+/// A trace that comes with linkcast.
+struct ShippedTrace {
+  std::string name;  ///< of the file, without .jsonl
+  std::string path;
+};
+
+/// Sorted by name. @param data_dir  of the catalogue
+std::vector<ShippedTrace> shipped_traces(const std::string& data_dir);
+
+/// A trace by name: a file, one that is shipped, or that of an application, generated into memory.
+/// @param options  of the application, by key
+/// @throws InputError  none of these; options that the application does not take, or of what is no application
+std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::string& name,
+                                        const std::map<std::string, std::string>& options);
+
+}  // namespace linkcast

@@ -1,0 +1,56 @@
+// Queries of kind replay: a batch line, a claim or a what-if asks for an application on a machine.
+#include "sim/forecast/query_kind.hpp"
+#include "sim/replay/query/traffic.hpp"
+#include "sim/replay/replay_run.hpp"
+
+namespace linkcast {
+namespace {
+
+std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+std::map<std::string, std::string> options_of(ObjectReader& r) {
+  std::map<std::string, std::string> options;
+  if (!r.has("options")) return options;
+  const Json& values = r.raw("options");
+  if (!values.is_object()) r.fail("options", "must be an object of values by key");
+  for (const auto& item : values.items()) {
+    if (!item.value().is_string() && !item.value().is_number())
+      r.fail("options", "'" + item.key() + "' must be a text or a number");
+    options[item.key()] = plain(item.value());
+  }
+  return options;
+}
+
+double sum_of(const Json& rows, const std::string& key) {
+  double sum = 0;
+  for (const Json& row : rows) sum += row.at(key).get<double>();
+  return sum;
+}
+
+class ReplayQuery final : public QueryKind {
+ public:
+  [[nodiscard]] Json answer(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) const override {
+    ReplayRequest request;
+    request.platform = platform_id;
+    request.library = r.optional<std::string>("library").value_or("");
+    request.local = r.optional<bool>("local").value_or(false);
+    ReplayPart part;
+    part.trace = r.required<std::string>("trace");
+    part.gpus = r.optional<std::vector<int>>("placement").value_or(std::vector<int>{});
+    part.ranks = r.optional<int>("ranks").value_or(0);
+    part.options = options_of(r);
+    r.finish();
+    request.parts = {std::move(part)};
+    Traffic traffic;
+    Json result = replay(catalogue, request, {&traffic});
+    result["traffic"] = traffic.json();
+    for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
+    return result;
+  }
+};
+
+const bool registered = query_kinds().add({"replay", "an application's trace on a machine", "docs/traces.md"},
+                                          [] { return std::make_unique<ReplayQuery>(); });
+
+}  // namespace
+}  // namespace linkcast
