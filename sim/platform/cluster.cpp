@@ -104,6 +104,12 @@ void Cluster::find_host_ways() {
   }
 }
 
+std::vector<std::string> Cluster::nic_ids() const {
+  std::vector<std::string> ids;
+  for (const int nic : nics_) ids.push_back(node_->topology().devices[static_cast<std::size_t>(nic)].id);
+  return ids;
+}
+
 const std::pair<std::vector<int>, int>& Cluster::host_way(int cpu) const {
   const auto it = host_ways_.find(cpu);
   if (it == host_ways_.end())

@@ -35,6 +35,8 @@ class Cluster {
   /// That the fabric has room for.
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int nics() const { return static_cast<int>(nics_.size()); }
+  /// Ids of the node's NICs that the fabric joins, in the order of its endpoints.
+  [[nodiscard]] std::vector<std::string> nic_ids() const;
 
   /// NIC number next to a GPU of a node; GPUs as near to several take turns.
   [[nodiscard]] int nic_of(int gpu) const { return nic_of_[static_cast<std::size_t>(gpu)]; }
