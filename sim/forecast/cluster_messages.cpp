@@ -73,7 +73,9 @@ class DirectForm {
       : job_(job),
         prepared_(prepared),
         ways_(message_ways(job.cluster, job.communicator.gpus, prepared.traffic.stored)),
-        problem_(job.cluster) {}
+        problem_(job.cluster) {
+    if (job.keep_links) problem_.keep_crossings();
+  }
 
   void add(const PairMessage& message) {
     const int members = static_cast<int>(job_.communicator.gpus.size());
@@ -101,6 +103,7 @@ class DirectForm {
     for (std::size_t i = 0; i < problem.capacity_Bps.size(); ++i) keys.push_back(problem_.key(static_cast<int>(i)));
     solve(problem, keys, solver, answer);
     answer.run.latency_s += distance_s(job_.cluster, farthest_s_);
+    if (job_.keep_links) answer.busy = BusyLinks::of_messages(problem_);
   }
 
  private:
@@ -143,6 +146,7 @@ bool run_reduced(const MessageJob& job, Solver& solver, MessageAnswer& answer) {
   answer.minimal_only = made.minimal_only;
   solve(made.problem, made.keys, solver, answer);
   answer.run.latency_s += distance_s(job.cluster, made.farthest_s);
+  if (job.keep_links) answer.busy = BusyLinks::of_alltoall(job.cluster, prepared.traffic);
   return true;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 // Operations over several nodes that are made of messages between pairs of ranks: alltoall, sendrecv, gather, scatter.
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/engine/problem.hpp"
+#include "sim/forecast/busy_links.hpp"
 #include "sim/forecast/collective_job.hpp"
 #include "sim/platform/cluster.hpp"
 
@@ -16,7 +18,8 @@ struct MessageJob {
   const Collective& op;
   std::string op_name;
   double size_B = 0;
-  std::string engine{};  ///< direct, reduced; empty: reduced where that is exact
+  std::string engine{};     ///< direct, reduced; empty: reduced where that is exact
+  bool keep_links = false;  ///< the answer has the busy links in it
 };
 
 struct MessageAnswer {
@@ -26,6 +29,7 @@ struct MessageAnswer {
   double messages = 0;
   std::size_t classes = 0;    ///< activities
   std::vector<int> limits{};  ///< keys in the cluster of what limits the messages that end last
+  std::optional<BusyLinks> busy{};
   bool minimal_only = false;  ///< the fabric could take detours and the forecast has none
 };
 
