@@ -43,8 +43,28 @@ std::string device_of(const Platform& platform, const std::string& id, const std
   return socket < 0 ? id : platform.topology().devices[static_cast<std::size_t>(socket)].id;
 }
 
+bool is_message(const MeasuredPoint& point) {
+  return point.transport == "mpi" || is_network_transport(point.transport);
+}
+
+/// Between processes: ends of two nodes, or of one; of MPI the kind follows from the ends.
+Json message_query(const Platform& platform, const std::string& platform_id, const Measurement& measurement,
+                   const MeasuredPoint& point) {
+  const std::string there = point.between_nodes ? "node1/" : "node0/";
+  Json query{{"platform", platform_id},
+             {"kind", "p2p"},
+             {"src", "node0/" + device_of(platform, point.source, point.target)},
+             {"dst", there + device_of(platform, point.target, point.source)},
+             {"size_B", point.size_B}};
+  if (point.transport != "mpi") query["transport"] = point.transport;
+  if (point.bidirectional) query["bidirectional"] = true;
+  if (measurement.timing == "back_to_back") query["timing"] = measurement.timing;
+  return query;
+}
+
 Json query_of(const Platform& platform, const std::string& platform_id, const Measurement& measurement,
               const MeasuredPoint& point) {
+  if (is_message(point)) return message_query(platform, platform_id, measurement, point);
   Json query{{"platform", platform_id},
              {"kind", "p2p"},
              {"src", device_of(platform, point.source, point.target)},
@@ -108,6 +128,7 @@ std::string model_of(const MeasuredPoint& point) {
 /// so are both directions between GPUs at once and relays in chunks, which never enter a fit. Peer and
 /// host copies determine the rates of cables, even if they determine no start-up.
 bool determines(const Calibration& calibration, const MeasuredPoint& point) {
+  if (is_message(point)) return !point.bidirectional;  // a file of messages that was fitted determines their curves
   if ((point.bidirectional && point.transport != "host") || point.chunk_B > 0) return false;
   const std::string own = "transport." + model_of(point);
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
@@ -126,6 +147,9 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string variant_of(const MeasuredPoint& p) {
   const bool host = p.transport == "host";
+  if (is_message(p))
+    return joined(
+        {p.between_nodes ? "between nodes" : "in a node", p.source.substr(0, 3), p.bidirectional ? "both ways" : ""});
   return joined({p.engine,
                  host                     ? model_of(p)
                  : p.transport == "local" ? ""
@@ -208,8 +232,9 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
   Comparison comparison;
   comparison.file = measurement.path;
   comparison.sha256 = measurement.sha256;
-  comparison.platform = platform_id.empty() ? measurement.topology : platform_id;
-  const Platform& platform = catalogue.platform(comparison.platform);
+  const std::string id = platform_id.empty() ? measurement.topology : platform_id;
+  const Platform& platform = catalogue.platform(id);
+  comparison.platform = catalogue.edits_of(id) ? platform.topology().name : id;
   if (platform.topology().name != measurement.topology)
     comparison.note = "measured on topology " + measurement.topology + ", compared with " + platform.topology().name;
   const auto& from = platform.calibration().from;
@@ -218,7 +243,7 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
   const auto add = [&](const auto& measured) {
     Json result;
     try {
-      result = answer(catalogue, query_of(platform, comparison.platform, measurement, measured));
+      result = answer(catalogue, query_of(platform, id, measurement, measured));
     } catch (const InputError& error) {
       result["error"] = error.what();
     }

@@ -50,7 +50,8 @@ struct Comparison {
 };
 
 /// Predicts every copy and group of copies of a measurement.
-/// @param platform  id or calibration file; empty: the shipped platform of the measurement's topology
+/// @param platform  id, also of an edited platform, or calibration file; empty: the shipped platform of the
+///                  measurement's topology
 /// @throws InputError  no such platform
 Comparison compare(Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits,
                    const std::string& platform = "");

@@ -49,6 +49,7 @@ BytesPerSecond PcieLink::rate() const {
 
 std::vector<ImportOption> described_options(const std::set<std::string>& keys) {
   static const std::map<std::string, std::string> texts = {
+      {"device", "which device of the file, where several have GPUs"},
       {"gpu", "model, e.g. H100: gives generation and number of NVLinks where no file names it"},
       {"sm", "compute capability x 10 of a model not known here, e.g. 90"},
       {"nvlink", "generation of the NVLinks, 1 to 5"},

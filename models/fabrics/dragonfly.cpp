@@ -160,22 +160,14 @@ class DragonflyFabric final : public fabrics::SwitchedFabric {
 
 /// @throws InputError  the switches have too few ports for the cables asked for
 void check_ports(const ObjectReader& parameters, const Size& size, int endpoint_ports, int global_ports, int radix) {
-  const std::int64_t wanted = static_cast<std::int64_t>(size.groups - 1) * size.global_links;
-  const std::int64_t there = static_cast<std::int64_t>(size.switches) * global_ports;
-  if (wanted > there)
-    parameters.fail("groups", std::to_string(size.global_links) + " cables to each of " +
-                                  std::to_string(size.groups - 1) + " other groups need " + std::to_string(wanted) +
-                                  " global ports; the " + std::to_string(size.switches) + " switches of a group have " +
-                                  std::to_string(there));
+  const fabrics::GroupCables global{size.groups, size.global_links};
+  fabrics::check_global_ports(parameters, global, size.switches, "switches", global_ports);
   const std::int64_t ports = static_cast<std::int64_t>(endpoint_ports) + size.switches - 1 + global_ports;
   if (ports > radix)
     parameters.fail("radix", std::to_string(radix) + " ports are too few: " + std::to_string(endpoint_ports) +
                                  " to endpoints, " + std::to_string(size.switches - 1) + " inside the group and " +
                                  std::to_string(global_ports) + " to other groups");
-  const std::int64_t cables = static_cast<std::int64_t>(size.groups) * size.switches * (size.switches - 1) / 2 +
-                              static_cast<std::int64_t>(size.groups) * wanted / 2;
-  fabrics::checked_count(parameters, "groups", 2 * cables, "links");
-  fabrics::checked_count(parameters, "global_links", wanted * size.global_links, "detours");
+  fabrics::check_group_numbers(parameters, global, static_cast<std::int64_t>(size.switches) * (size.switches - 1) / 2);
 }
 
 class Dragonfly final : public FabricGenerator {

@@ -79,7 +79,7 @@ class DragonflyPlusFabric final : public fabrics::SwitchedFabric {
     links.push_back(global_link(a, via, first));
     const int enters = gateway(via, a, first), leaves = gateway(via, b, second);
     if (enters != leaves) {
-      const int leaf = via * size_.stride() + pair % size_.leaves;
+      const int leaf = via * size_.stride() + (first + second) % size_.leaves;  // each spine meets each leaf alike
       links.push_back(up(leaf, enters) ^ 1);
       links.push_back(up(leaf, leaves));
     }
@@ -113,23 +113,15 @@ class DragonflyPlusFabric final : public fabrics::SwitchedFabric {
 
 /// @throws InputError  the switches have too few ports for the cables asked for
 void check_ports(const ObjectReader& parameters, const Size& size, int endpoint_ports, int global_ports, int radix) {
-  const std::int64_t wanted = static_cast<std::int64_t>(size.groups - 1) * size.global_links;
-  const std::int64_t there = static_cast<std::int64_t>(size.spines) * global_ports;
-  if (wanted > there)
-    parameters.fail("groups", std::to_string(size.global_links) + " cables to each of " +
-                                  std::to_string(size.groups - 1) + " other groups need " + std::to_string(wanted) +
-                                  " global ports; the " + std::to_string(size.spines) + " spines of a group have " +
-                                  std::to_string(there));
+  const fabrics::GroupCables global{size.groups, size.global_links};
+  fabrics::check_global_ports(parameters, global, size.spines, "spines", global_ports);
   if (size.leaves + static_cast<std::int64_t>(global_ports) > radix)
     parameters.fail("radix", std::to_string(radix) + " ports of a spine are too few: " + std::to_string(size.leaves) +
                                  " to leaves and " + std::to_string(global_ports) + " to other groups");
   if (static_cast<std::int64_t>(size.spines) + endpoint_ports > radix)
     parameters.fail("radix", std::to_string(radix) + " ports of a leaf are too few: " + std::to_string(size.spines) +
                                  " to spines and " + std::to_string(endpoint_ports) + " for endpoints");
-  const std::int64_t cables = static_cast<std::int64_t>(size.groups) * size.leaves * size.spines +
-                              static_cast<std::int64_t>(size.groups) * wanted / 2;
-  fabrics::checked_count(parameters, "groups", 2 * cables, "links");
-  fabrics::checked_count(parameters, "global_links", wanted * size.global_links, "detours");
+  fabrics::check_group_numbers(parameters, global, static_cast<std::int64_t>(size.leaves) * size.spines);
 }
 
 /// Two endpoints share a port, split in halves, where their cables are at most half as fast as those to the spines.

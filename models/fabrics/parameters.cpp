@@ -42,6 +42,21 @@ std::vector<FabricLinkClass> read_link_classes(ObjectReader& parameters, const s
   return classes;
 }
 
+void check_global_ports(const ObjectReader& parameters, const GroupCables& cables, int switches,
+                        const std::string& what, int ports_of_each) {
+  const std::int64_t there = static_cast<std::int64_t>(switches) * ports_of_each;
+  if (cables.of_a_group() <= there) return;
+  parameters.fail("groups", std::to_string(cables.each) + " cables to each of " + std::to_string(cables.groups - 1) +
+                                " other groups need " + std::to_string(cables.of_a_group()) + " global ports; the " +
+                                std::to_string(switches) + " " + what + " of a group have " + std::to_string(there));
+}
+
+void check_group_numbers(const ObjectReader& parameters, const GroupCables& cables, std::int64_t local_cables) {
+  const std::int64_t all = cables.groups * local_cables + cables.groups * cables.of_a_group() / 2;
+  checked_count(parameters, "groups", 2 * all, "links");
+  checked_count(parameters, "global_links", cables.of_a_group() * cables.each, "detours");
+}
+
 Placement::Placement(ObjectReader& parameters, int nics_per_node, const std::string& ports_key,
                      std::optional<int> given_switches)
     : nics_(nics_per_node) {

@@ -19,6 +19,17 @@ int checked_count(const ObjectReader& parameters, const std::string& key, std::i
 /// "links": one object {cable, bandwidth, latency, source} for each of `names`, in that order.
 std::vector<FabricLinkClass> read_link_classes(ObjectReader& parameters, const std::vector<std::string>& names);
 
+/// Cables among groups of switches, every two of them joined by as many.
+struct GroupCables {
+  int groups = 0, each = 0;  ///< cables between two groups
+  [[nodiscard]] std::int64_t of_a_group() const { return static_cast<std::int64_t>(groups - 1) * each; }
+};
+/// @throws InputError  the `switches` of a group that take such cables, `what` they are called, have too few ports
+void check_global_ports(const ObjectReader& parameters, const GroupCables& cables, int switches,
+                        const std::string& what, int ports_of_each);
+/// @param local_cables  inside one group. @throws InputError  more links or detours than can be numbered
+void check_group_numbers(const ObjectReader& parameters, const GroupCables& cables, std::int64_t local_cables);
+
 /// Which switch a NIC hangs at. Nodes fill switches in order: `switches_per_node` neighbouring switches share a block
 /// of nodes, each with equally many NICs of every node of the block.
 class Placement {

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "sim/cli/command.hpp"
+#include "sim/platform/variant.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/records/discovery.hpp"
 #include "sim/records/measurement.hpp"
@@ -25,10 +26,14 @@ std::string check_file(Context& context, const std::string& path) {
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
   const std::string schema =
-      r.choice("schema", {"topology/1", "measurement/1", "discovery/1", "calibration/1", "claims/1"});
+      r.choice("schema", {"topology/1", "variant/1", "measurement/1", "discovery/1", "calibration/1", "claims/1"});
   if (schema == "topology/1") {
     const Topology topology = read_topology(path);
     if (!topology.fabric.is_null()) make_fabric(topology);
+  }
+  if (schema == "variant/1") {
+    const Variant variant = read_variant(path);
+    static_cast<void>(variant_platform(variant, context.catalogue().platform(variant.base)));
   }
   if (schema == "measurement/1") read_measurement(path);
   if (schema == "discovery/1") read_discovery(path);
@@ -42,7 +47,8 @@ std::string check_file(Context& context, const std::string& path) {
 void add_check(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("check", "read any record strictly and say what is wrong with it");
   auto files = std::make_shared<std::vector<std::string>>();
-  command->add_option("file", *files, "topology, measurement, discovery, calibration or claims files")->required();
+  command->add_option("file", *files, "topology, variant, measurement, discovery, calibration or claims files")
+      ->required();
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {
     for (const std::string& file : *files) {

@@ -1,5 +1,7 @@
 #include "calibrate/import/importer.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/trace_out.hpp"
+#include "sim/plugin/trace_source.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -10,37 +12,51 @@ struct ImportOptions {
   ImportRequest request;
 };
 
-void read_options(const std::vector<std::string>& texts, ImportRequest& request) {
-  for (const std::string& text : texts) {
-    const std::size_t sign = text.find('=');
-    if (sign == 0 || sign == std::string::npos)
-      throw InputError("--option: '" + text + "' is not key=value, see 'linkcast import --help'");
-    const std::string key = text.substr(0, sign);
-    if (!request.options.emplace(key, text.substr(sign + 1)).second)
-      throw InputError("--option " + key + ": is given twice");
-  }
+bool is_trace(const std::string& format) {
+  for (const PluginInfo& info : trace_importers().list())
+    if (info.name == format) return true;
+  return false;
+}
+
+void import_trace(const ImportOptions& o) {
+  const TraceImporter& importer = trace_importers().get(o.format);
+  const TraceOptions options(o.request.options);
+  options.refuse_others(o.format, importer.options());
+  TraceOut sink(o.out);
+  importer.run(o.request.files, options, sink);
+  sink.close();
 }
 
 void run_import(ImportOptions& o) {
-  read_options(o.options, o.request);
+  o.request.options = key_values(o.options);
+  if (is_trace(o.format)) {
+    import_trace(o);
+    return;
+  }
   const Json record = import_record(o.format, o.request);
   write_out(o.out, record.dump(1) + "\n");
 }
 
-std::string formats() {
-  std::string text = "Formats, and what --option says to each:\n";
-  for (const PluginInfo& info : importers().list()) {
+template <class Plugins>
+std::string formats_of(const Plugins& plugins) {
+  std::string text;
+  for (const PluginInfo& info : plugins.list()) {
     text += "  " + info.name + ": " + info.summary + "\n";
-    for (const ImportOption& option : importers().get(info.name).options())
+    for (const auto& option : plugins.get(info.name).options())
       text += "      " + option.key + ": " + option.text + "\n";
   }
   return text;
 }
 
+std::string formats() {
+  return "Formats of measurements and topologies, and what --option says to each:\n" + formats_of(importers()) +
+         "Formats of traces, which need no --machine and no --topology:\n" + formats_of(trace_importers());
+}
+
 }  // namespace
 
 void add_import(CLI::App& app, Context&) {
-  auto* command = app.add_subcommand("import", "turn other tools' output into measurement or topology records");
+  auto* command = app.add_subcommand("import", "turn other tools' output into measurements, topologies or traces");
   auto o = std::make_shared<ImportOptions>();
   command->add_option("format", o->format, "one of the formats below")->required();
   command->add_option("file", o->request.files, "files to read, in order")->required();

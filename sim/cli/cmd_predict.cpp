@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
 #include "sim/cli/command.hpp"
@@ -68,7 +69,8 @@ void print_result(const Json& result) {
             ")");
   if (result.contains("engine"))
     row("messages", std::to_string(result["messages"].get<long>()) + ", " + result["engine"].get<std::string>() + ": " +
-                        std::to_string(result["classes"].get<long>()) + " activities");
+                        std::to_string(result["classes"].get<long>()) +
+                        (result["engine"] == "direct" ? " activities" : " sorts of them"));
   if (result.contains("latency_s")) row("start-up", seconds(result["latency_s"]));
   if (result.contains("transport"))
     row("transport", result["transport"].get<std::string>() +
@@ -110,7 +112,7 @@ void add_p2p(CLI::App& predict, Context& context) {
       "--transport", o->transport,
       "local, peer, relay (through another GPU), staged (through host memory, as with peer access off); "
       "default: what the runtime takes");
-  command->add_option("--via", o->via, "relaying GPU; implies --transport relay");
+  command->add_option("--via", o->via, "relaying GPU; implies --transport relay. A NIC: out and in by that card");
   command->add_option("--engine", o->engine, "dma (copy engines, default) or sm (kernels)");
   command->add_option("--direction", o->direction,
                       "read (the target pulls) or write (the source pushes); default: write if that was measured");
@@ -193,7 +195,8 @@ struct CollectiveOptions {
   std::vector<std::string> with;
   NetworkOptions network{};
   bool nvls = false;
-  int nodes = 0, gpus_per_node = 0, calls = 0;
+  int nodes = 0, gpus_per_node = 0;
+  std::optional<int> calls{};
 };
 
 Json collective_query(const CollectiveOptions& o) {
@@ -210,7 +213,7 @@ Json collective_query(const CollectiveOptions& o) {
   if (!o.algorithm.empty()) query["algorithm"] = o.algorithm;
   if (!o.protocol.empty()) query["protocol"] = o.protocol;
   if (o.nvls) query["nvls"] = true;
-  if (o.calls > 0) query["calls"] = o.calls;
+  if (o.calls) query["calls"] = *o.calls;
   for (const std::string& other : o.with) query["with"].push_back(parse_other(other));
   put_network(o.network, query);
   query["alternatives"] = o.with.empty();
@@ -231,9 +234,8 @@ void add_collective(CLI::App& predict, Context& context) {
   command->add_option("--size", o->size, "the size column of nccl-tests, e.g. 1GiB")->required();
   command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
   command->add_option("--algorithm", o->algorithm, "ring, tree or nvls; default: what the library takes for the size");
-  command
-      ->add_option("--calls", o->calls, "made one behind the other, default 20 as nccl-tests; the time is that of one")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--calls", o->calls,
+                      "made one behind the other, at least 1, default 20 as nccl-tests; the time is that of one");
   command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
   command->add_option("--protocol", o->protocol, "LL, LL128 or Simple; default: what the library takes for the size");
   command->add_option(

@@ -1,7 +1,9 @@
 #include <iostream>
 
 #include "sim/cli/command.hpp"
+#include "sim/export/infragraph.hpp"
 #include "sim/export/nccl_topo.hpp"
+#include "sim/forecast/drawing.hpp"
 #include "sim/forecast/fabric_view.hpp"
 #include "sim/forecast/show.hpp"
 #include "sim/units/parse.hpp"
@@ -36,57 +38,76 @@ void print_platform(const Platform& platform) {
     std::cout << "  " << file.path << "  sha256 " << file.sha256.substr(0, 12) << "...\n";
 }
 
+struct ShowOptions {
+  std::string platform, out, fabric_file;
+  bool dot = false, svg = false, nccl_topo = false, infragraph = false, fabric = false, links = false;
+};
+
+void show_change(Context& context, const ShowOptions& o) {
+  if (o.dot || o.svg || o.nccl_topo || o.infragraph || o.fabric)
+    throw InputError("whatif show: without --dot, --svg, --nccl-topo, --infragraph and --fabric");
+  const Json result = run_query(context, {{"kind", "show"}, {"platform", o.platform}});
+  if (context.json)
+    std::cout << result.dump(2) << '\n';
+  else
+    print_whatif(result);
+}
+
+void show_fabric(Context& context, const ShowOptions& o, const Topology& wiring) {
+  const Json answer = fabric_answer(wiring, fabric_of(wiring, o.fabric_file), o.links);
+  if (context.json)
+    std::cout << answer.dump(2) << '\n';
+  else
+    print_fabric(answer);
+}
+
+void show(Context& context, const ShowOptions& o) {
+  if (!o.out.empty() && !o.nccl_topo && !o.infragraph && !o.svg)
+    throw InputError("show: --out needs --nccl-topo, --infragraph or --svg");
+  if (context.whatif) return show_change(context, o);
+  const Platform& shown = context.catalogue().platform(context.edited(o.platform));
+  if (o.fabric)
+    show_fabric(context, o, shown.wiring());
+  else if (o.nccl_topo)
+    write_out(o.out, nccl::topology_xml(shown.wiring()));
+  else if (o.infragraph)
+    write_out(o.out, infragraph_json(shown.wiring()));
+  else if (o.svg)
+    write_out(o.out, to_svg(shown.wiring()));
+  else if (o.dot)
+    std::cout << to_dot(shown.wiring());
+  else if (context.json)
+    std::cout << show_answer(shown).dump(2) << '\n';
+  else
+    print_platform(shown);
+}
+
 }  // namespace
 
 void add_show(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("show", "what is wired to what on a platform, with rates, parameters and sources");
-  struct Options {
-    std::string platform, out, fabric_file;
-    bool dot = false, nccl_topo = false, fabric = false, links = false;
-  };
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ShowOptions>();
   command->add_option("platform", o->platform, "machine, see 'linkcast list platforms'")->required();
   auto* json = command->add_flag("--json", context.json, "JSON on stdout");
   auto* dot = command->add_flag("--dot", o->dot, "Graphviz text on stdout")->excludes(json);
+  auto* svg = command->add_flag("--svg", o->svg, "a drawing")->excludes(json)->excludes(dot);
   auto* nccl = command->add_flag("--nccl-topo", o->nccl_topo, "topology file of NCCL, with bus ids made up");
-  nccl->excludes(json)->excludes(dot);
-  auto* fabric = command->add_flag("--fabric", o->fabric, "the network between nodes")->excludes(dot)->excludes(nccl);
+  nccl->excludes(json)->excludes(dot)->excludes(svg);
+  auto* infragraph = command->add_flag("--infragraph", o->infragraph, "the same as JSON of InfraGraph");
+  infragraph->excludes(json)->excludes(dot)->excludes(svg)->excludes(nccl);
+  auto* fabric = command->add_flag("--fabric", o->fabric, "the network between nodes")->excludes(dot)->excludes(svg);
+  fabric->excludes(nccl)->excludes(infragraph);
   command->add_option("--fabric-file", o->fabric_file, "JSON file whose \"fabric\" stands in for that of the platform")
       ->needs(fabric);
   command->add_flag("--links", o->links, "every link, with --fabric --json")->needs(fabric)->needs(json);
-  command->add_option("--out", o->out, "file for --nccl-topo (default: standard output)")->needs(nccl);
+  command->add_option("--out", o->out, "file for --nccl-topo, --infragraph, --svg (default: standard output)");
   add_edits(*command, context, false);
   command->footer(
-      "Example:\n  linkcast show v100-dgx1 --dot | neato -Tpng -o v100.png\n"
+      "Example:\n  linkcast show v100-dgx1 --svg --out v100.svg\n"
+      "  linkcast show v100-dgx1 --dot | dot -Tpng -o v100.png\n"
       "  linkcast show v100-dgx1 --nccl-topo --out v100-dgx1.xml\n"
       "  linkcast show lumi --fabric");
-  command->callback([o, &context] {
-    if (context.whatif) {
-      if (o->dot || o->nccl_topo || o->fabric) throw InputError("whatif show: without --dot, --nccl-topo and --fabric");
-      const Json result = run_query(context, {{"kind", "show"}, {"platform", o->platform}});
-      if (context.json)
-        std::cout << result.dump(2) << '\n';
-      else
-        print_whatif(result);
-      return;
-    }
-    const Platform& shown = context.catalogue().platform(context.edited(o->platform));
-    if (o->fabric) {
-      const Topology& wiring = shown.wiring();
-      const Json answer = fabric_answer(wiring, fabric_of(wiring, o->fabric_file), o->links);
-      if (context.json)
-        std::cout << answer.dump(2) << '\n';
-      else
-        print_fabric(answer);
-    } else if (o->nccl_topo)
-      write_out(o->out, nccl::topology_xml(shown.wiring()));
-    else if (o->dot)
-      std::cout << to_dot(shown.wiring());
-    else if (context.json)
-      std::cout << show_answer(shown).dump(2) << '\n';
-    else
-      print_platform(shown);
-  });
+  command->callback([o, &context] { show(context, *o); });
 }
 
 }  // namespace linkcast::cli

@@ -48,7 +48,9 @@ bool compare_files(Context& context, const ValidateOptions& o) {
   bool within = true;
   Json list = Json::array();
   for (const std::string& path : o.against) {
-    const Comparison comparison = compare(context.catalogue(), read_measurement(path), o.limits, o.platform);
+    const Measurement measurement = read_measurement(path);
+    const std::string id = context.edited(o.platform.empty() ? measurement.topology : o.platform);
+    const Comparison comparison = compare(context.catalogue(), measurement, o.limits, id);
     within = within && comparison.within_limits();
     if (context.json)
       list.push_back(to_json(comparison, true));
@@ -105,12 +107,16 @@ void add_validate(CLI::App& app, Context& context) {
       ->excludes(against);
   command->add_option("--report", o->report, "folder for claims.json and scoreboard.txt");
   command->add_flag("--json", context.json, "JSON on stdout");
+  add_edits(*command, context);
   command->footer(
       "Example:\n  linkcast validate TPDS-029\n"
       "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json\n"
+      "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json --slow gpu3:1.2\n"
       "Exit code 4: a claim failed, or a comparison missed a limit.");
   command->callback([o, &context] {
     if (!o->against.empty() && !o->claims.empty()) throw InputError("validate: give claims or --against, not both");
+    if (o->against.empty() && !context.edit_list().empty())
+      throw InputError("validate: edits need --against: claims name the platforms they are about");
     const bool good = o->against.empty() ? check_claims(context, *o) : compare_files(context, *o);
     context.exit_code = good ? 0 : kComparisonFailed;
   });

@@ -25,6 +25,8 @@ int run(int argc, char** argv) {
   add_validate(app, context);
   add_import(app, context);
   add_check(app, context);
+  add_trace(app, context);
+  add_replay(app, context);
   add_whatif(app, context);
   try {
     app.parse(argc, argv);

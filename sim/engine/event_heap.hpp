@@ -18,6 +18,8 @@ class EventHeap {
     heap_.clear();
     place_.assign(activities, kAbsent);
   }
+  /// Room for more activities; events stay.
+  void grow(std::size_t activities) { place_.resize(activities, kAbsent); }
   bool empty() const { return heap_.empty(); }
   const Event& top() const { return heap_.front(); }
 

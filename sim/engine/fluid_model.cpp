@@ -1,86 +1,13 @@
 #include "sim/engine/fluid_model.hpp"
 
-#include <limits>
-#include <memory>
-#include <simgrid/kernel/resource/Model.hpp>
-#include <simgrid/s4u.hpp>
-
 #include "sim/engine/check.hpp"
-#include "sim/engine/pinned_config.hpp"
-#include "sim/engine/simgrid_version.hpp"
+#include "sim/engine/event_source.hpp"
 
 namespace linkcast {
-namespace {
-
-/// What SimGrid asks and tells: how long until something happens, and that this time has passed.
-class Bridge final : public simgrid::kernel::resource::Model {
- public:
-  Bridge() : Model("linkcast_fluid") {}
-
-  void attach(FluidSolver* solver) { solver_ = solver; }
-
-  double next_occurring_event(double) override {
-    if (solver_ == nullptr) return kNothing;
-    const double next_s = solver_->next_event_s();
-    if (next_s == std::numeric_limits<double>::infinity()) return kNothing;
-    return next_s - solver_->now_s();
-  }
-
-  // Only this model has events, so every time advance is to its next one.
-  void update_actions_state(double, double) override {
-    if (solver_ != nullptr) solver_->advance();
-  }
-
- private:
-  // source: simgrid/kernel/resource/Model.hpp, next_occurring_event: negative means no event
-  static constexpr double kNothing = -1;
-  FluidSolver* solver_ = nullptr;
-};
-
-/// SimGrid's engine with our model in it, one a process. Neither is ever destroyed: SimGrid's own
-/// exit handlers run at an unknown time.
-struct Host {
-  std::shared_ptr<Bridge> bridge = std::make_shared<Bridge>();
-  simgrid::s4u::Engine* engine = start_engine();
-
-  Host() {
-    make_root_zone();
-    engine->add_model(bridge);
-  }
-
-  // Without a zone the engine crashes. 4.x brings one.
-  void make_root_zone() const {
-#if SIMGRID_VERSION < 40000
-    simgrid::s4u::create_full_zone("linkcast_fluid");
-#endif
-  }
-};
-
-Host& host() {
-  static Host& only = *new Host;
-  return only;
-}
-
-/// Lends the model a solver for one run, also when the run throws.
-class Attachment {
- public:
-  Attachment(Bridge& bridge, FluidSolver& solver) : bridge_(bridge) { bridge_.attach(&solver); }
-  Attachment(const Attachment&) = delete;
-  Attachment& operator=(const Attachment&) = delete;
-  ~Attachment() { bridge_.attach(nullptr); }
-
- private:
-  Bridge& bridge_;
-};
-
-}  // namespace
 
 Solution FluidModel::run(const Problem& problem) {
   solver_.load(problem);
-  {
-    const Attachment attachment(*host().bridge, solver_);
-    host().engine->run();
-  }
+  run_events(solver_);
   Solution solution = solver_.take_solution();
   check_solution(problem, solution);
   return solution;

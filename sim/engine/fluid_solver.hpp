@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/engine/event_heap.hpp"
+#include "sim/engine/event_source.hpp"
 #include "sim/engine/max_min.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/engine/scheduler.hpp"
@@ -15,20 +16,20 @@ namespace linkcast {
 ///   while (solver.next_event_s() < infinity) solver.advance();
 ///   Solution solution = solver.take_solution();
 /// Buffers are kept between runs: a run of a size seen before allocates only its Solution.
-class FluidSolver {
+class FluidSolver final : public EventSource {
  public:
   /// Resets the clock and starts what waits for nothing. `problem` outlives the run.
   /// @throws InvariantError  see check_problem
   void load(const Problem& problem);
 
-  double now_s() const { return now_s_; }
+  [[nodiscard]] double now_s() const override { return now_s_; }
 
   /// When something ends next; infinite when nothing runs. Shares the constraints first if a flow
   /// has come or gone.
-  double next_event_s();
+  double next_event_s() override;
 
   /// Moves the clock to next_event_s(), which is finite, and handles all that happens then.
-  void advance();
+  void advance() override;
 
   /// @throws InvariantError  some activities never finished: their dependencies form a cycle
   Solution take_solution();

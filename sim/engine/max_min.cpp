@@ -26,14 +26,31 @@ void MaxMin::load(const Problem& problem) {
   }
   shares_.assign(problem.activities.size(), {});
   first_position_.resize(problem.activities.size());
+  room_.resize(problem.activities.size());
   int uses = 0;
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
     first_position_[a] = uses;
-    uses += static_cast<int>(problem.activities[a].uses.size());
+    room_[a] = static_cast<int>(problem.activities[a].uses.size());
+    uses += room_[a];
   }
   positions_.resize(at(uses));
   touched_.clear();
   unconstrained_.clear();
+}
+
+void MaxMin::renew(int flow) {
+  if (constraints_.size() < problem_->capacity_Bps.size()) constraints_.resize(problem_->capacity_Bps.size());
+  if (shares_.size() <= at(flow)) {
+    shares_.resize(at(flow) + 1);
+    first_position_.resize(at(flow) + 1, 0);
+    room_.resize(at(flow) + 1, 0);
+  }
+  shares_[at(flow)] = {};
+  const int needed = static_cast<int>(problem_->activities[at(flow)].uses.size());
+  if (needed <= room_[at(flow)]) return;
+  first_position_[at(flow)] = static_cast<int>(positions_.size());
+  room_[at(flow)] = needed;
+  positions_.resize(positions_.size() + at(needed));
 }
 
 void MaxMin::touch(int constraint) {

@@ -17,6 +17,10 @@ class MaxMin {
   /// Forgets everything. `problem` has passed check_problem and outlives the use.
   void load(const Problem& problem);
 
+  /// An activity that the problem got after load(), or whose uses changed while it was not added; or a constraint that
+  /// it got. Costs what the activity's uses cost.
+  void renew(int flow);
+
   void add(int flow);
   void remove(int flow);
 
@@ -73,6 +77,7 @@ class MaxMin {
   std::vector<Constraint> constraints_;
   std::vector<Share> shares_;        // per flow
   std::vector<int> first_position_;  // per flow: where its entries in positions_ begin
+  std::vector<int> room_;            // per flow: how many entries it has there
   std::vector<int> positions_;       // per use: index in the constraint's members
   std::vector<int> touched_;         // constraints
   std::vector<int> unconstrained_;   // flows without uses that came since the last solve

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/forecast/alltoall_parts.hpp"
-
 namespace linkcast {
 
 void BusyLinks::hold(const NoisyWay& way, int key, double seconds) {
@@ -31,48 +29,74 @@ BusyLinks BusyLinks::of_messages(ClusterProblem& made) {
   return busy;
 }
 
-BusyLinks BusyLinks::of_alltoall(const Cluster& cluster, const UniformTraffic& traffic) {
-  BusyLinks busy;
-  const AlltoallParts parts(cluster, traffic);
-  const SwitchPairs& pairs = parts.pairs();
-  const int switches = pairs.switches(), members = static_cast<int>(traffic.gpus.size());
-  const auto rank = [&](int number) {
-    return cluster.endpoint(number / members, cluster.nic_of(traffic.gpus[static_cast<std::size_t>(number % members)]));
-  };
-  std::vector<int> ranks(static_cast<std::size_t>(switches), 0), first(ranks);
-  const int count = traffic.nodes * members;
-  for (int number = count - 1; number >= 0; --number) {
-    const auto here = static_cast<std::size_t>(pairs.switch_of(static_cast<std::size_t>(number)));
-    ++ranks[here];
-    first[here] = number;
-    busy.last_.push_back(noisy_way(cluster.fabric(), rank(number), rank((number + count / 2) % count)));
-  }
-  std::vector<int> sharing(static_cast<std::size_t>(cluster.nics()), 0);  // GPUs at each NIC
-  for (const int gpu : traffic.gpus) ++sharing[static_cast<std::size_t>(cluster.nic_of(gpu))];
-  const double bytes = traffic.bytes * traffic.stored;
-  for (int from = 0; from < switches; ++from)
-    for (int to = 0; to < switches; ++to) {
-      const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
-      const NoisyWay way = from == to ? NoisyWay{}  // crosses no link between switches
-                                      : noisy_way(cluster.fabric(), rank(first[a]), rank(first[b]));
-      const auto hold = [&](int link, double crossing) {
-        const int key = cluster.key_of_fabric_link(link);
-        busy.hold(way, key, crossing * bytes / cluster.capacity(key));
-      };
-      const int own = from == to ? members : 0;  // stay in the node
-      const auto at_port = [&](int number) {
-        return sharing[static_cast<std::size_t>(
-            cluster.nic_of(traffic.gpus[static_cast<std::size_t>(number % members)]))];
-      };
-      hold(pairs.port_out(static_cast<std::size_t>(first[a])),  // one port stands for all of a switch
-           at_port(first[a]) * (ranks[b] - own));
-      hold(pairs.port_in(static_cast<std::size_t>(first[b])), at_port(first[b]) * (ranks[a] - own));
-      if (from == to) continue;
-      const SwitchPairs::Pair ways = pairs.pair(from, to);
-      for (const auto* one = ways.begin; one != ways.end; ++one)
-        hold(pairs.links()[static_cast<std::size_t>(one->link)], one->share * ranks[a] * ranks[b]);
+/// An alltoall, one rank standing for all of its switch.
+class BusyLinks::FromAlltoall {
+ public:
+  FromAlltoall(const Cluster& cluster, const UniformTraffic& traffic)
+      : cluster_(cluster),
+        traffic_(traffic),
+        alltoall_(cluster, traffic),
+        ranks_(at(alltoall_.pairs().switches()), 0),
+        first_(ranks_) {
+    for (int rank = count() - 1; rank >= 0; --rank) {
+      const std::size_t here = at(switch_of(rank));
+      ++ranks_[here];
+      first_[here] = rank;
+      busy_.last_.push_back(noisy_way(cluster.fabric(), endpoint(rank), endpoint((rank + count() / 2) % count())));
     }
-  return busy;
+  }
+
+  BusyLinks take() {
+    const int switches = alltoall_.pairs().switches();
+    for (int from = 0; from < switches; ++from)
+      for (int to = 0; to < switches; ++to) hold_ports(from, to);
+    const SwitchPairs::Traffic sums = alltoall_.between_switches();
+    alltoall_.pairs().each_pair(sums, [&](int from, int to, const std::vector<WeightedLink>& links) {
+      const double bytes = sums.between[at(from) * at(switches) + at(to)];
+      for (const WeightedLink& passed : links) hold(way(from, to), passed.link, passed.share * bytes);
+    });
+    return std::move(busy_);
+  }
+
+ private:
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  [[nodiscard]] int members() const { return static_cast<int>(traffic_.gpus.size()); }
+  [[nodiscard]] int count() const { return traffic_.nodes * members(); }
+  [[nodiscard]] int gpu(int rank) const { return traffic_.gpus[at(rank % members())]; }
+  [[nodiscard]] int endpoint(int rank) const { return cluster_.endpoint(rank / members(), cluster_.nic_of(gpu(rank))); }
+  [[nodiscard]] int switch_of(int rank) const { return alltoall_.pairs().switch_of(at(rank)); }
+  /// Crosses no link between switches if they are the same one.
+  [[nodiscard]] NoisyWay way(int from, int to) const {
+    return from == to ? NoisyWay{} : noisy_way(cluster_.fabric(), endpoint(first_[at(from)]), endpoint(first_[at(to)]));
+  }
+  /// Of a switch, those that a rank's messages cross the fabric for.
+  [[nodiscard]] int peers(int rank, int there) const {
+    int own = 0;
+    for (int member = 0; member < members(); ++member)
+      if (switch_of(rank / members() * members() + member) == there) ++own;
+    return ranks_[at(there)] - own;
+  }
+
+  void hold(const NoisyWay& way, int link, double bytes) {
+    const int key = cluster_.key_of_fabric_link(link);
+    busy_.hold(way, key, bytes / cluster_.capacity(key));
+  }
+  void hold_ports(int from, int to) {
+    const double bytes = traffic_.bytes * traffic_.stored;
+    const int out = first_[at(from)], in = first_[at(to)];
+    hold(way(from, to), alltoall_.pairs().port(at(out)), alltoall_.sharing(gpu(out)) * peers(out, to) * bytes);
+    hold(way(from, to), alltoall_.pairs().port(at(in)) ^ 1, alltoall_.sharing(gpu(in)) * peers(in, from) * bytes);
+  }
+
+  const Cluster& cluster_;
+  const UniformTraffic& traffic_;
+  AlltoallTraffic alltoall_;
+  std::vector<int> ranks_, first_;  ///< per switch: how many, and one of them
+  BusyLinks busy_;
+};
+
+BusyLinks BusyLinks::of_alltoall(const Cluster& cluster, const UniformTraffic& traffic) {
+  return FromAlltoall(cluster, traffic).take();
 }
 
 double BusyLinks::busiest_s(const Slowdown& slowdown) const {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/forecast/alltoall_traffic.hpp"
 #include "sim/forecast/cluster_problem.hpp"
-#include "sim/forecast/reduced_alltoall.hpp"
 #include "sim/forecast/slowed_problem.hpp"
 
 namespace linkcast {
@@ -25,6 +25,7 @@ class BusyLinks {
   [[nodiscard]] const std::vector<NoisyWay>& last() const { return last_; }
 
  private:
+  class FromAlltoall;
   struct Held {
     std::size_t link = 0;  ///< dense number
     double seconds = 0;

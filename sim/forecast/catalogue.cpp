@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "sim/engine/solvers.hpp"
+#include "sim/platform/variant.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 
 namespace linkcast {
@@ -21,6 +22,12 @@ void erase_platform(Map& map, const std::string& id) {
   std::erase_if(map, [&](const auto& item) { return std::get<0>(item.first) == id; });
 }
 
+/// A topology without a calibration of its own may be a variant of another platform.
+bool is_variant(const fs::path& path) {
+  const Json json = read_json_file(path.string());
+  return json.is_object() && json.value("schema", Json()) == "variant/1";
+}
+
 }  // namespace
 
 Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)) {
@@ -35,6 +42,11 @@ std::vector<std::string> Catalogue::platforms() const {
   if (!fs::is_directory(params)) return ids;
   for (const auto& entry : fs::directory_iterator(params))
     if (entry.path().extension() == ".json") ids.push_back(entry.path().stem().string());
+  for (const auto& entry : fs::directory_iterator(fs::path(data_dir_) / "topologies")) {
+    const fs::path& path = entry.path();
+    if (path.extension() == ".json" && !fs::exists(params / path.filename()) && is_variant(path))
+      ids.push_back(path.stem().string());
+  }
   std::sort(ids.begin(), ids.end());
   return ids;
 }
@@ -53,6 +65,14 @@ const Platform& Catalogue::platform(const std::string& id) {
 }
 
 const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
+  const fs::path own = fs::path(data_dir_) / "topologies" / (id + ".json");
+  if (!fs::exists(path) && fs::exists(own)) {
+    const Variant variant = read_variant(own.string());
+    if (!fs::exists(path.parent_path() / (variant.base + ".json")))  // no variants of variants
+      throw InputError(variant.path, "/base", "'" + variant.base + "' is no platform with a calibration of its own");
+    auto built = std::make_unique<Platform>(variant_platform(variant, platform(variant.base)));
+    return *platforms_.emplace(id, std::move(built)).first->second;
+  }
   Calibration calibration = read_calibration(path.string());
   const std::string beside = calibration.topology + "-topology.json";  // as linkcast-bench writes it
   fs::path topology = path.parent_path() / beside;

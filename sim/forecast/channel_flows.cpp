@@ -40,6 +40,17 @@ HopPath hop_path(const ProblemBuilder& builder, const Hop& hop) {
   return path;
 }
 
+std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links) {
+  const Platform& platform = builder.platform();
+  std::vector<Use> uses = builder.uses(links, MoveBy::kSm);
+  for (Use& use : uses) {
+    const auto& constraint = platform.constraints()[static_cast<std::size_t>(use.constraint)];
+    if (is_accelerator_cable(platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind))
+      use.weight /= kernel_link_share();
+  }
+  return uses;
+}
+
 Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
   const Platform& platform = builder.platform();
   Activity flow;
@@ -51,15 +62,10 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
   }
   const bool accelerators_only = platform.accelerators_only(links);
   const double share = accelerators_only ? kernel_link_share() : 1;
-  flow.uses = builder.uses(links, MoveBy::kSm);
-  flow.work_B = load.bytes / load.payload_share / share;  // whole weights, so that every solver can run it
+  // Whole weights where that can be, so that every solver can run it.
+  flow.uses = accelerators_only ? builder.uses(links, MoveBy::kSm) : kernel_uses(builder, links);
+  flow.work_B = load.bytes / load.payload_share / share;
   flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, load.rate_cap_Bps / load.payload_share / share);
-  if (accelerators_only) return flow;
-  for (Use& use : flow.uses) {
-    const auto& constraint = platform.constraints()[static_cast<std::size_t>(use.constraint)];
-    if (is_accelerator_cable(platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind))
-      use.weight /= kernel_link_share();
-  }
   return flow;
 }
 

@@ -21,6 +21,9 @@ struct HopPath {
 };
 HopPath hop_path(const ProblemBuilder& builder, const Hop& hop);
 
+/// What kernels take of these links: more of accelerator cables than they store (kernel_link_share()).
+std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links);
+
 /// Hops that carry data. @param closed  the last member sends to the first too
 std::vector<Hop> ring_hops(const Channel& ring, bool closed);
 /// The way up to the root and the way down, which flow at once.

@@ -18,13 +18,17 @@ class ChannelPath {
         stored_(1 / load.payload_share),
         cap_Bps_(load.rate_cap_Bps) {}
 
-  void inside(int node, const Hop& hop) {
-    const HopPath path = hop_path(node_, hop);
-    cap_Bps_ = std::min(cap_Bps_, path.rate_cap / stored_);  // the path's cap is of stored bytes
-    for (const int link : path.links) {
-      const bool packets = problem_.cluster().node().accelerators_only({link});
-      problem_.pass_node(node, {link}, MoveBy::kSm, stored_ / (packets ? kernel_link_share() : 1));
+  /// What these hops take of a node, the same in every node.
+  std::vector<Use> inside(const std::vector<Hop>& hops) {
+    std::vector<int> links;
+    for (const Hop& hop : hops) {
+      const HopPath path = hop_path(node_, hop);
+      cap_Bps_ = std::min(cap_Bps_, path.rate_cap / stored_);  // the path's cap is of stored bytes
+      links.insert(links.end(), path.links.begin(), path.links.end());
     }
+    std::vector<Use> uses = kernel_uses(node_, links);
+    for (Use& use : uses) use.weight *= stored_;
+    return uses;
   }
   /// From the GPU of one node to that of another, each by the NIC next to it.
   void between(ClusterGpu from, ClusterGpu to) { problem_.pass_network(from, to, stored_); }
@@ -41,6 +45,11 @@ class ChannelPath {
   ProblemBuilder node_;
   double stored_, cap_Bps_;
 };
+
+std::vector<Hop> without_last(std::vector<Hop> hops) {
+  if (!hops.empty()) hops.pop_back();
+  return hops;
+}
 
 ClusterGpu entry(int node, const Channel& channel) { return {node, channel.order.front()}; }
 
@@ -60,9 +69,7 @@ ClusterGpu parent_end(const Communicator& communicator, const Channel& chain, co
 int endpoint(const Cluster& cluster, ClusterGpu gpu) { return cluster.endpoint(gpu.node, cluster.nic_of(gpu.gpu)); }
 
 HopDelay distance_in(const Cluster& cluster) {
-  return [&cluster](int from, int to) {
-    return std::max(0.0, fabric_latency(cluster.fabric(), from, to).si - cluster.nearest_latency().si);
-  };
+  return [&cluster](int from, int to) { return cluster.beyond_nearest(fabric_latency(cluster.fabric(), from, to)).si; };
 }
 
 /// Largest sum of `edge` over the nodes from any leaf to the root.
@@ -84,10 +91,11 @@ int add_cluster_ring(ClusterProblem& problem, const Communicator& communicator, 
                      const ChannelLoad& load) {
   ChannelPath path(problem, load);
   const int nodes = communicator.nodes;
+  const std::vector<Use> ending = path.inside(without_last(ring.hops));
+  const std::vector<Use> passing = communicator.leaves_at_entry ? path.inside(ring.hops) : ending;
   for (int node = 0; node < nodes; ++node) {
     const bool sends = closed || node + 1 < nodes;
-    for (std::size_t i = 0; i < ring.hops.size(); ++i)
-      if (i + 1 < ring.hops.size() || (sends && communicator.leaves_at_entry)) path.inside(node, ring.hops[i]);
+    problem.pass_constraints(node, sends ? passing : ending);
     if (sends) path.between(leaving(node, communicator, ring), entry((node + 1) % nodes, ring));
   }
   return path.add(load.bytes);
@@ -99,12 +107,12 @@ std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& c
   std::vector<int> activities;
   for (const bool up : {true, false}) {
     ChannelPath path(problem, load);
+    std::vector<Hop> hops = without_last(chain.hops);
+    for (Hop& hop : hops)
+      if (up) std::swap(hop.from, hop.to);
+    const std::vector<Use> passing = path.inside(hops);
     for (int node = 0; node < communicator.nodes; ++node) {
-      for (std::size_t i = 0; i + 1 < chain.hops.size(); ++i) {
-        Hop hop = chain.hops[i];
-        if (up) std::swap(hop.from, hop.to);
-        path.inside(node, hop);
-      }
+      problem.pass_constraints(node, passing);
       if (node == tree.root) continue;
       const ClusterGpu here = entry(node, chain), above = parent_end(communicator, chain, tree, node);
       path.between(up ? here : above, up ? above : here);

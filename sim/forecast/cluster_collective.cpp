@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "sim/forecast/alternatives.hpp"
@@ -18,31 +17,10 @@ namespace linkcast {
 namespace {
 
 // No collective between nodes was ever measured for this repository: twice what those of one node showed.
-// source: assumed, 2 x kCollectiveError of collective_result.cpp
-constexpr double kClusterError = 0.22;
-// The library's own figure for a hop between nodes stands in for one never measured. source: as kTableError of
-// collective_cost.cpp
-constexpr double kNetworkHopError = 0.35;
+// source: assumed
+constexpr double kClusterError = 2 * kCollectiveError;
 
 constexpr std::size_t kNamedLimits = 8;  // ours: links named as bottleneck of an operation of many messages
-
-struct ClusterJob {
-  const Cluster& cluster;
-  const Library& library;
-  const Communicator& communicator;
-  const Collective& op;
-  std::string op_name;
-  double size_B = 0;
-  std::string algorithm{}, protocol{};
-  int calls = 20;  ///< that follow each other, as nccl-tests does by default
-  [[nodiscard]] int ranks() const { return communicator.ranks(); }
-  [[nodiscard]] const Platform& node() const { return cluster.node(); }
-};
-
-/// That of the machine's time; where it is modelled for one node only, the oldest that is not.
-std::string default_library(const Calibration& calibration) {
-  return libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
-}
 
 Run start(const ClusterJob& job) {
   const auto choice =
@@ -175,19 +153,7 @@ Json result_of(const ClusterJob& job, const Run& run, const std::set<int>& limit
   }
   Json out;
   put_interval(out, time, uncertainty.around(time));
-  out["latency_s"] = run.latency_s;
-  out["algbw_Bps"] = job.size_B / time;
-  out["busbw_Bps"] = job.size_B / time * job.op.bus_factor(job.ranks());
-  out["library"] = job.communicator.library;
-  out["algorithm"] = run.taken.algorithm;
-  out["protocol"] = run.taken.protocol;
-  out["nodes"] = job.communicator.nodes;
-  out["gpus_per_node"] = job.communicator.gpus.size();
-  out["channels"] = channels_json(job.communicator, run.taken);
-  out["blocks"] = run.taken.blocks;
-  out["channel_bandwidth_Bps"] = run.busiest_B / run.flow_s;
-  out["path_class"] = job.communicator.path_class;
-  out["fallback"] = job.communicator.fallback;
+  put_run(out, job.communicator, job.op, job.size_B, run);
   out["bottleneck"] = bottleneck;
   out["warnings"] =
       Json::array({"latencies of hops between nodes are " + job.communicator.library + "'s assumptions, not measured"});
@@ -216,14 +182,12 @@ Run noisy_messages(const MessageAnswer& answer, const NetworkLoad& load, Json& o
 }
 
 /// Of messages: what limits the last ones, a few of them named where there are many.
-Json message_answer(const ClusterJob& job, const std::string& engine, const NetworkLoad& load, Solver& solver) {
+Json message_answer(const ClusterJob& job, const NetworkLoad& load, Solver& solver) {
   if (!(job.algorithm.empty() && job.protocol.empty()))
     throw InputError("op: " + job.op_name + " is made of messages, which take no algorithm and no protocol");
   if (!load.beside.empty())
     throw InputError("beside: " + job.op_name + " is made of messages; other jobs beside it are not modelled");
-  MessageAnswer answer = run_messages(
-      {job.cluster, job.library, job.communicator, job.op, job.op_name, job.size_B, engine, load.noise.has_value()},
-      solver);
+  MessageAnswer answer = run_messages(job, solver);
   Json percentiles = Json::object();
   if (load.noise) answer.run = noisy_messages(answer, load, percentiles);
   const std::size_t named = std::min(answer.limits.size(), kNamedLimits);
@@ -234,27 +198,34 @@ Json message_answer(const ClusterJob& job, const std::string& engine, const Netw
   out["messages"] = static_cast<long>(answer.messages);
   out["classes"] = answer.classes;
   if (!answer.why_direct.empty()) out["why_direct"] = answer.why_direct;
-  if (answer.minimal_only)
-    out["warnings"].push_back(
-        "all messages take minimal ways, of which some are busier than NICs: detours were too many to weigh");
   return out;
 }
 
 }  // namespace
 
+AcrossNodes read_nodes(const Cluster& cluster, ObjectReader& r) {
+  const AcrossNodes asked{r.required<int>("nodes"), r.required<int>("gpus_per_node")};
+  if (asked.nodes < 2 || asked.nodes > cluster.nodes())
+    r.fail("nodes",
+           "must be 2 to " + std::to_string(cluster.nodes()) + ", as many as the fabric joins; one: give gpus");
+  if (asked.gpus_per_node < 1 || asked.gpus_per_node > cluster.node().gpu_count())
+    r.fail("gpus_per_node", "must be 1 to " + std::to_string(cluster.node().gpu_count()));
+  return asked;
+}
+
+std::string library_across(const Calibration& calibration, ObjectReader& r) {
+  const std::string usual =
+      libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
+  return r.optional<std::string>("library").value_or(usual);
+}
+
 Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform_id, Solver& solver, ObjectReader& r) {
   const Cluster& cluster = catalogue.cluster(platform_id);
   const auto op_name = r.required<std::string>("op");
-  const int nodes = r.required<int>("nodes"), per_node = r.required<int>("gpus_per_node");
-  if (nodes < 2 || nodes > cluster.nodes())
-    r.fail("nodes",
-           "must be 2 to " + std::to_string(cluster.nodes()) + ", as many as the fabric joins; one: give gpus");
-  if (per_node < 1 || per_node > cluster.node().gpu_count())
-    r.fail("gpus_per_node", "must be 1 to " + std::to_string(cluster.node().gpu_count()));
+  const auto [nodes, per_node] = read_nodes(cluster, r);
   const double size_B = read_size(r, "size_B");
-  const std::string library_id =
-      r.optional<std::string>("library").value_or(default_library(cluster.node().calibration()));
-  const int calls = r.optional<int>("calls").value_or(20);
+  const std::string library_id = library_across(cluster.node().calibration(), r);
+  const int calls = r.optional<int>("calls").value_or(kUsualCalls);
   if (calls < 1) r.fail("calls", "must be at least 1");
   const auto protocol = r.optional<std::string>("protocol").value_or("");
   const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree"}) : "";
@@ -269,10 +240,12 @@ Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform
                        collectives().get(op_name),
                        op_name,
                        size_B,
+                       engine,
                        algorithm,
                        protocol,
-                       calls};
-  if (!job.op.messages({size_B}, 2).empty()) return message_answer(job, engine, load, solver);  // two ranks tell
+                       calls,
+                       load.noise.has_value()};
+  if (!job.op.messages({size_B}, 2).empty()) return message_answer(job, load, solver);  // two ranks tell
   if (!engine.empty()) throw InputError("engine: " + op_name + " is no operation of messages");
   ClusterProblem problem(job.cluster);
   Json loaded = Json::object();

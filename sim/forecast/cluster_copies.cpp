@@ -5,6 +5,7 @@
 
 #include "sim/forecast/cluster_message.hpp"
 #include "sim/forecast/interval.hpp"
+#include "sim/forecast/nic_queue.hpp"
 #include "sim/forecast/noisy_message.hpp"
 #include "sim/forecast/request.hpp"
 #include "sim/forecast/verdict.hpp"
@@ -38,7 +39,7 @@ ClusterEnd read_end(const Cluster& cluster, ObjectReader& r, const std::string& 
 Json message_result(const Cluster& cluster, Solver& solver, const Message& there, bool both,
                     const NetworkLoad& load = {}) {
   ClusterProblem problem(cluster);
-  problem.keep_crossings();
+  if (load.noise) problem.keep_crossings();
   const PlannedMessage plan = add_message(problem, there);
   if (both) add_message(problem, {there.to, there.from, there.bytes, there.transport});
   const Solution solution = solver.run(problem.problem());
@@ -60,8 +61,6 @@ Json message_result(const Cluster& cluster, Solver& solver, const Message& there
     verdict.warnings.insert("no message inside a node of " + cluster.node().topology().name +
                             " was measured: the start-up of one between nodes and the rates of links stand in");
   }
-  if (plan.several_nics)
-    verdict.warnings.insert("messages of " + plan.transport + " were measured over several NICs, this one takes one");
   check_validity(cluster.node(), there.bytes, verdict, uncertainty);
   const int limit =
       solution.limited_by.empty() ? kOwnCap : solution.limited_by.at(static_cast<std::size_t>(plan.activity));
@@ -81,6 +80,7 @@ Json message_result(const Cluster& cluster, Solver& solver, const Message& there
   out["latency_s"] = plan.latency_s;
   out["transport"] = plan.transport;
   if (!plan.distance.empty()) out["distance"] = plan.distance;
+  if (plan.nics > 1) out["nics"] = plan.nics;
   out["route"] = Json::array();
   for (const int key : plan.links) out["route"].push_back(cluster.id(key));
   out["bottleneck"] = verdict.bottleneck;
@@ -102,13 +102,19 @@ bool names_nodes(const Json& query) {
 Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {
   Message there{read_end(cluster, r, "src"), read_end(cluster, r, "dst"), read_size(r, "size_B"), ""};
   if (r.has("transport")) there.transport = r.choice("transport", Transports::message_names());
-  if (there.from.node == there.to.node && there.from.device == there.to.device)
+  const bool gpu =
+      cluster.node().topology().devices[static_cast<std::size_t>(there.from.device)].kind == DeviceKind::kGpu;
+  if (gpu && there.from.node == there.to.node && there.from.device == there.to.device)  // a CPU has many processes
     r.fail("dst", "is the device that sends: a copy inside it is src gpu0, dst gpu0 without a node");
   const bool both = r.optional<bool>("bidirectional").value_or(false);
+  const bool queued = r.has("timing") && r.choice("timing", {"single", "back_to_back"}) == "back_to_back";
+  if (queued && both) r.fail("bidirectional", "is not known of messages one behind the other");
   const NetworkLoad load = read_noise(r, cluster.node().calibration());
   if (load.noise && there.from.node == there.to.node)
     r.fail("noise", "is of the network, and both ends are on one node");
+  if (load.noise && queued) r.fail("noise", "is not modelled of messages one behind the other");
   r.finish();
+  if (queued) return message_queue_answer(cluster, solver, there);
   return message_result(cluster, solver, there, both, load);
 }
 

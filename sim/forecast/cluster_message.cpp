@@ -22,8 +22,6 @@ bool through_host(const std::string& transport) {
 // not measured; Summit's Spectrum MPI has 15.4 GB/s on a socket and 7.1 GB/s across (models/params/summit.json)
 constexpr double kHostCopy_Bps = 10e9;
 
-constexpr double kSeveral = 1.1;  // source: ours, above what the error of a fitted rate explains
-
 bool between_hosts(const Platform& node, const Message& message) {
   return is_cpu(node, message.from.device) && is_cpu(node, message.to.device);
 }
@@ -77,7 +75,7 @@ const TransportModel* measured_curve(const Platform& node, const Message& messag
                    (measured.empty() ? ", nor of any other" : ": measured were " + measured));
 }
 
-/// Links of a device's way out to its NIC, and that NIC.
+/// Links of a device's way out to the NIC nearest to it, and that NIC.
 std::pair<std::vector<int>, int> way_out(const Cluster& cluster, int device, bool over_host) {
   const Platform& node = cluster.node();
   if (is_cpu(node, device)) return cluster.host_way(device);
@@ -90,6 +88,21 @@ std::pair<std::vector<int>, int> way_out(const Cluster& cluster, int device, boo
   return {links, nic};
 }
 
+/// The same to `count` NICs, the nearest first.
+std::vector<std::pair<std::vector<int>, int>> ways_out(const Cluster& cluster, int device, bool over_host, int count) {
+  const Platform& node = cluster.node();
+  std::vector<std::pair<std::vector<int>, int>> ways{way_out(cluster, device, over_host)};
+  const bool staged = over_host && !is_cpu(node, device);
+  for (int nic = 0; static_cast<int>(ways.size()) < count; ++nic) {
+    if (nic == ways.front().second) continue;
+    std::vector<int> links = staged ? node.to_host(device).links : std::vector<int>{};
+    const std::vector<int>& onward = cluster.way_to_nic(staged ? node.socket_of(device) : device, nic);
+    links.insert(links.end(), onward.begin(), onward.end());
+    ways.emplace_back(std::move(links), nic);
+  }
+  return ways;
+}
+
 std::vector<int> reversed(std::vector<int> links) {
   std::reverse(links.begin(), links.end());
   for (int& link : links) link ^= 1;
@@ -100,31 +113,34 @@ void note(PlannedMessage& plan, const Cluster& cluster, int node, const std::vec
   for (const int link : links) plan.links.push_back(cluster.key(node, link));
 }
 
-void pass_network(ClusterProblem& problem, const Message& message, PlannedMessage& plan) {
+/// What the message crosses in the nodes and between them, a part of its bytes over each of `nics` NICs.
+void pass_network(ClusterProblem& problem, const Message& message, int nics, PlannedMessage& plan) {
   const Cluster& cluster = problem.cluster();
   const bool over_host = through_host(plan.transport);
-  const auto [out, out_nic] = way_out(cluster, message.from.device, over_host);
-  auto [in, in_nic] = way_out(cluster, message.to.device, over_host);
-  in = reversed(std::move(in));
-  const int from = cluster.endpoint(message.from.node, out_nic), to = cluster.endpoint(message.to.node, in_nic);
-  problem.pass_node(message.from.node, out, MoveBy::kDma);
-  if (message.way.empty())
-    problem.pass_fabric(from, to);
-  else
-    problem.pass_way(message.way);
-  problem.pass_node(message.to.node, in, MoveBy::kDma);
-  note(plan, cluster, message.from.node, out);
-  std::vector<int> way = message.way;  // of several ways, the first is named
-  if (way.empty()) cluster.fabric().minimal_way(from, to, to % cluster.fabric().minimal_ways(from, to), way);
-  double latency_s = 0;
-  for (const int link : way) {
-    plan.links.push_back(cluster.key_of_fabric_link(link));
-    latency_s +=
-        cluster.fabric().classes()[static_cast<std::size_t>(cluster.fabric().link(link).link_class)].latency.si;
+  plan.nics = message.way.empty() ? nics : 1;
+  const auto outs = ways_out(cluster, message.from.device, over_host, plan.nics);
+  const auto ins = ways_out(cluster, message.to.device, over_host, plan.nics);
+  for (int i = 0; i < plan.nics; ++i) {
+    const auto& [out, out_nic] = outs[static_cast<std::size_t>(i)];
+    const auto& [into, in_nic] = ins[static_cast<std::size_t>(i)];
+    problem.pass_node(message.from.node, out, MoveBy::kDma, 1.0 / plan.nics);
+    const int from = cluster.endpoint(message.from.node, out_nic), to = cluster.endpoint(message.to.node, in_nic);
+    if (message.way.empty())
+      problem.pass_fabric(from, to, 1.0 / plan.nics);
+    else
+      problem.pass_way(message.way);
+    problem.pass_node(message.to.node, reversed(into), MoveBy::kDma, 1.0 / plan.nics);
   }
-  note(plan, cluster, message.to.node, in);
+  const auto& [out, out_nic] = outs.front();  // of several ways, the first is named
+  const auto& [into, in_nic] = ins.front();
+  const int from = cluster.endpoint(message.from.node, out_nic), to = cluster.endpoint(message.to.node, in_nic);
+  note(plan, cluster, message.from.node, out);
+  std::vector<int> way = message.way;
+  if (way.empty()) cluster.fabric().minimal_way(from, to, to % cluster.fabric().minimal_ways(from, to), way);
+  for (const int link : way) plan.links.push_back(cluster.key_of_fabric_link(link));
+  note(plan, cluster, message.to.node, reversed(into));
   plan.distance = cluster.fabric().distances()[static_cast<std::size_t>(cluster.fabric().distance(from, to))];
-  plan.distance_s = std::max(0.0, latency_s - cluster.nearest_latency().si);
+  plan.distance_s = cluster.beyond_nearest(fabric_latency(cluster.fabric(), way)).si;
 }
 
 void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage& plan) {
@@ -165,13 +181,13 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
   PlannedMessage plan;
   plan.transport = curve.name;
   plan.stand_in = !measured;
+  const Regime& regime = curve.regime(message.bytes);
+  const int nics =
+      message.from.node != message.to.node && regime.rate_cap ? problem.cluster().nics_for(regime.rate_cap->value) : 1;
   if (message.from.node != message.to.node)
-    pass_network(problem, message, plan);
+    pass_network(problem, message, nics, plan);
   else if (message.from.device != message.to.device)
     pass_inside(problem, message, plan);
-  const Regime& regime = curve.regime(message.bytes);
-  if (!plan.distance.empty() && regime.rate_cap)
-    plan.several_nics = regime.rate_cap->value > kSeveral * problem.lone_rate();
   const Pace pace = curve.pace(message.bytes, problem.lone_rate());
   plan.latency_s = curve.regimes.front().startup.value + plan.distance_s;
   plan.delay_error_s = regime.startup.rel_error * regime.startup.value;

@@ -30,8 +30,8 @@ struct PlannedMessage {
   std::string distance;      ///< "same switch", ...; empty inside a node
   std::vector<int> links{};  ///< keys in the cluster, in order, of one way
   double rate_error = 0, delay_error_s = 0;
-  bool several_nics = false;  ///< the curve is faster than one NIC
-  bool stand_in = false;      ///< no message inside a node was measured: see stand_in() in the .cpp
+  int nics = 1;           ///< that share its bytes: the fewest that carry the rate measured at this size
+  bool stand_in = false;  ///< no message inside a node was measured: see stand_in() in the .cpp
 };
 
 /// NICs by which a message between two nodes leaves and arrives, as endpoints of the fabric.

@@ -16,9 +16,7 @@ namespace {
 // Where messages cannot be taken together: 16,256 activities, some seconds. Who asks for the direct form may wait
 // longer. source: ours
 constexpr int kDirectRanks = 128, kDirectRanksAsked = 512;
-// As cluster_collective.cpp: the library's own figure for a hop between nodes.
-constexpr double kNetworkHopError = 0.35;  // source: as kTableError of collective_cost.cpp
-constexpr double kTogether = 1 - 1e-9;     // source: ours, against rounding: ends at the same time
+constexpr double kTogether = 1 - 1e-9;  // source: ours, against rounding: ends at the same time
 
 /// Protocol and start-up, and what all messages have in common.
 struct Prepared {
@@ -27,7 +25,7 @@ struct Prepared {
 };
 
 /// @param messages  empty: one from each rank to each other
-Prepared prepare_messages(const MessageJob& job, const std::vector<PairMessage>& messages) {
+Prepared prepare_messages(const ClusterJob& job, const std::vector<PairMessage>& messages) {
   const int ranks = job.communicator.ranks();
   const double bytes = messages.empty() ? job.size_B / ranks : messages.front().size.si;
   const auto choice = job.library.message(job.communicator, {bytes});
@@ -48,8 +46,6 @@ Prepared prepare_messages(const MessageJob& job, const std::vector<PairMessage>&
   return {run, {job.communicator.nodes, job.communicator.gpus, bytes, 1 / choice->payload_share, cap}};
 }
 
-double distance_s(const Cluster& cluster, double way_s) { return std::max(0.0, way_s - cluster.nearest_latency().si); }
-
 /// Of what limits the activities that end last, the keys.
 std::vector<int> last_limits(const Solution& solution, const std::vector<int>& keys) {
   std::set<int> limits;
@@ -69,12 +65,12 @@ void solve(const Problem& problem, const std::vector<int>& keys, Solver& solver,
 /// One activity for each message.
 class DirectForm {
  public:
-  DirectForm(const MessageJob& job, const Prepared& prepared)
+  DirectForm(const ClusterJob& job, const Prepared& prepared)
       : job_(job),
         prepared_(prepared),
         ways_(message_ways(job.cluster, job.communicator.gpus, prepared.traffic.stored)),
         problem_(job.cluster) {
-    if (job.keep_links) problem_.keep_crossings();
+    if (job.keep_busy) problem_.keep_crossings();
   }
 
   void add(const PairMessage& message) {
@@ -102,8 +98,8 @@ class DirectForm {
     std::vector<int> keys;
     for (std::size_t i = 0; i < problem.capacity_Bps.size(); ++i) keys.push_back(problem_.key(static_cast<int>(i)));
     solve(problem, keys, solver, answer);
-    answer.run.latency_s += distance_s(job_.cluster, farthest_s_);
-    if (job_.keep_links) answer.busy = BusyLinks::of_messages(problem_);
+    answer.run.latency_s += job_.cluster.beyond_nearest({farthest_s_}).si;
+    if (job_.keep_busy) answer.busy = BusyLinks::of_messages(problem_);
   }
 
  private:
@@ -113,14 +109,14 @@ class DirectForm {
     return job_.cluster.endpoint(end.node, job_.cluster.nic_of(gpu(end.gpu)));
   }
 
-  const MessageJob& job_;
+  const ClusterJob& job_;
   const Prepared& prepared_;
   MessageWays ways_;
   ClusterProblem problem_;
   double farthest_s_ = 0;
 };
 
-MessageAnswer run_direct(const MessageJob& job, Solver& solver) {
+MessageAnswer run_direct(const ClusterJob& job, Solver& solver) {
   const std::vector<PairMessage> messages = job.op.messages({job.size_B}, job.communicator.ranks());
   const Prepared prepared = prepare_messages(job, messages);
   MessageAnswer answer{prepared.run, "direct", ""};
@@ -132,34 +128,35 @@ MessageAnswer run_direct(const MessageJob& job, Solver& solver) {
 }
 
 /// @returns  false, with the reason in `answer`, where messages cannot be taken together
-bool run_reduced(const MessageJob& job, Solver& solver, MessageAnswer& answer) {
+bool run_reduced(const ClusterJob& job, MessageAnswer& answer) {
   const Prepared prepared = prepare_messages(job, {});
-  auto reduced = reduce_alltoall(job.cluster, prepared.traffic);
+  const auto reduced = reduce_alltoall(job.cluster, prepared.traffic);
   if (const auto* irregular = std::get_if<Irregular>(&reduced)) {
     answer.why_direct = irregular->why;
     return false;
   }
-  const ReducedProblem& made = std::get<ReducedProblem>(reduced);
+  const ReducedAlltoall& made = std::get<ReducedAlltoall>(reduced);
   answer.run = prepared.run;
   answer.engine = "reduced";
   answer.messages = made.messages;
-  answer.minimal_only = made.minimal_only;
-  solve(made.problem, made.keys, solver, answer);
-  answer.run.latency_s += distance_s(job.cluster, made.farthest_s);
-  if (job.keep_links) answer.busy = BusyLinks::of_alltoall(job.cluster, prepared.traffic);
+  answer.classes = made.classes;
+  answer.limits = made.limits;
+  answer.run.flow_s = made.time_s;
+  answer.run.latency_s += job.cluster.beyond_nearest({made.farthest_s}).si;
+  if (job.keep_busy) answer.busy = BusyLinks::of_alltoall(job.cluster, prepared.traffic);
   return true;
 }
 
 }  // namespace
 
-MessageAnswer run_messages(const MessageJob& job, Solver& solver) {
+MessageAnswer run_messages(const ClusterJob& job, Solver& solver) {
   if (!job.op.every_pair()) {
     if (job.engine == "reduced") throw InputError("engine: reduced is for operations between every pair of ranks");
     return run_direct(job, solver);
   }
   MessageAnswer answer;
   const int ranks = job.communicator.ranks();
-  if (job.engine == "direct" || !run_reduced(job, solver, answer)) {
+  if (job.engine == "direct" || !run_reduced(job, answer)) {
     const std::string why = answer.why_direct;
     if (job.engine == "reduced") throw InputError("engine: reduced is not exact here: " + why);
     const int most = job.engine == "direct" ? kDirectRanksAsked : kDirectRanks;

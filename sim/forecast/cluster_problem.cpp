@@ -35,8 +35,8 @@ void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses) {
 
 void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
   way_.clear();
-  if (!settles_) {
-    add_fabric_links(cluster_->fabric(), spread_.routing, from_endpoint, to_endpoint, way_, spread_.most_ways);
+  if (cluster_->routing() != FabricRouting::kAdaptive) {
+    add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_, most_ways_);
     if (keeps_) crossed_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
     within_ = keeps_;
     for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
@@ -44,8 +44,9 @@ void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weig
     return;
   }
   crossings_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
-  add_fabric_links(cluster_->fabric(), FabricRouting::kMinimal, from_endpoint, to_endpoint, way_);
-  for (const int port : {way_.front().link, way_.back().link})
+  std::vector<int> way;
+  cluster_->fabric().minimal_way(from_endpoint, to_endpoint, 0, way);
+  for (const int port : {way.front(), way.back()})
     port_rate_ = std::min(port_rate_, cluster_->capacity(cluster_->key_of_fabric_link(port)) / weight);
 }
 
@@ -73,7 +74,7 @@ int ClusterProblem::add(Activity activity) {
 }
 
 const Problem& ClusterProblem::problem() {
-  if (!crossings_.empty()) settle_ways();
+  settle();
   return problem_;
 }
 
@@ -91,7 +92,8 @@ void ClusterProblem::add_uses(int activity, const std::function<void()>& pass) {
   uses_.clear();
 }
 
-void ClusterProblem::settle_ways() {
+void ClusterProblem::settle() {
+  if (crossings_.empty()) return;
   const Fabric& fabric = cluster_->fabric();
   std::map<std::pair<int, int>, std::size_t> pair_of;
   std::vector<Demand> demands;
@@ -102,23 +104,13 @@ void ClusterProblem::settle_ways() {
         crossing.weight * problem_.activities[static_cast<std::size_t>(crossing.activity)].work_B;
   }
   const auto busy_s = [&](int link) { return 1 / cluster_->capacity(cluster_->key_of_fabric_link(link)); };
-  const std::vector<double> shares = detour_shares(fabric, busy_s, demands);
+  const Detours detours = endpoint_detours(fabric, busy_s, demands);
   const auto pass = [&](const Crossing& crossing) {
-    const double detoured = shares[pair_of.at({crossing.from, crossing.to})];
-    const int ways = fabric.minimal_ways(crossing.from, crossing.to);
-    std::vector<int> links;
-    for (int which = 0; which < ways; ++which) {
-      links.clear();
-      fabric.minimal_way(crossing.from, crossing.to, which, links);
-      pass_way(links, crossing.weight * (1 - detoured) / ways);
-    }
-    if (detoured <= 0) return;
-    const std::vector<int> choices = detour_choices(fabric, crossing.from, crossing.to);
-    for (const int which : choices) {
-      links.clear();
-      fabric.detour(crossing.from, crossing.to, which, links);
-      pass_way(links, crossing.weight * detoured / static_cast<double>(choices.size()));
-    }
+    way_.clear();
+    const double detoured = detours.shares[pair_of.at({crossing.from, crossing.to})];
+    add_adaptive_links(fabric, crossing.from, crossing.to, {detoured, detours.choices, most_ways_}, way_);
+    for (const WeightedLink& passed : way_)
+      use(cluster_->key_of_fabric_link(passed.link), passed.share * crossing.weight);
   };
   for (std::size_t first = 0; first < crossings_.size();) {
     std::size_t last = first;

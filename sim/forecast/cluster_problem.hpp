@@ -12,21 +12,12 @@
 
 namespace linkcast {
 
-/// How the bytes between two NICs are spread over the fabric.
-struct Spread {
-  FabricRouting routing = FabricRouting::kMinimal;
-  int most_ways = std::numeric_limits<int>::max();  ///< where the routing takes several
-};
-
 class ClusterProblem {
  public:
   /// Routed as the fabric routes; where that is adaptively, for the traffic of all activities together.
-  explicit ClusterProblem(const Cluster& cluster) : ClusterProblem(cluster, {cluster.routing()}) {
-    settles_ = cluster.routing() == FabricRouting::kAdaptive;
-  }
-  /// Routed as `spread` says, whatever else is on the way.
-  ClusterProblem(const Cluster& cluster, const Spread& spread)
-      : cluster_(&cluster), node_(cluster.node()), spread_(spread) {}
+  /// @param most_ways  of each kind between two NICs, where there are more
+  explicit ClusterProblem(const Cluster& cluster, int most_ways = std::numeric_limits<int>::max())
+      : cluster_(&cluster), node_(cluster.node()), most_ways_(most_ways) {}
 
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
@@ -54,8 +45,14 @@ class ClusterProblem {
   int add(Activity activity);
 
   [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
-  /// All activities, with the ways of adaptive routing settled for the traffic of all of them together. No add() after.
+  /// Settles the ways of adaptive routing for the traffic added since the last time: what comes later is not there yet.
+  void settle();
+  /// All activities, the last of them settled.
   [[nodiscard]] const Problem& problem();
+  /// Of an activity, whether its ways are settled or not.
+  [[nodiscard]] double delay_s(int activity) const {
+    return problem_.activities[static_cast<std::size_t>(activity)].delay_s;
+  }
   /// Key of constraint i of the Problem in the cluster.
   [[nodiscard]] int key(int constraint) const { return keys_[static_cast<std::size_t>(constraint)]; }
 
@@ -65,12 +62,11 @@ class ClusterProblem {
     double weight = 0;
   };
   void use(int key, double weight);
-  void settle_ways();
   void add_uses(int activity, const std::function<void()>& pass);
 
   const Cluster* cluster_;
   ProblemBuilder node_;
-  Spread spread_;
+  int most_ways_;
   Problem problem_;
   std::vector<int> keys_;                ///< per constraint of the Problem
   std::unordered_map<int, int> number_;  ///< key -> constraint of the Problem
@@ -80,7 +76,6 @@ class ClusterProblem {
   std::vector<Crossing> crossings_;      ///< whose links are not in the activities yet
   std::vector<Crossed> crossed_;
   bool keeps_ = false, within_ = false;                         ///< crossings are kept; uses belong to the last one
-  bool settles_ = false;                                        ///< ways of adaptive routing are settled in the end
   double port_rate_ = std::numeric_limits<double>::infinity();  ///< of the next activity's crossings, bytes/s
 };
 

@@ -8,9 +8,6 @@
 namespace linkcast {
 namespace {
 
-// Beside latency and rates: what the model of rings and messages leaves out. source: six operations on 2 to 4 H200
-// (nccl_ops of occasion 20261121a, never fitted): 90 % of the points lie within 19 %
-constexpr double kCollectiveError = 0.11;
 // Part of the time that other communicators add. source: assumed, collectives that contend were never measured; copies
 // that contend by kernels took 1.0 to 1.7 times what fair shares say (verdict.cpp)
 constexpr double kContentionError = 0.3;
@@ -67,6 +64,25 @@ Json channels_json(const Communicator& communicator, const Taken& taken) {
   return channels;
 }
 
+void put_run(Json& out, const Communicator& communicator, const Collective& op, double size_B, const Run& run) {
+  const double time = run.time_s();
+  out["latency_s"] = run.latency_s;
+  out["algbw_Bps"] = size_B / time;
+  out["busbw_Bps"] = size_B / time * op.bus_factor(communicator.ranks());
+  out["library"] = communicator.library;
+  out["algorithm"] = run.taken.algorithm;
+  out["protocol"] = run.taken.protocol;
+  if (communicator.nodes > 1) {
+    out["nodes"] = communicator.nodes;
+    out["gpus_per_node"] = communicator.gpus.size();
+  }
+  out["channels"] = channels_json(communicator, run.taken);
+  out["blocks"] = run.taken.blocks;
+  out["channel_bandwidth_Bps"] = run.busiest_B / run.flow_s;
+  out["path_class"] = communicator.path_class;
+  out["fallback"] = communicator.fallback;
+}
+
 Json bottleneck_json(const Platform& platform, const std::vector<std::vector<Hop>>& hops,
                      const std::vector<int>& limited_by) {
   std::set<std::string> ids;
@@ -107,20 +123,9 @@ Json warnings_of(const Job& job, const Run& run) {
 Interval interval_of(const Job& job, const Run& run) { return uncertainty_of(job, run).around(run.time_s()); }
 
 Json result_json(const Job& job, const Run& run) {
-  const double time = run.time_s();
   Json out;
-  put_interval(out, time, interval_of(job, run));
-  out["latency_s"] = run.latency_s;
-  out["algbw_Bps"] = job.size_B / time;
-  out["busbw_Bps"] = job.size_B / time * job.op.bus_factor(job.ranks());
-  out["library"] = job.communicator.library;
-  out["algorithm"] = run.taken.algorithm;
-  out["protocol"] = run.taken.protocol;
-  out["channels"] = channels_json(job.communicator, run.taken);
-  out["blocks"] = run.taken.blocks;
-  out["channel_bandwidth_Bps"] = run.busiest_B / run.flow_s;
-  out["path_class"] = job.communicator.path_class;
-  out["fallback"] = job.communicator.fallback;
+  put_interval(out, run.time_s(), interval_of(job, run));
+  put_run(out, job.communicator, job.op, job.size_B, run);
   out["bottleneck"] = bottleneck_json(job.platform, run.hops, run.limited_by);
   out["warnings"] = warnings_of(job, run);
   return out;

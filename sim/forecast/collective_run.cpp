@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/forecast/alternatives.hpp"
+#include "sim/forecast/cluster_collective.hpp"
 #include "sim/forecast/collective_job.hpp"
 #include "sim/forecast/collective_result.hpp"
 #include "sim/forecast/library_view.hpp"
@@ -87,19 +88,29 @@ Json collective_answer(Catalogue& catalogue, const std::string& platform_id, Sol
 }
 
 Json rings_answer(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
-  const Platform& platform = catalogue.platform(platform_id);
-  const auto gpus = read_gpus(r, platform, 2);
-  const std::string library_id = library_name(platform, r);
+  const bool across = r.has("nodes");
+  const Platform& platform = across ? catalogue.cluster(platform_id).node() : catalogue.platform(platform_id);
+  const AcrossNodes several = across ? read_nodes(catalogue.cluster(platform_id), r) : AcrossNodes{};
+  const std::vector<int> gpus = across ? std::vector<int>{} : read_gpus(r, platform, 2);
+  const std::string library_id = across ? library_across(platform.calibration(), r) : library_name(platform, r);
   const auto op = r.optional<std::string>("op");
   const double size_B = op ? read_size(r, "size_B") : 0;
+  if (op && !collectives().get(*op).messages({size_B}, 2).empty())  // two ranks tell
+    r.fail("op", *op + " is made of messages, which take no rings");
   const bool nvls = r.optional<bool>("nvls").value_or(false);
   r.finish();
-  const Communicator& communicator = catalogue.communicator(platform_id, library_id, gpus);
+  const Communicator& communicator =
+      across ? catalogue.communicator_across(platform_id, library_id, several.nodes, several.gpus_per_node)
+             : catalogue.communicator(platform_id, library_id, gpus);
   Json out = communicator_json(communicator);
   out["library"] = library_id;
-  if (op && collectives().get(*op).messages({size_B}, static_cast<int>(gpus.size())).empty()) {
-    out.update(tuner_json(libraries().get(library_id), platform, communicator, {*op, {size_B}, "", "", nvls}));
+  if (across) {
+    out["nodes"] = communicator.nodes;
+    out["gpus_per_node"] = several.gpus_per_node;
+    out["leaves_at_entry"] = communicator.leaves_at_entry;
+    out["library_network_channel_bandwidth_Bps"] = communicator.network_channel_bandwidth.si;
   }
+  if (op) out.update(tuner_json(libraries().get(library_id), platform, communicator, {*op, {size_B}, "", "", nvls}));
   std::vector<std::vector<Hop>> hops;  // only a fallback's limit is known without a size: its hops through host memory
   if (communicator.fallback)
     for (const Channel& channel : communicator.channels) hops.push_back(channel.hops);

@@ -12,18 +12,11 @@ NodeWay scaled(std::vector<Use> uses, double factor, double rate_cap_Bps) {
   return {std::move(uses), rate_cap_Bps};
 }
 
-/// As channel_activity() of one node: kernels reach a share of what an accelerator cable carries.
 NodeWay inside_way(const ProblemBuilder& node, int from, int to, double stored) {
   const Platform& platform = node.platform();
   const bool peers = platform.peer_route(platform.gpu(from), platform.gpu(to)).has_value();
   const HopPath path = hop_path(node, {from, to, peers ? HopKind::kPeer : HopKind::kHostMemory});
-  NodeWay way = scaled(node.uses(path.links, MoveBy::kSm), stored, path.rate_cap / stored);
-  for (Use& use : way.uses) {
-    const int cable = platform.constraints()[static_cast<std::size_t>(use.constraint)].cable;
-    if (is_accelerator_cable(platform.topology().cables[static_cast<std::size_t>(cable)].kind))
-      use.weight /= kernel_link_share();
-  }
-  return way;
+  return scaled(kernel_uses(node, path.links), stored, path.rate_cap / stored);
 }
 
 }  // namespace

@@ -67,11 +67,8 @@ std::vector<std::string> able(const std::string& op) {
 
 /// Constraints that limited most of the bytes.
 std::vector<int> limits_of(const ScheduleTimes& times) {
-  double all = 0, most = 0;
-  for (const auto& [key, bytes] : times.limit_B) {
-    all += bytes;
-    most = std::max(most, bytes);
-  }
+  double most = 0;
+  for (const auto& [key, bytes] : times.limit_B) most = std::max(most, bytes);
   std::vector<int> keys;
   for (const auto& [key, bytes] : times.limit_B)
     if (bytes >= kWorthNaming * most && keys.size() < kNamed) keys.push_back(key);

@@ -5,8 +5,8 @@
 
 namespace linkcast {
 
-/// Each activity is a message with one crossing of the fabric: its curve, measured in a quiet network, is slowed down
-/// as its links are. @param made  keeps its crossings
+/// Each activity is a message that crosses the fabric, by one NIC or several: its curve, measured in a quiet network,
+/// is slowed down as its links are. @param made  keeps its crossings
 SampleTimes noisy_message_times(ClusterProblem& made, const NetworkLoad& load, Solver& solver);
 
 }  // namespace linkcast

@@ -7,6 +7,7 @@
 #include "sim/forecast/fabric_view.hpp"
 #include "sim/forecast/mpi_collective.hpp"
 #include "sim/forecast/network_load.hpp"
+#include "sim/forecast/nic_queue.hpp"
 #include "sim/forecast/show.hpp"
 
 namespace linkcast {
@@ -19,6 +20,8 @@ Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, 
   if (kind == "collective" && is_mpi(query)) refuse_network_keys(query, "is not modelled for rounds of MPI messages");
   if (kind == "collective" && !query.contains("nodes")) refuse_network_keys(query, "needs several nodes: give nodes");
   if (kind == "p2p" && names_nodes(query)) return cluster_p2p_answer(catalogue.cluster(platform), solver, r);
+  if (kind == "p2p" && names_nic(catalogue.platform(platform), query))
+    return nic_p2p_answer(catalogue.cluster(platform), solver, r);
   if (kind == "p2p") return p2p_answer(catalogue.platform(platform), solver, r);
   if (kind == "flows") return flows_answer(catalogue.platform(platform), solver, r);
   if (kind == "collective" && is_mpi(query)) return mpi_collective_answer(catalogue, platform, solver, r);

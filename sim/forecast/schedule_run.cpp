@@ -57,8 +57,8 @@ std::vector<Stratum> strata(int count, int most, int edge) {
 /// Messages of one problem, each after those that its two ranks sent and received before.
 class Steps {
  public:
-  Steps(const ScheduleJob& job, const Spread& spread, ScheduleTimes& times)
-      : job_(job), times_(times), problem_(job.cluster, spread), before_(job.ranks.size()), now_(job.ranks.size()) {}
+  Steps(const ScheduleJob& job, int most_ways, ScheduleTimes& times)
+      : job_(job), times_(times), problem_(job.cluster, most_ways), before_(job.ranks.size()), now_(job.ranks.size()) {}
 
   /// @param weight  rounds that it stands for. @param position  rounds that its ranks have posted before it
   void add(const Phase& phase, int round, double weight, int position) {
@@ -67,8 +67,9 @@ class Steps {
     for (const ScheduledMessage& one : messages_) add(one, weight, position);
   }
 
-  /// What follows waits for what was added.
+  /// What follows waits for what was added, which shares the fabric with nothing else.
   void close() {
+    problem_.settle();
     for (const std::size_t rank : busy_) {
       before_[rank] = std::move(now_[rank]);
       now_[rank].clear();
@@ -135,7 +136,7 @@ class Steps {
     const PlannedMessage plan =
         add_message(problem_, {job_.ranks[from], job_.ranks[to], bytes, "", reducing + position * kPost_s, weight},
                     std::move(after));
-    const double delay = problem_.problem().activities.back().delay_s;
+    const double delay = problem_.delay_s(plan.activity);
     latency_.push_back(latency + delay - adding);
     combine_.push_back(combine + reducing);
     for (const std::size_t rank : {from, to}) {
@@ -169,39 +170,22 @@ double messages_a_round(const Phase& phase) {
 /// Groups of rounds that are posted together.
 int groups_of(const Phase& phase) { return (phase.rounds + phase.at_once - 1) / phase.at_once; }
 
-/// Minimal ways, and where the fabric is adaptive detours too.
-std::vector<Spread> spreads_of(const ScheduleJob& job, double messages) {
-  const int most = static_cast<int>(std::max(kFewestWays, kShares / std::min(std::max(messages, 1.0), kSteady)));
-  std::vector<Spread> found{{job.cluster.routing(), most}};
-  const bool across = job.ranks.front().node != job.ranks.back().node;
-  if (across && job.cluster.routing() == FabricRouting::kAdaptive) found.push_back({FabricRouting::kValiant, most});
-  return found;
+/// Of each kind between two NICs.
+int ways_for(double messages) {
+  return static_cast<int>(std::max(kFewestWays, kShares / std::min(std::max(messages, 1.0), kSteady)));
 }
 
-/// The faster one is taken. @param simulate  (spread, times)
-template <class Simulate>
-ScheduleTimes fastest(const std::vector<Spread>& spreads, const Simulate& simulate) {
-  ScheduleTimes best;
-  for (std::size_t i = 0; i < spreads.size(); ++i) {
-    ScheduleTimes one;
-    simulate(spreads[i], one);
-    if (i == 0 || one.time_s < best.time_s) best = std::move(one);
-  }
-  return best;
-}
-
-ScheduleTimes run_all(const ScheduleJob& job, const Schedule& schedule, Solver& solver,
-                      const std::vector<Spread>& spreads) {
-  return fastest(spreads, [&](const Spread& spread, ScheduleTimes& times) {
-    Steps steps(job, spread, times);
-    for (const Phase& phase : schedule.phases) {
-      for (int round = 0; round < phase.rounds; ++round) {
-        steps.add(phase, round, 1, round % phase.at_once);
-        if ((round + 1) % phase.at_once == 0 || round + 1 == phase.rounds) steps.close();
-      }
+ScheduleTimes run_all(const ScheduleJob& job, const Schedule& schedule, Solver& solver, int most_ways) {
+  ScheduleTimes times;
+  Steps steps(job, most_ways, times);
+  for (const Phase& phase : schedule.phases) {
+    for (int round = 0; round < phase.rounds; ++round) {
+      steps.add(phase, round, 1, round % phase.at_once);
+      if ((round + 1) % phase.at_once == 0 || round + 1 == phase.rounds) steps.close();
     }
-    steps.run(solver);
-  });
+  }
+  steps.run(solver);
+  return times;
 }
 
 void add_times(const ScheduleTimes& part, ScheduleTimes& sum) {
@@ -215,16 +199,15 @@ void add_times(const ScheduleTimes& part, ScheduleTimes& sum) {
   sum.delay_error = std::max(sum.delay_error, part.delay_error);
 }
 
-void run_group(const ScheduleJob& job, const std::vector<Spread>& spreads, const Phase& phase, const Stratum& group,
-               int most, ScheduleTimes& times) {
+void run_group(const ScheduleJob& job, int most_ways, const Phase& phase, const Stratum& group, int most,
+               ScheduleTimes& times) {
   const int begin = group.index * phase.at_once;
   const int rounds = std::min(phase.at_once, phase.rounds - begin);
-  const ScheduleTimes part = fastest(spreads, [&](const Spread& spread, ScheduleTimes& one) {
-    Steps steps(job, spread, one);
-    for (const Stratum& round : strata(rounds, most, job.per_node - 1))
-      steps.add(phase, begin + round.index, round.weight, round.index);
-    steps.count(group.weight);
-  });
+  ScheduleTimes part;
+  Steps steps(job, most_ways, part);
+  for (const Stratum& round : strata(rounds, most, job.per_node - 1))
+    steps.add(phase, begin + round.index, round.weight, round.index);
+  steps.count(group.weight);
   add_times(part, times);
 }
 
@@ -234,10 +217,9 @@ void run_group(const ScheduleJob& job, const std::vector<Spread>& spreads, const
 }
 
 /// As if all ranks waited for each other after each group of rounds.
-void run_phase(const ScheduleJob& job, const std::vector<Spread>& spreads, const Phase& phase, double budget,
-               ScheduleTimes& times) {
+void run_phase(const ScheduleJob& job, int most_ways, const Phase& phase, double budget, ScheduleTimes& times) {
   if (phase.rounds == 0) return;
-  if (phase.alike) return run_group(job, spreads, phase, {0, static_cast<double>(phase.rounds)}, 1, times);
+  if (phase.alike) return run_group(job, most_ways, phase, {0, static_cast<double>(phase.rounds)}, 1, times);
   const double a_round = messages_a_round(phase);
   const bool doubling = phase.at_once == 1 && phase.rounds <= kDoublings;
   if (a_round * std::min(phase.rounds, doubling ? kDoublings : kFewestRounds) > (doubling ? 2 * kSteady : budget))
@@ -246,13 +228,13 @@ void run_phase(const ScheduleJob& job, const std::vector<Spread>& spreads, const
       doubling ? phase.rounds : std::max(1, static_cast<int>(std::min<double>(budget / a_round, phase.rounds)));
   const int groups = std::min(groups_of(phase), std::max(1, samples / std::min(phase.at_once, kFewestRounds)));
   for (const Stratum& group : strata(groups_of(phase), groups, job.per_node - 1))
-    run_group(job, spreads, phase, group, std::max(1, samples / groups), times);
+    run_group(job, most_ways, phase, group, std::max(1, samples / groups), times);
 }
 
-ScheduleTimes run_steady(const ScheduleJob& job, const Schedule& schedule, const std::vector<Spread>& spreads) {
+ScheduleTimes run_steady(const ScheduleJob& job, const Schedule& schedule, int most_ways) {
   ScheduleTimes times;
   for (const Phase& phase : schedule.phases)
-    run_phase(job, spreads, phase, kSteady / static_cast<double>(schedule.phases.size()), times);
+    run_phase(job, most_ways, phase, kSteady / static_cast<double>(schedule.phases.size()), times);
   times.steady = true;
   return times;
 }
@@ -272,9 +254,9 @@ ScheduleTimes run_schedule(const ScheduleJob& job, const Schedule& schedule, Sol
     groups += groups_of(phase);
     messages += phase.rounds * messages_a_round(phase);
   }
-  const std::vector<Spread> spreads = spreads_of(job, messages);
+  const int ways = ways_for(messages);
   const bool all = rounds == Rounds::kAll || (rounds == Rounds::kAsMany && messages <= kStepByStep);
-  ScheduleTimes times = all ? run_all(job, schedule, solver, spreads) : run_steady(job, schedule, spreads);
+  ScheduleTimes times = all ? run_all(job, schedule, solver, ways) : run_steady(job, schedule, ways);
   times.rounds = groups;
   return times;
 }

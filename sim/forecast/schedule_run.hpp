@@ -39,8 +39,7 @@ struct ScheduleTimes {
   double rate_error = 0, delay_error = 0;  ///< largest of a message; that of the delay relative to it
 };
 
-/// Where the fabric routes adaptively, a problem (every round's, or that of all rounds) takes the faster of minimal
-/// ways and detours: an adaptive switch detours where the minimal ways are full.
+/// Where the fabric routes adaptively, detours are settled for the messages of each group of rounds together.
 /// @throws InputError  too many messages even for a few rounds
 ScheduleTimes run_schedule(const ScheduleJob& job, const Schedule& schedule, Solver& solver,
                            Rounds rounds = Rounds::kAsMany);

@@ -1,8 +1,5 @@
 #include "sim/forecast/show.hpp"
 
-#include <map>
-#include <sstream>
-
 namespace linkcast {
 namespace {
 
@@ -13,6 +10,10 @@ Json devices_json(const Topology& wiring) {
     if (!device.model.empty()) item["model"] = device.model;
     if (device.sm > 0) item["sm"] = device.sm;
     if (!device.group.empty()) item["group"] = device.group;
+    if (device.engine) {
+      for (const auto& [name, value] : device.engine->figures()) item["engine"][name] = value;
+      item["engine"]["source"] = device.engine->source;
+    }
     list.push_back(item);
   }
   return list;
@@ -51,24 +52,6 @@ Json parameters_json(const Calibration& calibration) {
   return map;
 }
 
-const char* dot_shape(DeviceKind kind) {
-  switch (kind) {
-    case DeviceKind::kGpu:
-      return "box, style=\"rounded,filled\", fillcolor=\"#d7ead0\"";
-    case DeviceKind::kCpu:
-      return "box, style=filled, fillcolor=\"#d3e2f2\"";
-    case DeviceKind::kNvswitch:
-      return "hexagon, style=filled, fillcolor=\"#e6e6e6\"";
-    case DeviceKind::kNic:
-      return "ellipse, style=filled, fillcolor=\"#f7e3c6\"";
-    case DeviceKind::kPcieSwitch:
-      return "diamond";
-    case DeviceKind::kSwitch:
-      return "octagon";
-  }
-  return "box";
-}
-
 }  // namespace
 
 Json show_answer(const Platform& platform) {
@@ -87,20 +70,6 @@ Json show_answer(const Platform& platform) {
           {"parameters", parameters_json(calibration)},
           {"valid_for", {{"from_B", calibration.valid_from_B}, {"to_B", calibration.valid_to_B}}},
           {"from", from}};
-}
-
-std::string to_dot(const Topology& wiring) {
-  std::ostringstream out;
-  out << "graph \"" << wiring.name << "\" {\n  layout=neato; overlap=false; splines=true;\n";
-  for (const Device& device : wiring.devices)
-    out << "  \"" << device.id << "\" [shape=" << dot_shape(device.kind) << "];\n";
-  for (const Cable& cable : wiring.cables)
-    out << "  \"" << wiring.devices[static_cast<std::size_t>(cable.a)].id << "\" -- \""
-        << wiring.devices[static_cast<std::size_t>(cable.b)].id << "\" [label=\"" << cable.count << "x " << cable.kind
-        << "\"" << (is_accelerator_cable(cable.kind) ? ", penwidth=2, color=\"#4a8f29\"" : ", color=\"#777777\"")
-        << "];\n";
-  out << "}\n";
-  return out.str();
 }
 
 }  // namespace linkcast

@@ -9,7 +9,4 @@ namespace linkcast {
 /// Cables give `bandwidth_Bps` (nominal, one cable, one direction); links give the rate the simulation uses.
 Json show_answer(const Platform& platform);
 
-/// Graphviz text: GPUs, switches and sockets with every cable, accelerator cables bold.
-std::string to_dot(const Topology& wiring);
-
 }  // namespace linkcast

@@ -2,45 +2,21 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace linkcast {
-namespace {
 
-// 12 bytes each with what the engine adds: 1.5 GiB. source: ours, a third of the 4 GiB that a forecast may take
-constexpr std::size_t kMostCrossings = 200'000'000;
-
-// Ways that settle() looks at 40 times: about a second, 100 MiB. source: ours
-constexpr std::size_t kMostWays = 700'000;
-constexpr double kHotter = 1 + 1e-9;  // source: ours, against rounding, as adaptive_routing.cpp
-
-/// Links between the switches, of all ways, sorted; and the number of ways.
-int inner_links(const Cluster& cluster, int from, int to, std::vector<WeightedLink>& way, std::vector<int>& inner) {
-  way.clear();
-  inner.clear();
-  add_fabric_links(cluster.fabric(), cluster.routing(), from, to, way);
-  int ways = 0;
-  const int out = way.front().link;
-  for (const WeightedLink& passed : way) ways += passed.link == out ? 1 : 0;
-  const int in = way.back().link;
-  for (const WeightedLink& passed : way)
-    if (passed.link != out && passed.link != in) inner.push_back(passed.link);
-  std::sort(inner.begin(), inner.end());
-  return ways;
-}
-
-}  // namespace
-
-SwitchPairs::SwitchPairs(const Cluster& cluster, const std::vector<int>& endpoints) {
-  if (cluster.routing() != FabricRouting::kAdaptive && cluster.routing() != FabricRouting::kValiant) {
+SwitchPairs::SwitchPairs(const Cluster& cluster, const std::vector<int>& endpoints) : cluster_(&cluster) {
+  if (cluster.routing() != FabricRouting::kAdaptive && cluster.routing() != FabricRouting::kValiant)
     irregular_ = "the fabric sends each pair of endpoints along one way of its own";
-    return;
-  }
-  if (endpoints.size() > 1 && find_switches(cluster, endpoints)) find_ways(cluster);
+  else if (find_switches(endpoints))
+    for (const Ends& from : ends_)
+      for (const Ends& to : ends_) look_at(from, to);
 }
 
 /// The switch is where the first link of a way ends. A router that is an endpoint itself (torus) has none.
-bool SwitchPairs::find_switches(const Cluster& cluster, const std::vector<int>& endpoints) {
-  const Fabric& fabric = cluster.fabric();
+bool SwitchPairs::find_switches(const std::vector<int>& endpoints) {
+  const Fabric& fabric = cluster_->fabric();
   std::unordered_map<int, int> number;
   std::vector<int> way;
   for (const int endpoint : endpoints) {
@@ -52,176 +28,79 @@ bool SwitchPairs::find_switches(const Cluster& cluster, const std::vector<int>& 
       return false;
     }
     const auto [entry, fresh] = number.try_emplace(vertex, static_cast<int>(ends_.size()));
-    if (fresh) {
-      ends_.push_back({endpoint, endpoint});
-      port_of_.push_back(way.front());
-    }
+    if (fresh) ends_.push_back({endpoint, endpoint});
     ends_[static_cast<std::size_t>(entry->second)].last = endpoint;
     switch_of_.push_back(entry->second);
-    port_out_.push_back(way.front());
+    port_.push_back(way.front());
   }
-  return true;
-}
-
-bool SwitchPairs::find_ways(const Cluster& cluster) {
-  number_.assign(static_cast<std::size_t>(cluster.fabric().links()), -1);
-  first_.push_back(0);
-  for (const Ends& from : ends_)
-    for (const Ends& to : ends_)
-      if (!add_pair(cluster, from, to)) return false;
   return true;
 }
 
 /// Looks at two pairs of endpoints of the two switches: their ways must be the same ones.
-bool SwitchPairs::add_pair(const Cluster& cluster, const Ends& from, const Ends& to) {
-  inner_.clear();
-  int ways = 1;
-  const bool same = &from == &to;
-  if (!same) ways = inner_links(cluster, from.first, to.first, way_, inner_);
-  if (!same && (from.last != from.first || to.last != to.first)) {
-    if (inner_links(cluster, from.last, to.last, way_, other_) != ways || other_ != inner_)
-      irregular_ = "ways between two switches differ by endpoint";
-  }
-  if (same && from.first != from.last) {
-    inner_links(cluster, from.first, from.last, way_, other_);
-    if (!other_.empty()) irregular_ = "ways below one switch leave it";
-  }
-  if (!same || from.first != from.last)
-    farthest_s_ = std::max(farthest_s_, fabric_latency(cluster.fabric(), from.first, same ? to.last : to.first).si);
-  if (crossings_.size() > kMostCrossings) irregular_ = "the fabric has too many ways between its switches";
-  add_crossings(inner_, 1.0 / ways);
-  first_.push_back(crossings_.size());
-  return irregular_.empty();
+void SwitchPairs::look_at(const Ends& from, const Ends& to) {
+  const bool same = &from == &to, several = from.first != from.last || to.first != to.last;
+  if (same && !several) return;
+  farthest_s_ = std::max(farthest_s_, fabric_latency(cluster_->fabric(), from.first, same ? to.last : to.first).si);
+  if (same && !inner_links(from.first, to.last).empty()) irregular_ = "ways below one switch leave it";
+  if (!same && several && inner_links(from.first, to.first) != inner_links(from.last, to.last))
+    irregular_ = "ways between two switches differ by endpoint";
 }
 
-int SwitchPairs::number_of(int link) {
-  int& number = number_[static_cast<std::size_t>(link)];
-  if (number < 0) {
-    number = static_cast<int>(links_.size());
-    links_.push_back(link);
-  }
-  return number;
+std::vector<int> SwitchPairs::inner_links(int from, int to) {
+  way_.clear();
+  add_fabric_links(cluster_->fabric(), cluster_->routing(), from, to, way_);
+  std::vector<int> inner;
+  for (const WeightedLink& passed : way_)
+    if (passed.link != way_.front().link && passed.link != way_.back().link) inner.push_back(passed.link);
+  std::sort(inner.begin(), inner.end());
+  return inner;
 }
 
-/// @param inner  sorted: a link as often as ways cross it
-void SwitchPairs::add_crossings(const std::vector<int>& inner, double share_of_one) {
-  for (std::size_t i = 0, next = 0; i < inner.size(); i = next) {
-    while (next < inner.size() && inner[next] == inner[i]) ++next;
-    crossings_.push_back({number_of(inner[i]), static_cast<double>(next - i) * share_of_one});
-  }
-}
-
-void SwitchPairs::settle(const Cluster& cluster, const Traffic& traffic) {
-  if (cluster.routing() != FabricRouting::kAdaptive || !some_hot(cluster, traffic)) return;
-  std::vector<Demand> demands;
-  if (!demands_of(cluster, traffic, demands)) {
-    minimal_only_ = true;
-    return;
-  }
-  if (*std::min_element(traffic.port.begin(), traffic.port.end()) < 0) {
-    irregular_ = "NICs of a switch serve different numbers of GPUs";
-    return;
-  }
-  const std::unordered_map<int, double> ports = port_seconds(cluster, traffic);
-  const auto busy_s = [&](int link) {
-    const auto port = ports.find(link);
-    return port != ports.end() ? port->second : 1 / cluster.capacity(cluster.key_of_fabric_link(link));
-  };
-  const std::vector<double> shares = detour_shares(cluster.fabric(), busy_s, demands);
+/// One share of detours for each pair of switches.
+Detours SwitchPairs::settle(const Traffic& traffic) const {
   std::vector<double> by_pair(traffic.between.size(), 0);
-  for (std::size_t pair = 0, demand = 0; pair < by_pair.size(); ++pair)
-    if (traffic.between[pair] > 0 && pair / ends_.size() != pair % ends_.size()) by_pair[pair] = shares[demand++];
-  take_detours(cluster, by_pair);
-}
-
-/// Some pair has a minimal way with a link that is busier than its ports, and a detour.
-bool SwitchPairs::some_hot(const Cluster& cluster, const Traffic& traffic) const {
-  std::vector<double> seconds(links_.size(), 0);
-  const auto each = [&](const auto& visit) {
-    for (std::size_t from = 0; from < ends_.size(); ++from)
-      for (std::size_t to = 0; to < ends_.size(); ++to)
-        if (traffic.between[from * ends_.size() + to] > 0) visit(from, to);
-  };
-  each([&](std::size_t from, std::size_t to) {
-    const Pair ways = pair(static_cast<int>(from), static_cast<int>(to));
-    for (const Crossing* one = ways.begin; one != ways.end; ++one)
-      seconds[static_cast<std::size_t>(one->link)] +=
-          one->share * traffic.between[from * ends_.size() + to] /
-          cluster.capacity(cluster.key_of_fabric_link(links_[static_cast<std::size_t>(one->link)]));
-  });
-  bool hot = false;
-  each([&](std::size_t from, std::size_t to) {
-    const Pair ways = pair(static_cast<int>(from), static_cast<int>(to));
-    if (hot || from == to || cluster.fabric().detours(ends_[from].first, ends_[to].first) == 0) return;
-    const double port =
-        std::max(traffic.port[from], traffic.port[to]) / cluster.capacity(cluster.key_of_fabric_link(port_of_[from]));
-    for (const Crossing* one = ways.begin; one != ways.end; ++one)
-      hot = hot || seconds[static_cast<std::size_t>(one->link)] > kHotter * port;
-  });
-  return hot;
-}
-
-bool SwitchPairs::demands_of(const Cluster& cluster, const Traffic& traffic, std::vector<Demand>& demands) const {
-  const Fabric& fabric = cluster.fabric();
-  std::size_t ways = 0;
-  for (std::size_t from = 0; from < ends_.size(); ++from)
-    for (std::size_t to = 0; to < ends_.size(); ++to) {
-      const double bytes = traffic.between[from * ends_.size() + to];
-      if (from == to || bytes <= 0) continue;
-      const int a = ends_[from].first, b = ends_[to].first;
-      ways += static_cast<std::size_t>(fabric.minimal_ways(a, b)) + detour_choices(fabric, a, b).size();
-      if (ways > kMostWays) return false;
-      demands.push_back({a, b, bytes});
-    }
-  return true;
-}
-
-/// One endpoint of each switch stands for all of them, and all bytes between switches seem to pass its port: seconds a
-/// byte such that the port is as busy as it really is.
-std::unordered_map<int, double> SwitchPairs::port_seconds(const Cluster& cluster, const Traffic& traffic) const {
-  std::unordered_map<int, double> seconds;
-  for (std::size_t here = 0; here < ends_.size(); ++here) {
-    double out = 0, in = 0;
-    for (std::size_t other = 0; other < ends_.size(); ++other) {
-      if (other == here) continue;
-      out += traffic.between[here * ends_.size() + other];
-      in += traffic.between[other * ends_.size() + here];
-    }
-    const int port = port_of_[here];
-    if (out > 0) seconds[port] = traffic.port[here] / out / cluster.capacity(cluster.key_of_fabric_link(port));
-    if (in > 0) seconds[port ^ 1] = traffic.port[here] / in / cluster.capacity(cluster.key_of_fabric_link(port ^ 1));
+  if (cluster_->routing() != FabricRouting::kAdaptive) return {by_pair};
+  std::vector<SwitchDemand> demands;
+  std::vector<std::size_t> pairs;
+  for (std::size_t pair = 0; pair < by_pair.size(); ++pair) {
+    const std::size_t from = pair / ends_.size(), to = pair % ends_.size();
+    if (from == to || traffic.between[pair] <= 0) continue;
+    demands.push_back({ends_[from].first, ends_[to].first, traffic.between[pair],
+                       std::max(traffic.port_s[from], traffic.port_s[to])});
+    pairs.push_back(pair);
   }
-  return seconds;
+  const auto busy_s = [&](int link) { return 1 / cluster_->capacity(cluster_->key_of_fabric_link(link)); };
+  const Detours settled = switch_detours(cluster_->fabric(), busy_s, demands);
+  for (std::size_t i = 0; i < pairs.size(); ++i) by_pair[pairs[i]] = settled.shares[i];
+  return {std::move(by_pair), settled.choices};
 }
 
-void SwitchPairs::take_detours(const Cluster& cluster, const std::vector<double>& shares) {
-  const std::vector<Crossing> minimal = std::move(crossings_);
-  const std::vector<std::size_t> first = std::move(first_);
-  crossings_.clear();
-  first_.assign(1, 0);
-  std::vector<int> way;
-  for (std::size_t pair = 0; pair < shares.size(); ++pair) {
-    for (std::size_t i = first[pair]; i < first[pair + 1]; ++i)
-      if (shares[pair] < 1) crossings_.push_back({minimal[i].link, minimal[i].share * (1 - shares[pair])});
-    if (shares[pair] > 0) {
-      const int from = ends_[pair / ends_.size()].first, to = ends_[pair % ends_.size()].first;
-      const std::vector<int> choices = detour_choices(cluster.fabric(), from, to);
-      inner_.clear();
-      for (const int which : choices) {
-        way.clear();
-        cluster.fabric().detour(from, to, which, way);
-        inner_.insert(inner_.end(), way.begin() + 1, way.end() - 1);
-      }
-      std::sort(inner_.begin(), inner_.end());
-      add_crossings(inner_, shares[pair] / static_cast<double>(choices.size()));
-    }
-    first_.push_back(crossings_.size());
+void SwitchPairs::each_pair(const Traffic& traffic, const TakePair& take) const {
+  const Detours settled = settle(traffic);
+  std::vector<WeightedLink> way;
+  for (std::size_t pair = 0; pair < traffic.between.size(); ++pair) {
+    const std::size_t from = pair / ends_.size(), to = pair % ends_.size();
+    if (from == to || traffic.between[pair] <= 0) continue;
+    way.clear();
+    if (cluster_->routing() == FabricRouting::kAdaptive)
+      add_adaptive_links(cluster_->fabric(), ends_[from].first, ends_[to].first,
+                         {settled.shares[pair], settled.choices}, way);
+    else
+      add_fabric_links(cluster_->fabric(), cluster_->routing(), ends_[from].first, ends_[to].first, way);
+    const int out = way.front().link, in = way.back().link;
+    std::erase_if(way, [&](const WeightedLink& passed) { return passed.link == out || passed.link == in; });
+    take(static_cast<int>(from), static_cast<int>(to), way);
   }
 }
 
-SwitchPairs::Pair SwitchPairs::pair(int from, int to) const {
-  const std::size_t index = static_cast<std::size_t>(from) * ends_.size() + static_cast<std::size_t>(to);
-  return {crossings_.data() + first_[index], crossings_.data() + first_[index + 1]};
+std::vector<double> SwitchPairs::link_bytes(const Traffic& traffic) const {
+  std::vector<double> bytes(static_cast<std::size_t>(cluster_->fabric().links()), 0);
+  each_pair(traffic, [&](int from, int to, const std::vector<WeightedLink>& links) {
+    const double between =
+        traffic.between[static_cast<std::size_t>(from) * ends_.size() + static_cast<std::size_t>(to)];
+    for (const WeightedLink& passed : links) bytes[static_cast<std::size_t>(passed.link)] += passed.share * between;
+  });
+  return bytes;
 }
 
 }  // namespace linkcast

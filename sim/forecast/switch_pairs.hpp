@@ -1,8 +1,8 @@
 #pragma once
 // Ways between switches: what all messages from an endpoint of one switch to an endpoint of another have in common.
 #include <cstddef>
+#include <functional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/platform/adaptive_routing.hpp"
@@ -10,71 +10,51 @@
 
 namespace linkcast {
 
-/// Switches in use, and the links between each two of them with the share of the traffic that crosses each.
+/// Switches in use, and what traffic between them puts on the links between switches.
 class SwitchPairs {
  public:
-  struct Crossing {
-    int link = 0;      ///< index into links()
-    double share = 0;  ///< of the pair's bytes
-  };
-  struct Pair {
-    const Crossing* begin = nullptr;
-    const Crossing* end = nullptr;
-  };
-  /// Bytes between every two switches, and at each endpoint of a switch one way.
+  /// Bytes between every two switches, and seconds that the busiest port of a switch is busy.
   struct Traffic {
     std::vector<double> between;  ///< from, to
-    std::vector<double> port;     ///< negative: not the same at all of them
+    std::vector<double> port_s;
   };
 
   /// @param endpoints  in use
   SwitchPairs(const Cluster& cluster, const std::vector<int>& endpoints);
-
-  /// Adaptive routing: which share of each pair takes detours (adaptive_routing.hpp).
-  void settle(const Cluster& cluster, const Traffic& traffic);
-  /// settle() had too many ways to look at and left all traffic on minimal ways, some of which are busier than ports.
-  [[nodiscard]] bool minimal_only() const { return minimal_only_; }
 
   /// Empty, or why the ways are not those of the switches.
   [[nodiscard]] const std::string& irregular() const { return irregular_; }
   /// By place in the list of endpoints.
   [[nodiscard]] int switch_of(std::size_t endpoint) const { return switch_of_[endpoint]; }
   [[nodiscard]] int switches() const { return static_cast<int>(ends_.size()); }
-  /// Links of the fabric between switches.
-  [[nodiscard]] const std::vector<int>& links() const { return links_; }
-  /// The links between an endpoint and its switch.
-  [[nodiscard]] int port_out(std::size_t endpoint) const { return port_out_[endpoint]; }
-  [[nodiscard]] int port_in(std::size_t endpoint) const { return port_out_[endpoint] ^ 1; }
-  [[nodiscard]] Pair pair(int from, int to) const;
+  /// From an endpoint to its switch; the way back is the link ^ 1.
+  [[nodiscard]] int port(std::size_t endpoint) const { return port_[endpoint]; }
   /// Latency of the longest minimal way between two endpoints.
   [[nodiscard]] double farthest_s() const { return farthest_s_; }
+
+  /// Told the links between two switches, and which share of the bytes between these takes each: see each_pair().
+  using TakePair = std::function<void(int from, int to, const std::vector<WeightedLink>& links)>;
+  /// For all pairs of different switches with traffic, with the detours that adaptive routing takes.
+  void each_pair(const Traffic& traffic, const TakePair& take) const;
+  /// Bytes on each link of the fabric but the ports, by its number, with the detours that adaptive routing takes.
+  [[nodiscard]] std::vector<double> link_bytes(const Traffic& traffic) const;
 
  private:
   struct Ends {
     int first = 0, last = 0;  ///< endpoints of one switch
   };
-  bool find_switches(const Cluster& cluster, const std::vector<int>& endpoints);
-  bool find_ways(const Cluster& cluster);
-  bool add_pair(const Cluster& cluster, const Ends& from, const Ends& to);
-  void add_crossings(const std::vector<int>& inner, double share_of_one);
-  [[nodiscard]] bool some_hot(const Cluster& cluster, const Traffic& traffic) const;
-  /// @returns  false if there are too many ways
-  [[nodiscard]] bool demands_of(const Cluster& cluster, const Traffic& traffic, std::vector<Demand>& demands) const;
-  [[nodiscard]] std::unordered_map<int, double> port_seconds(const Cluster& cluster, const Traffic& traffic) const;
-  void take_detours(const Cluster& cluster, const std::vector<double>& shares);
-  int number_of(int link);
+  bool find_switches(const std::vector<int>& endpoints);
+  void look_at(const Ends& from, const Ends& to);
+  /// Links between the switches, of all ways.
+  [[nodiscard]] std::vector<int> inner_links(int from, int to);
+  [[nodiscard]] Detours settle(const Traffic& traffic) const;
 
+  const Cluster* cluster_;
   std::string irregular_;
-  std::vector<int> switch_of_, port_out_;
-  std::vector<Ends> ends_;    ///< per switch
-  std::vector<int> port_of_;  ///< per switch: of its first endpoint, outwards
-  std::vector<int> links_, number_;
-  std::vector<Crossing> crossings_;
-  std::vector<std::size_t> first_;  ///< per pair: its first crossing; one more at the end
-  bool minimal_only_ = false;
+  std::vector<int> switch_of_, port_;
+  std::vector<Ends> ends_;  ///< per switch
   double farthest_s_ = 0;
-  std::vector<WeightedLink> way_;  ///< kept for their memory
-  std::vector<int> inner_, other_;
+  std::vector<WeightedLink> way_;  ///< kept for its memory
 };
 
 }  // namespace linkcast

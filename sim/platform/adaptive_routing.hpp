@@ -1,9 +1,10 @@
 #pragma once
 // Adaptive routing in steady state: which share of each pair's bytes leaves the minimal ways for detours.
 #include <functional>
+#include <limits>
 #include <vector>
 
-#include "sim/platform/fabric.hpp"
+#include "sim/platform/fabric_routing.hpp"
 
 namespace linkcast {
 
@@ -13,16 +14,39 @@ struct Demand {
   double bytes = 0;
 };
 
-/// Share of each demand that takes detours, spread evenly over them; the rest is spread evenly over the minimal ways.
-/// A pair turns to detours while the busiest link of its minimal ways, on average over them, is busier than that of its
+/// All bytes from the endpoints of one switch to those of another one.
+struct SwitchDemand {
+  int from = 0, to = 0;  ///< an endpoint of each, any
+  double bytes = 0;
+  double port_s = 0;  ///< that the busiest port of these endpoints is busy
+};
+
+/// What takes detours.
+struct Detours {
+  std::vector<double> shares;  ///< of each demand, 0 to 1
+  int choices = 0;             ///< detours of a pair that stand for all, at most
+};
+
+/// Share of each demand that is spread evenly over its detours; the rest is spread evenly over the minimal ways. A pair
+/// turns to detours while the busiest link of its minimal ways, on average over them, is busier than that of its
 /// detours and busier than its own ports: what UGAL does with queues (Singh 2005), in equilibrium, by the method of
 /// successive averages.
 /// @param busy_s  seconds that a link needs for one byte
-/// @return  one share a demand, 0 to 1; deterministic
-std::vector<double> detour_shares(const Fabric& fabric, const std::function<double(int)>& busy_s,
-                                  const std::vector<Demand>& demands);
+/// @return  deterministic
+Detours switch_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
+                       const std::vector<SwitchDemand>& demands);
+/// The same of single endpoints: those of the same two switches have one share.
+Detours endpoint_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
+                         const std::vector<Demand>& demands);
 
-/// The detours that stand for all of a pair: all of them, or evenly chosen ones where there are very many.
-std::vector<int> detour_choices(const Fabric& fabric, int from, int to);
+/// How the bytes between two endpoints are spread.
+struct AdaptiveWay {
+  double detoured = 0;                         ///< share of them
+  int choices = 0;                             ///< detours that stand for all
+  int most = std::numeric_limits<int>::max();  ///< ways of each kind; of fewer than choices, each pair has its own
+};
+/// Appends the links of both kinds of ways between two endpoints.
+void add_adaptive_links(const Fabric& fabric, int from, int to, const AdaptiveWay& how,
+                        std::vector<WeightedLink>& links);
 
 }  // namespace linkcast

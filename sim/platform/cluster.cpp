@@ -29,6 +29,9 @@ RoutingRule nic_rule(const Topology& topology, int nic) {
           }};
 }
 
+// A fitted rate this much above a cable's is more than one cable. source: ours, above the error of a fitted rate
+constexpr double kAboveOne = 1.1;
+
 /// Highest goodput of a curve: at the end of each regime, and for ever larger messages in the last.
 double attained_Bps(const TransportModel& curve) {
   constexpr double kFree = std::numeric_limits<double>::infinity();
@@ -60,6 +63,7 @@ Cluster::Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, Fab
   nodes_ = fabric_->endpoints() / this->nics();
   find_nics();
   find_host_ways();
+  find_ways();
   find_wire_share();
 }
 
@@ -110,6 +114,30 @@ std::vector<std::string> Cluster::nic_ids() const {
   return ids;
 }
 
+void Cluster::find_ways() {
+  const Topology& topology = node_->topology();
+  for (const DeviceKind kind : {DeviceKind::kGpu, DeviceKind::kCpu})
+    for (const int device : devices_of(topology, kind))
+      for (int i = 0; i < nics(); ++i) {
+        const int nic = nics_[static_cast<std::size_t>(i)];
+        if (auto way = shortest_route(topology, node_->links(), device, nic, nic_rule(topology, nic)))
+          ways_[{device, i}] = std::move(way->links);
+      }
+}
+
+const std::vector<int>& Cluster::way_to_nic(int device, int nic) const {
+  const auto it = ways_.find({device, nic});
+  if (it == ways_.end())
+    throw InputError(node_->topology().devices[static_cast<std::size_t>(device)].id + " has no way to NIC " +
+                     std::to_string(nic));
+  return it->second;
+}
+
+int Cluster::nics_for(double measured_Bps) const {
+  if (!std::isfinite(measured_Bps) || !std::isfinite(port_Bps_)) return 1;
+  return std::clamp(static_cast<int>(std::ceil(measured_Bps / (kAboveOne * port_Bps_))), 1, nics());
+}
+
 const std::pair<std::vector<int>, int>& Cluster::host_way(int cpu) const {
   const auto it = host_ways_.find(cpu);
   if (it == host_ways_.end())
@@ -121,21 +149,23 @@ void Cluster::find_wire_share() {
   if (fabric_->endpoints() < 2) return;
   std::vector<int> way;
   fabric_->minimal_way(0, 1, 0, way);
+  port_Bps_ = fabric_->classes()[static_cast<std::size_t>(fabric_->link(way.front()).link_class)].bandwidth.si;
   nearest_ = fabric_latency(*fabric_, 0, 1);
   for (int other = 2; other < fabric_->endpoints(); ++other)  // endpoint 1 need not be the nearest: rails
     if (fabric_->distance(0, other) < fabric_->distance(0, 1)) {
       nearest_ = fabric_latency(*fabric_, 0, other);
       break;
     }
-  const FabricLinkClass& port = fabric_->classes()[static_cast<std::size_t>(fabric_->link(way.front()).link_class)];
-  double most = 0;
+  double most = 0, striped = 0;
   for (const char* name : {"mpi_network", "gpudirect_rdma", "mpi_network_host"})
     if (const TransportModel* curve = node_->transports().message(name)) {
       const double attained = attained_Bps(*curve);
-      if (attained <= port.bandwidth.si) most = std::max(most, attained);  // above it several NICs were in use
+      double& seen = attained <= port_Bps_ ? most : striped;
+      seen = std::max(seen, std::isfinite(attained) ? attained / nics_for(attained) : 0);
     }
   measured_ = most > 0;
-  if (measured_) wire_share_ = most / port.bandwidth.si;
+  // Several NICs together need not fill each of them: they only show that one attains at least that much.
+  if (measured_) wire_share_ = std::min(1.0, std::max(most, striped) / port_Bps_);
 }
 
 std::string Cluster::id(int key) const {

@@ -1,6 +1,8 @@
 #pragma once
 // Many equal nodes on a fabric. Nothing is stored per node: constraint c of node n has the key n x C + c, where C is
 // the number of constraints of one node; directed link l of the fabric has the key nodes x C + l.
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,6 +40,8 @@ class Cluster {
   /// Ids of the node's NICs that the fabric joins, in the order of its endpoints.
   [[nodiscard]] std::vector<std::string> nic_ids() const;
 
+  /// Device index of a NIC by its number. Numbers are in the order of the fabric's endpoints.
+  [[nodiscard]] int nic_device(int nic) const { return nics_[static_cast<std::size_t>(nic)]; }
   /// NIC number next to a GPU of a node; GPUs as near to several take turns.
   [[nodiscard]] int nic_of(int gpu) const { return nic_of_[static_cast<std::size_t>(gpu)]; }
   /// Links of the node between a GPU and its NIC.
@@ -45,6 +49,11 @@ class Cluster {
   [[nodiscard]] const Route& from_nic(int gpu) const { return from_nic_[static_cast<std::size_t>(gpu)]; }
   /// Links between a CPU (device index) and the NIC nearest to it, and the number of that NIC.
   [[nodiscard]] const std::pair<std::vector<int>, int>& host_way(int cpu) const;
+  /// Links between a GPU or CPU (device index) and a NIC of its node, not through other GPUs.
+  /// @throws InputError  there is no way
+  [[nodiscard]] const std::vector<int>& way_to_nic(int device, int nic) const;
+  /// The fewest NICs that carry a rate which messages between two nodes were measured to have, at most all of a node.
+  [[nodiscard]] int nics_for(double measured_Bps) const;
   [[nodiscard]] int endpoint(int node, int nic) const { return node * nics() + nic; }
 
   [[nodiscard]] int key(int node, int constraint) const { return node * per_node_ + constraint; }
@@ -59,10 +68,13 @@ class Cluster {
   [[nodiscard]] double wire_share() const { return wire_share_; }
   /// Latency of the fabric between two endpoints as near as any: what a message between neighbours has in it.
   [[nodiscard]] Seconds nearest_latency() const { return nearest_; }
+  /// What a way of this latency adds to what was measured between neighbours.
+  [[nodiscard]] Seconds beyond_nearest(Seconds way) const { return {std::max(0.0, way.si - nearest_.si)}; }
 
  private:
   void find_nics();
   void find_host_ways();
+  void find_ways();
   void find_wire_share();
   /// The nearest NIC of a device; of several the one that fewest came to. @returns -1 if there is no way
   int nearest_nic(int device, std::vector<int>& users, Route& way) const;
@@ -75,8 +87,10 @@ class Cluster {
   std::vector<int> nic_of_;  ///< per GPU number
   std::vector<Route> to_nic_, from_nic_;
   std::map<int, std::pair<std::vector<int>, int>> host_ways_;  ///< by CPU (device index)
+  std::map<std::pair<int, int>, std::vector<int>> ways_;       ///< by device index and number of the NIC
   Seconds nearest_;
   double wire_share_ = 1;
+  double port_Bps_ = std::numeric_limits<double>::infinity();  ///< nominal, of the cable at a NIC
   bool measured_ = false;
 };
 

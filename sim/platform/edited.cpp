@@ -58,6 +58,7 @@ class Editor {
   void scale(const Edit& edit);
   void slow(const Edit& edit);
   void set_kind(const Edit& edit);
+  bool set_engine(const Edit& edit);
   void set_parameter(const Edit& edit);
   void finish_rates();
   void check_hosts(const Platform& edited) const;
@@ -315,7 +316,21 @@ void Editor::finish_rates() {
   scale_rates(wiring_, rates, fit_);
 }
 
+/// "nic0.read_window": a figure of a NIC's engine. @returns false if it names none
+bool Editor::set_engine(const Edit& edit) {
+  const auto dot = edit.subject.find('.');
+  const auto device = dot == std::string::npos ? std::nullopt : wiring_.find(edit.subject.substr(0, dot));
+  if (!device || !wiring_.devices[static_cast<std::size_t>(*device)].engine) return false;
+  try {
+    return wiring_.devices[static_cast<std::size_t>(*device)].engine->set(edit.subject.substr(dot + 1),
+                                                                          edit.values.front().second);
+  } catch (const UnitError& error) {
+    refuse(edit, error.what());
+  }
+}
+
 void Editor::set_parameter(const Edit& edit) {
+  if (set_engine(edit)) return;
   const auto found = fit_.parameters.find(edit.subject);
   if (found == fit_.parameters.end()) {
     std::vector<std::string> known;

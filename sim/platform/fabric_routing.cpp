@@ -59,6 +59,10 @@ void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int
 Seconds fabric_latency(const Fabric& fabric, int from, int to) {
   std::vector<int> way;
   fabric.minimal_way(from, to, 0, way);
+  return fabric_latency(fabric, way);
+}
+
+Seconds fabric_latency(const Fabric& fabric, const std::vector<int>& way) {
   Seconds sum;
   for (const int link : way)
     sum.si += fabric.classes()[static_cast<std::size_t>(fabric.link(link).link_class)].latency.si;

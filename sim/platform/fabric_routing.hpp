@@ -29,7 +29,9 @@ struct WeightedLink {
 void add_fabric_links(const Fabric& fabric, FabricRouting routing, int from, int to, std::vector<WeightedLink>& links,
                       int most = std::numeric_limits<int>::max());
 
-/// Sum of the latencies of a minimal way.
+/// Sum of the latencies of a way's links.
+Seconds fabric_latency(const Fabric& fabric, const std::vector<int>& way);
+/// Of a minimal way.
 Seconds fabric_latency(const Fabric& fabric, int from, int to);
 
 }  // namespace linkcast

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <set>
+#include <utility>
 
 #include "sim/records/file_hash.hpp"
 
@@ -32,6 +33,10 @@ Device read_device(ObjectReader r) {
   d.sm = r.optional<int>("sm").value_or(0);
   d.group = r.optional<std::string>("group").value_or("");
   if (r.has("vendor")) d.vendor = r.choice("vendor", {"intel", "amd", "ibm", "arm"});
+  if (auto engine = r.optional_object("engine")) {
+    if (d.kind != DeviceKind::kNic) r.fail("engine", "belongs to a nic");
+    d.engine = read_nic_engine(std::move(*engine));
+  }
   if (d.kind == DeviceKind::kGpu && d.sm <= 0) r.fail("sm", "a gpu needs its compute capability x 10, e.g. 60");
   r.finish();
   return d;

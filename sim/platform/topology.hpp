@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/platform/nic_engine.hpp"
 #include "sim/records/object_reader.hpp"
 #include "sim/units/quantity.hpp"
 
@@ -17,10 +18,11 @@ struct Device {
   std::string id;
   DeviceKind kind = DeviceKind::kGpu;
   std::string model;
-  int sm = 0;          ///< GPU: compute capability x 10 (60 = Pascal); else 0
-  std::string group;   ///< nvswitch: baseboard; switches of one group act as parallel planes; else empty
-  std::string vendor;  ///< cpu: intel, amd, ibm, arm; else empty
-  double slow = 1;     ///< gpu: its kernels and copy engines take this many times as long; only what-if edits set it
+  int sm = 0;                         ///< GPU: compute capability x 10 (60 = Pascal); else 0
+  std::string group;                  ///< nvswitch: baseboard; switches of one group act as parallel planes; else empty
+  std::string vendor;                 ///< cpu: intel, amd, ibm, arm; else empty
+  std::optional<NicEngine> engine{};  ///< nic: how it moves bytes, where that is known
+  double slow = 1;  ///< gpu: its kernels and copy engines take this many times as long; only what-if edits set it
 };
 
 /// One cable or a bundle of `count` equal cables between two devices. Full duplex.

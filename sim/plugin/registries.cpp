@@ -3,6 +3,7 @@
 #include "sim/plugin/communicator.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/schedule.hpp"
+#include "sim/plugin/trace_source.hpp"
 
 namespace linkcast {
 
@@ -23,6 +24,16 @@ Registry<FabricGenerator>& fabric_generators() {
 
 Registry<ScheduleAlgorithm>& algorithms() {
   static Registry<ScheduleAlgorithm> registry("algorithm");
+  return registry;
+}
+
+Registry<TraceImporter>& trace_importers() {
+  static Registry<TraceImporter> registry("format");
+  return registry;
+}
+
+Registry<TraceGenerator>& trace_generators() {
+  static Registry<TraceGenerator> registry("application");
   return registry;
 }
 

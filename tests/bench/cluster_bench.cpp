@@ -113,7 +113,7 @@ bool measure_noise(const std::string& op, double size_B) {
 
 int main() {
   bool good = true;
-  for (const std::string platform : {"alps", "leonardo"}) {
+  for (const std::string platform : {"alps", "leonardo", "lumi"}) {
     good = measure_all(platform, "alltoall", 2097152) && good;
     good = measure_all(platform, "all_reduce", 1073741824) && good;
   }

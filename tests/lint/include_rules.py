@@ -12,15 +12,17 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own
     "sim/plugin": ["sim/units", "sim/records", "sim/platform"],
     "sim/engine": ["sim/units", "sim/records"],
     "sim/forecast": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine"],
+    "sim/replay": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast"],
     "sim/export": ["sim/units", "sim/records", "sim/platform", "sim/plugin"],
     "sim/cli": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast",
-                "sim/export", "calibrate/fit", "calibrate/import", "validate"],
+                "sim/export", "sim/replay", "calibrate/fit", "calibrate/import", "validate"],
+    "apps-traces": ["sim/units", "sim/records", "sim/plugin"],
     "models": ["sim/units", "sim/records", "sim/platform", "sim/plugin"],
     "calibrate/fit": ["sim/units", "sim/records", "sim/platform"],
     "calibrate/import": ["sim/units", "sim/records", "sim/plugin", "sim/platform"],
     "calibrate/bench": ["sim/units", "sim/records"],
     "validate": ["sim/units", "sim/records", "sim/platform", "sim/forecast"],
-    "tests": ["sim", "models", "calibrate", "validate"],
+    "tests": ["sim", "models", "calibrate", "validate", "apps-traces"],
 }
 
 LIBRARIES = [  # header, who may include it besides the tests: rooms or single files
@@ -79,7 +81,7 @@ def forbidden(name: Path, text: str) -> list[str]:
 
 
 def main() -> None:
-    names = files(*CPP, under=("sim", "models", "calibrate", "validate", "tests"))
+    names = files(*CPP, under=("sim", "models", "calibrate", "validate", "apps-traces", "tests"))
     finish("include rules", [finding for name in names for finding in forbidden(name, text_of(name))], len(names))
 
 

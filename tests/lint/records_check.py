@@ -7,7 +7,7 @@ import subprocess
 from tree import ROOT, files, finish
 
 FOLDERS = ("topologies", "calibrate/data", "models/params", "validate/claims")
-NO_RECORDS = {"topologies/schema.json"}  # JSON Schema, read by the check below
+SCHEMAS = {"topology/1": "topologies/schema.json", "variant/1": "topologies/variant-schema.json"}
 
 
 def of_schema(names: list) -> list[str]:
@@ -16,12 +16,16 @@ def of_schema(names: list) -> list[str]:
     except ImportError:
         print("records: python3-jsonschema is not installed, topologies/schema.json not applied")
         return []
-    schema = json.loads((ROOT / "topologies/schema.json").read_text())
-    checker = jsonschema.validators.validator_for(schema)
-    checker.check_schema(schema)
+    checkers = {}
+    for record, file in SCHEMAS.items():
+        schema = json.loads((ROOT / file).read_text())
+        checker = jsonschema.validators.validator_for(schema)
+        checker.check_schema(schema)
+        checkers[record] = checker(schema)
     found = []
     for name in names:
-        for error in checker(schema).iter_errors(json.loads((ROOT / name).read_text())):
+        record = json.loads((ROOT / name).read_text())
+        for error in checkers.get(record["schema"], checkers["topology/1"]).iter_errors(record):
             found.append(f"{name}:/{'/'.join(map(str, error.absolute_path))}: {error.message}")
     return found
 
@@ -30,7 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, help="linkcast")
     program = parser.parse_args().program
-    names = [name for name in files(".json", under=FOLDERS) if str(name) not in NO_RECORDS]
+    names = [name for name in files(".json", under=FOLDERS) if str(name) not in SCHEMAS.values()]
     findings = []
     for name in names:
         run = subprocess.run([program, "check", str(name)], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -51,3 +51,19 @@ TEST_CASE("a measurement of an unknown machine is an input error", "[paper]") {
   measurement.topology = "abacus";
   CHECK_THROWS_AS(compare(catalogue, measurement, {}), InputError);
 }
+
+TEST_CASE("messages between processes are compared with their curves", "[paper]") {
+  Catalogue catalogue(kData);
+  for (const char* file : {"summitdev/internode-pinned-gpudirect.json", "summitdev/internode-gpudirect-rdma.json",
+                           "summit/mpi-cpu.json", "lassen/mpi-gpu.json"}) {
+    INFO(file);
+    Measurement measurement = read_measurement(kData + "/calibrate/data/" + file);
+    const Comparison comparison = compare(catalogue, measurement, {0.15, std::nullopt});
+    CHECK(comparison.unanswered.empty());
+    CHECK(comparison.points.size() == measurement.points.size());
+    CHECK(comparison.within_limits());  // a curve goes through its data; both rails of Summit are 11 % off
+    for (const CompareGroup& group : comparison.groups) CHECK(group.fitted);
+    measurement.sha256 = "another file";
+    CHECK(compare(catalogue, measurement, {}).held_out.points == static_cast<int>(measurement.points.size()));
+  }
+}

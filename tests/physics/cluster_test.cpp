@@ -8,16 +8,13 @@
 #include "sim/platform/adaptive_routing.hpp"
 #include "sim/plugin/binary_tree.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 Json ask(Json query) {
   Json result = answer(catalogue(), query);
@@ -188,11 +185,37 @@ TEST_CASE("adaptive routing spreads a hot pair of switches", "[physics]") {
   const auto& there = std::next(by_switch.begin())->second;
   for (std::size_t i = 0; i < 8; ++i) demands.push_back({here[i], there[i], 1e6});
   const auto even = [](int) { return 1 / 25e9; };
-  const std::vector<double> shares = detour_shares(fabric, even, demands);
+  const std::vector<double> shares = endpoint_detours(fabric, even, demands).shares;
   double stays = 0;
   for (const double share : shares) stays += 1 - share;
   CHECK(stays < 1.5);  // of 8 NICs' traffic about one cable's worth
-  CHECK(detour_shares(fabric, even, {{here[0], there[0], 1e6}}) == std::vector<double>{0});
+  CHECK(endpoint_detours(fabric, even, {{here[0], there[0], 1e6}}).shares == std::vector<double>{0});
+}
+
+TEST_CASE("detours that stand for all take the cables of a group evenly", "[physics]") {
+  // Alps: 32 switches of a group, each with 8 of its 128 nodes in pairs; 27 cables to each of 20 other groups.
+  const Fabric& fabric = catalogue().cluster("alps").fabric();
+  const auto end = [](int group, int number) { return group * 512 + number / 2 * 32 + number % 2 * 2; };
+  std::map<int, double> shares;  // of cables that leave group 0 for other groups than the target
+  std::vector<WeightedLink> ways;
+  for (int from = 0; from < 32; ++from)
+    for (int to = 0; to < 32; ++to) {
+      ways.clear();
+      add_adaptive_links(fabric, end(0, from), end(1, to), {1, 32}, ways);
+      for (const WeightedLink& one : ways) {
+        const FabricLink link = fabric.link(one.link);
+        const std::string here = fabric.vertex_name(link.from), there = fabric.vertex_name(link.to);
+        if (link.link_class == 2 && here.rfind("group0/", 0) == 0 && there.rfind("group1/", 0) != 0)
+          shares[one.link] += one.share;
+      }
+    }
+  REQUIRE(shares.size() == 19 * 27);
+  double sum = 0, most = 0;
+  for (const auto& [link, share] : shares) {
+    sum += share;
+    most = std::max(most, share);
+  }
+  CHECK(most < 1.25 * sum / (19 * 27));
 }
 
 TEST_CASE("clusters of 4096 GPUs are a handful of flows", "[physics]") {
@@ -201,6 +224,22 @@ TEST_CASE("clusters of 4096 GPUs are a handful of flows", "[physics]") {
     CHECK(all["bottleneck"].size() > 0);
     CHECK(all["time_s"].get<double>() > across(platform, 2, 4, 1073741824)["time_s"].get<double>());
   }
+}
+
+TEST_CASE("rings over nodes are those that a collective over them runs", "[physics]") {
+  const Json asked{{"platform", "alps"}, {"nodes", 8}, {"gpus_per_node", 4}, {"op", "all_reduce"}, {"size_B", 1e6}};
+  const auto ask = [&](const char* kind) {
+    Json query = asked;
+    query["kind"] = kind;
+    return answer(catalogue(), query);
+  };
+  const Json rings = ask("rings"), collective = ask("collective");
+  REQUIRE(rings.value("error", "") == "");
+  CHECK(rings["nodes"] == 8);
+  CHECK(rings["channels"] == collective["channels"]);
+  CHECK(rings["library"] == collective["library"]);
+  CHECK(rings["library_takes"]["algorithm"] == collective["algorithm"]);
+  CHECK(rings["library_takes"]["protocol"] == collective["protocol"]);
 }
 
 TEST_CASE("wrong cluster queries are refused in one line", "[physics]") {
@@ -213,6 +252,10 @@ TEST_CASE("wrong cluster queries are refused in one line", "[physics]") {
   };
   CHECK(with({{"nodes", 4}, {"gpus_per_node", 5}}).find("gpus_per_node") != std::string::npos);
   CHECK(with({{"nodes", 1000000}, {"gpus_per_node", 4}}).find("nodes") != std::string::npos);
+  CHECK(with({{"nodes", 2}, {"gpus_per_node", 4}, {"calls", 0}}).find("calls: must be at least 1") !=
+        std::string::npos);
+  CHECK(with({{"kind", "rings"}, {"nodes", 2}, {"gpus_per_node", 4}, {"op", "alltoall"}}).find("made of messages") !=
+        std::string::npos);
   CHECK(with({{"nodes", 4}, {"gpus_per_node", 4}, {"library", "nccl-2.3"}}).find("one node") != std::string::npos);
   CHECK(with({{"nodes", 4}, {"gpus_per_node", 4}, {"platform", "hgx-h200"}}).find("fabric") != std::string::npos);
   CHECK(error({{"platform", "alps"}, {"kind", "p2p"}, {"src", "node0/gpu9"}, {"dst", "node1/gpu0"}, {"size_B", 1}})

@@ -5,16 +5,13 @@
 #include "sim/forecast/link_queue.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/plugin/collective.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 Json collective(const std::string& op, int gpus, double size_B, Json more = Json::object()) {
   Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"op", op}, {"size_B", size_B}};

@@ -4,17 +4,18 @@
 #include <vector>
 
 #include "sim/forecast/query.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
 
 constexpr double kMiB = 1048576;
 
 Json ask(const Json& query) {
-  static Catalogue catalogue(LINKCAST_DATA_DIR);
-  Json result = answer(catalogue, query);
+  Json result = answer(catalogue(), query);
   INFO(query.dump());
   REQUIRE(result.value("error", "") == "");
   return result;

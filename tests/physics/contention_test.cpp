@@ -1,17 +1,14 @@
 // Communicators that start together: who shares a link takes longer by a closed form, who shares none does not.
 #include "sim/forecast/query.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
 
 constexpr double kMiB = 1048576;
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 Json other(const std::string& op, double size_B, const std::vector<int>& gpus) {
   return {{"op", op}, {"size_B", size_B}, {"gpus", gpus}};

@@ -9,20 +9,17 @@
 #include "sim/engine/solvers.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/forecast/transfer.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "validate/compare.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
 
 constexpr double kRelative = 1e-9;  // source: STYLE.md section 10, physics
 constexpr double kMiB = 1048576;
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 Json ask(const Json& query) {
   Json result = answer(catalogue(), query);

@@ -8,10 +8,12 @@
 #include "sim/forecast/query.hpp"
 #include "sim/forecast/schedule_run.hpp"
 #include "sim/plugin/message_library.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
 
@@ -54,11 +56,6 @@ struct Star {
   std::vector<ClusterEnd> ranks;
   std::unique_ptr<Solver> solver = make_solver("fluid");
 };
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 Json ask(Json query) {
   query["kind"] = "collective";

@@ -1,18 +1,15 @@
 // all_reduce with multicast by the NVSwitch: what each link carries, against the closed form.
 #include "sim/forecast/channel_flows.hpp"
 #include "sim/forecast/query.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
 
 constexpr double kMiB = 1048576;
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 Json ask(const std::string& platform, int gpus, double size_B, const Json& more) {
   Json query{{"platform", platform}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", size_B}};

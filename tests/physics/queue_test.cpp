@@ -3,18 +3,15 @@
 
 #include "sim/forecast/link_queue.hpp"
 #include "sim/forecast/query.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
 
 constexpr double kMiB = 1048576;
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 double parameter(const std::string& name) {
   const Parameter* found = catalogue().platform("hgx-h200").calibration().find(name);

@@ -4,17 +4,14 @@
 #include <numeric>
 
 #include "sim/forecast/query.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 Json whatif(Json query, const std::vector<std::string>& edits) {
   query["edits"] = edits;

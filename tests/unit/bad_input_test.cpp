@@ -20,7 +20,7 @@ struct WrongFile {
 
 const std::string kNoObject = "must be an object, not ";
 const std::string kBandwidths = "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, Mb/s, Gb/s, Tb/s";
-const std::string kSchemas = "topology/1, measurement/1, discovery/1, calibration/1, claims/1";
+const std::string kSchemas = "topology/1, variant/1, measurement/1, discovery/1, calibration/1, claims/1";
 const std::string kNoSubject = ": names no transport, cable kind, cable or link of topology p100-dgx1";
 
 const std::vector<WrongFile> kTopologies = {
@@ -52,6 +52,8 @@ const std::vector<WrongFile> kTopologies = {
     {"gpu_leading_zero", ":/devices/4/id: 'gpu01': a gpu is called gpu<number>"},
     {"gpu_without_sm", ":/devices/0/sm: a gpu needs its compute capability x 10, e.g. 60"},
     {"no_gpu", ":/devices: no gpu"},
+    {"engine_of_gpu", ":/devices/0/engine: belongs to a nic"},
+    {"engine_zero", ":/devices/4/engine/packet: must be above 0"},
     {"pcie_peer", ":/pcie_peer: 'all' is not allowed: one of none, same_socket"},
     {"version", ":/schema: 'topology/2' is not allowed: one of " + kSchemas},
     {"no_schema", ":/schema: missing key"}};

@@ -59,7 +59,7 @@ TEST_CASE("wrong copies", "[unit][bad_input]") {
         "command line: unknown platform 'atari': one of abci-v100, alps, apenet-plus, dgx-a100, dgx2, gx8, hgx-h100, "
         "hgx-h200, "
         "lassen, "
-        "leonardo, lumi, p100-dgx1, rtx2080-sli, summit, summitdev, v100-dgx1"},
+        "leonardo, lumi, p100-dgx1, rtx2080-sli, summit, summitdev, v100-dgx1, v100-dgx1-fig19a, v100-dgx1-fig19b"},
        {copy + "--src gpu9 --dst gpu0", "--src: 'gpu9' is no GPU or CPU of p100-dgx1: one of " + kDevices},
        {copy + "--src gpu0 --dst plx0", "--dst: 'plx0' is no GPU or CPU of p100-dgx1: one of " + kDevices},
        {copy + "--src cpu0 --dst cpu1", "command line: a copy needs a GPU at one end: cpu0 and cpu1 are none\n"},

@@ -3,21 +3,18 @@
 #include <vector>
 
 #include "sim/forecast/query.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
 namespace {
 
 using linkcast::Json;
+using linkcast::test::catalogue;
 using linkcast::test::Run;
 using linkcast::test::run_program;
 
 using Keys = std::vector<std::string>;
-
-linkcast::Catalogue& catalogue() {
-  static linkcast::Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 Json ask(const std::string& text) {
   const Json result = linkcast::answer(catalogue(), Json::parse(text));

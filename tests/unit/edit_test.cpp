@@ -7,19 +7,16 @@
 
 #include "sim/forecast/query.hpp"
 #include "sim/forecast/whatif.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
 using namespace linkcast;
+using linkcast::test::catalogue;
 
 namespace {
 
 using Texts = std::vector<std::string>;
-
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
-  return shared;
-}
 
 const Platform& edited(const std::string& id, const Texts& edits) {
   return catalogue().platform(catalogue().edited(id, edits));

@@ -158,6 +158,22 @@ TEST_CASE("minimal ways are all shortest ones inside the groups of the pair", "[
   }
 }
 
+TEST_CASE("detours of a dragonfly+ meet all leaves of the groups on their way", "[unit][fabric]") {
+  const int groups = 4, size = 5;  // leaves, spines, and cables between two groups
+  const auto fabric = test::dragonfly_plus({groups, size, size, 2, size});
+  const int from = 0, to = 2 * size;  // the first NICs of groups 0 and 1
+  std::map<int, int> crossed;
+  std::vector<int> way;
+  for (int which = 0; which < fabric->detours(from, to); ++which) {
+    way.clear();
+    fabric->detour(from, to, which, way);
+    if (way.size() == 8) ++crossed[way[3]];  // NIC, leaf, spine, group on the way: from its spine to a leaf
+  }
+  // The size x (size - 1) detours that change spines there take each of the size x size links at most once.
+  CHECK(crossed.size() == (groups - 2) * size * (size - 1));
+  for (const auto& [link, ways] : crossed) CHECK(ways == 1);
+}
+
 TEST_CASE("distances: nearest first, the same both ways, each in use", "[unit][fabric]") {
   for (const auto& [name, fabric] : small_fabrics()) {
     INFO(name);

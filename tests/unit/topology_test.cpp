@@ -203,7 +203,9 @@ TEST_CASE("pairs of GPUs of three supercomputers have the nominal rate that pape
 TEST_CASE("every shipped topology is named like its file and gives every rate a source", "[unit]") {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(LINKCAST_DATA_DIR) + "/topologies")) {
-    if (entry.path().extension() != ".json" || entry.path().stem() == "schema") continue;
+    if (entry.path().extension() != ".json") continue;
+    const std::string schema = read_json_file(entry.path().string()).value("schema", "");
+    if (schema != "topology/1") continue;  // variants: variant_test.cpp
     const Topology t = read_topology(entry.path().string());
     INFO(t.path);
     CHECK(t.name == entry.path().stem().string());

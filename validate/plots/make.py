@@ -12,11 +12,12 @@ import noise
 import p2p_fit
 import patterns
 import scaling
+import transfer
 import what_if
 
 FIGURES = {"p2p_fit": p2p_fit, "anti_locality": anti_locality, "all_reduce_by_gpus": all_reduce_by_gpus,
            "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives,
-           "fabrics": fabrics, "scaling": scaling, "noise": noise, "what_if": what_if}
+           "fabrics": fabrics, "scaling": scaling, "noise": noise, "what_if": what_if, "transfer": transfer}
 
 
 def main() -> None:

@@ -31,11 +31,11 @@ def wirings(program: str) -> dict:
     data = common.load(DATA)
     keys, queries = [], []
     for op in OPERATIONS:
-        for name, edits in data["wirings"].items():
+        for name, how in data["wirings"].items():
             for label, sets in SETS.items():
                 for gpus in sets:
                     keys.append((op, name, label))
-                    queries.append(collective(data["platform"], edits, gpus, LARGE_B, op, library=LIBRARIES[op]))
+                    queries.append(collective(how["platform"], how.get("edits", []), gpus, LARGE_B, op, library=LIBRARIES[op]))
     rates: dict = {}
     for key, result in zip(keys, common.batch(program, queries), strict=True):
         rates[key] = rates.get(key, 0) + result["busbw_Bps"] / 1e9
@@ -135,11 +135,17 @@ def plot(data: dict, out: Path) -> Path:
 
 def notes() -> str:
     lines = ["Wirings, as edits of the V100 DGX-1:"]
-    for name, edits in common.load(DATA)["wirings"].items():
+    for name, how in common.load(DATA)["wirings"].items():
+        edits = how.get("edits") or changes(how["platform"])
         if edits:
-            lines.append(f"\n{name}")
+            lines.append(f"\n{name}" + ("" if "edits" in how else f", platform {how['platform']}"))
             lines += [f"   {', '.join(edits[i:i + 2])}" for i in range(0, len(edits), 2)]
     return "\n".join(lines)
+
+
+def changes(platform: str) -> list[str]:
+    """Edits that a variant consists of; none for a platform of its own."""
+    return [change["edit"] for change in common.load(f"topologies/{platform}.json").get("changes", [])]
 
 
 def table(program: str, what: str) -> None:

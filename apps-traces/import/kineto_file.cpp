@@ -1,0 +1,288 @@
+#include "apps-traces/import/kineto_file.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast::kineto {
+namespace {
+
+constexpr double kMicro = 1e-6;  // source: Chrome trace event format: ts and dur are microseconds
+
+[[noreturn]] void fail(const std::string& file, std::size_t event, const std::string& what) {
+  throw InputError(file, "/traceEvents/" + std::to_string(event), what);
+}
+
+std::string text_of(const Json& args, const char* key) {
+  const auto value = args.find(key);
+  if (value == args.end()) return "";
+  return value->is_string() ? value->get<std::string>() : value->dump();
+}
+
+/// One complete ("X") event.
+struct Event {
+  std::size_t index = 0;
+  std::string category, name;
+  double start_s = 0, end_s = 0;
+  std::string thread;
+  const Json* args = nullptr;
+};
+
+double number(const std::string& file, std::size_t index, const Json& event, const char* key) {
+  const auto value = event.find(key);
+  if (value == event.end() || !value->is_number()) fail(file, index, std::string(key) + " must be a number");
+  return value->get<double>();
+}
+
+/// Complete events with their times from the first of them on.
+std::vector<Event> complete_events(const std::string& file, const Json& json) {
+  static const Json kNone = Json::object();
+  std::vector<Event> events;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const Json& event = json[i];
+    if (!event.is_object()) fail(file, i, "must be an object");
+    if (text_of(event, "ph") != "X") continue;
+    const double start_us = number(file, i, event, "ts"), duration_us = number(file, i, event, "dur");
+    if (duration_us < 0) fail(file, i, "dur must not be negative");
+    const auto args = event.find("args");
+    const bool has = args != event.end() && args->is_object();
+    events.push_back({i, text_of(event, "cat"), text_of(event, "name"), start_us, start_us + duration_us,
+                      text_of(event, "tid"), has ? &*args : &kNone});
+  }
+  double first_us = std::numeric_limits<double>::infinity();
+  for (const Event& event : events) first_us = std::min(first_us, event.start_s);
+  for (Event& event : events) {
+    event.start_s = (event.start_s - first_us) * kMicro;
+    event.end_s = (event.end_s - first_us) * kMicro;
+  }
+  return events;
+}
+
+const std::map<std::string, std::string>& operations() {
+  // source: PyTorch torch/csrc/distributed/c10d/ParamCommsUtils.hpp, names that ProcessGroupNCCL gives its collectives
+  static const std::map<std::string, std::string> names{{"allreduce", "all_reduce"},
+                                                        {"allreduce_coalesced", "all_reduce"},
+                                                        {"_allgather_base", "all_gather"},
+                                                        {"allgather", "all_gather"},
+                                                        {"all_gather", "all_gather"},
+                                                        {"allgather_into_tensor_coalesced", "all_gather"},
+                                                        {"_reduce_scatter_base", "reduce_scatter"},
+                                                        {"reduce_scatter", "reduce_scatter"},
+                                                        {"broadcast", "broadcast"},
+                                                        {"_broadcast_oop", "broadcast"},
+                                                        {"reduce", "reduce"},
+                                                        {"_reduce_oop", "reduce"},
+                                                        {"all_to_all", "alltoall"},
+                                                        {"all_to_allv", "alltoall"},
+                                                        {"gather", "gather"},
+                                                        {"scatter", "scatter"},
+                                                        {"send", "send"},
+                                                        {"recv", "recv"}};
+  return names;
+}
+
+double element_B(const std::string& file, std::size_t index, const std::string& type) {
+  // source: torch.dtype: bytes of an element
+  static const std::map<std::string, double> bytes{
+      {"Float", 4}, {"Half", 2}, {"BFloat16", 2}, {"Double", 8}, {"Int", 4},           {"Long", 8},
+      {"Char", 1},  {"Byte", 1}, {"Bool", 1},     {"Short", 2},  {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
+  const auto known = bytes.find(type);
+  if (known == bytes.end()) fail(file, index, "args: dtype '" + type + "' of a collective is not known");
+  return known->second;
+}
+
+int whole(const std::string& file, std::size_t index, const Json& args, const char* key) {
+  const auto value = args.find(key);
+  if (value == args.end() || !value->is_number_integer())
+    fail(file, index, std::string("args: a collective needs a whole number '") + key + "'");
+  return value->get<int>();
+}
+
+/// @returns  false if the kernel is none of a collective
+bool read_collective(const std::string& file, const Event& event, RankRecording& into, GpuWork& work) {
+  const std::string name = text_of(*event.args, "Collective name");
+  if (name.empty()) return false;
+  const auto op = operations().find(name);
+  if (op == operations().end()) fail(file, event.index, "args: collective '" + name + "' is not known");
+  work.communicates = true;
+  Collective& collective = work.collective;
+  collective.op = op->second;
+  const double element = element_B(file, event.index, text_of(*event.args, "dtype"));
+  const auto elements = [&](const char* key) { return event.args->value(key, 0.0); };
+  collective.size_B = element * std::max(elements("In msg nelems"), elements("Out msg nelems"));
+  collective.group = text_of(*event.args, "Process Group Name");
+  if (collective.op == "send") collective.peer = whole(file, event.index, *event.args, "Dst Rank");
+  if (collective.op == "recv") collective.peer = whole(file, event.index, *event.args, "Src Rank");
+  if (into.groups.count(collective.group) > 0) return true;
+  const Json members = Json::parse(text_of(*event.args, "Process Group Ranks"), nullptr, false);
+  std::vector<int> ranks;
+  if (members.is_array())
+    for (const Json& member : members)
+      if (member.is_number_integer()) ranks.push_back(member.get<int>());
+  if (static_cast<int>(ranks.size()) != whole(file, event.index, *event.args, "Group size"))
+    fail(file, event.index, "args: 'Process Group Ranks' does not name as many ranks as 'Group size' says");
+  into.groups[collective.group] = ranks;
+  return true;
+}
+
+/// Intervals of CPU code, by thread, that contain others.
+class Spans {
+ public:
+  void add(const Event& event) { by_thread_[event.thread].push_back({event.start_s, event.end_s}); }
+  void add(const std::string& thread, double start_s, double end_s) { by_thread_[thread].push_back({start_s, end_s}); }
+  [[nodiscard]] bool contain(const Event& event) const {
+    const auto spans = by_thread_.find(event.thread);
+    if (spans == by_thread_.end()) return false;
+    return std::any_of(spans->second.begin(), spans->second.end(),
+                       [&](const auto& span) { return span.first <= event.start_s && event.end_s <= span.second; });
+  }
+
+ private:
+  std::map<std::string, std::vector<std::pair<double, double>>> by_thread_;
+};
+
+bool on_gpu(const Event& event) {
+  return event.category == "kernel" || event.category == "gpu_memcpy" || event.category == "gpu_memset";
+}
+
+bool by_runtime(const Event& event) { return event.category == "cuda_runtime" || event.category == "cuda_driver"; }
+
+/// source: torch/csrc/distributed/c10d/reducer.cpp: names of what it records
+bool exchanges(const std::string& name) {
+  return name == "torch::distributed::reducer::mul_out" || name == "torch.distributed.ddp.reducer::copy_bucket_to_grad";
+}
+
+/// Before the forward pass DDP makes the buffers of all ranks equal: what it calls then, one after the other.
+/// source: torch/csrc/distributed/c10d/reducer.cpp, broadcast_coalesced, called by
+/// DistributedDataParallel._sync_buffers
+bool equalises_buffers(const std::string& name) {
+  return name == "aten::flatten_dense_tensors" || name == "c10d::broadcast_" || name == "record_param_comms" ||
+         name == "aten::unflatten_dense_tensors" || name == "aten::copy_";
+}
+
+/// Adds the part of each DDP forward pass that only makes buffers equal.
+void add_buffer_exchange(const std::vector<Event>& events, Spans& exchange) {
+  std::vector<const Event*> calls;
+  for (const Event& event : events)
+    if (event.category == "cpu_op") calls.push_back(&event);
+  std::sort(calls.begin(), calls.end(), [](const Event* a, const Event* b) { return a->start_s < b->start_s; });
+  for (const Event& forward : events) {
+    if (forward.category != "user_annotation" || forward.name != "DistributedDataParallel.forward") continue;
+    double end_s = forward.start_s;
+    bool broadcast = false;
+    for (const Event* call : calls) {
+      if (call->thread != forward.thread || call->start_s < end_s || call->end_s > forward.end_s) continue;
+      if (!equalises_buffers(call->name)) break;
+      broadcast = broadcast || call->name == "c10d::broadcast_";
+      end_s = call->end_s;
+    }
+    if (broadcast) exchange.add(forward.thread, forward.start_s, end_s);
+  }
+}
+
+std::string copy_kind(const std::string& name) {
+  if (name.find("HtoD") != std::string::npos) return "h2d";
+  if (name.find("DtoH") != std::string::npos) return "d2h";
+  return "";
+}
+
+/// The last name of a C++ function, without its template and arguments: readable, and short.
+std::string short_name(const std::string& name) {
+  const std::string head = name.substr(0, name.find_first_of("<("));
+  const std::size_t last = head.find_last_of(": ");
+  const std::string bare = last == std::string::npos ? head : head.substr(last + 1);
+  return bare.empty() ? name.substr(0, 40) : bare.substr(0, 40);
+}
+
+void read_work(const std::string& file, const std::vector<Event>& events, RankRecording& into) {
+  std::map<std::string, const Event*> launches;
+  Spans exchange, update;
+  for (const Event& event : events) {
+    if (by_runtime(event)) launches[text_of(*event.args, "correlation")] = &event;
+    if (exchanges(event.name)) exchange.add(event);
+    if (event.category == "user_annotation" && event.name.rfind("Optimizer.step", 0) == 0) update.add(event);
+  }
+  add_buffer_exchange(events, exchange);
+  for (const Event& event : events) {
+    if (!on_gpu(event)) continue;
+    const auto launch = launches.find(text_of(*event.args, "correlation"));
+    if (launch == launches.end()) continue;  // launched before the recording began
+    GpuWork work;
+    work.name = short_name(event.name);
+    work.shape =
+        event.name + text_of(*event.args, "grid") + text_of(*event.args, "block") + text_of(*event.args, "bytes");
+    work.stream = text_of(*event.args, "stream");
+    work.start_s = event.start_s;
+    work.end_s = event.end_s;
+    work.launch_start_s = launch->second->start_s;
+    work.launch_end_s = launch->second->end_s;
+    work.exchange = exchange.contain(*launch->second);
+    work.update = update.contain(*launch->second);
+    if (event.category == "gpu_memcpy") {
+      work.copy = copy_kind(event.name);
+      work.size_B = event.args->value("bytes", 0.0);
+    }
+    if (event.category == "kernel") read_collective(file, event, into, work);
+    into.work.push_back(std::move(work));
+  }
+  std::stable_sort(into.work.begin(), into.work.end(),
+                   [](const GpuWork& a, const GpuWork& b) { return a.launch_end_s < b.launch_end_s; });
+}
+
+/// Waits of a stream for an exchange are those that no call of a collective makes for itself.
+void read_waits(const std::vector<Event>& events, RankRecording& into) {
+  std::set<std::string> collectives;
+  for (const Event& event : events)
+    if (on_gpu(event) && event.args->contains("Collective name"))
+      collectives.insert(text_of(*event.args, "External id"));
+  for (const Event& event : events) {
+    if (!by_runtime(event)) continue;
+    if (event.name == "cudaDeviceSynchronize" || event.name == "cudaStreamSynchronize") {
+      into.waits.push_back({event.start_s, event.end_s, true,
+                            event.name == "cudaStreamSynchronize" ? text_of(*event.args, "stream") : ""});
+    } else if (event.name == "cudaStreamWaitEvent" && collectives.count(text_of(*event.args, "External id")) == 0) {
+      into.waits.push_back({event.start_s, event.end_s, false, ""});
+    }
+  }
+  std::stable_sort(into.waits.begin(), into.waits.end(),
+                   [](const HostWait& a, const HostWait& b) { return a.start_s < b.start_s; });
+}
+
+void read_distribution(const std::string& file, const Json& json, RankRecording& into) {
+  const auto info = json.find("distributedInfo");
+  if (info == json.end() || !info->is_object()) return;
+  const auto number_of = [&](const char* key, int otherwise) {
+    const auto value = info->find(key);
+    if (value == info->end()) return otherwise;
+    if (!value->is_number_integer()) throw InputError(file, std::string("/distributedInfo/") + key, "must be a number");
+    return value->get<int>();
+  };
+  into.rank = number_of("rank", 0);
+  into.ranks = number_of("world_size", 1);
+}
+
+}  // namespace
+
+RankRecording read_kineto(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw InputError(file + ": cannot be read");
+  const Json json = Json::parse(stream, nullptr, false);
+  if (json.is_discarded()) throw InputError(file + ": is not whole JSON");
+  if (!json.is_object() || !json.contains("traceEvents") || !json["traceEvents"].is_array())
+    throw InputError(file, "/traceEvents", "must be an array: a Chrome trace as torch.profiler exports it");
+  RankRecording recording;
+  recording.file = file;
+  read_distribution(file, json, recording);
+  const auto devices = json.find("deviceProperties");
+  if (devices != json.end() && devices->is_array() && !devices->empty() && devices->front().is_object())
+    recording.device = text_of(devices->front(), "name");
+  const std::vector<Event> events = complete_events(file, json["traceEvents"]);
+  read_work(file, events, recording);
+  read_waits(events, recording);
+  if (recording.work.empty()) throw InputError(file, "/traceEvents", "holds no work of a GPU (kernel, gpu_memcpy)");
+  return recording;
+}
+
+}  // namespace linkcast::kineto

@@ -1,0 +1,103 @@
+#include "apps-traces/import/kineto_repetitions.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace linkcast::kineto {
+namespace {
+
+// A kernel is beside a collective, or alone, if this share of it is. source: ours, the ends of kernels that only touch
+constexpr double kTouch = 0.01;
+
+/// Share of a kernel's time in which a collective is on the GPU.
+double share_beside(const GpuWork& work, const std::vector<const GpuWork*>& collectives) {
+  double both_s = 0;
+  for (const GpuWork* other : collectives)
+    both_s += std::max(0.0, std::min(work.end_s, other->end_s) - std::max(work.start_s, other->start_s));
+  return work.end_s > work.start_s ? both_s / (work.end_s - work.start_s) : 0;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// CPU time between the end of the launch before and the end of each; what the CPU waited for the GPU is none.
+std::vector<double> host_times(const RankRecording& rank) {
+  std::vector<double> times;
+  double before_s = rank.work.front().launch_start_s;
+  std::size_t wait = 0;
+  for (const GpuWork& work : rank.work) {
+    double waited_s = 0;
+    for (; wait < rank.waits.size() && rank.waits[wait].start_s < work.launch_start_s; ++wait)
+      if (rank.waits[wait].device) waited_s += rank.waits[wait].end_s - rank.waits[wait].start_s;
+    times.push_back(std::max(0.0, work.launch_end_s - before_s - waited_s));
+    before_s = std::max(before_s, work.launch_end_s);
+  }
+  return times;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  return *half;
+}
+
+Repetitions::Repetitions(const std::vector<RankRecording>& ranks) {
+  for (const RankRecording& rank : ranks) look_at(rank);
+  fit();
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    pure_.emplace_back();
+    for (std::size_t w = 0; w < ranks[r].work.size(); ++w)
+      pure_.back().push_back(purified(ranks[r].work[w], beside_[r][w], seen_.at(keys_[r][w])));
+  }
+}
+
+void Repetitions::look_at(const RankRecording& rank) {
+  std::vector<const GpuWork*> collectives;
+  for (const GpuWork& work : rank.work)
+    if (work.communicates) collectives.push_back(&work);
+  const std::vector<double> host_s = host_times(rank);
+  keys_.emplace_back();
+  beside_.emplace_back();
+  std::map<std::string, int> before;
+  bool updating = false;
+  for (std::size_t w = 0; w < rank.work.size(); ++w) {
+    const GpuWork& work = rank.work[w];
+    if (updating && !work.update) before.clear();  // a new step
+    updating = work.update;
+    const Key key{work.shape, before[work.shape]++};
+    const double beside = work.communicates ? 0 : share_beside(work, collectives);
+    keys_.back().push_back(key);
+    beside_.back().push_back(beside);
+    Seen& seen = seen_[key];
+    if (w > 0) seen.host_s.push_back(host_s[w]);  // what the CPU did before the first was not recorded
+    if (work.communicates || !work.copy.empty()) continue;
+    if (beside < kTouch) seen.alone_s.push_back(work.end_s - work.start_s);
+    if (beside > 1 - kTouch) seen.beside_s.push_back(work.end_s - work.start_s);
+  }
+}
+
+void Repetitions::fit() {
+  double alone_s = 0, beside_s = 0;
+  for (const auto& [key, seen] : seen_) {
+    if (!seen.both_ways()) continue;
+    alone_s += mean(seen.alone_s);
+    beside_s += mean(seen.beside_s);
+    ++kernels_;
+  }
+  if (alone_s > 0) slowdown_ = std::max(1.0, beside_s / alone_s);
+}
+
+PureWork Repetitions::purified(const GpuWork& work, double beside, const Seen& seen) const {
+  PureWork pure{work.end_s - work.start_s, std::nullopt, median(seen.host_s)};
+  if (work.communicates) return pure;
+  if (seen.both_ways()) pure.slowdown = std::max(1.0, mean(seen.beside_s) / mean(seen.alone_s));
+  // what passed beside a collective was done at 1 / slow-down of the speed
+  if (beside >= kTouch) pure.time_s *= 1 - beside * (1 - 1 / pure.slowdown.value_or(slowdown_));
+  return pure;
+}
+
+}  // namespace linkcast::kineto

@@ -1,0 +1,143 @@
+#include "calibrate/import/infragraph_links.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <regex>
+
+#include "sim/platform/topology.hpp"
+#include "sim/records/link_rates.hpp"
+
+namespace linkcast::infragraph {
+namespace {
+
+using topology_import::PcieLink;
+using topology_import::TopologyRequest;
+
+constexpr int kLanes = 16;  // of a GPU or adapter, where nothing says
+
+std::string words(const Link& link) {
+  std::string text = link.name + " " + link.description;
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+[[noreturn]] void refuse(const Device& device, const Link& link, const std::string& what) {
+  throw InputError(device.file, link.pointer, "link '" + link.name + "': " + what);
+}
+
+/// First group of a pattern in the words of a link, as a number; 0 without a match.
+int number_in(const std::string& text, const char* pattern) {
+  std::smatch match;
+  return std::regex_search(text, match, std::regex(pattern)) ? std::stoi(match[1]) : 0;
+}
+
+bool is_kind(const std::string& text) {
+  static const std::regex exact("(nvlink[1-9]|pcie[1-9]).*|nvlink_cpu|c2c|qpi|upi|xbus|infinity_fabric.*");
+  return std::regex_match(text, exact) && (is_accelerator_cable(text) || is_pcie_cable(text) || is_socket_cable(text));
+}
+
+/// Names that linkcast's own export writes: "2 x nvlink2", "pcie3", "nvlink2 (2)".
+std::optional<CableFacts> own_name(const Link& link) {
+  static const std::regex pattern("(?:([1-9][0-9]{0,2}) x )?([a-z0-9_]+)(?: \\([0-9]+\\))?");
+  std::smatch match;
+  if (!link.bytes_per_s || !std::regex_match(link.name, match, pattern) || !is_kind(match[2])) return std::nullopt;
+  const int count = match[1].matched ? std::stoi(match[1]) : 1;
+  return CableFacts{match[2], count, {*link.bytes_per_s / count}, ""};
+}
+
+CableFacts nvlink(const Device& device, const Link& link, const std::string& text, const Ends& ends,
+                  const TopologyRequest& request) {
+  const auto type = nvlink_of(ends.sm);
+  const int named = number_in(text, "nv-?link[ _-]?(?:gen)?[ _-]?([1-9])");
+  const int generation = request.number("nvlink").value_or(named > 0 ? named : type ? type->generation : 0);
+  if (generation == 0) refuse(device, link, "does not say which NVLink this is: add --option nvlink=GENERATION");
+  static constexpr std::array kNominal = {20e9, 25e9, 25e9, 25e9, 50e9};  // source: sim/records/link_rates.hpp
+  if (generation > static_cast<int>(kNominal.size())) refuse(device, link, "NVLink is known up to generation 5");
+  const bool of_gpu = type && type->generation == generation;
+  const double nominal = of_gpu ? type->rate.si : kNominal[static_cast<std::size_t>(generation) - 1];
+  CableFacts cable{"nvlink" + std::to_string(generation), 1, {nominal}, ""};
+  if (!link.bytes_per_s) {
+    cable.note = "assumed: one link at its nominal rate, the file gives none";
+    return cable;
+  }
+  const double links = *link.bytes_per_s / nominal, whole = std::round(links);
+  if (whole >= 1 && std::abs(links - whole) < 1e-6) {  // source: rates are decimal fractions of GB/s
+    cable.count = static_cast<int>(whole);
+    if (cable.count > 1) cable.note = "assumed: so many links, from the rate of all together";
+  } else {
+    cable.rate.si = *link.bytes_per_s;
+    cable.note = "assumed: one link";
+  }
+  return cable;
+}
+
+CableFacts pcie(const Device& device, const Link& link, const std::string& text, const Ends& ends,
+                const TopologyRequest& request) {
+  const auto told = request.pcie();
+  PcieLink port{number_in(text, "(?:pcie|pci express|\\bgen)[ _-]*(?:gen)?[ _-]*([1-6])(?![0-9])"),
+                number_in(text, "\\bx([1-9][0-9]?)\\b")};
+  if (link.transfers_GT)
+    for (int g = 1; g <= 6; ++g) {                                 // 2.5 GT/s, then 5, 8, 16, ...
+      const double rate = g < 3 ? 2.5 * g : 8.0 * (1 << (g - 3));  // source: PCI Express Base Specification
+      if (*link.transfers_GT == rate) port.generation = g;
+    }
+  std::string note;
+  if (port.generation == 0 && told) port = *told;
+  if (port.generation == 0 && ends.pcie > 0) {
+    port.generation = ends.pcie;
+    note = "assumed: PCIe " + std::to_string(ends.pcie) + ", the generation of the GPU's model";
+  }
+  if (port.generation == 0) refuse(device, link, "does not say which PCIe this is: add --option pcie=4x16");
+  if (port.width == 0) {
+    port.width = told ? told->width : kLanes;
+    if (!told && !link.bytes_per_s) note += (note.empty() ? "assumed: " : ", ") + std::to_string(port.width) + " lanes";
+  }
+  const BytesPerSecond rate = link.bytes_per_s ? BytesPerSecond{*link.bytes_per_s} : port.rate();
+  return {port.kind(), 1, rate, note};
+}
+
+/// Kinds that their name alone tells, with the nominal rate of one link where the file gives none.
+std::optional<CableFacts> named(const std::string& text, const Ends& ends) {
+  const auto has = [&](const char* pattern) { return std::regex_search(text, std::regex(pattern)); };
+  if (has("c2c")) return CableFacts{"c2c", 1, {450e9}, ""};  // source: GH200 data sheet, 900 GB/s both directions
+  if (has("\\bqpi\\b")) return CableFacts{"qpi", 1, {19.2e9}, ""};  // source: Xeon E5 v4, 9.6 GT/s x 2 bytes
+  if (has("\\bupi\\b|ultra path")) return CableFacts{"upi", 1, socket_link("intel").rate, ""};
+  if (has("x-?bus")) return CableFacts{"xbus", 1, socket_link("ibm").rate, ""};
+  if (!has("infinity|xgmi")) return std::nullopt;
+  if (ends.cpus) return CableFacts{"infinity_fabric_cpu", 1, socket_link("amd").rate, ""};
+  if (ends.a_cpu) return CableFacts{"infinity_fabric_host", 1, {36e9}, ""};  // source: SC24, II-C: 288 Gb/s
+  return CableFacts{"infinity_fabric", 1, {50e9}, ""};                       // source: SC24, II-C: 400 Gb/s
+}
+
+}  // namespace
+
+bool is_accelerator_link(const Link& link) {
+  return std::regex_search(words(link), std::regex("nv-?link|nvswitch|c2c|xgmi|infinity"));
+}
+
+CableFacts cable_of(const Device& device, const Link& link, const Ends& ends, const TopologyRequest& request) {
+  if (auto own = own_name(link)) return *own;
+  const std::string text = words(link);
+  std::optional<CableFacts> cable = named(text, ends);
+  const bool nv = std::regex_search(text, std::regex("nv-?link"));
+  if (!cable && nv && ends.cpus) refuse(device, link, "NVLink between CPUs: call it 'nvlink_cpu' and give its rate");
+  if (!cable && nv) return nvlink(device, link, text, ends, request);
+  if (!cable && text.find("pci") != std::string::npos) return pcie(device, link, text, ends, request);
+  if (!cable && ends.cpus) {
+    const SocketLink socket = socket_link(ends.vendor);
+    cable = CableFacts{socket.kind, 1, socket.rate, "assumed: " + socket.kind + " from the CPU's maker, one link"};
+  }
+  if (!cable)
+    refuse(device, link,
+           "neither name nor description says what it is: one of nvlink1 to nvlink5, pcie1 to pcie6, c2c, infinity "
+           "fabric, qpi, upi, xbus, as in '2 x nvlink2'");
+  if (link.bytes_per_s)
+    cable->rate.si = *link.bytes_per_s;
+  else if (cable->note.empty())
+    cable->note = "assumed: one link at its nominal rate, the file gives none";
+  return *cable;
+}
+
+}  // namespace linkcast::infragraph

@@ -1,0 +1,86 @@
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "sim/cli/command.hpp"
+#include "sim/replay/replay_run.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+struct ReplayOptions {
+  std::string trace, platform, placement;
+  int ranks = 0;
+  ReplayRequest request;
+};
+
+std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
+
+std::string percent(double share) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << 100 * share << " %";
+  return text.str();
+}
+
+std::string path_text(const Json& path) {
+  double all = 0;
+  for (const auto& part : path.items()) all += part.value().get<double>();
+  std::string text;
+  for (const auto& part : path.items()) {
+    const std::string name = part.key().substr(0, part.key().size() - 2);
+    if (part.value().get<double>() > 0)
+      text += (text.empty() ? "" : ", ") + name + " " + percent(part.value().get<double>() / all);
+  }
+  return text;
+}
+
+void print_replay(const Json& result) {
+  std::vector<std::vector<std::string>> rows{{"makespan", " " + seconds(result["makespan_s"])}};
+  if (!result["step_time_s"].is_null())
+    rows.push_back({"step", " " + seconds(result["step_time_s"]) + "  (median of " +
+                                std::to_string(result["steps_s"].size()) + ")"});
+  rows.push_back({"exposed communication", " " + seconds(result["exposed_communication_s"]) + "  (median rank)"});
+  rows.push_back({"critical path", " " + path_text(result["critical_path"])});
+  print_table(rows);
+  std::vector<std::vector<std::string>> table{
+      {"rank", "gpu", "compute", "communication", "exposed", "waiting", "idle"}};
+  for (const Json& rank : result["ranks"])
+    table.push_back({rank["rank"].dump(), rank["gpu"].dump(), seconds(rank["compute_s"]),
+                     seconds(rank["communication_s"]), seconds(rank["exposed_s"]), seconds(rank["waiting_s"]),
+                     seconds(rank["idle_s"])});
+  std::cout << '\n';
+  print_table(table);
+  print_warnings(result);
+}
+
+void run_replay(ReplayOptions& o, Context& context) {
+  o.request.platform = context.edited(o.platform);
+  o.request.parts = {{o.trace, {}, o.ranks}};
+  if (!o.placement.empty()) o.request.parts[0].gpus = parse_gpus(o.placement, "--placement");
+  const Json result = replay(context.catalogue(), o.request);
+  if (context.json)
+    std::cout << result.dump(2) << '\n';
+  else
+    print_replay(result);
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("replay", "run an application's trace on a machine");
+  auto o = std::make_shared<ReplayOptions>();
+  command->add_option("trace", o->trace, "trace file, or one that 'linkcast list traces' names")->required();
+  add_common(*command, context, o->platform);
+  command->add_option("--placement", o->placement, "GPU of each rank, e.g. 0,3,1,2 (default: the first ones)");
+  command->add_option("--ranks", o->ranks,
+                      "replay on another number of ranks than were recorded, where all do the same");
+  command->add_option("--library", o->request.library, "communication library (default: the platform's)");
+  command->add_flag(
+      "--local", o->request.local,
+      "each rank by itself: without collectives, messages and what the trace marks as part of an exchange");
+  command->footer("Example:\n  linkcast replay training.jsonl --platform hgx-h200");
+  command->callback([o, &context] { run_replay(*o, context); });
+}
+
+}  // namespace linkcast::cli

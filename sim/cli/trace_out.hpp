@@ -1,0 +1,33 @@
+#pragma once
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/plugin/trace_source.hpp"
+
+namespace linkcast::cli {
+
+/// Writes a trace event by event: to standard output, or to a file that takes its name only when it is whole.
+class TraceOut final : public TraceSink {
+ public:
+  /// @param path  empty or "-": standard output. @throws InputError  it cannot be written
+  explicit TraceOut(std::string path);
+  ~TraceOut() override;
+  void header(const TraceHeader& header) override;
+  void event(const TraceEvent& event) override;
+  /// @throws InputError  disk full
+  void close();
+
+ private:
+  void write(const std::string& line);
+
+  std::string path_, draft_;
+  std::ofstream file_;
+  bool done_ = false;
+};
+
+/// "key=value" texts of --option. @throws InputError  no "=", or a key twice
+std::map<std::string, std::string> key_values(const std::vector<std::string>& texts);
+
+}  // namespace linkcast::cli

@@ -1,0 +1,82 @@
+#include "sim/engine/event_source.hpp"
+
+#include <limits>
+#include <memory>
+#include <simgrid/kernel/resource/Model.hpp>
+#include <simgrid/s4u.hpp>
+
+#include "sim/engine/pinned_config.hpp"
+#include "sim/engine/simgrid_version.hpp"
+
+namespace linkcast {
+namespace {
+
+/// What SimGrid asks and tells: how long until something happens, and that this time has passed.
+class Bridge final : public simgrid::kernel::resource::Model {
+ public:
+  Bridge() : Model("linkcast_fluid") {}
+
+  void attach(EventSource* source) { source_ = source; }
+
+  double next_occurring_event(double) override {
+    if (source_ == nullptr) return kNothing;
+    const double next_s = source_->next_event_s();
+    if (next_s == std::numeric_limits<double>::infinity()) return kNothing;
+    return next_s - source_->now_s();
+  }
+
+  // Only this model has events, so every time advance is to its next one.
+  void update_actions_state(double, double) override {
+    if (source_ != nullptr) source_->advance();
+  }
+
+ private:
+  // source: simgrid/kernel/resource/Model.hpp, next_occurring_event: negative means no event
+  static constexpr double kNothing = -1;
+  EventSource* source_ = nullptr;
+};
+
+/// SimGrid's engine with our model in it, one a process. Neither is ever destroyed: SimGrid's own
+/// exit handlers run at an unknown time.
+struct Host {
+  std::shared_ptr<Bridge> bridge = std::make_shared<Bridge>();
+  simgrid::s4u::Engine* engine = start_engine();
+
+  Host() {
+    make_root_zone();
+    engine->add_model(bridge);
+  }
+
+  // Without a zone the engine crashes. 4.x brings one.
+  void make_root_zone() const {
+#if SIMGRID_VERSION < 40000
+    simgrid::s4u::create_full_zone("linkcast_fluid");
+#endif
+  }
+};
+
+Host& host() {
+  static Host& only = *new Host;
+  return only;
+}
+
+/// Lends the model a source for one run, also when the run throws.
+class Attachment {
+ public:
+  Attachment(Bridge& bridge, EventSource& source) : bridge_(bridge) { bridge_.attach(&source); }
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+  ~Attachment() { bridge_.attach(nullptr); }
+
+ private:
+  Bridge& bridge_;
+};
+
+}  // namespace
+
+void run_events(EventSource& source) {
+  const Attachment attachment(*host().bridge, source);
+  host().engine->run();
+}
+
+}  // namespace linkcast

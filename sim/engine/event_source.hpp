@@ -1,0 +1,23 @@
+#pragma once
+namespace linkcast {
+
+/// Something with events on a clock of its own that starts at 0.
+class EventSource {
+ public:
+  EventSource() = default;
+  EventSource(const EventSource&) = delete;
+  EventSource& operator=(const EventSource&) = delete;
+  virtual ~EventSource() = default;
+  [[nodiscard]] virtual double now_s() const = 0;
+  /// When something happens next, not before now_s(); infinite when nothing will.
+  virtual double next_event_s() = 0;
+  /// Moves the clock to next_event_s(), which is finite, and handles all that happens then.
+  virtual void advance() = 0;
+};
+
+/// Lets SimGrid's main loop move the time until nothing happens any more. What it throws comes out here.
+/// SimGrid's clock only grows, over all runs of the process.
+/// @limits  one thread: SimGrid has one engine a process
+void run_events(EventSource& source);
+
+}  // namespace linkcast

@@ -1,0 +1,89 @@
+#pragma once
+// A Trace: what the ranks of an application do, without any time that the network took. JSON Lines: a header, then one
+// event a line. docs/traces.md describes the format.
+#include <cstdint>
+#include <fstream>
+#include <istream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+struct TraceHeader {
+  std::string name;
+  int ranks = 1;
+  std::string source;                              ///< where it comes from: a recording, or a paper's text
+  std::vector<std::string> notes{};                ///< what was assumed
+  std::map<std::string, std::vector<int>> groups;  ///< ranks of each communicator, in its order
+  std::string device{};                            ///< GPU that the compute times are of
+  double host_scale = 1;                           ///< every host_s is multiplied by it: recording slows the CPU down
+  double launch_s = 0;                             ///< from the launch on the CPU to the start on an idle stream
+  double gap_s = 0;                                ///< between two events that wait for each other on one stream
+  double slowdown = 1;                             ///< of compute beside a collective of its rank, where no event says
+  double eager_B = 0;                              ///< a send of at most this many bytes waits for no receive
+};
+
+enum class TraceKind { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };
+
+/// What one rank issues. Events of a rank are in the order of issue; those of one stream run in that order.
+struct TraceEvent {
+  int rank = 0;
+  TraceKind kind = TraceKind::kCompute;
+  /// Of a sync: waits until this stream is empty. Of a step: passed in the order of this stream. Empty for these two:
+  /// waits for all streams, and passed by the CPU.
+  std::string stream = "0";
+  double host_s = 0;                  ///< CPU time of the rank before it issues this, since it issued the event before
+  double time_s = 0;                  ///< compute
+  std::optional<double> slowdown{};   ///< compute: beside a collective it takes this many times as long
+  std::optional<std::int64_t> id{};   ///< grows within a rank
+  std::vector<std::int64_t> after{};  ///< earlier ids of the same rank that must have finished; sync: waits for these
+  std::string name{};                 ///< for people
+  /// What it belongs to, for people; "exchange": it is there only because ranks exchange something, e.g. copies into
+  /// the buffer of a collective.
+  std::string part{};
+  std::string op{};     ///< collective: as `linkcast list collectives`; copy: h2d, d2h, d2d
+  double size_B = 0;    ///< collective (the nccl-tests size), copy, send, recv
+  std::string group{};  ///< collective
+  int peer = -1;        ///< send, recv
+  std::string tag{};    ///< send, recv: matched with the same tag in order
+};
+
+/// "compute", "copy", ... @throws InputError
+std::string to_text(TraceKind kind);
+
+/// Reads a trace event by event, so that one larger than memory can be replayed.
+class TraceReader {
+ public:
+  /// @throws InputError  missing file, or wrong header
+  explicit TraceReader(const std::string& path);
+  /// @param name  stands for the file in errors
+  TraceReader(std::unique_ptr<std::istream> stream, std::string name);
+
+  [[nodiscard]] const TraceHeader& header() const { return header_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] long line() const { return line_; }
+  /// nullopt after the last. @throws InputError  file, line and pointer of what is wrong
+  std::optional<TraceEvent> next();
+
+ private:
+  bool next_line();
+
+  std::unique_ptr<std::istream> stream_;
+  std::string name_;
+  long line_ = 0;
+  std::string text_;
+  TraceHeader header_;
+  std::vector<std::int64_t> last_id_;  ///< per rank
+};
+
+Json to_json(const TraceHeader& header);
+Json to_json(const TraceEvent& event);
+/// One line of a trace, with its newline.
+std::string trace_line(const Json& json);
+
+}  // namespace linkcast

@@ -1,0 +1,48 @@
+#pragma once
+// What ranks ask of a machine's links during a replay: operations that start when all their ranks have come, and share
+// links with whatever runs at the time.
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// GPUs are numbers of the machine; on a cluster node * gpus_per_node + GPU of the node.
+struct NetworkOp {
+  enum class Kind { kCollective, kMessage, kHostToDevice, kDeviceToHost, kLocal };
+  Kind kind = Kind::kCollective;
+  std::string op{};         ///< of a collective
+  std::vector<int> gpus{};  ///< of a collective; of a message from and to; of a copy the GPU
+  double size_B = 0;
+};
+
+/// How busy one link was.
+struct LinkUse {
+  std::string id;
+  double capacity_Bps = 0;
+  double carried_B = 0;
+};
+
+class ReplayNetwork {
+ public:
+  ReplayNetwork() = default;
+  ReplayNetwork(const ReplayNetwork&) = delete;
+  ReplayNetwork& operator=(const ReplayNetwork&) = delete;
+  virtual ~ReplayNetwork() = default;
+
+  [[nodiscard]] virtual int gpus() const = 0;
+  /// @returns a ticket, valid until the operation has ended. @throws InputError  the machine cannot do it
+  virtual long start(const NetworkOp& op) = 0;
+  /// When something happens next, on a clock that starts at 0; infinite when nothing runs.
+  virtual double next_event_s() = 0;
+  /// Moves the clock to a time that is not beyond next_event_s(). @param ended  tickets, in order of their start
+  virtual void advance(double to_s, std::vector<long>& ended) = 0;
+
+  /// Of every link that carried something. The ids are the same in every call.
+  [[nodiscard]] virtual std::vector<LinkUse> link_use() = 0;
+  /// What every forecast of it rests on and should be said.
+  [[nodiscard]] virtual Json warnings() const = 0;
+};
+
+}  // namespace linkcast

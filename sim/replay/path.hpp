@@ -1,0 +1,20 @@
+#pragma once
+#include <array>
+#include <cstddef>
+
+namespace linkcast {
+
+/// What the longest chain of dependencies up to some moment consists of. Carried along with each event, so that no
+/// event has to be kept.
+struct CriticalPath {
+  enum Part : std::size_t { kHost, kLaunch, kCompute, kCopy, kNetwork, kParts };
+  std::array<double, kParts> seconds{};
+
+  [[nodiscard]] CriticalPath with(Part part, double more_s) const {
+    CriticalPath longer = *this;
+    longer.seconds[part] += more_s;
+    return longer;
+  }
+};
+
+}  // namespace linkcast

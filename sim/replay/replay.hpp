@@ -1,0 +1,112 @@
+#pragma once
+// Runs traces on a machine: the CPU of each rank issues, streams run what was issued, the network does the rest.
+#include <queue>
+#include <tuple>
+
+#include "sim/engine/event_source.hpp"
+#include "sim/replay/network.hpp"
+#include "sim/replay/observer.hpp"
+#include "sim/replay/rank_state.hpp"
+#include "sim/replay/trace_feed.hpp"
+
+namespace linkcast {
+
+/// One application: its trace, and the GPU of each of its ranks.
+struct ReplayJob {
+  std::unique_ptr<TraceFeed> feed;
+  std::vector<int> gpus;
+};
+
+/// The rules, in short. Events of a rank are issued in order, each host_s of CPU time after the one before; those of a
+/// stream run in order. An event starts when it was issued, its stream is free and all it waits for has ended. A
+/// collective or message starts on the network when all its ranks have started it; until it ends it occupies their
+/// streams and slows compute on their other streams down.
+class Replay final : public EventSource {
+ public:
+  Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<ReplayObserver*> observers);
+
+  /// To the end. @throws InputError  wrong trace, or ranks that wait for each other for ever
+  void run();
+
+  [[nodiscard]] double now_s() const override { return now_s_; }
+  double next_event_s() override;
+  void advance() override;
+
+  [[nodiscard]] const std::vector<RankState>& ranks() const { return ranks_; }
+  [[nodiscard]] const std::vector<ReplayJob>& jobs() const { return jobs_; }
+  [[nodiscard]] long events() const { return events_; }
+  /// Until the last event's end.
+  [[nodiscard]] const CriticalPath& critical_path() const { return last_path_; }
+
+ private:
+  struct Place {
+    int rank = 0, stream = 0;
+  };
+  /// A collective, message or copy: who takes part, and whether it runs.
+  struct Meeting {
+    std::vector<Place> places{};
+    NetworkOp op{};
+    CriticalPath path{};  ///< of the last to come
+    bool running = false, moved = false;
+  };
+  using MeetingKey = std::tuple<int, std::string, long>;  ///< job, group or pair of ranks, turn
+  struct Timer {
+    double time_s = 0;
+    long order = 0;
+    Place place{};  ///< stream -1: the CPU
+    unsigned long version = 0;
+    bool operator>(const Timer& other) const { return std::tie(time_s, order) > std::tie(other.time_s, other.order); }
+  };
+
+  [[nodiscard]] RankState& rank(int index) { return ranks_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] StreamState& stream(Place place) {
+    return rank(place.rank).streams[static_cast<std::size_t>(place.stream)];
+  }
+  [[nodiscard]] const TraceHeader& header(const RankState& rank) const {
+    return jobs_[static_cast<std::size_t>(rank.job)].feed->header();
+  }
+  void set_timer(Place place, double time_s, unsigned long version);
+
+  // The CPU (replay_host.cpp)
+  void go_on(int rank);
+  bool fetch(int rank);
+  bool waits(const RankState& rank) const;
+  void issue(int rank);
+  void pass_step(int rank);
+  int stream_of(RankState& rank, const std::string& name);
+
+  // Streams (replay_streams.cpp)
+  void try_start(Place place);
+  void begin(Place place);
+  void begin_compute(Place place);
+  void end(Place place, const CriticalPath& path);
+  void set_speed(StreamState& stream, const RankState& rank);
+  void communicate(int rank, int more);
+
+  // Collectives, messages and copies (replay_meetings.cpp)
+  void come(Place place);
+  MeetingKey key_of(const RankState& rank, const Issued& issued) const;
+  void join_collective(Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
+  void join_message(Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
+  [[nodiscard]] bool complete(const Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
+  void start_network(const MeetingKey& key, Meeting& meeting);
+  void end_network(long ticket);
+
+  [[noreturn]] void fail_stuck() const;
+
+  std::vector<ReplayJob> jobs_;
+  ReplayNetwork& network_;
+  std::vector<ReplayObserver*> observers_;
+  std::vector<RankState> ranks_;
+  std::vector<int> first_rank_;  ///< per job
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  std::map<MeetingKey, Meeting> meetings_;
+  std::map<long, MeetingKey> by_ticket_;
+  std::vector<long> tickets_ended_;
+  double now_s_ = 0;
+  long timer_order_ = 0, events_ = 0, copies_ = 0;
+  CriticalPath last_path_{};
+  double last_end_s_ = 0;
+};
+
+}  // namespace linkcast

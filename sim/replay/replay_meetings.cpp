@@ -1,0 +1,111 @@
+// What needs the network: an operation starts when all its ranks have come.
+#include <algorithm>
+
+#include "sim/replay/replay.hpp"
+
+namespace linkcast {
+namespace {
+
+NetworkOp::Kind copy_kind(const std::string& copy) {
+  if (copy == "h2d") return NetworkOp::Kind::kHostToDevice;
+  if (copy == "d2h") return NetworkOp::Kind::kDeviceToHost;
+  return NetworkOp::Kind::kLocal;
+}
+
+}  // namespace
+
+Replay::MeetingKey Replay::key_of(const RankState& at, const Issued& issued) const {
+  const TraceEvent& event = issued.event;
+  if (event.kind == TraceKind::kCollective) return {at.job, "c" + event.group, issued.turn};
+  if (event.kind == TraceKind::kCopy) return {at.job, "copy", copies_};
+  const int from = event.kind == TraceKind::kSend ? at.local : event.peer;
+  const int to = event.kind == TraceKind::kSend ? event.peer : at.local;
+  return {at.job, "m" + std::to_string(from) + ">" + std::to_string(to) + "#" + event.tag, issued.turn};
+}
+
+/// A rank's event has reached the head of its stream.
+void Replay::come(Place place) {
+  const RankState& at = rank(place.rank);
+  const Issued& issued = stream(place).current;
+  const TraceEvent& event = issued.event;
+  const MeetingKey key = key_of(at, issued);
+  if (event.kind == TraceKind::kCopy) ++copies_;
+  Meeting& meeting = meetings_[key];
+  if (event.kind == TraceKind::kCollective)
+    join_collective(meeting, at, event);
+  else if (event.kind == TraceKind::kCopy)
+    meeting.op = {copy_kind(event.op), "", {at.gpu}, event.size_B};
+  else
+    join_message(meeting, at, event);
+  meeting.places.push_back(place);
+  meeting.path = issued.path;
+  if (meeting.moved) {  // an eager message that is there already
+    const CriticalPath path = issued.path;
+    meetings_.erase(key);
+    end(place, path);
+    return;
+  }
+  if (!meeting.running && complete(meeting, at, event)) start_network(key, meeting);
+}
+
+void Replay::join_collective(Meeting& meeting, const RankState& at, const TraceEvent& event) const {
+  const ReplayJob& job = jobs_[static_cast<std::size_t>(at.job)];
+  if (meeting.places.empty()) {
+    std::vector<int> gpus;
+    for (const int member : job.feed->group(event.group)) gpus.push_back(job.gpus[static_cast<std::size_t>(member)]);
+    meeting.op = {NetworkOp::Kind::kCollective, event.op, gpus, event.size_B};
+    return;
+  }
+  if (meeting.op.op == event.op && meeting.op.size_B == event.size_B) return;
+  const RankState& other = ranks_[static_cast<std::size_t>(meeting.places.front().rank)];
+  throw InputError(job.feed->name() + ": group '" + event.group + "': rank " + std::to_string(at.local) + " calls " +
+                   event.op + " of " + to_text(Bytes{event.size_B}) + " where rank " + std::to_string(other.local) +
+                   " calls " + meeting.op.op + " of " + to_text(Bytes{meeting.op.size_B}));
+}
+
+void Replay::join_message(Meeting& meeting, const RankState& at, const TraceEvent& event) const {
+  const ReplayJob& job = jobs_[static_cast<std::size_t>(at.job)];
+  const int peer = job.gpus[static_cast<std::size_t>(event.peer)];
+  const bool sends = event.kind == TraceKind::kSend;
+  if (!meeting.places.empty() && meeting.op.size_B != event.size_B)
+    throw InputError(job.feed->name() + ": rank " + std::to_string(at.local) + (sends ? " sends " : " receives ") +
+                     to_text(Bytes{event.size_B}) + (sends ? " to" : " from") + " rank " + std::to_string(event.peer) +
+                     ", which expects " + to_text(Bytes{meeting.op.size_B}));
+  const std::vector<int> gpus = sends ? std::vector<int>{at.gpu, peer} : std::vector<int>{peer, at.gpu};
+  meeting.op = {gpus[0] == gpus[1] ? NetworkOp::Kind::kLocal : NetworkOp::Kind::kMessage, "", gpus, event.size_B};
+}
+
+bool Replay::complete(const Meeting& meeting, const RankState& at, const TraceEvent& event) const {
+  if (event.kind == TraceKind::kCollective)
+    return meeting.places.size() == jobs_[static_cast<std::size_t>(at.job)].feed->group(event.group).size();
+  if (event.kind == TraceKind::kCopy || meeting.places.size() == 2) return true;
+  return event.kind == TraceKind::kSend && event.size_B <= header(at).eager_B;
+}
+
+void Replay::start_network(const MeetingKey& key, Meeting& meeting) {
+  meeting.running = true;
+  for (const Place place : meeting.places)
+    for (ReplayObserver* observer : observers_) observer->meets(place.rank, stream(place).current.event, now_s_);
+  by_ticket_.emplace(network_.start(meeting.op), key);
+}
+
+void Replay::end_network(long ticket) {
+  const auto found = by_ticket_.find(ticket);
+  const MeetingKey key = found->second;
+  by_ticket_.erase(found);
+  Meeting& meeting = meetings_.at(key);
+  const std::vector<Place> places = meeting.places;
+  const double began_s = stream(places.back()).began_s;
+  const bool copy = meeting.op.kind != NetworkOp::Kind::kCollective && meeting.op.kind != NetworkOp::Kind::kMessage;
+  const CriticalPath path = meeting.path.with(copy ? CriticalPath::kCopy : CriticalPath::kNetwork, now_s_ - began_s);
+  const bool half = meeting.op.kind == NetworkOp::Kind::kMessage && places.size() < 2;
+  if (half) {  // sent eagerly; the receive comes later
+    meeting.running = false;
+    meeting.moved = true;
+  } else {
+    meetings_.erase(key);
+  }
+  for (const Place place : places) end(place, path);
+}
+
+}  // namespace linkcast

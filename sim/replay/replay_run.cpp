@@ -1,0 +1,133 @@
+#include "sim/replay/replay_run.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/replay/node_network.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/replay/summary.hpp"
+
+namespace linkcast {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// GPUs of a part, checked. @param taken  by the parts before
+std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int>& taken) {
+  std::vector<int> placed = part.gpus;
+  for (int gpu = 0; gpu < gpus && part.gpus.empty() && static_cast<int>(placed.size()) < ranks; ++gpu)
+    if (taken.count(gpu) == 0) placed.push_back(gpu);
+  if (static_cast<int>(placed.size()) != ranks)
+    throw InputError("--placement: " + part.trace + " has " + std::to_string(ranks) + " ranks and " +
+                     std::to_string(placed.size()) + (part.gpus.empty() ? " GPUs are left for it" : " GPUs are named"));
+  std::set<int> own;
+  for (const int gpu : placed) {
+    if (gpu < 0 || gpu >= gpus)
+      throw InputError("--placement: there is no GPU " + std::to_string(gpu) + ", the machine has 0 to " +
+                       std::to_string(gpus - 1));
+    if (!own.insert(gpu).second) throw InputError("--placement: GPU " + std::to_string(gpu) + " is named twice");
+  }
+  taken.insert(own.begin(), own.end());
+  return placed;
+}
+
+std::vector<ReplayJob> jobs_of(const ReplayRequest& request, int gpus) {
+  std::vector<ReplayJob> jobs;
+  std::set<int> taken;
+  for (const ReplayPart& part : request.parts) {
+    auto feed = std::make_unique<TraceFeed>(std::make_unique<TraceReader>(part.trace), part.ranks, request.local);
+    std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
+    jobs.push_back({std::move(feed), std::move(placed)});
+  }
+  return jobs;
+}
+
+Json ranks_json(const Replay& replay, const ReplaySummary& summary) {
+  Json ranks = Json::array();
+  for (std::size_t i = 0; i < replay.ranks().size(); ++i) {
+    const RankState& rank = replay.ranks()[i];
+    const RankTimes& times = summary.times(i);
+    Json row{{"rank", rank.local}, {"gpu", rank.gpu}};
+    if (replay.jobs().size() > 1) row["job"] = rank.job;
+    row["compute_s"] = times.compute_s;
+    row["communication_s"] = times.communication_s;
+    row["exposed_s"] = times.exposed_s;
+    row["waiting_s"] = times.waiting_s;
+    row["idle_s"] = times.idle_s;
+    ranks.push_back(std::move(row));
+  }
+  return ranks;
+}
+
+/// Step times and exposed communication of ranks first to end - 1.
+void put_times(Json& out, const ReplaySummary& summary, std::size_t first, std::size_t end) {
+  const std::vector<double> steps = summary.steps(first, end);
+  out["step_time_s"] = steps.empty() ? Json() : Json(median(steps));
+  out["steps_s"] = steps;
+  std::vector<double> exposed;
+  for (std::size_t i = first; i < end; ++i) exposed.push_back(summary.times(i).exposed_s);
+  out["exposed_communication_s"] = median(exposed);
+}
+
+Json jobs_json(const Replay& replay, const ReplaySummary& summary) {
+  Json jobs = Json::array();
+  std::size_t first = 0;
+  for (const ReplayJob& job : replay.jobs()) {
+    const std::size_t end = first + static_cast<std::size_t>(job.feed->ranks());
+    Json row{{"trace", job.feed->header().name}, {"gpus", job.gpus}};
+    put_times(row, summary, first, end);
+    jobs.push_back(std::move(row));
+    first = end;
+  }
+  return jobs;
+}
+
+void put_links(Json& out, ReplayNetwork& network, double makespan_s) {
+  out["links"] = Json::array();
+  double busiest = 0;
+  for (const LinkUse& link : network.link_use()) {
+    const double share = link.carried_B / link.capacity_Bps / makespan_s;
+    out["links"].push_back({{"id", link.id}, {"carried_B", link.carried_B}, {"utilisation", share}});
+    busiest = std::max(busiest, share);
+  }
+  constexpr double kSame = 1e-9;  // source: ours, rounding of sums
+  out["bottleneck"] = Json::array();
+  for (const Json& link : out["links"])
+    if (link["utilisation"].get<double>() >= busiest * (1 - kSame)) out["bottleneck"].push_back(link["id"]);
+}
+
+Json path_json(const CriticalPath& path) {
+  return {{"host_s", path.seconds[CriticalPath::kHost]},
+          {"launch_s", path.seconds[CriticalPath::kLaunch]},
+          {"compute_s", path.seconds[CriticalPath::kCompute]},
+          {"copy_s", path.seconds[CriticalPath::kCopy]},
+          {"network_s", path.seconds[CriticalPath::kNetwork]}};
+}
+
+}  // namespace
+
+Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers) {
+  NodeNetwork network(catalogue, request.platform, request.library);
+  std::vector<ReplayJob> jobs = jobs_of(request, network.gpus());
+  std::size_t ranks = 0;
+  for (const ReplayJob& job : jobs) ranks += static_cast<std::size_t>(job.feed->ranks());
+  ReplaySummary summary(ranks);
+  observers.push_back(&summary);
+  Replay run(std::move(jobs), network, std::move(observers));
+  run.run();
+  Json out{{"platform", request.platform}, {"time_s", summary.makespan_s()}, {"makespan_s", summary.makespan_s()}};
+  put_times(out, summary, 0, ranks);
+  out["ranks"] = ranks_json(run, summary);
+  if (run.jobs().size() > 1) out["jobs"] = jobs_json(run, summary);
+  put_links(out, network, summary.makespan_s());
+  out["critical_path"] = path_json(run.critical_path());
+  out["events"] = run.events();
+  out["warnings"] = network.warnings();
+  return out;
+}
+
+}  // namespace linkcast

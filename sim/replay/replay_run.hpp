@@ -1,0 +1,33 @@
+#pragma once
+// A replay as asked for: traces by name or file, a platform, placements; and its result as JSON.
+#include <string>
+#include <vector>
+
+#include "sim/forecast/catalogue.hpp"
+#include "sim/replay/observer.hpp"
+
+namespace linkcast {
+
+/// One application of a replay.
+struct ReplayPart {
+  std::string trace;        ///< file
+  std::vector<int> gpus{};  ///< of each rank; empty: the first ones that no part before has taken
+  int ranks = 0;            ///< 0: as many as recorded
+};
+
+struct ReplayRequest {
+  std::string platform;
+  std::vector<ReplayPart> parts;
+  std::string library{};  ///< empty: the platform's default
+  bool local = false;     ///< without all that is there only because ranks exchange something
+};
+
+/// @param observers  are told what happens, besides
+/// @returns  time_s, makespan_s, step_time_s (median over steps; null without markers), steps_s,
+///           exposed_communication_s (median over ranks), ranks [{rank, job, gpu, compute_s, communication_s,
+///           exposed_s, waiting_s, idle_s}], links [{id, carried_B, utilisation}], critical_path {host_s, launch_s,
+///           compute_s, copy_s, network_s}, bottleneck, events, jobs (of several), warnings
+/// @throws InputError  wrong trace, or one that the machine cannot run
+Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers = {});
+
+}  // namespace linkcast

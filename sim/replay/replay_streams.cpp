@@ -1,0 +1,122 @@
+// What streams do: their events one after the other.
+#include <algorithm>
+
+#include "sim/replay/replay.hpp"
+
+namespace linkcast {
+namespace {
+
+bool by_kernels(TraceKind kind) {
+  return kind == TraceKind::kCollective || kind == TraceKind::kSend || kind == TraceKind::kRecv;
+}
+
+}  // namespace
+
+/// Starts the first event of the queue if it may run now, or sets a timer for when it may.
+void Replay::try_start(Place place) {
+  const RankState& at = rank(place.rank);
+  StreamState& on = stream(place);
+  if (on.busy || on.queue.empty()) return;
+  Issued& next = on.queue.front();
+  const auto is_open = [&](std::int64_t id) { return at.open.count(id) > 0; };
+  if (std::any_of(next.event.after.begin(), next.event.after.end(), is_open)) return;
+  const double gap_s = header(at).gap_s;
+  double start_s = next.ready_s;
+  CriticalPath path = next.path.with(CriticalPath::kLaunch, header(at).launch_s);
+  const auto not_before = [&](double end_s, const CriticalPath& before) {
+    if (end_s + gap_s <= start_s) return;
+    start_s = end_s + gap_s;
+    path = before.with(CriticalPath::kLaunch, gap_s);
+  };
+  if (on.has_run) not_before(on.free_s, on.path);
+  if (!next.event.after.empty()) not_before(on.released_s, on.release);
+  ++on.version;
+  if (start_s > now_s_) {
+    set_timer(place, start_s, on.version);
+    return;
+  }
+  next.path = path;
+  begin(place);
+}
+
+void Replay::begin(Place place) {
+  StreamState& on = stream(place);
+  on.current = std::move(on.queue.front());
+  on.queue.pop_front();
+  on.busy = true;
+  on.has_run = true;
+  on.began_s = now_s_;
+  if (on.current.event.kind == TraceKind::kStep) {
+    pass_step(place.rank);
+    end(place, CriticalPath(on.current.path));
+    return;
+  }
+  for (ReplayObserver* observer : observers_) observer->begins(place.rank, on.current.event, now_s_);
+  if (on.current.event.kind == TraceKind::kCompute) {
+    begin_compute(place);
+    return;
+  }
+  if (by_kernels(on.current.event.kind)) communicate(place.rank, 1);
+  come(place);
+}
+
+void Replay::begin_compute(Place place) {
+  StreamState& on = stream(place);
+  on.left_s = on.current.event.time_s;
+  on.updated_s = now_s_;
+  set_speed(on, rank(place.rank));
+  set_timer(place, now_s_ + on.left_s / on.speed, ++on.version);
+}
+
+void Replay::set_speed(StreamState& on, const RankState& at) {
+  on.speed = at.communicating > 0 ? 1 / on.current.event.slowdown.value_or(header(at).slowdown) : 1;
+}
+
+/// Kernels of collectives come or go: compute on the rank's other streams gets slower or faster.
+void Replay::communicate(int index, int more) {
+  RankState& at = rank(index);
+  const bool before = at.communicating > 0;
+  at.communicating += more;
+  if ((at.communicating > 0) == before) return;
+  for (std::size_t s = 0; s < at.streams.size(); ++s) {
+    StreamState& on = at.streams[s];
+    if (!on.busy || on.current.event.kind != TraceKind::kCompute) continue;
+    on.left_s = std::max(0.0, on.left_s - (now_s_ - on.updated_s) * on.speed);
+    on.updated_s = now_s_;
+    set_speed(on, at);
+    set_timer({index, static_cast<int>(s)}, now_s_ + on.left_s / on.speed, ++on.version);
+  }
+}
+
+void Replay::end(Place place, const CriticalPath& path) {
+  RankState& at = rank(place.rank);
+  const TraceEvent event = std::move(stream(place).current.event);
+  if (event.kind != TraceKind::kStep)
+    for (ReplayObserver* observer : observers_) observer->ends(place.rank, event, now_s_);
+  {
+    StreamState& on = stream(place);
+    on.busy = false;
+    on.free_s = now_s_;
+    on.path = path;
+    ++on.version;
+  }
+  if (by_kernels(event.kind)) communicate(place.rank, -1);
+  --at.issued;
+  if (event.id) {
+    at.open.erase(*event.id);
+    for (StreamState& on : at.streams) {
+      if (on.busy) continue;
+      on.released_s = now_s_;
+      on.release = path;
+    }
+  }
+  if (now_s_ >= last_end_s_) {
+    last_end_s_ = now_s_;
+    last_path_ = path;
+  }
+  if (at.pending && at.pending->kind == TraceKind::kSync && at.host_s <= now_s_ && !waits(at)) at.host_path = path;
+  for (std::size_t s = 0; s < at.streams.size(); ++s) try_start({place.rank, static_cast<int>(s)});
+  go_on(place.rank);
+}
+
+}  // namespace linkcast

@@ -1,0 +1,62 @@
+#include "sim/replay/summary.hpp"
+
+#include <algorithm>
+
+namespace linkcast {
+namespace {
+
+bool communicates(const TraceEvent& event) {
+  return event.kind == TraceKind::kCollective || event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv;
+}
+
+}  // namespace
+
+void ReplaySummary::bring_up(State& state, double now_s) {
+  const double passed_s = now_s - state.updated_s;
+  state.updated_s = now_s;
+  if (state.computing > 0) state.times.compute_s += passed_s;
+  if (state.communicating > 0) state.times.communication_s += passed_s;
+  if (state.communicating > 0 && state.computing == 0) state.times.exposed_s += passed_s;
+  if (state.waiting > 0) state.times.waiting_s += passed_s;
+  if (state.communicating == 0 && state.computing == 0) state.times.idle_s += passed_s;
+}
+
+void ReplaySummary::begins(int rank, const TraceEvent& event, double now_s) {
+  State& state = ranks_[static_cast<std::size_t>(rank)];
+  bring_up(state, now_s);
+  ++(communicates(event) ? state.communicating : state.computing);
+  if (communicates(event)) ++state.waiting;
+}
+
+void ReplaySummary::meets(int rank, const TraceEvent& event, double now_s) {
+  if (!communicates(event)) return;
+  State& state = ranks_[static_cast<std::size_t>(rank)];
+  bring_up(state, now_s);
+  --state.waiting;
+}
+
+void ReplaySummary::ends(int rank, const TraceEvent& event, double now_s) {
+  State& state = ranks_[static_cast<std::size_t>(rank)];
+  bring_up(state, now_s);
+  --(communicates(event) ? state.communicating : state.computing);
+  makespan_s_ = std::max(makespan_s_, now_s);
+}
+
+void ReplaySummary::step(int rank, int /*step*/, double now_s) {
+  ranks_[static_cast<std::size_t>(rank)].markers_s.push_back(now_s);
+  makespan_s_ = std::max(makespan_s_, now_s);
+}
+
+std::vector<double> ReplaySummary::steps(std::size_t first_rank, std::size_t end_rank) const {
+  std::vector<double> ends_s;
+  for (std::size_t rank = first_rank; rank < end_rank; ++rank) {
+    const std::vector<double>& mine = ranks_[rank].markers_s;
+    if (ends_s.size() < mine.size()) ends_s.resize(mine.size(), 0);
+    for (std::size_t i = 0; i < mine.size(); ++i) ends_s[i] = std::max(ends_s[i], mine[i]);
+  }
+  std::vector<double> durations;
+  for (std::size_t i = 0; i < ends_s.size(); ++i) durations.push_back(ends_s[i] - (i == 0 ? 0 : ends_s[i - 1]));
+  return durations;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,45 @@
+#pragma once
+#include <vector>
+
+#include "sim/replay/observer.hpp"
+
+namespace linkcast {
+
+/// Where the time of each rank went. Times are of the GPU; at any moment a rank counts once in each line that fits.
+struct RankTimes {
+  double compute_s = 0;        ///< something computes or copies
+  double communication_s = 0;  ///< a collective or message is on a stream, waiting or moving
+  double exposed_s = 0;        ///< and nothing computes or copies meanwhile
+  double waiting_s = 0;        ///< part of communication_s in which the others had not all come
+  double idle_s = 0;           ///< none of these, until the rank's last event
+};
+
+/// Adds up what a replay tells; keeps nothing of single events.
+class ReplaySummary final : public ReplayObserver {
+ public:
+  explicit ReplaySummary(std::size_t ranks) : ranks_(ranks) {}
+
+  void begins(int rank, const TraceEvent& event, double now_s) override;
+  void meets(int rank, const TraceEvent& event, double now_s) override;
+  void ends(int rank, const TraceEvent& event, double now_s) override;
+  void step(int rank, int step, double now_s) override;
+
+  [[nodiscard]] const RankTimes& times(std::size_t rank) const { return ranks_[rank].times; }
+  [[nodiscard]] double makespan_s() const { return makespan_s_; }
+  /// Duration of each step of one job: from its last rank's marker to the next. @param ranks  first and one past last
+  [[nodiscard]] std::vector<double> steps(std::size_t first_rank, std::size_t end_rank) const;
+
+ private:
+  struct State {
+    RankTimes times;
+    int computing = 0, communicating = 0, waiting = 0;
+    double updated_s = 0;
+    std::vector<double> markers_s{};
+  };
+  void bring_up(State& state, double now_s);
+
+  std::vector<State> ranks_;
+  double makespan_s_ = 0;
+};
+
+}  // namespace linkcast

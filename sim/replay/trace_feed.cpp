@@ -1,0 +1,56 @@
+#include "sim/replay/trace_feed.hpp"
+
+#include <numeric>
+#include <utility>
+
+namespace linkcast {
+namespace {
+
+bool is_exchange(const TraceEvent& event) {
+  return event.part == "exchange" || event.kind == TraceKind::kCollective || event.kind == TraceKind::kSend ||
+         event.kind == TraceKind::kRecv;
+}
+
+}  // namespace
+
+TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
+    : reader_(std::move(reader)), local_(local) {
+  if (ranks <= 0) ranks = header().ranks;
+  waiting_.resize(static_cast<std::size_t>(ranks));
+  groups_ = header().groups;
+  if (ranks == header().ranks) return;
+  for (auto& [name, members] : groups_) {
+    if (static_cast<int>(members.size()) != header().ranks)
+      throw InputError("--ranks: " + this->name() + " has " + std::to_string(header().ranks) + " ranks and group '" +
+                       name + "' of " + std::to_string(members.size()) +
+                       " of them: only traces whose groups are all ranks can be replayed on another number");
+    members.resize(static_cast<std::size_t>(ranks));
+    std::iota(members.begin(), members.end(), 0);
+  }
+}
+
+std::optional<TraceEvent> TraceFeed::next(int rank) {
+  std::deque<TraceEvent>& mine = waiting_[static_cast<std::size_t>(rank)];
+  while (mine.empty() && !ended_) {
+    const std::optional<TraceEvent> event = reader_->next();
+    ended_ = !event;
+    if (event && !(local_ && is_exchange(*event))) hand_out(*event);
+  }
+  if (mine.empty()) return std::nullopt;
+  TraceEvent event = std::move(mine.front());
+  mine.pop_front();
+  return event;
+}
+
+void TraceFeed::hand_out(const TraceEvent& event) {
+  const bool other_number = ranks() != header().ranks;
+  if (other_number && (event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv))
+    throw InputError(name() + " line " + std::to_string(reader_->line()) +
+                     ": a message from rank to rank: --ranks can only repeat traces of collectives over all ranks");
+  for (int rank = event.rank; rank < ranks(); rank += header().ranks) {
+    waiting_[static_cast<std::size_t>(rank)].push_back(event);
+    waiting_[static_cast<std::size_t>(rank)].back().rank = rank;
+  }
+}
+
+}  // namespace linkcast

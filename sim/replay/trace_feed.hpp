@@ -1,0 +1,37 @@
+#pragma once
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "sim/records/trace.hpp"
+
+namespace linkcast {
+
+/// Hands each rank its events in order, from a trace that is read as it goes. On more ranks than were recorded, or
+/// fewer, rank r does what recorded rank r modulo their number did.
+class TraceFeed {
+ public:
+  /// @param ranks  0: as many as recorded
+  /// @throws InputError  header; or the trace is not one of ranks that all do the same
+  /// @param local  without all that is there only because ranks exchange something
+  TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local = false);
+
+  [[nodiscard]] const TraceHeader& header() const { return reader_->header(); }
+  [[nodiscard]] const std::string& name() const { return reader_->name(); }
+  [[nodiscard]] int ranks() const { return static_cast<int>(waiting_.size()); }
+  /// Ranks of a communicator, in its order.
+  [[nodiscard]] const std::vector<int>& group(const std::string& name) const { return groups_.at(name); }
+  /// nullopt after the rank's last. @throws InputError  what the file says is wrong
+  std::optional<TraceEvent> next(int rank);
+  [[nodiscard]] long lines() const { return reader_->line(); }
+
+ private:
+  void hand_out(const TraceEvent& event);
+
+  std::unique_ptr<TraceReader> reader_;
+  std::map<std::string, std::vector<int>> groups_;
+  std::vector<std::deque<TraceEvent>> waiting_;  ///< per rank: read, not yet asked for
+  bool local_ = false, ended_ = false;
+};
+
+}  // namespace linkcast

@@ -1,0 +1,117 @@
+// Platforms that are another one but for a few cables: topologies/*.json of schema variant/1.
+#include "sim/platform/variant.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include "sim/forecast/query.hpp"
+#include "tests/support/catalogue.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
+
+using namespace linkcast;
+using linkcast::test::catalogue;
+
+namespace {
+
+const std::string kBase = "v100-dgx1", kSets = "v100-dgx1-fig19a", kPairs = "v100-dgx1-fig19b";
+
+const Topology& wiring(const std::string& id) { return catalogue().platform(id).wiring(); }
+
+int links(const std::string& id, int a, int b) {
+  const auto& gpus = wiring(id).gpus();
+  return wiring(id).direct_links(gpus[static_cast<std::size_t>(a)], gpus[static_cast<std::size_t>(b)]);
+}
+
+std::string with(const std::string& changes, const std::string& more = "") {
+  return R"({"schema": "variant/1", "name": "x", "title": "X", "source": "a test", "base": "v100-dgx1", "changes": [)" +
+         changes + "]" + more + "}";
+}
+
+/// What is wrong with a file, behind its path.
+std::string refusal(const std::string& text) {
+  const test::ScratchFolder folder;
+  const std::string path = (folder / "x.json").string();
+  std::ofstream(path) << text;
+  try {
+    static_cast<void>(variant_platform(read_variant(path), catalogue().platform(kBase)));
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    REQUIRE(what.rfind(path + ":", 0) == 0);
+    return what.substr(path.size() + 1);
+  }
+  return "";
+}
+
+}  // namespace
+
+// source: Tartan (IISWC 2018) section VI names the sets and the pairs; an NVLink 2 GPU has six links
+TEST_CASE("the two other wirings of a V100 DGX-1 keep six links a GPU and serve the sets they are meant for",
+          "[unit]") {
+  for (const std::string& id : {kSets, kPairs})
+    for (int gpu = 0; gpu < 8; ++gpu) {
+      int total = 0;
+      for (int other = 0; other < 8; ++other) total += other == gpu ? 0 : links(id, gpu, other);
+      CHECK(total == 6);
+    }
+  for (int a = 0; a < 8; ++a)
+    for (int b = 0; b < a; ++b) CHECK(links(kSets, a, b) == (a / 4 == b / 4 ? 2 : 0));
+  for (const auto& [a, b] : {std::pair(0, 3), std::pair(1, 2), std::pair(4, 7), std::pair(5, 6)})
+    CHECK(links(kPairs, a, b) == 3);
+  for (int a = 0; a < 8; ++a)
+    for (int b = 0; b < a; ++b) CHECK((links(kPairs, a, b) > 0) == (links(kBase, a, b) > 0));
+}
+
+TEST_CASE("a variant shares parameters and everything but the changed cables with its base", "[unit]") {
+  for (const std::string& id : {kSets, kPairs}) {
+    const auto &mine = catalogue().platform(id).calibration().parameters,
+               &base = catalogue().platform(kBase).calibration().parameters;
+    REQUIRE(mine.size() == base.size());
+    for (const auto& [name, parameter] : base) {
+      CHECK(mine.at(name).value == parameter.value);
+      CHECK(mine.at(name).stderr_ == parameter.stderr_);
+    }
+    CHECK(wiring(id).name == id);
+    CHECK(wiring(id).source.find("assumed:") != std::string::npos);
+    int changed = 0;
+    for (const Cable& cable : wiring(id).cables) {
+      const Cable* before = wiring(kBase).direct(cable.a, cable.b);
+      if (cable.kind != "nvlink2" || before->count == cable.count) continue;
+      CHECK(cable.source.find("assumed:") != std::string::npos);
+      ++changed;
+    }
+    CHECK(changed > 0);
+  }
+}
+
+TEST_CASE("variants are platforms like others", "[unit]") {
+  const auto known = catalogue().platforms();
+  for (const std::string& id : {kSets, kPairs}) CHECK(std::count(known.begin(), known.end(), id) == 1);
+  // edits lead from the base to the variant and, on top of it, back
+  const std::string back = catalogue().edited(
+      kPairs, {"remove gpu0-gpu3:1", "remove gpu1-gpu2:1", "remove gpu4-gpu7:1", "remove gpu5-gpu6:1",
+               "add gpu2-gpu3:nvlink2", "add gpu6-gpu7:nvlink2", "add gpu0-gpu4:nvlink2", "add gpu1-gpu5:nvlink2"});
+  for (int a = 0; a < 8; ++a)
+    for (int b = 0; b < a; ++b) CHECK(links(back, a, b) == links(kBase, a, b));
+  const auto run = test::run_program("calibrate fit " LINKCAST_DATA_DIR
+                                     "/calibrate/data/v100-hcm/p2p-matrix.json --topology v100-dgx1-fig19a --out -");
+  CHECK(run.code == 2);
+  CHECK(run.err.find("v100-dgx1-fig19a.json:/schema: ") != std::string::npos);
+}
+
+TEST_CASE("a variant that is wrong is refused in one line with its place", "[unit][bad_input]") {
+  const std::string good = R"({"edit": "remove gpu0-gpu4", "source": "assumed: a test"})";
+  CHECK(refusal(with(good)) == "");
+  CHECK(refusal(with("")) == "/changes: at least one: without any it is the base");
+  CHECK(refusal(with(good, R"(, "devices": [])")).rfind("/devices: unknown key", 0) == 0);
+  CHECK(refusal(with(good + R"(, {"edit": "add gpu0-gpu5:nvlink2", "source": ""})")) ==
+        "/changes/1/source: a change without a source is not accepted");
+  CHECK(refusal(with(R"({"edit": "remove gpu0", "source": "x"})")).rfind("/changes/0/edit: edit 'remove gpu0': ", 0) ==
+        0);
+  CHECK(refusal(with(R"({"edit": "slow gpu0:2", "source": "x"})")) ==
+        "/changes/0/edit: 'slow gpu0:2': a variant removes and adds cables, nothing else");
+  CHECK(refusal(with(R"({"edit": "remove gpu0-gpu7", "source": "x"})"))
+            .rfind("/changes: edit 'remove gpu0-gpu7': no such cable", 0) == 0);
+  CHECK(refusal(with(R"({"edit": "add gpu0-gpu7:nvlink4", "source": "x"})"))
+            .rfind("/changes: edit 'add gpu0-gpu7:nvlink4': no platform here has cables of the kind nvlink4", 0) == 0);
+}
