@@ -31,7 +31,7 @@ fit $data/summit/p2p-same-socket.json $data/summit/mpi-gpu.json $data/summit/mpi
   --topology summit --inherit "$out/abci-v100.json" --out "$out/summit.json"
 fit $data/summitdev/*.json \
   --topology summitdev --inherit "$out/p100-dgx1.json" --out "$out/summitdev.json"
-fit $data/leonardo/osu-nv4.json $data/leonardo/printed-internode.json \
+fit $data/leonardo/osu-nv4.json $data/leonardo/printed-internode.json $data/leonardo/printed-noise.json \
   --topology leonardo --library nccl-2.18 --inherit "$out/dgx-a100.json" --out "$out/leonardo.json"
 fit $data/lumi/reframe-memcpy.json $data/lumi/printed-internode.json \
   --topology lumi --library nccl-2.18 --out "$out/lumi.json"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "calibrate/fit/message_fit.hpp"
+#include "calibrate/fit/noise_fit.hpp"
 #include "sim/records/input_error.hpp"
 
 namespace linkcast {
@@ -269,6 +270,7 @@ FitResult fit_parameters(const FitRequest& request) {
   widen(context, bootstrap);
   derive_turn(context);
   fit_collectives(context, request.measurements);
+  fit_noise(context, request.measurements, request.distances);
   derive_half_bandwidth(context);
   if (context.found.empty()) {
     std::string needed;

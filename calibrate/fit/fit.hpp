@@ -1,10 +1,12 @@
 #pragma once
 // Measurements in, Calibration out. A pure function of its files: the same files give the same digits.
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "calibrate/fit/bootstrap.hpp"
+#include "calibrate/fit/noise_fit.hpp"
 #include "calibrate/fit/pair_classes.hpp"
 #include "calibrate/fit/suspicious.hpp"
 
@@ -16,9 +18,10 @@ struct FitRequest {
   std::string data_dir;  ///< paths in the calibration are relative to it where they lie inside
   const Topology* topology = nullptr;
   std::vector<Measurement> measurements;
-  std::vector<Calibration> inherited;              ///< best first
-  int bootstrap = 0;                               ///< refits on resampled data, for the standard errors
-  std::function<void(int done, int of)> progress;  ///< told after each of them; may be empty
+  std::vector<Calibration> inherited;                 ///< best first
+  int bootstrap = 0;                                  ///< refits on resampled data, for the standard errors
+  std::map<std::string, FabricDistance> distances{};  ///< by their name in the fabric; empty where there is none
+  std::function<void(int done, int of)> progress;     ///< told after each of them; may be empty
 };
 
 /// Quality of the fit on its own data, per transport: these figures are fitted, not held out.

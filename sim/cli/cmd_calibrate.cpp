@@ -1,13 +1,19 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <limits>
+#include <map>
 
 #include "calibrate/fit/residuals.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/trace_out.hpp"
 #include "sim/forecast/transfer.hpp"
+#include "sim/platform/fabric_routing.hpp"
+#include "sim/platform/noise.hpp"
+#include "sim/plugin/fabric_generator.hpp"
 #include "sim/records/atomic_file.hpp"
 #include "sim/replay/host_scale.hpp"
 #include "sim/units/parse.hpp"
@@ -115,6 +121,20 @@ bool is_measurement(const std::string& path) {
   return false;
 }
 
+/// The first pair of endpoints of each distance, as the fabric numbers its nodes.
+std::map<std::string, FabricDistance> fabric_distances(const Topology& topology) {
+  const auto fabric = make_fabric(topology);
+  std::map<std::string, FabricDistance> found;
+  double nearest_s = std::numeric_limits<double>::infinity();
+  for (int to = 1; to < fabric->endpoints() && found.size() < fabric->distances().size(); ++to) {
+    const std::string& name = fabric->distances()[static_cast<std::size_t>(fabric->distance(0, to))];
+    const double latency_s = fabric_latency(*fabric, 0, to).si;
+    nearest_s = std::min(nearest_s, latency_s);
+    found.emplace(name, FabricDistance{latency_s - nearest_s, noisy_way(*fabric, 0, to).links});
+  }
+  return found;
+}
+
 void run_fit(Context& context, const FitOptions& o) {
   const Topology topology = read_topology(topology_path(context, o.topology));
   static_cast<void>(libraries().get(o.library));  // throws on an unknown one, with the known ones
@@ -126,6 +146,9 @@ void run_fit(Context& context, const FitOptions& o) {
   for (const std::string& path : o.measurements)
     if (is_measurement(path)) request.measurements.push_back(read_measurement(path));
   for (const std::string& path : o.inherit) request.inherited.push_back(read_calibration(path));
+  if (std::any_of(request.measurements.begin(), request.measurements.end(),
+                  [](const Measurement& m) { return !m.spreads.empty(); }))
+    request.distances = fabric_distances(topology);
   request.bootstrap = o.bootstrap;
   request.progress = progress_line();
   FitResult result = fit_parameters(request);

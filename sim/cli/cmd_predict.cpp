@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/network_options.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/forecast/whatif.hpp"
 #include "sim/units/parse.hpp"
@@ -79,6 +80,7 @@ void print_result(const Json& result) {
     for (std::size_t i = 0; i < result["flow_times_s"].size(); ++i)
       row(i == 0 ? "flows" : "",
           seconds(result["flow_times_s"][i]) + "  " + result["transports"][i].get<std::string>());
+  for (const auto& [label, text] : network_rows(result)) row(label.c_str(), text);
   row("bottleneck", joined(result["bottleneck"], "  "));
   print_table(rows);
   print_warnings(result);
@@ -96,6 +98,7 @@ void show_result(const Context& context, const Json& result) {
 struct P2pOptions {
   std::string platform, src, dst, size, transport, via, engine, direction, timing, chunk;
   bool bidirectional = false, pageable = false;
+  NetworkOptions network{};
 };
 
 void add_p2p(CLI::App& predict, Context& context) {
@@ -117,6 +120,7 @@ void add_p2p(CLI::App& predict, Context& context) {
   command->add_option("--chunk", o->chunk, "relay: chunk size, the second copy follows chunk by chunk");
   command->add_flag("--pageable", o->pageable, "host copies: memory that is not pinned");
   command->add_flag("--bidirectional", o->bidirectional, "both directions at once; bandwidth is their sum");
+  add_noise(*command, o->network);
   command->footer(
       "Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu1 --size 40MB --transport staged");
   command->callback([o, &context] {
@@ -130,6 +134,8 @@ void add_p2p(CLI::App& predict, Context& context) {
     if (!o->chunk.empty()) query["chunk_B"] = parse_size("--chunk", o->chunk);
     if (o->pageable) query["pageable"] = true;
     if (o->bidirectional) query["bidirectional"] = true;
+    put_network(o->network, query);
+    show_progress();
     show_result(context, run_query(context, query));
   });
 }
@@ -187,6 +193,7 @@ Json parse_other(const std::string& text) {
 struct CollectiveOptions {
   std::string platform, gpus, op, size, library, algorithm, protocol;
   std::vector<std::string> with;
+  NetworkOptions network{};
   bool nvls = false;
   int nodes = 0, gpus_per_node = 0;
   std::optional<int> calls{};
@@ -208,6 +215,7 @@ Json collective_query(const CollectiveOptions& o) {
   if (o.nvls) query["nvls"] = true;
   if (o.calls) query["calls"] = *o.calls;
   for (const std::string& other : o.with) query["with"].push_back(parse_other(other));
+  put_network(o.network, query);
   query["alternatives"] = o.with.empty();
   return query;
 }
@@ -233,9 +241,14 @@ void add_collective(CLI::App& predict, Context& context) {
   command->add_option(
       "--with", o->with,
       "OP:SIZE:GPUS of another communicator that starts at the same moment, as often as there are some");
+  add_noise(*command, o->network);
+  add_jobs(*command, o->network);
   command->footer(
       "Example:\n  linkcast predict collective --platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB");
-  command->callback([o, &context] { show_result(context, run_query(context, collective_query(*o))); });
+  command->callback([o, &context] {
+    show_progress();
+    show_result(context, run_query(context, collective_query(*o)));
+  });
 }
 
 /// Edits of the command line come on top of those of a query.

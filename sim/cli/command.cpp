@@ -1,5 +1,6 @@
 #include "sim/cli/command.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <filesystem>
@@ -106,6 +107,7 @@ std::string naming_option(const std::string& what) {
   std::string key = what.substr(begin, what.find_first_of("/:", begin) - begin);
   if (key == "size_B") key = "size";
   if (key == "flows") key = "flow";
+  std::replace(key.begin(), key.end(), '_', '-');
   return "--" + key + what.substr(what.find(": ", begin));
 }
 }  // namespace

@@ -66,11 +66,10 @@ ClusterGpu parent_end(const Communicator& communicator, const Channel& chain, co
   return {parent, chain.order[second && chain.order.size() > 1 ? 1 : 0]};
 }
 
-double distance_s(const Cluster& cluster, ClusterGpu from, ClusterGpu to) {
-  return cluster
-      .beyond_nearest(fabric_latency(cluster.fabric(), cluster.endpoint(from.node, cluster.nic_of(from.gpu)),
-                                     cluster.endpoint(to.node, cluster.nic_of(to.gpu))))
-      .si;
+int endpoint(const Cluster& cluster, ClusterGpu gpu) { return cluster.endpoint(gpu.node, cluster.nic_of(gpu.gpu)); }
+
+HopDelay distance_in(const Cluster& cluster) {
+  return [&cluster](int from, int to) { return cluster.beyond_nearest(fabric_latency(cluster.fabric(), from, to)).si; };
 }
 
 /// Largest sum of `edge` over the nodes from any leaf to the root.
@@ -123,18 +122,30 @@ std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& c
   return activities;
 }
 
-double ring_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed) {
+double ring_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed,
+                    const HopDelay& delay_s) {
   double sum = 0;
   for (int node = 0; node < communicator.nodes - (closed ? 0 : 1); ++node)
-    sum += distance_s(cluster, leaving(node, communicator, ring), entry((node + 1) % communicator.nodes, ring));
+    sum += delay_s(endpoint(cluster, leaving(node, communicator, ring)),
+                   endpoint(cluster, entry((node + 1) % communicator.nodes, ring)));
   return sum;
 }
 
-double tree_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which) {
+double tree_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which,
+                    const HopDelay& delay_s) {
   const BinaryTree tree = double_binary_tree(communicator.nodes, which);
   return deepest(tree, [&](int node) {
-    return distance_s(cluster, entry(node, chain), parent_end(communicator, chain, tree, node));
+    return delay_s(endpoint(cluster, entry(node, chain)),
+                   endpoint(cluster, parent_end(communicator, chain, tree, node)));
   });
+}
+
+double ring_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed) {
+  return ring_delay_s(cluster, communicator, ring, closed, distance_in(cluster));
+}
+
+double tree_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which) {
+  return tree_delay_s(cluster, communicator, chain, which, distance_in(cluster));
 }
 
 int tree_depth(int nodes, int which) {

@@ -9,6 +9,7 @@
 #include "sim/forecast/cluster_messages.hpp"
 #include "sim/forecast/collective_cost.hpp"
 #include "sim/forecast/collective_result.hpp"
+#include "sim/forecast/jobs_beside.hpp"
 #include "sim/forecast/request.hpp"
 #include "sim/forecast/verdict.hpp"
 
@@ -79,15 +80,56 @@ Run prepare_tree(const ClusterJob& job, Run run, ClusterProblem& problem) {
   return run;
 }
 
-Run run_alone(const ClusterJob& job, Solver& solver, ClusterProblem& problem) {
-  Run run = start(job);
-  run = run.taken.algorithm == "tree" ? prepare_tree(job, std::move(run), problem)
-                                      : prepare_ring(job, std::move(run), problem);
-  const Solution solution = solver.run(problem.problem());
+void read_solution(const ClusterJob& job, const Solution& solution, Run& run) {
   run.flow_s = solution.makespan_s;
   if (run.taken.algorithm == "ring" && !job.op.closed() && run.taken.protocol == "Simple")
     run.flow_s *= chain_fill(job.size_B, run.taken.blocks, job.op.steps(job.ranks()), job.calls);
   run.limited_by = solution.limited_by;
+}
+
+Run run_alone(const ClusterJob& job, Solver& solver, ClusterProblem& problem) {
+  Run run = start(job);
+  run = run.taken.algorithm == "tree" ? prepare_tree(job, std::move(run), problem)
+                                      : prepare_ring(job, std::move(run), problem);
+  read_solution(job, solver.run(problem.problem()), run);
+  return run;
+}
+
+/// What waiting on each hop adds to the latency, as the distances do.
+double waits_s(const ClusterJob& job, const Run& run, const HopDelay& wait_s) {
+  const Communicator& made = job.communicator;
+  if (run.taken.algorithm == "tree") return 2 * tree_delay_s(job.cluster, made, made.channels.front(), 0, wait_s);
+  const double rounds = job.op.closed() ? 1.0 * job.op.steps(job.ranks()) / job.ranks() : 1.0 / job.calls;
+  return rounds * ring_delay_s(job.cluster, made, made.channels.front(), job.op.closed(), wait_s);
+}
+
+/// Beside other jobs, and in the noise of those that nobody asked for; with noise, the run of the median draw.
+/// @param problem  the run's own. @param out  gets what the others cost, and percentiles
+Run run_loaded(const ClusterJob& job, const NetworkLoad& load, Solver& solver, ClusterProblem& problem, Json& out) {
+  problem.keep_crossings();
+  Run run = run_alone(job, solver, problem);
+  SlowedProblem slowed(problem);
+  Slowdown beside = [](const NoisyWay&) { return 1; };
+  if (!load.beside.empty()) {
+    const double alone_s = run.time_s();
+    beside = slowed_beside({problem, run.flow_s, job.communicator.gpus, job.communicator.nodes}, load, out);
+    read_solution(job, solver.run(slowed.slowed(beside)), run);
+    out["alone_s"] = alone_s;
+    out["slowdown"] = run.time_s() / alone_s;
+  }
+  if (!load.noise) return run;
+  const Run quiet = run;
+  const auto forecast = [&](const Background& background) -> SampleTime {
+    if (!load.noisy()) return {quiet.latency_s, quiet.flow_s};
+    const auto slow = [&](const NoisyWay& way) { return beside(way) * background.slowdown(way); };
+    const auto wait_s = [&](int from, int to) { return background.wait_s(noisy_way(job.cluster.fabric(), from, to)); };
+    read_solution(job, solver.run(slowed.slowed(slow)), run);
+    run.latency_s = quiet.latency_s + waits_s(job, quiet, wait_s);
+    return {run.latency_s, run.flow_s};
+  };
+  const SampleTimes times = draw_samples(load, forecast);
+  forecast(Background(*load.noise, load.seed, percentile(times, 50).sample));
+  put_percentiles(out, load, times, quiet.time_s());
   return run;
 }
 
@@ -123,13 +165,34 @@ Json result_of(const ClusterJob& job, const Run& run, const std::set<int>& limit
   return out;
 }
 
+/// The busiest link is held for longer, and each rank's last message waits: with the run of the median draw.
+Run noisy_messages(const MessageAnswer& answer, const NetworkLoad& load, Json& out) {
+  Run run = answer.run;
+  const SampleTimes times = draw_samples(load, [&](const Background& background) -> SampleTime {
+    if (!load.noisy()) return {answer.run.latency_s, answer.run.flow_s};
+    const double busy_s = answer.busy->busiest_s([&](const NoisyWay& way) { return background.slowdown(way); });
+    double wait_s = 0;
+    for (const NoisyWay& way : answer.busy->last()) wait_s = std::max(wait_s, background.wait_s(way));
+    return {answer.run.latency_s + wait_s, std::max(answer.run.flow_s, busy_s)};
+  });
+  run.latency_s = percentile(times, 50).latency_s;
+  run.flow_s = percentile(times, 50).flow_s;
+  put_percentiles(out, load, times, answer.run.time_s());
+  return run;
+}
+
 /// Of messages: what limits the last ones, a few of them named where there are many.
-Json message_answer(const ClusterJob& job, Solver& solver) {
+Json message_answer(const ClusterJob& job, const NetworkLoad& load, Solver& solver) {
   if (!(job.algorithm.empty() && job.protocol.empty()))
     throw InputError("op: " + job.op_name + " is made of messages, which take no algorithm and no protocol");
-  const MessageAnswer answer = run_messages(job, solver);
+  if (!load.beside.empty())
+    throw InputError("beside: " + job.op_name + " is made of messages; other jobs beside it are not modelled");
+  MessageAnswer answer = run_messages(job, solver);
+  Json percentiles = Json::object();
+  if (load.noise) answer.run = noisy_messages(answer, load, percentiles);
   const std::size_t named = std::min(answer.limits.size(), kNamedLimits);
   Json out = result_of(job, answer.run, {answer.limits.begin(), answer.limits.begin() + static_cast<long>(named)});
+  out.update(percentiles);
   out["bottlenecks"] = answer.limits.size();
   out["engine"] = answer.engine;
   out["messages"] = static_cast<long>(answer.messages);
@@ -168,8 +231,10 @@ Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform
   const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree"}) : "";
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   const std::string engine = r.has("engine") ? r.choice("engine", {"direct", "reduced"}) : "";
+  const NetworkLoad load = read_network_load(r, cluster.node().calibration());
   r.finish();
-  const ClusterJob job{cluster,
+  const auto placed = place_jobs(cluster, nodes, load);
+  const ClusterJob job{placed ? *placed : cluster,
                        libraries().get(library_id),
                        catalogue.communicator_across(platform_id, library_id, nodes, per_node),
                        collectives().get(op_name),
@@ -178,18 +243,22 @@ Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform
                        engine,
                        algorithm,
                        protocol,
-                       calls};
-  if (!job.op.messages({size_B}, 2).empty()) return message_answer(job, solver);  // two ranks tell
+                       calls,
+                       load.noise.has_value()};
+  if (!job.op.messages({size_B}, 2).empty()) return message_answer(job, load, solver);  // two ranks tell
   if (!engine.empty()) throw InputError("engine: " + op_name + " is no operation of messages");
-  ClusterProblem problem(cluster);
-  const Run run = run_alone(job, solver, problem);
+  ClusterProblem problem(job.cluster);
+  Json loaded = Json::object();
+  const bool in_load = load.noise || !load.beside.empty();
+  const Run run = in_load ? run_loaded(job, load, solver, problem, loaded) : run_alone(job, solver, problem);
   Json out = result_of(job, run, limits_of(run, problem));
-  if (alternatives) {
+  out.update(loaded);
+  if (alternatives && !in_load) {  // each would need a load of its own
     const auto forecast_s = [&](const TunerEntry& entry) {
       ClusterJob other = job;
       other.algorithm = entry.algorithm;
       other.protocol = entry.protocol;
-      ClusterProblem its_own(cluster);
+      ClusterProblem its_own(job.cluster);
       return run_alone(other, solver, its_own).time_s();
     };
     const auto rows = job.library.tuner(job.node(), job.communicator, {op_name, {size_B}, "", "", false});

@@ -6,6 +6,7 @@
 #include "sim/forecast/cluster_message.hpp"
 #include "sim/forecast/interval.hpp"
 #include "sim/forecast/nic_queue.hpp"
+#include "sim/forecast/noisy_message.hpp"
 #include "sim/forecast/request.hpp"
 #include "sim/forecast/verdict.hpp"
 
@@ -35,12 +36,20 @@ ClusterEnd read_end(const Cluster& cluster, ObjectReader& r, const std::string& 
   return {number, device_by_id(cluster.node(), text.substr(slash + 1), r, key)};
 }
 
-Json message_result(const Cluster& cluster, Solver& solver, const Message& there, bool both) {
+Json message_result(const Cluster& cluster, Solver& solver, const Message& there, bool both,
+                    const NetworkLoad& load = {}) {
   ClusterProblem problem(cluster);
+  if (load.noise) problem.keep_crossings();
   const PlannedMessage plan = add_message(problem, there);
   if (both) add_message(problem, {there.to, there.from, there.bytes, there.transport});
   const Solution solution = solver.run(problem.problem());
-  const double time = solution.makespan_s;
+  double time = solution.makespan_s;
+  Json percentiles = Json::object();
+  if (load.noise) {
+    const SampleTimes times = noisy_message_times(problem, load, solver);
+    put_percentiles(percentiles, load, times, time);
+    time = percentile(times, 50).time_s();
+  }
   Uncertainty uncertainty;
   uncertainty.add(scatter_of(cluster.node().calibration(), plan.transport, there.bytes));
   uncertainty.add(plan.rate_error);
@@ -76,6 +85,7 @@ Json message_result(const Cluster& cluster, Solver& solver, const Message& there
   for (const int key : plan.links) out["route"].push_back(cluster.id(key));
   out["bottleneck"] = verdict.bottleneck;
   out["limited_by"] = time > 2 * plan.latency_s ? "bandwidth" : "start-up";
+  out.update(percentiles);
   out["warnings"] = verdict.warnings;
   return out;
 }
@@ -99,9 +109,13 @@ Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r)
   const bool both = r.optional<bool>("bidirectional").value_or(false);
   const bool queued = r.has("timing") && r.choice("timing", {"single", "back_to_back"}) == "back_to_back";
   if (queued && both) r.fail("bidirectional", "is not known of messages one behind the other");
+  const NetworkLoad load = read_noise(r, cluster.node().calibration());
+  if (load.noise && there.from.node == there.to.node)
+    r.fail("noise", "is of the network, and both ends are on one node");
+  if (load.noise && queued) r.fail("noise", "is not modelled of messages one behind the other");
   r.finish();
   if (queued) return message_queue_answer(cluster, solver, there);
-  return message_result(cluster, solver, there, both);
+  return message_result(cluster, solver, there, both, load);
 }
 
 Json cluster_routes_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {

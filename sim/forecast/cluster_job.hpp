@@ -21,6 +21,7 @@ struct ClusterJob {
   std::string engine{};                 ///< of messages: direct, reduced; empty: reduced where that is exact
   std::string algorithm{}, protocol{};  ///< of rings and trees: empty, or forced
   int calls = kUsualCalls;              ///< that follow each other
+  bool keep_busy = false;               ///< of messages: the answer has its busy links
   [[nodiscard]] int ranks() const { return communicator.ranks(); }
   [[nodiscard]] const Platform& node() const { return cluster.node(); }
 };

@@ -69,7 +69,9 @@ class DirectForm {
       : job_(job),
         prepared_(prepared),
         ways_(message_ways(job.cluster, job.communicator.gpus, prepared.traffic.stored)),
-        problem_(job.cluster) {}
+        problem_(job.cluster) {
+    if (job.keep_busy) problem_.keep_crossings();
+  }
 
   void add(const PairMessage& message) {
     const int members = static_cast<int>(job_.communicator.gpus.size());
@@ -97,6 +99,7 @@ class DirectForm {
     for (std::size_t i = 0; i < problem.capacity_Bps.size(); ++i) keys.push_back(problem_.key(static_cast<int>(i)));
     solve(problem, keys, solver, answer);
     answer.run.latency_s += job_.cluster.beyond_nearest({farthest_s_}).si;
+    if (job_.keep_busy) answer.busy = BusyLinks::of_messages(problem_);
   }
 
  private:
@@ -140,6 +143,7 @@ bool run_reduced(const ClusterJob& job, MessageAnswer& answer) {
   answer.limits = made.limits;
   answer.run.flow_s = made.time_s;
   answer.run.latency_s += job.cluster.beyond_nearest({made.farthest_s}).si;
+  if (job.keep_busy) answer.busy = BusyLinks::of_alltoall(job.cluster, prepared.traffic);
   return true;
 }
 

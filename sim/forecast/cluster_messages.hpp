@@ -1,9 +1,11 @@
 #pragma once
 // Operations over several nodes that are made of messages between pairs of ranks: alltoall, sendrecv, gather, scatter.
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/engine/problem.hpp"
+#include "sim/forecast/busy_links.hpp"
 #include "sim/forecast/cluster_job.hpp"
 
 namespace linkcast {
@@ -13,8 +15,9 @@ struct MessageAnswer {
   std::string engine;      ///< direct: every message is an activity; reduced: bytes on each link are summed
   std::string why_direct;  ///< of an alltoall: why its messages were not taken together
   double messages = 0;
-  std::size_t classes = 0;    ///< activities, or sorts of messages that are alike
-  std::vector<int> limits{};  ///< keys in the cluster of what limits the messages that end last
+  std::size_t classes = 0;          ///< activities, or sorts of messages that are alike
+  std::vector<int> limits{};        ///< keys in the cluster of what limits the messages that end last
+  std::optional<BusyLinks> busy{};  ///< where the job asks for it
 };
 
 /// @throws InputError  the library has no messages; too many that cannot be taken together

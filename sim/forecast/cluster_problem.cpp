@@ -22,6 +22,7 @@ void ClusterProblem::use(int key, double weight) {
     uses_.push_back({entry->second, 0});
   }
   uses_[static_cast<std::size_t>(place)].weight += weight;
+  if (within_) crossed_.back().uses.push_back({entry->second, weight});
 }
 
 void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy by, double weight) {
@@ -36,7 +37,10 @@ void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weig
   way_.clear();
   if (cluster_->routing() != FabricRouting::kAdaptive) {
     add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_, most_ways_);
+    if (keeps_) crossed_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
+    within_ = keeps_;
     for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
+    within_ = false;
     return;
   }
   crossings_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
@@ -112,7 +116,13 @@ void ClusterProblem::settle() {
     std::size_t last = first;
     while (last < crossings_.size() && crossings_[last].activity == crossings_[first].activity) ++last;
     add_uses(crossings_[first].activity, [&] {
-      for (std::size_t i = first; i < last; ++i) pass(crossings_[i]);
+      for (std::size_t i = first; i < last; ++i) {
+        if (keeps_)
+          crossed_.push_back({crossings_[i].activity, crossings_[i].from, crossings_[i].to, crossings_[i].weight});
+        within_ = keeps_;
+        pass(crossings_[i]);
+        within_ = false;
+      }
     });
     first = last;
   }

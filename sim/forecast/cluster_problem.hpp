@@ -30,6 +30,15 @@ class ClusterProblem {
   void pass_fabric(int from_endpoint, int to_endpoint, double weight = 1);
   /// These links of the fabric, whatever its routing would take.
   void pass_way(const std::vector<int>& fabric_links, double weight = 1);
+  /// Remembers from now on what each pass_fabric() takes.
+  void keep_crossings() { keeps_ = true; }
+  struct Crossed {
+    int activity = 0, from = 0, to = 0;  ///< endpoints of the fabric
+    double weight = 0;
+    std::vector<Use> uses{};  ///< that it added to the activity
+  };
+  /// Complete once problem() was asked for.
+  [[nodiscard]] const std::vector<Crossed>& crossed() const { return crossed_; }
   /// Lowest rate that one byte per second of the next activity meets so far, bytes/s.
   [[nodiscard]] double lone_rate() const;
   /// @returns index of the activity
@@ -65,6 +74,8 @@ class ClusterProblem {
   std::vector<int> place_;               ///< per constraint of the Problem: index in uses_, -1 if not used yet
   std::vector<WeightedLink> way_;        ///< kept for its memory
   std::vector<Crossing> crossings_;      ///< whose links are not in the activities yet
+  std::vector<Crossed> crossed_;
+  bool keeps_ = false, within_ = false;                         ///< crossings are kept; uses belong to the last one
   double port_rate_ = std::numeric_limits<double>::infinity();  ///< of the next activity's crossings, bytes/s
 };
 

@@ -8,6 +8,7 @@
 #include "sim/forecast/copies.hpp"
 #include "sim/forecast/fabric_view.hpp"
 #include "sim/forecast/mpi_collective.hpp"
+#include "sim/forecast/network_load.hpp"
 #include "sim/forecast/nic_queue.hpp"
 #include "sim/forecast/query_kind.hpp"
 #include "sim/forecast/show.hpp"
@@ -25,6 +26,10 @@ std::vector<std::string> all_kinds() {
 
 Json dispatch(Catalogue& catalogue, const Json& query, const std::string& kind, const std::string& platform,
               Solver& solver, ObjectReader& r) {
+  if (kind != "p2p" && kind != "collective") refuse_network_keys(query, "is of p2p between nodes and of collectives");
+  if (kind == "p2p" && !names_nodes(query)) refuse_network_keys(query, "needs two nodes: name node0/gpu0, node1/gpu0");
+  if (kind == "collective" && is_mpi(query)) refuse_network_keys(query, "is not modelled for rounds of MPI messages");
+  if (kind == "collective" && !query.contains("nodes")) refuse_network_keys(query, "needs several nodes: give nodes");
   if (kind == "p2p" && names_nodes(query)) return cluster_p2p_answer(catalogue.cluster(platform), solver, r);
   if (kind == "p2p" && names_nic(catalogue.platform(platform), query))
     return nic_p2p_answer(catalogue.cluster(platform), solver, r);

@@ -12,6 +12,8 @@ namespace linkcast {
 ///   flows: flows [[src, dst, size_B], ...], transport?, engine?
 ///   collective: op, gpus [int], size_B, library?, protocol?, algorithm?, nvls?, calls?, alternatives?,
 ///        with? [{op, gpus, size_B, library?}]: other communicators that start at the same moment
+///   p2p and collective between nodes (docs/noise.md): noise? (seed), samples?, service_level?; collective:
+///        allocation? (packed, random), allocation_seed?, beside? [{op, nodes, service_level?}]
 ///   rings: gpus, library?          routes: src, dst, size_B?          show, fabric: nothing more
 ///   kinds of other rooms (sim/forecast/query_kind.hpp): replay: trace (application or file), options? {key: value},
 ///        placement? [int], ranks?, library?, local?; the result is that of sim/replay/replay_run.hpp, and
@@ -23,6 +25,8 @@ namespace linkcast {
 ///   flows: time_s (all done), time_low_s, time_high_s, flow_times_s, bandwidth_Bps (all bytes / time), bottleneck
 ///   collective: time_s .., algbw_Bps, busbw_Bps, algorithm, protocol, channels, channel_bandwidth_Bps, fallback;
 ///        of several: alone_s, slowdown, others [{op, gpus, size_B, library, time_s, alone_s}]
+///   with noise, p2p and collective: time_s of the median draw, quiet_s, seed, samples, service_level,
+///        percentiles {p5, p25, p50, p75, p95, p99}, mean_s, min_s, max_s; with beside: alone_s, slowdown, beside
 ///   rings: channels, path_class, library_channel_bandwidth_Bps, link_equivalents, blocks, fallback, why
 ///   routes: routes [{transport, via, time_s, bandwidth_Bps, latency_s, bottleneck, route}], fastest first
 ///   show: gpus, devices, cables, parameters, sources

@@ -11,19 +11,11 @@
 #include <utility>
 
 #include "sim/forecast/message_ways.hpp"
-#include "sim/forecast/switch_pairs.hpp"
 
 namespace linkcast {
 namespace {
 
 constexpr double kTogether = 1 - 1e-9;  // source: ours, against rounding: as full as the fullest
-
-std::vector<int> endpoints(const Cluster& cluster, const UniformTraffic& traffic) {
-  std::vector<int> list;
-  for (int node = 0; node < traffic.nodes; ++node)
-    for (const int gpu : traffic.gpus) list.push_back(cluster.endpoint(node, cluster.nic_of(gpu)));
-  return list;
-}
 
 /// Bytes on each constraint and link, and how long they take.
 class Sums {
@@ -32,17 +24,14 @@ class Sums {
       : cluster_(cluster),
         traffic_(traffic),
         members_(traffic.gpus.size()),
-        pairs_(cluster, endpoints(cluster, traffic)),
-        ways_(message_ways(cluster, traffic.gpus, traffic.stored)),
-        sharing_(static_cast<std::size_t>(cluster.nics()), 0) {
-    for (const int gpu : traffic.gpus) ++sharing_[nic(gpu)];
-  }
-  [[nodiscard]] const SwitchPairs& pairs() const { return pairs_; }
+        alltoall_(cluster, traffic),
+        ways_(message_ways(cluster, traffic.gpus, traffic.stored)) {}
+  [[nodiscard]] const SwitchPairs& pairs() const { return alltoall_.pairs(); }
 
   ReducedAlltoall take() {
     const double ranks = static_cast<double>(members_) * traffic_.nodes;
     made_.messages = ranks * (ranks - 1);
-    made_.farthest_s = pairs_.farthest_s();
+    made_.farthest_s = pairs().farthest_s();
     made_.time_s = traffic_.bytes / traffic_.rate_cap_Bps;
     take_nodes();
     take_ports();
@@ -55,10 +44,6 @@ class Sums {
   }
 
  private:
-  [[nodiscard]] std::size_t nic(int gpu) const { return static_cast<std::size_t>(cluster_.nic_of(gpu)); }
-  /// Messages that one member sends to other nodes.
-  [[nodiscard]] double away() const { return static_cast<double>(members_) * (traffic_.nodes - 1); }
-
   void busy(int key, double bytes) {
     if (bytes <= 0) return;
     busy_.emplace_back(key, bytes / cluster_.capacity(key));
@@ -72,8 +57,8 @@ class Sums {
       for (const Use& use : way.uses) messages[static_cast<std::size_t>(use.constraint)] += count * use.weight;
     };
     for (std::size_t i = 0; i < members_; ++i) {
-      add(ways_.out[i], away());
-      add(ways_.in[i], away());
+      add(ways_.out[i], alltoall_.away());
+      add(ways_.in[i], alltoall_.away());
       for (std::size_t j = 0; j < members_; ++j) {
         if (i == j) continue;
         add(ways_.inside[i][j], 1);
@@ -85,52 +70,26 @@ class Sums {
       busy(cluster_.key(0, static_cast<int>(c)), messages[c] * traffic_.bytes);
   }
 
-  [[nodiscard]] double port_bytes(int gpu) const {
-    return sharing_[nic(gpu)] * away() * traffic_.bytes * traffic_.stored;
-  }
   void take_ports() {
     for (std::size_t i = 0; i < members_; ++i)
-      for (const int link : {pairs_.port(i), pairs_.port(i) ^ 1})
-        busy(cluster_.key_of_fabric_link(link), port_bytes(traffic_.gpus[i]));
+      for (const int link : {pairs().port(i), pairs().port(i) ^ 1})
+        busy(cluster_.key_of_fabric_link(link), alltoall_.port_bytes(traffic_.gpus[i]));
   }
 
   void take_fabric() {
-    const auto switches = static_cast<std::size_t>(pairs_.switches());
-    SwitchPairs::Traffic sums{std::vector<double>(switches * switches, 0), std::vector<double>(switches, 0)};
-    std::vector<double> at(switches, 0);
-    for (std::size_t end = 0; end < members_ * static_cast<std::size_t>(traffic_.nodes); ++end) {
-      const auto here = static_cast<std::size_t>(pairs_.switch_of(end));
-      ++at[here];
-      const double capacity = cluster_.capacity(cluster_.key_of_fabric_link(pairs_.port(end)));
-      sums.port_s[here] = std::max(sums.port_s[here], port_bytes(traffic_.gpus[end % members_]) / capacity);
-    }
-    for (std::size_t from = 0; from < switches; ++from)
-      for (std::size_t to = 0; to < switches; ++to) sums.between[from * switches + to] = at[from] * at[to];
-    leave_out_nodes(sums);
-    for (double& between : sums.between) between *= traffic_.bytes * traffic_.stored;
+    const SwitchPairs::Traffic sums = alltoall_.between_switches();
     made_.classes += static_cast<std::size_t>(
         std::count_if(sums.between.begin(), sums.between.end(), [](double sum) { return sum > 0; }));
-    const std::vector<double> links = pairs_.link_bytes(sums);
+    const std::vector<double> links = pairs().link_bytes(sums);
     for (std::size_t link = 0; link < links.size(); ++link)
       busy(cluster_.key_of_fabric_link(static_cast<int>(link)), links[link]);
-  }
-
-  /// What stays inside a node does not pass its switches.
-  void leave_out_nodes(SwitchPairs::Traffic& messages) const {
-    const auto switches = static_cast<std::size_t>(pairs_.switches());
-    for (std::size_t first = 0; first < members_ * static_cast<std::size_t>(traffic_.nodes); first += members_)
-      for (std::size_t i = first; i < first + members_; ++i)
-        for (std::size_t j = first; j < first + members_; ++j)
-          --messages.between[static_cast<std::size_t>(pairs_.switch_of(i)) * switches +
-                             static_cast<std::size_t>(pairs_.switch_of(j))];
   }
 
   const Cluster& cluster_;
   const UniformTraffic& traffic_;
   std::size_t members_;
-  SwitchPairs pairs_;
+  AlltoallTraffic alltoall_;
   MessageWays ways_;
-  std::vector<int> sharing_;  ///< members by NIC
   std::vector<std::pair<int, double>> busy_;
   ReducedAlltoall made_;
 };

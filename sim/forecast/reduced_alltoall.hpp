@@ -5,18 +5,9 @@
 #include <variant>
 #include <vector>
 
-#include "sim/platform/cluster.hpp"
+#include "sim/forecast/alltoall_traffic.hpp"
 
 namespace linkcast {
-
-/// Every member of every node sends one message to every other member.
-struct UniformTraffic {
-  int nodes = 0;            ///< the first ones of the cluster
-  std::vector<int> gpus{};  ///< members of each
-  double bytes = 0;         ///< payload of a message
-  double stored = 1;        ///< bytes on the links per byte of payload
-  double rate_cap_Bps = 0;  ///< most payload of one message
-};
 
 struct ReducedAlltoall {
   double time_s = 0;

@@ -75,23 +75,31 @@ Detours SwitchPairs::settle(const Traffic& traffic) const {
   return {std::move(by_pair), settled.choices};
 }
 
-std::vector<double> SwitchPairs::link_bytes(const Traffic& traffic) const {
-  const Fabric& fabric = cluster_->fabric();
+void SwitchPairs::each_pair(const Traffic& traffic, const TakePair& take) const {
   const Detours settled = settle(traffic);
-  std::vector<double> bytes(static_cast<std::size_t>(fabric.links()), 0);
   std::vector<WeightedLink> way;
   for (std::size_t pair = 0; pair < traffic.between.size(); ++pair) {
     const std::size_t from = pair / ends_.size(), to = pair % ends_.size();
     if (from == to || traffic.between[pair] <= 0) continue;
     way.clear();
     if (cluster_->routing() == FabricRouting::kAdaptive)
-      add_adaptive_links(fabric, ends_[from].first, ends_[to].first, {settled.shares[pair], settled.choices}, way);
+      add_adaptive_links(cluster_->fabric(), ends_[from].first, ends_[to].first,
+                         {settled.shares[pair], settled.choices}, way);
     else
-      add_fabric_links(fabric, cluster_->routing(), ends_[from].first, ends_[to].first, way);
-    for (const WeightedLink& passed : way)
-      if (passed.link != way.front().link && passed.link != way.back().link)
-        bytes[static_cast<std::size_t>(passed.link)] += passed.share * traffic.between[pair];
+      add_fabric_links(cluster_->fabric(), cluster_->routing(), ends_[from].first, ends_[to].first, way);
+    const int out = way.front().link, in = way.back().link;
+    std::erase_if(way, [&](const WeightedLink& passed) { return passed.link == out || passed.link == in; });
+    take(static_cast<int>(from), static_cast<int>(to), way);
   }
+}
+
+std::vector<double> SwitchPairs::link_bytes(const Traffic& traffic) const {
+  std::vector<double> bytes(static_cast<std::size_t>(cluster_->fabric().links()), 0);
+  each_pair(traffic, [&](int from, int to, const std::vector<WeightedLink>& links) {
+    const double between =
+        traffic.between[static_cast<std::size_t>(from) * ends_.size() + static_cast<std::size_t>(to)];
+    for (const WeightedLink& passed : links) bytes[static_cast<std::size_t>(passed.link)] += passed.share * between;
+  });
   return bytes;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Ways between switches: what all messages from an endpoint of one switch to an endpoint of another have in common.
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ class SwitchPairs {
   /// Latency of the longest minimal way between two endpoints.
   [[nodiscard]] double farthest_s() const { return farthest_s_; }
 
+  /// Told the links between two switches, and which share of the bytes between these takes each: see each_pair().
+  using TakePair = std::function<void(int from, int to, const std::vector<WeightedLink>& links)>;
+  /// For all pairs of different switches with traffic, with the detours that adaptive routing takes.
+  void each_pair(const Traffic& traffic, const TakePair& take) const;
   /// Bytes on each link of the fabric but the ports, by its number, with the detours that adaptive routing takes.
   [[nodiscard]] std::vector<double> link_bytes(const Traffic& traffic) const;
 

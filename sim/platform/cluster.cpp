@@ -108,6 +108,12 @@ void Cluster::find_host_ways() {
   }
 }
 
+std::vector<std::string> Cluster::nic_ids() const {
+  std::vector<std::string> ids;
+  for (const int nic : nics_) ids.push_back(node_->topology().devices[static_cast<std::size_t>(nic)].id);
+  return ids;
+}
+
 void Cluster::find_ways() {
   const Topology& topology = node_->topology();
   for (const DeviceKind kind : {DeviceKind::kGpu, DeviceKind::kCpu})

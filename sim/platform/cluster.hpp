@@ -37,6 +37,8 @@ class Cluster {
   /// That the fabric has room for.
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int nics() const { return static_cast<int>(nics_.size()); }
+  /// Ids of the node's NICs that the fabric joins, in the order of its endpoints.
+  [[nodiscard]] std::vector<std::string> nic_ids() const;
 
   /// Device index of a NIC by its number. Numbers are in the order of the fabric's endpoints.
   [[nodiscard]] int nic_device(int nic) const { return nics_[static_cast<std::size_t>(nic)]; }

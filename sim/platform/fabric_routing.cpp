@@ -4,17 +4,10 @@
 #include <cstdint>
 
 #include "sim/records/input_error.hpp"
+#include "sim/units/random.hpp"
 
 namespace linkcast {
 namespace {
-
-/// SplitMix64. source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
 
 int hashed_way(int from, int to, int ways) {
   const auto both = (static_cast<std::uint64_t>(from) << 32) | static_cast<std::uint64_t>(to);

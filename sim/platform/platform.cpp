@@ -36,8 +36,10 @@ bool known_quantity(const std::string& head, const std::string& subject, const s
   static const std::set<std::string> of_regime = {"startup_s", "flat_s", "to_B", "bandwidth_Bps"};
   static const std::set<std::string> messages = {"mpi_socket",      "mpi_node",      "mpi_network",
                                                  "mpi_socket_host", "mpi_node_host", "mpi_network_host"};
+  static const std::set<std::string> of_noise = {"most_loss", "loss_exponent", "wait_s", "wait_sigma"};
   if (head == "cable") return of_cable.count(what) > 0;
   if (head == "link") return what == "bandwidth_Bps";
+  if (head == "noise") return of_noise.count(what) > 0;
   const auto dot = subject.find('.');
   const bool regime = dot != std::string::npos && subject.size() > dot + 2 && subject[dot + 1] == 'r';
   if (head == "copy_engine") return what == "turn_s";
@@ -61,7 +63,7 @@ void check_parameter_names(const Calibration& calibration, const Topology& topol
     const auto last = name.rfind('.');
     const std::string head = name.substr(0, dot);
     const std::string subject = dot == last ? "" : name.substr(dot + 1, last - dot - 1);
-    const bool known = head == "transport" || head == "copy_engine" || head == "nccl" ||
+    const bool known = head == "transport" || head == "copy_engine" || head == "nccl" || head == "noise" ||
                        (head == "cable" && (kinds.count(subject) || ids.count(subject))) ||
                        (head == "link" && ids.count(subject));
     if (!known)

@@ -125,6 +125,37 @@ MeasuredCollective read_collective(ObjectReader r) {
   return c;
 }
 
+std::optional<double> figure(ObjectReader& r, const std::string& key) {
+  const auto value = r.optional<double>(key);
+  if (value && !(*value > 0)) r.fail(key, "must be above 0");
+  return value;
+}
+
+MeasuredSpread read_spread(ObjectReader r) {
+  MeasuredPoint ends;
+  read_ends(r, ends);
+  if (!ends.between_nodes) r.fail("between_nodes", "figures of a distribution are of messages between nodes");
+  MeasuredSpread spread{ends.transport, ends.source, ends.target, r.required<std::string>("distance")};
+  spread.service_level = r.required<int>("service_level");
+  if (spread.service_level < 0) r.fail("service_level", "must be 0 or more");
+  spread.size_B = size_of(r, "size_B");
+  spread.repetitions = r.required<int>("repetitions");
+  if (spread.repetitions < 2) r.fail("repetitions", "must be at least 2");
+  spread.mean_time_s = figure(r, "mean_time_s");
+  spread.p95_time_s = figure(r, "p95_time_s");
+  spread.max_time_s = figure(r, "max_time_s");
+  spread.mean_Bps = figure(r, "mean_bandwidth_Bps");
+  spread.min_Bps = figure(r, "min_bandwidth_Bps");
+  if (spread.mean_time_s.has_value() == spread.mean_Bps.has_value())
+    r.fail("", "exactly one of mean_time_s and mean_bandwidth_Bps is needed");
+  if (spread.mean_time_s && spread.max_time_s && *spread.max_time_s <= *spread.mean_time_s)
+    r.fail("max_time_s", "must be above the mean");
+  if (spread.mean_Bps && spread.min_Bps && *spread.min_Bps >= *spread.mean_Bps)
+    r.fail("min_bandwidth_Bps", "must be below the mean");
+  r.finish();
+  return spread;
+}
+
 }  // namespace
 
 bool is_network_transport(const std::string& transport) {
@@ -154,12 +185,15 @@ Measurement read_measurement(const std::string& path) {
       ++m.waived;
     else if (point.has("flows"))
       m.flows.push_back(read_flows(point));
+    else if (point.has("repetitions"))
+      m.spreads.push_back(read_spread(point));
     else if (point.has("op"))
       m.collectives.push_back(read_collective(point));
     else
       (point.has("working_set_B") ? m.loads : m.points).push_back(read_point(point));
   }
-  if (m.points.empty() && m.flows.empty() && m.loads.empty() && m.collectives.empty() && m.waived == 0)
+  if (m.points.empty() && m.flows.empty() && m.loads.empty() && m.collectives.empty() && m.spreads.empty() &&
+      m.waived == 0)
     r.fail("points", "holds no point");
   r.finish();
   return m;

@@ -58,6 +58,17 @@ struct MeasuredCollective {
   std::vector<Other> with{};  ///< further communicators that ran at the same time
 };
 
+/// Figures of a distribution over many repetitions of one message between nodes, of which none was kept.
+struct MeasuredSpread {
+  std::string transport, source, target;
+  std::string distance;  ///< in words of the fabric: "other group", ...
+  int service_level = 0;
+  double size_B = 0;
+  int repetitions = 0;
+  std::optional<double> mean_time_s{}, p95_time_s{}, max_time_s{};
+  std::optional<double> mean_Bps{}, min_Bps{};
+};
+
 struct Measurement {
   std::string path;  ///< where it was read from
   std::string sha256;
@@ -73,6 +84,7 @@ struct Measurement {
   std::vector<MeasuredFlows> flows;
   std::vector<MeasuredPoint> loads;  ///< remote and local load latency, kept apart from copies
   std::vector<MeasuredCollective> collectives;
+  std::vector<MeasuredSpread> spreads{};
   int waived = 0;  ///< points that the machine could not run
 };
 
@@ -82,6 +94,7 @@ bool is_network_transport(const std::string& transport);
 /// Reads schema "measurement/1".
 /// A point gives exactly one of `time_s` (seconds, an array) or `bandwidth_Bps` (an array; time = size_B x
 /// payload_count / bandwidth, payload_count 1 unless given: printed local copies count read and write).
+/// A point with `repetitions` gives figures of a distribution instead: {mean,p95,max}_time_s, {mean,min}_bandwidth_Bps.
 /// @throws InputError
 Measurement read_measurement(const std::string& path);
 

@@ -91,6 +91,24 @@ bool measure_all(const std::string& platform, const std::string& op, double size
   return true;
 }
 
+/// 200 forecasts in network noise: a sample routes nothing again, so that all of them cost a few times the first.
+/// @returns  whether it worked
+bool measure_noise(const std::string& op, double size_B) {
+  constexpr int kGpus = 1024, kSamples = 200;
+  Json noisy = query("leonardo", op, size_B, kGpus);
+  const Figures quiet = measure(noisy);
+  noisy["noise"] = 1;
+  noisy["samples"] = kSamples;
+  const Figures now = measure(noisy);
+  if (quiet.seconds < 0 || now.seconds < 0) return false;
+  std::printf(
+      "{\"case\": \"%s, noise\", \"platform\": \"leonardo\", \"gpus\": %d, \"samples\": %d, \"seconds\": %.3g, "
+      "\"quiet_seconds\": %.3g, \"of_quiet_per_sample\": %.3g, \"peak_MiB\": %.4g}\n",
+      op.c_str(), kGpus, kSamples, now.seconds, quiet.seconds, (now.seconds - quiet.seconds) / kSamples / quiet.seconds,
+      now.peak_MiB);
+  return true;
+}
+
 }  // namespace
 
 int main() {
@@ -99,5 +117,7 @@ int main() {
     good = measure_all(platform, "alltoall", 2097152) && good;
     good = measure_all(platform, "all_reduce", 1073741824) && good;
   }
+  good = measure_noise("alltoall", 2097152) && good;
+  good = measure_noise("all_reduce", 1073741824) && good;
   return good ? 0 : 1;
 }

@@ -34,6 +34,11 @@ class ReplayQuery final : public QueryKind {
     request.platform = platform_id;
     request.library = r.optional<std::string>("library").value_or("");
     request.local = r.optional<bool>("local").value_or(false);
+    request.host_scale = r.optional<double>("host_scale");
+    if (request.host_scale && *request.host_scale < 0) r.fail("host_scale", "must not be negative");
+    request.nodes = r.optional<int>("nodes").value_or(0);
+    request.gpus_per_node = r.optional<int>("gpus_per_node").value_or(0);
+    request.transport = r.optional<std::string>("transport").value_or("");
     ReplayPart part;
     part.trace = r.required<std::string>("trace");
     part.gpus = r.optional<std::vector<int>>("placement").value_or(std::vector<int>{});

@@ -1,0 +1,24 @@
+#pragma once
+// Network noise (sim/platform/noise.hpp) from printed figures of distributions.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/fit_context.hpp"
+
+namespace linkcast {
+
+/// What the fabric of a topology says about two endpoints.
+struct FabricDistance {
+  double farther_s = 0;  ///< latency of the way beyond that of the nearest two endpoints
+  int links = 0;         ///< between switches
+};
+
+/// The mean and the extreme of each distribution are met exactly: of n repetitions the extreme is the median of the
+/// largest of n draws. Other percentiles are left for the reader to compare with.
+/// @param distances  by their name in the fabric
+/// @throws InputError  a distance that the fabric does not have, a message without a curve, figures with no solution
+void fit_noise(FitContext& context, const std::vector<Measurement>& measurements,
+               const std::map<std::string, FabricDistance>& distances);
+
+}  // namespace linkcast
