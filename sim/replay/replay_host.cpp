@@ -81,9 +81,9 @@ void Replay::take_turn(RankState& at, Issued& issued) {
   if (lane.index < 0) {
     const int from = sends ? at.local : event.peer;
     const int to = sends ? event.peer : at.local;
-    const std::string name = std::to_string(at.job) + (message ? "m" + std::to_string(from) + ">" + std::to_string(to) +
-                                                                     "#" + event.tag
-                                                               : "c" + event.group);
+    const std::string name =
+        std::to_string(at.job) +
+        (message ? "m" + std::to_string(from) + ">" + std::to_string(to) + "#" + event.tag : "c" + event.group);
     lane.index = lanes_.try_emplace(name, static_cast<int>(lanes_.size())).first->second;
   }
   issued.lane = lane.index;

@@ -32,9 +32,9 @@ TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
 std::optional<TraceEvent> TraceFeed::next(int rank) {
   std::deque<TraceEvent>& mine = waiting_[static_cast<std::size_t>(rank)];
   while (mine.empty() && !ended_) {
-    const std::optional<TraceEvent> event = reader_->next();
+    std::optional<TraceEvent> event = reader_->next();
     ended_ = !event;
-    if (event && !(local_ && is_exchange(*event))) hand_out(*event);
+    if (event && !(local_ && is_exchange(*event))) hand_out(std::move(*event));
   }
   if (mine.empty()) return std::nullopt;
   TraceEvent event = std::move(mine.front());
@@ -42,9 +42,14 @@ std::optional<TraceEvent> TraceFeed::next(int rank) {
   return event;
 }
 
-void TraceFeed::hand_out(const TraceEvent& event) {
+void TraceFeed::hand_out(TraceEvent event) {
   const bool other_number = ranks() != header().ranks;
-  if (other_number && (event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv))
+  if (!other_number) {
+    std::deque<TraceEvent>& own = waiting_[static_cast<std::size_t>(event.rank)];
+    own.push_back(std::move(event));
+    return;
+  }
+  if (event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv)
     throw InputError(name() + " line " + std::to_string(reader_->line()) +
                      ": a message from rank to rank: --ranks can only repeat traces of collectives over all ranks");
   for (int rank = event.rank; rank < ranks(); rank += header().ranks) {

@@ -26,7 +26,7 @@ class TraceFeed {
   [[nodiscard]] long lines() const { return reader_->line(); }
 
  private:
-  void hand_out(const TraceEvent& event);
+  void hand_out(TraceEvent event);
 
   std::unique_ptr<TraceReader> reader_;
   std::map<std::string, std::vector<int>> groups_;
