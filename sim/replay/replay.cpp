@@ -26,6 +26,9 @@ Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<
 }
 
 void Replay::run() {
+  std::vector<ReplayRank> who;
+  for (const RankState& rank : ranks_) who.push_back({jobs_.size() > 1 ? header(rank).name : "", rank.local, rank.gpu});
+  for (ReplayObserver* observer : observers_) observer->starts(who);
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) go_on(static_cast<int>(rank));
   settle();
   run_events(*this);
@@ -66,7 +69,15 @@ void Replay::set_timer(Place place, double time_s, unsigned long version) {
 
 double Replay::next_event_s() {
   const double timer_s = timers_.empty() ? std::numeric_limits<double>::infinity() : timers_.top().time_s;
-  return std::min(timer_s, network_.next_event_s());
+  const double next_s = std::min(timer_s, network_.next_event_s());
+  return next_s == std::numeric_limits<double>::infinity() ? next_s : std::min(next_s, look_s());
+}
+
+/// When an observer wants to look.
+double Replay::look_s() const {
+  double first_s = std::numeric_limits<double>::infinity();
+  for (const ReplayObserver* observer : observers_) first_s = std::min(first_s, observer->looks_at_s());
+  return std::max(now_s_, first_s);
 }
 
 void Replay::advance() {
@@ -82,6 +93,9 @@ void Replay::advance() {
     expire(timer);
     settle();
   }
+  if (look_s() > now_s_) return;
+  for (ReplayObserver* observer : observers_)
+    if (observer->looks_at_s() <= now_s_) observer->looks(now_s_);
 }
 
 void Replay::expire(const Timer& timer) {

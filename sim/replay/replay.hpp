@@ -75,6 +75,7 @@ class Replay final : public EventSource {
   }
   void expire(const Timer& timer);
   void check_ended() const;
+  [[nodiscard]] double look_s() const;
 
   // The CPU (replay_host.cpp)
   void go_on(int rank);

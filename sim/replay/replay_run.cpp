@@ -6,6 +6,8 @@
 #include "sim/replay/node_network.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/summary.hpp"
+#include "sim/replay/timeline.hpp"
+#include "sim/replay/utilisation.hpp"
 
 namespace linkcast {
 namespace {
@@ -40,6 +42,8 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, int gpus) {
   std::set<int> taken;
   for (const ReplayPart& part : request.parts) {
     auto feed = std::make_unique<TraceFeed>(std::make_unique<TraceReader>(part.trace), part.ranks, request.local);
+    if (jobs.empty() && request.repeat > 1)
+      feed->repeat(request.repeat, [part] { return std::make_unique<TraceReader>(part.trace); });
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
     jobs.push_back({std::move(feed), std::move(placed)});
   }
@@ -90,7 +94,7 @@ void put_links(Json& out, ReplayNetwork& network, double makespan_s) {
   out["links"] = Json::array();
   double busiest = 0;
   for (const LinkUse& link : network.link_use()) {
-    const double share = link.carried_B / link.capacity_Bps / makespan_s;
+    const double share = makespan_s > 0 ? link.carried_B / link.capacity_Bps / makespan_s : 0;
     out["links"].push_back({{"id", link.id}, {"carried_B", link.carried_B}, {"utilisation", share}});
     busiest = std::max(busiest, share);
   }
@@ -115,16 +119,24 @@ Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<Repl
   std::vector<ReplayJob> jobs = jobs_of(request, network.gpus());
   std::size_t ranks = 0;
   for (const ReplayJob& job : jobs) ranks += static_cast<std::size_t>(job.feed->ranks());
+  const std::size_t first_ranks = static_cast<std::size_t>(jobs[0].feed->ranks());
   ReplaySummary summary(ranks);
   observers.push_back(&summary);
+  Utilisation utilisation(summary, ranks, network);
+  std::optional<Timeline> timeline;
+  if (request.timeline != nullptr) observers.push_back(&timeline.emplace(*request.timeline));
+  if (request.utilisation || timeline) observers.push_back(&utilisation);
   Replay run(std::move(jobs), network, std::move(observers));
   run.run();
+  utilisation.close(summary.makespan_s());
+  if (timeline) timeline->close(utilisation);
   Json out{{"platform", request.platform}, {"time_s", summary.makespan_s()}, {"makespan_s", summary.makespan_s()}};
-  put_times(out, summary, 0, ranks);
+  put_times(out, summary, 0, first_ranks);
   out["ranks"] = ranks_json(run, summary);
   if (run.jobs().size() > 1) out["jobs"] = jobs_json(run, summary);
   put_links(out, network, summary.makespan_s());
   out["critical_path"] = path_json(run.critical_path());
+  if (request.utilisation) out["utilisation"] = utilisation.to_json();
   out["events"] = run.events();
   out["warnings"] = network.warnings();
   return out;
