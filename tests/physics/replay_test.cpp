@@ -209,3 +209,19 @@ TEST_CASE("replay: one collective takes what its forecast says, and its links ca
                  WithinRel(3 * once["links"][i]["carried_B"].get<double>(), kExact));
   }
 }
+
+TEST_CASE("replay: two jobs that share their narrowest link get half of it each", "[replay]") {
+  const ScratchFolder scratch;
+  const std::string file = (scratch / "t.jsonl").string();
+  std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":2,"source":"test","groups":{"all":[0,1]}})" << '\n'
+                      << collective(0, "67108864") << collective(1, "67108864");
+  const Json alone = replay(test::catalogue(), {"gx8", {{file, {0, 7}}}});
+  const Json both = replay(test::catalogue(), {"gx8", {{file, {0, 7}}, {file, {1, 6}}}});
+  double busiest = 0;
+  for (const Json& link : alone["links"]) busiest = std::max(busiest, link["utilisation"].get<double>());
+  // The start-up passes once; the bytes of both cross one link after it.
+  const double alone_s = alone["makespan_s"].get<double>();
+  CHECK_THAT(both["makespan_s"].get<double>(), WithinRel(alone_s + alone_s * busiest, kExact));
+  CHECK_THAT(both["jobs"][0]["exposed_communication_s"].get<double>(),
+             WithinRel(both["jobs"][1]["exposed_communication_s"].get<double>(), kExact));
+}
