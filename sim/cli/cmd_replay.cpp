@@ -3,6 +3,8 @@
 #include <sstream>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/draft_file.hpp"
+#include "sim/cli/progress.hpp"
 #include "sim/cli/trace_out.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/units/parse.hpp"
@@ -10,8 +12,11 @@
 namespace linkcast::cli {
 namespace {
 
+constexpr int kMostRepeats = 1000000000;
+
 struct ReplayOptions {
-  std::string trace, platform, placement;
+  std::string trace, platform, placement, timeline;
+  std::vector<std::string> also;
   int ranks = 0;
   std::vector<std::string> options;
   ReplayRequest request;
@@ -44,6 +49,9 @@ void print_replay(const Json& result) {
                                 std::to_string(result["steps_s"].size()) + ")"});
   rows.push_back({"exposed communication", " " + seconds(result["exposed_communication_s"]) + "  (median rank)"});
   rows.push_back({"critical path", " " + path_text(result["critical_path"])});
+  for (const Json& job : result.value("jobs", Json::array()))
+    if (!job["step_time_s"].is_null())
+      rows.push_back({"step of " + job["trace"].get<std::string>(), " " + seconds(job["step_time_s"])});
   print_table(rows);
   std::vector<std::vector<std::string>> table{
       {"rank", "gpu", "compute", "communication", "exposed", "waiting", "idle"}};
@@ -56,11 +64,27 @@ void print_replay(const Json& result) {
   print_warnings(result);
 }
 
+/// FILE, or FILE:GPUS.
+ReplayPart other_job(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const std::string gpus = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (gpus.empty() || gpus.find_first_not_of("0123456789,-") != std::string::npos) return {text};
+  return {text.substr(0, colon), parse_gpus(gpus, "--also")};
+}
+
 void run_replay(ReplayOptions& o, Context& context) {
   o.request.platform = context.edited(o.platform);
   o.request.parts = {{o.trace, {}, o.ranks, key_values(o.options, "trace")}};
   if (!o.placement.empty()) o.request.parts[0].gpus = parse_gpus(o.placement, "--placement");
-  const Json result = replay(context.catalogue(), o.request);
+  for (const std::string& job : o.also) o.request.parts.push_back(other_job(job));
+  std::optional<DraftFile> timeline;
+  if (!o.timeline.empty()) o.request.timeline = &timeline.emplace("--timeline", o.timeline).out();
+  Json result;
+  {
+    Progress progress;
+    result = replay(context.catalogue(), o.request, {&progress});
+  }
+  if (timeline) timeline->close();
   if (context.json)
     std::cout << result.dump(2) << '\n';
   else
@@ -81,6 +105,16 @@ void add_replay(CLI::App& app, Context& context) {
   command
       ->add_option("--option", o->options, "key=value of an application, see 'linkcast trace --help'; may be repeated")
       ->allow_extra_args(false);
+  command
+      ->add_option("--also", o->also,
+                   "another job at the same time, on these GPUs or on the first ones left, repeatable")
+      ->type_name("TRACE[:GPUS]")
+      ->allow_extra_args(false);
+  command->add_option("--repeat", o->request.repeat, "the trace (not that of --also) so many times over")
+      ->check(CLI::Range(1, kMostRepeats));
+  command->add_option("--timeline", o->timeline, "what happened when, for ui.perfetto.dev or chrome://tracing")
+      ->type_name("FILE");
+  command->add_flag("--utilisation", o->request.utilisation, "with --json: busy shares of ranks and links over time");
   command->add_option("--library", o->request.library, "communication library (default: the platform's)");
   command->add_option("--nodes", o->request.nodes, "nodes of the platform on its fabric (default: one node alone)")
       ->check(CLI::PositiveNumber);

@@ -15,6 +15,7 @@ namespace linkcast::cli {
 inline constexpr int kBadInput = 2;
 inline constexpr int kBrokenInvariant = 3;
 inline constexpr int kComparisonFailed = 4;
+inline constexpr int kInterrupted = 130;  // as shells say of Ctrl-C
 
 class Context {
  public:

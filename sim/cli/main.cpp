@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/progress.hpp"
 
 namespace {
 
@@ -74,6 +75,8 @@ int main(int argc, char** argv) {
     std::cout.flush();
     std::cerr << "internal error, please report: " << error.what() << '\n';
     return linkcast::cli::kBrokenInvariant;
+  } catch (const linkcast::cli::Interrupted&) {
+    return linkcast::cli::kInterrupted;
   } catch (const std::exception& error) {
     std::cout.flush();
     std::cerr << "error: " << one_line(error.what()) << '\n';

@@ -1,47 +1,17 @@
 #include "sim/cli/trace_out.hpp"
 
-#include <filesystem>
-#include <iostream>
 #include <utility>
 
 namespace linkcast::cli {
 
-TraceOut::TraceOut(std::string path) : path_(std::move(path)) {
-  if (path_ == "-") path_.clear();
-  if (path_.empty()) return;
-  if (std::filesystem::exists(path_) && !std::filesystem::is_regular_file(path_))
-    throw InputError("--out: " + path_ + ": is not a regular file");
-  draft_ = path_ + ".partial";
-  file_.open(draft_, std::ios::binary | std::ios::trunc);
-  if (!file_) throw InputError("--out: " + path_ + ": cannot be written");
-}
-
-TraceOut::~TraceOut() {
-  if (path_.empty() || done_) return;
-  file_.close();
-  std::error_code ignored;
-  std::filesystem::remove(draft_, ignored);
-}
+TraceOut::TraceOut(std::string path) : file_("--out", std::move(path)) {}
 
 void TraceOut::header(const TraceHeader& header) { write(trace_line(to_json(header))); }
 void TraceOut::event(const TraceEvent& event) { write(trace_line(to_json(event))); }
 
 void TraceOut::write(const std::string& line) {
-  std::ostream& out = path_.empty() ? std::cout : file_;
-  out << line;
-  if (!out) throw InputError("--out: " + path_ + ": cannot be written: disk full?");
-}
-
-void TraceOut::close() {
-  done_ = true;
-  if (path_.empty()) {
-    std::cout.flush();
-    return;
-  }
-  file_.close();
-  std::error_code error;
-  if (!file_.fail()) std::filesystem::rename(draft_, path_, error);
-  if (file_.fail() || error) throw InputError("--out: " + path_ + ": cannot be written: disk full?");
+  file_.out() << line;
+  file_.check();
 }
 
 std::map<std::string, std::string> key_values(const std::vector<std::string>& texts, const std::string& command) {

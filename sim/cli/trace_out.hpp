@@ -1,9 +1,9 @@
 #pragma once
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "sim/cli/draft_file.hpp"
 #include "sim/plugin/trace_source.hpp"
 
 namespace linkcast::cli {
@@ -13,18 +13,15 @@ class TraceOut final : public TraceSink {
  public:
   /// @param path  empty or "-": standard output. @throws InputError  it cannot be written
   explicit TraceOut(std::string path);
-  ~TraceOut() override;
   void header(const TraceHeader& header) override;
   void event(const TraceEvent& event) override;
   /// @throws InputError  disk full
-  void close();
+  void close() { file_.close(); }
 
  private:
   void write(const std::string& line);
 
-  std::string path_, draft_;
-  std::ofstream file_;
-  bool done_ = false;
+  DraftFile file_;
 };
 
 /// "key=value" texts of --option. @param command  whose help names the keys. @throws InputError  no "=", or a key twice

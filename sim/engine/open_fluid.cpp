@@ -106,10 +106,15 @@ void OpenFluid::share() {
   }
 }
 
-const std::vector<double>& OpenFluid::carried_B() {
-  for (std::size_t handle = 0; handle < flows_.size(); ++handle)
-    if (flows_[handle].flowing) move_bytes(static_cast<int>(handle));
-  return carried_B_;
+std::vector<double> OpenFluid::carried_B() const {
+  std::vector<double> carried_B = carried_B_;
+  for (std::size_t handle = 0; handle < flows_.size(); ++handle) {
+    const Flow& flow = flows_[handle];
+    const double moved_B = flow.flowing ? flow.rate_Bps * (now_s_ - flow.updated_s) : 0;
+    if (moved_B <= 0) continue;
+    for (const Use& use : problem_.activities[handle].uses) carried_B[at(use.constraint)] += use.weight * moved_B;
+  }
+  return carried_B;
 }
 
 }  // namespace linkcast

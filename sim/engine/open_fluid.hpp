@@ -29,8 +29,8 @@ class OpenFluid {
   /// @param ended  receives the handles of what ended, in order of their start; what it held is lost
   void advance(double to_s, std::vector<int>& ended);
 
-  /// Bytes that each constraint carried until now.
-  [[nodiscard]] const std::vector<double>& carried_B();
+  /// Bytes that each constraint carried until now. Asking changes no rounding of what follows.
+  [[nodiscard]] std::vector<double> carried_B() const;
   [[nodiscard]] int constraints() const { return static_cast<int>(problem_.capacity_Bps.size()); }
   [[nodiscard]] double capacity_Bps(int constraint) const {
     return problem_.capacity_Bps[static_cast<std::size_t>(constraint)];

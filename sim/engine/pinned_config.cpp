@@ -3,6 +3,7 @@
 #include <xbt/log.h>
 
 #include <array>
+#include <csignal>
 #include <simgrid/s4u.hpp>
 
 #include "sim/engine/simgrid_version.hpp"
@@ -32,7 +33,9 @@ constexpr std::array kPinned = {
 
 simgrid::s4u::Engine* start_engine() {
   xbt_log_control_set("xbt_cfg.threshold:error");
+  const auto on_interrupt = std::signal(SIGINT, SIG_DFL);  // SimGrid takes Ctrl-C; it belongs to the program
   auto* engine = new simgrid::s4u::Engine("linkcast");
+  std::signal(SIGINT, on_interrupt);
   for (const char* option : kPinned) simgrid::s4u::Engine::set_config(option);
   return engine;
 }

@@ -72,6 +72,7 @@ class TraceReader {
 
  private:
   bool next_line();
+  TraceEvent read_strictly();
 
   std::unique_ptr<std::istream> stream_;
   std::string name_;

@@ -61,8 +61,9 @@ long NodeNetwork::start(const NetworkOp& op) {
 void NodeNetwork::advance(double to_s, std::vector<long>& ended) {
   ended.clear();
   fluid_.advance(to_s, flows_ended_);
-  for (const int handle : flows_ended_) {
-    const long ticket = ticket_of_[at(handle)];
+  std::vector<long> tickets;  // before a next stage takes the handles
+  for (const int handle : flows_ended_) tickets.push_back(ticket_of_[at(handle)]);
+  for (const long ticket : tickets) {
     Running& running = running_.at(ticket);
     if (--running.flows > 0) continue;
     if (++running.stage < running.stages->size()) {
@@ -75,7 +76,7 @@ void NodeNetwork::advance(double to_s, std::vector<long>& ended) {
 }
 
 std::vector<LinkUse> NodeNetwork::link_use() {
-  const std::vector<double>& carried_B = fluid_.carried_B();
+  const std::vector<double> carried_B = fluid_.carried_B();
   std::vector<LinkUse> all;
   for (std::size_t i = 0; i < carried_B.size(); ++i)
     if (carried_B[i] > 0)

@@ -9,12 +9,25 @@
 
 namespace linkcast {
 
+// Launches that a GPU takes before the CPU has to wait; it bounds what a replay keeps of a trace.
+// source: CUDA runtime: launches block once about 1024 are pending (measured by many, in no manual)
+inline constexpr int kPendingLaunches = 1024;
+
+/// Who is matched with whom: the collectives of a group or the messages of a pair of ranks with one tag, in turn.
+struct Lane {
+  int index = -1;
+  long turns = 0;  ///< taken by this rank
+};
+
 /// An event that the CPU has put onto a stream.
 struct Issued {
   TraceEvent event;
   double ready_s = 0;  ///< the launch has reached the GPU
-  long turn = 0;       ///< of a collective: how many of its group this rank issued before
+  int lane = -1;       ///< of a collective or message
+  long turn = 0;       ///< on the lane
   CriticalPath path{};
+  double released_s = -1;  ///< when the last of what it waits for ended; negative: all had before it was issued
+  CriticalPath release{};  ///< at that moment
 };
 
 struct StreamState {
@@ -28,8 +41,6 @@ struct StreamState {
   bool has_run = false;
   double free_s = 0;          ///< when the last event ended
   CriticalPath path{};        ///< at that moment
-  double released_s = 0;      ///< when the last event that others may wait for ended
-  CriticalPath release{};     ///< at that moment
   unsigned long version = 0;  ///< timers of older versions mean nothing
 };
 
@@ -42,11 +53,12 @@ struct RankState {
   double host_s = 0;                    ///< the CPU has come as far as this
   CriticalPath host_path{};
   bool ended = false;                             ///< the trace has no more for this rank
+  bool woken = false;                             ///< something it may have waited for has ended
   int issued = 0;                                 ///< and not yet finished
   int communicating = 0;                          ///< kernels of collectives and messages on its streams
   int steps = 0;                                  ///< markers passed
   std::unordered_set<std::int64_t> open{};        ///< ids issued and not finished
-  std::unordered_map<std::string, long> turns{};  ///< collectives issued, by group
+  std::unordered_map<std::string, Lane> lanes{};  ///< by group, or peer and tag
 };
 
 }  // namespace linkcast

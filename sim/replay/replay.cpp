@@ -26,10 +26,41 @@ Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<
 }
 
 void Replay::run() {
+  std::vector<ReplayRank> who;
+  for (const RankState& rank : ranks_) who.push_back({jobs_.size() > 1 ? header(rank).name : "", rank.local, rank.gpu});
+  for (ReplayObserver* observer : observers_) observer->starts(who);
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) go_on(static_cast<int>(rank));
+  settle();
   run_events(*this);
   for (const RankState& rank : ranks_)
     if (!rank.ended || rank.issued > 0) fail_stuck();
+  check_ended();
+}
+
+/// Of a trace that ended: nothing may be left over.
+void Replay::check_ended() const {
+  for (const auto& [key, meeting] : meetings_) {
+    if (!meeting.moved) throw InvariantError("the replay ended, but not all of its collectives and messages");
+    const int job = ranks_[static_cast<std::size_t>(meeting.places.at(0).rank)].job;
+    throw InputError(jobs_[static_cast<std::size_t>(job)].feed->name() + ": a message of " +
+                     to_text(Bytes{meeting.op.size_B}) + " from GPU " + std::to_string(meeting.op.gpus.at(0)) +
+                     " to GPU " + std::to_string(meeting.op.gpus.at(1)) + " is sent and never received");
+  }
+  if (begun_ != finished_ || !by_ticket_.empty())
+    throw InvariantError("of " + std::to_string(begun_) + " events that began only " + std::to_string(finished_) +
+                         " ended");
+}
+
+/// Lets ranks go on for which something has ended. Not from within the end: one end may be the cause of the next, and
+/// a long chain of them would exhaust the stack.
+void Replay::settle() {
+  for (std::size_t i = 0; i < woken_.size(); ++i) {  // grows meanwhile
+    const int index = woken_[i];
+    rank(index).woken = false;
+    for (std::size_t s = 0; s < rank(index).streams.size(); ++s) try_start({index, static_cast<int>(s)});
+    go_on(index);
+  }
+  woken_.clear();
 }
 
 void Replay::set_timer(Place place, double time_s, unsigned long version) {
@@ -38,30 +69,47 @@ void Replay::set_timer(Place place, double time_s, unsigned long version) {
 
 double Replay::next_event_s() {
   const double timer_s = timers_.empty() ? std::numeric_limits<double>::infinity() : timers_.top().time_s;
-  return std::min(timer_s, network_.next_event_s());
+  const double next_s = std::min(timer_s, network_.next_event_s());
+  return next_s == std::numeric_limits<double>::infinity() ? next_s : std::min(next_s, look_s());
+}
+
+/// When an observer wants to look.
+double Replay::look_s() const {
+  double first_s = std::numeric_limits<double>::infinity();
+  for (const ReplayObserver* observer : observers_) first_s = std::min(first_s, observer->looks_at_s());
+  return std::max(now_s_, first_s);
 }
 
 void Replay::advance() {
   now_s_ = std::max(now_s_, next_event_s());
   network_.advance(now_s_, tickets_ended_);
-  for (const long ticket : std::vector<long>(tickets_ended_)) end_network(ticket);
+  for (const long ticket : tickets_ended_) end_network(ticket);
+  settle();
   const double moment_end_s = now_s_ + now_s_ * kSameMoment;
   while (!timers_.empty() && timers_.top().time_s <= moment_end_s) {
     const Timer timer = timers_.top();
     timers_.pop();
     now_s_ = std::max(now_s_, timer.time_s);
-    if (timer.place.stream < 0) {
-      issue(timer.place.rank);
-      go_on(timer.place.rank);
-      continue;
-    }
-    const StreamState& at = stream(timer.place);
-    if (timer.version != at.version) continue;
-    if (at.busy)
-      end(timer.place, at.current.path.with(CriticalPath::kCompute, now_s_ - at.began_s));
-    else
-      try_start(timer.place);
+    expire(timer);
+    settle();
   }
+  if (look_s() > now_s_) return;
+  for (ReplayObserver* observer : observers_)
+    if (observer->looks_at_s() <= now_s_) observer->looks(now_s_);
+}
+
+void Replay::expire(const Timer& timer) {
+  if (timer.place.stream < 0) {
+    issue(timer.place.rank);
+    go_on(timer.place.rank);
+    return;
+  }
+  const StreamState& at = stream(timer.place);
+  if (timer.version != at.version) return;
+  if (at.busy)
+    end(timer.place, at.current.path.with(CriticalPath::kCompute, now_s_ - at.began_s));
+  else
+    try_start(timer.place);
 }
 
 void Replay::fail_stuck() const {

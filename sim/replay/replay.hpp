@@ -26,7 +26,7 @@ class Replay final : public EventSource {
  public:
   Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<ReplayObserver*> observers);
 
-  /// To the end. @throws InputError  wrong trace, or ranks that wait for each other for ever
+  /// To the end. @throws InputError  wrong trace, ranks that wait for each other for ever, or a message never received
   void run();
 
   [[nodiscard]] double now_s() const override { return now_s_; }
@@ -47,10 +47,11 @@ class Replay final : public EventSource {
   struct Meeting {
     std::vector<Place> places{};
     NetworkOp op{};
-    CriticalPath path{};  ///< of the last to come
+    CriticalPath path{};  ///< of the last that it waited for
+    double began_s = 0;   ///< while running
     bool running = false, moved = false;
   };
-  using MeetingKey = std::tuple<int, std::string, long>;  ///< job, group or pair of ranks, turn
+  using MeetingKey = std::pair<int, long>;  ///< lane, turn
   struct Timer {
     double time_s = 0;
     long order = 0;
@@ -67,6 +68,15 @@ class Replay final : public EventSource {
     return jobs_[static_cast<std::size_t>(rank.job)].feed->header();
   }
   void set_timer(Place place, double time_s, unsigned long version);
+  void settle();
+  /// The end of something, and what led to it.
+  void reached(const CriticalPath& path) {
+    if (now_s_ >= last_end_s_) last_path_ = path;
+    last_end_s_ = now_s_;
+  }
+  void expire(const Timer& timer);
+  void check_ended() const;
+  [[nodiscard]] double look_s() const;
 
   // The CPU (replay_host.cpp)
   void go_on(int rank);
@@ -83,10 +93,12 @@ class Replay final : public EventSource {
   void end(Place place, const CriticalPath& path);
   void set_speed(StreamState& stream, const RankState& rank);
   void communicate(int rank, int more);
+  void release(RankState& rank, std::int64_t id, const CriticalPath& path) const;
 
   // Collectives, messages and copies (replay_meetings.cpp)
   void come(Place place);
-  MeetingKey key_of(const RankState& rank, const Issued& issued) const;
+  void take_turn(RankState& rank, Issued& issued);
+  void tell_meets(Place place) const;
   void join_collective(Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
   void join_message(Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
   [[nodiscard]] bool complete(const Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
@@ -103,9 +115,11 @@ class Replay final : public EventSource {
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
   std::map<MeetingKey, Meeting> meetings_;
   std::map<long, MeetingKey> by_ticket_;
+  std::map<std::string, int> lanes_;  ///< groups, and pairs of ranks with a tag, of each job
   std::vector<long> tickets_ended_;
+  std::vector<int> woken_;  ///< ranks, in order
   double now_s_ = 0;
-  long timer_order_ = 0, events_ = 0, copies_ = 0;
+  long timer_order_ = 0, events_ = 0, copies_ = 0, begun_ = 0, finished_ = 0;
   CriticalPath last_path_{};
   double last_end_s_ = 0;
 };

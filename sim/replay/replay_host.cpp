@@ -4,21 +4,6 @@
 #include "sim/replay/replay.hpp"
 
 namespace linkcast {
-namespace {
-
-// Launches that a GPU takes before the CPU has to wait; it bounds what a replay keeps of a trace.
-// source: CUDA runtime: launches block once about 1024 are pending (measured by many, in no manual)
-constexpr int kPendingLaunches = 1024;
-
-/// How many events that are matched with others' in the same way this rank issued before.
-long take_turn(RankState& at, const TraceEvent& event) {
-  if (event.kind == TraceKind::kCollective) return at.turns["c" + event.group]++;
-  const bool sends = event.kind == TraceKind::kSend;
-  if (!sends && event.kind != TraceKind::kRecv) return 0;
-  return at.turns[(sends ? ">" : "<") + std::to_string(event.peer) + "#" + event.tag]++;
-}
-
-}  // namespace
 
 /// Takes events until the CPU is busy, or has to wait, or the trace ends.
 void Replay::go_on(int index) {
@@ -70,15 +55,39 @@ void Replay::issue(int index) {
   if (event.kind == TraceKind::kSync) return;
   if (event.kind == TraceKind::kStep && event.stream.empty()) {
     pass_step(index);
+    reached(at.host_path);
     return;
   }
   ++at.issued;
   if (event.id) at.open.insert(*event.id);
-  const long turn = take_turn(at, event);
   const int stream = stream_of(at, event.stream);
-  at.streams[static_cast<std::size_t>(stream)].queue.push_back(
-      {std::move(event), now_s_ + header(at).launch_s, turn, at.host_path});
+  Issued& issued = at.streams[static_cast<std::size_t>(stream)].queue.emplace_back();
+  issued.event = std::move(event);
+  issued.ready_s = now_s_ + header(at).launch_s;
+  issued.path = at.host_path;
+  take_turn(at, issued);
   try_start({index, stream});
+}
+
+/// How many events that are matched with others' in the same way this rank issued before.
+void Replay::take_turn(RankState& at, Issued& issued) {
+  const TraceEvent& event = issued.event;
+  if (event.kind == TraceKind::kCopy) issued.turn = copies_++;  // matched with none
+  const bool sends = event.kind == TraceKind::kSend;
+  const bool message = sends || event.kind == TraceKind::kRecv;
+  if (!message && event.kind != TraceKind::kCollective) return;
+  Lane& lane =
+      at.lanes[message ? (sends ? ">" : "<") + std::to_string(event.peer) + "#" + event.tag : "c" + event.group];
+  if (lane.index < 0) {
+    const int from = sends ? at.local : event.peer;
+    const int to = sends ? event.peer : at.local;
+    const std::string name =
+        std::to_string(at.job) +
+        (message ? "m" + std::to_string(from) + ">" + std::to_string(to) + "#" + event.tag : "c" + event.group);
+    lane.index = lanes_.try_emplace(name, static_cast<int>(lanes_.size())).first->second;
+  }
+  issued.lane = lane.index;
+  issued.turn = lane.turns++;
 }
 
 void Replay::pass_step(int index) {

@@ -14,22 +14,12 @@ NetworkOp::Kind copy_kind(const std::string& copy) {
 
 }  // namespace
 
-Replay::MeetingKey Replay::key_of(const RankState& at, const Issued& issued) const {
-  const TraceEvent& event = issued.event;
-  if (event.kind == TraceKind::kCollective) return {at.job, "c" + event.group, issued.turn};
-  if (event.kind == TraceKind::kCopy) return {at.job, "copy", copies_};
-  const int from = event.kind == TraceKind::kSend ? at.local : event.peer;
-  const int to = event.kind == TraceKind::kSend ? event.peer : at.local;
-  return {at.job, "m" + std::to_string(from) + ">" + std::to_string(to) + "#" + event.tag, issued.turn};
-}
-
 /// A rank's event has reached the head of its stream.
 void Replay::come(Place place) {
   const RankState& at = rank(place.rank);
   const Issued& issued = stream(place).current;
   const TraceEvent& event = issued.event;
-  const MeetingKey key = key_of(at, issued);
-  if (event.kind == TraceKind::kCopy) ++copies_;
+  const MeetingKey key{issued.lane, issued.turn};
   Meeting& meeting = meetings_[key];
   if (event.kind == TraceKind::kCollective)
     join_collective(meeting, at, event);
@@ -37,15 +27,16 @@ void Replay::come(Place place) {
     meeting.op = {copy_kind(event.op), "", {at.gpu}, event.size_B};
   else
     join_message(meeting, at, event);
-  meeting.places.push_back(place);
-  meeting.path = issued.path;
-  if (meeting.moved) {  // an eager message that is there already
-    const CriticalPath path = issued.path;
+  if (meeting.moved || meeting.running) tell_meets(place);  // an eager message is there, or under way
+  if (meeting.moved) {
     meetings_.erase(key);
-    end(place, path);
+    end(place, CriticalPath(issued.path));
     return;
   }
-  if (!meeting.running && complete(meeting, at, event)) start_network(key, meeting);
+  meeting.places.push_back(place);
+  if (meeting.running) return;
+  meeting.path = issued.path;
+  if (complete(meeting, at, event)) start_network(key, meeting);
 }
 
 void Replay::join_collective(Meeting& meeting, const RankState& at, const TraceEvent& event) const {
@@ -86,10 +77,15 @@ bool Replay::complete(const Meeting& meeting, const RankState& at, const TraceEv
   return event.kind == TraceKind::kSend && event.size_B <= header(at).eager_B;
 }
 
+void Replay::tell_meets(Place place) const {
+  const StreamState& on = ranks_[static_cast<std::size_t>(place.rank)].streams[static_cast<std::size_t>(place.stream)];
+  for (ReplayObserver* observer : observers_) observer->meets(place.rank, on.current.event, now_s_);
+}
+
 void Replay::start_network(const MeetingKey& key, Meeting& meeting) {
   meeting.running = true;
-  for (const Place place : meeting.places)
-    for (ReplayObserver* observer : observers_) observer->meets(place.rank, stream(place).current.event, now_s_);
+  meeting.began_s = now_s_;
+  for (const Place place : meeting.places) tell_meets(place);
   by_ticket_.emplace(network_.start(meeting.op), key);
 }
 
@@ -99,10 +95,10 @@ void Replay::end_network(long ticket) {
   by_ticket_.erase(found);
   Meeting& meeting = meetings_.at(key);
   const std::vector<Place> places = meeting.places;
-  const double began_s = stream(places.back()).began_s;
   const bool copy = meeting.op.kind != NetworkOp::Kind::kCollective && meeting.op.kind != NetworkOp::Kind::kMessage;
-  const CriticalPath path = meeting.path.with(copy ? CriticalPath::kCopy : CriticalPath::kNetwork, now_s_ - began_s);
-  const bool half = meeting.op.kind == NetworkOp::Kind::kMessage && places.size() < 2;
+  const CriticalPath path =
+      meeting.path.with(copy ? CriticalPath::kCopy : CriticalPath::kNetwork, now_s_ - meeting.began_s);
+  const bool half = places.size() == 1 && stream(places.front()).current.event.kind == TraceKind::kSend;
   if (half) {  // sent eagerly; the receive comes later
     meeting.running = false;
     meeting.moved = true;

@@ -8,6 +8,8 @@
 #include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/summary.hpp"
+#include "sim/replay/timeline.hpp"
+#include "sim/replay/utilisation.hpp"
 
 namespace linkcast {
 namespace {
@@ -42,6 +44,8 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
   std::set<int> taken;
   for (const ReplayPart& part : request.parts) {
     auto feed = std::make_unique<TraceFeed>(open_trace(data_dir, part.trace, part.options), part.ranks, request.local);
+    if (jobs.empty() && request.repeat > 1)
+      feed->repeat(request.repeat, [part, data_dir] { return open_trace(data_dir, part.trace, part.options); });
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
     const double host_scale = request.host_scale.value_or(feed->header().host_scale);
     jobs.push_back({std::move(feed), std::move(placed), host_scale});
@@ -105,7 +109,7 @@ void put_links(Json& out, ReplayNetwork& network, double makespan_s) {
   out["links"] = Json::array();
   double busiest = 0;
   for (const LinkUse& link : network.link_use()) {
-    const double share = link.carried_B / link.capacity_Bps / makespan_s;
+    const double share = makespan_s > 0 ? link.carried_B / link.capacity_Bps / makespan_s : 0;
     out["links"].push_back({{"id", link.id}, {"carried_B", link.carried_B}, {"utilisation", share}});
     busiest = std::max(busiest, share);
   }
@@ -131,16 +135,24 @@ Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<Repl
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network.gpus());
   std::size_t ranks = 0;
   for (const ReplayJob& job : jobs) ranks += static_cast<std::size_t>(job.feed->ranks());
+  const std::size_t first_ranks = static_cast<std::size_t>(jobs[0].feed->ranks());
   ReplaySummary summary(ranks);
   observers.push_back(&summary);
+  Utilisation utilisation(summary, ranks, network);
+  std::optional<Timeline> timeline;
+  if (request.timeline != nullptr) observers.push_back(&timeline.emplace(*request.timeline));
+  if (request.utilisation || timeline) observers.push_back(&utilisation);
   Replay run(std::move(jobs), network, std::move(observers));
   run.run();
+  utilisation.close(summary.makespan_s());
+  if (timeline) timeline->close(utilisation);
   Json out{{"platform", request.platform}, {"time_s", summary.makespan_s()}, {"makespan_s", summary.makespan_s()}};
-  put_times(out, summary, 0, ranks);
+  put_times(out, summary, 0, first_ranks);
   out["ranks"] = ranks_json(run, summary);
   if (run.jobs().size() > 1) out["jobs"] = jobs_json(run, summary);
   put_links(out, network, summary.makespan_s());
   out["critical_path"] = path_json(run.critical_path());
+  if (request.utilisation) out["utilisation"] = utilisation.to_json();
   out["events"] = run.events();
   out["warnings"] = network.warnings();
   return out;

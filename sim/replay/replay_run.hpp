@@ -2,6 +2,7 @@
 // A replay as asked for: traces by name or file, a platform, placements; and its result as JSON.
 #include <map>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,17 @@ struct ReplayRequest {
   /// Instead of the traces' own: CPU times are multiplied by it.
   std::optional<double> host_scale{};
   bool local = false;  ///< without all that is there only because ranks exchange something
+  int repeat = 1;      ///< of the first part
+  bool utilisation = false;
+  std::ostream* timeline = nullptr;
 };
 
 /// @param observers  are told what happens, besides
 /// @returns  time_s, makespan_s, step_time_s (median over steps; null without markers), steps_s,
 ///           exposed_communication_s (median over ranks), ranks [{rank, job, gpu, compute_s, communication_s,
 ///           exposed_s, waiting_s, idle_s}], links [{id, carried_B, utilisation}], critical_path {host_s, launch_s,
-///           compute_s, copy_s, network_s}, bottleneck, events, jobs (of several), warnings
+///           compute_s, copy_s, network_s}, bottleneck, events, jobs (of several; step times and
+///           exposed communication above are those of the first), utilisation (if asked), warnings
 /// @throws InputError  wrong trace, or one that the machine cannot run
 Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers = {});
 

@@ -1,5 +1,6 @@
 // What streams do: their events one after the other.
 #include <algorithm>
+#include <utility>
 
 #include "sim/replay/replay.hpp"
 
@@ -29,7 +30,7 @@ void Replay::try_start(Place place) {
     path = before.with(CriticalPath::kLaunch, gap_s);
   };
   if (on.has_run) not_before(on.free_s, on.path);
-  if (!next.event.after.empty()) not_before(on.released_s, on.release);
+  if (next.released_s >= 0) not_before(next.released_s, next.release);
   ++on.version;
   if (start_s > now_s_) {
     set_timer(place, start_s, on.version);
@@ -46,6 +47,7 @@ void Replay::begin(Place place) {
   on.busy = true;
   on.has_run = true;
   on.began_s = now_s_;
+  ++begun_;
   if (on.current.event.kind == TraceKind::kStep) {
     pass_step(place.rank);
     end(place, CriticalPath(on.current.path));
@@ -72,6 +74,17 @@ void Replay::set_speed(StreamState& on, const RankState& at) {
   on.speed = at.communicating > 0 ? 1 / on.current.event.slowdown.value_or(header(at).slowdown) : 1;
 }
 
+/// What waits for this event at the head of a stream. Behind the head, the end of the head comes later anyway.
+void Replay::release(RankState& at, std::int64_t id, const CriticalPath& path) const {
+  for (StreamState& on : at.streams) {
+    if (on.busy || on.queue.empty()) continue;
+    Issued& next = on.queue.front();
+    if (std::find(next.event.after.begin(), next.event.after.end(), id) == next.event.after.end()) continue;
+    next.released_s = now_s_;
+    next.release = path;
+  }
+}
+
 /// Kernels of collectives come or go: compute on the rank's other streams gets slower or faster.
 void Replay::communicate(int index, int more) {
   RankState& at = rank(index);
@@ -90,6 +103,8 @@ void Replay::communicate(int index, int more) {
 
 void Replay::end(Place place, const CriticalPath& path) {
   RankState& at = rank(place.rank);
+  // Its CPU waits for some event, or for room to launch.
+  const bool had_waited = at.host_s <= now_s_ && (at.pending ? waits(at) : at.issued >= kPendingLaunches);
   const TraceEvent event = std::move(stream(place).current.event);
   if (event.kind != TraceKind::kStep)
     for (ReplayObserver* observer : observers_) observer->ends(place.rank, event, now_s_);
@@ -101,22 +116,16 @@ void Replay::end(Place place, const CriticalPath& path) {
     ++on.version;
   }
   if (by_kernels(event.kind)) communicate(place.rank, -1);
-  --at.issued;
+  ++finished_;
   if (event.id) {
     at.open.erase(*event.id);
-    for (StreamState& on : at.streams) {
-      if (on.busy) continue;
-      on.released_s = now_s_;
-      on.release = path;
-    }
+    release(at, *event.id, path);
   }
-  if (now_s_ >= last_end_s_) {
-    last_end_s_ = now_s_;
-    last_path_ = path;
-  }
-  if (at.pending && at.pending->kind == TraceKind::kSync && at.host_s <= now_s_ && !waits(at)) at.host_path = path;
-  for (std::size_t s = 0; s < at.streams.size(); ++s) try_start({place.rank, static_cast<int>(s)});
-  go_on(place.rank);
+  reached(path);
+  --at.issued;
+  if (had_waited && !(at.pending && waits(at))) at.host_path = path;
+  if (std::exchange(at.woken, true)) return;
+  woken_.push_back(place.rank);
 }
 
 }  // namespace linkcast

@@ -43,14 +43,20 @@ void ReplaySummary::ends(int rank, const TraceEvent& event, double now_s) {
 }
 
 void ReplaySummary::step(int rank, int /*step*/, double now_s) {
-  ranks_[static_cast<std::size_t>(rank)].markers_s.push_back(now_s);
+  markers_s_[static_cast<std::size_t>(rank)].push_back(now_s);
   makespan_s_ = std::max(makespan_s_, now_s);
+}
+
+RankTimes ReplaySummary::times_until(std::size_t rank, double now_s) const {
+  State state = ranks_[rank];
+  bring_up(state, now_s);
+  return state.times;
 }
 
 std::vector<double> ReplaySummary::steps(std::size_t first_rank, std::size_t end_rank) const {
   std::vector<double> ends_s;
   for (std::size_t rank = first_rank; rank < end_rank; ++rank) {
-    const std::vector<double>& mine = ranks_[rank].markers_s;
+    const std::vector<double>& mine = markers_s_[rank];
     if (ends_s.size() < mine.size()) ends_s.resize(mine.size(), 0);
     for (std::size_t i = 0; i < mine.size(); ++i) ends_s[i] = std::max(ends_s[i], mine[i]);
   }

@@ -17,7 +17,7 @@ struct RankTimes {
 /// Adds up what a replay tells; keeps nothing of single events.
 class ReplaySummary final : public ReplayObserver {
  public:
-  explicit ReplaySummary(std::size_t ranks) : ranks_(ranks) {}
+  explicit ReplaySummary(std::size_t ranks) : ranks_(ranks), markers_s_(ranks) {}
 
   void begins(int rank, const TraceEvent& event, double now_s) override;
   void meets(int rank, const TraceEvent& event, double now_s) override;
@@ -25,6 +25,8 @@ class ReplaySummary final : public ReplayObserver {
   void step(int rank, int step, double now_s) override;
 
   [[nodiscard]] const RankTimes& times(std::size_t rank) const { return ranks_[rank].times; }
+  /// Of what has happened until a moment that is not before the last event.
+  [[nodiscard]] RankTimes times_until(std::size_t rank, double now_s) const;
   [[nodiscard]] double makespan_s() const { return makespan_s_; }
   /// Duration of each step of one job: from its last rank's marker to the next. @param ranks  first and one past last
   [[nodiscard]] std::vector<double> steps(std::size_t first_rank, std::size_t end_rank) const;
@@ -34,11 +36,11 @@ class ReplaySummary final : public ReplayObserver {
     RankTimes times;
     int computing = 0, communicating = 0, waiting = 0;
     double updated_s = 0;
-    std::vector<double> markers_s{};
   };
-  void bring_up(State& state, double now_s);
+  static void bring_up(State& state, double now_s);
 
   std::vector<State> ranks_;
+  std::vector<std::vector<double>> markers_s_;  ///< by rank
   double makespan_s_ = 0;
 };
 

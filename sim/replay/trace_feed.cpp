@@ -1,5 +1,6 @@
 #include "sim/replay/trace_feed.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -32,9 +33,11 @@ TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
 std::optional<TraceEvent> TraceFeed::next(int rank) {
   std::deque<TraceEvent>& mine = waiting_[static_cast<std::size_t>(rank)];
   while (mine.empty() && !ended_) {
-    const std::optional<TraceEvent> event = reader_->next();
-    ended_ = !event;
-    if (event && !(local_ && is_exchange(*event))) hand_out(*event);
+    std::optional<TraceEvent> event = reader_->next();
+    ended_ = !event && !once_more();
+    if (!event) continue;
+    shift_ids(*event);
+    if (!(local_ && is_exchange(*event))) hand_out(std::move(*event));
   }
   if (mine.empty()) return std::nullopt;
   TraceEvent event = std::move(mine.front());
@@ -42,9 +45,37 @@ std::optional<TraceEvent> TraceFeed::next(int rank) {
   return event;
 }
 
-void TraceFeed::hand_out(const TraceEvent& event) {
+void TraceFeed::repeat(int times, std::function<std::unique_ptr<TraceReader>()> again) {
+  times_left_ = times - 1;
+  again_ = std::move(again);
+}
+
+/// @returns  true if the trace begins anew
+bool TraceFeed::once_more() {
+  if (times_left_ == 0) return false;
+  --times_left_;
+  id_shift_ += last_id_ - first_id_ + 1;
+  reader_ = again_();
+  return true;
+}
+
+void TraceFeed::shift_ids(TraceEvent& event) {
+  if (event.id) {
+    first_id_ = std::min(first_id_, *event.id);
+    last_id_ = std::max(last_id_, *event.id);
+    *event.id += id_shift_;
+  }
+  for (std::int64_t& before : event.after) before += id_shift_;
+}
+
+void TraceFeed::hand_out(TraceEvent event) {
   const bool other_number = ranks() != header().ranks;
-  if (other_number && (event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv))
+  if (!other_number) {
+    std::deque<TraceEvent>& own = waiting_[static_cast<std::size_t>(event.rank)];
+    own.push_back(std::move(event));
+    return;
+  }
+  if (event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv)
     throw InputError(name() + " line " + std::to_string(reader_->line()) +
                      ": a message from rank to rank: --ranks can only repeat traces of collectives over all ranks");
   for (int rank = event.rank; rank < ranks(); rank += header().ranks) {

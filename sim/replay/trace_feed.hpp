@@ -1,5 +1,6 @@
 #pragma once
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ class TraceFeed {
   /// @param local  without all that is there only because ranks exchange something
   TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local = false);
 
+  /// The trace so many times, one after the other. @param again  opens it once more
+  void repeat(int times, std::function<std::unique_ptr<TraceReader>()> again);
+
   [[nodiscard]] const TraceHeader& header() const { return reader_->header(); }
   [[nodiscard]] const std::string& name() const { return reader_->name(); }
   [[nodiscard]] int ranks() const { return static_cast<int>(waiting_.size()); }
@@ -26,12 +30,17 @@ class TraceFeed {
   [[nodiscard]] long lines() const { return reader_->line(); }
 
  private:
-  void hand_out(const TraceEvent& event);
+  void hand_out(TraceEvent event);
+  void shift_ids(TraceEvent& event);
+  bool once_more();
 
   std::unique_ptr<TraceReader> reader_;
   std::map<std::string, std::vector<int>> groups_;
   std::vector<std::deque<TraceEvent>> waiting_;  ///< per rank: read, not yet asked for
   bool local_ = false, ended_ = false;
+  int times_left_ = 0;
+  std::function<std::unique_ptr<TraceReader>()> again_{};
+  std::int64_t id_shift_ = 0, first_id_ = 0, last_id_ = -1;  ///< ids of each repetition come after those before
 };
 
 }  // namespace linkcast
