@@ -15,7 +15,7 @@ namespace linkcast {
 struct ReplayJob {
   std::unique_ptr<TraceFeed> feed;
   std::vector<int> gpus;
-  double host_scale = 1;  ///< every host_s of the trace is multiplied by it
+  std::optional<double> host_scale{};  ///< instead of the trace's own
 };
 
 /// The rules, in short. Events of a rank are issued in order, each host_s of CPU time after the one before; those of a

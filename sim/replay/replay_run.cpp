@@ -47,8 +47,7 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
     if (jobs.empty() && request.repeat > 1)
       feed->repeat(request.repeat, [part, data_dir] { return open_trace(data_dir, part.trace, part.options); });
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
-    const double host_scale = request.host_scale.value_or(feed->header().host_scale);
-    jobs.push_back({std::move(feed), std::move(placed), host_scale});
+    jobs.push_back({std::move(feed), std::move(placed), request.host_scale});
   }
   return jobs;
 }

@@ -165,8 +165,8 @@ TEST_CASE("replay: ranks that never meet and calls that differ are errors of one
   CHECK(error_of([] { replay_text("", collective(0, "4") + collective(1, "8")); }) ==
         "t: group 'all': rank 1 calls all_reduce of 8 B where rank 0 calls all_reduce of 4 B");
   CHECK(error_of([] {
-          replay_text("", message(0, "send", 1) + message(1, "recv", 2));
-        }).find("rank 1 receives 2 B from rank 0, which expects 1 B") != std::string::npos);
+          replay_text("", message(0, "send", 2) + message(1, "recv", 1));
+        }).find("rank 0 sends 2 B to rank 1, which has room for 1 B") != std::string::npos);
   CHECK(error_of([] { replay_text(R"("eager_B":1)", message(0, "send", 1)); }) ==
         "t: a message of 1 B from GPU 0 to GPU 1 is sent and never received");
 }
