@@ -57,7 +57,30 @@ ClusterNetwork::Flows ClusterNetwork::message(const NetworkOp& op) {
   message.bytes = op.size_B;
   if (message.from.node != message.to.node) message.transport = transport_;
   add_message(problem, message);
-  return taken_over(problem);
+  Flows flows = taken_over(problem);
+  if (message.from.node != message.to.node) share_engines(message, flows);
+  return flows;
+}
+
+/// A card that moves bytes by an engine of its own gives all its messages together what it gives one: they share it at
+/// both ends, each direction by itself.
+void ClusterNetwork::share_engines(const Message& message, Flows& flows) {
+  const auto [out, in] = endpoints_of(cluster_, message);
+  for (Activity& flow : flows) {
+    if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) continue;
+    const auto share = [&](int endpoint, bool sends) {
+      const int nic = cluster_.nic_device(endpoint % cluster_.nics());
+      if (!cluster_.node().topology().devices[at(nic)].engine) return;
+      const auto [number, added] = engines_.try_emplace({endpoint, sends, flow.rate_cap_Bps}, fluid_.constraints());
+      if (added) {
+        fluid_.add_constraint(flow.rate_cap_Bps);
+        keys_.push_back(-1);
+      }
+      flow.uses.push_back({number->second, 1});
+    };
+    share(out, true);
+    share(in, false);
+  }
 }
 
 ClusterNetwork::Flows ClusterNetwork::in_one_node(const NetworkOp& op, int node) {
@@ -151,7 +174,7 @@ std::vector<LinkUse> ClusterNetwork::link_use() {
   const std::vector<double>& carried_B = fluid_.carried_B();
   std::vector<LinkUse> all;
   for (std::size_t i = 0; i < carried_B.size(); ++i)
-    if (carried_B[i] > 0)
+    if (carried_B[i] > 0 && keys_[i] >= 0)
       all.push_back({cluster_.id(keys_[i]), fluid_.capacity_Bps(static_cast<int>(i)), carried_B[i]});
   return all;
 }

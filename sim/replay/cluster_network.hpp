@@ -6,7 +6,7 @@
 
 #include "sim/engine/open_fluid.hpp"
 #include "sim/forecast/catalogue.hpp"
-#include "sim/forecast/cluster_problem.hpp"
+#include "sim/forecast/cluster_message.hpp"
 #include "sim/replay/network.hpp"
 
 namespace linkcast {
@@ -35,6 +35,7 @@ class ClusterNetwork final : public ReplayNetwork {
 
   const Flows& flows_of(const NetworkOp& op);
   Flows message(const NetworkOp& op);
+  void share_engines(const Message& message, Flows& flows);
   Flows collective(const NetworkOp& op);
   Flows in_one_node(const NetworkOp& op, int node);
   Flows over_nodes(const NetworkOp& op);
@@ -49,8 +50,9 @@ class ClusterNetwork final : public ReplayNetwork {
   std::string library_, transport_;
   const Cluster& cluster_;
   OpenFluid fluid_{{}};
-  std::vector<int> keys_;                ///< of the cluster, per constraint of the fluid
-  std::unordered_map<int, int> number_;  ///< of the fluid's constraint, by key
+  std::vector<int> keys_;                                 ///< of the cluster, per constraint of the fluid
+  std::unordered_map<int, int> number_;                   ///< of the fluid's constraint, by key
+  std::map<std::tuple<int, bool, double>, int> engines_;  ///< constraint, by endpoint, whether it sends, and rate
   std::map<Key, Flows> known_;
   std::unordered_map<long, int> running_;  ///< flows of a ticket that have not ended
   std::vector<long> ticket_of_;            ///< by handle

@@ -51,6 +51,7 @@ Figures measure(const Json& asked) {
   Figures figures;
   int ends[2];
   if (pipe(ends) != 0) return figures;
+  std::fflush(stdout);  // else the child prints it again
   const pid_t child = fork();
   if (child == 0) {
     const Figures made = in_this_process(asked);
