@@ -185,6 +185,7 @@ void run_trace_fit(Context& context, const TraceFit& o) {
   header.host_scale = scale;
   header.notes.push_back("host_scale: fitted so that a step without exchange takes the " + to_text(Seconds{step_s}) +
                          " that were measured without recording");
+  refuse_same_file("--out", o.out, o.trace);
   TraceOut out(o.out);
   out.header(header);
   while (const auto event = reader.next()) out.event(*event);

@@ -22,6 +22,7 @@ void import_trace(const ImportOptions& o) {
   const TraceImporter& importer = trace_importers().get(o.format);
   const TraceOptions options(o.request.options);
   options.refuse_others(o.format, importer.options());
+  for (const std::string& file : o.request.files) refuse_same_file("--out", o.out, file);
   TraceOut sink(o.out);
   importer.run(o.request.files, options, sink);
   sink.close();

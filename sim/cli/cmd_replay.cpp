@@ -1,3 +1,4 @@
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -13,6 +14,7 @@ namespace linkcast::cli {
 namespace {
 
 constexpr int kMostRepeats = 1000000000;
+constexpr int kMostRanks = 1000000;
 
 struct ReplayOptions {
   std::string trace, platform, placement, timeline;
@@ -73,11 +75,14 @@ ReplayPart other_job(const std::string& text) {
 }
 
 void run_replay(ReplayOptions& o, Context& context) {
+  if (o.request.host_scale && !std::isfinite(*o.request.host_scale))
+    throw InputError("--host-scale: must be a number, not nan");
   o.request.platform = context.edited(o.platform);
   o.request.parts = {{o.trace, {}, o.ranks, key_values(o.options, "trace")}};
   if (!o.placement.empty()) o.request.parts[0].gpus = parse_gpus(o.placement, "--placement");
   for (const std::string& job : o.also) o.request.parts.push_back(other_job(job));
   std::optional<DraftFile> timeline;
+  for (const ReplayPart& part : o.request.parts) refuse_same_file("--timeline", o.timeline, part.trace);
   if (!o.timeline.empty()) o.request.timeline = &timeline.emplace("--timeline", o.timeline).out();
   Json result;
   {
@@ -100,8 +105,9 @@ void add_replay(CLI::App& app, Context& context) {
       ->required();
   add_common(*command, context, o->platform);
   command->add_option("--placement", o->placement, "GPU of each rank, e.g. 0,3,1,2 (default: the first ones)");
-  command->add_option("--ranks", o->ranks,
-                      "replay on another number of ranks than were recorded, where all do the same");
+  command
+      ->add_option("--ranks", o->ranks, "replay on another number of ranks than were recorded, where all do the same")
+      ->check(CLI::Range(1, kMostRanks));
   command
       ->add_option("--option", o->options, "key=value of an application, see 'linkcast trace --help'; may be repeated")
       ->allow_extra_args(false);
@@ -125,7 +131,7 @@ void add_replay(CLI::App& app, Context& context) {
   command
       ->add_option("--host-scale", o->request.host_scale,
                    "CPU times are multiplied by it instead of by the trace's own factor; 0: CPUs take no time")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, 1e6));
   command->add_flag(
       "--local", o->request.local,
       "each rank by itself: without collectives, messages and what the trace marks as part of an exchange");

@@ -44,4 +44,10 @@ void DraftFile::close() {
   done_ = true;
 }
 
+void refuse_same_file(const std::string& option, const std::string& out, const std::string& input) {
+  std::error_code none;
+  if (!out.empty() && std::filesystem::equivalent(out, input, none))
+    throw InputError(option + ": " + out + ": is the file that is read");
+}
+
 }  // namespace linkcast::cli

@@ -25,4 +25,7 @@ class DraftFile {
   bool done_ = false;
 };
 
+/// @throws InputError  what is to be written is the file that is read
+void refuse_same_file(const std::string& option, const std::string& out, const std::string& input);
+
 }  // namespace linkcast::cli

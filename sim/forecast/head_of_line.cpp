@@ -41,6 +41,7 @@ class Queues {
       for (const std::size_t queue : stream.queues) wanted_[queue] += stream.wanted_Bps;
     for (std::size_t queue = 0; queue < names_.size(); ++queue) link_[names_[queue].first].push_back(queue);
     for (const auto& [link, queues] : link_) serve(queues, capacity_Bps(link));
+    for (const double share : share_) hot_spot_ = std::min(hot_spot_, share);
   }
 
   void run() {
@@ -100,7 +101,8 @@ class Queues {
         const std::size_t queue = stream.queues[i];
         if (stuck[queue].empty() || stuck[queue].count(stream.port) > 0) continue;
         const double all = through[queue][stream.port];
-        if (all > kFull * pace[queue]) changed = hold(stream, i, stream.share * pace[queue] / all) || changed;
+        if (all <= kFull * pace[queue]) continue;
+        changed = hold(stream, i, std::max(hot_spot_, stream.share * pace[queue] / all)) || changed;
       }
     return changed;
   }
@@ -110,6 +112,7 @@ class Queues {
   std::map<int, std::vector<std::size_t>> link_;
   std::vector<Stream> streams_;
   std::vector<double> wanted_, share_;  ///< per queue
+  double hot_spot_ = 1;                 ///< share that the fullest queue leaves its flows
 };
 
 }  // namespace

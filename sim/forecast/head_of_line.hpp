@@ -20,7 +20,8 @@ struct QueuedFlow {
 ///   2. The bytes of a held-back flow stand in every queue on their way before that one. The queue is served in turns,
 ///      port after port, and a turn ends only when its packet moves: so no port gets more through it than the fastest
 ///      of the ports that are held back there.
-///   3. What 2 holds back stands in queues itself: repeated until nothing changes.
+///   3. What 2 holds back stands in queues itself: repeated until nothing changes. None falls below the share that the
+///      flows to the hot spot have.
 /// A flow's share is the average over its ways.
 /// @source  Pfister and Norton, "Hot spot" contention and combining in multistage interconnection networks, IEEE Trans.
 ///          Computers C-34 (1985): tree saturation; Gran et al., First experiences with congestion control in

@@ -147,6 +147,10 @@ const ClusterNetwork::Flows& ClusterNetwork::flows_of(const NetworkOp& op) {
   return known_.emplace(key, std::move(flows)).first->second;
 }
 
+double ClusterNetwork::slow(int gpu) const {
+  return cluster_.node().topology().devices[at(cluster_.node().gpu(gpu % gpus_per_node_))].slow;
+}
+
 long ClusterNetwork::start(const NetworkOp& op) {
   const Flows& flows = flows_of(op);
   const long ticket = tickets_++;

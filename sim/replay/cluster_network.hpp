@@ -23,6 +23,7 @@ class ClusterNetwork final : public ReplayNetwork {
                  std::string transport);
 
   [[nodiscard]] int gpus() const override { return nodes_ * gpus_per_node_; }
+  [[nodiscard]] double slow(int gpu) const override;
   long start(const NetworkOp& op) override;
   double next_event_s() override { return fluid_.next_event_s(); }
   void advance(double to_s, std::vector<long>& ended) override;

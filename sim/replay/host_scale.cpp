@@ -29,6 +29,9 @@ double fit_host_scale(Catalogue& catalogue, const std::string& platform_id, cons
   double low = 0, high = 1;
   constexpr double kMost = 1024;  // source: ours, no CPU is a thousand times slower than the recorded one
   while (step_s(high) < local_step_s && high < kMost) high *= 2;
+  if (step_s(high) < local_step_s)
+    throw InputError("--local-step: " + to_text(Seconds{local_step_s}) +
+                     " is more than a thousand times what the CPUs of " + trace + " took");
   while ((high - low) * kDigits > 1) {
     const double middle = (low + high) / 2;
     (step_s(middle) < local_step_s ? low : high) = middle;

@@ -32,6 +32,8 @@ class ReplayNetwork {
   virtual ~ReplayNetwork() = default;
 
   [[nodiscard]] virtual int gpus() const = 0;
+  /// What a GPU computes takes this many times as long: what-if edits.
+  [[nodiscard]] virtual double slow(int /*gpu*/) const { return 1; }
   /// @returns a ticket, valid until the operation has ended. @throws InputError  the machine cannot do it
   virtual long start(const NetworkOp& op) = 0;
   /// When something happens next, on a clock that starts at 0; infinite when nothing runs.

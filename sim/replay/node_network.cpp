@@ -48,6 +48,8 @@ void NodeNetwork::start_stage(long ticket, Running& running) {
   }
 }
 
+double NodeNetwork::slow(int gpu) const { return platform_.topology().devices[at(platform_.gpu(gpu))].slow; }
+
 long NodeNetwork::start(const NetworkOp& op) {
   static const Stages kNothing{{Activity{}}};
   const Stages& stages = stages_of(op);

@@ -16,6 +16,7 @@ class NodeNetwork final : public ReplayNetwork {
   NodeNetwork(Catalogue& catalogue, std::string platform_id, std::string library);
 
   [[nodiscard]] int gpus() const override { return platform_.gpu_count(); }
+  [[nodiscard]] double slow(int gpu) const override;
   long start(const NetworkOp& op) override;
   double next_event_s() override { return fluid_.next_event_s(); }
   void advance(double to_s, std::vector<long>& ended) override;

@@ -47,6 +47,7 @@ struct StreamState {
 struct RankState {
   int job = 0, local = 0;  ///< which job, and which rank of it
   int gpu = 0;
+  double slow = 1;  ///< its GPU takes this many times as long to compute
   std::vector<StreamState> streams{};
   std::unordered_map<std::string, int> stream_by_name{};
   std::optional<TraceEvent> pending{};  ///< the CPU works on it, or waits

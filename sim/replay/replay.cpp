@@ -20,6 +20,7 @@ Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<
       rank.job = static_cast<int>(job);
       rank.local = local;
       rank.gpu = jobs_[job].gpus.at(static_cast<std::size_t>(local));
+      rank.slow = network_.slow(rank.gpu);
       ranks_.push_back(std::move(rank));
     }
   }

@@ -1,6 +1,7 @@
 // What needs the network: an operation starts when all its ranks have come.
 #include <algorithm>
 
+#include "sim/plugin/collective.hpp"
 #include "sim/replay/replay.hpp"
 
 namespace linkcast {
@@ -42,6 +43,11 @@ void Replay::come(Place place) {
 void Replay::join_collective(Meeting& meeting, const RankState& at, const TraceEvent& event) const {
   const ReplayJob& job = jobs_[static_cast<std::size_t>(at.job)];
   if (meeting.places.empty()) {
+    try {
+      collectives().get(event.op);
+    } catch (const InputError& error) {
+      throw InputError(job.feed->name() + ": " + error.what());
+    }
     std::vector<int> gpus;
     for (const int member : job.feed->group(event.group)) gpus.push_back(job.gpus[static_cast<std::size_t>(member)]);
     meeting.op = {NetworkOp::Kind::kCollective, event.op, gpus, event.size_B};

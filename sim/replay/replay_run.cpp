@@ -34,6 +34,8 @@ std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int
       throw InputError("--placement: there is no GPU " + std::to_string(gpu) + ", the machine has 0 to " +
                        std::to_string(gpus - 1));
     if (!own.insert(gpu).second) throw InputError("--placement: GPU " + std::to_string(gpu) + " is named twice");
+    if (taken.count(gpu) > 0)
+      throw InputError("--also: GPU " + std::to_string(gpu) + " has a rank of another job: a GPU computes for one");
   }
   taken.insert(own.begin(), own.end());
   return placed;

@@ -64,7 +64,7 @@ void Replay::begin(Place place) {
 
 void Replay::begin_compute(Place place) {
   StreamState& on = stream(place);
-  on.left_s = on.current.event.time_s;
+  on.left_s = on.current.event.time_s * rank(place.rank).slow;
   on.updated_s = now_s_;
   set_speed(on, rank(place.rank));
   set_timer(place, now_s_ + on.left_s / on.speed, ++on.version);

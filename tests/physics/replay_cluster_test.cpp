@@ -80,3 +80,16 @@ TEST_CASE("replay over nodes: a collective over nodes takes what its forecast sa
                                      {"calls", 1}});
   CHECK_THAT(makespan_s("alps", call(0) + call(1)), WithinRel(alone_s, kExact));
 }
+
+TEST_CASE("replay: a slow GPU computes slowly, and one GPU computes for one job", "[replay]") {
+  const test::ScratchFolder scratch;
+  const std::string file = (scratch / "t.jsonl").string();
+  std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":1,"source":"test"})" << '\n'
+                      << R"({"rank":0,"kind":"compute","time_s":1})" << '\n';
+  ReplayRequest request;
+  request.platform = test::catalogue().edited("hgx-h200", {"slow gpu0:4"});
+  request.parts = {{file}};
+  CHECK_THAT(replay(test::catalogue(), request)["makespan_s"].get<double>(), WithinRel(4, kExact));
+  request.parts = {{file}, {file, {0}}};
+  CHECK_THROWS_AS(replay(test::catalogue(), request), InputError);
+}
