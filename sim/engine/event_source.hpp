@@ -1,6 +1,10 @@
 #pragma once
 namespace linkcast {
 
+/// Events closer than this, relative to the clock, are one moment: rounding must not tear apart what ends together.
+/// source: 2^-43, the rounding noise of about 1000 additions of 2^-53 each
+inline constexpr double kSameMoment = 0x1p-43;
+
 /// Something with events on a clock of its own that starts at 0.
 class EventSource {
  public:

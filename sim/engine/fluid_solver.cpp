@@ -15,10 +15,6 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Events closer than this, relative to the clock, are one moment: rounding must not tear apart flows
-// that end together. source: 2^-43, the rounding noise of about 1000 additions of 2^-53 each
-constexpr double kSameMoment = 0x1p-43;
-
 }  // namespace
 
 void FluidSolver::load(const Problem& problem) {

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/engine/event_source.hpp"
+
 namespace linkcast {
 namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Events closer than this, relative to the clock, are one moment, as in FluidSolver.
-constexpr double kSameMoment = 0x1p-43;  // source: see FluidSolver
 
 }  // namespace
 

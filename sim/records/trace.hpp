@@ -30,6 +30,11 @@ struct TraceHeader {
 
 enum class TraceKind { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };
 
+/// True of what needs other ranks.
+constexpr bool communicates(TraceKind kind) {
+  return kind == TraceKind::kCollective || kind == TraceKind::kSend || kind == TraceKind::kRecv;
+}
+
 /// What one rank issues. Events of a rank are in the order of issue; those of one stream run in that order.
 struct TraceEvent {
   int rank = 0;

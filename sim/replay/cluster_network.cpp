@@ -19,7 +19,8 @@ std::string usual_library(const Platform& node, const std::string& library) {
 
 ClusterNetwork::ClusterNetwork(Catalogue& catalogue, std::string platform_id, int nodes, int gpus_per_node,
                                std::string library, std::string transport)
-    : catalogue_(catalogue),
+    : FlowNetwork({}),
+      catalogue_(catalogue),
       platform_id_(std::move(platform_id)),
       nodes_(nodes),
       gpus_per_node_(gpus_per_node),
@@ -33,9 +34,9 @@ ClusterNetwork::ClusterNetwork(Catalogue& catalogue, std::string platform_id, in
 }
 
 int ClusterNetwork::constraint(int key) {
-  const auto [number, added] = number_.try_emplace(key, fluid_.constraints());
+  const auto [number, added] = number_.try_emplace(key, fluid().constraints());
   if (added) {
-    fluid_.add_constraint(cluster_.capacity(key));
+    fluid().add_constraint(cluster_.capacity(key));
     keys_.push_back(key);
   }
   return number->second;
@@ -71,9 +72,9 @@ void ClusterNetwork::share_engines(const Message& message, Flows& flows) {
     const auto share = [&](int endpoint, bool sends) {
       const int nic = cluster_.nic_device(endpoint % cluster_.nics());
       if (!cluster_.node().topology().devices[at(nic)].engine) return;
-      const auto [number, added] = engines_.try_emplace({endpoint, sends, flow.rate_cap_Bps}, fluid_.constraints());
+      const auto [number, added] = engines_.try_emplace({endpoint, sends, flow.rate_cap_Bps}, fluid().constraints());
       if (added) {
-        fluid_.add_constraint(flow.rate_cap_Bps);
+        fluid().add_constraint(flow.rate_cap_Bps);
         keys_.push_back(-1);
       }
       flow.uses.push_back({number->second, 1});
@@ -83,12 +84,16 @@ void ClusterNetwork::share_engines(const Message& message, Flows& flows) {
   }
 }
 
+void ClusterNetwork::put_on_node(int node, Flows& flows) {
+  for (Activity& flow : flows)
+    for (Use& use : flow.uses) use.constraint = constraint(cluster_.key(node, use.constraint));
+}
+
 ClusterNetwork::Flows ClusterNetwork::in_one_node(const NetworkOp& op, int node) {
   NetworkOp local = op;
   for (int& gpu : local.gpus) gpu %= gpus_per_node_;
-  Flows flows = collective_flows(catalogue_, platform_id_, usual_library(cluster_.node(), library_), local, warnings_);
-  for (Activity& flow : flows)
-    for (Use& use : flow.uses) use.constraint = constraint(cluster_.key(node, use.constraint));
+  Flows flows = collective_flows(catalogue_, platform_id_, usual_library(cluster_.node(), library_), local, said());
+  put_on_node(node, flows);
   return flows;
 }
 
@@ -106,8 +111,8 @@ ClusterNetwork::Flows ClusterNetwork::over_nodes(const NetworkOp& op) {
   if (!library_.empty()) query["library"] = library_;
   if (library_.rfind("mpi", 0) != 0) query["calls"] = 1;
   const Json answer = answer_or_throw(catalogue_, query, "collective over nodes");
-  for (const Json& warning : answer["warnings"]) warnings_.insert(warning.get<std::string>());
-  warnings_.insert(
+  for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
+  said().insert(
       "collectives over several nodes take what the forecast for the first nodes takes, and share no link "
       "with others");
   Activity flow;
@@ -122,65 +127,29 @@ ClusterNetwork::Flows ClusterNetwork::collective(const NetworkOp& op) {
   return in_one_node(op, node);
 }
 
-ClusterNetwork::Flows ClusterNetwork::copy(const NetworkOp& op) {
+FlowNetwork::Stages ClusterNetwork::copy(const NetworkOp& op) {
   NetworkOp local = op;
-  const int node = op.gpus.front() / gpus_per_node_;
   local.gpus.front() %= gpus_per_node_;
-  Flows stages = copy_stages(cluster_.node(), local);
-  if (stages.size() != 1) throw InvariantError("a copy of a GPU with its host has several stages");
-  for (Use& use : stages.front().uses) use.constraint = constraint(cluster_.key(node, use.constraint));
+  Flows flows = copy_stages(cluster_.node(), local);
+  put_on_node(op.gpus.front() / gpus_per_node_, flows);
+  Stages stages;
+  for (Activity& flow : flows) stages.push_back({std::move(flow)});
   return stages;
 }
 
-const ClusterNetwork::Flows& ClusterNetwork::flows_of(const NetworkOp& op) {
-  const Key key{op.kind, op.op, op.gpus, op.size_B};
-  const auto known = known_.find(key);
-  if (known != known_.end()) return known->second;
-  Flows flows;
-  if (op.size_B > 0 && op.kind == NetworkOp::Kind::kMessage)
-    flows = message(op);
-  else if (op.size_B > 0 && op.kind == NetworkOp::Kind::kCollective && op.gpus.size() > 1)
-    flows = collective(op);
-  else if (op.size_B > 0 && op.kind != NetworkOp::Kind::kCollective)
-    flows = copy(op);
-  if (flows.empty()) flows.emplace_back();  // ends at once
-  return known_.emplace(key, std::move(flows)).first->second;
+FlowNetwork::Stages ClusterNetwork::plan(const NetworkOp& op) {
+  if (op.kind == NetworkOp::Kind::kMessage) return {message(op)};
+  if (op.kind == NetworkOp::Kind::kCollective) return {collective(op)};
+  return copy(op);
 }
 
 double ClusterNetwork::slow(int gpu) const {
   return cluster_.node().topology().devices[at(cluster_.node().gpu(gpu % gpus_per_node_))].slow;
 }
 
-long ClusterNetwork::start(const NetworkOp& op) {
-  const Flows& flows = flows_of(op);
-  const long ticket = tickets_++;
-  running_[ticket] = static_cast<int>(flows.size());
-  for (const Activity& flow : flows) {
-    const int handle = fluid_.start(flow);
-    if (ticket_of_.size() <= at(handle)) ticket_of_.resize(at(handle) + 1);
-    ticket_of_[at(handle)] = ticket;
-  }
-  return ticket;
-}
-
-void ClusterNetwork::advance(double to_s, std::vector<long>& ended) {
-  ended.clear();
-  fluid_.advance(to_s, flows_ended_);
-  for (const int handle : flows_ended_) {
-    const auto running = running_.find(ticket_of_[at(handle)]);
-    if (--running->second > 0) continue;
-    ended.push_back(running->first);
-    running_.erase(running);
-  }
-}
-
-std::vector<LinkUse> ClusterNetwork::link_use() {
-  const std::vector<double>& carried_B = fluid_.carried_B();
-  std::vector<LinkUse> all;
-  for (std::size_t i = 0; i < carried_B.size(); ++i)
-    if (carried_B[i] > 0 && keys_[i] >= 0)
-      all.push_back({cluster_.id(keys_[i]), fluid_.capacity_Bps(static_cast<int>(i)), carried_B[i]});
-  return all;
+std::string ClusterNetwork::link_id(int constraint) const {
+  const int key = keys_[at(constraint)];
+  return key < 0 ? "" : cluster_.id(key);
 }
 
 }  // namespace linkcast

@@ -4,12 +4,7 @@
 #include <limits>
 
 namespace linkcast {
-namespace {
-
-// Timers closer than this, relative to the clock, are one moment, as in FluidSolver.
-constexpr double kSameMoment = 0x1p-43;  // source: see FluidSolver
-
-}  // namespace
+namespace {}  // namespace
 
 Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<ReplayObserver*> observers)
     : jobs_(std::move(jobs)), network_(network), observers_(std::move(observers)) {

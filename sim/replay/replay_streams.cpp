@@ -5,14 +5,6 @@
 #include "sim/replay/replay.hpp"
 
 namespace linkcast {
-namespace {
-
-bool by_kernels(TraceKind kind) {
-  return kind == TraceKind::kCollective || kind == TraceKind::kSend || kind == TraceKind::kRecv;
-}
-
-}  // namespace
-
 /// Starts the first event of the queue if it may run now, or sets a timer for when it may.
 void Replay::try_start(Place place) {
   const RankState& at = rank(place.rank);
@@ -58,7 +50,7 @@ void Replay::begin(Place place) {
     begin_compute(place);
     return;
   }
-  if (by_kernels(on.current.event.kind)) communicate(place.rank, 1);
+  if (communicates(on.current.event.kind)) communicate(place.rank, 1);
   come(place);
 }
 
@@ -115,7 +107,7 @@ void Replay::end(Place place, const CriticalPath& path) {
     on.path = path;
     ++on.version;
   }
-  if (by_kernels(event.kind)) communicate(place.rank, -1);
+  if (communicates(event.kind)) communicate(place.rank, -1);
   ++finished_;
   if (event.id) {
     at.open.erase(*event.id);

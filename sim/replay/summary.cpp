@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace linkcast {
-namespace {
-
-bool communicates(const TraceEvent& event) {
-  return event.kind == TraceKind::kCollective || event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv;
-}
-
-}  // namespace
-
 void ReplaySummary::bring_up(State& state, double now_s) {
   const double passed_s = now_s - state.updated_s;
   state.updated_s = now_s;
@@ -24,12 +16,12 @@ void ReplaySummary::bring_up(State& state, double now_s) {
 void ReplaySummary::begins(int rank, const TraceEvent& event, double now_s) {
   State& state = ranks_[static_cast<std::size_t>(rank)];
   bring_up(state, now_s);
-  ++(communicates(event) ? state.communicating : state.computing);
-  if (communicates(event)) ++state.waiting;
+  ++(communicates(event.kind) ? state.communicating : state.computing);
+  if (communicates(event.kind)) ++state.waiting;
 }
 
 void ReplaySummary::meets(int rank, const TraceEvent& event, double now_s) {
-  if (!communicates(event)) return;
+  if (!communicates(event.kind)) return;
   State& state = ranks_[static_cast<std::size_t>(rank)];
   bring_up(state, now_s);
   --state.waiting;
@@ -38,7 +30,7 @@ void ReplaySummary::meets(int rank, const TraceEvent& event, double now_s) {
 void ReplaySummary::ends(int rank, const TraceEvent& event, double now_s) {
   State& state = ranks_[static_cast<std::size_t>(rank)];
   bring_up(state, now_s);
-  --(communicates(event) ? state.communicating : state.computing);
+  --(communicates(event.kind) ? state.communicating : state.computing);
   makespan_s_ = std::max(makespan_s_, now_s);
 }
 

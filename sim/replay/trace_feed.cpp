@@ -7,10 +7,7 @@
 namespace linkcast {
 namespace {
 
-bool is_exchange(const TraceEvent& event) {
-  return event.part == "exchange" || event.kind == TraceKind::kCollective || event.kind == TraceKind::kSend ||
-         event.kind == TraceKind::kRecv;
-}
+bool is_exchange(const TraceEvent& event) { return event.part == "exchange" || communicates(event.kind); }
 
 }  // namespace
 

@@ -1,0 +1,75 @@
+#include "sim/replay/flow_network.hpp"
+
+#include <utility>
+
+namespace linkcast {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// Nothing to move, or nobody to move it to.
+bool is_empty(const NetworkOp& op) {
+  const bool together = op.kind == NetworkOp::Kind::kCollective || op.kind == NetworkOp::Kind::kMessage;
+  return op.size_B <= 0 || (together && op.gpus.size() < 2);
+}
+
+}  // namespace
+
+const FlowNetwork::Stages& FlowNetwork::stages_of(const NetworkOp& op) {
+  const Key key{op.kind, op.op, op.gpus, op.size_B};
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  Stages stages{{Activity{}}};  // ends at once
+  if (!is_empty(op)) stages = plan(op);
+  return known_.emplace(key, std::move(stages)).first->second;
+}
+
+void FlowNetwork::start_stage(long ticket, Running& running) {
+  for (const Activity& flow : (*running.stages)[running.stage]) {
+    const int handle = fluid_.start(flow);
+    if (ticket_of_.size() <= at(handle)) ticket_of_.resize(at(handle) + 1);
+    ticket_of_[at(handle)] = ticket;
+    ++running.flows;
+  }
+}
+
+long FlowNetwork::start(const NetworkOp& op) {
+  const Stages& stages = stages_of(op);
+  const long ticket = tickets_++;
+  Running& running = running_[ticket];
+  running.stages = &stages;
+  start_stage(ticket, running);
+  return ticket;
+}
+
+void FlowNetwork::advance(double to_s, std::vector<long>& ended) {
+  ended.clear();
+  fluid_.advance(to_s, flows_ended_);
+  tickets_ended_.clear();  // all of them before a next stage takes the handles
+  for (const int handle : flows_ended_) tickets_ended_.push_back(ticket_of_[at(handle)]);
+  for (const long ticket : tickets_ended_) {
+    const auto found = running_.find(ticket);
+    Running& running = found->second;
+    if (--running.flows > 0) continue;
+    if (++running.stage < running.stages->size()) {
+      start_stage(ticket, running);
+      continue;
+    }
+    running_.erase(found);
+    ended.push_back(ticket);
+  }
+}
+
+std::vector<LinkUse> FlowNetwork::link_use() {
+  const std::vector<double>& carried_B = fluid_.carried_B();
+  std::vector<LinkUse> all;
+  for (std::size_t i = 0; i < carried_B.size(); ++i) {
+    if (carried_B[i] <= 0) continue;
+    const int constraint = static_cast<int>(i);
+    std::string id = link_id(constraint);
+    if (!id.empty()) all.push_back({std::move(id), fluid_.capacity_Bps(constraint), carried_B[i]});
+  }
+  return all;
+}
+
+}  // namespace linkcast

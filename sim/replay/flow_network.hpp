@@ -1,0 +1,58 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "sim/engine/open_fluid.hpp"
+#include "sim/replay/network.hpp"
+
+namespace linkcast {
+
+/// A network on which operations are flows that share constraints. What flows an operation becomes, and on which
+/// constraints, is all that a kind of machine has to say.
+class FlowNetwork : public ReplayNetwork {
+ public:
+  long start(const NetworkOp& op) final;
+  double next_event_s() final { return fluid_.next_event_s(); }
+  void advance(double to_s, std::vector<long>& ended) final;
+  [[nodiscard]] std::vector<LinkUse> link_use() final;
+  [[nodiscard]] Json warnings() const final { return warnings_; }
+
+ protected:
+  using Flows = std::vector<Activity>;  ///< on the fluid's constraints
+  /// Stages follow each other, the flows of a stage run at once.
+  using Stages = std::vector<Flows>;
+
+  explicit FlowNetwork(std::vector<double> capacity_Bps) : fluid_(std::move(capacity_Bps)) {}
+
+  /// What an operation that moves something takes alone; asked once for each that differs.
+  virtual Stages plan(const NetworkOp& op) = 0;
+  /// Of a constraint; empty if it is no link that people know.
+  [[nodiscard]] virtual std::string link_id(int constraint) const = 0;
+
+  [[nodiscard]] OpenFluid& fluid() { return fluid_; }
+  [[nodiscard]] std::set<std::string>& said() { return warnings_; }  ///< warnings
+
+ private:
+  using Key = std::tuple<NetworkOp::Kind, std::string, std::vector<int>, double>;
+  struct Running {
+    const Stages* stages = nullptr;
+    std::size_t stage = 0;
+    int flows = 0;  ///< of the stage, not ended
+  };
+  const Stages& stages_of(const NetworkOp& op);
+  void start_stage(long ticket, Running& running);
+
+  OpenFluid fluid_;
+  std::map<Key, Stages> known_;
+  std::map<long, Running> running_;  ///< by ticket
+  std::vector<long> ticket_of_;      ///< by handle of a flow
+  std::vector<int> flows_ended_;
+  std::vector<long> tickets_ended_;
+  long tickets_ = 0;
+  std::set<std::string> warnings_;
+};
+
+}  // namespace linkcast
