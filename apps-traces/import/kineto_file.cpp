@@ -4,6 +4,7 @@
 #include <fstream>
 #include <set>
 
+#include "apps-traces/import/c10d_names.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::kineto {
@@ -60,37 +61,18 @@ std::vector<Event> complete_events(const std::string& file, const Json& json) {
   return events;
 }
 
-const std::map<std::string, std::string>& operations() {
-  // source: PyTorch torch/csrc/distributed/c10d/ParamCommsUtils.hpp, names that ProcessGroupNCCL gives its collectives
-  static const std::map<std::string, std::string> names{{"allreduce", "all_reduce"},
-                                                        {"allreduce_coalesced", "all_reduce"},
-                                                        {"_allgather_base", "all_gather"},
-                                                        {"allgather", "all_gather"},
-                                                        {"all_gather", "all_gather"},
-                                                        {"allgather_into_tensor_coalesced", "all_gather"},
-                                                        {"_reduce_scatter_base", "reduce_scatter"},
-                                                        {"reduce_scatter", "reduce_scatter"},
-                                                        {"broadcast", "broadcast"},
-                                                        {"_broadcast_oop", "broadcast"},
-                                                        {"reduce", "reduce"},
-                                                        {"_reduce_oop", "reduce"},
-                                                        {"all_to_all", "alltoall"},
-                                                        {"all_to_allv", "alltoall"},
-                                                        {"gather", "gather"},
-                                                        {"scatter", "scatter"},
-                                                        {"send", "send"},
-                                                        {"recv", "recv"}};
-  return names;
+/// c10d's names, and those of operations out of place, which only timelines show.
+std::optional<std::string> operation(const std::string& name) {
+  // source: PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
+  if (name == "_broadcast_oop") return "broadcast";
+  if (name == "_reduce_oop") return "reduce";
+  return c10d_operation(name);
 }
 
 double element_B(const std::string& file, std::size_t index, const std::string& type) {
-  // source: torch.dtype: bytes of an element
-  static const std::map<std::string, double> bytes{
-      {"Float", 4}, {"Half", 2}, {"BFloat16", 2}, {"Double", 8}, {"Int", 4},           {"Long", 8},
-      {"Char", 1},  {"Byte", 1}, {"Bool", 1},     {"Short", 2},  {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-  const auto known = bytes.find(type);
-  if (known == bytes.end()) fail(file, index, "args: dtype '" + type + "' of a collective is not known");
-  return known->second;
+  const auto bytes = c10d_element_B(type);
+  if (!bytes) fail(file, index, "args: dtype '" + type + "' of a collective is not known");
+  return *bytes;
 }
 
 int whole(const std::string& file, std::size_t index, const Json& args, const char* key) {
@@ -104,11 +86,11 @@ int whole(const std::string& file, std::size_t index, const Json& args, const ch
 bool read_collective(const std::string& file, const Event& event, RankRecording& into, GpuWork& work) {
   const std::string name = text_of(*event.args, "Collective name");
   if (name.empty()) return false;
-  const auto op = operations().find(name);
-  if (op == operations().end()) fail(file, event.index, "args: collective '" + name + "' is not known");
+  const auto op = operation(name);
+  if (!op) fail(file, event.index, "args: collective '" + name + "' is not known");
   work.communicates = true;
   Collective& collective = work.collective;
-  collective.op = op->second;
+  collective.op = *op;
   const double element = element_B(file, event.index, text_of(*event.args, "dtype"));
   const auto elements = [&](const char* key) { return event.args->value(key, 0.0); };
   collective.size_B = element * std::max(elements("In msg nelems"), elements("Out msg nelems"));

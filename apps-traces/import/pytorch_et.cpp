@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "apps-traces/import/torch_files.hpp"
 #include "sim/plugin/trace_source.hpp"
@@ -12,38 +13,20 @@
 namespace linkcast {
 namespace {
 
-/// Operations by the names that c10d gives them. source: PyTorch 2, torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
-const std::map<std::string, std::string>& operations() {
-  static const std::map<std::string, std::string> kAll{{"allreduce", "all_reduce"},
-                                                       {"allreduce_coalesced", "all_reduce"},
-                                                       {"broadcast", "broadcast"},
-                                                       {"reduce", "reduce"},
-                                                       {"allgather", "all_gather"},
-                                                       {"_allgather_base", "all_gather"},
-                                                       {"all_gather", "all_gather"},
-                                                       {"allgather_into_tensor_coalesced", "all_gather"},
-                                                       {"reduce_scatter", "reduce_scatter"},
-                                                       {"_reduce_scatter_base", "reduce_scatter"},
-                                                       {"reduce_scatter_tensor_coalesced", "reduce_scatter"},
-                                                       {"all_to_all", "alltoall"},
-                                                       {"alltoall", "alltoall"},
-                                                       {"alltoall_base", "alltoall"},
-                                                       {"all_to_allv", "alltoall"},
-                                                       {"gather", "gather"},
-                                                       {"scatter", "scatter"},
-                                                       {"barrier", "all_reduce"},
-                                                       {"send", "send"},
-                                                       {"recv", "recv"}};
-  return kAll;
+/// c10d's names, and those that only execution traces show; a barrier is an all_reduce of nothing.
+std::optional<std::string> operation(const std::string& name) {
+  static const std::map<std::string, std::string> kMore{{"reduce_scatter_tensor_coalesced", "reduce_scatter"},
+                                                        {"alltoall", "alltoall"},
+                                                        {"alltoall_base", "alltoall"},
+                                                        {"barrier", "all_reduce"}};
+  const auto more = kMore.find(name);
+  return more != kMore.end() ? more->second : c10d_operation(name);
 }
 
 double element_B(const TorchComm& comm, const std::string& place) {
-  static const std::map<std::string, double> kBytes{
-      {"Float", 4}, {"Half", 2}, {"BFloat16", 2}, {"Double", 8}, {"Int", 4},           {"Long", 8},
-      {"Short", 2}, {"Char", 1}, {"Byte", 1},     {"Bool", 1},   {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
-  const auto bytes = kBytes.find(comm.dtype);
-  if (bytes == kBytes.end()) throw InputError(place + ": dtype " + shown(comm.dtype) + " is not known");
-  return bytes->second;
+  const auto bytes = c10d_element_B(comm.dtype);
+  if (!bytes) throw InputError(place + ": dtype " + shown(comm.dtype) + " is not known");
+  return *bytes;
 }
 
 /// One rank: its operators, and what its GPU did for them.
@@ -93,8 +76,8 @@ class Calls {
   void put_comm(const TorchNode& node) {
     const TorchComm& comm = *node.comm;
     const std::string place = rank_.trace.file + ": node " + std::to_string(node.id);
-    const auto operation = operations().find(comm.name);
-    if (operation == operations().end()) {
+    const auto op = operation(comm.name);
+    if (!op) {
       static const std::set<std::string> kNothing{
           "init", "end", "wait", "startCoalescing", "endCoalescing", "start_coalescing", "end_coalescing"};
       if (kNothing.count(comm.name) > 0) return;
@@ -103,11 +86,9 @@ class Calls {
     TraceEvent event = base(node, stream_of(node, comm));
     event.size_B = comm.name == "barrier" ? 4 : std::max(comm.in_elements, comm.out_elements) * element_B(comm, place);
     const std::vector<int> ranks = members(comm, rank_);
-    event.kind = operation->second == "send"   ? TraceKind::kSend
-                 : operation->second == "recv" ? TraceKind::kRecv
-                                               : TraceKind::kCollective;
+    event.kind = *op == "send" ? TraceKind::kSend : *op == "recv" ? TraceKind::kRecv : TraceKind::kCollective;
     if (event.kind == TraceKind::kCollective) {
-      event.op = operation->second;
+      event.op = *op;
       event.group = group_name(comm, ranks);
     } else {
       if (comm.rank < 0 || comm.rank >= static_cast<int>(ranks.size()) ||

@@ -1,0 +1,13 @@
+#pragma once
+// What PyTorch's c10d calls its collectives and types, in Kineto's timelines and in execution traces.
+#include <optional>
+#include <string>
+
+namespace linkcast {
+
+/// As `linkcast list collectives`, or send or recv; nullopt of a name that is none of both files' common ones.
+std::optional<std::string> c10d_operation(const std::string& name);
+/// Bytes of an element; nullopt of a type that is not known.
+std::optional<double> c10d_element_B(const std::string& dtype);
+
+}  // namespace linkcast
