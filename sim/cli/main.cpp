@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   add_check(app, context);
   add_trace(app, context);
   add_replay(app, context);
+  add_place(app, context);
   add_whatif(app, context);
   try {
     app.parse(argc, argv);
