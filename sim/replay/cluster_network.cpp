@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/forecast/cluster_message.hpp"
+#include "sim/forecast/cluster_copies.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/replay/collective_flows.hpp"
 
@@ -49,7 +49,7 @@ ClusterNetwork::Flows ClusterNetwork::taken_over(ClusterProblem& problem) {
   return flows;
 }
 
-ClusterNetwork::Flows ClusterNetwork::message(const NetworkOp& op) {
+FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
   const auto end = [&](int gpu) { return ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)}; };
   ClusterProblem problem(cluster_);
   Message message;
@@ -57,10 +57,13 @@ ClusterNetwork::Flows ClusterNetwork::message(const NetworkOp& op) {
   message.to = end(op.gpus.at(1));
   message.bytes = op.size_B;
   if (message.from.node != message.to.node) message.transport = transport_;
-  add_message(problem, message);
-  Flows flows = taken_over(problem);
-  if (message.from.node != message.to.node) share_engines(message, flows);
-  return flows;
+  const PlannedMessage plan = add_message(problem, message);
+  const double alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
+  Verdict verdict;
+  const Uncertainty uncertainty = uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
+  Planned planned{{taken_over(problem)}, spread_of(uncertainty.around(alone_s), alone_s)};
+  if (message.from.node != message.to.node) share_engines(message, planned.stages.front());
+  return planned;
 }
 
 /// A card that moves bytes by an engine of its own gives all its messages together what it gives one: they share it at
@@ -89,16 +92,17 @@ void ClusterNetwork::put_on_node(int node, Flows& flows) {
     for (Use& use : flow.uses) use.constraint = constraint(cluster_.key(node, use.constraint));
 }
 
-ClusterNetwork::Flows ClusterNetwork::in_one_node(const NetworkOp& op, int node) {
+FlowNetwork::Planned ClusterNetwork::in_one_node(const NetworkOp& op, int node) {
   NetworkOp local = op;
   for (int& gpu : local.gpus) gpu %= gpus_per_node_;
-  Flows flows = collective_flows(catalogue_, platform_id_, usual_library(cluster_.node(), library_), local, said());
-  put_on_node(node, flows);
-  return flows;
+  FlowsAlone planned =
+      collective_flows(catalogue_, platform_id_, usual_library(cluster_.node(), library_), local, said());
+  put_on_node(node, planned.flows);
+  return {{std::move(planned.flows)}, planned.spread};
 }
 
 /// Its forecast stands for it: over as many nodes, the first ones, with as many GPUs each.
-ClusterNetwork::Flows ClusterNetwork::over_nodes(const NetworkOp& op) {
+FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
   std::map<int, int> members;
   for (const int gpu : op.gpus) ++members[gpu / gpus_per_node_];
   for (const auto& [node, count] : members)
@@ -117,29 +121,30 @@ ClusterNetwork::Flows ClusterNetwork::over_nodes(const NetworkOp& op) {
       "with others");
   Activity flow;
   flow.delay_s = answer["time_s"].get<double>();
-  return {flow};
+  const Interval interval{answer["time_low_s"].get<double>(), answer["time_high_s"].get<double>()};
+  return {{{flow}}, spread_of(interval, flow.delay_s)};
 }
 
-ClusterNetwork::Flows ClusterNetwork::collective(const NetworkOp& op) {
+FlowNetwork::Planned ClusterNetwork::collective(const NetworkOp& op) {
   const int node = op.gpus.front() / gpus_per_node_;
   for (const int gpu : op.gpus)
     if (gpu / gpus_per_node_ != node) return over_nodes(op);
   return in_one_node(op, node);
 }
 
-FlowNetwork::Stages ClusterNetwork::copy(const NetworkOp& op) {
+FlowNetwork::Planned ClusterNetwork::copy(const NetworkOp& op) {
   NetworkOp local = op;
   local.gpus.front() %= gpus_per_node_;
-  Flows flows = copy_stages(cluster_.node(), local);
-  put_on_node(op.gpus.front() / gpus_per_node_, flows);
-  Stages stages;
-  for (Activity& flow : flows) stages.push_back({std::move(flow)});
-  return stages;
+  FlowsAlone alone = copy_stages(catalogue_, platform_id_, local);
+  put_on_node(op.gpus.front() / gpus_per_node_, alone.flows);
+  Planned planned{{}, alone.spread};
+  for (Activity& flow : alone.flows) planned.stages.push_back({std::move(flow)});
+  return planned;
 }
 
-FlowNetwork::Stages ClusterNetwork::plan(const NetworkOp& op) {
-  if (op.kind == NetworkOp::Kind::kMessage) return {message(op)};
-  if (op.kind == NetworkOp::Kind::kCollective) return {collective(op)};
+FlowNetwork::Planned ClusterNetwork::plan(const NetworkOp& op) {
+  if (op.kind == NetworkOp::Kind::kMessage) return message(op);
+  if (op.kind == NetworkOp::Kind::kCollective) return collective(op);
   return copy(op);
 }
 

@@ -24,14 +24,14 @@ class ClusterNetwork final : public FlowNetwork {
   [[nodiscard]] double slow(int gpu) const override;
 
  private:
-  Stages plan(const NetworkOp& op) override;
+  Planned plan(const NetworkOp& op) override;
   [[nodiscard]] std::string link_id(int constraint) const override;
-  Flows message(const NetworkOp& op);
+  Planned message(const NetworkOp& op);
   void share_engines(const Message& message, Flows& flows);
-  Flows collective(const NetworkOp& op);
-  Flows in_one_node(const NetworkOp& op, int node);
-  Flows over_nodes(const NetworkOp& op);
-  Stages copy(const NetworkOp& op);
+  Planned collective(const NetworkOp& op);
+  Planned in_one_node(const NetworkOp& op, int node);
+  Planned over_nodes(const NetworkOp& op);
+  Planned copy(const NetworkOp& op);
   /// Flows on a node's own constraints become flows on the fluid's.
   void put_on_node(int node, Flows& flows);
   /// Activities of a problem with the fluid's own constraints instead of the problem's.
