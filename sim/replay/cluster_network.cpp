@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "sim/forecast/cluster_collective.hpp"
 #include "sim/forecast/cluster_copies.hpp"
 #include "sim/forecast/query.hpp"
+#include "sim/platform/placed_fabric.hpp"
 #include "sim/replay/collective_flows.hpp"
 
 namespace linkcast {
@@ -101,28 +103,63 @@ FlowNetwork::Planned ClusterNetwork::in_one_node(const NetworkOp& op, int node) 
   return {{std::move(planned.flows)}, planned.spread};
 }
 
-/// Its forecast stands for it: over as many nodes, the first ones, with as many GPUs each.
-FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
-  std::map<int, int> members;
-  for (const int gpu : op.gpus) ++members[gpu / gpus_per_node_];
-  for (const auto& [node, count] : members)
-    if (count != members.begin()->second)
+ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
+  Members members;
+  std::map<int, std::vector<int>> of_node;
+  for (const int gpu : op.gpus) {
+    const int node = gpu / gpus_per_node_;
+    if (of_node[node].empty()) members.nodes.push_back(node);
+    of_node[node].push_back(gpu % gpus_per_node_);
+  }
+  members.gpus = of_node[members.nodes.front()];
+  for (const auto& [node, gpus] : of_node) {
+    if (gpus.size() != members.gpus.size())
       throw InputError("a " + op.op + " over nodes needs as many GPUs of each: node " + std::to_string(node) + " has " +
-                       std::to_string(count) + ", node " + std::to_string(members.begin()->first) + " " +
-                       std::to_string(members.begin()->second));
-  Json query{{"kind", "collective"}, {"platform", platform_id_}, {"op", op.op},
-             {"size_B", op.size_B},  {"nodes", members.size()},  {"gpus_per_node", members.begin()->second}};
-  if (!library_.empty()) query["library"] = library_;
-  if (library_.rfind("mpi", 0) != 0) query["calls"] = 1;
+                       std::to_string(gpus.size()) + ", node " + std::to_string(members.nodes.front()) + " " +
+                       std::to_string(members.gpus.size()));
+    if (gpus != members.gpus)
+      said().insert("a collective has other GPUs of one node than of another: those of its first rank's stand for all");
+  }
+  return members;
+}
+
+/// Rounds of messages: its forecast stands for it, over as many nodes, the first ones, with as many GPUs each.
+FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
+  const Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
+                   {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
+                   {"library", library_}};
   const Json answer = answer_or_throw(catalogue_, query, "collective over nodes");
   for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
-  said().insert(
-      "collectives over several nodes take what the forecast for the first nodes takes, and share no link "
-      "with others");
+  said().insert("collectives of " + library_ +
+                " over several nodes take what the forecast for the first nodes takes, and share no link with others");
   Activity flow;
   flow.delay_s = answer["time_s"].get<double>();
   const Interval interval{answer["time_low_s"].get<double>(), answer["time_high_s"].get<double>()};
   return {{{flow}}, spread_of(interval, flow.delay_s)};
+}
+
+FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
+  const Members members = members_of(op);
+  if (library_.rfind("mpi", 0) == 0) return forecast_alone(op, members);
+  const std::string library = library_.empty() ? usual_library_across(cluster_.node().calibration()) : library_;
+  std::vector<int> order = members.nodes;  // the forecast is of the first nodes
+  const std::set<int> first(order.begin(), order.end());
+  for (int node = 0; node < cluster_.nodes(); ++node)
+    if (first.count(node) == 0) order.push_back(node);
+  const std::unique_ptr<Cluster> placed = placed_cluster(cluster_, order);
+  const int nodes = static_cast<int>(members.nodes.size());
+  ClusterFlows made = cluster_collective_flows(
+      {*placed, libraries().get(library), catalogue_.communicator_across(platform_id_, library, nodes, members.gpus),
+       collectives().get(op.op), op.op, op.size_B, "", "", "", 1},
+      catalogue_.solver("fluid"));
+  for (const Json& warning : made.warnings) said().insert(warning.get<std::string>());
+  const int of_node = cluster_.key(1, 0), of_nodes = cluster_.key_of_fabric_link(0);
+  for (Activity& flow : made.flows)
+    for (Use& use : flow.uses)
+      use.constraint = constraint(use.constraint < of_nodes
+                                      ? cluster_.key(order[at(use.constraint / of_node)], use.constraint % of_node)
+                                      : use.constraint);
+  return {{std::move(made.flows)}, made.spread};
 }
 
 FlowNetwork::Planned ClusterNetwork::collective(const NetworkOp& op) {
