@@ -68,21 +68,15 @@ FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
   return planned;
 }
 
-/// A card that moves bytes by an engine of its own gives all its messages together what it gives one: they share it at
-/// both ends, each direction by itself.
+/// A message that has another rate than the engine's long ones holds it for as much of the time.
 void ClusterNetwork::share_engines(const Message& message, Flows& flows) {
   const auto [out, in] = endpoints_of(cluster_, message);
   for (Activity& flow : flows) {
     if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) continue;
     const auto share = [&](int endpoint, bool sends) {
-      const int nic = cluster_.nic_device(endpoint % cluster_.nics());
-      if (!cluster_.node().topology().devices[at(nic)].engine) return;
-      const auto [number, added] = engines_.try_emplace({endpoint, sends, flow.rate_cap_Bps}, fluid().constraints());
-      if (added) {
-        fluid().add_constraint(flow.rate_cap_Bps);
-        keys_.push_back(-1);
-      }
-      flow.uses.push_back({number->second, 1});
+      if (!cluster_.has_engine(endpoint)) return;
+      const int key = cluster_.key_of_engine(endpoint, sends);
+      flow.uses.push_back({constraint(key), cluster_.capacity(key) / flow.rate_cap_Bps});
     };
     share(out, true);
     share(in, false);
@@ -138,6 +132,14 @@ FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const M
   return {{{flow}}, spread_of(interval, flow.delay_s)};
 }
 
+int ClusterNetwork::where(int key, const std::vector<int>& order) const {
+  const int of_node = cluster_.key(1, 0), first_engine = cluster_.first_engine_key();
+  if (key < cluster_.key_of_fabric_link(0)) return cluster_.key(order[at(key / of_node)], key % of_node);
+  if (key < first_engine) return key;
+  const int card = (key - first_engine) / 2, nics = cluster_.nics();
+  return cluster_.key_of_engine(cluster_.endpoint(order[at(card / nics)], card % nics), (key - first_engine) % 2 == 0);
+}
+
 FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
   const Members members = members_of(op);
   if (library_.rfind("mpi", 0) == 0) return forecast_alone(op, members);
@@ -153,12 +155,8 @@ FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
        collectives().get(op.op), op.op, op.size_B, "", "", "", 1},
       catalogue_.solver("fluid"));
   for (const Json& warning : made.warnings) said().insert(warning.get<std::string>());
-  const int of_node = cluster_.key(1, 0), of_nodes = cluster_.key_of_fabric_link(0);
   for (Activity& flow : made.flows)
-    for (Use& use : flow.uses)
-      use.constraint = constraint(use.constraint < of_nodes
-                                      ? cluster_.key(order[at(use.constraint / of_node)], use.constraint % of_node)
-                                      : use.constraint);
+    for (Use& use : flow.uses) use.constraint = constraint(where(use.constraint, order));
   return {{std::move(made.flows)}, made.spread};
 }
 
@@ -191,7 +189,7 @@ double ClusterNetwork::slow(int gpu) const {
 
 std::string ClusterNetwork::link_id(int constraint) const {
   const int key = keys_[at(constraint)];
-  return key < 0 ? "" : cluster_.id(key);
+  return key < cluster_.first_engine_key() ? cluster_.id(key) : "";
 }
 
 }  // namespace linkcast
