@@ -49,7 +49,8 @@ ClusterNetwork::Flows ClusterNetwork::taken_over(ClusterProblem& problem) {
   return flows;
 }
 
-ClusterNetwork::Flows ClusterNetwork::message(const NetworkOp& op) {
+/// Staged copies hold up the process of their GPU, which makes one after the other; sending goes on beside them.
+FlowNetwork::Stages ClusterNetwork::message(const NetworkOp& op) {
   const auto end = [&](int gpu) { return ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)}; };
   ClusterProblem problem(cluster_);
   Message message;
@@ -57,31 +58,35 @@ ClusterNetwork::Flows ClusterNetwork::message(const NetworkOp& op) {
   message.to = end(op.gpus.at(1));
   message.bytes = op.size_B;
   if (message.from.node != message.to.node) message.transport = transport_;
-  add_message(problem, message);
+  const PlannedMessage plan = add_message(problem, message);
   Flows flows = taken_over(problem);
-  if (message.from.node != message.to.node) share_engines(message, flows);
-  return flows;
+  if (message.from.node != message.to.node) share_engines(message, flows[at(plan.network)]);
+  Stages stages;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    flows[i].after.clear();  // stages follow each other
+    if (i != at(plan.network)) flows[i].queues = {op.gpus.at(i < at(plan.network) ? 0 : 1)};
+    stages.push_back({std::move(flows[i])});
+  }
+  return stages;
 }
 
 /// A card that moves bytes by an engine of its own gives all its messages together what it gives one: they share it at
 /// both ends, each direction by itself.
-void ClusterNetwork::share_engines(const Message& message, Flows& flows) {
+void ClusterNetwork::share_engines(const Message& message, Activity& flow) {
+  if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) return;
   const auto [out, in] = endpoints_of(cluster_, message);
-  for (Activity& flow : flows) {
-    if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) continue;
-    const auto share = [&](int endpoint, bool sends) {
-      const int nic = cluster_.nic_device(endpoint % cluster_.nics());
-      if (!cluster_.node().topology().devices[at(nic)].engine) return;
-      const auto [number, added] = engines_.try_emplace({endpoint, sends, flow.rate_cap_Bps}, fluid().constraints());
-      if (added) {
-        fluid().add_constraint(flow.rate_cap_Bps);
-        keys_.push_back(-1);
-      }
-      flow.uses.push_back({number->second, 1});
-    };
-    share(out, true);
-    share(in, false);
-  }
+  const auto share = [&](int endpoint, bool sends) {
+    const int nic = cluster_.nic_device(endpoint % cluster_.nics());
+    if (!cluster_.node().topology().devices[at(nic)].engine) return;
+    const auto [number, added] = engines_.try_emplace({endpoint, sends, flow.rate_cap_Bps}, fluid().constraints());
+    if (added) {
+      fluid().add_constraint(flow.rate_cap_Bps);
+      keys_.push_back(-1);
+    }
+    flow.uses.push_back({number->second, 1});
+  };
+  share(out, true);
+  share(in, false);
 }
 
 void ClusterNetwork::put_on_node(int node, Flows& flows) {
@@ -138,7 +143,7 @@ FlowNetwork::Stages ClusterNetwork::copy(const NetworkOp& op) {
 }
 
 FlowNetwork::Stages ClusterNetwork::plan(const NetworkOp& op) {
-  if (op.kind == NetworkOp::Kind::kMessage) return {message(op)};
+  if (op.kind == NetworkOp::Kind::kMessage) return message(op);
   if (op.kind == NetworkOp::Kind::kCollective) return {collective(op)};
   return copy(op);
 }

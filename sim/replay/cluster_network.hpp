@@ -26,8 +26,8 @@ class ClusterNetwork final : public FlowNetwork {
  private:
   Stages plan(const NetworkOp& op) override;
   [[nodiscard]] std::string link_id(int constraint) const override;
-  Flows message(const NetworkOp& op);
-  void share_engines(const Message& message, Flows& flows);
+  Stages message(const NetworkOp& op);
+  void share_engines(const Message& message, Activity& flow);
   Flows collective(const NetworkOp& op);
   Flows in_one_node(const NetworkOp& op, int node);
   Flows over_nodes(const NetworkOp& op);
