@@ -4,6 +4,7 @@
 
 #include "sim/forecast/cluster_message.hpp"
 #include "sim/forecast/query.hpp"
+#include "sim/plugin/message_library.hpp"
 #include "sim/replay/collective_flows.hpp"
 
 namespace linkcast {
@@ -114,7 +115,9 @@ ClusterNetwork::Flows ClusterNetwork::over_nodes(const NetworkOp& op) {
   Json query{{"kind", "collective"}, {"platform", platform_id_}, {"op", op.op},
              {"size_B", op.size_B},  {"nodes", members.size()},  {"gpus_per_node", members.begin()->second}};
   if (!library_.empty()) query["library"] = library_;
-  if (library_.rfind("mpi", 0) != 0) query["calls"] = 1;
+  const auto* mpi = library_.empty() ? nullptr : dynamic_cast<const MessageLibrary*>(&libraries().get(library_));
+  if (!mpi) query["calls"] = 1;
+  if (mpi && mpi->staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
   const Json answer = answer_or_throw(catalogue_, query, "collective over nodes");
   for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
   said().insert(

@@ -133,6 +133,30 @@ TEST_CASE("replay over nodes: a process makes its staged copies in turn, the net
   CHECK_THAT(both_s(1), WithinRel(2 * (parts.start_s - parts.send_s) + parts.send_s, 1e-3));  // copies are all there is
 }
 
+TEST_CASE("messages of MPI's collectives between nodes take the transport asked for", "[replay]") {
+  const Json call{{"kind", "collective"}, {"platform", "summitdev"}, {"op", "broadcast"},     {"nodes", 2},
+                  {"gpus_per_node", 1},   {"size_B", 1048576},       {"library", "mpi-mpich"}};
+  const auto with = [&](const Json& more) {
+    Json query = call;
+    query.update(more);
+    return query;
+  };
+  for (const std::string transport : {"pinned", "unpinned_gpudirect"})  // of two ranks: one message
+    CHECK_THAT(forecast_s(with({{"transport", transport}})),
+               WithinRel(p2p_s("summitdev", 1, 1048576, transport), 1e-6));
+  const auto event = [](int rank) {
+    return Json{{"rank", rank}, {"kind", "collective"}, {"op", "broadcast"}, {"group", "pair"}, {"size_B", 1048576}}
+               .dump() +
+           "\n";
+  };
+  CHECK_THAT(makespan_s("summitdev", event(0) + event(1), "unpinned", "mpi-mpich"),
+             WithinRel(p2p_s("summitdev", 1, 1048576, "unpinned"), 1e-6));
+  const auto refusal = [&](const Json& query) { return answer(test::catalogue(), query).value("error", ""); };
+  CHECK(refusal(with({{"transport", "pinned"}, {"platform", "summit"}})).find("made of copies") != std::string::npos);
+  CHECK(refusal(with({{"transport", "pinned"}, {"library", "mpi-staged"}})).find("host memory") != std::string::npos);
+  CHECK(refusal(with({{"transport", "by hand"}})).find("not allowed") != std::string::npos);
+}
+
 TEST_CASE("replay: a slow GPU computes slowly, and one GPU computes for one job", "[replay]") {
   const test::ScratchFolder scratch;
   const std::string file = (scratch / "t.jsonl").string();
