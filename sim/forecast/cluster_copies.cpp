@@ -61,6 +61,7 @@ Json message_result(const Cluster& cluster, Solver& solver, const Message& there
     verdict.warnings.insert("no message inside a node of " + cluster.node().topology().name +
                             " was measured: the start-up of one between nodes and the rates of links stand in");
   }
+  if (!plan.warning.empty()) verdict.warnings.insert(plan.warning);
   check_validity(cluster.node(), there.bytes, verdict, uncertainty);
   const int limit =
       solution.limited_by.empty() ? kOwnCap : solution.limited_by.at(static_cast<std::size_t>(plan.network));

@@ -174,6 +174,9 @@ class StagedLegs {
 
   PlannedMessage add(std::vector<int> after) {
     plan_.transport = message_.transport;
+    if (!node_.transports().message(message_.transport))
+      plan_.warning = "no message of the kind " + message_.transport + " was measured on " + node_.topology().name +
+                      ": copies and messages of other kinds stand in, one after the other";
     copy(message_.from, true, std::move(after));
     cross({plan_.activity});
     if (message_.transport == "pinned") copy(message_.to, false, {plan_.activity});

@@ -60,6 +60,7 @@ FlowNetwork::Stages ClusterNetwork::message(const NetworkOp& op) {
   message.bytes = op.size_B;
   if (message.from.node != message.to.node) message.transport = transport_;
   const PlannedMessage plan = add_message(problem, message);
+  if (!plan.warning.empty()) said().insert(plan.warning);
   Flows flows = taken_over(problem);
   if (message.from.node != message.to.node) share_engines(message, flows[at(plan.network)]);
   Stages stages;

@@ -119,6 +119,13 @@ TEST_CASE("a staged message whose curve has no rate is copied, sent and copied, 
   for (const auto& [from, to] : {std::pair{"gpu0", "cpu0"}, {"node0/cpu0", "node1/cpu0"}, {"cpu0", "gpu0"}})
     parts_s += forecast_s({{"kind", "p2p"}, {"platform", "summit"}, {"src", from}, {"dst", to}, {"size_B", large_B}});
   CHECK_THAT(p2p_s("summit", 1, large_B, "pinned"), WithinRel(parts_s, 1e-6));
+  const Json made = answer(test::catalogue(), {{"kind", "p2p"},
+                                               {"platform", "summit"},
+                                               {"src", "node0/gpu0"},
+                                               {"dst", "node1/gpu0"},
+                                               {"size_B", 1},
+                                               {"transport", "pinned"}});
+  CHECK(made["warnings"].dump().find("no message of the kind pinned was measured on summit") != std::string::npos);
 }
 
 TEST_CASE("replay over nodes: a process makes its staged copies in turn, the network goes on meanwhile", "[replay]") {
