@@ -6,6 +6,7 @@
 #include "sim/forecast/cluster_copies.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/platform/placed_fabric.hpp"
+#include "sim/plugin/message_library.hpp"
 #include "sim/replay/collective_flows.hpp"
 
 namespace linkcast {
@@ -51,6 +52,7 @@ ClusterNetwork::Flows ClusterNetwork::taken_over(ClusterProblem& problem) {
   return flows;
 }
 
+/// Staged copies hold up the process of their GPU, which makes one after the other; sending goes on beside them.
 FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
   const auto end = [&](int gpu) { return ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)}; };
   ClusterProblem problem(cluster_);
@@ -60,27 +62,32 @@ FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
   message.bytes = op.size_B;
   if (message.from.node != message.to.node) message.transport = transport_;
   const PlannedMessage plan = add_message(problem, message);
+  if (!plan.warning.empty()) said().insert(plan.warning);
   const double alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
   Verdict verdict;
   const Uncertainty uncertainty = uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
-  Planned planned{{taken_over(problem)}, spread_of(uncertainty.around(alone_s), alone_s)};
-  if (message.from.node != message.to.node) share_engines(message, planned.stages.front());
+  Flows flows = taken_over(problem);
+  if (message.from.node != message.to.node) share_engines(message, flows[at(plan.network)]);
+  Planned planned{{}, spread_of(uncertainty.around(alone_s), alone_s)};
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    flows[i].after.clear();  // stages follow each other
+    if (i != at(plan.network)) flows[i].queues = {op.gpus.at(i < at(plan.network) ? 0 : 1)};
+    planned.stages.push_back({std::move(flows[i])});
+  }
   return planned;
 }
 
 /// A message that has another rate than the engine's long ones holds it for as much of the time.
-void ClusterNetwork::share_engines(const Message& message, Flows& flows) {
+void ClusterNetwork::share_engines(const Message& message, Activity& flow) {
+  if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) return;
   const auto [out, in] = endpoints_of(cluster_, message);
-  for (Activity& flow : flows) {
-    if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) continue;
-    const auto share = [&](int endpoint, bool sends) {
-      if (!cluster_.has_engine(endpoint)) return;
-      const int key = cluster_.key_of_engine(endpoint, sends);
-      flow.uses.push_back({constraint(key), cluster_.capacity(key) / flow.rate_cap_Bps});
-    };
-    share(out, true);
-    share(in, false);
-  }
+  const auto share = [&](int endpoint, bool sends) {
+    if (!cluster_.has_engine(endpoint)) return;
+    const int key = cluster_.key_of_engine(endpoint, sends);
+    flow.uses.push_back({constraint(key), cluster_.capacity(key) / flow.rate_cap_Bps});
+  };
+  share(out, true);
+  share(in, false);
 }
 
 void ClusterNetwork::put_on_node(int node, Flows& flows) {
@@ -119,9 +126,11 @@ ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
 
 /// Rounds of messages: its forecast stands for it, over as many nodes, the first ones, with as many GPUs each.
 FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
-  const Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
+  Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
                    {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
                    {"library", library_}};
+  const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
+  if (mpi.staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
   const Json answer = answer_or_throw(catalogue_, query, "collective over nodes");
   for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
   said().insert("collectives of " + library_ +

@@ -25,7 +25,7 @@ class ClusterNetwork final : public FlowNetwork {
   Planned plan(const NetworkOp& op) override;
   [[nodiscard]] std::string link_id(int constraint) const override;
   Planned message(const NetworkOp& op);
-  void share_engines(const Message& message, Flows& flows);
+  void share_engines(const Message& message, Activity& flow);
   Planned collective(const NetworkOp& op);
   Planned in_one_node(const NetworkOp& op, int node);
   /// Nodes of an operation in the order of its ranks, and the GPUs of each.
