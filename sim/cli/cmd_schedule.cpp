@@ -14,6 +14,7 @@ struct ScheduleOptions {
   std::string jobs, platform, library;
   std::vector<std::string> policies;
   std::uint64_t seed = 0;
+  int nodes = 0;
 };
 
 std::string fixed(const Json& value) {
@@ -49,7 +50,9 @@ std::function<void(std::size_t)> progress_of(const std::string& policy, std::siz
 
 void run_schedule(const ScheduleOptions& o, Context& context) {
   const JobList list = read_job_list(o.jobs);
-  const auto machine = node_machine(context.catalogue(), context.edited(o.platform), o.library);
+  const std::string id = context.edited(o.platform);
+  const auto machine = o.nodes > 0 ? cluster_machine(context.catalogue(), id, o.nodes, o.library)
+                                   : node_machine(context.catalogue(), id, o.library);
   const std::vector<std::string> known = machine->policies();
   std::string all;
   for (const std::string& policy : known) all += (all.empty() ? "" : ", ") + policy;
@@ -81,6 +84,8 @@ void add_schedule(CLI::App& app, Context& context) {
                    "(default: all)")
       ->allow_extra_args(false);
   command->add_option("--seed", o->seed, "of policy random, default 0");
+  command->add_option("--nodes", o->nodes, "the first ones of the platform on its fabric (default: one node alone)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--library", o->library, "communication library (default: the platform's)");
   command->footer("Example:\n  linkcast schedule docs/scheduling/day-dgx1.jsonl --platform v100-dgx1");
   command->callback([o, &context] { run_schedule(*o, context); });

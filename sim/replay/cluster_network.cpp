@@ -4,8 +4,8 @@
 
 #include "sim/forecast/cluster_collective.hpp"
 #include "sim/forecast/cluster_copies.hpp"
+#include "sim/forecast/placed_collective.hpp"
 #include "sim/forecast/query.hpp"
-#include "sim/platform/placed_fabric.hpp"
 #include "sim/plugin/message_library.hpp"
 #include "sim/replay/collective_flows.hpp"
 
@@ -127,8 +127,8 @@ ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
 /// Rounds of messages: its forecast stands for it, over as many nodes, the first ones, with as many GPUs each.
 FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
   Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
-                   {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
-                   {"library", library_}};
+             {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
+             {"library", library_}};
   const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
   if (mpi.staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
   const Json answer = answer_or_throw(catalogue_, query, "collective over nodes");
@@ -141,31 +141,14 @@ FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const M
   return {{{flow}}, spread_of(interval, flow.delay_s)};
 }
 
-int ClusterNetwork::where(int key, const std::vector<int>& order) const {
-  const int of_node = cluster_.key(1, 0), first_engine = cluster_.first_engine_key();
-  if (key < cluster_.key_of_fabric_link(0)) return cluster_.key(order[at(key / of_node)], key % of_node);
-  if (key < first_engine) return key;
-  const int card = (key - first_engine) / 2, nics = cluster_.nics();
-  return cluster_.key_of_engine(cluster_.endpoint(order[at(card / nics)], card % nics), (key - first_engine) % 2 == 0);
-}
-
 FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
   const Members members = members_of(op);
   if (library_.rfind("mpi", 0) == 0) return forecast_alone(op, members);
-  const std::string library = library_.empty() ? usual_library_across(cluster_.node().calibration()) : library_;
-  std::vector<int> order = members.nodes;  // the forecast is of the first nodes
-  const std::set<int> first(order.begin(), order.end());
-  for (int node = 0; node < cluster_.nodes(); ++node)
-    if (first.count(node) == 0) order.push_back(node);
-  const std::unique_ptr<Cluster> placed = placed_cluster(cluster_, order);
-  const int nodes = static_cast<int>(members.nodes.size());
-  ClusterFlows made = cluster_collective_flows(
-      {*placed, libraries().get(library), catalogue_.communicator_across(platform_id_, library, nodes, members.gpus),
-       collectives().get(op.op), op.op, op.size_B, "", "", "", 1},
-      catalogue_.solver("fluid"));
+  ClusterFlows made =
+      placed_collective_flows(catalogue_, platform_id_, library_, op.op, op.size_B, {members.nodes, members.gpus}, 1);
   for (const Json& warning : made.warnings) said().insert(warning.get<std::string>());
   for (Activity& flow : made.flows)
-    for (Use& use : flow.uses) use.constraint = constraint(where(use.constraint, order));
+    for (Use& use : flow.uses) use.constraint = constraint(use.constraint);
   return {{std::move(made.flows)}, made.spread};
 }
 

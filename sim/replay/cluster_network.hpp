@@ -33,8 +33,6 @@ class ClusterNetwork final : public FlowNetwork {
     std::vector<int> nodes{}, gpus{};
   };
   Members members_of(const NetworkOp& op);
-  /// Key of what has this key where the nodes are in another order.
-  [[nodiscard]] int where(int key, const std::vector<int>& order) const;
   Planned over_nodes(const NetworkOp& op);
   Planned forecast_alone(const NetworkOp& op, const Members& members);
   Planned copy(const NetworkOp& op);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sim/forecast/catalogue.hpp"
+#include "sim/placement/traffic.hpp"
 #include "sim/scheduling/job_list.hpp"
-#include "sim/scheduling/traffic.hpp"
 
 namespace linkcast {
 
@@ -16,6 +16,7 @@ namespace linkcast {
 struct Allocation {
   std::vector<int> gpus;  ///< of each rank; over nodes, GPU g of node n is n x GPUs of a node + g
   Traffic traffic{};
+  double iteration_s = 0;  ///< as things are
 };
 
 class Machine {
@@ -43,5 +44,8 @@ class Machine {
 
 /// One node. @param library  empty: the platform's
 std::unique_ptr<Machine> node_machine(Catalogue& catalogue, const std::string& platform_id, const std::string& library);
+/// The first `nodes` nodes of a platform on its fabric. @throws InputError  it has none, or not so many
+std::unique_ptr<Machine> cluster_machine(Catalogue& catalogue, const std::string& platform_id, int nodes,
+                                         const std::string& library);
 
 }  // namespace linkcast

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "sim/forecast/collective_job.hpp"
+#include "sim/placement/collective_traffic.hpp"
 #include "sim/placement/node_search.hpp"
 #include "sim/placement/ranking.hpp"
 #include "sim/scheduling/machine.hpp"
@@ -51,16 +51,7 @@ class NodeMachine final : public Machine {
     if (job.op.empty() || gpus.size() < 2) return {};
     auto [known, added] = traffic_.try_emplace({job.op, job.size_B, gpus});
     if (!added) return known->second;
-    const Job one{platform_,
-                  libraries().get(library_),
-                  catalogue_.communicator(id_, library_, gpus),
-                  collectives().get(job.op),
-                  job.op,
-                  job.size_B};
-    ProblemBuilder builder(platform_);
-    Run run = prepare(one, builder);
-    finish(one, catalogue_.solver("fluid").run(builder.problem()), run);
-    known->second = {builder.problem().activities, run.latency_s, run.time_s()};
+    known->second = node_traffic(catalogue_, id_, library_, job.op, job.size_B, gpus);
     return known->second;
   }
 

@@ -44,17 +44,16 @@ class Queue {
   struct Running {
     std::size_t number = 0;
     Allocation allocation{};
-    double left = 0;         ///< iterations
-    double iteration_s = 0;  ///< as things are
+    double left = 0;  ///< iterations
   };
 
   [[nodiscard]] double next_end_s() const {
     double end_s = kNever_s;
-    for (const Running& one : running_) end_s = std::min(end_s, now_s_ + one.left * one.iteration_s);
+    for (const Running& one : running_) end_s = std::min(end_s, now_s_ + one.left * one.allocation.iteration_s);
     return end_s;
   }
   void advance(double to_s) {
-    for (Running& one : running_) one.left -= (to_s - now_s_) / one.iteration_s;
+    for (Running& one : running_) one.left -= (to_s - now_s_) / one.allocation.iteration_s;
     now_s_ = to_s;
   }
   std::size_t finish() {
@@ -91,7 +90,7 @@ class Queue {
       outcomes_[number].start_s = now_s_;
       Traffic traffic = machine_.traffic(job, *gpus);
       const double alone_s = job.compute_s + traffic.alone_s;
-      running_.push_back({number, {*gpus, std::move(traffic)}, static_cast<double>(job.iterations), alone_s});
+      running_.push_back({number, {*gpus, std::move(traffic), alone_s}, static_cast<double>(job.iterations)});
       settle();
     }
   }
@@ -104,11 +103,11 @@ class Queue {
         std::vector<Background> others;
         for (const Running& other : running_)
           if (&other != &one && !other.allocation.traffic.flows.empty())
-            others.push_back({&other.allocation.traffic, other.iteration_s});
+            others.push_back({&other.allocation.traffic, other.allocation.iteration_s});
         next_s.push_back(outcomes_[one.number].job->compute_s +
                          call_s(one.allocation.traffic, others, [&](int key) { return machine_.capacity_Bps(key); }));
       }
-      for (std::size_t i = 0; i < running_.size(); ++i) running_[i].iteration_s = next_s[i];
+      for (std::size_t i = 0; i < running_.size(); ++i) running_[i].allocation.iteration_s = next_s[i];
     }
   }
 

@@ -1,4 +1,4 @@
-#include "sim/scheduling/traffic.hpp"
+#include "sim/placement/traffic.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,7 @@ namespace {
 /// The constraints that own flows use, by key.
 class Shared {
  public:
-  Shared(const Traffic& own, const std::function<double(int)>& capacity_Bps) : fluid_({}) {
+  Shared(const Traffic& own, const Capacity& capacity_Bps) : fluid_({}) {
     for (const Activity& flow : own.flows)
       for (const Use& use : flow.uses) {
         const auto [number, added] = number_.try_emplace(use.constraint, fluid_.constraints());
@@ -50,8 +50,17 @@ class Shared {
 
 }  // namespace
 
-double call_s(const Traffic& own, const std::vector<Background>& others,
-              const std::function<double(int)>& capacity_Bps) {
+Traffic traffic_of(std::vector<Activity> flows, const Capacity& capacity_Bps) {
+  Traffic traffic{std::move(flows)};
+  for (const Activity& flow : traffic.flows) traffic.latency_s = std::max(traffic.latency_s, flow.delay_s);
+  Shared shared(traffic, capacity_Bps);
+  std::vector<int> handles;
+  for (const Activity& flow : traffic.flows) handles.push_back(shared.start(flow));
+  traffic.alone_s = traffic.latency_s + shared.run(std::move(handles));
+  return traffic;
+}
+
+double call_s(const Traffic& own, const std::vector<Background>& others, const Capacity& capacity_Bps) {
   if (own.flows.empty()) return own.alone_s;
   Shared shared(own, capacity_Bps);
   bool any = false;

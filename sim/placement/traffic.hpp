@@ -14,6 +14,12 @@ struct Traffic {
   double alone_s = 0;             ///< latency included
 };
 
+/// Bytes per second of a key.
+using Capacity = std::function<double(int key)>;
+
+/// Traffic of flows whose delays are its latency.
+Traffic traffic_of(std::vector<Activity> flows, const Capacity& capacity_Bps);
+
 /// Another job's, over and over.
 struct Background {
   const Traffic* traffic = nullptr;
@@ -22,8 +28,6 @@ struct Background {
 
 /// Time of one call beside the others. Each of these takes of a link what it moves on average, at most its fair share:
 /// jobs that run for hours are as likely to exchange in one moment of ours as in another.
-/// @param capacity_Bps  of a key
-double call_s(const Traffic& own, const std::vector<Background>& others,
-              const std::function<double(int)>& capacity_Bps);
+double call_s(const Traffic& own, const std::vector<Background>& others, const Capacity& capacity_Bps);
 
 }  // namespace linkcast

@@ -1,0 +1,149 @@
+#include "sim/placement/cluster_search.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace linkcast {
+namespace {
+
+constexpr double kSame = 1e-9;       // source: ours, rounding
+constexpr double kNearBound = 1e-3;  // source: ours: what a better placement could still gain is not worth a forecast
+
+class Search {
+ public:
+  explicit Search(const ClusterQuestion& question) : q_(question) {
+    for (std::size_t i = 0; i < q_.others.size(); ++i)
+      found_.others_before_s.push_back(call_s(*q_.others[i].traffic, others_but(i, nullptr), capacity()));
+  }
+
+  ClusterSearch run() {
+    evaluate("packed", packed_nodes(q_.groups, q_.free, q_.nodes));
+    found_.bound_s = bytes_bound_s(q_.cluster, found_.choices.front().traffic);
+    evaluate("first-fit", first_nodes(q_.free, q_.nodes));
+    if (!good_enough()) evaluate("spread", spread_nodes(q_.groups, q_.free, q_.nodes));
+    for (const std::vector<int>& nodes : in_one_group()) {
+      if (good_enough() || found_.evaluated >= q_.most_forecasts) break;
+      evaluate("packed", nodes);
+    }
+    improve();
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] Capacity capacity() const {
+    return [this](int key) { return q_.cluster.capacity(key); };
+  }
+  /// All that runs beside one of the others.
+  [[nodiscard]] std::vector<Background> others_but(std::size_t one, const Background* job) const {
+    std::vector<Background> beside;
+    for (std::size_t i = 0; i < q_.others.size(); ++i)
+      if (i != one) beside.push_back(q_.others[i]);
+    if (job != nullptr) beside.push_back(*job);
+    return beside;
+  }
+
+  void evaluate(const std::string& rule, const std::vector<int>& nodes) {
+    if (!seen_.insert(nodes).second) return;
+    ++found_.evaluated;
+    ClusterChoice choice{rule, nodes, q_.traffic_on(nodes)};
+    choice.time_s = call_s(choice.traffic, q_.others, capacity());
+    // At worst the job exchanges all the time.
+    const Background job{&choice.traffic, choice.time_s};
+    double loss = 0;
+    for (std::size_t i = 0; i < q_.others.size() && q_.objective != PlaceObjective::kTime; ++i) {
+      choice.others_s.push_back(call_s(*q_.others[i].traffic, others_but(i, &job), capacity()));
+      loss += choice.others_s.back() / found_.others_before_s[i] - 1;
+    }
+    choice.cost = q_.objective == PlaceObjective::kTime         ? choice.time_s
+                  : q_.objective == PlaceObjective::kNeighbours ? loss
+                                                                : loss + choice.time_s / first_alone_s(choice);
+    // Of equally good ones the one that was built first stays: packed keeps groups whole.
+    const auto place = std::find_if(found_.choices.begin(), found_.choices.end(),
+                                    [&](const ClusterChoice& other) { return choice.cost < other.cost * (1 - kSame); });
+    found_.choices.insert(place, std::move(choice));
+  }
+  /// One scale for all: the time alone of the first choice.
+  double first_alone_s(const ClusterChoice& choice) {
+    if (scale_s_ == 0) scale_s_ = choice.traffic.alone_s;
+    return scale_s_;
+  }
+
+  [[nodiscard]] bool good_enough() const {
+    const ClusterChoice& best = found_.choices.front();
+    return q_.objective == PlaceObjective::kTime ? best.time_s <= found_.bound_s * (1 + kNearBound) : best.cost == 0;
+  }
+
+  /// The job in each group that holds it, nearest groups first.
+  [[nodiscard]] std::vector<std::vector<int>> in_one_group() const {
+    std::vector<std::vector<int>> all;
+    for (int level = 0; level < q_.groups.levels(); ++level) {
+      std::map<int, std::vector<char>> of_group;
+      for (int node = 0; node < q_.groups.nodes(); ++node) {
+        if (q_.free[static_cast<std::size_t>(node)] == 0) continue;
+        auto& mask = of_group[q_.groups.group(level, node)];
+        mask.resize(q_.free.size(), 0);
+        mask[static_cast<std::size_t>(node)] = 1;
+      }
+      for (const auto& [group, mask] : of_group)
+        if (std::count(mask.begin(), mask.end(), 1) >= q_.nodes) all.push_back(packed_nodes(q_.groups, mask, q_.nodes));
+    }
+    return all;
+  }
+
+  /// Changes one node of the best choice for a free one as long as that helps.
+  void improve() {
+    for (bool better = true; better && !good_enough();) {
+      better = false;
+      const ClusterChoice best = found_.choices.front();
+      for (std::size_t i = 0; i < best.nodes.size() && !better; ++i)
+        for (const int node : one_of_each_group(best.nodes)) {
+          if (found_.evaluated >= q_.most_forecasts) return;
+          std::vector<int> nodes = best.nodes;
+          nodes[i] = node;
+          std::sort(nodes.begin(), nodes.end());
+          evaluate("improved", nodes);
+          if (found_.choices.front().nodes == best.nodes) continue;
+          better = true;
+          break;
+        }
+    }
+  }
+  /// A free node of each nearest group, that the job does not have.
+  [[nodiscard]] std::vector<int> one_of_each_group(const std::vector<int>& taken) const {
+    std::map<int, int> node_of;
+    for (int node = 0; node < q_.groups.nodes(); ++node)
+      if (q_.free[static_cast<std::size_t>(node)] != 0 && std::find(taken.begin(), taken.end(), node) == taken.end())
+        node_of.try_emplace(q_.groups.group(0, node), node);
+    std::vector<int> nodes;
+    for (const auto& [group, node] : node_of) nodes.push_back(node);
+    return nodes;
+  }
+
+  const ClusterQuestion& q_;
+  ClusterSearch found_;
+  std::set<std::vector<int>> seen_;
+  double scale_s_ = 0;
+};
+
+}  // namespace
+
+ClusterSearch search_cluster(const ClusterQuestion& question) { return Search(question).run(); }
+
+double bytes_bound_s(const Cluster& cluster, const Traffic& traffic) {
+  const int first_link = cluster.key_of_fabric_link(0), endpoints = cluster.fabric().endpoints();
+  std::map<int, double> bytes;
+  double bound_s = 0;
+  for (const Activity& flow : traffic.flows)
+    for (const Use& use : flow.uses) bytes[use.constraint] += flow.work_B * use.weight;
+  for (const auto& [key, sum_B] : bytes) {
+    if (key >= first_link && key < cluster.first_engine_key()) {
+      const FabricLink link = cluster.fabric().link(key - first_link);
+      if (link.from >= endpoints && link.to >= endpoints) continue;
+    }
+    bound_s = std::max(bound_s, sum_B / cluster.capacity(key));
+  }
+  return bound_s;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,49 @@
+#pragma once
+// Nodes for a job on a cluster: built up by groups of the fabric, then improved node by node, with a bound that no
+// placement can beat.
+#include <functional>
+#include <vector>
+
+#include "sim/placement/node_orders.hpp"
+#include "sim/placement/place_request.hpp"
+#include "sim/placement/traffic.hpp"
+
+namespace linkcast {
+
+/// Traffic of the job on these nodes, in rank order.
+using TrafficOn = std::function<Traffic(const std::vector<int>& nodes)>;
+
+struct ClusterQuestion {
+  const Cluster& cluster;
+  const FabricGroups& groups;
+  TrafficOn traffic_on;
+  int nodes = 0;                     ///< of the job, at least 2
+  const std::vector<char>& free;     ///< per node
+  std::vector<Background> others{};  ///< jobs that run
+  PlaceObjective objective = PlaceObjective::kTime;
+  int most_forecasts = 0;
+};
+
+struct ClusterChoice {
+  std::string rule;  ///< what it was built up by: packed, first-fit, spread; "improved" if a node was changed
+  std::vector<int> nodes;
+  Traffic traffic{};
+  double time_s = 0;               ///< beside the others
+  std::vector<double> others_s{};  ///< time of a call of each of the others beside it
+  double cost = 0;                 ///< what the objective makes of these
+};
+
+struct ClusterSearch {
+  std::vector<ClusterChoice> choices;  ///< best first
+  double bound_s = 0;                  ///< no placement takes less
+  int evaluated = 0;
+  std::vector<double> others_before_s{};  ///< of a call of each of the others without the job
+};
+
+ClusterSearch search_cluster(const ClusterQuestion& question);
+
+/// Bytes over rate of what every placement crosses: inside the nodes, and between a node and its first switch. Rates of
+/// the flows themselves do not count: they are what each gets where it is.
+double bytes_bound_s(const Cluster& cluster, const Traffic& traffic);
+
+}  // namespace linkcast
