@@ -151,7 +151,7 @@ class ClusterMachine final : public Machine {
                            [&](const std::vector<int>& nodes) {
                              return over(job, {nodes, all});
                            },
-                           nodes_for(job), fits, std::move(others), PlaceObjective::kTime, kMostForecasts});
+                           nodes_for(job), fits, std::move(others), PlaceObjective::kBoth, kMostForecasts});
   }
 
   /// Remembered: the same nodes are looked at again and again.
