@@ -2,6 +2,7 @@
 #include <iomanip>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/trace_out.hpp"
@@ -13,7 +14,7 @@ namespace {
 struct PlaceOptions {
   std::string platform, job, busy, objective, library;
   std::vector<std::string> with, options;
-  int ranks = 0, top = 0;
+  int ranks = 0, top = 0, nodes = 0, gpus_per_node = 0;
 };
 
 std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
@@ -30,7 +31,32 @@ std::string numbers(const Json& gpus) {
   return text;
 }
 
+void print_on_nodes(const Json& result) {
+  print_table({{"nodes", " " + numbers(result["nodes"])},
+               {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
+                            seconds(result["time_high_s"]) + "; alone " + seconds(result["alone_s"]) + ")"},
+               {"why", " " + result["why"].get<std::string>()},
+               {"bound", " " + seconds(result["bound_s"]) + ", gap " + percent(result["gap"]) +
+                             ": bytes over rate of what every placement crosses"},
+               {"first free",
+                " " + seconds(result["first_free"]["time_s"]) + ", regret " + percent(result["first_free"]["regret"])},
+               {"searched", " " + result["search"]["forecasts"].dump() + " forecasts"}});
+  std::vector<std::vector<std::string>> table{{"", "time", "regret", "rule", "nodes"}};
+  int place = 0;
+  for (const Json& row : result["placements"])
+    table.push_back({std::to_string(++place), seconds(row["time_s"]), percent(row["regret"]),
+                     row["rule"].get<std::string>(), numbers(row["nodes"])});
+  std::cout << '\n';
+  print_table(table);
+  print_warnings(result);
+}
+
 void print_place(const Json& result) {
+  if (result.contains("bound_s")) {
+    print_on_nodes(result);
+    return;
+  }
+
   std::vector<std::vector<std::string>> rows{
       {"GPUs", " " + numbers(result["gpus"])},
       {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
@@ -75,7 +101,7 @@ Json busy_gpus(const std::string& text) {
   Json busy = Json::array();
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
-    if (part.rfind("gpu", 0) == 0)
+    if (part.rfind("gpu", 0) == 0 || part.rfind("node", 0) == 0)
       busy.push_back(part);
     else
       for (const int gpu : parse_gpus(part, "--busy")) busy.push_back(gpu);
@@ -90,10 +116,16 @@ Json query_of(const PlaceOptions& o) {
     for (const auto& [key, value] : key_values(o.options, "trace")) query["job"]["options"][key] = value;
   }
   if (!o.busy.empty()) query["busy"] = busy_gpus(o.busy);
-  for (const std::string& text : o.with) query["with"].push_back(neighbour(text));
+  for (const std::string& text : o.with) {
+    query["with"].push_back(neighbour(text));
+    if (o.nodes > 0) query["with"].back()["nodes"] = std::exchange(query["with"].back()["gpus"], Json());
+    if (o.nodes > 0) query["with"].back().erase("gpus");
+  }
   if (!o.objective.empty()) query["objective"] = o.objective;
   if (!o.library.empty()) query["library"] = o.library;
   if (o.top > 0) query["top"] = o.top;
+  if (o.nodes > 0) query["nodes"] = o.nodes;
+  if (o.gpus_per_node > 0) query["gpus_per_node"] = o.gpus_per_node;
   return query;
 }
 
@@ -116,6 +148,12 @@ void add_place(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   command->add_option("--objective", o->objective,
                       "time (of the job, default), neighbours (what they lose), both (the sum, in shares of times)");
+  command
+      ->add_option("--nodes", o->nodes,
+                   "whole nodes of a machine of so many, on its fabric; --busy and --with then name nodes")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--gpus-per-node", o->gpus_per_node, "with --nodes: of each node, the first ones (default: all)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--library", o->library, "communication library (default: the platform's)");
   command->add_option("--top", o->top, "so many placements are listed (default: 10)")->check(CLI::PositiveNumber);
   command->footer("Example:\n  linkcast place --platform v100-dgx1 --job all_reduce:64MiB --ranks 4 --busy gpu0,gpu1");

@@ -44,23 +44,6 @@ std::map<std::string, std::string> read_options(ObjectReader& job) {
   return options;
 }
 
-JobSpec read_job(ObjectReader& r) {
-  if (!r.has("job")) r.fail("job", "is missing: \"all_reduce:64MiB\", a trace, {op, size_B} or {trace, options}");
-  if (r.raw("job").is_string()) return parse_job(r.required<std::string>("job"), r);
-  ObjectReader job = r.object("job");
-  JobSpec spec;
-  if (job.has("trace")) {
-    spec.trace = job.required<std::string>("trace");
-    spec.options = read_options(job);
-  } else {
-    spec.op = job.required<std::string>("op");
-    spec.size_B = read_size(job, "size_B");
-    if (!is_collective(spec.op)) static_cast<void>(collectives().get(spec.op));  // says which there are
-  }
-  job.finish();
-  return spec;
-}
-
 /// 3 or "gpu3".
 int read_gpu(const Json& value, const Platform& platform, const std::string& place, const std::string& file) {
   int gpu = -1;
@@ -103,12 +86,34 @@ std::vector<Neighbour> read_neighbours(ObjectReader& r, const Platform& platform
 
 }  // namespace
 
+JobSpec read_job(ObjectReader& r) {
+  if (!r.has("job")) r.fail("job", "is missing: \"all_reduce:64MiB\", a trace, {op, size_B} or {trace, options}");
+  if (r.raw("job").is_string()) return parse_job(r.required<std::string>("job"), r);
+  ObjectReader job = r.object("job");
+  JobSpec spec;
+  if (job.has("trace")) {
+    spec.trace = job.required<std::string>("trace");
+    spec.options = read_options(job);
+  } else {
+    spec.op = job.required<std::string>("op");
+    spec.size_B = read_size(job, "size_B");
+    if (!is_collective(spec.op)) static_cast<void>(collectives().get(spec.op));  // says which there are
+  }
+  job.finish();
+  return spec;
+}
+
 std::string JobSpec::text() const { return is_trace() ? trace : op + ":" + to_text(Bytes{size_B}); }
 
 const std::string& to_text(PlaceObjective objective) {
   for (const auto& [text, value] : kObjectives)
     if (value == objective) return text;
   throw InvariantError("placement: an objective without a name");
+}
+
+PlaceObjective read_objective(ObjectReader& r) {
+  return r.has("objective") ? kObjectives.at(r.choice("objective", {"time", "neighbours", "both"}))
+                            : PlaceObjective::kTime;
 }
 
 PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
@@ -120,7 +125,7 @@ PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platfor
   request.ranks = r.required<int>("ranks");
   std::set<int> busy = read_busy(r, platform);
   request.neighbours = read_neighbours(r, platform);
-  if (r.has("objective")) request.objective = kObjectives.at(r.choice("objective", {"time", "neighbours", "both"}));
+  request.objective = read_objective(r);
   request.top = r.optional<int>("top").value_or(kUsualTop);
   r.finish();
   for (const Neighbour& neighbour : request.neighbours) {

@@ -20,6 +20,9 @@ struct JobSpec {
   [[nodiscard]] std::string text() const;
 };
 
+/// Key job: "all_reduce:64MiB", a trace, {op, size_B} or {trace, options}. @throws InputError
+JobSpec read_job(ObjectReader& r);
+
 /// A job that runs already.
 struct Neighbour {
   JobSpec job;
@@ -28,6 +31,8 @@ struct Neighbour {
 
 enum class PlaceObjective { kTime, kNeighbours, kBoth };
 const std::string& to_text(PlaceObjective objective);
+/// Key objective; of time if there is none.
+PlaceObjective read_objective(ObjectReader& r);
 
 struct PlaceRequest {
   std::string platform;  ///< id, edits included

@@ -1,5 +1,6 @@
 // Queries of kind place: which GPUs for a job.
 #include "sim/forecast/query_kind.hpp"
+#include "sim/placement/cluster_place.hpp"
 #include "sim/placement/place.hpp"
 
 namespace linkcast {
@@ -8,6 +9,7 @@ namespace {
 class PlaceQuery final : public QueryKind {
  public:
   [[nodiscard]] Json answer(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) const override {
+    if (r.has("nodes")) return place_on_nodes(catalogue, platform_id, r);
     return place(catalogue, read_place_request(catalogue, platform_id, r));
   }
 };

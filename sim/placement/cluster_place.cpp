@@ -1,0 +1,241 @@
+#include "sim/placement/cluster_place.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <set>
+
+#include "sim/placement/cluster_search.hpp"
+#include "sim/placement/collective_traffic.hpp"
+
+namespace linkcast {
+namespace {
+
+constexpr int kMostForecasts = 300;  // ours: seconds on a thousand nodes
+
+struct NodeNeighbour {
+  JobSpec job;
+  std::vector<int> nodes;
+  Traffic traffic{};
+};
+
+struct NodesRequest {
+  std::string platform, library;
+  JobSpec job;
+  int machine_nodes = 0, ranks = 0, gpus_per_node = 0, top = 0;
+  std::vector<char> free{};  ///< per node of the fabric
+  std::vector<NodeNeighbour> neighbours{};
+  PlaceObjective objective = PlaceObjective::kTime;
+  [[nodiscard]] int nodes() const { return ranks / gpus_per_node; }
+  [[nodiscard]] std::vector<int> gpus() const {
+    std::vector<int> gpus(static_cast<std::size_t>(gpus_per_node));
+    std::iota(gpus.begin(), gpus.end(), 0);
+    return gpus;
+  }
+};
+
+/// 3 or "node3".
+int read_node(const Json& value, int nodes, const std::string& file, const std::string& place) {
+  int node = -1;
+  if (value.is_number_integer()) node = value.get<int>();
+  if (value.is_string()) {
+    const std::string text = value.get<std::string>();
+    if (text.rfind("node", 0) == 0) {
+      const auto [end, error] = std::from_chars(text.data() + 4, text.data() + text.size(), node);
+      if (error != std::errc() || end != text.data() + text.size()) node = -1;
+    }
+  }
+  if (node < 0 || node >= nodes)
+    throw InputError(file, place, value.dump() + " is no node: node0 to node" + std::to_string(nodes - 1));
+  return node;
+}
+
+std::vector<int> read_nodes_of(ObjectReader& r, const std::string& key, int nodes) {
+  const Json& list = r.raw(key);
+  if (!list.is_array()) r.fail(key, "must be an array of node numbers or names");
+  std::vector<int> read;
+  std::set<int> seen;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = r.pointer(key) + "/" + std::to_string(i);
+    read.push_back(read_node(list[i], nodes, r.file(), place));
+    if (!seen.insert(read.back()).second) throw InputError(r.file(), place, "node is given twice");
+  }
+  return read;
+}
+
+JobSpec read_collective(ObjectReader& r) {
+  JobSpec job = read_job(r);
+  if (job.is_trace()) r.fail("job", "over nodes a collective is placed, e.g. all_reduce:64MiB; replay runs traces");
+  return job;
+}
+
+void read_neighbours(Catalogue& catalogue, ObjectReader& r, NodesRequest& request) {
+  if (!r.has("with")) return;
+  for (ObjectReader& one : r.objects("with")) {
+    NodeNeighbour neighbour{read_collective(one), read_nodes_of(one, "nodes", request.machine_nodes)};
+    if (neighbour.nodes.size() < 2) one.fail("nodes", "a neighbour that uses the fabric has at least 2 nodes");
+    one.finish();
+    for (const int node : neighbour.nodes) {
+      char& free = request.free[static_cast<std::size_t>(node)];
+      if (free == 0) one.fail("nodes", "node " + std::to_string(node) + " is busy already");
+      free = 0;
+    }
+    neighbour.traffic = nodes_traffic(catalogue, request.platform, request.library, neighbour.job.op,
+                                      neighbour.job.size_B, {neighbour.nodes, request.gpus()});
+    request.neighbours.push_back(std::move(neighbour));
+  }
+}
+
+NodesRequest read_request(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+  const Cluster& cluster = catalogue.cluster(platform_id);
+  NodesRequest request;
+  request.platform = platform_id;
+  request.machine_nodes = r.required<int>("nodes");
+  if (request.machine_nodes < 1 || request.machine_nodes > cluster.nodes())
+    r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric has");
+  request.library = r.optional<std::string>("library").value_or("");
+  if (request.library.rfind("mpi-", 0) == 0)
+    r.fail("library", "placement over nodes is of rings and trees, not of MPI");
+  request.job = read_collective(r);
+  request.ranks = r.required<int>("ranks");
+  const int all = cluster.node().gpu_count();
+  request.gpus_per_node = r.optional<int>("gpus_per_node").value_or(all);
+  if (request.gpus_per_node < 1 || request.gpus_per_node > all)
+    r.fail("gpus_per_node", "must be 1 to " + std::to_string(all));
+  if (request.ranks % request.gpus_per_node != 0 || request.nodes() < 2)
+    r.fail("ranks", "must be a multiple of the " + std::to_string(request.gpus_per_node) +
+                        " GPUs of each node, two nodes at least: without nodes one node is looked at");
+  request.free.assign(static_cast<std::size_t>(cluster.nodes()), 0);
+  std::fill(request.free.begin(), request.free.begin() + request.machine_nodes, 1);
+  if (r.has("busy"))
+    for (const int node : read_nodes_of(r, "busy", request.machine_nodes))
+      request.free[static_cast<std::size_t>(node)] = 0;
+  read_neighbours(catalogue, r, request);
+  request.objective = read_objective(r);
+  request.top = r.optional<int>("top").value_or(kUsualTop);
+  r.finish();
+  if (request.top < 1) r.fail("top", "must be at least 1");
+  if (request.objective != PlaceObjective::kTime && request.neighbours.empty())
+    r.fail("objective", "'" + to_text(request.objective) + "' needs neighbours: say what runs beside");
+  const auto free = std::count(request.free.begin(), request.free.end(), 1);
+  if (request.nodes() > free)
+    r.fail("ranks", std::to_string(request.nodes()) + " nodes are needed, and " + std::to_string(free) + " of the " +
+                        std::to_string(request.machine_nodes) + " are free");
+  return request;
+}
+
+/// How many groups of each level the nodes are in, nearest first.
+std::vector<int> groups_of(const FabricGroups& groups, const std::vector<int>& nodes) {
+  std::vector<int> counts;
+  for (int level = 0; level < groups.levels(); ++level) {
+    std::set<int> seen;
+    for (const int node : nodes) seen.insert(groups.group(level, node));
+    counts.push_back(static_cast<int>(seen.size()));
+  }
+  return counts;
+}
+
+std::string groups_text(const Cluster& cluster, const std::vector<int>& counts) {
+  std::string text;
+  for (std::size_t level = 0; level < counts.size(); ++level)
+    text += (text.empty() ? "" : ", ") + std::to_string(counts[level]) + " x " + cluster.fabric().distances()[level];
+  return text;
+}
+
+class Answer {
+ public:
+  Answer(Catalogue& catalogue, NodesRequest request)
+      : catalogue_(catalogue), q_(std::move(request)), cluster_(catalogue.cluster(q_.platform)), groups_(cluster_) {
+    std::vector<Background> others;
+    for (const NodeNeighbour& one : q_.neighbours) others.push_back({&one.traffic, one.traffic.alone_s});
+    found_ = search_cluster({cluster_, groups_, [this](const std::vector<int>& nodes) { return traffic_on(nodes); },
+                             q_.nodes(), q_.free, std::move(others), q_.objective, kMostForecasts});
+  }
+
+  Json json() {
+    const ClusterChoice& best = found_.choices.front();
+    const Spread spread = forecast_on(best.nodes).spread;
+    Json out{{"time_s", best.time_s},
+             {"time_low_s", best.time_s * spread.low},
+             {"time_high_s", best.time_s * spread.high},
+             {"alone_s", best.traffic.alone_s},
+             {"nodes", best.nodes},
+             {"gpus_per_node", q_.gpus_per_node},
+             {"job", q_.job.text()},
+             {"ranks", q_.ranks},
+             {"objective", to_text(q_.objective)},
+             {"rule", best.rule}};
+    out["bound_s"] = found_.bound_s;
+    out["gap"] = best.time_s / found_.bound_s - 1;
+    put_neighbours(out, best);
+    out["placements"] = placements();
+    const std::vector<int> first = first_nodes(q_.free, q_.nodes());
+    const auto naive = std::find_if(found_.choices.begin(), found_.choices.end(),
+                                    [&](const ClusterChoice& one) { return one.nodes == first; });
+    out["first_free"] = {{"nodes", first}, {"time_s", naive->time_s}, {"regret", naive->time_s / best.time_s - 1}};
+    out["why"] = why(best, *naive);
+    out["search"] = {{"exact", false}, {"forecasts", found_.evaluated}};
+    out["bottleneck"] = Json::array();
+    out["warnings"] = forecast_on(best.nodes).warnings;
+    return out;
+  }
+
+ private:
+  ClusterFlows forecast_on(const std::vector<int>& nodes) {
+    return placed_collective_flows(catalogue_, q_.platform, q_.library, q_.job.op, q_.job.size_B, {nodes, q_.gpus()},
+                                   kUsualCalls);
+  }
+  Traffic traffic_on(const std::vector<int>& nodes) {
+    return traffic_of(forecast_on(nodes).flows, [this](int key) { return cluster_.capacity(key); });
+  }
+
+  void put_neighbours(Json& out, const ClusterChoice& best) const {
+    if (q_.neighbours.empty()) return;
+    out["neighbours"] = Json::array();
+    for (std::size_t i = 0; i < q_.neighbours.size(); ++i) {
+      Json row{{"job", q_.neighbours[i].job.text()},
+               {"nodes", q_.neighbours[i].nodes},
+               {"before_s", found_.others_before_s[i]}};
+      if (!best.others_s.empty()) {
+        row["time_s"] = best.others_s[i];
+        row["slowdown"] = best.others_s[i] / found_.others_before_s[i];
+      }
+      out["neighbours"].push_back(std::move(row));
+    }
+  }
+
+  [[nodiscard]] Json placements() const {
+    Json rows = Json::array();
+    for (const ClusterChoice& one : found_.choices) {
+      if (static_cast<int>(rows.size()) == q_.top) break;
+      rows.push_back({{"nodes", one.nodes},
+                      {"rule", one.rule},
+                      {"time_s", one.time_s},
+                      {"regret", one.time_s / found_.choices.front().time_s - 1},
+                      {"groups", groups_of(groups_, one.nodes)}});
+    }
+    return rows;
+  }
+
+  [[nodiscard]] std::string why(const ClusterChoice& best, const ClusterChoice& first) const {
+    const std::string here = groups_text(cluster_, groups_of(groups_, best.nodes));
+    if (best.nodes == first.nodes) return "the first free nodes are as good: " + here;
+    const std::string there = groups_text(cluster_, groups_of(groups_, first.nodes));
+    if (here != there) return here + "; the first free nodes: " + there;
+    return best.time_s <= best.traffic.alone_s ? "keeps off the neighbours: " + here : here;
+  }
+
+  Catalogue& catalogue_;
+  NodesRequest q_;
+  const Cluster& cluster_;
+  FabricGroups groups_;
+  ClusterSearch found_;
+};
+
+}  // namespace
+
+Json place_on_nodes(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+  return Answer(catalogue, read_request(catalogue, platform_id, r)).json();
+}
+
+}  // namespace linkcast

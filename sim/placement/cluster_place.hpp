@@ -1,0 +1,20 @@
+#pragma once
+// Where to put a job on a cluster: whole nodes, as near to each other and as far from their neighbours' traffic as
+// pays.
+#include "sim/forecast/catalogue.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// Keys nodes (of the machine: the first ones of its fabric), job (a collective), ranks, gpus_per_node? (all), busy?
+/// [node numbers or "node3"], with? [{job, nodes}] (calls without a pause; their nodes are busy), objective?, top?,
+/// library?.
+/// @returns  of the best: nodes in rank order, time_s, time_low_s, time_high_s, alone_s, rule (what it was built by),
+/// why;
+///           bound_s: bytes over rate of what every placement crosses, gap: time over it, less 1; placements: the `top`
+///           best that were forecast [{nodes, rule, time_s, regret, groups: how many of each level}]; first_free,
+///           neighbours [{job, nodes, before_s, time_s, slowdown}], search {exact, forecasts}, warnings
+/// @throws InputError
+Json place_on_nodes(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
+
+}  // namespace linkcast
