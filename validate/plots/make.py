@@ -11,6 +11,7 @@ import fresh_hardware
 import noise
 import p2p_fit
 import patterns
+import placement
 import scaling
 import training
 import transfer
@@ -18,7 +19,8 @@ import what_if
 
 FIGURES = {"p2p_fit": p2p_fit, "anti_locality": anti_locality, "all_reduce_by_gpus": all_reduce_by_gpus,
            "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives,
-           "fabrics": fabrics, "scaling": scaling, "noise": noise, "what_if": what_if, "transfer": transfer, "training": training}
+           "fabrics": fabrics, "scaling": scaling, "noise": noise, "what_if": what_if, "transfer": transfer, "training": training,
+           "placement": placement}
 
 
 def main() -> None:

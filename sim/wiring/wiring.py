@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Searches for wirings of GPUs that serve job mixes better than a machine's own: `linkcast wiring` calls this program."""
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from pathlib import Path
+
+for folder in ("sweep", "report"):  # the batch process and the errors are shared
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
+
+from batch_process import BatchProcess, Died  # noqa: E402
+from mixes import best_of_mix, parse_mix  # noqa: E402
+from records import InputError  # noqa: E402
+from wirings import Wiring, degrees, edits_of, neighbours, pairs_of, random_wiring, text_of  # noqa: E402
+
+DEFAULT_MIXES = ("8", "5+3", "4+4", "6+2", "2+2+2+2")
+PROGRESS_S = 2.0
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--data-dir", required=True)
+    parser.add_argument("--platform", required=True)
+    parser.add_argument("--job", default="all_reduce:64MiB")
+    parser.add_argument("--mix", action="append")
+    parser.add_argument("--library")
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--top", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args(arguments)
+
+
+class Machine:
+    """What linkcast forecasts for a wiring of the platform's GPUs."""
+
+    def __init__(self, options: argparse.Namespace):
+        self._options, self._process = options, BatchProcess(options.program, options.data_dir)
+        shown = self._ask([{"kind": "show", "platform": options.platform}])[0]
+        self.gpus = shown["gpus"]
+        number = {pair: i for i, pair in enumerate(pairs_of(self.gpus))}
+        counts, kinds = [0] * len(number), set()
+        for cable in shown["cables"]:
+            ends = cable["a"], cable["b"]
+            if all(end.startswith("gpu") for end in ends):
+                a, b = sorted(int(end[3:]) for end in ends)
+                counts[number[a, b]] += cable["count"]
+                kinds.add(cable["kind"])
+        if len(kinds) != 1:
+            raise InputError(f"--platform: {options.platform} has {len(kinds)} kinds of cables between GPUs; one is needed")
+        self.kind, self.own = kinds.pop(), tuple(counts)
+        self.links = max(degrees(self.own, self.gpus))
+        if min(degrees(self.own, self.gpus)) != self.links:
+            raise InputError(f"--platform: the GPUs of {options.platform} have different numbers of cables")
+
+    def _ask(self, queries: list[dict]) -> list[dict]:
+        try:
+            answers = list(self._process.answers([json.dumps(query) for query in queries], time.monotonic() + 3600))
+        except Died as died:
+            raise RuntimeError(f"linkcast ended with status {died.args[0]}") from None
+        for answer in answers:
+            if "error" in answer:
+                raise InputError(answer["error"])
+        return answers
+
+    def times(self, wiring: Wiring, sizes: list[int]) -> dict[tuple[int, ...], float]:
+        """Of the job on every set of GPUs of these sizes, each forecast."""
+        edits = [f"disable {self.kind}", *edits_of(wiring, self.gpus, self.kind)]
+        base = {"kind": "place", "platform": self._options.platform, "job": self._options.job, "edits": edits, "top": 1_000_000}
+        if self._options.library:
+            base["library"] = self._options.library
+        times = {}
+        for answer in self._ask([{**base, "ranks": size} for size in sizes]):
+            for row in answer["placements"]:
+                times[tuple(sorted(row["gpus"]))] = row["time_s"]
+        return times
+
+    def close(self) -> None:
+        self._process.kill()
+
+
+class Judge:
+    """How much longer than on the machine's own wiring the slowest job of each mix takes."""
+
+    def __init__(self, machine: Machine, mixes: list[tuple[int, ...]]):
+        self._machine, self.mixes = machine, mixes
+        self._sizes = sorted({size for mix in mixes for size in mix})
+        self._known: dict[Wiring, tuple[tuple[float, float], dict]] = {}
+        times = machine.times(machine.own, self._sizes)
+        self._ideal = {size: min(t for gpus, t in times.items() if len(gpus) == size) for size in self._sizes}
+        self._own = {mix: self._slowest(mix, times) for mix in mixes}
+
+    def _slowest(self, mix: tuple[int, ...], times: dict) -> float:
+        return best_of_mix(mix, tuple(range(self._machine.gpus)), times, self._ideal)[0]
+
+    def cost(self, wiring: Wiring) -> tuple[tuple[float, float], dict]:
+        """(worst and mean ratio to the own wiring over the mixes), and the ratio of each mix."""
+        if wiring not in self._known:
+            times = self._machine.times(wiring, self._sizes)
+            ratios = {mix: self._slowest(mix, times) / self._own[mix] for mix in self.mixes}
+            self._known[wiring] = ((round(max(ratios.values()), 9), round(sum(ratios.values()) / len(ratios), 9)), ratios)
+        return self._known[wiring]
+
+    def looked_at(self) -> int:
+        return len(self._known)
+
+    def ranking(self) -> list[tuple[tuple[float, float], Wiring]]:
+        return sorted((cost, wiring) for wiring, (cost, _) in self._known.items())
+
+
+def search(machine: Machine, judge: Judge, steps: int, seed: int) -> None:
+    """Downhill from the own wiring and then from random ones, until so many wirings were looked at."""
+    chance = random.Random(seed)
+    start, said = time.monotonic(), time.monotonic()
+    current = machine.own
+    judge.cost(current)
+    while judge.looked_at() < steps:
+        options = neighbours(current, machine.gpus)
+        chance.shuffle(options)
+        better = None
+        for option in options:
+            if judge.looked_at() >= steps:
+                break
+            if judge.cost(option)[0] < judge.cost(current)[0]:
+                better = option
+                break
+            if time.monotonic() - said > PROGRESS_S:
+                said = time.monotonic()
+                rate = judge.looked_at() / (said - start)
+                best = judge.ranking()[0][0]
+                print(f"wiring: {judge.looked_at()} of {steps}, {rate:.3g} a second, best worst case {best[0]:.3f}", file=sys.stderr)
+        current = better or random_wiring(machine.gpus, machine.links, chance)
+
+
+def report(machine: Machine, judge: Judge, options: argparse.Namespace) -> dict:
+    def row(wiring: Wiring) -> dict:
+        (worst, mean), ratios = judge.cost(wiring)
+        return {"wiring": text_of(wiring, machine.gpus), "edits": [f"disable {machine.kind}", *edits_of(wiring, machine.gpus, machine.kind)],
+                "worst": worst, "mean": mean, "mixes": {"+".join(map(str, mix)): ratio for mix, ratio in ratios.items()}}
+
+    best: list[dict] = []
+    for cost, wiring in judge.ranking():  # of wirings of one cost, which are mostly one another's images, the first
+        if len(best) < options.top and (not best or (best[-1]["worst"], best[-1]["mean"]) != cost):
+            best.append(row(wiring))
+    return {"platform": options.platform, "job": options.job, "kind": machine.kind, "links": machine.links, "gpus": machine.gpus,
+            "seed": options.seed, "looked_at": judge.looked_at(), "own": row(machine.own), "best": best,
+            "warnings": ["ratios of forecast times to those on the machine's own wiring: below 1 is better; the search is "
+                         "downhill with restarts, so that a better wiring may exist"]}
+
+
+def print_report(result: dict) -> None:
+    mixes = list(result["own"]["mixes"])
+    print(f"{result['job']} on {result['gpus']} GPUs with {result['links']} cables {result['kind']} each: time of the slowest job "
+          "of a mix,\nplaced best, over that on the machine's own wiring")
+    rows = [["", "worst", "mean", *mixes, "wiring"]]
+    for name, row in [("own", result["own"]), *((str(i + 1), row) for i, row in enumerate(result["best"]))]:
+        rows.append([name, f"{row['worst']:.3f}", f"{row['mean']:.3f}", *(f"{row['mixes'][mix]:.3f}" for mix in mixes), row["wiring"]])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(text.rjust(width) if i + 1 < len(row) else text for i, (text, width) in enumerate(zip(row, widths, strict=True))))
+    print(f"{result['looked_at']} wirings looked at")
+    for line in result["warnings"]:
+        print(f"warning: {line}", file=sys.stderr)
+
+
+def main(arguments: list[str]) -> int:
+    options = options_of(arguments)
+    machine = None
+    try:
+        machine = Machine(options)
+        try:
+            mixes = [parse_mix(text, machine.gpus) for text in options.mix or DEFAULT_MIXES]
+        except ValueError as error:
+            raise InputError(f"--mix: {error}") from None
+        judge = Judge(machine, mixes)
+        try:
+            search(machine, judge, options.steps, options.seed)
+        except KeyboardInterrupt:  # what was found is worth more than nothing
+            print("wiring: interrupted, these are the best until now", file=sys.stderr)
+        result = report(machine, judge, options)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    finally:
+        if machine:
+            machine.close()
+    if options.json:
+        print(json.dumps(result, indent=2))
+    else:
+        print_report(result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
