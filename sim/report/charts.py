@@ -66,7 +66,7 @@ def _axis(key: str, values: list, log: bool | None = None, from_zero: bool = Tru
 
 def _figure(traces: list, height: int = LEAST_PX, **layout) -> dict:
     figure = go.Figure(traces)
-    figure.update_layout(template="none", height=height, colorway=COLOURS, margin={"l": 80, "r": 20, "t": 20, "b": 60},
+    figure.update_layout(template="none", height=height, colorway=COLOURS, margin={"l": 80, "r": 20, "t": 30, "b": 60},
                          font={"family": "sans-serif", "size": 13}, legend={"title": {"side": "top"}}, **layout)
     figure.update_layout(xaxis_automargin=True, yaxis_automargin=True)
     return json.loads(figure.to_json())
