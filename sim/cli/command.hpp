@@ -53,6 +53,7 @@ void add_whatif(CLI::App& app, Context& context);
 void add_trace(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
+void add_sweep(CLI::App& app, Context& context);
 
 /// Adds --platform, --json, --solver and the edits.
 void add_common(CLI::App& command, Context& context, std::string& platform);

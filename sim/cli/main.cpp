@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   add_trace(app, context);
   add_replay(app, context);
   add_whatif(app, context);
+  add_sweep(app, context);
   add_report(app, context);
   try {
     app.parse(argc, argv);
