@@ -43,7 +43,8 @@ def bandwidth_text(rate: float) -> str:
 
 def size_text(size: float) -> str:
     binary = _scaled(size, {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30})
-    if size and size % 1024 == 0 and parse_bytes(binary) == size:
+    number, unit = binary.split()
+    if size and size % 1024 == 0 and float(number) * SIZES[unit] == size:
         return binary
     return _scaled(size, {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12})
 

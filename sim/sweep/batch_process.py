@@ -6,11 +6,24 @@ import time
 
 from rows import error_row, row_of
 
-LARGEST_WAITING_B = 16384  # a quarter of what a pipe holds on Linux
+MOST_WAITING_B = 16384  # a quarter of what a pipe holds on Linux, so that asking never waits for an answer to be read
+MOST_AHEAD = 64
+FAST_S = 0.02
 
 
 class Died(Exception):
     """The process ended while it had questions."""
+
+
+def _that_fit(lines):
+    """The first ones, at least one, that a pipe holds."""
+    size, count = 0, 0
+    for line in lines:
+        size += 4 * len(line)  # in UTF-8 at most
+        if count and size > MOST_WAITING_B:
+            break
+        count += 1
+    return lines[:count]
 
 
 class BatchProcess:
@@ -20,9 +33,9 @@ class BatchProcess:
         self._process = subprocess.Popen([program, "--data-dir", data_dir, "predict", "--batch", "-"], stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
 
-    def _write(self, line):
+    def _write(self, lines):
         try:
-            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.write(b"".join(line.encode() + b"\n" for line in lines))
             self._process.stdin.flush()
         except OSError:
             pass  # it died, which reading sees
@@ -31,17 +44,19 @@ class BatchProcess:
         """One answer a question, in order; no more questions are put after the time `until`.
 
         @raises Died  as soon as an answer is missing"""
-        # One question waits while another is answered, unless it could fill the pipe while an answer fills the other.
-        ahead = 2 if max(map(len, lines)) < LARGEST_WAITING_B else 1
         asked = answered = 0
-        while answered < asked or (asked < len(lines) and (asked == 0 or time.monotonic() < until)):
-            while asked < min(len(lines), answered + ahead) and (asked == 0 or time.monotonic() < until):
-                self._write(lines[asked])
-                asked += 1
+        ahead = 1  # questions that wait while another is answered: more while answers come fast
+        while asked == 0 or answered < asked or (asked < len(lines) and time.monotonic() < until):
+            if asked < len(lines) and asked - answered <= ahead // 2 and (asked == 0 or time.monotonic() < until):
+                more = _that_fit(lines[asked:answered + ahead])
+                self._write(more)
+                asked += len(more)
+            begin = time.monotonic()
             line = self._process.stdout.readline()
             if not line.endswith(b"\n"):
                 raise Died(self._process.wait())
             answered += 1
+            ahead = min(2 * ahead, MOST_AHEAD) if time.monotonic() - begin < FAST_S else 1
             yield json.loads(line)
 
     def kill(self):

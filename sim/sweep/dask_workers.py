@@ -1,6 +1,9 @@
 """Chunks answered by the workers of a Dask cluster that runs already."""
 from __future__ import annotations
 
+import logging
+import re
+import sys
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -9,7 +12,13 @@ from records import InputError
 
 CHUNK_S = 5.0  # longer than on one machine: a task costs a round trip
 CONNECT_S = 10
+MOST_ERROR = 200  # letters
 SENT = ("rows.py", "batch_process.py", "identity.py", "dask_task.py")  # in the order in which they need each other
+ADDRESS = re.compile(r"[a-z]+://\S+:\d+")
+
+
+class ClusterGone(Exception):
+    """The cluster has not done what it was asked; what is done stays done."""
 
 
 class DaskWorkers:
@@ -18,6 +27,10 @@ class DaskWorkers:
             from distributed import Client
         except ImportError:
             raise InputError("--scheduler: needs the Python package distributed: run .ci/prepare") from None
+        if not ADDRESS.fullmatch(address):
+            raise InputError(f"--scheduler: '{address}' is no address of a Dask scheduler: write tcp://HOST:PORT")
+        for name in ("distributed", "tornado", "asyncio"):  # what matters is said in one line here
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             self._client = Client(address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
@@ -30,9 +43,18 @@ class DaskWorkers:
 
     def _submit(self, chunk: Chunk):
         import dask_task
-        future = self._client.submit(dask_task.run, self._setup, chunk, CHUNK_S, pure=False, retries=3)
+        future = self._client.submit(dask_task.run, self._setup, chunk, CHUNK_S, pure=False)
         self._futures.add(future)
         return future
+
+    def _result(self, future) -> list[tuple[int, dict[str, Any]]]:
+        import dask_task
+        try:
+            return future.result()
+        except dask_task.OtherLinkcast as error:
+            raise InputError(f"--scheduler: {error}") from None
+        except Exception as error:  # Dask has many, and passes on those of its workers
+            raise ClusterGone(f"{type(error).__name__}: {error}"[:MOST_ERROR]) from None
 
     def rows(self, chunks: list[Chunk]) -> Iterator[tuple[int, dict[str, Any]] | None]:
         """Numbers and rows as they come; None where a chunk ends."""
@@ -41,7 +63,7 @@ class DaskWorkers:
         completed = as_completed(list(asked), loop=self._client.loop)
         for future in completed:
             chunk = asked.pop(future)
-            rows = future.result()
+            rows = self._result(future)
             self._futures.discard(future)
             yield from rows
             yield None
@@ -60,8 +82,9 @@ class DaskWorkers:
         """Takes back what is not begun, ends the processes on the workers, and leaves the cluster as it was."""
         import dask_task
         try:
-            self._client.cancel(list(self._futures))
-            self._client.run(dask_task.end_all)
+            if self._client.status == "running":
+                self._client.cancel(list(self._futures))
+                self._client.run(dask_task.end_all)
+            self._client.close()
         except Exception as error:  # the cluster may be gone: nothing is lost by it
-            print(f"warning: {error}")
-        self._client.close()
+            print(f"warning: --scheduler: {error}", file=sys.stderr)

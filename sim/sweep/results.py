@@ -18,7 +18,7 @@ def _summary(study: Study, plots: list[dict[str, Any]], errors: int, identity: d
     return {"schema": "linkcast/sweep/1", "name": study.name, "about": study.about, "table": "table.csv",
             "scenarios": len(study.scenarios), "errors": errors,
             "axes": [{"key": axis.key, "values": len(axis.values)} for axis in study.axes], "plots": plots,
-            "inputs": {"query": study.base, "study_sha256": study.digest()}, "versions": identity}
+            "inputs": {"query": study.base, "study_sha256": study.digest}, "versions": identity}
 
 
 def _plot(plot: Plot) -> dict[str, Any]:
@@ -59,6 +59,8 @@ def write_results(study: Study, rows: dict[int, dict[str, Any]], identity: dict[
     summary = _summary(study, plots, errors, identity)
     write_atomically(folder / "sweep.json", json.dumps(summary, indent=1) + "\n")
     _draw(study, plots, records, folder / "plots")
-    subprocess.run([sys.executable, "-B", str(REPORT), *program, f"--out={folder / 'report.html'}", "--",
-                    str(folder / "sweep.json")], check=True, stdout=subprocess.DEVNULL)
+    page = subprocess.run([sys.executable, "-B", str(REPORT), *program, f"--out={folder / 'report.html'}", "--",
+                           str(folder / "sweep.json")], check=False, stdout=subprocess.DEVNULL)
+    if page.returncode:
+        raise OSError(f"{folder / 'report.html'}: could not be made; the table is complete")
     print(f"{folder / 'table.csv'}: {len(records)} scenarios, {errors} errors")

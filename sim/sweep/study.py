@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Iterator
 
 from axes import Axis, as_value, read_axis
@@ -14,7 +15,7 @@ from records import Node, parse, read_text
 
 SCHEMA = "linkcast/study/1"
 KEYS = ("schema", "name", "about", "query", "axes", "skip", "plots")
-MOST_SCENARIOS = 2_000_000
+MOST_SCENARIOS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,18 @@ class Study:
             put(query, axis.key, value)
         return query
 
+    @cached_property
     def digest(self) -> str:
         """Of what is asked, in order: names and plots may change between two runs."""
         digest = hashlib.sha256()
         for scenario in self.scenarios:
             digest.update(json.dumps(self.query_of(scenario), sort_keys=True).encode() + b"\n")
         return digest.hexdigest()
+
+    def values_of(self, key: str) -> list[Any]:
+        """All that a key of the query takes in this study."""
+        axis = next((axis for axis in self.axes if axis.key == key), None)
+        return axis.values if axis else [self.base[key]] if key in self.base else []
 
     def pointer_of(self, scenario: Scenario, in_query: str) -> str:
         """Where the study says what stands at a place of a scenario's query."""

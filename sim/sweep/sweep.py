@@ -15,8 +15,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))  # recor
 
 from batch_process import BatchProcess, answer_chunk  # noqa: E402
 from chunks import chunks_of  # noqa: E402
-from dask_workers import DaskWorkers  # noqa: E402
+from dask_workers import ClusterGone, DaskWorkers  # noqa: E402
 from identity import identity_of, sha256_of  # noqa: E402
+from interrupts import Interrupts  # noqa: E402
 from journal import Journal  # noqa: E402
 from local_workers import LocalWorkers  # noqa: E402
 from progress import Progress  # noqa: E402
@@ -26,6 +27,7 @@ from study import Scenario, Study, read_study  # noqa: E402
 
 FIRST_QUESTIONS = 8
 FILES_OF = ("platform", "trace")
+Workers = LocalWorkers | DaskWorkers
 # Errors of the study itself rather than of one scenario.
 WRONG_STUDY = re.compile(r"(?P<pointer>/[^:]*): (?P<what>unknown key.*|missing key.*|must be (an?|one of) .*)")
 
@@ -45,99 +47,113 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 def files_named_in(study: Study) -> dict[str, str]:
     """Digests of platforms and traces that are the user's own files."""
-    named = {study.query_of(scenario).get(key) for scenario in study.scenarios for key in FILES_OF}
-    paths = sorted(name for name in named if isinstance(name, str) and Path(name).is_file())
+    named = {name for key in FILES_OF for name in study.values_of(key) if isinstance(name, str)}
+    paths = sorted(name for name in named if Path(name).is_file())
     return {path: sha256_of([Path(path)]) for path in paths}
 
 
 def check_questions(study: Study, options: argparse.Namespace) -> None:
     """Asks scenarios until one is answered, so that a wrong key ends the study before it begins."""
     step = max(1, len(study.scenarios) // FIRST_QUESTIONS)
-    process = None
+    process, answered = None, False
     for scenario in study.scenarios[::step][:FIRST_QUESTIONS]:
         rows: list[dict[str, Any]] = []
         _, process = answer_chunk(lambda: BatchProcess(options.program, options.data_dir), process,
                                   [(0, json.dumps(study.query_of(scenario)))], 0, lambda _, row: rows.append(row))
         wrong = WRONG_STUDY.match(rows[0].get("error", ""))
+        if wrong or not rows[0].get("crashed"):
+            answered = True
         if wrong or "error" not in rows[0]:
             break
     if process:
         process.close()
+    if not answered:
+        raise OSError(f"{options.program}: {rows[0]['error']}")
     if wrong:
         raise InputError(f"{study.file}:{study.pointer_of(scenario, wrong['pointer'])}: {wrong['what']}")
 
 
-def interrupt(number: int, _frame: Any) -> None:
-    raise KeyboardInterrupt(number)
-
-
-def take(row: tuple[int, dict[str, Any]], journal: Journal, progress: Progress) -> None:
-    journal.add(*row)
-    progress.step("error" in row[1])
-
-
-def run_rest(study: Study, waiting: list[Scenario], workers: Any, journal: Journal) -> None:
+def run_rest(study: Study, waiting: list[Scenario], workers: Workers, journal: Journal, interrupts: Interrupts) -> None:
     progress = Progress(len(study.scenarios), len(study.scenarios) - len(waiting))
+
+    def take(number: int, row: dict[str, Any]) -> None:
+        journal.add(number, row)
+        progress.step("error" in row)
+
     try:
         for row in workers.rows(chunks_of(study, waiting, workers.jobs)):
-            if row is None:
-                journal.sync()
-            else:
-                take(row, journal, progress)
+            with interrupts.held():
+                if row is None:
+                    journal.sync()
+                else:
+                    take(*row)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # ending is quick, and must not be torn
-        workers.stop()
-        for row in workers.left():
-            take(row, journal, progress)
-        journal.sync()
-        progress.end()
-        signal.signal(signal.SIGINT, interrupt)
+        with interrupts.held():
+            workers.stop()
+            for row in workers.left():
+                take(*row)
+            journal.sync()
+            progress.end()
 
 
-def make_workers(options: argparse.Namespace, identity: dict[str, str]) -> Any:
+def make_workers(options: argparse.Namespace, identity: dict[str, str]) -> Workers:
     if options.scheduler:
         return DaskWorkers(options.scheduler, options.program, options.data_dir, identity)
     return LocalWorkers(options.program, options.data_dir, options.jobs)
 
 
-def run_study(study: Study, options: argparse.Namespace) -> int:
+def stopped(study: Study, journal: Journal | None, why: str, code: int) -> int:
+    done = len(journal.rows) if journal else 0
+    print(f"{why}: {done} of {len(study.scenarios)} scenarios are done and kept; to go on: the same command with --resume",
+          file=sys.stderr)
+    return code
+
+
+def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts) -> int:
     folder = Path(options.out or f"{study.name}.sweep")
     identity = identity_of(options.program, options.data_dir)
-    header = {"name": study.name, "scenarios": len(study.scenarios), "study": study.digest(), **identity,
+    header = {"name": study.name, "scenarios": len(study.scenarios), "study": study.digest, **identity,
               "files": files_named_in(study)}
     check_questions(study, options)
-    journal = Journal(folder / "journal.jsonl", header, options.resume)
+    workers = make_workers(options, identity)
+    journal = None
     try:
+        journal = Journal(folder / "journal.jsonl", header, options.resume)
         waiting = [scenario for scenario in study.scenarios if scenario.number not in journal.rows]
         if waiting:
-            run_rest(study, waiting, make_workers(options, identity), journal)
+            run_rest(study, waiting, workers, journal, interrupts)
         write_results(study, journal.rows, identity, folder,
                       ["--program", options.program, "--data-dir", options.data_dir])
+        return 0
     except KeyboardInterrupt as stop:
-        print(f"stopped: {len(journal.rows)} of {len(study.scenarios)} scenarios are done and kept; to go on: "
-              "the same command with --resume", file=sys.stderr)
-        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
+        return stopped(study, journal, "stopped", 128 + (stop.args[0] if stop.args else signal.SIGINT))
+    except ClusterGone as error:
+        return stopped(study, journal, f"error: --scheduler: {error}", 1)
     finally:
-        journal.close()
-    return 0
+        workers.stop()
+        if journal:
+            journal.close()
 
 
 def main() -> int:
     options = options_of(sys.argv[1:])
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+    interrupts = Interrupts()
     try:
         study = read_study(options.study)
         if options.dry_run:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # | head
             for scenario in study.scenarios:
                 print(json.dumps({"id": scenario.number, **study.query_of(scenario)}))
             return 0
-        return run_study(study, options)
+        return run_study(study, options, interrupts)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
+    except OSError as error:  # a full disk: the journal keeps what is done
+        print(f"error: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":
