@@ -63,4 +63,4 @@ def write_results(study: Study, rows: dict[int, dict[str, Any]], identity: dict[
                            str(folder / "sweep.json")], check=False, stdout=subprocess.DEVNULL)
     if page.returncode:
         raise OSError(f"{folder / 'report.html'}: could not be made; the table is complete")
-    print(f"{folder / 'table.csv'}: {len(records)} scenarios, {errors} errors")
+    print(f"{folder / 'table.csv'}: {len(records)} scenarios, {errors} error{'' if errors == 1 else 's'}")

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from program import PYTHON, InFolder, main, run, start
+from program import PYTHON, ROOT, InFolder, main, run, start
 
 MANY = {"schema": "linkcast/study/1", "name": "many", "query": {"kind": "collective", "op": "all_reduce"},
         "axes": {"platform": ["p100-dgx1", "v100-dgx1"], "gpus": {"subsets_of": 8, "sizes": [2, 3, 4, 5]},
@@ -121,6 +121,41 @@ class Stop(Killed):
         self.journal("out").write_text(json.dumps(changed) + "\n" + rest)
         self.assert_refused(run("sweep", self.study, "--out", "out", "--resume", folder=self.folder),
                             "was written by another version of linkcast: name")
+
+
+FAKE = """#!/usr/bin/python3 -B
+# Stands for a linkcast that dies of one question until the file "mended" is there.
+import json, os, sys
+if "--version" in sys.argv:
+    sys.exit(print("0.0.0"))
+for line in sys.stdin:
+    size = json.loads(line)["size_B"]
+    if size == 4 and not os.path.exists("mended"):
+        os.kill(os.getpid(), 9)
+    print(json.dumps({"time_s": size * 0.5, "algorithm": "none"}), flush=True)
+"""
+
+
+class Crash(InFolder):
+    def test_a_question_that_kills(self):
+        """It is asked twice and becomes an error; --resume asks it alone again."""
+        fake = self.write("linkcast", FAKE)
+        fake.chmod(0o755)
+        self.write("study.json", {"schema": "linkcast/study/1", "name": "x", "axes": {"size_B": [1, 2, 4, 8, 16]}})
+        command = [PYTHON, "-B", str(ROOT / "sim" / "sweep" / "sweep.py"), "--program", str(fake), "--data-dir", str(ROOT),
+                   "--jobs", "1", "study.json"]
+        table = self.folder / "x.sweep" / "table.csv"
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "x.sweep/table.csv: 5 scenarios, 1 error\n"), done.stderr)
+        rows = table.read_text().splitlines()
+        self.assertTrue(rows[3].endswith(',"linkcast ended with signal 9, twice"'), rows[3])
+        self.assertEqual([row.split(",")[2] for row in rows[1:]], ["0.5", "1.0", "", "4.0", "8.0"])
+        self.write("mended", "")
+        done = subprocess.run([*command, "--resume"], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "x.sweep/table.csv: 5 scenarios, 0 errors\n"), done.stderr)
+        self.assertEqual([row.split(",")[2] for row in table.read_text().splitlines()[1:]], ["0.5", "1.0", "2.0", "4.0", "8.0"])
+        numbers = [json.loads(line)["scenario"] for line in (self.folder / "x.sweep" / "journal.jsonl").read_text().splitlines()[1:]]
+        self.assertEqual(sorted(numbers), [0, 1, 2, 2, 3, 4])
 
 
 class Dask(Killed):
