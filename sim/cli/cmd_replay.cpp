@@ -26,6 +26,14 @@ struct ReplayOptions {
 
 std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
 
+/// Nothing where the network was not used.
+std::string interval(const Json& result, const std::string& name, const std::string& before,
+                     const std::string& after = ")") {
+  const Json& low = result[name + "_low_s"];
+  const Json& high = result[name + "_high_s"];
+  return low.is_null() || low == high ? "" : before + seconds(low) + " to " + seconds(high) + after;
+}
+
 std::string percent(double share) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(1) << 100 * share << " %";
@@ -45,15 +53,18 @@ std::string path_text(const Json& path) {
 }
 
 void print_replay(const Json& result) {
-  std::vector<std::vector<std::string>> rows{{"makespan", " " + seconds(result["makespan_s"])}};
+  std::vector<std::vector<std::string>> rows{
+      {"makespan", " " + seconds(result["makespan_s"]) + interval(result, "time", "  (90 %: ")}};
   if (!result["step_time_s"].is_null())
     rows.push_back({"step", " " + seconds(result["step_time_s"]) + "  (median of " +
-                                std::to_string(result["steps_s"].size()) + ")"});
+                                std::to_string(result["steps_s"].size()) +
+                                interval(result, "step_time", "; 90 %: ", "") + ")"});
   rows.push_back({"exposed communication", " " + seconds(result["exposed_communication_s"]) + "  (median rank)"});
   rows.push_back({"critical path", " " + path_text(result["critical_path"])});
   for (const Json& job : result.value("jobs", Json::array()))
     if (!job["step_time_s"].is_null())
-      rows.push_back({"step of " + job["trace"].get<std::string>(), " " + seconds(job["step_time_s"])});
+      rows.push_back({"step of " + job["trace"].get<std::string>(),
+                      " " + seconds(job["step_time_s"]) + interval(job, "step_time", "  (90 %: ")});
   print_table(rows);
   std::vector<std::vector<std::string>> table{
       {"rank", "gpu", "compute", "communication", "exposed", "waiting", "idle"}};
@@ -87,7 +98,9 @@ void run_replay(ReplayOptions& o, Context& context) {
   Json result;
   {
     Progress progress;
-    result = replay(context.catalogue(), o.request, {&progress});
+    o.request.watcher = &progress;
+    result = replay(context.catalogue(), o.request);
+    o.request.watcher = nullptr;
   }
   if (timeline) timeline->close();
   if (context.json)

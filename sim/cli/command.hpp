@@ -52,6 +52,8 @@ void add_check(CLI::App& app, Context& context);
 void add_whatif(CLI::App& app, Context& context);
 void add_trace(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);
+void add_place(CLI::App& app, Context& context);
+void add_schedule(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);
 

@@ -28,6 +28,8 @@ int run(int argc, char** argv) {
   add_check(app, context);
   add_trace(app, context);
   add_replay(app, context);
+  add_place(app, context);
+  add_schedule(app, context);
   add_whatif(app, context);
   add_sweep(app, context);
   add_report(app, context);

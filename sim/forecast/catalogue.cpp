@@ -166,10 +166,15 @@ const Communicator& Catalogue::communicator(const std::string& platform_id, cons
 
 const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,
                                                    int nodes, int gpus_per_node) {
-  const auto key = std::make_tuple(platform_id, library, nodes, gpus_per_node);
-  if (const auto it = across_.find(key); it != across_.end()) return it->second;
   std::vector<int> gpus(static_cast<std::size_t>(gpus_per_node));
   std::iota(gpus.begin(), gpus.end(), 0);
+  return communicator_across(platform_id, library, nodes, gpus);
+}
+
+const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,
+                                                   int nodes, const std::vector<int>& gpus) {
+  const auto key = std::make_tuple(platform_id, library, nodes, gpus);
+  if (const auto it = across_.find(key); it != across_.end()) return it->second;
   Communicator built = libraries().get(library).build_across(cluster(platform_id), gpus, nodes);
   return across_.emplace(key, std::move(built)).first->second;
 }

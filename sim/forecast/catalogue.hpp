@@ -45,7 +45,10 @@ class Catalogue {
   /// What `library` builds for these GPUs of the platform; computed once.
   const Communicator& communicator(const std::string& platform_id, const std::string& library,
                                    const std::vector<int>& gpus);
-  /// The same over the first `gpus_per_node` GPUs of the first `nodes` nodes.
+  /// The same over these GPUs of each of `nodes` nodes.
+  const Communicator& communicator_across(const std::string& platform_id, const std::string& library, int nodes,
+                                          const std::vector<int>& gpus);
+  /// Over the first `gpus_per_node` GPUs of each.
   const Communicator& communicator_across(const std::string& platform_id, const std::string& library, int nodes,
                                           int gpus_per_node);
 
@@ -62,7 +65,7 @@ class Catalogue {
   std::map<std::string, std::unique_ptr<Cluster>> clusters_, lone_nodes_;
   std::map<std::string, std::unique_ptr<Solver>> solvers_;
   std::map<std::tuple<std::string, std::string, std::vector<int>>, Communicator> communicators_;
-  std::map<std::tuple<std::string, std::string, int, int>, Communicator> across_;
+  std::map<std::tuple<std::string, std::string, int, std::vector<int>>, Communicator> across_;
 };
 
 }  // namespace linkcast

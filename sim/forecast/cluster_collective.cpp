@@ -81,16 +81,20 @@ Run prepare_tree(const ClusterJob& job, Run run, ClusterProblem& problem) {
 }
 
 void read_solution(const ClusterJob& job, const Solution& solution, Run& run) {
-  run.flow_s = solution.makespan_s;
   if (run.taken.algorithm == "ring" && !job.op.closed() && run.taken.protocol == "Simple")
-    run.flow_s *= chain_fill(job.size_B, run.taken.blocks, job.op.steps(job.ranks()), job.calls);
+    run.stretch = chain_fill(job.size_B, run.taken.blocks, job.op.steps(job.ranks()), job.calls);
+  run.flow_s = solution.makespan_s * run.stretch;
   run.limited_by = solution.limited_by;
 }
 
-Run run_alone(const ClusterJob& job, Solver& solver, ClusterProblem& problem) {
+Run prepare(const ClusterJob& job, ClusterProblem& problem) {
   Run run = start(job);
-  run = run.taken.algorithm == "tree" ? prepare_tree(job, std::move(run), problem)
-                                      : prepare_ring(job, std::move(run), problem);
+  return run.taken.algorithm == "tree" ? prepare_tree(job, std::move(run), problem)
+                                       : prepare_ring(job, std::move(run), problem);
+}
+
+Run run_alone(const ClusterJob& job, Solver& solver, ClusterProblem& problem) {
+  Run run = prepare(job, problem);
   read_solution(job, solver.run(problem.problem()), run);
   return run;
 }
@@ -213,10 +217,45 @@ AcrossNodes read_nodes(const Cluster& cluster, ObjectReader& r) {
   return asked;
 }
 
+std::string usual_library_across(const Calibration& calibration) {
+  return libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
+}
+
 std::string library_across(const Calibration& calibration, ObjectReader& r) {
-  const std::string usual =
-      libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
-  return r.optional<std::string>("library").value_or(usual);
+  return r.optional<std::string>("library").value_or(usual_library_across(calibration));
+}
+
+ClusterFlows cluster_collective_flows(ClusterJob job, Solver& solver) {
+  ClusterFlows made;
+  const auto judge = [&](const Run& run, const std::set<int>& limits) {
+    const Json said = result_of(job, run, limits);
+    made.spread = spread_of({said["time_low_s"].get<double>(), said["time_high_s"].get<double>()}, run.time_s());
+    made.warnings = said["warnings"];
+  };
+  if (!job.op.messages({job.size_B}, 2).empty()) {  // two ranks tell
+    job.keep_loads = true;
+    MessageAnswer answer = run_messages(job, solver);
+    Activity flow{answer.run.latency_s, answer.run.busiest_B};
+    flow.rate_cap_Bps = flow.work_B / answer.run.flow_s;
+    flow.uses = std::move(answer.loads);
+    made.flows.push_back(std::move(flow));
+    judge(answer.run, {answer.limits.begin(), answer.limits.end()});
+    return made;
+  }
+  ClusterProblem problem(job.cluster);
+  Run run = prepare(job, problem);
+  const Solution alone = solver.run(problem.problem());
+  read_solution(job, alone, run);
+  for (const int index : run.activities) {
+    Activity flow = problem.problem().activities[static_cast<std::size_t>(index)];
+    const double alone_s = alone.finish_s[static_cast<std::size_t>(index)] * run.stretch;
+    if (alone_s > 0) flow.rate_cap_Bps = flow.work_B / alone_s;
+    flow.delay_s = run.latency_s;
+    for (Use& use : flow.uses) use.constraint = problem.key(use.constraint);
+    made.flows.push_back(std::move(flow));
+  }
+  judge(run, limits_of(run, problem));
+  return made;
 }
 
 Json cluster_collective_answer(Catalogue& catalogue, const std::string& platform_id, Solver& solver, ObjectReader& r) {

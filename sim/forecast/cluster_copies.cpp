@@ -50,18 +50,8 @@ Json message_result(const Cluster& cluster, Solver& solver, const Message& there
     put_percentiles(percentiles, load, times, time);
     time = percentile(times, 50).time_s();
   }
-  Uncertainty uncertainty;
-  uncertainty.add(scatter_of(cluster.node().calibration(), plan.transport, there.bytes));
-  uncertainty.add(plan.rate_error);
-  uncertainty.add(plan.delay_error_s / time);
-  if (!plan.distance.empty()) uncertainty.add(kPairError);
   Verdict verdict;
-  if (plan.stand_in) {
-    uncertainty.add(kStandInError);
-    verdict.warnings.insert("no message inside a node of " + cluster.node().topology().name +
-                            " was measured: the start-up of one between nodes and the rates of links stand in");
-  }
-  check_validity(cluster.node(), there.bytes, verdict, uncertainty);
+  const Uncertainty uncertainty = uncertainty_of(cluster, plan, there.bytes, time, verdict);
   const int limit =
       solution.limited_by.empty() ? kOwnCap : solution.limited_by.at(static_cast<std::size_t>(plan.activity));
   if (limit == kOwnCap && time > 2 * plan.latency_s) {  // the curve's own rate: what its narrowest link attained
@@ -91,6 +81,22 @@ Json message_result(const Cluster& cluster, Solver& solver, const Message& there
 }
 
 }  // namespace
+
+Uncertainty uncertainty_of(const Cluster& cluster, const PlannedMessage& plan, double bytes, double time_s,
+                           Verdict& verdict) {
+  Uncertainty uncertainty;
+  uncertainty.add(scatter_of(cluster.node().calibration(), plan.transport, bytes));
+  uncertainty.add(plan.rate_error);
+  uncertainty.add(plan.delay_error_s / time_s);
+  if (!plan.distance.empty()) uncertainty.add(kPairError);
+  if (plan.stand_in) {
+    uncertainty.add(kStandInError);
+    verdict.warnings.insert("no message inside a node of " + cluster.node().topology().name +
+                            " was measured: the start-up of one between nodes and the rates of links stand in");
+  }
+  check_validity(cluster.node(), bytes, verdict, uncertainty);
+  return uncertainty;
+}
 
 bool names_nodes(const Json& query) {
   const auto slashed = [&](const char* key) {

@@ -1,6 +1,8 @@
 #pragma once
 // Answers about messages between the nodes of a cluster.
 #include "sim/engine/problem.hpp"
+#include "sim/forecast/cluster_message.hpp"
+#include "sim/forecast/verdict.hpp"
 #include "sim/platform/cluster.hpp"
 #include "sim/records/object_reader.hpp"
 
@@ -8,6 +10,10 @@ namespace linkcast {
 
 /// True if the query names its ends as node<number>/<device>.
 bool names_nodes(const Json& query);
+
+/// How sure the time of one message alone is.
+Uncertainty uncertainty_of(const Cluster& cluster, const PlannedMessage& plan, double bytes, double time_s,
+                           Verdict& verdict);
 
 Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r);
 /// Minimal ways and detours between two nodes, up to `k` of each, each as if the message took it alone, fastest first.

@@ -22,6 +22,7 @@ struct ClusterJob {
   std::string algorithm{}, protocol{};  ///< of rings and trees: empty, or forced
   int calls = kUsualCalls;              ///< that follow each other
   bool keep_busy = false;               ///< of messages: the answer has its busy links
+  bool keep_loads = false;              ///< of messages: the answer has what each link carries
   [[nodiscard]] int ranks() const { return communicator.ranks(); }
   [[nodiscard]] const Platform& node() const { return cluster.node(); }
 };

@@ -100,10 +100,20 @@ class DirectForm {
     solve(problem, keys, solver, answer);
     answer.run.latency_s += job_.cluster.beyond_nearest({farthest_s_}).si;
     if (job_.keep_busy) answer.busy = BusyLinks::of_messages(problem_);
+    if (job_.keep_loads) answer.loads = loads(keys);
   }
 
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  /// Of all messages together, per byte of one of them.
+  std::vector<Use> loads(const std::vector<int>& keys) {
+    std::vector<Use> sums;
+    for (const int key : keys) sums.push_back({key, 0});
+    for (const Activity& message : problem_.problem().activities)
+      for (const Use& use : message.uses)
+        sums[at(use.constraint)].weight += use.weight * message.work_B / prepared_.traffic.bytes;
+    return sums;
+  }
   [[nodiscard]] int gpu(int member) const { return job_.communicator.gpus[at(member)]; }
   [[nodiscard]] int endpoint(ClusterGpu end) const {
     return job_.cluster.endpoint(end.node, job_.cluster.nic_of(gpu(end.gpu)));
@@ -130,12 +140,12 @@ MessageAnswer run_direct(const ClusterJob& job, Solver& solver) {
 /// @returns  false, with the reason in `answer`, where messages cannot be taken together
 bool run_reduced(const ClusterJob& job, MessageAnswer& answer) {
   const Prepared prepared = prepare_messages(job, {});
-  const auto reduced = reduce_alltoall(job.cluster, prepared.traffic);
+  auto reduced = reduce_alltoall(job.cluster, prepared.traffic, job.keep_loads);
   if (const auto* irregular = std::get_if<Irregular>(&reduced)) {
     answer.why_direct = irregular->why;
     return false;
   }
-  const ReducedAlltoall& made = std::get<ReducedAlltoall>(reduced);
+  ReducedAlltoall& made = std::get<ReducedAlltoall>(reduced);
   answer.run = prepared.run;
   answer.engine = "reduced";
   answer.messages = made.messages;
@@ -144,6 +154,7 @@ bool run_reduced(const ClusterJob& job, MessageAnswer& answer) {
   answer.run.flow_s = made.time_s;
   answer.run.latency_s += job.cluster.beyond_nearest({made.farthest_s}).si;
   if (job.keep_busy) answer.busy = BusyLinks::of_alltoall(job.cluster, prepared.traffic);
+  answer.loads = std::move(made.loads);
   return true;
 }
 

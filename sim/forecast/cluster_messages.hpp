@@ -18,6 +18,7 @@ struct MessageAnswer {
   std::size_t classes = 0;          ///< activities, or sorts of messages that are alike
   std::vector<int> limits{};        ///< keys in the cluster of what limits the messages that end last
   std::optional<BusyLinks> busy{};  ///< where the job asks for it
+  std::vector<Use> loads{};         ///< by key in the cluster, per byte of one message, where the job asks for it
 };
 
 /// @throws InputError  the library has no messages; too many that cannot be taken together

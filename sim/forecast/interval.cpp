@@ -18,6 +18,10 @@ Interval Uncertainty::around(double time_s) const {
   return {time_s / spread, time_s * spread};
 }
 
+Spread spread_of(const Interval& interval, double time_s) {
+  return time_s > 0 ? Spread{interval.low_s / time_s, interval.high_s / time_s} : Spread{};
+}
+
 double scatter_of(const Calibration& calibration, const std::string& transport, double bytes) {
   const Scatter* nearest = nullptr;
   for (const Scatter& s : calibration.scatter) {

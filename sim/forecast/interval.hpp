@@ -11,6 +11,13 @@ struct Interval {
   double low_s = 0, high_s = 0;
 };
 
+/// The ends of an interval as multiples of the time that it is around.
+struct Spread {
+  double low = 1, high = 1;
+};
+/// @param time_s  0: no time, no spread
+Spread spread_of(const Interval& interval, double time_s);
+
 /// Independent contributions to the uncertainty of ln(time), as standard deviations.
 class Uncertainty {
  public:

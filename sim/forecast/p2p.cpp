@@ -47,15 +47,7 @@ Json p2p_result(const Platform& platform, Solver& solver, const P2pRequest& requ
   const Solution solution = solver.run(builder.problem());
   const double time = solution.makespan_s;
   Verdict verdict;
-  Uncertainty uncertainty;
-  double scatter = 0;
-  for (const PlannedTransfer& each : plans) {
-    judge(builder, solution, each, verdict);
-    scatter = std::max(scatter, scatter_of(platform.calibration(), each.model, request.transfer.bytes));
-  }
-  uncertainty.add(scatter);
-  uncertainty.add(verdict.parameter_error);
-  uncertainty.add(verdict.delay_error_s / time);
+  Uncertainty uncertainty = uncertainty_of(builder, solution, plans, request.transfer.bytes, verdict);
   if (request.bidirectional) add_sharing({request.transfer, request.transfer}, verdict, uncertainty);
   check_validity(platform, request.transfer.bytes, verdict, uncertainty);
   Json out;

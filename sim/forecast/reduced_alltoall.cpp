@@ -7,6 +7,7 @@
 #include "sim/forecast/reduced_alltoall.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -20,9 +21,10 @@ constexpr double kTogether = 1 - 1e-9;  // source: ours, against rounding: as fu
 /// Bytes on each constraint and link, and how long they take.
 class Sums {
  public:
-  Sums(const Cluster& cluster, const UniformTraffic& traffic)
+  Sums(const Cluster& cluster, const UniformTraffic& traffic, bool keep_loads)
       : cluster_(cluster),
         traffic_(traffic),
+        keep_loads_(keep_loads),
         members_(traffic.gpus.size()),
         alltoall_(cluster, traffic),
         ways_(message_ways(cluster, traffic.gpus, traffic.stored)) {}
@@ -49,6 +51,9 @@ class Sums {
     busy_.emplace_back(key, bytes / cluster_.capacity(key));
     made_.time_s = std::max(made_.time_s, busy_.back().second);
   }
+  void load(int key, double bytes) {
+    if (keep_loads_ && bytes > 0) made_.loads.push_back({key, bytes / traffic_.bytes});
+  }
 
   /// The same in every node.
   void take_nodes() {
@@ -66,14 +71,22 @@ class Sums {
         ++made_.classes;
       }
     }
-    for (std::size_t c = 0; c < messages.size(); ++c)
+    for (std::size_t c = 0; c < messages.size(); ++c) {
       busy(cluster_.key(0, static_cast<int>(c)), messages[c] * traffic_.bytes);
+      for (int node = 0; node < traffic_.nodes; ++node)
+        load(cluster_.key(node, static_cast<int>(c)), messages[c] * traffic_.bytes);
+    }
   }
 
   void take_ports() {
     for (std::size_t i = 0; i < members_; ++i)
       for (const int link : {pairs().port(i), pairs().port(i) ^ 1})
         busy(cluster_.key_of_fabric_link(link), alltoall_.port_bytes(traffic_.gpus[i]));
+    std::map<int, double> bytes;  // members may share a port
+    for (std::size_t rank = 0; keep_loads_ && rank < members_ * static_cast<std::size_t>(traffic_.nodes); ++rank)
+      bytes[pairs().port(rank)] = alltoall_.port_bytes(traffic_.gpus[rank % members_]);
+    for (const auto& [port, sum] : bytes)
+      for (const int link : {port, port ^ 1}) load(cluster_.key_of_fabric_link(link), sum);
   }
 
   void take_fabric() {
@@ -81,12 +94,15 @@ class Sums {
     made_.classes += static_cast<std::size_t>(
         std::count_if(sums.between.begin(), sums.between.end(), [](double sum) { return sum > 0; }));
     const std::vector<double> links = pairs().link_bytes(sums);
-    for (std::size_t link = 0; link < links.size(); ++link)
+    for (std::size_t link = 0; link < links.size(); ++link) {
       busy(cluster_.key_of_fabric_link(static_cast<int>(link)), links[link]);
+      load(cluster_.key_of_fabric_link(static_cast<int>(link)), links[link]);
+    }
   }
 
   const Cluster& cluster_;
   const UniformTraffic& traffic_;
+  bool keep_loads_;
   std::size_t members_;
   AlltoallTraffic alltoall_;
   MessageWays ways_;
@@ -96,8 +112,9 @@ class Sums {
 
 }  // namespace
 
-std::variant<ReducedAlltoall, Irregular> reduce_alltoall(const Cluster& cluster, const UniformTraffic& traffic) {
-  Sums sums(cluster, traffic);
+std::variant<ReducedAlltoall, Irregular> reduce_alltoall(const Cluster& cluster, const UniformTraffic& traffic,
+                                                         bool keep_loads) {
+  Sums sums(cluster, traffic, keep_loads);
   if (!sums.pairs().irregular().empty()) return Irregular{sums.pairs().irregular()};
   return sums.take();
 }

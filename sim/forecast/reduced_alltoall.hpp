@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/engine/problem.hpp"
 #include "sim/forecast/alltoall_traffic.hpp"
 
 namespace linkcast {
@@ -13,8 +14,9 @@ struct ReducedAlltoall {
   double time_s = 0;
   std::vector<int> limits{};  ///< keys in the cluster of what is busy all the time; of what is alike in all nodes, one
   double messages = 0;
-  std::size_t classes = 0;  ///< pairs of switches, and of GPUs of a node, whose messages are alike
-  double farthest_s = 0;    ///< latency of the fabric on the longest way
+  std::size_t classes = 0;   ///< pairs of switches, and of GPUs of a node, whose messages are alike
+  double farthest_s = 0;     ///< latency of the fabric on the longest way
+  std::vector<Use> loads{};  ///< by key, of all nodes, per byte of one message: where asked for
 };
 
 /// Why the messages cannot be taken together.
@@ -22,6 +24,7 @@ struct Irregular {
   std::string why;
 };
 
-std::variant<ReducedAlltoall, Irregular> reduce_alltoall(const Cluster& cluster, const UniformTraffic& traffic);
+std::variant<ReducedAlltoall, Irregular> reduce_alltoall(const Cluster& cluster, const UniformTraffic& traffic,
+                                                         bool keep_loads = false);
 
 }  // namespace linkcast

@@ -55,6 +55,20 @@ void judge(const ProblemBuilder& builder, const Solution& solution, const Planne
     verdict.warnings.insert("the rate of " + constraint.id + " is nominal, not calibrated");
 }
 
+Uncertainty uncertainty_of(const ProblemBuilder& builder, const Solution& solution,
+                           const std::vector<PlannedTransfer>& plans, double bytes, Verdict& verdict) {
+  double scatter = 0;
+  for (const PlannedTransfer& plan : plans) {
+    judge(builder, solution, plan, verdict);
+    scatter = std::max(scatter, scatter_of(builder.platform().calibration(), plan.model, bytes));
+  }
+  Uncertainty uncertainty;
+  uncertainty.add(scatter);
+  uncertainty.add(verdict.parameter_error);
+  uncertainty.add(verdict.delay_error_s / solution.makespan_s);
+  return uncertainty;
+}
+
 void add_sharing(const std::vector<Transfer>& transfers, Verdict& verdict, Uncertainty& uncertainty) {
   if (transfers.size() < 2) return;
   uncertainty.add(kSharing);

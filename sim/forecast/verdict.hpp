@@ -19,6 +19,9 @@ struct Verdict {
 
 /// Adds what limited a planned transfer and which of its parameters stand in for unmeasured ones.
 void judge(const ProblemBuilder& builder, const Solution& solution, const PlannedTransfer& plan, Verdict& verdict);
+/// Judges copies that start together, and says how sure their time is.
+Uncertainty uncertainty_of(const ProblemBuilder& builder, const Solution& solution,
+                           const std::vector<PlannedTransfer>& plans, double bytes, Verdict& verdict);
 /// Widens the interval by what copies at once do to each other beyond fair sharing, and says so where it is much.
 void add_sharing(const std::vector<Transfer>& transfers, Verdict& verdict, Uncertainty& uncertainty);
 /// Warns of a size outside the calibrated range, and widens the interval by it.

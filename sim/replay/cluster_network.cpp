@@ -2,8 +2,10 @@
 
 #include <utility>
 
-#include "sim/forecast/cluster_message.hpp"
+#include "sim/forecast/cluster_collective.hpp"
+#include "sim/forecast/cluster_copies.hpp"
 #include "sim/forecast/query.hpp"
+#include "sim/platform/placed_fabric.hpp"
 #include "sim/replay/collective_flows.hpp"
 
 namespace linkcast {
@@ -49,7 +51,7 @@ ClusterNetwork::Flows ClusterNetwork::taken_over(ClusterProblem& problem) {
   return flows;
 }
 
-ClusterNetwork::Flows ClusterNetwork::message(const NetworkOp& op) {
+FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
   const auto end = [&](int gpu) { return ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)}; };
   ClusterProblem problem(cluster_);
   Message message;
@@ -57,10 +59,13 @@ ClusterNetwork::Flows ClusterNetwork::message(const NetworkOp& op) {
   message.to = end(op.gpus.at(1));
   message.bytes = op.size_B;
   if (message.from.node != message.to.node) message.transport = transport_;
-  add_message(problem, message);
-  Flows flows = taken_over(problem);
-  if (message.from.node != message.to.node) share_engines(message, flows);
-  return flows;
+  const PlannedMessage plan = add_message(problem, message);
+  const double alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
+  Verdict verdict;
+  const Uncertainty uncertainty = uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
+  Planned planned{{taken_over(problem)}, spread_of(uncertainty.around(alone_s), alone_s)};
+  if (message.from.node != message.to.node) share_engines(message, planned.stages.front());
+  return planned;
 }
 
 /// A card that moves bytes by an engine of its own gives all its messages together what it gives one: they share it at
@@ -89,57 +94,94 @@ void ClusterNetwork::put_on_node(int node, Flows& flows) {
     for (Use& use : flow.uses) use.constraint = constraint(cluster_.key(node, use.constraint));
 }
 
-ClusterNetwork::Flows ClusterNetwork::in_one_node(const NetworkOp& op, int node) {
+FlowNetwork::Planned ClusterNetwork::in_one_node(const NetworkOp& op, int node) {
   NetworkOp local = op;
   for (int& gpu : local.gpus) gpu %= gpus_per_node_;
-  Flows flows = collective_flows(catalogue_, platform_id_, usual_library(cluster_.node(), library_), local, said());
-  put_on_node(node, flows);
-  return flows;
+  FlowsAlone planned =
+      collective_flows(catalogue_, platform_id_, usual_library(cluster_.node(), library_), local, said());
+  put_on_node(node, planned.flows);
+  return {{std::move(planned.flows)}, planned.spread};
 }
 
-/// Its forecast stands for it: over as many nodes, the first ones, with as many GPUs each.
-ClusterNetwork::Flows ClusterNetwork::over_nodes(const NetworkOp& op) {
-  std::map<int, int> members;
-  for (const int gpu : op.gpus) ++members[gpu / gpus_per_node_];
-  for (const auto& [node, count] : members)
-    if (count != members.begin()->second)
+ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
+  Members members;
+  std::map<int, std::vector<int>> of_node;
+  for (const int gpu : op.gpus) {
+    const int node = gpu / gpus_per_node_;
+    if (of_node[node].empty()) members.nodes.push_back(node);
+    of_node[node].push_back(gpu % gpus_per_node_);
+  }
+  members.gpus = of_node[members.nodes.front()];
+  for (const auto& [node, gpus] : of_node) {
+    if (gpus.size() != members.gpus.size())
       throw InputError("a " + op.op + " over nodes needs as many GPUs of each: node " + std::to_string(node) + " has " +
-                       std::to_string(count) + ", node " + std::to_string(members.begin()->first) + " " +
-                       std::to_string(members.begin()->second));
-  Json query{{"kind", "collective"}, {"platform", platform_id_}, {"op", op.op},
-             {"size_B", op.size_B},  {"nodes", members.size()},  {"gpus_per_node", members.begin()->second}};
-  if (!library_.empty()) query["library"] = library_;
-  if (library_.rfind("mpi", 0) != 0) query["calls"] = 1;
+                       std::to_string(gpus.size()) + ", node " + std::to_string(members.nodes.front()) + " " +
+                       std::to_string(members.gpus.size()));
+    if (gpus != members.gpus)
+      said().insert("a collective has other GPUs of one node than of another: those of its first rank's stand for all");
+  }
+  return members;
+}
+
+/// Rounds of messages: its forecast stands for it, over as many nodes, the first ones, with as many GPUs each.
+FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
+  const Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
+                   {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
+                   {"library", library_}};
   const Json answer = answer_or_throw(catalogue_, query, "collective over nodes");
   for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
-  said().insert(
-      "collectives over several nodes take what the forecast for the first nodes takes, and share no link "
-      "with others");
+  said().insert("collectives of " + library_ +
+                " over several nodes take what the forecast for the first nodes takes, and share no link with others");
   Activity flow;
   flow.delay_s = answer["time_s"].get<double>();
-  return {flow};
+  const Interval interval{answer["time_low_s"].get<double>(), answer["time_high_s"].get<double>()};
+  return {{{flow}}, spread_of(interval, flow.delay_s)};
 }
 
-ClusterNetwork::Flows ClusterNetwork::collective(const NetworkOp& op) {
+FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
+  const Members members = members_of(op);
+  if (library_.rfind("mpi", 0) == 0) return forecast_alone(op, members);
+  const std::string library = library_.empty() ? usual_library_across(cluster_.node().calibration()) : library_;
+  std::vector<int> order = members.nodes;  // the forecast is of the first nodes
+  const std::set<int> first(order.begin(), order.end());
+  for (int node = 0; node < cluster_.nodes(); ++node)
+    if (first.count(node) == 0) order.push_back(node);
+  const std::unique_ptr<Cluster> placed = placed_cluster(cluster_, order);
+  const int nodes = static_cast<int>(members.nodes.size());
+  ClusterFlows made = cluster_collective_flows(
+      {*placed, libraries().get(library), catalogue_.communicator_across(platform_id_, library, nodes, members.gpus),
+       collectives().get(op.op), op.op, op.size_B, "", "", "", 1},
+      catalogue_.solver("fluid"));
+  for (const Json& warning : made.warnings) said().insert(warning.get<std::string>());
+  const int of_node = cluster_.key(1, 0), of_nodes = cluster_.key_of_fabric_link(0);
+  for (Activity& flow : made.flows)
+    for (Use& use : flow.uses)
+      use.constraint = constraint(use.constraint < of_nodes
+                                      ? cluster_.key(order[at(use.constraint / of_node)], use.constraint % of_node)
+                                      : use.constraint);
+  return {{std::move(made.flows)}, made.spread};
+}
+
+FlowNetwork::Planned ClusterNetwork::collective(const NetworkOp& op) {
   const int node = op.gpus.front() / gpus_per_node_;
   for (const int gpu : op.gpus)
     if (gpu / gpus_per_node_ != node) return over_nodes(op);
   return in_one_node(op, node);
 }
 
-FlowNetwork::Stages ClusterNetwork::copy(const NetworkOp& op) {
+FlowNetwork::Planned ClusterNetwork::copy(const NetworkOp& op) {
   NetworkOp local = op;
   local.gpus.front() %= gpus_per_node_;
-  Flows flows = copy_stages(cluster_.node(), local);
-  put_on_node(op.gpus.front() / gpus_per_node_, flows);
-  Stages stages;
-  for (Activity& flow : flows) stages.push_back({std::move(flow)});
-  return stages;
+  FlowsAlone alone = copy_stages(catalogue_, platform_id_, local);
+  put_on_node(op.gpus.front() / gpus_per_node_, alone.flows);
+  Planned planned{{}, alone.spread};
+  for (Activity& flow : alone.flows) planned.stages.push_back({std::move(flow)});
+  return planned;
 }
 
-FlowNetwork::Stages ClusterNetwork::plan(const NetworkOp& op) {
-  if (op.kind == NetworkOp::Kind::kMessage) return {message(op)};
-  if (op.kind == NetworkOp::Kind::kCollective) return {collective(op)};
+FlowNetwork::Planned ClusterNetwork::plan(const NetworkOp& op) {
+  if (op.kind == NetworkOp::Kind::kMessage) return message(op);
+  if (op.kind == NetworkOp::Kind::kCollective) return collective(op);
   return copy(op);
 }
 

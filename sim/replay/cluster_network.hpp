@@ -10,8 +10,8 @@
 namespace linkcast {
 
 /// Many nodes on their fabric. GPU g is GPU g % M of node g / M, where each node gives M GPUs.
-/// Messages, and collectives inside one node, are flows that share links with others; a collective over several nodes
-/// takes what its forecast alone takes, and shares no link.
+/// Messages and collectives are flows that share links with others; a collective of an MPI over several nodes takes
+/// what its forecast alone takes, and shares no link.
 class ClusterNetwork final : public FlowNetwork {
  public:
   /// @param library  empty: what each operation takes by itself
@@ -24,14 +24,20 @@ class ClusterNetwork final : public FlowNetwork {
   [[nodiscard]] double slow(int gpu) const override;
 
  private:
-  Stages plan(const NetworkOp& op) override;
+  Planned plan(const NetworkOp& op) override;
   [[nodiscard]] std::string link_id(int constraint) const override;
-  Flows message(const NetworkOp& op);
+  Planned message(const NetworkOp& op);
   void share_engines(const Message& message, Flows& flows);
-  Flows collective(const NetworkOp& op);
-  Flows in_one_node(const NetworkOp& op, int node);
-  Flows over_nodes(const NetworkOp& op);
-  Stages copy(const NetworkOp& op);
+  Planned collective(const NetworkOp& op);
+  Planned in_one_node(const NetworkOp& op, int node);
+  /// Nodes of an operation in the order of its ranks, and the GPUs of each.
+  struct Members {
+    std::vector<int> nodes{}, gpus{};
+  };
+  Members members_of(const NetworkOp& op);
+  Planned over_nodes(const NetworkOp& op);
+  Planned forecast_alone(const NetworkOp& op, const Members& members);
+  Planned copy(const NetworkOp& op);
   /// Flows on a node's own constraints become flows on the fluid's.
   void put_on_node(int node, Flows& flows);
   /// Activities of a problem with the fluid's own constraints instead of the problem's.

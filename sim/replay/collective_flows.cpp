@@ -4,6 +4,7 @@
 
 #include "sim/forecast/collective_job.hpp"
 #include "sim/forecast/collective_result.hpp"
+#include "sim/forecast/verdict.hpp"
 
 namespace linkcast {
 namespace {
@@ -22,8 +23,8 @@ class Message final : public Collective {
 
 }  // namespace
 
-std::vector<Activity> collective_flows(Catalogue& catalogue, const std::string& platform_id, const std::string& library,
-                                       const NetworkOp& op, std::set<std::string>& warnings) {
+FlowsAlone collective_flows(Catalogue& catalogue, const std::string& platform_id, const std::string& library,
+                            const NetworkOp& op, std::set<std::string>& warnings) {
   const Message message;
   const bool is_message = op.kind == NetworkOp::Kind::kMessage;
   const Platform& platform = catalogue.platform(platform_id);
@@ -42,18 +43,19 @@ std::vector<Activity> collective_flows(Catalogue& catalogue, const std::string& 
   const Solution alone = catalogue.solver("fluid").run(builder.problem());
   finish(job, alone, run);
   for (const Json& warning : warnings_of(job, run)) warnings.insert(warning.get<std::string>());
-  std::vector<Activity> flows;
+  FlowsAlone planned{{}, spread_of(interval_of(job, run), run.time_s())};
   for (const int index : run.activities) {
     Activity flow = builder.problem().activities[at(index)];
     const double alone_s = alone.finish_s[at(index)] * run.stretch;
     if (alone_s > 0) flow.rate_cap_Bps = flow.work_B / alone_s;
     flow.delay_s = run.latency_s;
-    flows.push_back(std::move(flow));
+    planned.flows.push_back(std::move(flow));
   }
-  return flows;
+  return planned;
 }
 
-std::vector<Activity> copy_stages(const Platform& platform, const NetworkOp& op) {
+FlowsAlone copy_stages(Catalogue& catalogue, const std::string& platform_id, const NetworkOp& op) {
+  const Platform& platform = catalogue.platform(platform_id);
   const int gpu = platform.gpu(op.gpus.at(0));
   Transfer transfer;
   transfer.source = op.kind == NetworkOp::Kind::kHostToDevice ? platform.socket_of(gpu) : gpu;
@@ -62,14 +64,18 @@ std::vector<Activity> copy_stages(const Platform& platform, const NetworkOp& op)
   transfer.single = true;
   ProblemBuilder builder(platform);
   const PlannedTransfer plan = builder.add(transfer);
-  std::vector<Activity> stages;
+  const Solution alone = catalogue.solver("fluid").run(builder.problem());
+  Verdict verdict;
+  Uncertainty uncertainty = uncertainty_of(builder, alone, {plan}, op.size_B, verdict);
+  check_validity(platform, op.size_B, verdict, uncertainty);
+  FlowsAlone planned{{}, spread_of(uncertainty.around(alone.makespan_s), alone.makespan_s)};
   for (const int index : plan.activities) {
     Activity flow = builder.problem().activities[at(index)];
     flow.after.clear();
     flow.queues.clear();
-    stages.push_back(std::move(flow));
+    planned.flows.push_back(std::move(flow));
   }
-  return stages;
+  return planned;
 }
 
 }  // namespace linkcast

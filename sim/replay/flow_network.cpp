@@ -1,5 +1,6 @@
 #include "sim/replay/flow_network.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace linkcast {
@@ -7,10 +8,13 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// Nothing to move, or nobody to move it to.
+constexpr double kLeast_B = 1;  // forecasts are of some bytes: a message of none has the start-up of this one
+
+/// Nothing to do, or nobody to do it with. A library returns from a collective of nothing at once; of a message of
+/// nothing the receiver still has to hear.
 bool is_empty(const NetworkOp& op) {
-  const bool together = op.kind == NetworkOp::Kind::kCollective || op.kind == NetworkOp::Kind::kMessage;
-  return op.size_B <= 0 || (together && op.gpus.size() < 2);
+  if (op.kind == NetworkOp::Kind::kMessage) return false;
+  return op.size_B <= 0 || (op.kind == NetworkOp::Kind::kCollective && op.gpus.size() < 2);
 }
 
 }  // namespace
@@ -19,9 +23,21 @@ const FlowNetwork::Stages& FlowNetwork::stages_of(const NetworkOp& op) {
   const Key key{op.kind, op.op, op.gpus, op.size_B};
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
-  Stages stages{{Activity{}}};  // ends at once
-  if (!is_empty(op)) stages = plan(op);
-  return known_.emplace(key, std::move(stages)).first->second;
+  Planned planned{{{Activity{}}}};  // ends at once
+  if (!is_empty(op)) {
+    NetworkOp least = op;
+    least.size_B = std::max(op.size_B, kLeast_B);
+    planned = plan(least);
+  }
+  const double longer = end_ == IntervalEnd::kLow    ? planned.spread.low
+                        : end_ == IntervalEnd::kHigh ? planned.spread.high
+                                                     : 1;
+  for (Flows& flows : planned.stages)
+    for (Activity& flow : flows) {
+      flow.delay_s *= longer;
+      flow.work_B *= op.size_B > 0 ? longer : 0;
+    }
+  return known_.emplace(key, std::move(planned.stages)).first->second;
 }
 
 void FlowNetwork::start_stage(long ticket, Running& running) {

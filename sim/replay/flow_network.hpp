@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/engine/open_fluid.hpp"
+#include "sim/forecast/interval.hpp"
 #include "sim/replay/network.hpp"
 
 namespace linkcast {
@@ -19,16 +20,25 @@ class FlowNetwork : public ReplayNetwork {
   void advance(double to_s, std::vector<long>& ended) final;
   [[nodiscard]] std::vector<LinkUse> link_use() final;
   [[nodiscard]] Json warnings() const final { return warnings_; }
+  /// From now on every operation takes as much longer or shorter as that end of its own interval says: its start-up and
+  /// its bytes alike, so that it holds its links for as much longer. To be called before the first one starts.
+  void take_end(IntervalEnd end) { end_ = end; }
+  /// Whether any operation was started.
+  [[nodiscard]] bool used() const { return tickets_ > 0; }
 
  protected:
   using Flows = std::vector<Activity>;  ///< on the fluid's constraints
   /// Stages follow each other, the flows of a stage run at once.
   using Stages = std::vector<Flows>;
+  struct Planned {
+    Stages stages;
+    Spread spread{};  ///< of the time alone
+  };
 
   explicit FlowNetwork(std::vector<double> capacity_Bps) : fluid_(std::move(capacity_Bps)) {}
 
-  /// What an operation that moves something takes alone; asked once for each that differs.
-  virtual Stages plan(const NetworkOp& op) = 0;
+  /// What an operation takes alone; asked once for each that differs.
+  virtual Planned plan(const NetworkOp& op) = 0;
   /// Of a constraint; empty if it is no link that people know.
   [[nodiscard]] virtual std::string link_id(int constraint) const = 0;
 
@@ -52,6 +62,7 @@ class FlowNetwork : public ReplayNetwork {
   std::vector<int> flows_ended_;
   std::vector<long> tickets_ended_;
   long tickets_ = 0;
+  IntervalEnd end_ = IntervalEnd::kNone;
   std::set<std::string> warnings_;
 };
 

@@ -16,6 +16,7 @@ double fit_host_scale(Catalogue& catalogue, const std::string& platform_id, cons
                       double local_step_s) {
   ReplayRequest request{platform_id, {{trace}}};
   request.local = true;
+  request.interval = false;
   const auto step_s = [&](double scale) {
     request.host_scale = scale;
     const Json step = replay(catalogue, request)["step_time_s"];

@@ -17,6 +17,9 @@ struct NetworkOp {
   double size_B = 0;
 };
 
+/// Which end of its 90 % interval every operation takes.
+enum class IntervalEnd { kNone, kLow, kHigh };
+
 /// How busy one link was.
 struct LinkUse {
   std::string id;

@@ -24,12 +24,15 @@ NodeNetwork::NodeNetwork(Catalogue& catalogue, std::string platform_id, std::str
       platform_id_(std::move(platform_id)),
       library_(library.empty() ? platform_.calibration().default_library : std::move(library)) {}
 
-FlowNetwork::Stages NodeNetwork::plan(const NetworkOp& op) {
-  if (op.kind == NetworkOp::Kind::kCollective || op.kind == NetworkOp::Kind::kMessage)
-    return {collective_flows(catalogue_, platform_id_, library_, op, said())};
-  Stages stages;
-  for (Activity& stage : copy_stages(platform_, op)) stages.push_back({std::move(stage)});
-  return stages;
+FlowNetwork::Planned NodeNetwork::plan(const NetworkOp& op) {
+  if (op.kind == NetworkOp::Kind::kCollective || op.kind == NetworkOp::Kind::kMessage) {
+    FlowsAlone together = collective_flows(catalogue_, platform_id_, library_, op, said());
+    return {{std::move(together.flows)}, together.spread};
+  }
+  FlowsAlone copy = copy_stages(catalogue_, platform_id_, op);
+  Planned planned{{}, copy.spread};
+  for (Activity& stage : copy.flows) planned.stages.push_back({std::move(stage)});
+  return planned;
 }
 
 double NodeNetwork::slow(int gpu) const { return platform_.topology().devices[at(platform_.gpu(gpu))].slow; }

@@ -14,7 +14,7 @@ class NodeNetwork final : public FlowNetwork {
   [[nodiscard]] double slow(int gpu) const override;
 
  private:
-  Stages plan(const NetworkOp& op) override;
+  Planned plan(const NetworkOp& op) override;
   [[nodiscard]] std::string link_id(int constraint) const override;
 
   Catalogue& catalogue_;

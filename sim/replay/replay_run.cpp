@@ -1,6 +1,7 @@
 #include "sim/replay/replay_run.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "sim/replay/cluster_network.hpp"
@@ -54,7 +55,13 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
   return jobs;
 }
 
-std::unique_ptr<ReplayNetwork> network_of(Catalogue& catalogue, const ReplayRequest& request) {
+std::size_t ranks_of(const std::vector<ReplayJob>& jobs) {
+  std::size_t ranks = 0;
+  for (const ReplayJob& job : jobs) ranks += static_cast<std::size_t>(job.feed->ranks());
+  return ranks;
+}
+
+std::unique_ptr<FlowNetwork> network_of(Catalogue& catalogue, const ReplayRequest& request) {
   if (request.nodes == 0) {
     if (!request.transport.empty()) throw InputError("--transport: is of messages between nodes, and needs --nodes");
     if (request.gpus_per_node > 0) throw InputError("--gpus-per-node: needs --nodes");
@@ -83,11 +90,16 @@ Json ranks_json(const Replay& replay, const ReplaySummary& summary) {
   return ranks;
 }
 
+/// Median step time of ranks first to end - 1; null without markers.
+Json step_of(const ReplaySummary& summary, std::size_t first, std::size_t end) {
+  const std::vector<double> steps = summary.steps(first, end);
+  return steps.empty() ? Json() : Json(median(steps));
+}
+
 /// Step times and exposed communication of ranks first to end - 1.
 void put_times(Json& out, const ReplaySummary& summary, std::size_t first, std::size_t end) {
-  const std::vector<double> steps = summary.steps(first, end);
-  out["step_time_s"] = steps.empty() ? Json() : Json(median(steps));
-  out["steps_s"] = steps;
+  out["step_time_s"] = step_of(summary, first, end);
+  out["steps_s"] = summary.steps(first, end);
   std::vector<double> exposed;
   for (std::size_t i = first; i < end; ++i) exposed.push_back(summary.times(i).exposed_s);
   out["exposed_communication_s"] = median(exposed);
@@ -128,14 +140,82 @@ Json path_json(const CriticalPath& path) {
           {"network_s", path.seconds[CriticalPath::kNetwork]}};
 }
 
+/// What an interval is given of.
+struct Times {
+  double makespan_s = 0;
+  std::vector<Json> step_s{};  ///< of each job; null without markers
+};
+
+/// A run of its own with every network operation at one end of its interval.
+Times times_at(Catalogue& catalogue, const ReplayRequest& request, IntervalEnd end) {
+  const std::unique_ptr<FlowNetwork> network = network_of(catalogue, request);
+  network->take_end(end);
+  std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network->gpus());
+  ReplaySummary summary(ranks_of(jobs));
+  std::vector<ReplayObserver*> observers{&summary};
+  if (request.watcher != nullptr) observers.push_back(request.watcher);
+  Replay run(std::move(jobs), *network, std::move(observers));
+  run.run();
+  Times times{summary.makespan_s()};
+  std::size_t first = 0;
+  for (const ReplayJob& job : run.jobs()) {
+    const std::size_t last = first + static_cast<std::size_t>(job.feed->ranks());
+    times.step_s.push_back(step_of(summary, first, last));
+    first = last;
+  }
+  return times;
+}
+
+/// A trace that comes through a pipe, and so once; empty if there is none.
+std::string read_once(const ReplayRequest& request) {
+  for (const ReplayPart& part : request.parts)
+    if (std::filesystem::exists(part.trace) && !std::filesystem::is_regular_file(part.trace)) return part.trace;
+  return "";
+}
+
+/// Less on the network is not always less in all: where the order changes, what comes between may be longer. So the
+/// interval is around all three.
+void put_ends(Json& out, const std::string& name, const Json& time_s, const Json& low_s, const Json& high_s) {
+  if (time_s.is_null() || low_s.is_null()) {
+    out[name + "_low_s"] = out[name + "_high_s"] = Json();
+    return;
+  }
+  const auto [least_s, most_s] = std::minmax({time_s.get<double>(), low_s.get<double>(), high_s.get<double>()});
+  out[name + "_low_s"] = least_s;
+  out[name + "_high_s"] = most_s;
+}
+
+/// @param used  the network: else nothing is unsure
+void put_intervals(Json& out, Catalogue& catalogue, const ReplayRequest& request, bool used) {
+  const std::string once = used ? read_once(request) : "";
+  if (!once.empty())
+    out["warnings"].push_back("no interval, which takes further runs: " + once + " can be read only once");
+  std::optional<Times> low, high;
+  if (used && once.empty()) {
+    low = times_at(catalogue, request, IntervalEnd::kLow);
+    high = times_at(catalogue, request, IntervalEnd::kHigh);
+  }
+  const auto end = [&](const std::optional<Times>& times, const Json& middle, auto value) {
+    if (!once.empty()) return Json();
+    return times ? Json(value(*times)) : middle;
+  };
+  const auto put = [&](Json& row, const std::string& name, const Json& middle, auto value) {
+    put_ends(row, name, middle, end(low, middle, value), end(high, middle, value));
+  };
+  put(out, "time", out["makespan_s"], [](const Times& times) { return times.makespan_s; });
+  put(out, "step_time", out["step_time_s"], [](const Times& times) { return times.step_s.front(); });
+  for (std::size_t job = 0; out.contains("jobs") && job < out["jobs"].size(); ++job)
+    put(out["jobs"][job], "step_time", out["jobs"][job]["step_time_s"],
+        [job](const Times& times) { return times.step_s[job]; });
+}
+
 }  // namespace
 
 Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers) {
-  const std::unique_ptr<ReplayNetwork> made = network_of(catalogue, request);
-  ReplayNetwork& network = *made;
+  const std::unique_ptr<FlowNetwork> made = network_of(catalogue, request);
+  FlowNetwork& network = *made;
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network.gpus());
-  std::size_t ranks = 0;
-  for (const ReplayJob& job : jobs) ranks += static_cast<std::size_t>(job.feed->ranks());
+  const std::size_t ranks = ranks_of(jobs);
   const std::size_t first_ranks = static_cast<std::size_t>(jobs[0].feed->ranks());
   ReplaySummary summary(ranks);
   observers.push_back(&summary);
@@ -143,6 +223,7 @@ Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<Repl
   std::optional<Timeline> timeline;
   if (request.timeline != nullptr) observers.push_back(&timeline.emplace(*request.timeline));
   if (request.utilisation || timeline) observers.push_back(&utilisation);
+  if (request.watcher != nullptr) observers.push_back(request.watcher);
   Replay run(std::move(jobs), network, std::move(observers));
   run.run();
   utilisation.close(summary.makespan_s());
@@ -156,6 +237,7 @@ Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<Repl
   if (request.utilisation) out["utilisation"] = utilisation.to_json();
   out["events"] = run.events();
   out["warnings"] = network.warnings();
+  if (request.interval) put_intervals(out, catalogue, request, network.used());
   return out;
 }
 

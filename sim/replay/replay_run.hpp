@@ -28,18 +28,22 @@ struct ReplayRequest {
   std::string transport{};  ///< of messages between nodes; empty: what the library would take
   /// Instead of the traces' own: CPU times are multiplied by it.
   std::optional<double> host_scale{};
-  bool local = false;  ///< without all that is there only because ranks exchange something
-  int repeat = 1;      ///< of the first part
+  bool local = false;    ///< without all that is there only because ranks exchange something
+  int repeat = 1;        ///< of the first part
+  bool interval = true;  ///< two more runs, with the network at either end of its intervals
   bool utilisation = false;
   std::ostream* timeline = nullptr;
+  ReplayObserver* watcher = nullptr;  ///< is told what happens in the runs for the interval too
 };
 
 /// @param observers  are told what happens, besides
-/// @returns  time_s, makespan_s, step_time_s (median over steps; null without markers), steps_s,
+/// @returns  time_s, makespan_s, their 90 % interval time_low_s, time_high_s, step_time_s (median over steps; null
+///           without markers), its interval step_time_low_s, step_time_high_s, steps_s,
 ///           exposed_communication_s (median over ranks), ranks [{rank, job, gpu, compute_s, communication_s,
 ///           exposed_s, waiting_s, idle_s}], links [{id, carried_B, utilisation}], critical_path {host_s, launch_s,
 ///           compute_s, copy_s, network_s}, bottleneck, events, jobs (of several; step times and
-///           exposed communication above are those of the first), utilisation (if asked), warnings
+///           exposed communication above are those of the first), utilisation (if asked), warnings. Intervals are null
+///           where a trace can be read only once.
 /// @throws InputError  wrong trace, or one that the machine cannot run
 Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers = {});
 

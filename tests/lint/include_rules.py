@@ -13,9 +13,11 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own
     "sim/engine": ["sim/units", "sim/records"],
     "sim/forecast": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine"],
     "sim/replay": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast"],
+    "sim/placement": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast", "sim/replay"],
+    "sim/scheduling": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast", "sim/placement"],
     "sim/export": ["sim/units", "sim/records", "sim/platform", "sim/plugin"],
     "sim/cli": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast",
-                "sim/export", "sim/replay", "calibrate/fit", "calibrate/import", "validate"],
+                "sim/export", "sim/replay", "sim/placement", "sim/scheduling", "calibrate/fit", "calibrate/import", "validate"],
     "apps-traces": ["sim/units", "sim/records", "sim/plugin"],
     "models": ["sim/units", "sim/records", "sim/platform", "sim/plugin"],
     "calibrate/fit": ["sim/units", "sim/records", "sim/platform"],
@@ -27,7 +29,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own
 
 LIBRARIES = [  # header, who may include it besides the tests: rooms or single files
     (r"simgrid/|xbt/|smpi/", ["sim/engine"]),
-    (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp"]),
+    (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp", "sim/platform/symmetry.cpp"]),
     (r"CLI/", ["sim/cli", "calibrate/bench"]),
     (r"Eigen/", ["calibrate/fit"]),
     (r"muParser", ["validate"]),

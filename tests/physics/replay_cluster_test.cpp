@@ -81,6 +81,110 @@ TEST_CASE("replay over nodes: a collective over nodes takes what its forecast sa
   CHECK_THAT(makespan_s("alps", call(0) + call(1)), WithinRel(alone_s, kExact));
 }
 
+namespace {
+
+/// Four nodes, two at each of two leaves that one cable to the spine joins; a cable is as fast as a node's port.
+const char* const kTwoLeaves =
+    "fabric fat_tree:levels=2,nodes=4,switches_per_node=1,endpoints_per_leaf=8,radix=64,leaves=2,spines=1,"
+    "uplinks_per_leaf=1,links.leaf_spine.bandwidth=25GB/s,links.leaf_spine.latency=300ns,"
+    "links.leaf_spine.cable=slingshot";
+
+/// Collectives of 1 GB that start together. @param groups  nodes of each, on the first `gpus` GPUs of every node
+double together_s(const std::string& op, const std::vector<std::vector<int>>& groups, int gpus = 1) {
+  const test::ScratchFolder scratch;
+  const std::string file = (scratch / "t.jsonl").string();
+  Json header{
+      {"schema", "trace/1"}, {"name", "t"}, {"ranks", 4 * gpus}, {"source", "test"}, {"groups", Json::object()}};
+  std::string lines;
+  for (const std::vector<int>& nodes : groups) {
+    Json ranks = Json::array();
+    for (const int node : nodes)
+      for (int gpu = 0; gpu < gpus; ++gpu) ranks.push_back(node * gpus + gpu);
+    const std::string name = "group" + std::to_string(header["groups"].size());
+    header["groups"][name] = ranks;
+    for (const Json& rank : ranks)
+      lines += Json{{"rank", rank}, {"kind", "collective"}, {"op", op}, {"group", name}, {"size_B", 1e9}}.dump() + "\n";
+  }
+  std::ofstream(file) << header.dump() << '\n' << lines;
+  ReplayRequest request;
+  request.platform = test::catalogue().edited("alps", {kTwoLeaves});
+  request.parts = {{file}};
+  request.nodes = 4;
+  request.gpus_per_node = gpus;
+  request.interval = false;
+  return replay(test::catalogue(), request)["makespan_s"].get<double>();
+}
+
+}  // namespace
+
+TEST_CASE("replay over nodes: collectives share the links between switches", "[replay]") {
+  for (const std::string op : {"all_reduce", "all_gather", "alltoall"}) {
+    INFO(op);
+    const double alone_s = together_s(op, {{0, 2}});
+    // Nodes 0, 1 and 2, 3 are at one leaf each. Alone the cable between the leaves carries what the ports do; both
+    // cross it, each at half its rate. Start-up of some 20 us is 1e-3 of the 20 ms and more that 1 GB takes.
+    CHECK_THAT(together_s(op, {{0, 2}, {1, 3}}), WithinRel(2 * alone_s, 2e-3));
+    CHECK_THAT(together_s(op, {{1, 3}}), WithinRel(alone_s, kExact));  // where it is makes no difference here
+    CHECK_THAT(together_s(op, {{0, 1}, {2, 3}}), WithinRel(together_s(op, {{0, 1}}), kExact));  // nothing in common
+  }
+}
+
+TEST_CASE("replay over nodes: a collective shares links with messages", "[replay]") {
+  const auto run_s = [](const std::string& lines) {
+    const test::ScratchFolder scratch;
+    const std::string file = (scratch / "t.jsonl").string();
+    std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":4,"source":"test","groups":{"pair":[0,2]}})"
+                        << '\n'
+                        << lines;
+    ReplayRequest request;
+    request.platform = test::catalogue().edited("alps", {kTwoLeaves});
+    request.parts = {{file}};
+    request.nodes = 4;
+    request.gpus_per_node = 1;
+    request.interval = false;
+    return replay(test::catalogue(), request)["makespan_s"].get<double>();
+  };
+  std::string reduce;
+  for (const int rank : {0, 2})
+    reduce +=
+        Json{{"rank", rank}, {"kind", "collective"}, {"op", "all_gather"}, {"group", "pair"}, {"size_B", 2e9}}.dump() +
+        "\n";
+  const double alone_s = run_s(reduce);  // 1 GB goes each way
+  const double one_s = run_s(message(1, 3, "a", 1e9));
+  // over the cable between the leaves, in one of the two directions: both end when it has carried 2 GB
+  CHECK_THAT(run_s(reduce + message(1, 3, "a", 1e9)), WithinRel(alone_s + one_s, 0.05));
+  CHECK_THAT(run_s(reduce + message(3, 1, "a", 1e9)), WithinRel(alone_s + one_s, 0.05));
+}
+
+TEST_CASE("replay over nodes: a communicator is of its own GPUs", "[replay]") {
+  // One GPU of each of two nodes, each with a port of its own: GPU 0 of both, and beside it GPU 1 of both, which must
+  // not be taken for GPU 0 too. At one leaf nothing but the ports is in common.
+  const auto run_s = [](const std::vector<std::vector<int>>& groups) {
+    const test::ScratchFolder scratch;
+    const std::string file = (scratch / "t.jsonl").string();
+    Json header{{"schema", "trace/1"}, {"name", "t"}, {"ranks", 8}, {"source", "test"}, {"groups", Json::object()}};
+    std::string lines;
+    for (const std::vector<int>& ranks : groups) {
+      const std::string name = "group" + std::to_string(header["groups"].size());
+      header["groups"][name] = ranks;
+      for (const int rank : ranks)
+        lines += Json{{"rank", rank}, {"kind", "collective"}, {"op", "all_reduce"}, {"group", name}, {"size_B", 1e9}}
+                     .dump() +
+                 "\n";
+    }
+    std::ofstream(file) << header.dump() << '\n' << lines;
+    ReplayRequest request;
+    request.platform = "alps";
+    request.parts = {{file}};
+    request.nodes = 2;
+    request.gpus_per_node = 4;
+    request.interval = false;
+    return replay(test::catalogue(), request)["makespan_s"].get<double>();
+  };
+  const double alone_s = run_s({{0, 4}});
+  CHECK_THAT(run_s({{0, 4}, {1, 5}}), WithinRel(alone_s, 1e-3));
+}
+
 TEST_CASE("replay: a slow GPU computes slowly, and one GPU computes for one job", "[replay]") {
   const test::ScratchFolder scratch;
   const std::string file = (scratch / "t.jsonl").string();

@@ -1,0 +1,138 @@
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "sim/cli/command.hpp"
+#include "sim/cli/trace_out.hpp"
+#include "sim/placement/place.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+struct PlaceOptions {
+  std::string platform, job, busy, objective, library;
+  std::vector<std::string> with, options;
+  int ranks = 0, top = 0;
+};
+
+std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
+
+std::string percent(const Json& share) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << 100 * share.get<double>() << " %";
+  return text.str();
+}
+
+std::string numbers(const Json& gpus) {
+  std::string text;
+  for (const Json& gpu : gpus) text += (text.empty() ? "" : ",") + gpu.dump();
+  return text;
+}
+
+void print_place(const Json& result) {
+  std::vector<std::vector<std::string>> rows{
+      {"GPUs", " " + numbers(result["gpus"])},
+      {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
+                   seconds(result["time_high_s"]) + ")"},
+      {"why", " " + result["why"].get<std::string>()}};
+  const auto other = [&](const char* label, const char* key) {
+    rows.push_back({label, " " + numbers(result[key]["gpus"]) + ": " + seconds(result[key]["time_s"]) + ", regret " +
+                               percent(result[key]["regret"])});
+  };
+  other("first free", "first_free");
+  other("worst", "worst");
+  rows.push_back({"by chance", " regret " + percent(result["mean_regret"]) + " on average"});
+  for (const Json& neighbour : result.value("neighbours", Json::array()))
+    rows.push_back({neighbour == result["neighbours"].front() ? "neighbours" : "",
+                    " " + neighbour["job"].get<std::string>() + " on " + numbers(neighbour["gpus"]) + ": " +
+                        seconds(neighbour["time_s"]) + "  (alone " + seconds(neighbour["alone_s"]) + ")"});
+  const Json& search = result["search"];
+  rows.push_back({"searched", " " + search["sets"].dump() + " sets in " + search["classes"].dump() + " classes, " +
+                                  search["evaluated"].dump() + " forecasts" +
+                                  (search["exact"].get<bool>() ? "" : ", not every rank order")});
+  print_table(rows);
+  std::vector<std::vector<std::string>> table{{"", "GPUs", "time", "regret", "class", ""}};
+  int place = 0;
+  for (const Json& row : result["placements"])
+    table.push_back({std::to_string(++place), numbers(row["gpus"]), seconds(row["time_s"]), percent(row["regret"]),
+                     row["class"].dump(), " " + row["why"].get<std::string>()});
+  std::cout << '\n';
+  print_table(table);
+  print_warnings(result);
+}
+
+/// "JOB:GPUS"
+Json neighbour(const std::string& text) {
+  const std::size_t at = text.rfind(':');
+  if (at == std::string::npos || at == 0)
+    throw InputError("--with: '" + text + "' is not JOB:GPUS, e.g. all_reduce:64MiB:4-7");
+  return {{"job", text.substr(0, at)}, {"gpus", parse_gpus(text.substr(at + 1), "--with")}};
+}
+
+/// "gpu0,gpu1" or "0-3,6".
+Json busy_gpus(const std::string& text) {
+  Json busy = Json::array();
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    if (part.rfind("gpu", 0) == 0)
+      busy.push_back(part);
+    else
+      for (const int gpu : parse_gpus(part, "--busy")) busy.push_back(gpu);
+  }
+  return busy;
+}
+
+Json query_of(const PlaceOptions& o) {
+  Json query{{"kind", "place"}, {"platform", o.platform}, {"job", o.job}, {"ranks", o.ranks}};
+  if (!o.options.empty()) {
+    query["job"] = {{"trace", o.job}, {"options", Json::object()}};
+    for (const auto& [key, value] : key_values(o.options, "trace")) query["job"]["options"][key] = value;
+  }
+  if (!o.busy.empty()) query["busy"] = busy_gpus(o.busy);
+  for (const std::string& text : o.with) query["with"].push_back(neighbour(text));
+  if (!o.objective.empty()) query["objective"] = o.objective;
+  if (!o.library.empty()) query["library"] = o.library;
+  if (o.top > 0) query["top"] = o.top;
+  return query;
+}
+
+}  // namespace
+
+void add_place(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("place", "which GPUs for a job, given what is busy and what the neighbours do");
+  auto o = std::make_shared<PlaceOptions>();
+  add_common(*command, context, o->platform);
+  command->add_option("--job", o->job, "OP:SIZE, e.g. all_reduce:64MiB; or a trace file, shipped trace or application")
+      ->required();
+  command->add_option("--ranks", o->ranks, "GPUs of the job")->required();
+  command
+      ->add_option("--option", o->options, "key=value of an application, see 'linkcast trace --help'; may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--busy", o->busy, "GPUs that are not free: gpu0,gpu1 or 0-3,6");
+  command
+      ->add_option("--with", o->with, "what a neighbour does, e.g. all_reduce:64MiB:4-7; its GPUs are busy; repeatable")
+      ->type_name("JOB:GPUS")
+      ->allow_extra_args(false);
+  command->add_option("--objective", o->objective,
+                      "time (of the job, default), neighbours (what they lose), both (the sum, in shares of times)");
+  command->add_option("--library", o->library, "communication library (default: the platform's)");
+  command->add_option("--top", o->top, "so many placements are listed (default: 10)")->check(CLI::PositiveNumber);
+  command->footer("Example:\n  linkcast place --platform v100-dgx1 --job all_reduce:64MiB --ranks 4 --busy gpu0,gpu1");
+  command->callback([o, &context] {
+    tell_search([last = std::chrono::steady_clock::now()](long evaluated) mutable {
+      if (std::chrono::steady_clock::now() - last < std::chrono::seconds(2)) return;
+      last = std::chrono::steady_clock::now();
+      std::cerr << "place: " << evaluated << " forecasts\n";
+    });
+    const Json result = run_query(context, query_of(*o));
+    if (context.json)
+      std::cout << result.dump(2) << '\n';
+    else if (context.whatif)
+      print_whatif(result);
+    else
+      print_place(result);
+  });
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,44 @@
+#pragma once
+// How good GPUs are for a job: its predicted time there, and what its neighbours lose.
+#include <memory>
+#include <vector>
+
+#include "sim/placement/place_request.hpp"
+
+namespace linkcast {
+
+struct NeighbourScore {
+  double alone_s = 0, time_s = 0;
+  [[nodiscard]] double slowdown() const { return time_s / alone_s; }
+};
+
+struct Score {
+  double time_s = 0, low_s = 0, high_s = 0;  ///< of the job, with a 90 % interval
+  double alone_s = 0;                        ///< without the neighbours
+  std::vector<NeighbourScore> neighbours{};
+  Json bottleneck = Json::array();
+  Json warnings = Json::array();
+  /// What the neighbours lose, in their own times, summed.
+  [[nodiscard]] double loss() const;
+};
+
+class Objective {
+ public:
+  Objective() = default;
+  Objective(const Objective&) = delete;
+  Objective& operator=(const Objective&) = delete;
+  virtual ~Objective() = default;
+  /// @param gpus  of each rank. @throws InputError  the job cannot run there
+  virtual Score score(const std::vector<int>& gpus) = 0;
+  /// True if the same GPUs in another rank order may take another time.
+  virtual bool order_matters(const std::vector<int>& gpus) = 0;
+  /// No order of these GPUs takes less; 0 if no bound is known.
+  virtual double least_s(const std::vector<int>& /*gpus*/) { return 0; }
+};
+
+/// @param request  outlives it
+std::unique_ptr<Objective> pattern_objective(Catalogue& catalogue, const PlaceRequest& request);
+/// Reads the trace once. @throws InputError  it has another number of ranks, and cannot be run on so many
+std::unique_ptr<Objective> trace_objective(Catalogue& catalogue, const PlaceRequest& request);
+
+}  // namespace linkcast

@@ -1,0 +1,143 @@
+#include "sim/placement/place_request.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/forecast/request.hpp"
+#include "sim/plugin/collective.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast {
+namespace {
+
+const std::map<std::string, PlaceObjective> kObjectives{
+    {"time", PlaceObjective::kTime}, {"neighbours", PlaceObjective::kNeighbours}, {"both", PlaceObjective::kBoth}};
+
+bool is_collective(const std::string& name) {
+  const auto all = collectives().list();
+  return std::any_of(all.begin(), all.end(), [&](const PluginInfo& info) { return info.name == name; });
+}
+
+/// "all_reduce:64MiB", else the name of a trace.
+JobSpec parse_job(const std::string& text, const ObjectReader& r) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos && is_collective(text))
+    r.fail("job", "'" + text + "' needs a size: write " + text + ":64MiB");
+  if (colon == std::string::npos || !is_collective(text.substr(0, colon))) return {"", 0, text};
+  try {
+    return {text.substr(0, colon), checked_size(r, "job", parse_bytes(text.substr(colon + 1)).si), ""};
+  } catch (const UnitError& error) {
+    r.fail("job", error.what());
+  }
+}
+
+std::map<std::string, std::string> read_options(ObjectReader& job) {
+  std::map<std::string, std::string> options;
+  if (!job.has("options")) return options;
+  const Json& values = job.raw("options");
+  if (!values.is_object()) job.fail("options", "must be an object of values by key");
+  for (const auto& item : values.items()) {
+    if (!item.value().is_string() && !item.value().is_number())
+      job.fail("options", "'" + item.key() + "' must be a text or a number");
+    options[item.key()] = item.value().is_string() ? item.value().get<std::string>() : item.value().dump();
+  }
+  return options;
+}
+
+JobSpec read_job(ObjectReader& r) {
+  if (!r.has("job")) r.fail("job", "is missing: \"all_reduce:64MiB\", a trace, {op, size_B} or {trace, options}");
+  if (r.raw("job").is_string()) return parse_job(r.required<std::string>("job"), r);
+  ObjectReader job = r.object("job");
+  JobSpec spec;
+  if (job.has("trace")) {
+    spec.trace = job.required<std::string>("trace");
+    spec.options = read_options(job);
+  } else {
+    spec.op = job.required<std::string>("op");
+    spec.size_B = read_size(job, "size_B");
+    if (!is_collective(spec.op)) static_cast<void>(collectives().get(spec.op));  // says which there are
+  }
+  job.finish();
+  return spec;
+}
+
+/// 3 or "gpu3".
+int read_gpu(const Json& value, const Platform& platform, const std::string& place, const std::string& file) {
+  int gpu = -1;
+  if (value.is_number_integer()) gpu = value.get<int>();
+  if (value.is_string())
+    for (int k = 0; k < platform.gpu_count(); ++k)
+      if (platform.topology().devices[static_cast<std::size_t>(platform.gpu(k))].id == value.get<std::string>())
+        gpu = k;
+  if (gpu < 0 || gpu >= platform.gpu_count())
+    throw InputError(file, place,
+                     value.dump() + " is no GPU of " + platform.topology().name + ": gpu0 to gpu" +
+                         std::to_string(platform.gpu_count() - 1));
+  return gpu;
+}
+
+std::set<int> read_busy(ObjectReader& r, const Platform& platform) {
+  std::set<int> busy;
+  if (!r.has("busy")) return busy;
+  const Json& list = r.raw("busy");
+  if (!list.is_array()) r.fail("busy", "must be an array of GPU numbers or ids");
+  for (std::size_t i = 0; i < list.size(); ++i)
+    busy.insert(read_gpu(list[i], platform, r.pointer("busy") + "/" + std::to_string(i), r.file()));
+  return busy;
+}
+
+std::vector<Neighbour> read_neighbours(ObjectReader& r, const Platform& platform) {
+  std::vector<Neighbour> neighbours;
+  if (!r.has("with")) return neighbours;
+  std::set<int> taken;
+  for (ObjectReader& one : r.objects("with")) {
+    Neighbour neighbour{read_job(one), read_gpus(one, platform, 1)};
+    if (!neighbour.job.is_trace() && neighbour.gpus.size() < 2) one.fail("gpus", "a collective needs at least 2 GPUs");
+    one.finish();
+    for (const int gpu : neighbour.gpus)
+      if (!taken.insert(gpu).second) one.fail("gpus", "GPU " + std::to_string(gpu) + " has another job already");
+    neighbours.push_back(std::move(neighbour));
+  }
+  return neighbours;
+}
+
+}  // namespace
+
+std::string JobSpec::text() const { return is_trace() ? trace : op + ":" + to_text(Bytes{size_B}); }
+
+const std::string& to_text(PlaceObjective objective) {
+  for (const auto& [text, value] : kObjectives)
+    if (value == objective) return text;
+  throw InvariantError("placement: an objective without a name");
+}
+
+PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+  const Platform& platform = catalogue.platform(platform_id);
+  PlaceRequest request;
+  request.platform = platform_id;
+  request.library = r.optional<std::string>("library").value_or("");
+  request.job = read_job(r);
+  request.ranks = r.required<int>("ranks");
+  std::set<int> busy = read_busy(r, platform);
+  request.neighbours = read_neighbours(r, platform);
+  if (r.has("objective")) request.objective = kObjectives.at(r.choice("objective", {"time", "neighbours", "both"}));
+  request.top = r.optional<int>("top").value_or(kUsualTop);
+  r.finish();
+  for (const Neighbour& neighbour : request.neighbours) {
+    if (neighbour.job.is_trace() != request.job.is_trace())
+      r.fail("with", "a trace is placed beside traces, and a collective beside collectives");
+    busy.insert(neighbour.gpus.begin(), neighbour.gpus.end());
+  }
+  request.busy.assign(busy.begin(), busy.end());
+  const int free = platform.gpu_count() - static_cast<int>(busy.size());
+  if (request.ranks < 1) r.fail("ranks", "must be at least 1");
+  if (request.ranks > free)
+    r.fail("ranks", std::to_string(request.ranks) + " GPUs are asked for, and " + std::to_string(free) + " of the " +
+                        std::to_string(platform.gpu_count()) + " of " + platform.topology().name + " are free");
+  if (request.objective != PlaceObjective::kTime && request.neighbours.empty())
+    r.fail("objective", "'" + to_text(request.objective) + "' needs neighbours: say what runs beside");
+  if (request.top < 1) r.fail("top", "must be at least 1");
+  return request;
+}
+
+}  // namespace linkcast

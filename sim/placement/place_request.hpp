@@ -1,0 +1,50 @@
+#pragma once
+// What a scheduler asks: GPUs for a job on one node, given what is busy and what the neighbours do.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/forecast/catalogue.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// A collective over and over, or an application.
+struct JobSpec {
+  std::string op;                                ///< of a collective; empty: a trace
+  double size_B = 0;                             ///< of the collective
+  std::string trace;                             ///< file, shipped trace or application
+  std::map<std::string, std::string> options{};  ///< of the application
+  [[nodiscard]] bool is_trace() const { return op.empty(); }
+  /// As written on a command line: "all_reduce:67108864B", or the trace.
+  [[nodiscard]] std::string text() const;
+};
+
+/// A job that runs already.
+struct Neighbour {
+  JobSpec job;
+  std::vector<int> gpus;  ///< in rank order
+};
+
+enum class PlaceObjective { kTime, kNeighbours, kBoth };
+const std::string& to_text(PlaceObjective objective);
+
+struct PlaceRequest {
+  std::string platform;  ///< id, edits included
+  std::string library;   ///< empty: the platform's
+  JobSpec job;
+  int ranks = 0;
+  std::vector<int> busy{};  ///< ascending; neighbours' GPUs are among them
+  std::vector<Neighbour> neighbours{};
+  PlaceObjective objective = PlaceObjective::kTime;
+  int top = 0;
+};
+
+inline constexpr int kUsualTop = 10;
+
+/// Keys job ("all_reduce:64MiB", a trace, or {op, size_B} or {trace, options}), ranks, busy? [int or "gpu3"],
+/// with? [{job, gpus}], objective? (time, neighbours, both), top?, library?.
+/// @throws InputError
+PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
+
+}  // namespace linkcast

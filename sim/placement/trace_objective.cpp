@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cmath>
+
+#include "sim/placement/objective.hpp"
+#include "sim/plugin/collective.hpp"
+#include "sim/replay/open_trace.hpp"
+#include "sim/replay/replay_run.hpp"
+
+namespace linkcast {
+namespace {
+
+/// When the last event of each job ended.
+class JobEnds final : public ReplayObserver {
+ public:
+  explicit JobEnds(const std::vector<ReplayPart>& parts) : parts_(parts.size()) {}
+  void starts(const std::vector<ReplayRank>& ranks) override {
+    int job = -1;
+    for (const ReplayRank& rank : ranks) job_of_.push_back(rank.local == 0 ? ++job : job);
+  }
+  void ends(int rank, const TraceEvent& /*event*/, double now_s) override {
+    double& end = parts_.at(static_cast<std::size_t>(job_of_.at(static_cast<std::size_t>(rank))));
+    end = std::max(end, now_s);
+  }
+  [[nodiscard]] double end_s(std::size_t job) const { return parts_[job]; }
+
+ private:
+  std::vector<int> job_of_;
+  std::vector<double> parts_;
+};
+
+/// A step where the trace marks any, else the whole of it.
+double time_of(const Json& steps, double end_s) { return steps.is_null() ? end_s : steps.get<double>(); }
+
+class TraceObjective final : public Objective {
+ public:
+  TraceObjective(Catalogue& catalogue, const PlaceRequest& request) : catalogue_(catalogue), request_(request) {
+    look_through();
+    for (std::size_t i = 0; i < request.neighbours.size(); ++i) {
+      const Neighbour& neighbour = request.neighbours[i];
+      neighbours_alone_s_.push_back(run({{part(neighbour.job, neighbour.gpus)}}).front().time_s);
+    }
+  }
+
+  Score score(const std::vector<int>& gpus) override {
+    std::vector<ReplayPart> parts{part(request_.job, gpus)};
+    Json result;
+    Score score;
+    score.alone_s = run(parts, &result).front().time_s;
+    if (!request_.neighbours.empty()) {
+      for (const Neighbour& neighbour : request_.neighbours) parts.push_back(part(neighbour.job, neighbour.gpus));
+      const std::vector<Timed> all = run(parts, &result);
+      score.time_s = all.front().time_s;
+      for (std::size_t i = 1; i < all.size(); ++i)
+        score.neighbours.push_back({neighbours_alone_s_[i - 1], all[i].time_s});
+    } else {
+      score.time_s = score.alone_s;
+    }
+    score.low_s = score.high_s = score.time_s;
+    score.bottleneck = result["bottleneck"];
+    score.warnings = result["warnings"];
+    return score;
+  }
+
+  bool order_matters(const std::vector<int>& gpus) override {
+    if (gpus.size() == 1) return false;
+    return ranks_differ_ || any_slow(gpus) || communicator(gpus).fallback;
+  }
+
+ private:
+  struct Timed {
+    double time_s = 0;
+  };
+
+  static ReplayPart part(const JobSpec& job, const std::vector<int>& gpus) {
+    return {job.trace, gpus, static_cast<int>(gpus.size()), job.options};
+  }
+
+  std::vector<Timed> run(const std::vector<ReplayPart>& parts, Json* out = nullptr) {
+    ReplayRequest replayed;
+    replayed.platform = request_.platform;
+    replayed.library = request_.library;
+    replayed.parts = parts;
+    JobEnds ends(parts);
+    Json result = replay(catalogue_, replayed, {&ends});
+    std::vector<Timed> times;
+    for (std::size_t job = 0; job < parts.size(); ++job)
+      times.push_back(
+          {time_of(parts.size() == 1 ? result["step_time_s"] : result["jobs"][job]["step_time_s"], ends.end_s(job))});
+    if (out != nullptr) *out = std::move(result);
+    return times;
+  }
+
+  /// Whether each rank has a part of its own in what the ranks exchange: messages, roots, groups of some ranks.
+  void look_through() {
+    const auto reader = open_trace(catalogue_.data_dir(), request_.job.trace, request_.job.options);
+    const TraceHeader& header = reader->header();
+    std::vector<int> sizes;
+    while (const auto event = reader->next()) {
+      if (event->kind == TraceKind::kSend || event->kind == TraceKind::kRecv) ranks_differ_ = true;
+      if (event->kind != TraceKind::kCollective) continue;
+      const Collective& op = collectives().get(event->op);
+      const auto members = static_cast<int>(header.groups.at(event->group).size());
+      const bool rooted = op.messages({event->size_B}, 2).empty() ? !op.closed() : !op.every_pair();
+      if (rooted || members != header.ranks) ranks_differ_ = true;
+      if (ranks_differ_) return;
+    }
+  }
+
+  [[nodiscard]] bool any_slow(const std::vector<int>& gpus) {
+    const Platform& platform = catalogue_.platform(request_.platform);
+    return std::any_of(gpus.begin(), gpus.end(), [&](int gpu) {
+      return platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))].slow > 1;
+    });
+  }
+
+  const Communicator& communicator(const std::vector<int>& gpus) {
+    const std::string& usual = catalogue_.platform(request_.platform).calibration().default_library;
+    return catalogue_.communicator(request_.platform, request_.library.empty() ? usual : request_.library, gpus);
+  }
+
+  Catalogue& catalogue_;
+  const PlaceRequest& request_;
+  std::vector<double> neighbours_alone_s_;
+  bool ranks_differ_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Objective> trace_objective(Catalogue& catalogue, const PlaceRequest& request) {
+  return std::make_unique<TraceObjective>(catalogue, request);
+}
+
+}  // namespace linkcast

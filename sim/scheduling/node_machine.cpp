@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "sim/forecast/collective_job.hpp"
+#include "sim/placement/node_search.hpp"
+#include "sim/placement/ranking.hpp"
+#include "sim/scheduling/machine.hpp"
+#include "sim/units/random.hpp"
+
+namespace linkcast {
+namespace {
+
+class NodeMachine final : public Machine {
+ public:
+  NodeMachine(Catalogue& catalogue, const std::string& platform_id, std::string library)
+      : catalogue_(catalogue),
+        id_(platform_id),
+        library_(std::move(library)),
+        platform_(catalogue.platform(platform_id)) {
+    if (library_.empty()) library_ = platform_.calibration().default_library;
+  }
+
+  [[nodiscard]] int gpus() const override { return platform_.gpu_count(); }
+  [[nodiscard]] std::vector<std::string> policies() const override {
+    return {"linkcast", "first-fit", "packed", "spread", "nvlink", "random"};
+  }
+  [[nodiscard]] double capacity_Bps(int key) const override {
+    return platform_.constraints()[static_cast<std::size_t>(key)].capacity.value;
+  }
+
+  std::optional<std::vector<int>> choose(const std::string& policy, const ScheduledJob& job,
+                                         const std::vector<char>& free,
+                                         const std::vector<const Allocation*>& /*running*/,
+                                         std::uint64_t seed) override {
+    GpuSet left;
+    for (int gpu = 0; gpu < gpus(); ++gpu)
+      if (free[static_cast<std::size_t>(gpu)] != 0) left.push_back(gpu);
+    if (static_cast<int>(left.size()) < job.gpus) return std::nullopt;
+    if (policy == "linkcast") return best(job, left).first;
+    if (policy == "nvlink") return most_nvlink(left, job.gpus);
+    if (policy == "packed" || policy == "spread") by_socket(left, policy == "spread");
+    if (policy == "random") shuffle(left, seed);
+    left.resize(static_cast<std::size_t>(job.gpus));
+    std::sort(left.begin(), left.end());
+    return left;
+  }
+
+  Traffic traffic(const ScheduledJob& job, const std::vector<int>& gpus) override {
+    if (job.op.empty() || gpus.size() < 2) return {};
+    auto [known, added] = traffic_.try_emplace({job.op, job.size_B, gpus});
+    if (!added) return known->second;
+    const Job one{platform_,
+                  libraries().get(library_),
+                  catalogue_.communicator(id_, library_, gpus),
+                  collectives().get(job.op),
+                  job.op,
+                  job.size_B};
+    ProblemBuilder builder(platform_);
+    Run run = prepare(one, builder);
+    finish(one, catalogue_.solver("fluid").run(builder.problem()), run);
+    known->second = {builder.problem().activities, run.latency_s, run.time_s()};
+    return known->second;
+  }
+
+  double best_s(const ScheduledJob& job) override {
+    if (job.op.empty() || job.gpus < 2) return 0;
+    const auto [known, added] = best_s_.try_emplace({job.op, job.size_B, job.gpus});
+    if (added) {
+      GpuSet all(static_cast<std::size_t>(gpus()));
+      std::iota(all.begin(), all.end(), 0);
+      known->second = best(job, all).second;
+    }
+    return known->second;
+  }
+
+ private:
+  /// GPUs and the time of one call there.
+  std::pair<std::vector<int>, double> best(const ScheduledJob& job, const GpuSet& free) {
+    PlaceRequest request;
+    request.platform = id_;
+    request.library = library_;
+    request.job = {job.op, job.size_B, ""};
+    request.ranks = job.op.empty() ? 1 : job.gpus;
+    if (job.op.empty()) request.job = {"all_reduce", 1, ""};  // exchanges nothing: what it leaves decides
+    for (int gpu = 0; gpu < gpus(); ++gpu)
+      if (!std::binary_search(free.begin(), free.end(), gpu)) request.busy.push_back(gpu);
+    if (job.op.empty() && job.gpus > 1) return {GpuSet(free.begin(), free.begin() + job.gpus), 0};
+    const auto objective = pattern_objective(catalogue_, request);
+    const NodeSearch search = search_node(platform_, request, *objective, [](long /*evaluated*/) {});
+    const std::vector<Ranked> ranked = rank(platform_, request, search);
+    return {ranked.front().which->gpus, ranked.front().which->score.time_s};
+  }
+
+  /// The set whose GPUs have most NVLink among them, as MAPA's greedy policy takes it.
+  /// @source  K. Ranganath et al., MAPA: Multi-Accelerator Pattern Allocation Policy for Multi-Tenant GPU Servers,
+  /// SC'21
+  GpuSet most_nvlink(const GpuSet& free, int size) const {
+    GpuSet best;
+    double most_Bps = -1;
+    for (const auto& sets : set_classes(free, size, {})) {
+      double rate_Bps = 0;
+      for (const Cable& cable : platform_.topology().cables)
+        if (is_accelerator_cable(cable.kind) && joins(sets.front(), cable))
+          rate_Bps += cable.count * cable.bandwidth.si;
+      if (rate_Bps <= most_Bps) continue;
+      most_Bps = rate_Bps;
+      best = sets.front();
+    }
+    return best;
+  }
+  [[nodiscard]] bool joins(const GpuSet& set, const Cable& cable) const {
+    const auto in = [&](int device) {
+      return std::any_of(set.begin(), set.end(), [&](int gpu) { return platform_.gpu(gpu) == device; });
+    };
+    return in(cable.a) && in(cable.b);
+  }
+
+  /// Fullest socket first, or each socket in turn.
+  void by_socket(GpuSet& free, bool spread) const {
+    std::map<int, GpuSet> sockets;
+    for (const int gpu : free) sockets[platform_.socket_of(platform_.gpu(gpu))].push_back(gpu);
+    std::vector<std::tuple<std::size_t, std::size_t, int>> order;
+    for (const auto& [socket, members] : sockets)
+      for (std::size_t i = 0; i < members.size(); ++i)
+        order.emplace_back(spread ? i : members.size(), spread ? static_cast<std::size_t>(socket) : i, members[i]);
+    std::sort(order.begin(), order.end());
+    free.clear();
+    for (const auto& [first, second, gpu] : order) free.push_back(gpu);
+  }
+
+  static void shuffle(GpuSet& free, std::uint64_t seed) {
+    for (std::size_t i = free.size(); i > 1; --i) {
+      seed = joined(seed, i);
+      std::swap(free[i - 1], free[seed % i]);
+    }
+  }
+
+  Catalogue& catalogue_;
+  std::string id_, library_;
+  const Platform& platform_;
+  std::map<std::tuple<std::string, double, std::vector<int>>, Traffic> traffic_;
+  std::map<std::tuple<std::string, double, int>, double> best_s_;
+};
+
+}  // namespace
+
+std::unique_ptr<Machine> node_machine(Catalogue& catalogue, const std::string& platform_id,
+                                      const std::string& library) {
+  return std::make_unique<NodeMachine>(catalogue, platform_id, library);
+}
+
+}  // namespace linkcast

@@ -1,0 +1,75 @@
+#include "sim/scheduling/traffic.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "sim/engine/open_fluid.hpp"
+
+namespace linkcast {
+namespace {
+
+/// The constraints that own flows use, by key.
+class Shared {
+ public:
+  Shared(const Traffic& own, const std::function<double(int)>& capacity_Bps) : fluid_({}) {
+    for (const Activity& flow : own.flows)
+      for (const Use& use : flow.uses) {
+        const auto [number, added] = number_.try_emplace(use.constraint, fluid_.constraints());
+        if (added) fluid_.add_constraint(capacity_Bps(use.constraint));
+      }
+  }
+  [[nodiscard]] bool any_of(const Activity& flow) const {
+    return std::any_of(flow.uses.begin(), flow.uses.end(),
+                       [&](const Use& use) { return number_.count(use.constraint) > 0; });
+  }
+  int start(Activity flow) {
+    std::vector<Use> uses;
+    for (const Use& use : flow.uses)
+      if (const auto number = number_.find(use.constraint); number != number_.end())
+        uses.push_back({number->second, use.weight});
+    flow.uses = std::move(uses);
+    flow.delay_s = 0;
+    return fluid_.start(flow);
+  }
+  /// Until these have ended, in seconds.
+  double run(std::vector<int> handles) {
+    std::vector<int> ended;
+    while (!handles.empty()) {
+      ended.clear();
+      fluid_.advance(fluid_.next_event_s(), ended);
+      for (const int handle : ended) handles.erase(std::remove(handles.begin(), handles.end(), handle), handles.end());
+    }
+    return fluid_.now_s();
+  }
+
+ private:
+  OpenFluid fluid_;
+  std::unordered_map<int, int> number_;
+};
+
+}  // namespace
+
+double call_s(const Traffic& own, const std::vector<Background>& others,
+              const std::function<double(int)>& capacity_Bps) {
+  if (own.flows.empty()) return own.alone_s;
+  Shared shared(own, capacity_Bps);
+  bool any = false;
+  constexpr double kForever_B = 1e18;  // source: ours, more than a link moves in a year
+  for (const Background& other : others)
+    for (const Activity& flow : other.traffic->flows) {
+      if (!shared.any_of(flow)) continue;
+      any = true;
+      Activity average = flow;
+      average.rate_cap_Bps = std::min(flow.rate_cap_Bps, flow.work_B / other.period_s);
+      average.work_B = kForever_B;
+      shared.start(std::move(average));
+    }
+  if (!any) return own.alone_s;
+  std::vector<int> handles;
+  for (const Activity& flow : own.flows) handles.push_back(shared.start(flow));
+  // Alone it may wait for more than links, and does not wait less beside others.
+  return std::max(own.alone_s, own.latency_s + shared.run(std::move(handles)));
+}
+
+}  // namespace linkcast

@@ -1,0 +1,29 @@
+#pragma once
+// What a job's collective puts on the links of a machine, and how long it takes beside those of others.
+#include <functional>
+#include <vector>
+
+#include "sim/engine/problem.hpp"
+
+namespace linkcast {
+
+/// One call of a collective, with nothing else going on.
+struct Traffic {
+  std::vector<Activity> flows{};  ///< steady from start to end; constraints are keys of the machine
+  double latency_s = 0;           ///< before and beside the bytes
+  double alone_s = 0;             ///< latency included
+};
+
+/// Another job's, over and over.
+struct Background {
+  const Traffic* traffic = nullptr;
+  double period_s = 0;  ///< of its iteration: its flows move on average what they move once in it
+};
+
+/// Time of one call beside the others. Each of these takes of a link what it moves on average, at most its fair share:
+/// jobs that run for hours are as likely to exchange in one moment of ours as in another.
+/// @param capacity_Bps  of a key
+double call_s(const Traffic& own, const std::vector<Background>& others,
+              const std::function<double(int)>& capacity_Bps);
+
+}  // namespace linkcast

@@ -1,0 +1,64 @@
+// What a placement refuses, and how sets are counted.
+#include "sim/forecast/query.hpp"
+#include "sim/placement/gpu_sets.hpp"
+#include "tests/support/catalogue.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+std::string error_of(Json changes) {
+  Json query{{"kind", "place"}, {"platform", "p100-dgx1"}, {"job", "all_reduce:64MiB"}, {"ranks", 4}};
+  query.update(changes);
+  return answer(linkcast::test::catalogue(), query).value("error", "");
+}
+
+bool says(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("sets are counted") {
+  CHECK(number_of_sets(8, 4) == 70);
+  CHECK(number_of_sets(16, 8) == 12870);
+  CHECK(number_of_sets(5, 5) == 1);
+  CHECK(number_of_sets(64, 32) == 2147483647);
+}
+
+TEST_CASE("classes of a square under its rotations") {
+  const GpuPermutation turned{1, 2, 3, 0};
+  const auto classes = set_classes({0, 1, 2, 3}, 2, {turned});
+  REQUIRE(classes.size() == 2);
+  CHECK(classes[0] == std::vector<GpuSet>{{0, 1}, {0, 3}, {1, 2}, {2, 3}});
+  CHECK(classes[1] == std::vector<GpuSet>{{0, 2}, {1, 3}});
+}
+
+TEST_CASE("placement: what is refused") {
+  CHECK(says(error_of({{"ranks", 0}}), "/ranks: must be at least 1"));
+  CHECK(says(error_of({{"ranks", 9}}), "9 GPUs are asked for, and 8 of the 8"));
+  CHECK(says(error_of({{"busy", {0, 1, 2, 3, 4}}}), "and 3 of the 8"));
+  CHECK(says(error_of({{"busy", {"gpu9"}}}), "/busy/0: \"gpu9\" is no GPU of p100-dgx1: gpu0 to gpu7"));
+  CHECK(says(error_of({{"busy", 3}}), "/busy: must be an array"));
+  CHECK(says(error_of({{"job", "all_reduce"}}), "needs a size"));
+  CHECK(says(error_of({{"job", "all_reduce:8M"}}), "/job: "));
+  CHECK(says(error_of({{"job", {{"op", "all_sum"}, {"size_B", 8}}}}), "all_sum"));
+  CHECK(says(error_of({{"job", "no-such-trace"}}), "no-such-trace"));
+  CHECK(says(error_of({{"job", {{"op", "all_reduce"}, {"size_B", 8}, {"trace", "x"}}}}), "/job"));
+  CHECK(says(error_of({{"objective", "cost"}}), "/objective"));
+  CHECK(says(error_of({{"objective", "both"}}), "needs neighbours"));
+  CHECK(says(error_of({{"top", 0}}), "/top: must be at least 1"));
+  CHECK(says(error_of({{"rank", 4}}), "/rank"));
+  CHECK(says(error_of({{"with", {{{"job", "all_reduce:1MiB"}, {"gpus", {0}}}}}}), "/with/0/gpus"));
+  CHECK(says(error_of({{"with", {{{"job", "data_parallel"}, {"gpus", {0, 1}}}}}}), "beside traces"));
+}
+
+TEST_CASE("one rank: any GPU does, and what stays joined decides") {
+  Json query{{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", "all_reduce:64MiB"}, {"ranks", 1}};
+  const Json placed = answer(linkcast::test::catalogue(), query);
+  CHECK(placed["time_s"] == 0);
+  CHECK(placed["classes"].size() >= 1);
+  CHECK(placed["warnings"].dump().find("moves nothing") != std::string::npos);
+}
