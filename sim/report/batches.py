@@ -20,8 +20,8 @@ MOST_ROWS = 500
 MOST_LINES = 12
 PLACE = re.compile(r"^.* line \d+:\s*")  # of the query in its file
 VERDICTS = {"pass": "#2e8b57", "fail": "#b03030", "refuted-by-data": "#d2691e", "not-modelled": "#c0c0c0"}
-SHOWN = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandwidth_Bps", "makespan_s", "step_time_s",
-         "algorithm", "protocol", "transport", "slowdown"]
+NUMBERS = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandwidth_Bps", "makespan_s", "step_time_s", "slowdown"]
+SHOWN = [*NUMBERS, "algorithm", "protocol", "transport"]
 
 
 def cell(key: str, value: Any) -> str:
@@ -70,6 +70,10 @@ def batch(answers: list[Node], file: str) -> Section:
     section.errors += counted(errors, "answers")
     rows = []
     for answer in good:
+        answer["kind"].text()
+        for key in SHOWN:
+            if (figure := answer.get(key)) is not None:
+                figure.number() if key in NUMBERS else figure.text()
         asked = {key: value for key, value in query_of(answer).items() if key not in ("id", "solver")}
         rows.append({key: cell(key, value) if isinstance(value, (list, dict)) else value for key, value in asked.items()}
                     | {key: answer.value[key] for key in SHOWN if answer.value.get(key) is not None})

@@ -18,10 +18,18 @@ def rank_name(rank: Node) -> str:
     return f"{job}rank {rank['rank'].whole()}, GPU {rank['gpu'].value}"
 
 
+def interval(run: Node, name: str) -> str:
+    """Of results that have one."""
+    if not run.get(f"{name}_low_s"):
+        return ""
+    low, high = (time_text(run[f"{name}_{end}_s"].number()) for end in ("low", "high"))
+    return f"  (90 %: {low} to {high})"
+
+
 def facts(section: Section, run: Node) -> None:
-    section.add("makespan", time_text(run["makespan_s"].number()))
+    section.add("makespan", time_text(run["makespan_s"].number()) + interval(run, "time"))
     if step := run.get("step_time_s"):
-        section.add("step", f"{time_text(step.number())}  (median of {len(run['steps_s'].items())})")
+        section.add("step", f"{time_text(step.number())}{interval(run, 'step_time')}, median of {len(run['steps_s'].items())}")
     section.add("exposed communication", f"{time_text(run['exposed_communication_s'].number())}  (median rank)")
     section.add("busiest links", "  ".join(run["bottleneck"].texts()[:4]) or "none")
     if run.has("events"):

@@ -20,8 +20,6 @@ from records import InputError, Node, parse, read_text, write_atomically
 ALLOWED = ("results of predict, replay, rings, routes and place with --json, answers of predict --batch, a sweep's table.csv or "
            "sweep.json, claims.json of validate --report")
 
-NO_PAGE = ("show", "fabric")  # a batch may hold them beside others
-
 
 def of_answer(answer: Node, file: str) -> Section:
     if answer.has("error"):
@@ -41,9 +39,6 @@ def of_answer(answer: Node, file: str) -> Section:
 
 def of_lines(text: str, file: str) -> Section:
     answers = [parse(line, f"{file} line {i}") for i, line in enumerate(text.splitlines(), 1) if line.strip()]
-    for answer in answers:
-        if not answer.has("error") and answer["kind"].text() not in NO_PAGE:
-            of_answer(answer, file)  # for its errors
     return batches.batch(answers, file) if len(answers) > 1 else of_answer(answers[0], file)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 MOST_LINES = 10  # as many as there are colours
 LINE_AXIS_VALUES = 8
 MOST_NAMED = 3
+ENDS = {"time_s": ("time_low_s", "time_high_s"), "makespan_s": ("time_low_s", "time_high_s"),
+        "step_time_s": ("step_time_low_s", "step_time_high_s")}  # of 90 % intervals
 CHOICE = ["busbw_Bps", "step_time_s", "makespan_s", "bandwidth_Bps", "time_s", "library_bandwidth_Bps"]
 
 
@@ -32,8 +34,9 @@ class Drawing:
 
 
 def _ends(y: str, rows: list[dict[str, Any]]) -> tuple[float, float]:
-    if len(rows) == 1 and y == "time_s" and rows[0].get("time_low_s") is not None:
-        return rows[0]["time_low_s"], rows[0]["time_high_s"]
+    ends = [rows[0].get(key) for key in ENDS.get(y, ())]
+    if len(rows) == 1 and ends and None not in ends:
+        return ends[0], ends[1]
     values = [row[y] for row in rows]
     return min(values), max(values)
 
@@ -86,7 +89,8 @@ def drawing(records: list[dict[str, Any]], x: str, y: str, by: str, text_of) -> 
         groups.setdefault(row[by] if by else "", []).append(row)
     lines = [_line(text_of(by, key) if by else "", x, y, group) for key, group in groups.items()]
     single = all(len({row[x] for row in group}) == len(group) for group in groups.values())
-    band = ("the band is the 90 % interval" if y == "time_s" else "") if single else (
+    has_ends = y in ENDS and all(row.get(ENDS[y][0]) is not None for row in rows)
+    band = ("the band is the 90 % interval" if has_ends else "") if single else (
         "lines are medians over the other axes, bands go from the least to the most")
     return Drawing(x, y, by, lines[:MOST_LINES], band, max(0, len(lines) - MOST_LINES))
 

@@ -9,8 +9,8 @@ from typing import Any
 from study import Study
 
 FIRST = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandwidth_Bps", "latency_s", "algorithm", "protocol",
-         "transport", "library", "channels", "makespan_s", "step_time_s", "exposed_communication_s", "slowdown", "alone_s",
-         "bottleneck"]
+         "transport", "library", "channels", "makespan_s", "step_time_s", "step_time_low_s", "step_time_high_s",
+         "exposed_communication_s", "slowdown", "alone_s", "bottleneck"]
 LAST = ["warnings", "error"]
 COUNTED = ("gpus", "placement")
 

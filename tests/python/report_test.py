@@ -107,7 +107,7 @@ class Refused(Report):
         self.refuse({**good, "time_s": "1"}, ":/time_s: must be a number, not string")
         self.refuse({key: value for key, value in good.items() if key != "time_low_s"}, ":/time_low_s: missing key")
         self.refuse({**good, "bottleneck": [1]}, ":/bottleneck/0: must be a string")
-        self.refuse(json.dumps(good) + "\n" + json.dumps({**good, "latency_s": []}), " line 2:/latency_s: must be a number")
+        self.refuse(json.dumps(good) + "\n" + json.dumps({**good, "time_s": []}), " line 2:/time_s: must be a number")
         self.refuse({"schema": "linkcast/sweep/1", "name": "x"}, ":/table: missing key")
 
     def test_wrong_files(self):
