@@ -74,19 +74,11 @@ def _subsets(node: Node) -> list[list[int]]:
     return [list(subset) for subset in itertools.islice(itertools.chain(*each), MOST_VALUES + 1)]
 
 
-def _type_of(value: Any) -> str:
-    """Values of one axis are alike: a wrong type is then found in the first scenario or here."""
+def type_of(value: Any) -> str:
     if isinstance(value, list):
-        inner = sorted({_type_of(item) for item in value})
+        inner = sorted({type_of(item) for item in value})
         return "array" if not inner else "array of " + ", ".join(inner)
     return kind_of(value)
-
-
-def _check_alike(node: Node, values: list[Any]) -> None:
-    first = next((_type_of(value) for value in values if value != []), "array")
-    for i, value in enumerate(values):
-        if _type_of(value) != first and value != []:
-            raise node.items()[i].fail(f"is an axis of {first}s, this is {_type_of(value)}")
 
 
 def read_axis(key: str, node: Node) -> Axis:
@@ -94,7 +86,6 @@ def read_axis(key: str, node: Node) -> Axis:
         values = _subsets(node) if node.has("subsets_of") else _geometric(key, node)
     else:
         values = [as_value(key, item) for item in node.items()]
-        _check_alike(node, values)
     if not values:
         raise node.fail("an axis needs at least one value")
     if len(values) > MOST_VALUES:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import signal
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))  # records, units and charts are shared
 
-from batch_process import BatchProcess, answer_chunk  # noqa: E402
 from chunks import chunks_of  # noqa: E402
 from dask_workers import ClusterGone, DaskWorkers  # noqa: E402
 from identity import identity_of, sha256_of  # noqa: E402
@@ -21,15 +19,13 @@ from interrupts import Interrupts  # noqa: E402
 from journal import Journal  # noqa: E402
 from local_workers import LocalWorkers  # noqa: E402
 from progress import Progress  # noqa: E402
+from questions import check_questions  # noqa: E402
 from records import InputError  # noqa: E402
 from results import write_results  # noqa: E402
 from study import Scenario, Study, read_study  # noqa: E402
 
-FIRST_QUESTIONS = 8
 FILES_OF = ("platform", "trace")
 Workers = LocalWorkers | DaskWorkers
-# Errors of the study itself rather than of one scenario.
-WRONG_STUDY = re.compile(r"(?P<pointer>/[^:]*): (?P<what>unknown key.*|missing key.*|must be (an?|one of) .*)")
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
@@ -50,27 +46,6 @@ def files_named_in(study: Study) -> dict[str, str]:
     named = {name for key in FILES_OF for name in study.values_of(key) if isinstance(name, str)}
     paths = sorted(name for name in named if Path(name).is_file())
     return {path: sha256_of([Path(path)]) for path in paths}
-
-
-def check_questions(study: Study, options: argparse.Namespace) -> None:
-    """Asks scenarios until one is answered, so that a wrong key ends the study before it begins."""
-    step = max(1, len(study.scenarios) // FIRST_QUESTIONS)
-    process, answered = None, False
-    for scenario in study.scenarios[::step][:FIRST_QUESTIONS]:
-        rows: list[dict[str, Any]] = []
-        _, process = answer_chunk(lambda: BatchProcess(options.program, options.data_dir), process,
-                                  [(0, json.dumps(study.query_of(scenario)))], 0, lambda _, row: rows.append(row))
-        wrong = WRONG_STUDY.match(rows[0].get("error", ""))
-        if wrong or not rows[0].get("crashed"):
-            answered = True
-        if wrong or "error" not in rows[0]:
-            break
-    if process:
-        process.close()
-    if not answered:
-        raise OSError(f"{options.program}: {rows[0]['error']}")
-    if wrong:
-        raise InputError(f"{study.file}:{study.pointer_of(scenario, wrong['pointer'])}: {wrong['what']}")
 
 
 def run_rest(study: Study, waiting: list[Scenario], workers: Workers, journal: Journal, interrupts: Interrupts) -> None:
@@ -114,7 +89,7 @@ def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts)
     identity = identity_of(options.program, options.data_dir)
     header = {"name": study.name, "scenarios": len(study.scenarios), "study": study.digest, **identity,
               "files": files_named_in(study)}
-    check_questions(study, options)
+    check_questions(study, options.program, options.data_dir)
     workers = make_workers(options, identity)
     journal = None
     try:
