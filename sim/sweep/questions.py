@@ -12,7 +12,7 @@ from study import Scenario, Study
 
 FIRST_QUESTIONS = 8
 # Errors of the study itself rather than of one scenario.
-WRONG_STUDY = re.compile(r"(?P<pointer>/[^:]*): (?P<what>unknown key.*|missing key.*|must be (an?|one of) .*)")
+WRONG_STUDY = re.compile(r"(?P<pointer>/[^:]*): (?P<what>unknown key.*|missing key.*|must be (an?|one of) .*|'.*' is not allowed: one of .*)")
 
 
 def _of_other_types(study: Study) -> Iterator[Scenario]:
