@@ -77,20 +77,30 @@ def _rgba(colour: str, alpha: float) -> str:
     return f"rgba({red},{green},{blue},{alpha})"
 
 
+def _points(one: Series, colour: str) -> list:
+    """Over names: no line between them."""
+    error = {"type": "data", "symmetric": False, "array": [high - y for y, high in zip(one.y, one.high)],
+             "arrayminus": [y - low for y, low in zip(one.y, one.low)]} if one.low and one.high else None
+    return [go.Scatter(x=one.x, y=one.y, name=one.name, mode="markers", marker={"color": colour, "size": 8}, error_y=error)]
+
+
+def _line(one: Series, colour: str) -> list:
+    band = []
+    if one.low and one.high:
+        band = [go.Scatter(x=one.x + one.x[::-1], y=one.high + one.low[::-1], fill="toself", mode="lines", line={"width": 0},
+                           fillcolor=_rgba(colour, 0.18), hoverinfo="skip", showlegend=False, legendgroup=one.name)]
+    return [*band, go.Scatter(x=one.x, y=one.y, name=one.name, mode="lines+markers", line={"color": colour},
+                              legendgroup=one.name)]
+
+
 def lines(series: list[Series], x_key: str, y_key: str, legend: str = "") -> dict:
-    """Lines with points; the interval is a band of the line's colour."""
-    traces = []
-    for i, one in enumerate(series):
-        colour = COLOURS[i % len(COLOURS)]
-        if one.low and one.high:
-            traces.append(go.Scatter(x=one.x + one.x[::-1], y=one.high + one.low[::-1], fill="toself", mode="lines",
-                                     line={"width": 0}, fillcolor=_rgba(colour, 0.18), hoverinfo="skip",
-                                     showlegend=False, legendgroup=one.name))
-        traces.append(go.Scatter(x=one.x, y=one.y, name=one.name, mode="lines+markers", line={"color": colour},
-                                 legendgroup=one.name, showlegend=len(series) > 1 or bool(one.name)))
+    """Lines with points, or points alone where x is a name; the interval is a band of the line's colour, or a bar."""
+    numeric = all(isinstance(x, (int, float)) for one in series for x in one.x)
+    traces = [trace for i, one in enumerate(series) for trace in (_line if numeric else _points)(one, COLOURS[i % len(COLOURS)])]
     every_y = [y for one in series for y in one.y + (one.low or []) + (one.high or [])]
     x_axis = _axis(x_key, [x for one in series for x in one.x], from_zero=False)
-    figure = _figure(traces, xaxis=x_axis, yaxis=_axis(y_key, every_y), legend_title_text=legend)
+    figure = _figure(traces, xaxis=x_axis, yaxis=_axis(y_key, every_y), legend_title_text=legend,
+                     showlegend=len(series) > 1 or bool(series[0].name))
     if max((len(one.name) for one in series), default=0) > LONGEST_BESIDE:
         figure["layout"]["legend"] |= {"orientation": "h", "yanchor": "top", "y": -0.25}
         figure["layout"]["height"] += ROW_PX * len(series)

@@ -73,11 +73,12 @@ def slow_down_chart(section: Section, result: Node) -> None:
 
 
 def rivals_chart(section: Section, title: str, rivals: list[Node], names: list[str]) -> None:
-    times = [rival["time_s"].number() for rival in rivals[:MOST_BARS]]
-    ends = [[rival[key].number() for rival in rivals[:MOST_BARS]] if all(rival.has(key) for rival in rivals) else None
-            for key in TIMES[1:]]
-    section.charts.append(Chart(title, bars(Series("", names[:MOST_BARS], times, *ends), "time_s"),
-                                "Lines are 90 % intervals." if all(ends) else ""))
+    """@param rivals  those without an interval get a bar alone"""
+    times = [rival["time_s"].number() for rival in rivals]
+    ends = [[rival[key].number() if rival.has(key) else rival["time_s"].number() for rival in rivals] for key in TIMES[1:]]
+    known = any(rival.has(TIMES[1]) for rival in rivals)
+    section.charts.append(Chart(title, bars(Series("", names, times, *(ends if known else [])), "time_s"),
+                                "Lines are 90 % intervals." if known else ""))
 
 
 def copies(kind: str, result: Node, file: str) -> Section:
@@ -147,7 +148,7 @@ def routes(result: Node, file: str) -> Section:
     names = [f"{i + 1} {way['transport'].text()}" + (f" via {way['via'].text()}" if way.get("via") else "")
              for i, way in enumerate(ways)]
     if ways:
-        rivals_chart(section, "Time of each way", ways, names)
+        rivals_chart(section, "Time of each way", ways[:MOST_BARS], names[:MOST_BARS])
     rows = [[name, time_text(way["time_s"].number()), bandwidth_text(way["bandwidth_Bps"].number()),
              joined(way["route"].texts()) if way.has("route") else "", joined(way["bottleneck"].texts())]
             for name, way in zip(names, ways)]
@@ -161,12 +162,18 @@ def placements(result: Node, file: str) -> Section:
     section = Section(title_of("place", result), file)
     found = result["placements"].items()
     names = [f"{i + 1}: {joined(one['gpus'].value, ' ')}" for i, one in enumerate(found)]
+    job = query_of(result).get("job")
+    if job:
+        section.add("job", job if isinstance(job, str) else job.get("trace", job.get("op", "")))
+    others = [(label, result[key]) for label, key in (("first free", "first_free"), ("worst", "worst")) if result.has(key)]
+    for label, one in ([("best", found[0])] if found else []) + others:
+        times = one["time_s"].number() / found[0]["time_s"].number()
+        section.add(label, f"GPUs {joined(one['gpus'].value, ' ')}: {time_text(one['time_s'].number())}"
+                    + (f", {times:.3g} times the best" if one is not found[0] else ""))
+    add_texts(section, result, ["why", "objective"])
     if found:
-        best, worst = found[0]["time_s"].number(), found[-1]["time_s"].number()
-        section.add("best", f"GPUs {joined(found[0]['gpus'].value, ' ')}: {time_text(best)}")
-        section.add("worst listed", f"GPUs {joined(found[-1]['gpus'].value, ' ')}: {time_text(worst)}"
-                    + (f" ({worst / best:.3g} times)" if best > 0 else ""))
-        rivals_chart(section, "Time by placement", found, names)
+        rivals_chart(section, "Time by placement", [*found[:MOST_BARS], *(one for _, one in others)],
+                     [*names[:MOST_BARS], *(f"{label}: {joined(one['gpus'].value, ' ')}" for label, one in others)])
     keys = [key for key, value in found[0].value.items() if isinstance(value, (int, float, str))] if found else []
     rows = [[name, *(value_text(key, one[key].value) if isinstance(one.value.get(key), (int, float))
                      else str(one.value.get(key, "")) for key in keys)] for name, one in zip(names, found)]

@@ -90,8 +90,8 @@ def drawing(records: list[dict[str, Any]], x: str, y: str, by: str, text_of) -> 
     lines = [_line(text_of(by, key) if by else "", x, y, group) for key, group in groups.items()]
     single = all(len({row[x] for row in group}) == len(group) for group in groups.values())
     has_ends = y in ENDS and all(row.get(ENDS[y][0]) is not None for row in rows)
-    band = ("the band is the 90 % interval" if has_ends else "") if single else (
-        "lines are medians over the other axes, bands go from the least to the most")
+    band = ("bands are 90 % intervals" if has_ends else "") if single else (
+        "medians over the other axes, bands from the least to the most")
     return Drawing(x, y, by, lines[:MOST_LINES], band, max(0, len(lines) - MOST_LINES))
 
 

@@ -35,8 +35,12 @@ def figure(shown: Drawing, title: str):
     names = list(dict.fromkeys(map(str, every_x)))
     for line, colour in zip(shown.lines, COLOURS):
         x = line.x if numeric else [names.index(str(value)) for value in line.x]
-        axes.plot(x, line.y, marker="o", markersize=3.5, color=colour, label=line.name)
-        axes.fill_between(x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
+        if numeric:
+            axes.plot(x, line.y, marker="o", markersize=3.5, color=colour, label=line.name)
+            axes.fill_between(x, line.low, line.high, color=colour, alpha=0.18, linewidth=0)
+        else:
+            ends = [[y - low for y, low in zip(line.y, line.low)], [high - y for y, high in zip(line.y, line.high)]]
+            axes.errorbar(x, line.y, yerr=ends, fmt="o", markersize=5, color=colour, label=line.name)
     if numeric and all(isinstance(x, int) for x in every_x):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if not numeric:

@@ -76,10 +76,13 @@ class Pages(Report):
 
     def test_claims_and_placements(self):
         run("validate", "TPDS-029", "TPDS-001", "--report", self.folder)
-        placements = {"kind": "place", "placements": [{"gpus": [0, 1], "time_s": 0.001}, {"gpus": [0, 5], "time_s": 0.003}]}
-        page = self.page(self.folder / "claims.json", self.write("place.json", placements))
+        placed = json.loads(run("place", "--platform", "p100-dgx1", "--job", "all_reduce:64MiB", "--ranks", "5", "--json").stdout)
+        page = self.page(self.folder / "claims.json", self.write("place.json", placed))
         self.assertIn("<td>TPDS-029</td>", page)
-        self.assertIn("GPUs 0 5: 3 ms (3 times)", page)
+        times = figures(page)[1]["data"][0]
+        self.assertEqual(times["x"][:-2], [one["time_s"] for one in placed["placements"]])
+        self.assertEqual(times["x"][-2:], [placed[key]["time_s"] for key in ("first_free", "worst")])
+        self.assertEqual(times["y"][-1], f"worst: {' '.join(map(str, placed['worst']['gpus']))}")
 
     def test_text_is_escaped_and_pages_repeat(self):
         result = answers([{"kind": "p2p", **QUESTIONS["p2p"]}])[0]
