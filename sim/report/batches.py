@@ -88,6 +88,7 @@ def batch(answers: list[Node], file: str) -> Section:
         for y in ("time_s", "busbw_Bps", "bandwidth_Bps"):
             shown = drawing(rows, "size_B", y, "query", lambda key, value: str(value))
             if shown and any(len(line.x) > 1 for line in shown.lines):
+                shown.by = ", ".join(key for key in varied if key != "size_B")
                 section.charts.append(chart_of(shown))
     slow_downs(section, rows)
     columns = varied + [key for key in SHOWN if any(key in row for row in rows)]

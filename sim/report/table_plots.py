@@ -10,6 +10,7 @@ LINE_AXIS_VALUES = 8
 MOST_NAMED = 3
 ENDS = {"time_s": ("time_low_s", "time_high_s"), "makespan_s": ("time_low_s", "time_high_s"),
         "step_time_s": ("step_time_low_s", "step_time_high_s")}  # of 90 % intervals
+RATES = ("algbw_Bps", "busbw_Bps", "bandwidth_Bps")
 CHOICE = ["busbw_Bps", "step_time_s", "makespan_s", "bandwidth_Bps", "time_s", "library_bandwidth_Bps"]
 
 
@@ -33,12 +34,19 @@ class Drawing:
     left_out: int
 
 
+def _interval(y: str, row: dict[str, Any]) -> tuple[float, float] | None:
+    """Of a time as the answer says it; of a rate, which is bytes over time, from that of the time."""
+    if y in RATES:
+        time_s, low_s, high_s = (row.get(key) for key in ("time_s", "time_low_s", "time_high_s"))
+        return (row[y] * time_s / high_s, row[y] * time_s / low_s) if low_s and high_s else None
+    low, high = (row.get(key) for key in ENDS.get(y, ("", "")))
+    return (low, high) if low is not None and high is not None else None
+
+
 def _ends(y: str, rows: list[dict[str, Any]]) -> tuple[float, float]:
-    ends = [rows[0].get(key) for key in ENDS.get(y, ())]
-    if len(rows) == 1 and ends and None not in ends:
-        return ends[0], ends[1]
+    interval = _interval(y, rows[0]) if len(rows) == 1 else None
     values = [row[y] for row in rows]
-    return min(values), max(values)
+    return interval or (min(values), max(values))
 
 
 def _line(name: str, x: str, y: str, rows: list[dict[str, Any]]) -> Line:
@@ -89,7 +97,7 @@ def drawing(records: list[dict[str, Any]], x: str, y: str, by: str, text_of) -> 
         groups.setdefault(row[by] if by else "", []).append(row)
     lines = [_line(text_of(by, key) if by else "", x, y, group) for key, group in groups.items()]
     single = all(len({row[x] for row in group}) == len(group) for group in groups.values())
-    has_ends = y in ENDS and all(row.get(ENDS[y][0]) is not None for row in rows)
+    has_ends = all(_interval(y, row) for row in rows)
     band = ("bands are 90 % intervals" if has_ends else "") if single else (
         "medians over the other axes, bands from the least to the most")
     return Drawing(x, y, by, lines[:MOST_LINES], band, max(0, len(lines) - MOST_LINES))

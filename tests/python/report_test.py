@@ -93,6 +93,16 @@ class Pages(Report):
         self.assertIn("&lt;script&gt;alert(&#39;x&#39;)", first)
         self.assertEqual(first, self.page(path))
 
+    def test_interval_of_a_rate(self):
+        """Bytes over the ends of the time's interval."""
+        size = [2**20, 2**26]
+        results = answers([{"kind": "p2p", **QUESTIONS["p2p"], "size_B": one} for one in size])
+        drawn = figures(self.page(self.write("answers.jsonl", "\n".join(map(json.dumps, results)))))
+        band = next(figure for figure in drawn if figure["layout"]["yaxis"]["title"]["text"] == "bandwidth")["data"][0]["y"]
+        expected = [size[i] / results[i][f"time_{end}_s"] for end, i in (("low", 0), ("low", 1), ("high", 1), ("high", 0))]
+        for shown, rate in zip(band, expected, strict=True):
+            self.assertAlmostEqual(shown / rate, 1, places=12)
+
 
 class Refused(Report):
     def refuse(self, value: object, what: str):
