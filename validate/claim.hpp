@@ -31,7 +31,8 @@ struct Observable {
   std::string name;
   Json query;  ///< as in a batch line; "{x}" stands for the value of variable x
   std::vector<Domain> over;
-  /// Of the result; "classes.global.cables" goes down objects by key and lists by name. Empty if structure is given.
+  /// Of the result; "classes.global.cables" goes down objects by key and lists by name or id. Empty if structure is
+  /// given.
   std::string key;
   Json relative_to;  ///< keys of the query to change: the quantity is divided by that of the changed query; null: not
   std::optional<std::string> equals;    ///< 1 where the key holds this text, else 0

@@ -80,7 +80,7 @@ std::vector<Choice> pairs_of(const Domain& domain, const Wiring& wiring) {
   return choices;
 }
 
-/// Down objects by key and lists by the "name" of their items; nullptr if there is no such place.
+/// Down objects by key and lists by the "name" or "id" of their items; nullptr if there is no such place.
 const Json* at_path(const Json& result, const std::string& path) {
   const Json* at = &result;
   std::istringstream parts(path);
@@ -89,7 +89,7 @@ const Json* at_path(const Json& result, const std::string& path) {
     if (at->is_object() && at->contains(part)) next = &at->at(part);
     if (at->is_array())
       for (const Json& item : *at)
-        if (item.is_object() && item.value("name", "") == part) next = &item;
+        if (item.is_object() && item.value("name", item.value("id", "")) == part) next = &item;
     at = next;
   }
   return at;

@@ -122,7 +122,7 @@ void hit(const Run& run, RankWriter& rank) {
 void mam(const Run& run, RankWriter& rank) {
   constexpr double kSides = 64,
                    kFlops_per_B = 7.25;  // source: P100, 5.3e12 operations (64 bit) over 732e9 bytes a second
-  const double side = kSides * std::cbrt(run.cells() * run.nodes), matrix_B = side * side * 8;
+  const double side = std::round(kSides * std::cbrt(run.cells() * run.nodes)), matrix_B = side * side * 8;
   if (run.nodes > 1) {
     rank.collective("0", "scatter", "all", matrix_B);
     rank.collective("0", "broadcast", "all", matrix_B);

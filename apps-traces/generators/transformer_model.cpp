@@ -65,6 +65,7 @@ TransformerJob transformer_job(const TraceOptions& options) {
                      options.number("flops", kAttained),
                      options.bytes("value", kValue_B),
                      options.bytes("gradient", kGradient_B)};
+  if (options.whole("recompute", 1, 0) > 1) throw InputError("--option recompute: must be 0 or 1");
   if (job.flops_per_s <= 0) throw InputError("--option flops: must be positive");
   must_divide("layers", job.layers, job.pipeline, "pp");
   must_divide("hidden", job.hidden, job.tensor, "tp");

@@ -112,17 +112,28 @@ bool read_collective(const std::string& file, const Event& event, RankRecording&
 /// Intervals of CPU code, by thread, that contain others.
 class Spans {
  public:
-  void add(const Event& event) { by_thread_[event.thread].push_back({event.start_s, event.end_s}); }
+  void add(const Event& event) { add(event.thread, event.start_s, event.end_s); }
   void add(const std::string& thread, double start_s, double end_s) { by_thread_[thread].push_back({start_s, end_s}); }
+
+  /// Before the first question: of each thread in the order of their starts, with the last end of all up to each.
+  void sort() {
+    for (auto& [thread, spans] : by_thread_) {
+      std::sort(spans.begin(), spans.end());
+      for (std::size_t i = 1; i < spans.size(); ++i) spans[i].second = std::max(spans[i].second, spans[i - 1].second);
+    }
+  }
+  /// One that begins no later must end no earlier: so must the last of all that begin no later.
   [[nodiscard]] bool contain(const Event& event) const {
-    const auto spans = by_thread_.find(event.thread);
-    if (spans == by_thread_.end()) return false;
-    return std::any_of(spans->second.begin(), spans->second.end(),
-                       [&](const auto& span) { return span.first <= event.start_s && event.end_s <= span.second; });
+    const auto found = by_thread_.find(event.thread);
+    if (found == by_thread_.end()) return false;
+    const auto& spans = found->second;
+    const auto later = std::upper_bound(spans.begin(), spans.end(), event.start_s,
+                                        [](double start_s, const auto& span) { return start_s < span.first; });
+    return later != spans.begin() && std::prev(later)->second >= event.end_s;
   }
 
  private:
-  std::map<std::string, std::vector<std::pair<double, double>>> by_thread_;
+  std::map<std::string, std::vector<std::pair<double, double>>> by_thread_;  ///< start, end
 };
 
 bool on_gpu(const Event& event) {
@@ -187,6 +198,8 @@ void read_work(const std::string& file, const std::vector<Event>& events, RankRe
     if (event.category == "user_annotation" && event.name.rfind("Optimizer.step", 0) == 0) update.add(event);
   }
   add_buffer_exchange(events, exchange);
+  exchange.sort();
+  update.sort();
   for (const Event& event : events) {
     if (!on_gpu(event)) continue;
     const auto launch = launches.find(text_of(*event.args, "correlation"));

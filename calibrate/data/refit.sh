@@ -43,3 +43,5 @@ fit $data/rtx2080-sli/printed-latency.json \
   --topology rtx2080-sli --inherit "$out/abci-v100.json" "$out/p100-dgx1.json" --out "$out/rtx2080-sli.json"
 fit $data/apenet-plus/*.json \
   --topology apenet-plus --out "$out/apenet-plus.json"
+fit $data/apenet-cluster2/printed-gpu.json \
+  --topology apenet-cluster2 --out "$out/apenet-cluster2.json"

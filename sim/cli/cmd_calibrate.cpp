@@ -16,6 +16,7 @@
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/records/atomic_file.hpp"
 #include "sim/replay/host_scale.hpp"
+#include "sim/replay/open_trace.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -179,16 +180,16 @@ struct TraceFit {
 /// Copies the trace with a fitted host_scale in its header.
 void run_trace_fit(Context& context, const TraceFit& o) {
   const double step_s = parse_option_seconds("--local-step", o.local_step);
+  const std::unique_ptr<TraceReader> reader = open_trace(context.catalogue().data_dir(), o.trace, {});
+  refuse_same_file("--out", o.out, reader->name());
+  TraceOut out(o.out);  // before the fit, which takes its time
   const double scale = fit_host_scale(context.catalogue(), o.platform, o.trace, step_s);
-  TraceReader reader(o.trace);
-  TraceHeader header = reader.header();
+  TraceHeader header = reader->header();
   header.host_scale = scale;
   header.notes.push_back("host_scale: fitted so that a step without exchange takes the " + to_text(Seconds{step_s}) +
                          " that were measured without recording");
-  refuse_same_file("--out", o.out, o.trace);
-  TraceOut out(o.out);
   out.header(header);
-  while (const auto event = reader.next()) out.event(*event);
+  while (const auto event = reader->next()) out.event(*event);
   out.close();
   std::cerr << "host_scale " << scale << '\n';
 }
@@ -196,7 +197,7 @@ void run_trace_fit(Context& context, const TraceFit& o) {
 void add_trace_fit(CLI::App& calibrate, Context& context) {
   auto* command = calibrate.add_subcommand("trace", "fit how much a recording slowed the CPU down");
   auto o = std::make_shared<TraceFit>();
-  command->add_option("trace", o->trace, "imported trace with step markers")->required();
+  command->add_option("trace", o->trace, "imported trace with step markers, or a shipped one by its name")->required();
   command->add_option("-p,--platform", o->platform, "machine it was recorded on")->required();
   command
       ->add_option("--local-step", o->local_step,

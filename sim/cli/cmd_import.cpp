@@ -1,3 +1,6 @@
+#include <filesystem>
+#include <utility>
+
 #include "calibrate/import/importer.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/trace_out.hpp"
@@ -22,7 +25,13 @@ void import_trace(const ImportOptions& o) {
   const TraceImporter& importer = trace_importers().get(o.format);
   const TraceOptions options(o.request.options);
   options.refuse_others(o.format, importer.options());
-  for (const std::string& file : o.request.files) refuse_same_file("--out", o.out, file);
+  for (const auto& [option, value] : {std::pair{"--machine", &o.request.machine}, {"--topology", &o.request.topology}})
+    if (!value->empty())
+      throw InputError(std::string(option) + ": " + o.format + " gives a trace, which is of no machine");
+  for (const std::string& file : o.request.files) {
+    if (std::filesystem::is_directory(file)) throw InputError(file + ": is a folder: name the files in it");
+    refuse_same_file("--out", o.out, file);
+  }
   TraceOut sink(o.out);
   importer.run(o.request.files, options, sink);
   sink.close();

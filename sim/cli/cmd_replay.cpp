@@ -7,6 +7,7 @@
 #include "sim/cli/draft_file.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/trace_out.hpp"
+#include "sim/forecast/whatif.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/units/parse.hpp"
 
@@ -20,6 +21,7 @@ struct ReplayOptions {
   std::string trace, platform, placement, timeline;
   std::vector<std::string> also;
   int ranks = 0;
+  std::optional<int> nodes{}, gpus_per_node{};
   std::vector<std::string> options;
   ReplayRequest request;
 };
@@ -85,26 +87,56 @@ ReplayPart other_job(const std::string& text) {
   return {text.substr(0, colon), parse_gpus(gpus, "--also")};
 }
 
-void run_replay(ReplayOptions& o, Context& context) {
+/// 0: not said.
+int positive(const char* option, const std::optional<int>& value) {
+  if (value && *value < 1) throw InputError(std::string(option) + ": must be 1 or more");
+  return value.value_or(0);
+}
+
+void check(ReplayOptions& o, const Context& context) {
   if (o.request.host_scale && !std::isfinite(*o.request.host_scale))
     throw InputError("--host-scale: must be a number, not nan");
-  o.request.platform = context.edited(o.platform);
+  if (context.solver != "fluid") throw InputError("--solver: a replay knows fluid alone");
+  if (o.request.utilisation && !context.json) throw InputError("--utilisation: needs --json: it is no table");
+  if (context.whatif && !o.timeline.empty()) throw InputError("--timeline: is of one run, and whatif makes two");
+  if (context.whatif && context.edit_list().empty())
+    throw InputError("whatif needs at least one edit, e.g. --remove gpu0-gpu4");
+  o.request.nodes = positive("--nodes", o.nodes);
+  o.request.gpus_per_node = positive("--gpus-per-node", o.gpus_per_node);
+}
+
+/// On the platform with or without edits.
+Json result_on(const std::string& platform, ReplayOptions& o, Context& context) {
+  Progress progress;
+  o.request.platform = platform;
+  o.request.watcher = &progress;
+  Json result = replay(context.catalogue(), o.request);
+  o.request.watcher = nullptr;
+  if (const EditedPlatform* edited = context.catalogue().edits_of(platform))
+    for (const std::string& note : edited->notes) result["warnings"].push_back(note);
+  return result;
+}
+
+Json both_results(ReplayOptions& o, Context& context) {
+  Json out{{"before", result_on(o.platform, o, context)}, {"after", result_on(context.edited(o.platform), o, context)}};
+  out["change"] = change_of(out["before"], out["after"]);
+  return out;
+}
+
+void run_replay(ReplayOptions& o, Context& context) {
+  check(o, context);
   o.request.parts = {{o.trace, {}, o.ranks, key_values(o.options, "trace")}};
   if (!o.placement.empty()) o.request.parts[0].gpus = parse_gpus(o.placement, "--placement");
   for (const std::string& job : o.also) o.request.parts.push_back(other_job(job));
   std::optional<DraftFile> timeline;
   for (const ReplayPart& part : o.request.parts) refuse_same_file("--timeline", o.timeline, part.trace);
   if (!o.timeline.empty()) o.request.timeline = &timeline.emplace("--timeline", o.timeline).out();
-  Json result;
-  {
-    Progress progress;
-    o.request.watcher = &progress;
-    result = replay(context.catalogue(), o.request);
-    o.request.watcher = nullptr;
-  }
+  const Json result = context.whatif ? both_results(o, context) : result_on(context.edited(o.platform), o, context);
   if (timeline) timeline->close();
   if (context.json)
     std::cout << result.dump(2) << '\n';
+  else if (context.whatif)
+    print_replays(result);
   else
     print_replay(result);
 }
@@ -135,10 +167,8 @@ void add_replay(CLI::App& app, Context& context) {
       ->type_name("FILE");
   command->add_flag("--utilisation", o->request.utilisation, "with --json: busy shares of ranks and links over time");
   command->add_option("--library", o->request.library, "communication library (default: the platform's)");
-  command->add_option("--nodes", o->request.nodes, "nodes of the platform on its fabric (default: one node alone)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--gpus-per-node", o->request.gpus_per_node, "of each node, the first ones (default: all)")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--nodes", o->nodes, "nodes of the platform on its fabric (default: one node alone)");
+  command->add_option("--gpus-per-node", o->gpus_per_node, "of each node, the first ones (default: all)");
   command->add_option("--transport", o->request.transport,
                       "of messages between nodes, as in predict p2p (default: what the library would take)");
   command

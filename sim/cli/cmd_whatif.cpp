@@ -14,6 +14,7 @@ void add_whatif(CLI::App& app, Context& context) {
   add_predict(*command, context);
   add_routes(*command, context);
   add_rings(*command, context);
+  add_replay(*command, context);
 }
 
 }  // namespace linkcast::cli

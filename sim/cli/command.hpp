@@ -76,6 +76,8 @@ void write_out(const std::string& out, const std::string& text);
 void print_table(const std::vector<std::vector<std::string>>& rows);
 /// Text of whatif_answer().
 void print_whatif(const Json& result);
+/// The same of two replays.
+void print_replays(const Json& result);
 /// Text of a fabric_answer().
 void print_fabric(const Json& fabric);
 /// Warnings of a result to stderr, one a line.

@@ -1,6 +1,7 @@
 #include "sim/cli/network_options.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <iostream>
 
@@ -30,11 +31,23 @@ Json parse_beside(const std::string& text) {
   return job;
 }
 
+/// CLI11 takes what is too large for the largest that fits.
+std::string wrong_seed(const std::string& text) {
+  const bool digits =
+      !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+  std::int64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (digits && error == std::errc() && end == text.data() + text.size()) return "";
+  return "'" + text + "' is no seed: a whole number from 0 to 2^63 - 1";
+}
+
 }  // namespace
 
 void add_noise(CLI::App& command, NetworkOptions& o) {
-  command.add_option("--noise", o.noise,
-                     "SEED: traffic of other jobs between switches, with percentiles; default: an empty network");
+  command
+      .add_option("--noise", o.noise,
+                  "SEED: traffic of other jobs between switches, with percentiles; default: an empty network")
+      ->check(wrong_seed);
   command.add_option("--samples", o.samples, "draws of noise, default 200");
   command.add_option("--service-level", o.service_level,
                      "of the messages, default 0; noise is on the level that other jobs use");
@@ -46,7 +59,7 @@ void add_jobs(CLI::App& command, NetworkOptions& o) {
                      "nodes, as many GPUs of each; default level: that of the first");
   command.add_option("--allocation", o.allocation,
                      "which nodes the jobs get: packed (in order, no switch shared; default) or random");
-  command.add_option("--allocation-seed", o.allocation_seed, "of --allocation random, default 0");
+  command.add_option("--allocation-seed", o.allocation_seed, "of --allocation random, default 0")->check(wrong_seed);
 }
 
 void put_network(const NetworkOptions& o, Json& query) {

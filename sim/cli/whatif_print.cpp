@@ -67,9 +67,10 @@ void add_row(Table& table, const std::string& label, const std::string& key, con
   table.push_back({label, " " + text_of(key, before), " " + text_of(key, after), " " + change});
 }
 
-std::string interval(const Json& result) {
-  return to_text(Seconds{result["time_low_s"].get<double>()}) + " to " +
-         to_text(Seconds{result["time_high_s"].get<double>()});
+std::string interval(const Json& result, const std::string& name = "time") {
+  const Json low = value_or_null(result, name + "_low_s"), high = value_or_null(result, name + "_high_s");
+  if (low.is_null()) return "-";
+  return to_text(Seconds{low.get<double>()}) + " to " + to_text(Seconds{high.get<double>()});
 }
 
 /// Copies, flows, collectives and rings: one row a key.
@@ -172,6 +173,26 @@ void print_platforms(const Json& before, const Json& after) {
 }
 
 }  // namespace
+
+void print_replays(const Json& result) {
+  const Json& before = result["before"];
+  const Json& after = result["after"];
+  Table table{{"", " before", " after", " change"}};
+  const auto row = [&](const std::string& label, const std::string& key) {
+    add_row(table, label, key, before[key], after[key]);
+  };
+  const auto intervals = [&](const std::string& name) {
+    table.push_back({"interval (90 %)", " " + interval(before, name), " " + interval(after, name)});
+  };
+  row("makespan", "makespan_s");
+  intervals("time");
+  row("step", "step_time_s");
+  if (!before["step_time_s"].is_null()) intervals("step_time");
+  row("exposed communication", "exposed_communication_s");
+  row("bottleneck", "bottleneck");
+  print_table(table);
+  print_warnings(after);
+}
 
 void print_whatif(const Json& result) {
   const Json& before = result["before"];

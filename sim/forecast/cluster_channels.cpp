@@ -31,7 +31,12 @@ class ChannelPath {
     return uses;
   }
   /// From the GPU of one node to that of another, each by the NIC next to it.
-  void between(ClusterGpu from, ClusterGpu to) { problem_.pass_network(from, to, stored_); }
+  void between(ClusterGpu from, ClusterGpu to) {
+    problem_.pass_network(from, to, stored_);
+    const Cluster& cluster = problem_.cluster();
+    const auto card = [&](ClusterGpu gpu) { return cluster.endpoint(gpu.node, cluster.nic_of(gpu.gpu)); };
+    problem_.pass_engines(card(from), card(to), stored_);
+  }
 
   int add(double bytes) {
     Activity flow;

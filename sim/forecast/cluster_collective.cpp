@@ -113,26 +113,32 @@ Run run_loaded(const ClusterJob& job, const NetworkLoad& load, Solver& solver, C
   problem.keep_crossings();
   Run run = run_alone(job, solver, problem);
   SlowedProblem slowed(problem);
-  Slowdown beside = [](const NoisyWay&) { return 1; };
+  const Run lone = run;
+  const Slowdown none = [](const NoisyWay&) { return 1; };
+  Slowdown beside = none;
   if (!load.beside.empty()) {
-    const double alone_s = run.time_s();
     beside = slowed_beside({problem, run.flow_s, job.communicator.gpus, job.communicator.nodes}, load, out);
     read_solution(job, solver.run(slowed.slowed(beside)), run);
-    out["alone_s"] = alone_s;
-    out["slowdown"] = run.time_s() / alone_s;
+    out["alone_s"] = lone.time_s();
+    out["slowdown"] = run.time_s() / lone.time_s();
   }
   if (!load.noise) return run;
   const Run quiet = run;
-  const auto forecast = [&](const Background& background) -> SampleTime {
-    if (!load.noisy()) return {quiet.latency_s, quiet.flow_s};
-    const auto slow = [&](const NoisyWay& way) { return beside(way) * background.slowdown(way); };
+  const auto forecast = [&](const Background& background, const Run& without, const Slowdown& others) -> SampleTime {
+    if (!load.noisy()) return {without.latency_s, without.flow_s};
+    const auto slow = [&](const NoisyWay& way) { return others(way) * background.slowdown(way); };
     const auto wait_s = [&](int from, int to) { return background.wait_s(noisy_way(job.cluster.fabric(), from, to)); };
     read_solution(job, solver.run(slowed.slowed(slow)), run);
-    run.latency_s = quiet.latency_s + waits_s(job, quiet, wait_s);
+    run.latency_s = without.latency_s + waits_s(job, without, wait_s);
     return {run.latency_s, run.flow_s};
   };
-  const SampleTimes times = draw_samples(load, forecast);
-  forecast(Background(*load.noise, load.seed, percentile(times, 50).sample));
+  const auto draws = [&](const Run& without, const Slowdown& others) {
+    return draw_samples(load, [&](const Background& background) { return forecast(background, without, others); });
+  };
+  if (!load.beside.empty()) out["alone_s"] = percentile(draws(lone, none), 50).time_s();  // in the same noise
+  const SampleTimes times = draws(quiet, beside);
+  forecast(Background(*load.noise, load.seed, percentile(times, 50).sample), quiet, beside);
+  if (!load.beside.empty()) out["slowdown"] = percentile(times, 50).time_s() / out["alone_s"].get<double>();
   put_percentiles(out, load, times, quiet.time_s());
   return run;
 }

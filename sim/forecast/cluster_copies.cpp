@@ -52,8 +52,9 @@ Json message_result(const Cluster& cluster, Solver& solver, const Message& there
   }
   Verdict verdict;
   const Uncertainty uncertainty = uncertainty_of(cluster, plan, there.bytes, time, verdict);
+  if (!plan.warning.empty()) verdict.warnings.insert(plan.warning);
   const int limit =
-      solution.limited_by.empty() ? kOwnCap : solution.limited_by.at(static_cast<std::size_t>(plan.activity));
+      solution.limited_by.empty() ? kOwnCap : solution.limited_by.at(static_cast<std::size_t>(plan.network));
   if (limit == kOwnCap && time > 2 * plan.latency_s) {  // the curve's own rate: what its narrowest link attained
     const auto narrowest = std::min_element(plan.links.begin(), plan.links.end(),
                                             [&](int a, int b) { return cluster.capacity(a) < cluster.capacity(b); });

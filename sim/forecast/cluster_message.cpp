@@ -160,20 +160,112 @@ void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage
   note(plan, problem.cluster(), message.from.node, links);
 }
 
+/// A message of staged_in_turn(). The copy holds the process up, so that sending waits for all of it. Of a curve's
+/// start-up that of a message between hosts belongs to the network, the rest to the copy out: paper 004, section V-C,
+/// finds the cost of one cudaMemcpy in it.
+class StagedLegs {
+ public:
+  StagedLegs(ClusterProblem& problem, const Message& message)
+      : problem_(problem),
+        message_(message),
+        node_(problem.cluster().node()),
+        staged_(node_.transports().message("pinned")),
+        host_(*node_.transports().message("mpi_network_host")) {}
+
+  PlannedMessage add(std::vector<int> after) {
+    plan_.transport = message_.transport;
+    if (!node_.transports().message(message_.transport))
+      plan_.warning = "no message of the kind " + message_.transport + " was measured on " + node_.topology().name +
+                      ": copies and messages of other kinds stand in, one after the other";
+    copy(message_.from, true, std::move(after));
+    cross({plan_.activity});
+    if (message_.transport == "pinned") copy(message_.to, false, {plan_.activity});
+    return plan_;
+  }
+
+ private:
+  void copy(const ClusterEnd& end, bool out, std::vector<int> after) {
+    const Route& way = out ? node_.to_host(end.device) : node_.from_host(end.device);
+    problem_.pass_node(end.node, way.links, MoveBy::kDma);
+    note(plan_, problem_.cluster(), end.node, way.links);
+    Pace pace{0, std::numeric_limits<double>::infinity()};
+    double least_s = 0;
+    if (!staged_) {
+      const TransportModel& alone = node_.transports().get(out ? "d2h" : "h2d");
+      pace = alone.pace(message_.bytes, problem_.lone_rate());
+      least_s = alone.regimes.front().startup.value;
+    } else if (out) {
+      const Resolved &both = staged_->regimes.front().startup, &sent = host_.regimes.front().startup;
+      pace.delay_s = least_s = std::max(0.0, both.value - sent.value);
+      plan_.delay_error_s = both.rel_error * both.value;
+    }
+    pace.delay_s += out ? message_.wait_s : 0;
+    activity(pace, least_s, std::move(after));
+  }
+
+  void cross(std::vector<int> after) {
+    Message between = message_;
+    between.from.device = node_.socket_of(message_.from.device);
+    const bool into_gpu = message_.transport == "pinned_source";
+    if (!into_gpu) between.to.device = node_.socket_of(message_.to.device);
+    const Resolved& start = host_.regimes.front().startup;
+    const auto& cap = (into_gpu ? *node_.transports().message("gpudirect_rdma") : host_).regimes.back().rate_cap;
+    pass_network(problem_, between, cap ? problem_.cluster().nics_for(cap->value) : 1, plan_);
+    Pace pace = host_.pace(message_.bytes, problem_.lone_rate());
+    if (into_gpu) pace = {start.value, cap ? cap->value : std::numeric_limits<double>::infinity()};
+    if (cap) plan_.rate_error = cap->rel_error;
+    pace.delay_s += plan_.distance_s;
+    activity(pace, start.value + plan_.distance_s, std::move(after));
+    plan_.network = plan_.activity;
+  }
+
+  void activity(const Pace& pace, double least_s, std::vector<int> after) {
+    Activity leg;
+    leg.delay_s = pace.delay_s;
+    leg.work_B = message_.count * message_.bytes;
+    leg.rate_cap_Bps = pace.cap_Bps;
+    leg.after = std::move(after);
+    plan_.latency_s += least_s;
+    plan_.activity = problem_.add(std::move(leg));
+  }
+
+  ClusterProblem& problem_;
+  const Message& message_;
+  const Platform& node_;
+  const TransportModel* staged_;  ///< nullptr: made of host copies and a message between hosts
+  const TransportModel& host_;
+  PlannedMessage plan_;
+};
+
 }  // namespace
 
 std::pair<int, int> endpoints_of(const Cluster& cluster, const Message& message) {
-  const TransportModel* curve = measured_curve(cluster.node(), message);
-  if (!curve) refuse(cluster.node(), message);
-  const std::string& transport = curve->name;
-  const auto nic = [&](const ClusterEnd& end) {
-    return cluster.endpoint(end.node, way_out(cluster, end.device, through_host(transport)).second);
+  std::string transport = message.transport;
+  if (!staged_in_turn(cluster.node(), transport)) {
+    const TransportModel* curve = measured_curve(cluster.node(), message);
+    if (!curve) refuse(cluster.node(), message);
+    transport = curve->name;
+  }
+  const auto nic = [&](const ClusterEnd& end, bool over_host) {
+    return cluster.endpoint(end.node, way_out(cluster, end.device, over_host).second);
   };
-  return {nic(message.from), nic(message.to)};
+  return {nic(message.from, through_host(transport) || transport == "pinned_source"),
+          nic(message.to, through_host(transport))};
+}
+
+bool staged_in_turn(const Platform& node, const std::string& transport) {
+  const Transports& known = node.transports();
+  const TransportModel* staged = known.message("pinned");
+  if (transport == "pinned_source") return staged && staged_in_turn(node, "pinned") && known.message("gpudirect_rdma");
+  if (transport != "pinned" || !known.message("mpi_network_host")) return false;
+  if (!staged) return known.measured("d2h") && known.measured("h2d");
+  return std::none_of(staged->regimes.begin(), staged->regimes.end(), [](const Regime& r) { return r.rate_cap; });
 }
 
 PlannedMessage add_message(ClusterProblem& problem, const Message& message, std::vector<int> after) {
   const Platform& node = problem.cluster().node();
+  if (message.from.node != message.to.node && staged_in_turn(node, message.transport))
+    return StagedLegs(problem, message).add(std::move(after));
   const TransportModel* measured = measured_curve(node, message);
   if (!measured && (!message.transport.empty() || message.from.node != message.to.node)) refuse(node, message);
   const TransportModel assumed = measured ? TransportModel{} : stand_in(node, message);
@@ -197,7 +289,7 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
   activity.work_B = message.count * message.bytes;
   activity.rate_cap_Bps = pace.cap_Bps;
   activity.after = std::move(after);
-  plan.activity = problem.add(std::move(activity));
+  plan.activity = plan.network = problem.add(std::move(activity));
   return plan;
 }
 

@@ -24,15 +24,23 @@ struct Message {
 
 struct PlannedMessage {
   std::string transport;
-  int activity = 0;
+  int activity = 0;          ///< that ends last
+  int network = 0;           ///< that crosses the network: the same, but for staged copies that take turns with it
   double latency_s = 0;      ///< of the smallest message, with this distance's share
   double distance_s = 0;     ///< what the distance adds to the start-up that was measured between neighbours
   std::string distance;      ///< "same switch", ...; empty inside a node
   std::vector<int> links{};  ///< keys in the cluster, in order, of one way
   double rate_error = 0, delay_error_s = 0;
   int nics = 1;           ///< that share its bytes: the fewest that carry the rate measured at this size
+  std::string warning{};  ///< what stands in for a kind of message that was not measured
   bool stand_in = false;  ///< no message inside a node was measured: see stand_in() in the .cpp
 };
+
+/// True if the bytes are copied to host memory first, sent when all of them are there, and copied on at the other end:
+/// three activities, one after the other. So it is where a staged message's curve has a start-up and no rate, and where
+/// there is no curve but host copies and messages between hosts were measured.
+/// @param transport  pinned, or pinned_source: written into the target's GPU by the network itself
+bool staged_in_turn(const Platform& node, const std::string& transport);
 
 /// NICs by which a message between two nodes leaves and arrives, as endpoints of the fabric.
 std::pair<int, int> endpoints_of(const Cluster& cluster, const Message& message);

@@ -86,6 +86,7 @@ class DirectForm {
     } else {
       problem_.pass_constraints(from.node, ways_.out[at(from.gpu)].uses);
       problem_.pass_fabric(endpoint(from), endpoint(to), prepared_.traffic.stored);
+      problem_.pass_engines(endpoint(from), endpoint(to), prepared_.traffic.stored);
       problem_.pass_constraints(to.node, ways_.in[at(to.gpu)].uses);
       farthest_s_ = std::max(farthest_s_, fabric_latency(job_.cluster.fabric(), endpoint(from), endpoint(to)).si);
     }

@@ -50,6 +50,11 @@ void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weig
     port_rate_ = std::min(port_rate_, cluster_->capacity(cluster_->key_of_fabric_link(port)) / weight);
 }
 
+void ClusterProblem::pass_engines(int from_endpoint, int to_endpoint, double weight) {
+  if (cluster_->has_engine(from_endpoint)) use(cluster_->key_of_engine(from_endpoint, true), weight);
+  if (cluster_->has_engine(to_endpoint)) use(cluster_->key_of_engine(to_endpoint, false), weight);
+}
+
 void ClusterProblem::pass_network(ClusterGpu from, ClusterGpu to, double weight) {
   pass_node(from.node, cluster_->to_nic(from.gpu).links, MoveBy::kDma, weight);
   pass_fabric(cluster_->endpoint(from.node, cluster_->nic_of(from.gpu)),

@@ -28,6 +28,8 @@ class ClusterProblem {
   void pass_network(ClusterGpu from, ClusterGpu to, double weight = 1);
   /// From NIC to NIC, the fabric alone.
   void pass_fabric(int from_endpoint, int to_endpoint, double weight = 1);
+  /// The engines of the cards at both ends, where they have one.
+  void pass_engines(int from_endpoint, int to_endpoint, double weight = 1);
   /// These links of the fabric, whatever its routing would take.
   void pass_way(const std::vector<int>& fabric_links, double weight = 1);
   /// Remembers from now on what each pass_fabric() takes.

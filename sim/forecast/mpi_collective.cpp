@@ -30,6 +30,7 @@ struct MpiJob {
   std::vector<ClusterGpu> ranks;
   int nodes = 1, per_node = 1;
   double size_B = 0;
+  std::string transport{};  ///< of messages between nodes; empty: what the library would take
   [[nodiscard]] int count() const { return static_cast<int>(ranks.size()); }
 };
 
@@ -45,7 +46,7 @@ MpiRun run(const MpiJob& job, const std::string& algorithm, Solver& solver) {
   const Platform& node = job.cluster.node();
   const Staging staging = job.library.staging(job.op);
   const bool host = staging != Staging::kNone;
-  ScheduleJob messages{job.cluster, {}, job.per_node, job.size_B, combine_cost(node, host)};
+  ScheduleJob messages{job.cluster, {}, job.per_node, job.size_B, combine_cost(node, host), job.transport};
   for (const ClusterGpu& rank : job.ranks) {
     const int gpu = node.gpu(rank.gpu);
     messages.ranks.push_back({rank.node, host ? node.socket_of(gpu) : gpu});
@@ -144,6 +145,16 @@ Json result_json(const MpiJob& job, const MpiRun& run) {
   return out;
 }
 
+void read_transport(MpiJob& job, ObjectReader& r) {
+  job.transport = r.choice("transport", Transports::message_names());
+  if (job.nodes == 1) r.fail("transport", "is of messages between nodes");
+  if (job.library.staging(job.op) != Staging::kNone)
+    r.fail("transport", job.library_id + " moves the buffers of " + job.op + " through host memory");
+  if (staged_in_turn(job.cluster.node(), job.transport))
+    r.fail("transport", job.transport + " on " + job.cluster.node().topology().name +
+                            " is made of copies, which no schedule of messages has");
+}
+
 MpiJob read_job(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
   const bool across = r.has("nodes");
   const Cluster& cluster = across ? catalogue.cluster(platform_id) : catalogue.lone_node(platform_id);
@@ -167,6 +178,7 @@ MpiJob read_job(Catalogue& catalogue, const std::string& platform_id, ObjectRead
     job.per_node = job.count();
   }
   job.size_B = read_size(r, "size_B");
+  if (r.has("transport")) read_transport(job, r);
   return job;
 }
 

@@ -85,8 +85,24 @@ class Sums {
     std::map<int, double> bytes;  // members may share a port
     for (std::size_t rank = 0; keep_loads_ && rank < members_ * static_cast<std::size_t>(traffic_.nodes); ++rank)
       bytes[pairs().port(rank)] = alltoall_.port_bytes(traffic_.gpus[rank % members_]);
+    take_engines();
     for (const auto& [port, sum] : bytes)
       for (const int link : {port, port ^ 1}) load(cluster_.key_of_fabric_link(link), sum);
+  }
+
+  /// As much as the ports.
+  void take_engines() {
+    std::map<int, double> bytes;  // members may share a card
+    for (int node = 0; node < (keep_loads_ ? traffic_.nodes : 1); ++node)
+      for (const int gpu : traffic_.gpus) {
+        const int card = cluster_.endpoint(node, cluster_.nic_of(gpu));
+        for (const bool sends : {true, false})
+          if (cluster_.has_engine(card)) bytes[cluster_.key_of_engine(card, sends)] = alltoall_.port_bytes(gpu);
+      }
+    for (const auto& [key, sum] : bytes) {
+      busy(key, sum);
+      load(key, sum);
+    }
   }
 
   void take_fabric() {

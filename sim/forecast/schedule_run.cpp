@@ -133,9 +133,9 @@ class Steps {
       latency = std::max(latency, latency_[static_cast<std::size_t>(earlier)]);
       combine = std::max(combine, combine_[static_cast<std::size_t>(earlier)]);
     }
-    const PlannedMessage plan =
-        add_message(problem_, {job_.ranks[from], job_.ranks[to], bytes, "", reducing + position * kPost_s, weight},
-                    std::move(after));
+    Message message{job_.ranks[from], job_.ranks[to], bytes, "", reducing + position * kPost_s, weight};
+    if (message.from.node != message.to.node) message.transport = job_.transport;
+    const PlannedMessage plan = add_message(problem_, message, std::move(after));
     const double delay = problem_.delay_s(plan.activity);
     latency_.push_back(latency + delay - adding);
     combine_.push_back(combine + reducing);

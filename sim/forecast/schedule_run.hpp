@@ -22,6 +22,7 @@ struct ScheduleJob {
   int per_node = 1;               ///< ranks
   double size_B = 0;
   CombineCost combine;
+  std::string transport{};  ///< of messages between nodes; empty: what the library would take
 };
 
 /// Whether every round is simulated, or a few of them.

@@ -65,6 +65,7 @@ Cluster::Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, Fab
   find_host_ways();
   find_ways();
   find_wire_share();
+  find_engine_rate();
 }
 
 int Cluster::nearest_nic(int device, std::vector<int>& users, Route& there) const {
@@ -168,7 +169,28 @@ void Cluster::find_wire_share() {
   if (measured_) wire_share_ = std::min(1.0, std::max(most, striped) / port_Bps_);
 }
 
+bool Cluster::has_engine(int endpoint) const {
+  return node_->topology().devices[static_cast<std::size_t>(nic_device(endpoint % nics()))].engine.has_value();
+}
+
+/// What long messages of GPU memory were measured to have, else what the card reads of it.
+void Cluster::find_engine_rate() {
+  for (const int nic : nics_)
+    if (const auto& engine = node_->topology().devices[static_cast<std::size_t>(nic)].engine)
+      engine_Bps_ = engine->steady_read().si;
+  for (const char* name : {"mpi_network", "gpudirect_rdma"}) {
+    const TransportModel* curve = node_->transports().message(name);
+    if (curve == nullptr || !curve->regimes.back().rate_cap) continue;
+    engine_Bps_ = curve->regimes.back().rate_cap->value;
+    return;
+  }
+}
+
 std::string Cluster::id(int key) const {
+  if (fabric_ && key >= first_engine_key()) {
+    const int engine = key - first_engine_key();
+    return fabric_->vertex_name(engine / 2) + (engine % 2 == 0 ? " sends" : " receives");
+  }
   if (key < nodes_ * per_node_)
     return "node" + std::to_string(key / per_node_) + "/" +
            node_->constraints()[static_cast<std::size_t>(key % per_node_)].id;
@@ -178,6 +200,7 @@ std::string Cluster::id(int key) const {
 
 double Cluster::capacity(int key) const {
   if (key < nodes_ * per_node_) return node_->constraints()[static_cast<std::size_t>(key % per_node_)].capacity.value;
+  if (key >= first_engine_key()) return engine_Bps_;
   const FabricLink link = fabric_->link(key - nodes_ * per_node_);
   return fabric_->classes()[static_cast<std::size_t>(link.link_class)].bandwidth.si * wire_share_;
 }

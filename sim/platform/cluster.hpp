@@ -1,6 +1,7 @@
 #pragma once
 // Many equal nodes on a fabric. Nothing is stored per node: constraint c of node n has the key n x C + c, where C is
-// the number of constraints of one node; directed link l of the fabric has the key nodes x C + l.
+// the number of constraints of one node; directed link l of the fabric has the key nodes x C + l;
+// engines of NICs come after them.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -58,7 +59,15 @@ class Cluster {
 
   [[nodiscard]] int key(int node, int constraint) const { return node * per_node_ + constraint; }
   [[nodiscard]] int key_of_fabric_link(int link) const { return nodes_ * per_node_ + link; }
-  /// "node3/gpu0->gpu1", "nic7->group0/switch1"
+  /// Whether the card at an endpoint moves bytes by an engine of its own: it gives all its messages together what it
+  /// gives one, each direction by itself.
+  [[nodiscard]] bool has_engine(int endpoint) const;
+  [[nodiscard]] int first_engine_key() const { return key_of_fabric_link(fabric_->links()); }
+  [[nodiscard]] int key_of_engine(int endpoint, bool sends) const {
+    return first_engine_key() + 2 * endpoint + (sends ? 0 : 1);
+  }
+
+  /// "node3/gpu0->gpu1", "nic7->group0/switch1", "nic7 sends"
   [[nodiscard]] std::string id(int key) const;
   /// Bytes/s. A link of the fabric has its nominal rate times wire_share().
   [[nodiscard]] double capacity(int key) const;
@@ -76,6 +85,7 @@ class Cluster {
   void find_host_ways();
   void find_ways();
   void find_wire_share();
+  void find_engine_rate();
   /// The nearest NIC of a device; of several the one that fewest came to. @returns -1 if there is no way
   int nearest_nic(int device, std::vector<int>& users, Route& way) const;
 
@@ -90,6 +100,7 @@ class Cluster {
   std::map<std::pair<int, int>, std::vector<int>> ways_;       ///< by device index and number of the NIC
   Seconds nearest_;
   double wire_share_ = 1;
+  double engine_Bps_ = 0;
   double port_Bps_ = std::numeric_limits<double>::infinity();  ///< nominal, of the cable at a NIC
   bool measured_ = false;
 };

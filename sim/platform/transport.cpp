@@ -133,7 +133,7 @@ const TransportModel* Transports::message(const std::string& name) const {
 const std::vector<std::string>& Transports::message_names() {
   static const std::vector<std::string> names = {
       "mpi_network",    "mpi_node",         "mpi_socket", "mpi_network_host",   "mpi_node_host", "mpi_socket_host",
-      "gpudirect_rdma", "pinned_gpudirect", "pinned",     "unpinned_gpudirect", "unpinned"};
+      "gpudirect_rdma", "pinned_gpudirect", "pinned",     "unpinned_gpudirect", "unpinned",      "pinned_source"};
   return names;
 }
 

@@ -69,7 +69,8 @@ class Transports {
   static bool known(const std::string& name);
 
   /// Messages between ranks, fitted as whole curves: mpi_socket, mpi_node, mpi_network (GPU memory), *_host (host
-  /// memory), and the ways between nodes gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned.
+  /// memory), and the ways between nodes gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned;
+  /// pinned_source, staged at the source alone, is made of others.
   /// @returns nullptr if none was measured on this machine
   [[nodiscard]] const TransportModel* message(const std::string& name) const;
   /// Every name that message() may be asked for.

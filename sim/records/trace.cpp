@@ -123,6 +123,7 @@ void read_action(ObjectReader& r, const TraceHeader& header, TraceEvent& event) 
   }
   event.size_B = r.required<double>("size_B");
   if (event.size_B < 0) r.fail("size_B", "must not be negative");
+  if (event.size_B > kLargest_B) r.fail("size_B", "must be at most 2^53");
 }
 
 }  // namespace

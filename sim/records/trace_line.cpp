@@ -5,6 +5,8 @@
 #include <limits>
 #include <string_view>
 
+#include "sim/units/quantity.hpp"
+
 namespace linkcast {
 namespace {
 
@@ -158,7 +160,7 @@ class Line final : public nlohmann::json_sax<Json> {
         return value >= 0;
       case kSize:
         event_.size_B = value;
-        return value >= 0;
+        return value >= 0 && value <= kLargest_B;
       case kSlowdown:
         event_.slowdown = value;
         return value >= 1;

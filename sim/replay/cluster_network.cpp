@@ -6,6 +6,7 @@
 #include "sim/forecast/cluster_copies.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/platform/placed_fabric.hpp"
+#include "sim/plugin/message_library.hpp"
 #include "sim/replay/collective_flows.hpp"
 
 namespace linkcast {
@@ -51,6 +52,7 @@ ClusterNetwork::Flows ClusterNetwork::taken_over(ClusterProblem& problem) {
   return flows;
 }
 
+/// Staged copies hold up the process of their GPU, which makes one after the other; sending goes on beside them.
 FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
   const auto end = [&](int gpu) { return ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)}; };
   ClusterProblem problem(cluster_);
@@ -60,33 +62,32 @@ FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
   message.bytes = op.size_B;
   if (message.from.node != message.to.node) message.transport = transport_;
   const PlannedMessage plan = add_message(problem, message);
+  if (!plan.warning.empty()) said().insert(plan.warning);
   const double alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
   Verdict verdict;
   const Uncertainty uncertainty = uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
-  Planned planned{{taken_over(problem)}, spread_of(uncertainty.around(alone_s), alone_s)};
-  if (message.from.node != message.to.node) share_engines(message, planned.stages.front());
+  Flows flows = taken_over(problem);
+  if (message.from.node != message.to.node) share_engines(message, flows[at(plan.network)]);
+  Planned planned{{}, spread_of(uncertainty.around(alone_s), alone_s)};
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    flows[i].after.clear();  // stages follow each other
+    if (i != at(plan.network)) flows[i].queues = {op.gpus.at(i < at(plan.network) ? 0 : 1)};
+    planned.stages.push_back({std::move(flows[i])});
+  }
   return planned;
 }
 
-/// A card that moves bytes by an engine of its own gives all its messages together what it gives one: they share it at
-/// both ends, each direction by itself.
-void ClusterNetwork::share_engines(const Message& message, Flows& flows) {
+/// A message that has another rate than the engine's long ones holds it for as much of the time.
+void ClusterNetwork::share_engines(const Message& message, Activity& flow) {
+  if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) return;
   const auto [out, in] = endpoints_of(cluster_, message);
-  for (Activity& flow : flows) {
-    if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) continue;
-    const auto share = [&](int endpoint, bool sends) {
-      const int nic = cluster_.nic_device(endpoint % cluster_.nics());
-      if (!cluster_.node().topology().devices[at(nic)].engine) return;
-      const auto [number, added] = engines_.try_emplace({endpoint, sends, flow.rate_cap_Bps}, fluid().constraints());
-      if (added) {
-        fluid().add_constraint(flow.rate_cap_Bps);
-        keys_.push_back(-1);
-      }
-      flow.uses.push_back({number->second, 1});
-    };
-    share(out, true);
-    share(in, false);
-  }
+  const auto share = [&](int endpoint, bool sends) {
+    if (!cluster_.has_engine(endpoint)) return;
+    const int key = cluster_.key_of_engine(endpoint, sends);
+    flow.uses.push_back({constraint(key), cluster_.capacity(key) / flow.rate_cap_Bps});
+  };
+  share(out, true);
+  share(in, false);
 }
 
 void ClusterNetwork::put_on_node(int node, Flows& flows) {
@@ -125,9 +126,11 @@ ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
 
 /// Rounds of messages: its forecast stands for it, over as many nodes, the first ones, with as many GPUs each.
 FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
-  const Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
+  Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
                    {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
                    {"library", library_}};
+  const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
+  if (mpi.staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
   const Json answer = answer_or_throw(catalogue_, query, "collective over nodes");
   for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
   said().insert("collectives of " + library_ +
@@ -136,6 +139,14 @@ FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const M
   flow.delay_s = answer["time_s"].get<double>();
   const Interval interval{answer["time_low_s"].get<double>(), answer["time_high_s"].get<double>()};
   return {{{flow}}, spread_of(interval, flow.delay_s)};
+}
+
+int ClusterNetwork::where(int key, const std::vector<int>& order) const {
+  const int of_node = cluster_.key(1, 0), first_engine = cluster_.first_engine_key();
+  if (key < cluster_.key_of_fabric_link(0)) return cluster_.key(order[at(key / of_node)], key % of_node);
+  if (key < first_engine) return key;
+  const int card = (key - first_engine) / 2, nics = cluster_.nics();
+  return cluster_.key_of_engine(cluster_.endpoint(order[at(card / nics)], card % nics), (key - first_engine) % 2 == 0);
 }
 
 FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
@@ -153,12 +164,8 @@ FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
        collectives().get(op.op), op.op, op.size_B, "", "", "", 1},
       catalogue_.solver("fluid"));
   for (const Json& warning : made.warnings) said().insert(warning.get<std::string>());
-  const int of_node = cluster_.key(1, 0), of_nodes = cluster_.key_of_fabric_link(0);
   for (Activity& flow : made.flows)
-    for (Use& use : flow.uses)
-      use.constraint = constraint(use.constraint < of_nodes
-                                      ? cluster_.key(order[at(use.constraint / of_node)], use.constraint % of_node)
-                                      : use.constraint);
+    for (Use& use : flow.uses) use.constraint = constraint(where(use.constraint, order));
   return {{std::move(made.flows)}, made.spread};
 }
 
@@ -191,7 +198,7 @@ double ClusterNetwork::slow(int gpu) const {
 
 std::string ClusterNetwork::link_id(int constraint) const {
   const int key = keys_[at(constraint)];
-  return key < 0 ? "" : cluster_.id(key);
+  return key < cluster_.first_engine_key() ? cluster_.id(key) : "";
 }
 
 }  // namespace linkcast

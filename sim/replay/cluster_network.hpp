@@ -1,6 +1,4 @@
 #pragma once
-#include <map>
-#include <tuple>
 #include <unordered_map>
 
 #include "sim/forecast/catalogue.hpp"
@@ -27,7 +25,7 @@ class ClusterNetwork final : public FlowNetwork {
   Planned plan(const NetworkOp& op) override;
   [[nodiscard]] std::string link_id(int constraint) const override;
   Planned message(const NetworkOp& op);
-  void share_engines(const Message& message, Flows& flows);
+  void share_engines(const Message& message, Activity& flow);
   Planned collective(const NetworkOp& op);
   Planned in_one_node(const NetworkOp& op, int node);
   /// Nodes of an operation in the order of its ranks, and the GPUs of each.
@@ -35,6 +33,8 @@ class ClusterNetwork final : public FlowNetwork {
     std::vector<int> nodes{}, gpus{};
   };
   Members members_of(const NetworkOp& op);
+  /// Key of what has this key where the nodes are in another order.
+  [[nodiscard]] int where(int key, const std::vector<int>& order) const;
   Planned over_nodes(const NetworkOp& op);
   Planned forecast_alone(const NetworkOp& op, const Members& members);
   Planned copy(const NetworkOp& op);
@@ -49,9 +49,8 @@ class ClusterNetwork final : public FlowNetwork {
   int nodes_, gpus_per_node_;
   std::string library_, transport_;
   const Cluster& cluster_;
-  std::vector<int> keys_;                ///< of the cluster, per constraint of the fluid; -1: a NIC's engine
+  std::vector<int> keys_;                ///< of the cluster, per constraint of the fluid
   std::unordered_map<int, int> number_;  ///< of the fluid's constraint, by key
-  std::map<std::tuple<int, bool, double>, int> engines_;  ///< constraint, by endpoint, whether it sends, and rate
 };
 
 }  // namespace linkcast

@@ -40,13 +40,30 @@ const FlowNetwork::Stages& FlowNetwork::stages_of(const NetworkOp& op) {
   return known_.emplace(key, std::move(planned.stages)).first->second;
 }
 
+void FlowNetwork::begin(long ticket, const Activity& flow) {
+  Activity alone = flow;
+  alone.queues.clear();
+  const int handle = fluid_.start(alone);
+  if (served_.size() <= at(handle)) served_.resize(at(handle) + 1);
+  served_[at(handle)] = {ticket, flow.queues.empty() ? -1 : flow.queues.front()};
+}
+
 void FlowNetwork::start_stage(long ticket, Running& running) {
   for (const Activity& flow : (*running.stages)[running.stage]) {
-    const int handle = fluid_.start(flow);
-    if (ticket_of_.size() <= at(handle)) ticket_of_.resize(at(handle) + 1);
-    ticket_of_[at(handle)] = ticket;
     ++running.flows;
+    if (!flow.queues.empty()) {
+      auto& line = lines_[flow.queues.front()];
+      line.push_back({ticket, &flow});
+      if (line.size() > 1) continue;
+    }
+    begin(ticket, flow);
   }
+}
+
+void FlowNetwork::next_in_line(int queue) {
+  auto& line = lines_.at(queue);
+  line.pop_front();
+  if (!line.empty()) begin(line.front().ticket, *line.front().flow);
 }
 
 long FlowNetwork::start(const NetworkOp& op) {
@@ -61,9 +78,10 @@ long FlowNetwork::start(const NetworkOp& op) {
 void FlowNetwork::advance(double to_s, std::vector<long>& ended) {
   ended.clear();
   fluid_.advance(to_s, flows_ended_);
-  tickets_ended_.clear();  // all of them before a next stage takes the handles
-  for (const int handle : flows_ended_) tickets_ended_.push_back(ticket_of_[at(handle)]);
-  for (const long ticket : tickets_ended_) {
+  ended_.clear();  // all of them before a next stage takes the handles
+  for (const int handle : flows_ended_) ended_.push_back(served_[at(handle)]);
+  for (const auto& [ticket, queue] : ended_) {
+    if (queue >= 0) next_in_line(queue);
     const auto found = running_.find(ticket);
     Running& running = found->second;
     if (--running.flows > 0) continue;

@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -28,7 +29,8 @@ class FlowNetwork : public ReplayNetwork {
 
  protected:
   using Flows = std::vector<Activity>;  ///< on the fluid's constraints
-  /// Stages follow each other, the flows of a stage run at once.
+  /// Stages follow each other, the flows of a stage run at once. A flow of `queues` {q} waits for its turn at q, which
+  /// serves one after the other in the order they come.
   using Stages = std::vector<Flows>;
   struct Planned {
     Stages stages;
@@ -54,13 +56,24 @@ class FlowNetwork : public ReplayNetwork {
   };
   const Stages& stages_of(const NetworkOp& op);
   void start_stage(long ticket, Running& running);
+  void begin(long ticket, const Activity& flow);
+  void next_in_line(int queue);
 
   OpenFluid fluid_;
   std::map<Key, Stages> known_;
   std::map<long, Running> running_;  ///< by ticket
-  std::vector<long> ticket_of_;      ///< by handle of a flow
+  struct Served {
+    long ticket = 0;
+    int queue = -1;  ///< -1: none
+  };
+  std::vector<Served> served_;  ///< by handle of a flow
+  struct Waiting {
+    long ticket = 0;
+    const Activity* flow = nullptr;
+  };
+  std::map<int, std::deque<Waiting>> lines_;  ///< by queue, the first is being served
   std::vector<int> flows_ended_;
-  std::vector<long> tickets_ended_;
+  std::vector<Served> ended_;
   long tickets_ = 0;
   IntervalEnd end_ = IntervalEnd::kNone;
   std::set<std::string> warnings_;

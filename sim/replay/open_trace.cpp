@@ -36,6 +36,7 @@ std::unique_ptr<TraceReader> generated(const std::string& name, const std::map<s
 
 /// The file, or the shipped one of that name.
 std::string path_of(const std::string& data_dir, const std::string& name) {
+  if (std::filesystem::is_directory(name)) throw InputError(name + ": is a folder, not a file");
   if (std::filesystem::exists(name)) return name;
   std::string names;
   for (const ShippedTrace& shipped : shipped_traces(data_dir)) {

@@ -62,6 +62,12 @@ std::size_t ranks_of(const std::vector<ReplayJob>& jobs) {
 }
 
 std::unique_ptr<FlowNetwork> network_of(Catalogue& catalogue, const ReplayRequest& request) {
+  const auto& known = Transports::message_names();
+  if (!request.transport.empty() && std::find(known.begin(), known.end(), request.transport) == known.end()) {
+    std::string names;
+    for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+    throw InputError("--transport: '" + request.transport + "' is no kind of message: one of " + names);
+  }
   if (request.nodes == 0) {
     if (!request.transport.empty()) throw InputError("--transport: is of messages between nodes, and needs --nodes");
     if (request.gpus_per_node > 0) throw InputError("--gpus-per-node: needs --nodes");

@@ -184,11 +184,13 @@ TEST_CASE("a quantity may be relative to another query, and its key a path", "[p
   const Answer answers = [](const Json& query) -> Json {
     if (query.at("kind") == "show") return pair_machine();
     const double rate = query.value("transport", "") == "slow" ? 4 : query.at("size_B") == 10 ? 12 : 24;
-    return {{"classes", {{{"name", "near"}, {"rate", 1}}, {{"name", "far"}, {"rate", rate}}}}};
+    return {{"classes", {{{"name", "near"}, {"rate", 1}}, {{"id", "far"}, {"rate", rate}}}}};
   };
   const auto values = quantities_of(read_row(ratio).front(), answers);
   CHECK(values.at("bw_10") == 3);
   CHECK(values.at("bw_1000") == 6);
+  ratio["quantities"]["bw"]["key"] = "classes.near.rate";
+  CHECK(quantities_of(read_row(ratio).front(), answers).at("bw_10") == 1);
   ratio["quantities"]["bw"]["key"] = "classes.middle.rate";
   CHECK_THROWS_AS(quantities_of(read_row(ratio).front(), answers), SimulationError);
 }

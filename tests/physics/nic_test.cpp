@@ -134,3 +134,35 @@ TEST_CASE("what is not known of a NIC is refused", "[physics]") {
   CHECK(error(result("apenet-plus", "gpu0", "nic0", 1e6, {{"edits", {"set nic0.color=1us"}}}))
             .find("no such parameter") != std::string::npos);
 }
+
+TEST_CASE("the messages of a collective share a card's engine", "[physics]") {
+  // Eight nodes in a torus of 4 x 2. From each card leave seven parts of an alltoall, over at most three cables; into
+  // the root of a gather come seven. The card moves them at the rate of one long message, latencies are some 1e-4 of
+  // it.
+  const double gpu_Bps = parameter("apenet-plus", "transport.gpudirect_rdma.r0.bandwidth_Bps");
+  constexpr double kSize = 8e9;
+  for (const char* op : {"alltoall", "gather", "scatter"}) {
+    INFO(op);
+    const Json out = answer(catalogue(), {{"platform", "apenet-plus"},
+                                          {"kind", "collective"},
+                                          {"op", op},
+                                          {"nodes", 8},
+                                          {"gpus_per_node", 1},
+                                          {"size_B", kSize}});
+    INFO(out.value("error", ""));
+    REQUIRE(out.contains("time_s"));
+    CHECK_THAT(out["time_s"].get<double>(), WithinRel(7.0 / 8 * kSize / gpu_Bps, 1e-3));
+    CHECK(out["bottleneck"].dump().find(op == std::string("gather") ? "nic0 receives" : "nic0 sends") !=
+          std::string::npos);
+  }
+  // Round a ring every card sends and receives at once, each by itself.
+  const Json ring = answer(catalogue(), {{"platform", "apenet-plus"},
+                                         {"kind", "collective"},
+                                         {"op", "all_gather"},
+                                         {"algorithm", "ring"},
+                                         {"protocol", "Simple"},
+                                         {"nodes", 8},
+                                         {"gpus_per_node", 1},
+                                         {"size_B", kSize}});
+  CHECK(ring["time_s"].get<double>() >= 7.0 / 8 * kSize / gpu_Bps);
+}

@@ -14,7 +14,8 @@ using namespace linkcast;
 constexpr double kExact = 1e-9;
 
 /// @param lines  events of ranks 0 to 2, one GPU a node
-double makespan_s(const std::string& platform, const std::string& lines) {
+double makespan_s(const std::string& platform, const std::string& lines, const std::string& transport = "",
+                  const std::string& library = "") {
   const test::ScratchFolder scratch;
   const std::string file = (scratch / "t.jsonl").string();
   std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":3,"source":"test","groups":{"pair":[0,1]}})" << '\n'
@@ -24,6 +25,8 @@ double makespan_s(const std::string& platform, const std::string& lines) {
   request.parts = {{file}};
   request.nodes = 3;
   request.gpus_per_node = 1;
+  request.transport = transport;
+  request.library = library;
   return replay(test::catalogue(), request)["makespan_s"].get<double>();
 }
 
@@ -38,13 +41,32 @@ double forecast_s(const Json& query) {
   return answer_or_throw(test::catalogue(), query, "test")["time_s"].get<double>();
 }
 
-double p2p_s(const std::string& platform, int to, double size_B) {
-  return forecast_s({{"kind", "p2p"},
-                     {"platform", platform},
-                     {"src", "node0/gpu0"},
-                     {"dst", "node" + std::to_string(to) + "/gpu0"},
-                     {"size_B", size_B}});
+double p2p_s(const std::string& platform, int to, double size_B, const std::string& transport = "") {
+  Json query{{"kind", "p2p"},
+             {"platform", platform},
+             {"src", "node0/gpu0"},
+             {"dst", "node" + std::to_string(to) + "/gpu0"},
+             {"size_B", size_B}};
+  if (!transport.empty()) query["transport"] = transport;
+  return forecast_s(query);
 }
+
+double parameter(const std::string& platform, const std::string& name) {
+  const Parameter* found = test::catalogue().platform(platform).calibration().find(name);
+  REQUIRE(found != nullptr);
+  return found->value;
+}
+
+/// Start-ups and rates of a message on apenet-plus that is staged in host memory (paper 004, section V-C): copied down,
+/// sent when all of it is there, copied up.
+struct StagedParts {
+  double start_s = parameter("apenet-plus", "transport.pinned.r0.startup_s");
+  double send_s = parameter("apenet-plus", "transport.mpi_network_host.r0.startup_s");
+  double down_Bps = parameter("apenet-plus", "cable.pcie2.to_host_Bps");
+  double up_Bps = 8e9;  // source: topologies/apenet-plus.json, PCI Express 2.0 of 16 lanes
+  double host_Bps = parameter("apenet-plus", "transport.mpi_network_host.r0.bandwidth_Bps");
+  double gpu_Bps = parameter("apenet-plus", "transport.gpudirect_rdma.r0.bandwidth_Bps");
+};
 
 }  // namespace
 
@@ -183,6 +205,67 @@ TEST_CASE("replay over nodes: a communicator is of its own GPUs", "[replay]") {
   };
   const double alone_s = run_s({{0, 4}});
   CHECK_THAT(run_s({{0, 4}, {1, 5}}), WithinRel(alone_s, 1e-3));
+}
+
+TEST_CASE("a staged message whose curve has no rate is copied, sent and copied, one after the other", "[physics]") {
+  const StagedParts parts;
+  for (const double size_B : {32.0, 131072.0, 4194304.0}) {
+    const double down_s = parts.start_s + size_B / parts.down_Bps;
+    const double staged_s = down_s + size_B / parts.host_Bps + size_B / parts.up_Bps;
+    CHECK_THAT(p2p_s("apenet-plus", 1, size_B, "pinned"), WithinRel(staged_s, 1e-6));
+    CHECK_THAT(makespan_s("apenet-plus", message(0, 1, "a", size_B), "pinned"), WithinRel(staged_s, 1e-6));
+    // at the source alone: the card writes into the GPU
+    CHECK_THAT(p2p_s("apenet-plus", 1, size_B, "pinned_source"), WithinRel(down_s + size_B / parts.gpu_Bps, 1e-6));
+  }
+  // Without a curve: a copy, a message between hosts, a copy.
+  constexpr double large_B = 67108864;
+  double parts_s = 0;
+  for (const auto& [from, to] : {std::pair{"gpu0", "cpu0"}, {"node0/cpu0", "node1/cpu0"}, {"cpu0", "gpu0"}})
+    parts_s += forecast_s({{"kind", "p2p"}, {"platform", "summit"}, {"src", from}, {"dst", to}, {"size_B", large_B}});
+  CHECK_THAT(p2p_s("summit", 1, large_B, "pinned"), WithinRel(parts_s, 1e-6));
+  const Json made = answer(test::catalogue(), {{"kind", "p2p"},
+                                               {"platform", "summit"},
+                                               {"src", "node0/gpu0"},
+                                               {"dst", "node1/gpu0"},
+                                               {"size_B", 1},
+                                               {"transport", "pinned"}});
+  CHECK(made["warnings"].dump().find("no message of the kind pinned was measured on summit") != std::string::npos);
+}
+
+TEST_CASE("replay over nodes: a process makes its staged copies in turn, the network goes on meanwhile", "[replay]") {
+  const StagedParts parts;
+  const auto both_s = [](double size_B) {
+    return makespan_s("apenet-plus", message(0, 1, "a", size_B) + message(0, 1, "b", size_B), "pinned");
+  };
+  const double large_B = 4194304;  // receiving is the slowest: the copies of one message show, the network of both
+  CHECK_THAT(both_s(large_B),
+             WithinRel(parts.start_s + large_B / parts.down_Bps + 2 * large_B / parts.host_Bps + large_B / parts.up_Bps,
+                       1e-6));
+  CHECK_THAT(both_s(1), WithinRel(2 * (parts.start_s - parts.send_s) + parts.send_s, 1e-3));  // copies are all there is
+}
+
+TEST_CASE("messages of MPI's collectives between nodes take the transport asked for", "[replay]") {
+  const Json call{{"kind", "collective"}, {"platform", "summitdev"}, {"op", "broadcast"},     {"nodes", 2},
+                  {"gpus_per_node", 1},   {"size_B", 1048576},       {"library", "mpi-mpich"}};
+  const auto with = [&](const Json& more) {
+    Json query = call;
+    query.update(more);
+    return query;
+  };
+  for (const std::string transport : {"pinned", "unpinned_gpudirect"})  // of two ranks: one message
+    CHECK_THAT(forecast_s(with({{"transport", transport}})),
+               WithinRel(p2p_s("summitdev", 1, 1048576, transport), 1e-6));
+  const auto event = [](int rank) {
+    return Json{{"rank", rank}, {"kind", "collective"}, {"op", "broadcast"}, {"group", "pair"}, {"size_B", 1048576}}
+               .dump() +
+           "\n";
+  };
+  CHECK_THAT(makespan_s("summitdev", event(0) + event(1), "unpinned", "mpi-mpich"),
+             WithinRel(p2p_s("summitdev", 1, 1048576, "unpinned"), 1e-6));
+  const auto refusal = [&](const Json& query) { return answer(test::catalogue(), query).value("error", ""); };
+  CHECK(refusal(with({{"transport", "pinned"}, {"platform", "summit"}})).find("made of copies") != std::string::npos);
+  CHECK(refusal(with({{"transport", "pinned"}, {"library", "mpi-staged"}})).find("host memory") != std::string::npos);
+  CHECK(refusal(with({{"transport", "by hand"}})).find("not allowed") != std::string::npos);
 }
 
 TEST_CASE("replay: a slow GPU computes slowly, and one GPU computes for one job", "[replay]") {

@@ -56,7 +56,8 @@ TEST_CASE("wrong copies", "[unit][bad_input]") {
   const std::string copy = "predict p2p --platform p100-dgx1 --size 1MiB ";
   check_requests(
       {{"predict p2p --platform atari --src gpu0 --dst gpu1 --size 1MiB",
-        "command line: unknown platform 'atari': one of abci-v100, alps, apenet-plus, dgx-a100, dgx2, gx8, hgx-h100, "
+        "command line: unknown platform 'atari': one of abci-v100, alps, apenet-cluster2, apenet-plus, dgx-a100, dgx2, "
+        "gx8, hgx-h100, "
         "hgx-h200, "
         "lassen, "
         "leonardo, lumi, p100-dgx1, rtx2080-sli, summit, summitdev, v100-dgx1, v100-dgx1-fig19a, v100-dgx1-fig19b"},

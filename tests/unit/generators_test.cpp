@@ -154,6 +154,9 @@ TEST_CASE("halos are the faces of the parts", "[unit]") {
   // weak scaling: each of 8 nodes has 256^3 cells
   const GeneratedTrace more("tartan_brq", {{"steps", "1"}, {"nodes", "8"}, {"scaling", "weak"}});
   CHECK(bytes(more.of(TraceKind::kSend)) == 4 * bytes(waves.of(TraceKind::kSend)));
+  const GeneratedTrace matrices("tartan_mam", {{"steps", "1"}, {"nodes", "2"}, {"scaling", "weak"}});
+  constexpr double kSide = 5161;  // 64 x the cube root of 2 x 64^3 cells is 5160.6 rows
+  CHECK(bytes(matrices.of(0, TraceKind::kCollective)) == 3 * kSide * kSide * 8);  // scattered, broadcast, gathered
 }
 
 TEST_CASE("with NCCL a master on a GPU takes the CPU's place", "[unit]") {

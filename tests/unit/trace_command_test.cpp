@@ -68,3 +68,72 @@ TEST_CASE("shipped traces are listed, and replayed by name", "[unit][trace]") {
         "error: --option: mine is no application: only those take options\n");
   CHECK(run_program(option + "replay data_parallel --option ranks=2 --platform hgx-h200").code == 0);
 }
+
+TEST_CASE("check and replay refuse sizes that no number of bytes has", "[unit][trace]") {
+  for (const std::string size : {"1e99", "9007199254740994"})
+    for (const std::string event :
+         {R"("kind":"copy","copy":"h2d")", R"("kind":"collective","op":"all_reduce","group":"all")",
+          R"("kind":"send","peer":1)"})
+      CHECK(checked(R"({"rank":0,)" + event + R"(,"size_B":)" + size + "}") ==
+            "error: FILE line 2:/size_B: must be at most 2^53\n");
+}
+
+TEST_CASE("wrong replays, imports and fits of traces", "[unit][trace]") {
+  const std::string replay = "replay data_parallel --option ranks=4 --platform alps ";
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {replay + "--utilisation", "--utilisation: needs --json: it is no table\n"},
+      {replay + "--transport foo", "--transport: 'foo' is no kind of message: one of mpi_network, "},
+      {replay + "--nodes 2 --gpus-per-node 2 --transport foo", "--transport: 'foo' is no kind of message: one of "},
+      {replay + "--transport mpi_network", "--transport: is of messages between nodes, and needs --nodes\n"},
+      {replay + "--nodes 0", "--nodes: must be 1 or more\n"},
+      {replay + "--nodes 2 --gpus-per-node 0", "--gpus-per-node: must be 1 or more\n"},
+      {replay + "--solver native", "--solver: a replay knows fluid alone\n"},
+      {"whatif " + replay, "whatif needs at least one edit, e.g. --remove gpu0-gpu4\n"},
+      {"whatif " + replay + "--slow gpu0:2 --timeline not-written.json", "--timeline: is of one run"},
+      {"replay tests --platform alps", "tests: is a folder, not a file\n"},
+      {"trace transformer --option recompute=2", "--option recompute: must be 0 or 1\n"},
+      {"import kineto tests", "tests: is a folder: name the files in it\n"},
+      {"import nccl-log tests/input/traces/nccl-log-rank0.txt --machine box", "--machine: nccl-log gives a trace, "},
+      {"import goal tests/input/traces/goal.txt --topology alps", "--topology: goal gives a trace, "},
+      {"calibrate trace h200x4-alexnet --platform hgx-h200 --local-step 5ms --out "
+       "apps-traces/samples/h200x4-alexnet.jsonl",
+       "--out: "},
+      {"predict p2p --platform leonardo --src node0/gpu0 --dst node1/gpu0 --size 1MiB --noise 9223372036854775808",
+       "--noise: '9223372036854775808' is no seed: a whole number from 0 to 2^63 - 1"}};
+  for (const auto& [arguments, error] : rows) {
+    INFO(arguments);
+    const Run run = run_program(arguments);
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    CHECK(lines_of(run.err) == 1);
+    CHECK(run.err.substr(0, 7 + error.size()) == "error: " + error);
+  }
+}
+
+TEST_CASE("a what-if of a replay: before, after, change", "[unit][trace]") {
+  const std::string replay = "replay data_parallel --option ranks=4 --platform p100-dgx1 ";
+  const Run plain = run_program(replay + "--json"), edited = run_program(replay + "--remove gpu0-gpu1 --json");
+  const Run both = run_program("whatif " + replay + "--remove gpu0-gpu1 --json");
+  REQUIRE(both.code == 0);
+  const Json result = Json::parse(both.out), after = Json::parse(edited.out);
+  CHECK(result["before"] == Json::parse(plain.out));
+  CHECK(result["after"] == after);
+  for (const std::string key : {"makespan_s", "step_time_s"}) {
+    CHECK(result["change"][key]["before"] == result["before"][key]);
+    CHECK(result["change"][key]["after"] == after[key]);
+  }
+  const Run table = run_program("whatif " + replay + "--remove gpu0-gpu1");
+  CHECK(table.code == 0);
+  CHECK(table.out.find("\nmakespan ") != std::string::npos);
+  CHECK(table.out.find("\nstep ") != std::string::npos);
+}
+
+TEST_CASE("calibrate trace takes a shipped trace by its name", "[unit][trace]") {
+  const ScratchFolder scratch;
+  const std::string out = (scratch / "fitted.jsonl").string();
+  const Run run =
+      run_program("calibrate trace h200x4-alexnet --platform hgx-h200 --local-step 4.75ms --out '" + out + "'");
+  REQUIRE(run.code == 0);
+  CHECK(run.err.rfind("host_scale ", 0) == 0);
+  CHECK(run_program("check '" + out + "'").code == 0);
+}

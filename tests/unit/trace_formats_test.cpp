@@ -279,3 +279,44 @@ TEST_CASE("broken traces of other tools are taken or refused, never a crash", "[
   check_mutations("nccl-log", text_of_file(trace_sample("nccl-log-one-process.txt")), 1000);
   check_mutations("nccl-log", text_of_file(trace_sample("nccl-log-stamped.txt")), 500);
 }
+
+TEST_CASE("kineto: work is part of an exchange if some span of its thread holds its launch", "[unit][trace]") {
+  Json events = Json::array();
+  const auto add = [&](const char* category, const std::string& name, int thread, double from, double to, int id) {
+    events.push_back({{"ph", "X"},
+                      {"cat", category},
+                      {"name", name},
+                      {"tid", thread},
+                      {"ts", from},
+                      {"dur", to - from},
+                      {"args", {{"correlation", id}, {"stream", 7}}}});
+  };
+  const std::string exchange = "torch.distributed.ddp.reducer::copy_bucket_to_grad";
+  // Disjoint, one in the other, and two that begin together; the last one added is the first.
+  for (const auto& [from, to] :
+       std::vector<std::pair<double, double>>{{300, 400}, {310, 320}, {300, 305}, {500, 501}, {100, 200}})
+    add("cpu_op", exchange, 1, from, to, 0);
+  struct Launch {
+    int thread;
+    double from, to;
+    bool inside;
+  };
+  const std::vector<Launch> launches{{1, 50, 60, false},   {1, 100, 101, true},   {1, 199, 200, true},
+                                     {1, 199, 201, false}, {1, 250, 251, false},  {1, 302, 303, true},
+                                     {1, 312, 313, true},  {1, 330, 331, true},   {2, 332, 333, false},
+                                     {1, 450, 451, false}, {1, 500.5, 502, false}};
+  int id = 0;
+  for (const Launch& launch : launches) {
+    add("cuda_runtime", "cudaLaunchKernel", launch.thread, launch.from, launch.to, ++id);
+    add("kernel", "work" + std::to_string(id), 7, 1000 + 10 * id, 1001 + 10 * id, id);
+  }
+  const auto trace = trace_of("kineto", Json{{"traceEvents", events}}.dump());
+  int found = 0;
+  for (const TraceEvent& event : trace->events) {
+    if (event.name.rfind("work", 0) != 0) continue;
+    ++found;
+    INFO(event.name);
+    CHECK((event.part == "exchange") == launches.at(std::stoul(event.name.substr(4)) - 1).inside);
+  }
+  CHECK(found == static_cast<int>(launches.size()));
+}

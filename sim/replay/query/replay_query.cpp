@@ -21,6 +21,13 @@ std::map<std::string, std::string> options_of(ObjectReader& r) {
   return options;
 }
 
+/// 0: not said.
+int positive(ObjectReader& r, const char* key) {
+  const auto value = r.optional<int>(key);
+  if (value && *value < 1) r.fail(key, "must be 1 or more");
+  return value.value_or(0);
+}
+
 double sum_of(const Json& rows, const std::string& key) {
   double sum = 0;
   for (const Json& row : rows) sum += row.at(key).get<double>();
@@ -36,8 +43,9 @@ class ReplayQuery final : public QueryKind {
     request.local = r.optional<bool>("local").value_or(false);
     request.host_scale = r.optional<double>("host_scale");
     if (request.host_scale && *request.host_scale < 0) r.fail("host_scale", "must not be negative");
-    request.nodes = r.optional<int>("nodes").value_or(0);
-    request.gpus_per_node = r.optional<int>("gpus_per_node").value_or(0);
+    request.nodes = positive(r, "nodes");
+    request.gpus_per_node = positive(r, "gpus_per_node");
+    if (r.has("solver") && r.required<std::string>("solver") != "fluid") r.fail("solver", "a replay knows fluid alone");
     request.transport = r.optional<std::string>("transport").value_or("");
     ReplayPart part;
     part.trace = r.required<std::string>("trace");
