@@ -31,6 +31,8 @@ int run(int argc, char** argv) {
   add_place(app, context);
   add_schedule(app, context);
   add_whatif(app, context);
+  add_sweep(app, context);
+  add_report(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

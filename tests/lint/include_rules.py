@@ -39,8 +39,8 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"nlohmann/", ["sim/records", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
-    # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty in progress
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "sim/cli/progress.cpp", "calibrate/bench"]),
+    # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty in progress, exec in python_program
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "sim/cli/progress.cpp", "sim/cli/python_program.cpp", "calibrate/bench"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]
 

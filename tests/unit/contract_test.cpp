@@ -152,8 +152,9 @@ TEST_CASE("every command ends with 0 and prints to stdout", "[unit][contract]") 
 }
 
 TEST_CASE("the help of every command ends with an example", "[unit][contract]") {
-  for (const std::string command : {"", "list", "show", "predict", "predict p2p", "predict flows", "predict collective",
-                                    "routes", "rings", "calibrate", "calibrate fit", "validate", "check", "whatif"}) {
+  for (const std::string command :
+       {"", "list", "show", "predict", "predict p2p", "predict flows", "predict collective", "routes", "rings",
+        "calibrate", "calibrate fit", "validate", "check", "whatif", "sweep", "report"}) {
     INFO(command);
     const Run run = run_program(command + " --help");
     CHECK(run.code == 0);

@@ -1,0 +1,180 @@
+"""Sections on many answers: a batch, a sweep's table, the verdicts on claims."""
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from charts import Series, distribution, lines, name_of, stacked
+from forecasts import query_of
+from page import Chart, Section, shortened
+from records import Node, parse, read_text
+from table_plots import Drawing, chosen, drawing, only_text, value_of
+from units import value_text
+
+MOST_ROWS = 500
+MOST_LINES = 12
+PLACE = re.compile(r"^.* line \d+:\s*")  # of the query in its file
+VERDICTS = {"pass": "#2e8b57", "fail": "#b03030", "refuted-by-data": "#d2691e", "not-modelled": "#c0c0c0"}
+NUMBERS = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandwidth_Bps", "makespan_s", "step_time_s", "slowdown"]
+SHOWN = [*NUMBERS, "algorithm", "protocol", "transport"]
+
+
+def cell(key: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        return value_text(key, value)
+    return " ".join(map(str, value)) if isinstance(value, list) and not any(isinstance(v, (list, dict)) for v in value) else (
+        json.dumps(value) if isinstance(value, (list, dict)) else str(value))
+
+
+def chart_of(shown: Drawing, where: dict[str, list[str]] | None = None) -> Chart:
+    series = [Series(line.name, line.x, line.y, line.low, line.high) for line in shown.lines]
+    by = f", by {name_of(shown.by)}" if shown.by else ""
+    notes = [shown.band[:1].upper() + shown.band[1:] + "."] if shown.band else []
+    only = only_text(where or {}, shown.x, name_of, lambda key, value: cell(key, value_of(value)))
+    notes += [f"Only {', '.join(only)}."] if only else []
+    if shown.left_out:
+        notes.append(f"{shown.left_out} more lines are not shown.")
+    title = f"{name_of(shown.y)} over {name_of(shown.x)}{by}"
+    return Chart(title[:1].upper() + title[1:], lines(series, shown.x, shown.y, name_of(shown.by)), " ".join(notes))
+
+
+def counted(lines: list[str], of: str, most: int = MOST_LINES) -> list[str]:
+    """The most frequent ones, each with its count."""
+    counts = Counter(lines)
+    shown = [line if count == 1 else f"{line} ({count} {of})" for line, count in counts.most_common(most)]
+    return shown + ([f"and {len(counts) - most} others"] if len(counts) > most else [])
+
+
+def slow_downs(section: Section, rows: list[dict[str, Any]]) -> None:
+    values = sorted(row["slowdown"] for row in rows if isinstance(row.get("slowdown"), (int, float)))
+    if len(values) > 2:
+        series = Series("", values, [(i + 1) / len(values) for i in range(len(values))])
+        section.charts.append(Chart("Slow-down by others", distribution([series], "slowdown", "times as long as alone")))
+
+
+def batch(answers: list[Node], file: str) -> Section:
+    """Answers of `predict --batch`: what varies between the queries becomes columns and lines."""
+    good = [answer for answer in answers if not answer.has("error")]
+    section = Section(f"{len(answers)} answers", file)
+    section.add("answered", f"{len(good)} of {len(answers)}")
+    errors = [PLACE.sub("", answer["error"].text()) for answer in answers if answer.has("error")]
+    section.errors += counted(errors, "answers")
+    rows = []
+    for answer in good:
+        answer["kind"].text()
+        for key in SHOWN:
+            if (figure := answer.get(key)) is not None:
+                figure.number() if key in NUMBERS else figure.text()
+        asked = {key: value for key, value in query_of(answer).items() if key not in ("id", "solver")}
+        rows.append({key: cell(key, value) if isinstance(value, (list, dict)) else value for key, value in asked.items()}
+                    | {key: answer.value[key] for key in SHOWN if answer.value.get(key) is not None})
+    asked_keys = list(dict.fromkeys(key for answer in good for key in query_of(answer) if key not in ("id", "solver")))
+    varied = [key for key in asked_keys if len({row.get(key) for row in rows}) > 1]
+    for key in asked_keys:
+        if key not in varied and rows:
+            section.add(key, cell(key, rows[0].get(key)))
+    for row in rows:
+        row["query"] = ", ".join(cell(key, row[key]) for key in varied if key != "size_B" and row.get(key) is not None)
+    if "size_B" in varied:
+        for y in ("time_s", "busbw_Bps", "bandwidth_Bps"):
+            shown = drawing(rows, "size_B", y, "query", lambda key, value: str(value))
+            if shown and any(len(line.x) > 1 for line in shown.lines):
+                shown.by = ", ".join(key for key in varied if key != "size_B")
+                section.charts.append(chart_of(shown))
+    slow_downs(section, rows)
+    columns = varied + [key for key in SHOWN if any(key in row for row in rows)]
+    section.tables.append(shortened("Answers", columns, [[cell(key, row.get(key)) for key in columns] for row in rows], MOST_ROWS))
+    section.warnings += counted([line for answer in good if answer.has("warnings") for line in answer["warnings"].texts()],
+                                "answers")
+    versions = {json.dumps(answer.value.get("versions")) for answer in good}
+    section.inputs = json.dumps({"versions": [json.loads(text) for text in sorted(versions)],
+                                 "topology_sha256": digests(good, "topology_sha256"),
+                                 "calibration_sha256": digests(good, "calibration_sha256")}, indent=1)
+    return section
+
+
+def digests(answers: list[Node], key: str) -> dict[str, str]:
+    return {answer["inputs"]["query"]["platform"].text(): answer["inputs"][key].text() for answer in answers
+            if answer.has("inputs") and answer["inputs"].has(key)}
+
+
+def read_table(path: str) -> tuple[list[str], list[dict[str, Any]]]:
+    rows = list(csv.reader(io.StringIO(read_text(path))))
+    if not rows or rows[0][:1] != ["scenario"] or "error" not in rows[0]:
+        raise Node(None, path).fail("is no table of a sweep: it has no columns scenario and error")
+    for i, row in enumerate(rows[1:], 2):
+        if len(row) != len(rows[0]):
+            raise Node(None, path).fail(f"line {i} has {len(row)} cells, not {len(rows[0])}")
+    return rows[0], [dict(zip(rows[0], map(value_of, row))) for row in rows[1:]]
+
+
+def sweep(summary: Node, file: str) -> Section:
+    columns, records = read_table(str(Path(file).parent / summary["table"].text()))
+    section = Section(f"Study {summary['name'].text()}", file)
+    if about := summary["about"].text():
+        section.add("about", about)
+    section.add("scenarios", summary["scenarios"].whole())
+    section.add("errors", summary["errors"].whole())
+    for axis in summary["axes"].items():
+        section.add(f"axis {axis['key'].text()}", f"{axis['values'].whole()} values")
+    section.errors += counted([str(record["error"]) for record in records if record["error"] is not None], "scenarios")
+    for plot in summary["plots"].items():
+        by = plot["by"].text() if plot.has("by") else ""
+        for key in (plot["x"].text(), by):
+            if key and key not in columns:
+                raise plot.fail(f"'{key}' is no column of the table")
+        where = {key: [str(value) for value in values.value] for key, values in plot["where"].entries()} if plot.has("where") else {}
+        if shown := drawing(chosen(records, where), plot["x"].text(), plot["y"].text(), by, cell):
+            section.charts.append(chart_of(shown, where))
+    slow_downs(section, records)
+    kept = [key for key in columns if key != "warnings" and any(record[key] is not None for record in records)]
+    rows = [[cell(key, record[key]) for key in kept] for record in records[:MOST_ROWS]]
+    table = shortened("Table", kept, rows, MOST_ROWS)
+    if len(records) > MOST_ROWS:
+        table.note = f"The first {MOST_ROWS} of {len(records)}; {summary['table'].text()} beside this page has all."
+    section.tables.append(table)
+    section.warnings += counted([line for record in records if record.get("warnings")
+                                 for line in str(record["warnings"]).split(" | ")], "scenarios")
+    section.inputs = json.dumps({"inputs": summary["inputs"].value, "versions": summary["versions"].value}, indent=1)
+    return section
+
+
+def sweep_table(path: str) -> Section:
+    """table.csv: what it means is in sweep.json beside it."""
+    beside = str(Path(path).parent / "sweep.json")
+    return sweep(parse(read_text(beside), beside), beside)
+
+
+def _figure(figure: Node | None) -> str:
+    """A claim's expected or predicted value with its unit."""
+    if figure is None or not isinstance(figure.value, dict) or figure.value.get("value") is None:
+        return ""
+    values = figure.value["value"] if isinstance(figure.value["value"], list) else [figure.value["value"]]
+    text = ", ".join(f"{value:.4g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else "-" for value in values)
+    return f"{text} {figure.value.get('unit', '')}".strip()
+
+
+def claims(board: Node, file: str) -> Section:
+    section = Section("Claims of papers against simulation", file)
+    papers = [(paper, counts) for paper, counts in board["scoreboard"].entries() if paper != "total"]
+    total = board["scoreboard"]["total"]
+    for verdict in VERDICTS:
+        section.add(verdict, total[verdict].whole())
+    parts = {verdict: [counts[verdict].whole() for _, counts in papers] for verdict in VERDICTS}
+    if papers:
+        section.charts.append(Chart("Verdicts by paper", stacked([paper for paper, _ in papers], parts, "claims", VERDICTS)))
+    order = {"fail": 0, "refuted-by-data": 1, "pass": 2, "not-modelled": 3}
+    every = sorted(board["claims"].items(), key=lambda claim: order.get(claim["verdict"].choice(list(VERDICTS)), 9))
+    rows = [[claim["id"].text(), claim["verdict"].text(), _figure(claim.get("expected")), _figure(claim.get("predicted")),
+             claim["why"].text() if claim.get("why") else ""] for claim in every]
+    section.tables.append(shortened("Claims, failed ones first", ["claim", "verdict", "claimed", "predicted", "why"], rows, MOST_ROWS))
+    return section

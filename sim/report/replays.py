@@ -1,0 +1,87 @@
+"""Section on a replay: where the time went, step by step, rank by rank, link by link."""
+from __future__ import annotations
+
+from charts import Series, heat, lines, stacked
+from forecasts import query_of
+from page import Chart, Section, keep_inputs, shortened
+from records import Node
+from units import size_text, time_text
+
+MOST_LINKS = 40  # a heat map with more rows cannot be read
+MOST_RANKS = 64
+PARTS = ("compute_s", "communication_s", "exposed_s", "waiting_s", "idle_s")
+COLOURS = {"compute": "#2e8b57", "exposed": "#d2691e", "idle": "#c9c9c9"}
+
+
+def rank_name(rank: Node) -> str:
+    job = f"job {rank['job'].whole()} " if rank.has("job") else ""
+    return f"{job}rank {rank['rank'].whole()}, GPU {rank['gpu'].value}"
+
+
+def interval(run: Node, name: str) -> str:
+    """Of results that have one."""
+    if not run.get(f"{name}_low_s"):
+        return ""
+    low, high = (time_text(run[f"{name}_{end}_s"].number()) for end in ("low", "high"))
+    return f"  (90 %: {low} to {high})"
+
+
+def facts(section: Section, run: Node) -> None:
+    section.add("makespan", time_text(run["makespan_s"].number()) + interval(run, "time"))
+    if step := run.get("step_time_s"):
+        section.add("step", f"{time_text(step.number())}{interval(run, 'step_time')}, median of {len(run['steps_s'].items())}")
+    section.add("exposed communication", f"{time_text(run['exposed_communication_s'].number())}  (median rank)")
+    section.add("busiest links", "  ".join(run["bottleneck"].texts()[:4]) or "none")
+    if run.has("events"):
+        section.add("events", run["events"].whole())
+    for job in run["jobs"].items() if run.has("jobs") else []:
+        if step := job.get("step_time_s"):
+            section.add(f"step of {job['trace'].text()}", time_text(step.number()))
+
+
+def rank_charts(section: Section, run: Node) -> None:
+    ranks = run["ranks"].items()[:MOST_RANKS]
+    names = [rank_name(rank) for rank in ranks]
+    parts = {part: [rank[f"{part}_s"].number() for rank in ranks] for part in COLOURS}
+    section.charts.append(Chart("Where the ranks' time went", stacked(names, parts, "time_s", COLOURS),
+                                "Communication beside computation is part of compute; exposed is the rest of it."))
+
+
+def timeline(section: Section, run: Node) -> None:
+    use = run.get("utilisation")
+    if not use:
+        return
+    bin_s = use["bin_s"].number()
+    for part, what in (("compute", "compute"), ("exposed", "exposed communication")):
+        rows = {f"rank {i}": rank[part].numbers() for i, rank in enumerate(use["ranks"].items()[:MOST_RANKS])}
+        if rows:
+            section.charts.append(Chart(f"Ranks over time: {what}", heat(rows, bin_s, "share of time")))
+    busy = sorted(((link, bins.numbers()) for link, bins in use["links"].entries()), key=lambda link: -sum(link[1]))
+    if busy:
+        note = f"The busiest {MOST_LINKS} of {len(busy)}." if len(busy) > MOST_LINKS else ""
+        section.charts.append(Chart("Links over time", heat(dict(busy[:MOST_LINKS]), bin_s, "share of capacity"), note))
+
+
+def replay(run: Node, file: str) -> Section:
+    trace = query_of(run).get("trace")
+    platform = run.get("platform") or run["inputs"]["query"]["platform"]
+    section = Section(f"Replay{f' of {trace}' if trace else ''} on {platform.text()}", file)
+    facts(section, run)
+    steps = run["steps_s"].numbers()
+    if len(steps) > 2:
+        series = Series("", list(range(1, len(steps) + 1)), steps)
+        section.charts.append(Chart("Steps", lines([series], "step", "time_s")))
+    path = {part[:-2]: [value.number()] for part, value in run["critical_path"].entries()}
+    section.charts.append(Chart("Critical path", stacked(["path"], path, "time_s"),
+                                ", ".join(f"{part} {time_text(value[0])}" for part, value in path.items() if value[0] > 0)))
+    rank_charts(section, run)
+    timeline(section, run)
+    rows = [[rank_name(rank), *(time_text(rank[part].number()) for part in PARTS)] for rank in run["ranks"].items()]
+    section.tables.append(shortened("Ranks", ["rank", *(part[:-2] for part in PARTS)], rows, MOST_RANKS))
+    if links := run.get("links"):
+        used = sorted(links.items(), key=lambda link: -link["utilisation"].number())
+        rows = [[link["id"].text(), size_text(round(link["carried_B"].number())), f"{link['utilisation'].number():.2%}"]
+                for link in used]
+        section.tables.append(shortened("Links, busiest first", ["link", "carried", "of its capacity"], rows, MOST_LINKS))
+    keep_inputs(section, run)
+    return section

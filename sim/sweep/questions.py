@@ -1,0 +1,61 @@
+"""Whether linkcast understands a study's questions: asked before anything is written."""
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Iterator
+
+from axes import type_of
+from batch_process import BatchProcess, answer_chunk
+from records import InputError
+from study import Scenario, Study
+
+FIRST_QUESTIONS = 8
+# Errors of the study itself rather than of one scenario.
+WRONG_STUDY = re.compile(r"(?P<pointer>/[^:]*): (?P<what>unknown key.*|missing key.*|must be (an?|one of) .*|'.*' is not allowed: one of .*)")
+
+
+def _of_other_types(study: Study) -> Iterator[Scenario]:
+    """One scenario for each type of value that an axis has beside that of its first."""
+    for i, axis in enumerate(study.axes):
+        seen = {type_of(axis.values[0])}
+        for value in axis.values:
+            if type_of(value) not in seen:
+                seen.add(type_of(value))
+                yield from [scenario for scenario in study.scenarios if scenario.point[i] == value][:1]
+
+
+class _Asker:
+    def __init__(self, study: Study, program: str, data_dir: str):
+        self._study, self._start = study, lambda: BatchProcess(program, data_dir)
+        self.process: BatchProcess | None = None
+
+    def row(self, scenario: Scenario) -> dict[str, Any]:
+        """@raises InputError  the study is wrong"""
+        rows: list[dict[str, Any]] = []
+        query = json.dumps(self._study.query_of(scenario))
+        _, self.process = answer_chunk(self._start, self.process, [(0, query)], 0, lambda _, row: rows.append(row))
+        if wrong := WRONG_STUDY.match(rows[0].get("error", "")):
+            place = self._study.pointer_of(scenario, wrong["pointer"])
+            raise InputError(f"{self._study.file}:{place}: {wrong['what']}")
+        return rows[0]
+
+
+def check_questions(study: Study, program: str, data_dir: str) -> None:
+    """Scenarios from all over the study until one is answered, and one for each type of value.
+
+    @raises OSError  linkcast dies of all of them"""
+    asker = _Asker(study, program, data_dir)
+    step = max(1, len(study.scenarios) // FIRST_QUESTIONS)
+    try:
+        for scenario in study.scenarios[::step][:FIRST_QUESTIONS]:
+            row = asker.row(scenario)
+            if "error" not in row:
+                break
+        if row.get("crashed"):
+            raise OSError(f"{program}: {row['error']}")
+        for scenario in _of_other_types(study):
+            asker.row(scenario)
+    finally:
+        if asker.process:
+            asker.process.close()

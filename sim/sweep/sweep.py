@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Runs a study, every combination of some axes, and keeps what is done: `linkcast sweep` calls this program."""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))  # records, units and charts are shared
+
+from chunks import chunks_of  # noqa: E402
+from dask_workers import ClusterGone, DaskWorkers  # noqa: E402
+from identity import identity_of, sha256_of  # noqa: E402
+from interrupts import Interrupts  # noqa: E402
+from journal import Journal  # noqa: E402
+from local_workers import LocalWorkers  # noqa: E402
+from progress import Progress  # noqa: E402
+from questions import check_questions  # noqa: E402
+from records import InputError  # noqa: E402
+from results import write_results  # noqa: E402
+from study import Scenario, Study, read_study  # noqa: E402
+
+FILES_OF = ("platform", "trace")
+Workers = LocalWorkers | DaskWorkers
+
+
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("study")
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--data-dir", required=True)
+    parser.add_argument("--out")
+    parser.add_argument("--scheduler")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--dry-run", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def files_named_in(study: Study) -> dict[str, str]:
+    """Digests of platforms and traces that are the user's own files."""
+    named = {name for key in FILES_OF for name in study.values_of(key) if isinstance(name, str)}
+    paths = sorted(name for name in named if Path(name).is_file())
+    return {path: sha256_of([Path(path)]) for path in paths}
+
+
+def run_rest(study: Study, waiting: list[Scenario], workers: Workers, journal: Journal, interrupts: Interrupts) -> None:
+    progress = Progress(len(study.scenarios), len(study.scenarios) - len(waiting))
+
+    def take(number: int, row: dict[str, Any]) -> None:
+        journal.add(number, row)
+        progress.step("error" in row)
+
+    try:
+        for row in workers.rows(chunks_of(study, waiting, workers.jobs)):
+            with interrupts.held():
+                if row is None:
+                    journal.sync()
+                else:
+                    take(*row)
+    finally:
+        with interrupts.held():
+            workers.stop()
+            for row in workers.left():
+                take(*row)
+            journal.sync()
+            progress.end()
+
+
+def make_workers(options: argparse.Namespace, identity: dict[str, str]) -> Workers:
+    if options.scheduler:
+        return DaskWorkers(options.scheduler, options.program, options.data_dir, identity)
+    return LocalWorkers(options.program, options.data_dir, options.jobs)
+
+
+def stopped(study: Study, journal: Journal | None, why: str, code: int) -> int:
+    done = len(journal.rows) if journal else 0
+    print(f"{why}: {done} of {len(study.scenarios)} scenarios are done and kept; to go on: the same command with --resume",
+          file=sys.stderr)
+    return code
+
+
+def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts) -> int:
+    folder = Path(options.out or f"{study.name}.sweep")
+    identity = identity_of(options.program, options.data_dir)
+    header = {"name": study.name, "scenarios": len(study.scenarios), "study": study.digest, **identity,
+              "files": files_named_in(study)}
+    check_questions(study, options.program, options.data_dir)
+    workers = make_workers(options, identity)
+    journal = None
+    try:
+        journal = Journal(folder / "journal.jsonl", header, options.resume)
+        waiting = [scenario for scenario in study.scenarios if scenario.number not in journal.rows]
+        if waiting:
+            run_rest(study, waiting, workers, journal, interrupts)
+        write_results(study, journal.rows, identity, folder,
+                      ["--program", options.program, "--data-dir", options.data_dir])
+        return 0
+    except KeyboardInterrupt as stop:
+        return stopped(study, journal, "stopped", 128 + (stop.args[0] if stop.args else signal.SIGINT))
+    except ClusterGone as error:
+        return stopped(study, journal, f"error: --scheduler: {error}", 1)
+    finally:
+        workers.stop()
+        if journal:
+            journal.close()
+
+
+def main() -> int:
+    options = options_of(sys.argv[1:])
+    interrupts = Interrupts()
+    try:
+        study = read_study(options.study)
+        if options.dry_run:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # | head
+            for scenario in study.scenarios:
+                print(json.dumps({"id": scenario.number, **study.query_of(scenario)}))
+            return 0
+        return run_study(study, options, interrupts)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:  # a full disk: the journal keeps what is done
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

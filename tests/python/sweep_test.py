@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""linkcast sweep: what a study stands for, what its table says, what it refuses."""
+import csv
+import json
+import math
+import subprocess
+
+from program import PYTHON, InFolder, answers, has, main, run
+
+BASE = {"schema": "linkcast/study/1", "name": "small", "query": {"kind": "collective", "platform": "p100-dgx1", "op": "all_reduce"},
+        "axes": {"gpus": [[0, 1], [0, 1, 2, 3, 4]], "size_B": ["1MiB", "64MiB"]}}
+
+
+def study(**changes) -> dict:
+    return {**BASE, **changes}
+
+
+class Study(InFolder):
+    def questions(self, value: dict) -> list[dict]:
+        done = run("sweep", self.write("study.json", value), "--dry-run", folder=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_cross_product_in_file_order(self):
+        asked = self.questions(BASE)
+        self.assertEqual([(query["id"], query["gpus"], query["size_B"]) for query in asked],
+                         [(0, [0, 1], 2**20), (1, [0, 1], 2**26), (2, [0, 1, 2, 3, 4], 2**20), (3, [0, 1, 2, 3, 4], 2**26)])
+        self.assertTrue(all(query["op"] == "all_reduce" for query in asked))
+
+    def test_macros(self):
+        asked = self.questions(study(axes={"gpus": {"subsets_of": 8, "sizes": [2, 5]}, "size_B": {"from": "1KiB", "to": "1GiB", "factor": 4}}))
+        self.assertEqual(len(asked), (math.comb(8, 2) + math.comb(8, 5)) * 11)  # 2^10, 2^12, ..., 2^30
+        self.assertEqual(len({json.dumps(query["gpus"]) for query in asked}), math.comb(8, 2) + math.comb(8, 5))
+        self.assertEqual({query["size_B"] for query in asked}, {4**i for i in range(5, 16)})
+        some = self.questions(study(axes={"gpus": {"subsets_of": [1, 4, 6], "sizes": [2]}}, query={"size_B": "1MB"}))
+        self.assertEqual([query["gpus"] for query in some], [[1, 4], [1, 6], [4, 6]])
+        self.assertEqual(some[0]["size_B"], 10**6)
+
+    def test_skip_and_inner_keys(self):
+        asked = self.questions(study(skip=[{"gpus": [[0, 1]], "size_B": ["64MiB"]}, {"gpus": [[0, 1, 2, 3, 4]], "size_B": ["1MiB"]}]))
+        self.assertEqual([(len(query["gpus"]), query["size_B"]) for query in asked], [(2, 2**20), (5, 2**26)])
+        asked = self.questions(study(query={"kind": "replay", "trace": "alexnet", "options": {"batch": 64}},
+                                     axes={"options.gpus": [1, 2], "platform": ["gx8"]}))
+        self.assertEqual([query["options"] for query in asked], [{"batch": 64, "gpus": 1}, {"batch": 64, "gpus": 2}])
+
+
+class Refused(InFolder):
+    def refuse(self, value: object, what: str):
+        path = self.write("study.json", value)
+        self.assert_refused(run("sweep", path, folder=self.folder), f"{path}:{what}")
+        self.assertFalse((self.folder / "small.sweep").exists())
+
+    def test_shape(self):
+        self.refuse("{", " line 1, column 2: not JSON")
+        self.refuse('{"name": "a", "name": "b"}', " /name: duplicate key")
+        self.refuse([], "/: must be an object, not array")
+        self.refuse(study(colour=1), "/colour: unknown key; known here: schema")
+        self.refuse(study(schema="linkcast/study/9"), "/schema: 'linkcast/study/9' is not known")
+        self.refuse(study(name="../up"), "/name: must be letters")
+        self.refuse(study(query=[]), "/query: must be an object")
+        self.refuse(study(axes={}), "/axes: a study needs at least one axis")
+
+    def test_axes(self):
+        def refuse(axes: dict, what: str):
+            self.refuse(study(axes=axes), "/axes" + what)
+        refuse({"size_B": []}, "/size_B: an axis needs at least one value")
+        refuse({"size_B": "1MiB"}, "/size_B: must be an array, not string")
+        refuse({"size_B": ["1M"]}, "/size_B/0: '1M' is ambiguous")
+        refuse({"size_B": [1, 1.5]}, "/size_B/1: must be a whole number of bytes")
+        refuse({"size_B": ["1KiB", 1024]}, "/size_B/1: 1024 is given twice")
+        refuse({"size_B": {"from": "2KiB", "to": "1KiB", "factor": 2}}, "/size_B/to: must not be less")
+        refuse({"size_B": {"from": "1KiB", "to": "2KiB", "factor": 1}}, "/size_B/factor: must be greater than 1")
+        refuse({"size_B": {"from": "1KiB", "to": "2KiB", "step": 1}}, "/size_B/step: unknown key")
+        refuse({"gpus": {"subsets_of": 4, "sizes": [5]}}, "/gpus/sizes/0: must be from 1 to 4")
+        self.refuse(study(axes={"op": ["broadcast"]}), "/query/op: is an axis too")
+
+    def test_skip_and_plots(self):
+        self.refuse(study(skip=[{"colour": [1]}]), "/skip/0/colour: is no axis: one of gpus, size_B")
+        self.refuse(study(skip=[{"size_B": ["2MiB"]}]), "/skip/0/size_B: 2097152 is not on the axis")
+        self.refuse(study(skip=[{"size_B": ["1MiB", "64MiB"]}]), "/skip: leaves nothing")
+        self.refuse(study(plots=[{"x": "colour", "y": "time_s"}]), "/plots/0/x: 'colour' is not known")
+
+    def test_what_linkcast_refuses_in_every_scenario(self):
+        self.refuse(study(query={**BASE["query"], "colour": 1}), "/query/colour: unknown key; known here: ")
+        self.refuse(study(axes={**BASE["axes"], "library": [1, 2]}), "/axes/library/0: must be a string")
+        self.refuse(study(query={"kind": "collective", "platform": "p100-dgx1"}), "/query/op: missing key")
+        self.refuse(study(query={"kind": "colour", "platform": "dgx2"}), "/query/kind: 'colour' is not allowed: one of p2p, ")
+        self.refuse(study(axes={"size_B": [1], "gpus": [[0, 1], [0, "1"]]}), "/axes/gpus/1: must be an array")
+
+    def test_options(self):
+        path = self.write("study.json", BASE)
+        self.assert_refused(run("sweep", self.folder / "none.json"), "none.json: no such file")
+        self.assert_refused(run("sweep", path, "--jobs", "0"), "--jobs")
+        self.assert_refused(run("sweep", path, "--jobs", "2", "--scheduler", "tcp://localhost:1"), "--scheduler")
+        self.assert_refused(run("sweep", path, "--out", path), "cannot be written")
+        if has("distributed"):
+            self.assert_refused(run("sweep", path, "--scheduler", "localhost"), "--scheduler: 'localhost' is no address")
+
+
+class Table(InFolder):
+    def rows(self, value: dict) -> list[dict]:
+        done = run("sweep", self.write("study.json", value), "--out", "out", folder=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.folder / "out" / "table.csv", newline="", encoding="utf-8") as table:
+            return list(csv.DictReader(table))
+
+    def test_rows_are_what_a_batch_answers(self):
+        rows = self.rows(BASE)
+        queries = [{**BASE["query"], "gpus": gpus, "size_B": size} for gpus in BASE["axes"]["gpus"] for size in (2**20, 2**26)]
+        for i, (row, answer) in enumerate(zip(rows, answers(queries), strict=True)):
+            self.assertEqual((int(row["scenario"]), row["gpus"], int(row["size_B"])),
+                             (i, " ".join(map(str, queries[i]["gpus"])), queries[i]["size_B"]))
+            self.assertEqual(int(row["gpu_count"]), len(queries[i]["gpus"]))
+            for key in ("time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps"):
+                self.assertEqual(float(row[key]), answer[key], key)
+            self.assertEqual((row["algorithm"], row["protocol"], row["error"]), (answer["algorithm"], answer["protocol"], ""))
+            self.assertEqual(row["bottleneck"], "  ".join(answer["bottleneck"]))
+
+    def test_a_scenario_without_answer_is_a_row(self):
+        rows = self.rows(study(axes={"gpus": [[0, 1], [0, 9], [0, 0]], "size_B": ["1MiB"]}))
+        self.assertEqual([row["error"] for row in rows], ["", "/gpus/1: 9 is no GPU of p100-dgx1: 0 to 7", "/gpus/1: 0 is given twice"])
+        self.assertEqual([bool(row["time_s"]) for row in rows], [True, False, False])
+
+    def test_other_kinds(self):
+        rows = self.rows(study(query={"kind": "replay", "trace": "alexnet"},
+                               axes={"platform": ["gx8"], "options.gpus": [1, 2]}))
+        for row in rows:
+            self.assertGreater(float(row["makespan_s"]), 0)
+            self.assertEqual(row["error"], "")
+
+    def test_files(self):
+        rows = self.rows(BASE)
+        names = {path.name for path in (self.folder / "out").rglob("*")}
+        self.assertLessEqual({"journal.jsonl", "table.csv", "sweep.json", "report.html", "1-busbw_Bps-over-size_B.png",
+                              "1-busbw_Bps-over-size_B.svg"}, names)
+        if not has("pyarrow"):
+            return self.assertNotIn("table.parquet", names)
+        # Read by the interpreter that wrote it.
+        code = "import sys, json, pyarrow.parquet as p; print(json.dumps(p.read_table(sys.argv[1]).to_pylist()))"
+        read = subprocess.run([PYTHON, "-c", code, self.folder / "out" / "table.parquet"], capture_output=True, text=True, check=True)
+        for row, typed in zip(rows, json.loads(read.stdout), strict=True):
+            self.assertEqual((float(row["time_s"]), int(row["size_B"]), row["gpus"]), (typed["time_s"], typed["size_B"], typed["gpus"]))
+            self.assertEqual((row["error"], typed["error"]), ("", None))
+
+
+if __name__ == "__main__":
+    main("matplotlib", "plotly", "jinja2")
