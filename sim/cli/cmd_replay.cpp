@@ -7,6 +7,7 @@
 #include "sim/cli/draft_file.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/trace_out.hpp"
+#include "sim/forecast/provenance.hpp"
 #include "sim/forecast/whatif.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/units/parse.hpp"
@@ -105,6 +106,24 @@ void check(ReplayOptions& o, const Context& context) {
   o.request.gpus_per_node = positive("--gpus-per-node", o.gpus_per_node);
 }
 
+/// Of the options, in the words of a batch query where that has them.
+Json asked(const ReplayOptions& o) {
+  const ReplayPart& part = o.request.parts.front();
+  Json query{{"kind", "replay"}, {"platform", o.platform}, {"trace", part.trace}};
+  if (!part.options.empty()) query["options"] = part.options;
+  if (!part.gpus.empty()) query["placement"] = part.gpus;
+  if (part.ranks > 0) query["ranks"] = part.ranks;
+  if (!o.also.empty()) query["also"] = o.also;
+  if (o.request.repeat > 1) query["repeat"] = o.request.repeat;
+  if (!o.request.library.empty()) query["library"] = o.request.library;
+  if (o.request.local) query["local"] = true;
+  if (o.request.host_scale) query["host_scale"] = *o.request.host_scale;
+  if (o.request.nodes > 0) query["nodes"] = o.request.nodes;
+  if (o.request.gpus_per_node > 0) query["gpus_per_node"] = o.request.gpus_per_node;
+  if (!o.request.transport.empty()) query["transport"] = o.request.transport;
+  return query;
+}
+
 /// On the platform with or without edits.
 Json result_on(const std::string& platform, ReplayOptions& o, Context& context) {
   Progress progress;
@@ -112,8 +131,7 @@ Json result_on(const std::string& platform, ReplayOptions& o, Context& context) 
   o.request.watcher = &progress;
   Json result = replay(context.catalogue(), o.request);
   o.request.watcher = nullptr;
-  if (const EditedPlatform* edited = context.catalogue().edits_of(platform))
-    for (const std::string& note : edited->notes) result["warnings"].push_back(note);
+  put_provenance(context.catalogue(), platform, asked(o), "", result);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "sim/cli/command.hpp"
+#include "sim/forecast/provenance.hpp"
 #include "sim/scheduling/schedule.hpp"
 
 namespace linkcast::cli {
@@ -64,6 +65,11 @@ void run_schedule(const ScheduleOptions& o, Context& context) {
     result["policies"][policy] =
         schedule_json(schedule(list, *machine, policy, o.seed, progress_of(policy, list.jobs.size())), machine->gpus());
   result["warnings"] = list.notes;
+  Json query{{"kind", "schedule"}, {"jobs", o.jobs}, {"platform", o.platform}, {"seed", o.seed}};
+  if (o.nodes > 0) query["nodes"] = o.nodes;
+  if (!o.library.empty()) query["library"] = o.library;
+  if (!o.policies.empty()) query["policies"] = o.policies;
+  put_provenance(context.catalogue(), id, query, "", result);
   if (context.json)
     std::cout << result.dump(2) << '\n';
   else

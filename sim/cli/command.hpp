@@ -54,6 +54,7 @@ void add_trace(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);
 void add_place(CLI::App& app, Context& context);
 void add_schedule(CLI::App& app, Context& context);
+void add_wiring(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);
 

@@ -10,6 +10,7 @@
 #include "sim/forecast/mpi_collective.hpp"
 #include "sim/forecast/network_load.hpp"
 #include "sim/forecast/nic_queue.hpp"
+#include "sim/forecast/provenance.hpp"
 #include "sim/forecast/query_kind.hpp"
 #include "sim/forecast/show.hpp"
 
@@ -75,16 +76,7 @@ Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string&
     const std::string what = error.what();
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);
   }
-  const Platform& platform = catalogue.platform(platform_id);
-  out["inputs"] = {{"query", query},
-                   {"solver", solver_id},
-                   {"topology_sha256", platform.wiring().sha256},
-                   {"calibration_sha256", platform.calibration().sha256}};
-  if (const EditedPlatform* edited = catalogue.edits_of(platform_id)) {
-    out["inputs"]["edits"] = edited->texts;
-    for (const std::string& note : edited->notes) out["warnings"].push_back(note);
-  }
-  out["versions"] = {{"linkcast", LINKCAST_VERSION}, {"git", LINKCAST_GIT}};
+  put_provenance(catalogue, platform_id, query, solver_id, out);
   return out;
 }
 
