@@ -53,6 +53,7 @@ void add_whatif(CLI::App& app, Context& context);
 void add_trace(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);
 void add_place(CLI::App& app, Context& context);
+void add_serve(CLI::App& app, Context& context);
 
 /// Adds --platform, --json, --solver and the edits.
 void add_common(CLI::App& command, Context& context, std::string& platform);

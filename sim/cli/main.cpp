@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   add_trace(app, context);
   add_replay(app, context);
   add_place(app, context);
+  add_serve(app, context);
   add_whatif(app, context);
   try {
     app.parse(argc, argv);
