@@ -1,5 +1,6 @@
 #include <pthread.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <iostream>
@@ -7,6 +8,7 @@
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/placement/place.hpp"
 #include "sim/serve/http_server.hpp"
 #include "sim/serve/service.hpp"
 
@@ -32,8 +34,9 @@ class EndSignals {
   }
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
+  ~EndSignals() { release(); }
   /// From then on a signal ends the program at once.
-  ~EndSignals() { pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
+  void release() const { pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
 
   [[nodiscard]] bool came() const {
     sigset_t pending;
@@ -51,14 +54,19 @@ class EndSignals {
 
 void warm(Service& service, const EndSignals& signals, const std::vector<std::string>& jobs) {
   auto last = std::chrono::steady_clock::now();
-  for (const std::string& job : jobs)
-    service.warm(job, [&](long done) {
-      if (std::chrono::steady_clock::now() - last > std::chrono::seconds(2)) {
+  tell_search([&](long /*evaluated*/) {
+    if (signals.came()) throw Interrupted();
+  });
+  try {
+    for (const std::string& job : jobs)
+      service.warm(job, [&](long done) {
+        if (std::chrono::steady_clock::now() - last < std::chrono::seconds(2)) return;
         last = std::chrono::steady_clock::now();
         std::cerr << "serve: warming " << job << ", " << done << " placements\n";
-      }
-      return !signals.came();
-    });
+      });
+  } catch (const Interrupted&) {  // the signal is still there to be waited for
+  }
+  tell_search([](long /*evaluated*/) {});
 }
 
 void serve(Context& context, const ServeOptions& o) {
@@ -69,11 +77,14 @@ void serve(Context& context, const ServeOptions& o) {
   const int port = server.bind(o.host, o.port);
   std::cout << "listening on http://" << o.host << ':' << port << std::endl;
   const pthread_t waiting = pthread_self();
+  std::atomic<bool> told = false;
   std::thread listener([&] {
     server.run();
-    pthread_kill(waiting, SIGTERM);  // also if it ended by itself
+    if (!told) pthread_kill(waiting, SIGTERM);  // it cannot listen any longer
   });
   signals.wait();
+  told = true;
+  signals.release();
   std::cerr << "serve: ending, no new connections; a second signal does not wait\n";
   server.stop();
   listener.join();

@@ -2,6 +2,8 @@
 
 #include <httplib.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -112,8 +114,15 @@ class HttpServer::Impl {
       throw InputError("--port: " + host + ":" + std::to_string(port) + " cannot be had: taken, or no address of ours");
     return got;
   }
-  void run() { server_.listen_after_bind(); }
-  void stop() { server_.stop(); }
+  void run() {
+    server_.listen_after_bind();
+    ended_ = true;
+  }
+  /// The library forgets a stop that comes before it has begun to listen.
+  void stop() {
+    while (!server_.is_running() && !ended_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    server_.stop();
+  }
 
  private:
   void reply(const httplib::Request& in, std::string body, httplib::Response& out) const {
@@ -139,6 +148,7 @@ class HttpServer::Impl {
 
   HttpHandler handler_;
   httplib::Server server_;
+  std::atomic<bool> ended_ = false;
 };
 
 HttpServer::HttpServer(HttpHandler handler, std::size_t threads)

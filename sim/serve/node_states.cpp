@@ -15,7 +15,7 @@ NodeStates::Nodes read(const std::string& file) {
   if (file.empty() || !std::filesystem::exists(file)) return nodes;
   const Json record = read_json_file(file);
   ObjectReader r(record, file);
-  r.schema("node-states");
+  r.schema(kSchema);
   const Json& list = r.raw("nodes");
   if (!list.is_object()) r.fail("nodes", "must be an object of nodes by name");
   for (const auto& item : list.items()) nodes[item.key()] = item.value();

@@ -64,14 +64,14 @@ Service::Service(Catalogue& catalogue, const std::vector<std::string>& platforms
     static_cast<void>(placer_.node_state(state, state_file + " node " + name));
 }
 
-void Service::warm(const std::string& job, const std::function<bool(long done)>& goes_on) {
+void Service::warm(const std::string& job, const std::function<void(long done)>& progress) {
   long before = 0;
   for (const std::string& platform : placer_.served()) {
     Placer::Warming warming(placer_, platform, job);
     bool more = true;
     while (more) {
       placer_thread_.run([&] { more = warming.next(); });
-      if (!goes_on(before + warming.done())) return;
+      progress(before + warming.done());
     }
     before += warming.done();
   }

@@ -17,8 +17,8 @@ class Service {
   /// @param state_file  of what nodes run; empty: kept in memory only. @throws InputError
   Service(Catalogue& catalogue, const std::vector<std::string>& platforms, const std::string& state_file);
 
-  /// Forecasts what is likely to be asked. @param goes_on  asked every now and then with how many were placed
-  void warm(const std::string& job, const std::function<bool(long done)>& goes_on);
+  /// Forecasts what is likely to be asked. @param progress  told every now and then how many were placed
+  void warm(const std::string& job, const std::function<void(long done)>& progress);
   /// From any thread. Bad input is answered, nothing is thrown.
   HttpReply answer(const HttpRequest& request);
 

@@ -37,7 +37,7 @@ class Service:
     def ask(self, method: str, path: str, body=None, headers=None):
         """Status and answer; the body may be text or what becomes JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+        text = json.dumps(body) if isinstance(body, (dict, list)) else body
         connection.request(method, path, text, {"Connection": "close", **(headers or {})})
         response = connection.getresponse()
         answer = response.read().decode()
