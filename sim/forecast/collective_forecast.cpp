@@ -1,8 +1,10 @@
 #include "sim/forecast/collective_forecast.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "sim/forecast/channel_flows.hpp"
 #include "sim/forecast/collective_contention.hpp"
@@ -32,15 +34,27 @@ class Bytewise {
 };
 
 /// One ring or one way of a tree as the flow of a byte.
-void add_way(Bytewise& shape, const ProblemBuilder& builder, const std::vector<Hop>& way) {
+/// @param alone  nothing else flows: of the links only the slowest counts, the first of equals as the solver takes it
+void add_way(Bytewise& shape, const ProblemBuilder& builder, const std::vector<Hop>& way, bool alone) {
   const Activity flow = channel_activity(builder, way, {1, 1, std::numeric_limits<double>::infinity()});
   shape.add(flow.work_B);
   shape.add(flow.rate_cap_Bps);
-  shape.add(flow.uses.size());
-  for (const Use& use : flow.uses) {
-    shape.add(use.constraint);
-    shape.add(use.weight);
+  if (!alone) {
+    shape.add(flow.uses.size());
+    for (const Use& use : flow.uses) {
+      shape.add(use.constraint);
+      shape.add(use.weight);
+    }
+    return;
   }
+  std::pair<double, int> slowest{std::numeric_limits<double>::infinity(), kOwnCap};
+  for (const Use& use : flow.uses)
+    slowest = std::min(
+        slowest, {builder.problem().capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight, use.constraint});
+  shape.add(slowest.first);
+  if (slowest.second == kOwnCap) return;
+  const Resolved& limit = builder.platform().constraints()[static_cast<std::size_t>(slowest.second)].capacity;
+  shape.add(limit.edited ? limit.rel_error : -1.0);  // which the interval depends on
 }
 
 void add_what_the_library_believes(Bytewise& shape, const Communicator& made) {
@@ -118,12 +132,12 @@ std::optional<std::string> collective_shape(const Platform& platform, const Comm
   for (const Channel& channel : communicator.channels) {
     shape.add(channel.blocks);
     shape.add(channel.links);
-    add_way(shape, builder, ring_hops(channel, op.closed()));
+    add_way(shape, builder, ring_hops(channel, op.closed()), communicator.channels.size() == 1);
   }
   shape.add(communicator.trees.size());
   for (const Tree& tree : communicator.trees) {
     shape.add(tree.blocks);
-    for (const std::vector<Hop>& way : tree_ways(tree)) add_way(shape, builder, way);
+    for (const std::vector<Hop>& way : tree_ways(tree)) add_way(shape, builder, way, false);
   }
   return shape.take();
 }

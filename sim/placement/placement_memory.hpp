@@ -1,8 +1,8 @@
 #pragma once
 // What one placement leaves for the next: most of the work of a search does not depend on who asks.
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -58,6 +58,10 @@ class PlacementMemory {
                                const std::string& op, const std::vector<int>& gpus);
 
  private:
+  /// A platform, or a library's operation on one, in four bytes.
+  std::string short_name(const std::string& name);
+
+  std::unordered_map<std::string, std::uint32_t> names_;
   BoundedMap<std::string, std::vector<GpuPermutation>> symmetries_;
   BoundedMap<std::string, std::shared_ptr<Shape>> by_gpus_, by_shape_;
 };
