@@ -47,8 +47,7 @@ std::vector<std::string> numbers_in(const std::string& ranges, const std::string
     const unsigned long last = dash == std::string::npos ? first : number_of(range.substr(dash + 1), all);
     if (last < first) throw HostlistError("'" + range + "' in '" + all + "' runs backwards");
     if (last - first >= kMostHosts) throw HostlistError("'" + range + "' in '" + all + "' is too long");
-    for (unsigned long number = first; number <= last; ++number)
-      numbers.push_back(padded(number, first_text.size()));
+    for (unsigned long number = first; number <= last; ++number) numbers.push_back(padded(number, first_text.size()));
   }
   return numbers;
 }

@@ -54,7 +54,7 @@ class Reader {
     Json list = Json::array();
     for (const Entry& entry : entries_of(file_)) list.push_back(switch_of(entry));
     if (list.empty()) file_.fail_at(1, "no SwitchName in the whole file");
-    refuse_unknown_switches();
+    refuse_what_is_no_tree();
     return list;
   }
 
@@ -72,7 +72,10 @@ class Reader {
       file_.fail_at(entry.line, name->second + " must have either Nodes or Switches");
     Json made{{"name", name->second}};
     if (entry.values.count("nodes") > 0) made["nodes"] = below(entry, "nodes", nodes_, "node ");
-    if (entry.values.count("switches") > 0) made["switches"] = below(entry, "switches", switches_, "switch ");
+    if (entry.values.count("switches") > 0) {
+      made["switches"] = below(entry, "switches", switches_, "switch ");
+      for (const Json& one : made["switches"]) parents_[one.get<std::string>()] = name->second;
+    }
     if (entry.values.count("linkspeed") > 0) made["link_speed"] = link_speed(entry);
     return made;
   }
@@ -87,7 +90,8 @@ class Reader {
     }
     for (const std::string& name : names)
       if (const auto [at, is_new] = above.emplace(name, entry.line); !is_new)
-        file_.fail_at(entry.line, noun + name + " has a switch above it already, in line " + std::to_string(at->second));
+        file_.fail_at(entry.line,
+                      noun + name + " has a switch above it already, in line " + std::to_string(at->second));
     return names;
   }
 
@@ -100,13 +104,20 @@ class Reader {
     return speed;
   }
 
-  void refuse_unknown_switches() const {
-    for (const auto& [name, line] : switches_)
+  void refuse_what_is_no_tree() const {
+    for (const auto& [name, line] : switches_) {
       if (names_.count(name) == 0) file_.fail_at(line, "there is no switch " + name);
+      std::size_t steps = 0;
+      for (auto at = parents_.find(name); at != parents_.end() && steps <= parents_.size(); ++steps) {
+        if (at->second == name) file_.fail_at(line, "switch " + name + " is below itself");
+        at = parents_.find(at->second);
+      }
+    }
   }
 
   TextFile& file_;
   std::map<std::string, int> names_, nodes_, switches_;  ///< with their lines
+  std::map<std::string, std::string> parents_;           ///< of switches
 };
 
 class TopologyConf final : public Importer {
@@ -124,9 +135,9 @@ class TopologyConf final : public Importer {
   }
 };
 
-const bool registered = importers().add({"topology-conf", "Slurm's topology.conf of topology/tree -> node-groups/1",
-                                         "Slurm, topology.conf(5)"},
-                                        [] { return std::make_unique<TopologyConf>(); });
+const bool registered = importers().add(
+    {"topology-conf", "Slurm's topology.conf of topology/tree -> node-groups/1", "Slurm, topology.conf(5)"},
+    [] { return std::make_unique<TopologyConf>(); });
 
 }  // namespace
 }  // namespace linkcast

@@ -157,7 +157,9 @@ void add_place(CLI::App& app, Context& context) {
                       "time (of the job, default), neighbours (what they lose), both (the sum, in shares of times)");
   command->add_option("--library", o->library, "communication library (default: the platform's)");
   command->add_option("--top", o->top, "so many placements are listed (default: 10)")->check(CLI::PositiveNumber);
-  command->add_option("--format", o->format, "table (default), cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)")
+  command
+      ->add_option("--format", o->format,
+                   "table (default), cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)")
       ->check(CLI::IsMember({"table", "cuda", "rankfile"}));
   command->add_option("--hosts", o->hosts, "host of the rankfile (default: localhost)")->delimiter(',');
   command->add_flag("--slurm", o->slurm, "read a job and its nodes from standard input, see docs/schedulers.md");

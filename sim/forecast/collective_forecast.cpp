@@ -49,8 +49,8 @@ void add_way(Bytewise& shape, const ProblemBuilder& builder, const std::vector<H
   }
   std::pair<double, int> slowest{std::numeric_limits<double>::infinity(), kOwnCap};
   for (const Use& use : flow.uses)
-    slowest = std::min(
-        slowest, {builder.problem().capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight, use.constraint});
+    slowest = std::min(slowest, {builder.problem().capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight,
+                                 use.constraint});
   shape.add(slowest.first);
   if (slowest.second == kOwnCap) return;
   const Resolved& limit = builder.platform().constraints()[static_cast<std::size_t>(slowest.second)].capacity;
@@ -100,8 +100,7 @@ CollectiveForecast forecast_collectives(Catalogue& catalogue, const std::string&
   }
   const std::vector<Contended> together = run_together(jobs, solver);
   const Json first = contended_json(jobs, together);
-  for (const Contended& one : together)
-    forecast.times.push_back({one.together.time_s(), 0, 0, one.alone.time_s()});
+  for (const Contended& one : together) forecast.times.push_back({one.together.time_s(), 0, 0, one.alone.time_s()});
   forecast.times.front().low_s = first["time_low_s"];
   forecast.times.front().high_s = first["time_high_s"];
   forecast.bottleneck = first["bottleneck"];

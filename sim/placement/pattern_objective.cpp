@@ -54,8 +54,8 @@ class Pattern final : public Objective {
     if (known == nullptr)
       known = &shape->times.put(size_B, of_job([&] {
                                   return forecast_alone(catalogue_.platform(request_.platform),
-                                                        libraries().get(library_), shape->communicator,
-                                                        request_.job.op, size_B, catalogue_.solver("fluid"));
+                                                        libraries().get(library_), shape->communicator, request_.job.op,
+                                                        size_B, catalogue_.solver("fluid"));
                                 }));
     Score score{known->time_s, known->low_s, known->high_s, known->alone_s};
     score.told = false;

@@ -12,7 +12,7 @@ constexpr std::size_t kMostOrders = 400000;
 constexpr std::size_t kMostShapes = 20000;  // source: ours, about 2 kB each
 constexpr std::size_t kMostSizes = 64;      // source: ours, of one shape, about 50 B each
 
-constexpr std::size_t kMostNames = 10000;   // source: ours, what-if edits make new ones
+constexpr std::size_t kMostNames = 10000;  // source: ours, what-if edits make new ones
 
 /// Short enough for a string that holds it in place. @param numbers  below 65536; nearly always below 255
 std::string key_of(std::string key, const std::vector<int>& numbers) {
@@ -61,8 +61,8 @@ std::shared_ptr<PlacementMemory::Shape> PlacementMemory::shape(Catalogue& catalo
     if (const auto* known = by_shape_.find(shape_key))
       shape = *known;
     else
-      shape = by_shape_.put(shape_key,
-                            std::make_shared<Shape>(Shape{std::move(made), BoundedMap<double, CollectiveTimes>(kMostSizes)}));
+      shape = by_shape_.put(
+          shape_key, std::make_shared<Shape>(Shape{std::move(made), BoundedMap<double, CollectiveTimes>(kMostSizes)}));
   }
   return by_gpus_.put(key, shape);
 }

@@ -10,15 +10,14 @@ void refuse_cycles(const NodeGroups& groups, const std::map<std::string, std::st
   for (const auto& [name, group] : groups.switches) {
     std::set<std::string> seen = {name};
     for (auto at = above.find(name); at != above.end(); at = above.find(at->second))
-      if (!seen.insert(at->second).second) r.fail("switches", name + " is below itself");
+      if (!seen.insert(at->second).second) r.fail("switches", at->second + " is below itself");
   }
 }
 
 void check(const NodeGroups& groups, const ObjectReader& r) {
   std::map<std::string, std::string> above, leaf;
   for (const auto& [name, group] : groups.switches) {
-    if (group.nodes.empty() == group.switches.empty())
-      r.fail("switches", name + " must have either nodes or switches");
+    if (group.nodes.empty() == group.switches.empty()) r.fail("switches", name + " must have either nodes or switches");
     for (const std::string& below : group.switches) {
       if (groups.switches.count(below) == 0) r.fail("switches", name + ": there is no switch " + below);
       if (!above.emplace(below, name).second)

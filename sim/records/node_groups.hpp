@@ -9,8 +9,8 @@
 namespace linkcast {
 
 struct NodeGroup {
-  std::vector<std::string> nodes{};     ///< of a leaf switch
-  std::vector<std::string> switches{};  ///< below it
+  std::vector<std::string> nodes{};          ///< of a leaf switch
+  std::vector<std::string> switches{};       ///< below it
   std::optional<std::int64_t> link_speed{};  ///< in the units of who wrote it; nothing here knows them
 };
 

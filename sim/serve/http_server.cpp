@@ -16,7 +16,7 @@
 namespace linkcast {
 namespace {
 
-constexpr int kIdle_s = 5;             // ours: a connection without a request gives its thread back, also at the end
+constexpr int kIdle_s = 5;              // ours: a connection without a request gives its thread back, also at the end
 constexpr std::size_t kKept = 1000000;  // requests of one connection: no limit in effect
 
 /// httplib's own pool holds any number of accepted connections; here the one that accepts waits for a free thread.
@@ -103,7 +103,8 @@ class HttpServer::Impl {
     server_.Delete("/.*", with_body);
     server_.set_error_handler([](const httplib::Request&, httplib::Response& out) {
       if (!out.body.empty()) return;
-      const std::string what = out.status == 413 ? "the body has more than 1 MiB" : "not an HTTP request for this service";
+      const std::string what =
+          out.status == 413 ? "the body has more than 1 MiB" : "not an HTTP request for this service";
       out.set_content(error_reply(out.status, what).body, "application/json");
     });
   }

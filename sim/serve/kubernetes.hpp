@@ -31,8 +31,8 @@ struct NodeOffer {
 struct ExtenderArgs {
   PodAsk pod;
   std::vector<NodeOffer> nodes;
-  bool by_name = false;          ///< NodeNames was sent, not Nodes
-  Json node_list{};              ///< Nodes as sent
+  bool by_name = false;  ///< NodeNames was sent, not Nodes
+  Json node_list{};      ///< Nodes as sent
 };
 
 /// @param states  what nodes are known to run: they come before annotations linkcast/platform and linkcast/busy.

@@ -25,8 +25,7 @@ NodeStates::Nodes read(const std::string& file) {
 
 }  // namespace
 
-NodeStates::NodeStates(std::string file)
-    : file_(std::move(file)), nodes_(std::make_shared<const Nodes>(read(file_))) {}
+NodeStates::NodeStates(std::string file) : file_(std::move(file)), nodes_(std::make_shared<const Nodes>(read(file_))) {}
 
 std::shared_ptr<const NodeStates::Nodes> NodeStates::all() const {
   const std::lock_guard<std::mutex> lock(mutex_);

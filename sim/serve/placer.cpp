@@ -11,9 +11,9 @@ namespace linkcast {
 namespace {
 
 constexpr const char* kName = "query";
-constexpr std::size_t kMostTimes = 100000;    // source: ours, about 0.2 kB each
+constexpr std::size_t kMostTimes = 100000;         // source: ours, about 0.2 kB each
 constexpr std::size_t kMostCommunicators = 50000;  // source: ours, about 2 kB each
-constexpr int kMostWarmed = 8;  // ours: GPUs of a node whose busy sets, 256, are all gone through
+constexpr int kMostWarmed = 8;                     // ours: GPUs of a node whose busy sets, 256, are all gone through
 
 bool is_file_name(const Json& value) {
   if (!value.is_string()) return false;

@@ -9,9 +9,9 @@
 namespace linkcast {
 namespace {
 
-constexpr std::size_t kMostWaiting = 48;  // ours: fewer than connections, so that some can be told to come back
+constexpr std::size_t kMostWaiting = 48;   // ours: fewer than connections, so that some can be told to come back
 constexpr std::size_t kMostNodes = 20000;  // ours: twice the nodes of the largest machine that we know
-constexpr std::size_t kMostName = 253;  // source: RFC 1123, length of a host name as Kubernetes limits it
+constexpr std::size_t kMostName = 253;     // source: RFC 1123, length of a host name as Kubernetes limits it
 constexpr const char* kNodes = "/v1/nodes";
 
 struct Endpoint {
@@ -19,13 +19,13 @@ struct Endpoint {
   const char* method;
 };
 constexpr Endpoint kRoutes[] = {{"/healthz", "GET"},
-                             {"/metrics", "GET"},
-                             {"/v1/platforms", "GET"},
-                             {"/v1/nodes", "GET"},
-                             {"/v1/place", "POST"},
-                             {"/v1/query", "POST"},
-                             {"/v1/kubernetes/filter", "POST"},
-                             {"/v1/kubernetes/prioritize", "POST"}};
+                                {"/metrics", "GET"},
+                                {"/v1/platforms", "GET"},
+                                {"/v1/nodes", "GET"},
+                                {"/v1/place", "POST"},
+                                {"/v1/query", "POST"},
+                                {"/v1/kubernetes/filter", "POST"},
+                                {"/v1/kubernetes/prioritize", "POST"}};
 
 bool names_node(const std::string& path) { return path.rfind(std::string(kNodes) + "/", 0) == 0; }
 
@@ -52,7 +52,8 @@ std::string node_name(const std::string& path) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
            c == '_';
   });
-  if (!good) throw InputError(std::string(kNodes) + ": a node's name has letters, digits, '-', '.' and '_', 253 at most");
+  if (!good)
+    throw InputError(std::string(kNodes) + ": a node's name has letters, digits, '-', '.' and '_', 253 at most");
   return name;
 }
 
@@ -131,8 +132,7 @@ HttpReply Service::node(const HttpRequest& request) {
   }
   if (request.method == "DELETE")
     return nodes_.forget(name) ? HttpReply{200, "{}\n"} : error_reply(404, "no state of node " + name);
-  if (request.method != "GET" && request.method != "HEAD")
-    return error_reply(405, "a node takes GET, POST and DELETE");
+  if (request.method != "GET" && request.method != "HEAD") return error_reply(405, "a node takes GET, POST and DELETE");
   const auto all = nodes_.all();
   const auto at = all->find(name);
   return at == all->end() ? error_reply(404, "no state of node " + name) : HttpReply{200, text_of(at->second)};
@@ -146,14 +146,16 @@ HttpReply Service::kubernetes(const HttpRequest& request, bool filter) {
     return by_placer([&] {
       const Free free = [&](const Json& state) { return placer_.free_gpus(state); };
       if (filter) return filter_result(args, free);
-      return host_priorities(args, free, [&](const Json& state) {
-        return placer_.time_s(state, args.pod.job, args.pod.gpus);
-      });
+      return host_priorities(args, free,
+                             [&](const Json& state) { return placer_.time_s(state, args.pod.job, args.pod.gpus); });
     });
   } catch (const InputError& error) {
     if (!filter) throw;
-    return {200, text_of({{"Nodes", Json()}, {"NodeNames", Json()}, {"FailedNodes", Json::object()},
-                          {"FailedAndUnresolvableNodes", Json::object()}, {"Error", one_line(error.what())}})};
+    return {200, text_of({{"Nodes", Json()},
+                          {"NodeNames", Json()},
+                          {"FailedNodes", Json::object()},
+                          {"FailedAndUnresolvableNodes", Json::object()},
+                          {"Error", one_line(error.what())}})};
   }
 }
 
