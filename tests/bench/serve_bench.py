@@ -21,7 +21,7 @@ CONNECTIONS = 16
 SMALLEST_B, LARGEST_B = 2**10, 2**30
 
 
-def placements(seed: int, new_sizes: bool):
+def placements(seed: int, new_sizes: bool, top: int = 1):
     """Random busy GPUs, ranks and sizes, without end."""
     rng = random.Random(seed)
     while True:
@@ -31,7 +31,7 @@ def placements(seed: int, new_sizes: bool):
             continue
         size = f"{int(SMALLEST_B * (LARGEST_B / SMALLEST_B) ** rng.random())}B" if new_sizes else rng.choice(SIZES)
         yield {"platform": rng.choice(PLATFORMS), "job": f"all_reduce:{size}", "ranks": rng.randint(1, GPUS - len(busy)),
-               "busy": busy, "top": 1}
+               "busy": busy, "top": top}
 
 
 async def exchange(reader, writer, query: dict) -> int:
@@ -110,8 +110,8 @@ def main() -> None:
     others = set(os.sched_getaffinity(0)) - {args.server_core}
     os.sched_setaffinity(0, others or {args.server_core})
 
-    def case(name, server, seed, new_sizes):
-        figures = asyncio.run(load(server.port, args.rate, args.seconds, placements(seed, new_sizes)))
+    def case(name, server, *what):
+        figures = asyncio.run(load(server.port, args.rate, args.seconds, placements(*what)))
         print(json.dumps({"case": name, **figures, "start_s": round(server.start_s, 2),
                           "memory_MiB": server.memory_mib()}), flush=True)
 
@@ -121,6 +121,7 @@ def main() -> None:
     with Server(args, SIZES) as server:
         case("warmed, sizes seen", server, 3, False)
         case("warmed, sizes never seen", server, 4, True)
+        case("warmed, sizes never seen, ten placements listed", server, 5, True, 10)
 
 
 if __name__ == "__main__":
