@@ -1,6 +1,7 @@
 #include "sim/serve/node_states.hpp"
 
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
 
 #include "sim/records/atomic_file.hpp"
@@ -23,9 +24,26 @@ NodeStates::Nodes read(const std::string& file) {
   return nodes;
 }
 
+/// A disk that is full is no fault of who sent the state.
+void write(const std::string& file, const Json& record) {
+  try {
+    write_atomically(file, record.dump(1) + "\n");
+  } catch (const InputError& error) {
+    const std::string what = error.what(), option = "--out: ";
+    throw std::runtime_error("--state: " + (what.rfind(option, 0) == 0 ? what.substr(option.size()) : what));
+  }
+}
+
 }  // namespace
 
-NodeStates::NodeStates(std::string file) : file_(std::move(file)), nodes_(std::make_shared<const Nodes>(read(file_))) {}
+NodeStates::NodeStates(std::string file) : file_(std::move(file)) {
+  Nodes nodes = read(file_);
+  try {
+    replace(std::move(nodes));  // says now, and not at the first change, that it cannot be written
+  } catch (const std::runtime_error& error) {
+    throw InputError(error.what());
+  }
+}
 
 std::shared_ptr<const NodeStates::Nodes> NodeStates::all() const {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -48,7 +66,7 @@ bool NodeStates::forget(const std::string& node) {
 }
 
 void NodeStates::replace(Nodes nodes) {
-  if (!file_.empty()) write_atomically(file_, Json{{"schema", kSchema}, {"nodes", nodes}}.dump(1) + "\n");
+  if (!file_.empty()) write(file_, Json{{"schema", kSchema}, {"nodes", nodes}});
   const std::lock_guard<std::mutex> lock(mutex_);
   nodes_ = std::make_shared<const Nodes>(std::move(nodes));
 }

@@ -14,13 +14,14 @@ class NodeStates {
  public:
   using Nodes = std::map<std::string, Json>;
 
-  /// @param file  where they outlive the program; empty: they do not. A file that is not there is written first when a
-  ///              node is set. @throws InputError
+  /// @param file  where they outlive the program, written at once; empty: they do not. @throws InputError  cannot be
+  ///              read or written
   explicit NodeStates(std::string file);
 
   /// As they are now; does not change.
   [[nodiscard]] std::shared_ptr<const Nodes> all() const;
-  /// When it returns, the state is in the file. @throws InputError  it cannot be written: then nothing has changed
+  /// When it returns, the state is in the file. @throws std::runtime_error  it cannot be written: then nothing
+  /// has changed
   void set(const std::string& node, Json state);
   /// @returns  false if there is no such node
   bool forget(const std::string& node);

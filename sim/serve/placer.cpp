@@ -18,8 +18,8 @@ constexpr int kMostWarmed = 8;                     // ours: GPUs of a node whose
 bool is_file_name(const Json& value) {
   if (!value.is_string()) return false;
   const auto text = value.get<std::string>();
-  std::error_code too_long;
-  return text.find('/') != std::string::npos || std::filesystem::exists(text, too_long);
+  std::error_code no_name;  // too long for one
+  return text.find('/') != std::string::npos || std::filesystem::exists(text, no_name) || no_name;
 }
 
 /// Wherever a key "trace" or a job can stand.

@@ -78,6 +78,7 @@ class Answers(unittest.TestCase):
         self.refused(400, "/v1/place", {**PLACE, "solver": "native"}, "only fluid")
         self.refused(400, "/v1/place", {**PLACE, "job": "/etc/passwd"}, "files are not read")
         self.refused(400, "/v1/place", {**PLACE, "job": {"trace": "README.md"}}, "files are not read")
+        self.refused(400, "/v1/place", {**PLACE, "job": "a" * 100000}, "files are not read")
         self.refused(400, "/v1/place", b'{"platform": "\xff"}', "not JSON")
 
     def test_nesting_without_end_is_refused(self):
@@ -192,7 +193,33 @@ class State(unittest.TestCase):
                 self.assertIn(part, run.stderr)
 
 
+    def test_a_file_that_cannot_be_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            away = os.path.join(folder, "states")
+            run = subprocess.run([service.PROGRAM, "serve", "--port", "0", "--state", os.path.join(away, "nodes.json")],
+                                 capture_output=True, text=True, timeout=60)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn("--state: ", run.stderr)
+            os.mkdir(away)
+            with Service("--platform", "v100-dgx1", "--state", os.path.join(away, "nodes.json")) as server:
+                os.rename(away, away + "-not-there")
+                status, answer = server.post("/v1/nodes/a", {"platform": "v100-dgx1"})
+                self.assertEqual(status, 500)
+                self.assertIn("cannot be written", answer["error"])
+                self.assertEqual(server.ask("GET", "/v1/nodes"), (200, {}))
+
+
 class Ends(unittest.TestCase):
+    def test_an_idle_connection_does_not_keep_it(self):
+        with Service("--platform", "v100-dgx1") as server:
+            idle = http.client.HTTPConnection("127.0.0.1", server.port)
+            idle.request("GET", "/healthz")
+            idle.getresponse().read()
+            begin = time.monotonic()
+            self.assertEqual(server.end(), 0)
+            self.assertLess(time.monotonic() - begin, 20)  # 5 s on a machine that is not busy
+            idle.close()
+
     def test_both_signals_end_it_with_0(self):
         for which in (signal.SIGTERM, signal.SIGINT):
             with Service("--platform", "v100-dgx1") as server:
