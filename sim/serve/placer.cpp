@@ -75,6 +75,8 @@ Json Placer::place(const Json& asked) {
   Json query = asked;
   if (!query.contains("kind")) query["kind"] = "place";
   if (query["kind"] != "place") throw InputError(kName, "/kind", "must be place here: /v1/query answers the others");
+  if (query.contains("nodes"))
+    return answer_or_throw(catalogue_, query, kName);  // not of one node: nothing to remember
   return answer_or_throw(catalogue_, query, kName, [&](const std::string& platform_id, ObjectReader& r) {
     return linkcast::place(catalogue_, read_place_request(catalogue_, platform_id, r), memory_);
   });
