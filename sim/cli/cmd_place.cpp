@@ -5,16 +5,19 @@
 #include <utility>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/place_formats.hpp"
 #include "sim/cli/trace_out.hpp"
 #include "sim/placement/place.hpp"
+#include "sim/placement/slurm_job.hpp"
 
 namespace linkcast::cli {
 namespace {
 
 struct PlaceOptions {
-  std::string platform, job, busy, objective, library;
-  std::vector<std::string> with, options;
+  std::string platform, job, busy, objective, library, format = "table";
+  std::vector<std::string> with, options, hosts;
   int ranks = 0, top = 0, nodes = 0, gpus_per_node = 0;
+  bool slurm = false;
 };
 
 std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
@@ -129,15 +132,51 @@ Json query_of(const PlaceOptions& o) {
   return query;
 }
 
+/// One host for one node; a rankfile has no other way to say where a rank runs.
+const std::string& host_of(const PlaceOptions& o) {
+  static const std::string here = "localhost";
+  if (o.hosts.size() > 1) throw InputError("--hosts: " + std::to_string(o.hosts.size()) + " hosts for one node");
+  if (o.hosts.empty()) return here;
+  if (o.hosts.front().empty() || o.hosts.front().find_first_of(" \t\n=#") != std::string::npos)
+    throw InputError("--hosts: '" + o.hosts.front() + "' is no host name");
+  return o.hosts.front();
+}
+
+void print_for_others(Context& context, const PlaceOptions& o, const Json& result) {
+  if (context.whatif) throw InputError("--format: whatif compares two placements, " + o.format + " is one");
+  if (o.format == "cuda")
+    std::cout << cuda_line(result["gpus"]) << '\n';
+  else
+    std::cout << rankfile(result["gpus"], context.catalogue().platform(context.edited(o.platform)), host_of(o));
+}
+
+/// A job on standard input, its answer as JSON.
+void place_for_slurm(Context& context, const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && option->get_name() != "--slurm" && option->get_name() != "--json")
+      throw InputError(option->get_name() + ": --slurm reads the job from standard input");
+  if (context.whatif) throw InputError("--slurm: whatif compares placements that options describe");
+  std::ostringstream text;
+  text << std::cin.rdbuf();
+  PlacementMemory memory;
+  const std::string name = "standard input";
+  std::cout << place_slurm_job(context.catalogue(), parse_json(text.str(), name), name, memory).dump(2) << '\n';
+}
+
+void need(const CLI::App& command) {
+  for (const char* name : {"--platform", "--job", "--ranks"})
+    if (command.count(name) == 0) throw CLI::RequiredError(name);
+}
+
 }  // namespace
 
 void add_place(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("place", "which GPUs for a job, given what is busy and what the neighbours do");
   auto o = std::make_shared<PlaceOptions>();
   add_common(*command, context, o->platform);
-  command->add_option("--job", o->job, "OP:SIZE, e.g. all_reduce:64MiB; or a trace file, shipped trace or application")
-      ->required();
-  command->add_option("--ranks", o->ranks, "GPUs of the job")->required();
+  command->get_option("--platform")->required(false);  // --slurm says it for each node
+  command->add_option("--job", o->job, "OP:SIZE, e.g. all_reduce:64MiB; or a trace file, shipped trace or application");
+  command->add_option("--ranks", o->ranks, "GPUs of the job");
   command
       ->add_option("--option", o->options, "key=value of an application, see 'linkcast trace --help'; may be repeated")
       ->allow_extra_args(false);
@@ -156,15 +195,28 @@ void add_place(CLI::App& app, Context& context) {
       ->check(CLI::PositiveNumber);
   command->add_option("--library", o->library, "communication library (default: the platform's)");
   command->add_option("--top", o->top, "so many placements are listed (default: 10)")->check(CLI::PositiveNumber);
+  command
+      ->add_option("--format", o->format,
+                   "table (default), cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)")
+      ->check(CLI::IsMember({"table", "cuda", "rankfile"}));
+  command->add_option("--hosts", o->hosts, "host of the rankfile (default: localhost)")->delimiter(',');
+  command->add_flag("--slurm", o->slurm, "read a job and its nodes from standard input, see docs/schedulers.md");
   command->footer("Example:\n  linkcast place --platform v100-dgx1 --job all_reduce:64MiB --ranks 4 --busy gpu0,gpu1");
-  command->callback([o, &context] {
+  command->callback([o, command, &context] {
+    if (o->slurm) {
+      place_for_slurm(context, *command);
+      return;
+    }
+    need(*command);
     tell_search([last = std::chrono::steady_clock::now()](long evaluated) mutable {
       if (std::chrono::steady_clock::now() - last < std::chrono::seconds(2)) return;
       last = std::chrono::steady_clock::now();
       std::cerr << "place: " << evaluated << " forecasts\n";
     });
     const Json result = run_query(context, query_of(*o));
-    if (context.json)
+    if (o->format != "table")
+      print_for_others(context, *o, result);
+    else if (context.json)
       std::cout << result.dump(2) << '\n';
     else if (context.whatif)
       print_whatif(result);

@@ -57,6 +57,7 @@ void add_schedule(CLI::App& app, Context& context);
 void add_wiring(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);
+void add_serve(CLI::App& app, Context& context);
 
 /// Adds --platform, --json, --solver and the edits.
 void add_common(CLI::App& command, Context& context, std::string& platform);

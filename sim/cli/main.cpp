@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   add_place(app, context);
   add_schedule(app, context);
   add_wiring(app, context);
+  add_serve(app, context);
   add_whatif(app, context);
   add_sweep(app, context);
   add_report(app, context);

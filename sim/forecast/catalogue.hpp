@@ -45,6 +45,10 @@ class Catalogue {
   /// What `library` builds for these GPUs of the platform; computed once.
   const Communicator& communicator(const std::string& platform_id, const std::string& library,
                                    const std::vector<int>& gpus);
+  /// For those that run for long: no references to communicators may be held across it.
+  void forget_communicators_above(std::size_t most) {
+    if (communicators_.size() > most) communicators_.clear();
+  }
   /// The same over these GPUs of each of `nodes` nodes.
   const Communicator& communicator_across(const std::string& platform_id, const std::string& library, int nodes,
                                           const std::vector<int>& gpus);

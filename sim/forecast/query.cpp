@@ -60,6 +60,13 @@ Registry<QueryKind>& query_kinds() {
 }
 
 Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string& name) {
+  return answer_or_throw(catalogue, query, name, [&](const std::string& platform_id, ObjectReader& r) {
+    Solver& solver = catalogue.solver(r.optional<std::string>("solver").value_or("fluid"));
+    return dispatch(catalogue, query, r.required<std::string>("kind"), platform_id, solver, r);
+  });
+}
+
+Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string& name, const KindAnswer& kind_answer) {
   ObjectReader r(query, name);
   Json out;
   if (r.has("id")) out["id"] = r.raw("id");
@@ -71,7 +78,8 @@ Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string&
   std::string platform_id = base_id;
   try {
     platform_id = catalogue.edited(base_id, edits);
-    out.update(dispatch(catalogue, query, kind, platform_id, catalogue.solver(solver_id), r));
+    static_cast<void>(catalogue.solver(solver_id));
+    out.update(kind_answer(platform_id, r));
   } catch (const InputError& error) {
     const std::string what = error.what();
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);

@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 #include "sim/forecast/catalogue.hpp"
 #include "sim/records/object_reader.hpp"
 
@@ -37,5 +39,10 @@ Json answer(Catalogue& catalogue, const Json& query);
 
 /// The same, but throws. @param name  stands for the file in errors, e.g. "batch.jsonl line 3"
 Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string& name);
+
+/// What the kind of a query adds to the answer. @param r  has had id, kind, platform, edits and solver read
+using KindAnswer = std::function<Json(const std::string& platform_id, ObjectReader& r)>;
+/// The same for one who answers the kind in a way of his own.
+Json answer_or_throw(Catalogue& catalogue, const Json& query, const std::string& name, const KindAnswer& kind_answer);
 
 }  // namespace linkcast

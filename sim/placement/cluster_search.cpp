@@ -22,7 +22,7 @@ class Search {
     found_.bound_s = bytes_bound_s(q_.cluster, found_.choices.front().traffic);
     evaluate("first-fit", first_nodes(q_.free, q_.nodes));
     if (!good_enough()) evaluate("spread", spread_nodes(q_.groups, q_.free, q_.nodes));
-    for (const std::vector<int>& nodes : in_one_group()) {
+    for (const std::vector<int>& nodes : in_few_groups()) {
       if (good_enough() || found_.evaluated >= q_.most_forecasts) break;
       evaluate("packed", nodes);
     }
@@ -74,8 +74,9 @@ class Search {
     return q_.objective == PlaceObjective::kTime ? best.time_s <= found_.bound_s * (1 + kNearBound) : best.cost == 0;
   }
 
-  /// The job in each group that holds it, nearest groups first.
-  [[nodiscard]] std::vector<std::vector<int>> in_one_group() const {
+  /// The job in each group that holds it, nearest groups first; where none does, in each two that do: cables between
+  /// two groups may end at other switches than those between other two.
+  [[nodiscard]] std::vector<std::vector<int>> in_few_groups() const {
     std::vector<std::vector<int>> all;
     for (int level = 0; level < q_.groups.levels(); ++level) {
       std::map<int, std::vector<char>> of_group;
@@ -85,10 +86,20 @@ class Search {
         mask.resize(q_.free.size(), 0);
         mask[static_cast<std::size_t>(node)] = 1;
       }
-      for (const auto& [group, mask] : of_group)
-        if (std::count(mask.begin(), mask.end(), 1) >= q_.nodes) all.push_back(packed_nodes(q_.groups, mask, q_.nodes));
+      const std::size_t before = all.size();
+      for (const auto& [group, mask] : of_group) add_packed(mask, all);
+      if (all.size() > before) continue;
+      for (auto one = of_group.begin(); one != of_group.end(); ++one)
+        for (auto two = std::next(one); two != of_group.end(); ++two) {
+          std::vector<char> mask = one->second;
+          for (std::size_t node = 0; node < mask.size(); ++node) mask[node] |= two->second[node];
+          add_packed(mask, all);
+        }
     }
     return all;
+  }
+  void add_packed(const std::vector<char>& mask, std::vector<std::vector<int>>& all) const {
+    if (std::count(mask.begin(), mask.end(), 1) >= q_.nodes) all.push_back(packed_nodes(q_.groups, mask, q_.nodes));
   }
 
   /// Changes one node of the best choice for a free one as long as that helps.

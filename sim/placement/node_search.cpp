@@ -135,7 +135,7 @@ double NodeSearch::best_alone_s() const {
 }
 
 NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Objective& objective,
-                       const SearchProgress& progress) {
+                       PlacementMemory& memory, const SearchProgress& progress) {
   GpuSet free;
   for (int gpu = 0; gpu < platform.gpu_count(); ++gpu)
     if (!std::binary_search(request.busy.begin(), request.busy.end(), gpu)) free.push_back(gpu);
@@ -144,7 +144,7 @@ NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Ob
   if (search.sets > kMostSets)
     throw InputError("ranks: " + std::to_string(request.ranks) + " of " + std::to_string(free.size()) +
                      " free GPUs of one node are too many sets to go through");
-  search.symmetries = gpu_symmetries(platform, colours_of(platform, request));
+  search.symmetries = memory.symmetries(request.platform, platform, colours_of(platform, request));
   for (auto& sets : set_classes(free, request.ranks, search.symmetries)) {
     PlacementClass& which = search.classes.emplace_back(PlacementClass{std::move(sets), {}, {}, false});
     which.gpus = which.sets.front();

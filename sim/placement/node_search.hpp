@@ -5,6 +5,7 @@
 
 #include "sim/placement/gpu_sets.hpp"
 #include "sim/placement/objective.hpp"
+#include "sim/placement/placement_memory.hpp"
 
 namespace linkcast {
 
@@ -32,7 +33,7 @@ using SearchProgress = std::function<void(long evaluated)>;
 
 /// @throws InputError  more sets than can be gone through
 NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Objective& objective,
-                       const SearchProgress& progress);
+                       PlacementMemory& memory, const SearchProgress& progress);
 
 /// The best rank order of another set of the class: the image of the class's own under a symmetry.
 std::vector<int> order_of(const NodeSearch& search, const PlacementClass& which, const GpuSet& set);

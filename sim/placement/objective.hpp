@@ -18,6 +18,7 @@ struct Score {
   std::vector<NeighbourScore> neighbours{};
   Json bottleneck = Json::array();
   Json warnings = Json::array();
+  bool told = true;  ///< false: bottleneck and warnings are not known yet, see Objective::tell
   /// What the neighbours lose, in their own times, summed.
   [[nodiscard]] double loss() const;
 };
@@ -30,14 +31,19 @@ class Objective {
   virtual ~Objective() = default;
   /// @param gpus  of each rank. @throws InputError  the job cannot run there
   virtual Score score(const std::vector<int>& gpus) = 0;
+  /// Adds bottleneck and warnings to a score of these GPUs that lacks them.
+  virtual void tell(const std::vector<int>& /*gpus*/, Score& /*score*/) {}
   /// True if the same GPUs in another rank order may take another time.
   virtual bool order_matters(const std::vector<int>& gpus) = 0;
   /// No order of these GPUs takes less; 0 if no bound is known.
   virtual double least_s(const std::vector<int>& /*gpus*/) { return 0; }
 };
 
-/// @param request  outlives it
-std::unique_ptr<Objective> pattern_objective(Catalogue& catalogue, const PlaceRequest& request);
+class PlacementMemory;
+
+/// @param request, memory  outlive it
+std::unique_ptr<Objective> pattern_objective(Catalogue& catalogue, const PlaceRequest& request,
+                                             PlacementMemory& memory);
 /// Reads the trace once. @throws InputError  it has another number of ranks, and cannot be run on so many
 std::unique_ptr<Objective> trace_objective(Catalogue& catalogue, const PlaceRequest& request);
 

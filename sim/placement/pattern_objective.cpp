@@ -2,6 +2,7 @@
 
 #include "sim/forecast/query.hpp"
 #include "sim/placement/objective.hpp"
+#include "sim/placement/placement_memory.hpp"
 #include "sim/plugin/collective.hpp"
 
 namespace linkcast {
@@ -18,11 +19,24 @@ class Nothing final : public Objective {
   bool order_matters(const std::vector<int>& /*gpus*/) override { return false; }
 };
 
-/// Asks for a forecast as anybody would.
+bool is_mpi(const std::string& library) { return library.rfind("mpi-", 0) == 0; }
+
+/// Errors of a forecast say that it is the job's.
+template <class Forecast>
+auto of_job(const Forecast& forecast) {
+  try {
+    return forecast();
+  } catch (const InputError& error) {
+    throw InputError(std::string("job: ") + error.what());
+  }
+}
+
+/// Rings and trees of a library, or messages between GPUs. Times of a job alone come from the memory, since most rank
+/// orders of a set, and many sets, come down to the same flows.
 class Pattern final : public Objective {
  public:
-  Pattern(Catalogue& catalogue, const PlaceRequest& request)
-      : catalogue_(catalogue), request_(request), library_(request.library) {
+  Pattern(Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory)
+      : catalogue_(catalogue), request_(request), memory_(memory), library_(request.library) {
     if (library_.empty()) library_ = catalogue.platform(request.platform).calibration().default_library;
     rooted_ = !collectives().get(request.job.op).closed() &&
               collectives().get(request.job.op).messages({request.job.size_B}, request.ranks).empty();
@@ -31,32 +45,39 @@ class Pattern final : public Objective {
   }
 
   Score score(const std::vector<int>& gpus) override {
-    Json query{{"kind", "collective"}, {"platform", request_.platform}, {"op", request_.job.op},
-               {"gpus", gpus},         {"size_B", request_.job.size_B}, {"library", library_}};
-    for (const Neighbour& neighbour : request_.neighbours)
-      query["with"].push_back({{"op", neighbour.job.op}, {"size_B", neighbour.job.size_B}, {"gpus", neighbour.gpus}});
-    const Json answer = answer_or_throw(catalogue_, query, "job");
-    Score score{answer["time_s"], answer["time_low_s"], answer["time_high_s"]};
-    score.alone_s = answer.value("alone_s", score.time_s);
-    for (const Json& other : answer.value("others", Json::array()))
-      score.neighbours.push_back({other["alone_s"], other["time_s"]});
-    score.bottleneck = answer["bottleneck"];
-    score.warnings = answer["warnings"];
+    if (!request_.neighbours.empty() || is_mpi(library_)) return whole(gpus);
+    const auto shape =
+        of_job([&] { return memory_.shape(catalogue_, request_.platform, library_, request_.job.op, gpus); });
+    if (!shape) return whole(gpus);
+    const double size_B = request_.job.size_B;
+    const CollectiveTimes* known = shape->times.find(size_B);
+    if (known == nullptr)
+      known = &shape->times.put(size_B, of_job([&] {
+                                  return forecast_alone(catalogue_.platform(request_.platform),
+                                                        libraries().get(library_), shape->communicator, request_.job.op,
+                                                        size_B, catalogue_.solver("fluid"));
+                                }));
+    Score score{known->time_s, known->low_s, known->high_s, known->alone_s};
+    score.told = false;
     return score;
+  }
+
+  void tell(const std::vector<int>& gpus, Score& score) override {
+    if (!score.told) score = whole(gpus);
   }
 
   /// Rings of a library follow from the set; a root, a ring in rank order through the host, and rounds of messages do
   /// not.
   bool order_matters(const std::vector<int>& gpus) override {
     if (gpus.size() <= 2 && !rooted_ && !messages_) return false;
-    if (rooted_ || messages_ || library_.rfind("mpi-", 0) == 0) return true;
+    if (rooted_ || messages_ || is_mpi(library_)) return true;
     return catalogue_.communicator(request_.platform, library_, gpus).fallback;
   }
 
   /// Of rings through the host: each has a hop at least that leaves a GPU towards its host.
   double least_s(const std::vector<int>& gpus) override {
     const Collective& op = collectives().get(request_.job.op);
-    if (rooted_ || messages_ || !op.closed() || library_.rfind("mpi-", 0) == 0) return 0;
+    if (rooted_ || messages_ || !op.closed() || is_mpi(library_)) return 0;
     const Platform& platform = catalogue_.platform(request_.platform);
     double fastest_Bps = 0;
     for (const int gpu : gpus) {
@@ -68,8 +89,40 @@ class Pattern final : public Objective {
   }
 
  private:
+  /// With what limits it and what was assumed.
+  Score whole(const std::vector<int>& gpus) {
+    if (is_mpi(library_)) return of_job([&] { return of_messages(gpus); });
+    std::vector<CollectiveAsk> all{{request_.job.op, gpus, request_.job.size_B}};
+    for (const Neighbour& neighbour : request_.neighbours)
+      all.push_back({neighbour.job.op, neighbour.gpus, neighbour.job.size_B});
+    CollectiveForecast forecast =
+        of_job([&] { return forecast_collectives(catalogue_, request_.platform, library_, all); });
+    const CollectiveTimes& own = forecast.times.front();
+    Score score{own.time_s, own.low_s, own.high_s, own.alone_s};
+    for (std::size_t i = 1; i < forecast.times.size(); ++i)
+      score.neighbours.push_back({forecast.times[i].alone_s, forecast.times[i].time_s});
+    score.bottleneck = std::move(forecast.bottleneck);
+    score.warnings = std::move(forecast.warnings);
+    return score;
+  }
+
+  /// Rounds of MPI messages, asked for as anybody would.
+  Score of_messages(const std::vector<int>& gpus) {
+    Json query{{"kind", "collective"}, {"platform", request_.platform}, {"op", request_.job.op},
+               {"gpus", gpus},         {"size_B", request_.job.size_B}, {"library", library_}};
+    for (const Neighbour& neighbour : request_.neighbours)
+      query["with"].push_back({{"op", neighbour.job.op}, {"size_B", neighbour.job.size_B}, {"gpus", neighbour.gpus}});
+    const Json answer = answer_or_throw(catalogue_, query, "query");
+    Score score{answer["time_s"], answer["time_low_s"], answer["time_high_s"]};
+    score.alone_s = answer.value("alone_s", score.time_s);
+    score.bottleneck = answer["bottleneck"];
+    score.warnings = answer["warnings"];
+    return score;
+  }
+
   Catalogue& catalogue_;
   const PlaceRequest& request_;
+  PlacementMemory& memory_;
   std::string library_;
   bool rooted_ = false, messages_ = false;
 };
@@ -82,9 +135,10 @@ double Score::loss() const {
   return loss;
 }
 
-std::unique_ptr<Objective> pattern_objective(Catalogue& catalogue, const PlaceRequest& request) {
+std::unique_ptr<Objective> pattern_objective(Catalogue& catalogue, const PlaceRequest& request,
+                                             PlacementMemory& memory) {
   if (request.ranks == 1) return std::make_unique<Nothing>();
-  return std::make_unique<Pattern>(catalogue, request);
+  return std::make_unique<Pattern>(catalogue, request, memory);
 }
 
 }  // namespace linkcast

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kSame = 1e-9;  // source: ours, rounding of sums
 
-SearchProgress& told() {
+SearchProgress& who_is_told() {
   static SearchProgress progress = [](long /*evaluated*/) {};
   return progress;
 }
@@ -28,7 +28,7 @@ class Answer {
         best_alone_s_(search_.best_alone_s()) {}
 
   Json json() {
-    const PlacementClass& best = *ranked_.front().which;
+    const PlacementClass best = told(*ranked_.front().which);
     Json out;
     put_score(out, best.score);
     out["gpus"] = best.gpus;
@@ -60,6 +60,11 @@ class Answer {
     return least > 0 ? cost / least - 1 : 0;
   }
 
+  [[nodiscard]] PlacementClass told(PlacementClass which) {
+    objective_.tell(which.gpus, which.score);
+    return which;
+  }
+
   void put_score(Json& row, const Score& score) const {
     row["time_s"] = score.time_s;
     row["time_low_s"] = score.low_s;
@@ -88,7 +93,8 @@ class Answer {
         if (static_cast<int>(rows.size()) == request_.top) return rows;
         const PlacementClass& which = *ranked_[number].which;
         const std::vector<int> gpus = order_of(search_, which, set);
-        const Score score = gpus == which.gpus ? which.score : objective_.score(gpus);
+        Score score = gpus == which.gpus ? which.score : objective_.score(gpus);
+        objective_.tell(gpus, score);
         Json row{{"gpus", gpus}};
         put_score(row, score);
         row["regret"] = regret(score);
@@ -130,7 +136,7 @@ class Answer {
   std::string why(const PlacementClass& best) {
     const PlacementClass& first = search_.classes.front();
     const PlacementClass& worst = *ranked_.back().which;
-    const PlacementClass& other = regret(first.score) > kSame ? first : worst;
+    const PlacementClass other = told(regret(first.score) > kSame ? first : worst);
     if (regret(other.score) <= kSame)
       return ranked_.size() == 1 ? "all sets are alike" : "all sets are as fast; this one leaves the best joined GPUs";
     return why_better(catalogue_, request_, best.gpus, other.gpus, best.score, other.score);
@@ -147,12 +153,17 @@ class Answer {
 
 }  // namespace
 
-void tell_search(SearchProgress progress) { told() = std::move(progress); }
+void tell_search(SearchProgress progress) { who_is_told() = std::move(progress); }
 
 Json place(Catalogue& catalogue, const PlaceRequest& request) {
+  PlacementMemory memory;
+  return place(catalogue, request, memory);
+}
+
+Json place(Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory) {
   const auto objective =
-      request.job.is_trace() ? trace_objective(catalogue, request) : pattern_objective(catalogue, request);
-  NodeSearch search = search_node(catalogue.platform(request.platform), request, *objective, told());
+      request.job.is_trace() ? trace_objective(catalogue, request) : pattern_objective(catalogue, request, memory);
+  NodeSearch search = search_node(catalogue.platform(request.platform), request, *objective, memory, who_is_told());
   return Answer(catalogue, request, *objective, std::move(search)).json();
 }
 

@@ -13,6 +13,8 @@ namespace linkcast {
 ///           regret is time over the best one's, less 1; of objectives with neighbours it counts what they lose too.
 /// Of placements as good as each other the first leaves the best joined GPUs free.
 Json place(Catalogue& catalogue, const PlaceRequest& request);
+/// The same answer, with what earlier ones have left, and left to later ones.
+Json place(Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory);
 
 /// Who is told how far a search is. For all that follow.
 void tell_search(SearchProgress progress);

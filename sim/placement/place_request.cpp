@@ -116,6 +116,14 @@ PlaceObjective read_objective(ObjectReader& r) {
                             : PlaceObjective::kTime;
 }
 
+NodeUse read_node_use(const Platform& platform, ObjectReader& r) {
+  std::set<int> busy = read_busy(r, platform);
+  NodeUse use{{}, read_neighbours(r, platform)};
+  for (const Neighbour& neighbour : use.neighbours) busy.insert(neighbour.gpus.begin(), neighbour.gpus.end());
+  use.busy.assign(busy.begin(), busy.end());
+  return use;
+}
+
 PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
   const Platform& platform = catalogue.platform(platform_id);
   PlaceRequest request;
@@ -123,18 +131,16 @@ PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platfor
   request.library = r.optional<std::string>("library").value_or("");
   request.job = read_job(r);
   request.ranks = r.required<int>("ranks");
-  std::set<int> busy = read_busy(r, platform);
-  request.neighbours = read_neighbours(r, platform);
+  NodeUse use = read_node_use(platform, r);
+  request.busy = std::move(use.busy);
+  request.neighbours = std::move(use.neighbours);
   request.objective = read_objective(r);
   request.top = r.optional<int>("top").value_or(kUsualTop);
   r.finish();
-  for (const Neighbour& neighbour : request.neighbours) {
+  for (const Neighbour& neighbour : request.neighbours)
     if (neighbour.job.is_trace() != request.job.is_trace())
       r.fail("with", "a trace is placed beside traces, and a collective beside collectives");
-    busy.insert(neighbour.gpus.begin(), neighbour.gpus.end());
-  }
-  request.busy.assign(busy.begin(), busy.end());
-  const int free = platform.gpu_count() - static_cast<int>(busy.size());
+  const int free = platform.gpu_count() - static_cast<int>(request.busy.size());
   if (request.ranks < 1) r.fail("ranks", "must be at least 1");
   if (request.ranks > free)
     r.fail("ranks", std::to_string(request.ranks) + " GPUs are asked for, and " + std::to_string(free) + " of the " +

@@ -47,8 +47,17 @@ struct PlaceRequest {
 
 inline constexpr int kUsualTop = 10;
 
-/// Keys job ("all_reduce:64MiB", a trace, or {op, size_B} or {trace, options}), ranks, busy? [int or "gpu3"],
-/// with? [{job, gpus}], objective? (time, neighbours, both), top?, library?.
+/// What runs on a node already.
+struct NodeUse {
+  std::vector<int> busy{};  ///< ascending; neighbours' GPUs are among them
+  std::vector<Neighbour> neighbours{};
+};
+
+/// Keys busy? [int or "gpu3"], with? [{job, gpus}]. @throws InputError
+NodeUse read_node_use(const Platform& platform, ObjectReader& r);
+
+/// Keys job ("all_reduce:64MiB", a trace, or {op, size_B} or {trace, options}), ranks, those of
+/// read_node_use(), objective? (time, neighbours, both), top?, library?.
 /// @throws InputError
 PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
 

@@ -10,6 +10,7 @@
 namespace linkcast {
 namespace {
 
+constexpr int kMostIdle = 300;      // ours: of the idle machine, once for all jobs alike
 constexpr int kMostForecasts = 40;  // ours: of one job; a day of 600 jobs takes minutes
 
 /// Jobs of up to a node's GPUs get one node; larger ones as many GPUs of each of several nodes that have these free.
@@ -70,7 +71,7 @@ class ClusterMachine final : public Machine {
     if (added) {
       std::vector<char> fits(static_cast<std::size_t>(cluster_.nodes()), 0);
       std::fill(fits.begin(), fits.begin() + nodes_, 1);
-      known->second = search(job, fits, {}).choices.front().time_s;
+      known->second = search(job, fits, {}, kMostIdle).choices.front().time_s;
     }
     return known->second;
   }
@@ -141,17 +142,18 @@ class ClusterMachine final : public Machine {
     std::vector<Background> others;
     for (const Allocation* one : running)
       if (!one->traffic.flows.empty()) others.push_back({&one->traffic, one->iteration_s});
-    return search(job, fits, std::move(others)).choices.front().nodes;
+    return search(job, fits, std::move(others), kMostForecasts).choices.front().nodes;
   }
 
-  ClusterSearch search(const ScheduledJob& job, const std::vector<char>& fits, std::vector<Background> others) {
+  ClusterSearch search(const ScheduledJob& job, const std::vector<char>& fits, std::vector<Background> others,
+                       int most_forecasts) {
     std::vector<int> all(at(node_->gpus()));
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
     return search_cluster({cluster_, groups_,
                            [&](const std::vector<int>& nodes) {
                              return over(job, {nodes, all});
                            },
-                           nodes_for(job), fits, std::move(others), PlaceObjective::kBoth, kMostForecasts});
+                           nodes_for(job), fits, std::move(others), PlaceObjective::kBoth, most_forecasts});
   }
 
   /// Remembered: the same nodes are looked at again and again.

@@ -5,6 +5,7 @@
 
 #include "sim/placement/collective_traffic.hpp"
 #include "sim/placement/node_search.hpp"
+#include "sim/placement/placement_memory.hpp"
 #include "sim/placement/ranking.hpp"
 #include "sim/scheduling/machine.hpp"
 #include "sim/units/random.hpp"
@@ -78,8 +79,8 @@ class NodeMachine final : public Machine {
     for (int gpu = 0; gpu < gpus(); ++gpu)
       if (!std::binary_search(free.begin(), free.end(), gpu)) request.busy.push_back(gpu);
     if (job.op.empty() && job.gpus > 1) return {GpuSet(free.begin(), free.begin() + job.gpus), 0};
-    const auto objective = pattern_objective(catalogue_, request);
-    const NodeSearch search = search_node(platform_, request, *objective, [](long /*evaluated*/) {});
+    const auto objective = pattern_objective(catalogue_, request, memory_);
+    const NodeSearch search = search_node(platform_, request, *objective, memory_, [](long /*evaluated*/) {});
     const std::vector<Ranked> ranked = rank(platform_, request, search);
     return {ranked.front().which->gpus, ranked.front().which->score.time_s};
   }
@@ -131,6 +132,7 @@ class NodeMachine final : public Machine {
   Catalogue& catalogue_;
   std::string id_, library_;
   const Platform& platform_;
+  PlacementMemory memory_{};
   std::map<std::tuple<std::string, double, std::vector<int>>, Traffic> traffic_;
   std::map<std::tuple<std::string, double, int>, double> best_s_;
 };

@@ -15,9 +15,10 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own
     "sim/replay": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast"],
     "sim/placement": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast", "sim/replay"],
     "sim/scheduling": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast", "sim/placement"],
+    "sim/serve": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast", "sim/placement"],
     "sim/export": ["sim/units", "sim/records", "sim/platform", "sim/plugin"],
     "sim/cli": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast",
-                "sim/export", "sim/replay", "sim/placement", "sim/scheduling", "calibrate/fit", "calibrate/import", "validate"],
+                "sim/export", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit", "calibrate/import", "validate"],
     "apps-traces": ["sim/units", "sim/records", "sim/plugin"],
     "models": ["sim/units", "sim/records", "sim/platform", "sim/plugin"],
     "calibrate/fit": ["sim/units", "sim/records", "sim/platform"],
@@ -34,13 +35,14 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"Eigen/", ["calibrate/fit"]),
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import"]),
+    (r"httplib\.h$", ["sim/serve/http_server.cpp"]),
     (r"openssl/", ["sim/records"]),
     (r"google/protobuf/|chakra_et\.pb\.h$", ["apps-traces/import"]),
     (r"nlohmann/", ["sim/records", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
-    # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty in progress, exec in python_program
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "sim/cli/progress.cpp", "sim/cli/python_program.cpp", "calibrate/bench"]),
+    # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty in progress, exec in python_program, signals held back in cmd_serve
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "sim/cli/progress.cpp", "sim/cli/python_program.cpp", "sim/cli/cmd_serve.cpp", "calibrate/bench"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]
 

@@ -1,0 +1,70 @@
+#include "sim/placement/placement_memory.hpp"
+
+#include <algorithm>
+
+namespace linkcast {
+namespace {
+
+// source: ours. Busy GPUs of a node of 8 are 256 sets, about 0.5 kB each
+constexpr std::size_t kMostColourings = 16384;
+// source: ours. All rank orders of all sets of 8 GPUs are 109592, about 0.1 kB each
+constexpr std::size_t kMostOrders = 400000;
+constexpr std::size_t kMostShapes = 20000;  // source: ours, about 2 kB each
+constexpr std::size_t kMostSizes = 64;      // source: ours, of one shape, about 50 B each
+
+constexpr std::size_t kMostNames = 10000;  // source: ours, what-if edits make new ones
+
+/// Short enough for a string that holds it in place. @param numbers  below 65536; nearly always below 255
+std::string key_of(std::string key, const std::vector<int>& numbers) {
+  constexpr int escape = 255;
+  for (const int number : numbers) {
+    if (number < escape) {
+      key += static_cast<char>(number);
+      continue;
+    }
+    key += static_cast<char>(escape);
+    key += static_cast<char>(number & 255);
+    key += static_cast<char>(number >> 8 & 255);
+  }
+  return key;
+}
+
+}  // namespace
+
+PlacementMemory::PlacementMemory() : symmetries_(kMostColourings), by_gpus_(kMostOrders), by_shape_(kMostShapes) {}
+
+std::string PlacementMemory::short_name(const std::string& name) {
+  if (names_.size() >= kMostNames && names_.count(name) == 0) *this = PlacementMemory();
+  const std::uint32_t number = names_.try_emplace(name, static_cast<std::uint32_t>(names_.size())).first->second;
+  return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+std::vector<GpuPermutation> PlacementMemory::symmetries(const std::string& platform_id, const Platform& platform,
+                                                        const std::vector<int>& colours) {
+  const std::string key = key_of(short_name(platform_id), colours);
+  if (const auto* known = symmetries_.find(key)) return *known;
+  return symmetries_.put(key, gpu_symmetries(platform, colours));
+}
+
+std::shared_ptr<PlacementMemory::Shape> PlacementMemory::shape(Catalogue& catalogue, const std::string& platform_id,
+                                                               const std::string& library, const std::string& op,
+                                                               const std::vector<int>& gpus) {
+  const std::string context = short_name(platform_id + '\r' + library + '\r' + op);
+  const std::string key = key_of(context, gpus);
+  if (const auto* known = by_gpus_.find(key)) return *known;
+  const Platform& platform = catalogue.platform(platform_id);
+  // The catalogue keeps what it builds, and there are many orders.
+  Communicator made = libraries().get(library).build(platform, gpus);
+  std::shared_ptr<Shape> shape;
+  if (const auto text = collective_shape(platform, made, op)) {
+    const std::string shape_key = context + *text;
+    if (const auto* known = by_shape_.find(shape_key))
+      shape = *known;
+    else
+      shape = by_shape_.put(
+          shape_key, std::make_shared<Shape>(Shape{std::move(made), BoundedMap<double, CollectiveTimes>(kMostSizes)}));
+  }
+  return by_gpus_.put(key, shape);
+}
+
+}  // namespace linkcast

@@ -1,0 +1,69 @@
+#pragma once
+// What one placement leaves for the next: most of the work of a search does not depend on who asks.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/forecast/collective_forecast.hpp"
+#include "sim/platform/symmetry.hpp"
+
+namespace linkcast {
+
+/// A map that forgets what was not asked for since it was last full. References stand until the next put().
+template <class Key, class Value>
+class BoundedMap {
+ public:
+  explicit BoundedMap(std::size_t most) : most_(most) {}
+  const Value* find(const Key& key) {
+    if (const auto it = young_.find(key); it != young_.end()) return &it->second;
+    const auto it = old_.find(key);
+    return it == old_.end() ? nullptr : &put(key, it->second);
+  }
+  const Value& put(const Key& key, Value value) {
+    if (young_.size() >= most_ / 2) {
+      old_ = std::move(young_);
+      young_.clear();
+    }
+    return young_.insert_or_assign(key, std::move(value)).first->second;
+  }
+  [[nodiscard]] std::size_t size() const { return young_.size() + old_.size(); }
+
+ private:
+  std::size_t most_;
+  std::unordered_map<Key, Value> young_, old_;
+};
+
+/// Memory of bounded size, for one thread. Everything in it follows from what it is asked by: an answer with it is the
+/// answer without it.
+class PlacementMemory {
+ public:
+  PlacementMemory();
+
+  /// gpu_symmetries(), kept.
+  std::vector<GpuPermutation> symmetries(const std::string& platform_id, const Platform& platform,
+                                         const std::vector<int>& colours);
+
+  /// What the GPUs of a job come down to, and the times that were forecast for it.
+  struct Shape {
+    Communicator communicator;  ///< of the first GPUs that had it
+    BoundedMap<double, CollectiveTimes> times;
+  };
+  /// @param gpus  in rank order. @returns  nullptr: the operation has none
+  std::shared_ptr<Shape> shape(Catalogue& catalogue, const std::string& platform_id, const std::string& library,
+                               const std::string& op, const std::vector<int>& gpus);
+
+ private:
+  /// A platform, or a library's operation on one, in four bytes.
+  std::string short_name(const std::string& name);
+
+  std::unordered_map<std::string, std::uint32_t> names_;
+  BoundedMap<std::string, std::vector<GpuPermutation>> symmetries_;
+  BoundedMap<std::string, std::shared_ptr<Shape>> by_gpus_, by_shape_;
+};
+
+}  // namespace linkcast

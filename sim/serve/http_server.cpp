@@ -1,0 +1,162 @@
+#include "sim/serve/http_server.hpp"
+
+#include <httplib.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+namespace {
+
+constexpr int kIdle_s = 5;              // ours: a connection without a request gives its thread back, also at the end
+constexpr std::size_t kKept = 1000000;  // requests of one connection: no limit in effect
+
+/// httplib's own pool holds any number of accepted connections; here the one that accepts waits for a free thread.
+class Pool final : public httplib::TaskQueue {
+ public:
+  explicit Pool(std::size_t threads) : most_(threads) {
+    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool() override = default;
+
+  /// Later versions of the library want to be told whether it was taken.
+  using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue(std::declval<std::function<void()>>()));
+  Taken enqueue(std::function<void()> job) override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    room_.wait(lock, [this] { return jobs_.size() < most_; });
+    jobs_.push_back(std::move(job));
+    come_.notify_one();
+    return static_cast<Taken>(true);
+  }
+  void shutdown() override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ending_ = true;
+    }
+    come_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  void work() {
+    while (true) {
+      std::function<void()> job;
+      {
+        std::unique_lock<std::mutex> lock(mutex_);
+        come_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+        if (jobs_.empty()) return;
+        job = std::move(jobs_.front());
+        jobs_.pop_front();
+        room_.notify_one();
+      }
+      job();
+    }
+  }
+
+  std::size_t most_;
+  std::vector<std::thread> threads_;
+  std::deque<std::function<void()>> jobs_;
+  std::mutex mutex_;
+  std::condition_variable come_, room_;
+  bool ending_ = false;
+};
+
+/// Without the library's SO_REUSEPORT, with which two services could take one port and not notice.
+void socket_options(socket_t socket) {
+  const int on = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+}
+
+}  // namespace
+
+HttpReply error_reply(int status, const std::string& what) {
+  return {status, Json{{"error", what}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+}
+
+class HttpServer::Impl {
+ public:
+  Impl(HttpHandler handler, std::size_t threads) : handler_(std::move(handler)) {
+    server_.new_task_queue = [threads] { return new Pool(threads); };
+    server_.set_socket_options(socket_options);
+    server_.set_tcp_nodelay(true);
+    server_.set_keep_alive_timeout(kIdle_s);
+    server_.set_keep_alive_max_count(kKept);
+    server_.set_payload_max_length(kMostBody_B);
+    const auto plain = [this](const httplib::Request& in, httplib::Response& out) { reply(in, "", out); };
+    const auto with_body = [this](const httplib::Request& in, httplib::Response& out,
+                                  const httplib::ContentReader& read) { read_and_reply(in, read, out); };
+    server_.Get("/.*", plain);
+    server_.Options("/.*", plain);
+    server_.Post("/.*", with_body);
+    server_.Put("/.*", with_body);
+    server_.Patch("/.*", with_body);
+    server_.Delete("/.*", with_body);
+    server_.set_error_handler([](const httplib::Request&, httplib::Response& out) {
+      if (!out.body.empty()) return;
+      const std::string what =
+          out.status == 413 ? "the body has more than 1 MiB" : "not an HTTP request for this service";
+      out.set_content(error_reply(out.status, what).body, "application/json");
+    });
+  }
+
+  int bind(const std::string& host, int port) {
+    const int got = port == 0 ? server_.bind_to_any_port(host) : (server_.bind_to_port(host, port) ? port : -1);
+    if (got <= 0)
+      throw InputError("--port: " + host + ":" + std::to_string(port) + " cannot be had: taken, or no address of ours");
+    return got;
+  }
+  void run() {
+    server_.listen_after_bind();
+    ended_ = true;
+  }
+  /// The library forgets a stop that comes before it has begun to listen.
+  void stop() {
+    while (!server_.is_running() && !ended_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    server_.stop();
+  }
+
+ private:
+  void reply(const httplib::Request& in, std::string body, httplib::Response& out) const {
+    HttpReply made = handler_({in.method, in.path, std::move(body)});
+    out.status = made.status;
+    out.set_content(std::move(made.body), made.type.c_str());
+  }
+
+  /// Chunks and compressed bodies have no length that could be looked at before. What is too long is read on, and
+  /// forgotten, so that the next request of the connection begins where it should.
+  void read_and_reply(const httplib::Request& in, const httplib::ContentReader& read, httplib::Response& out) const {
+    std::string body;
+    bool too_long = false;
+    const bool whole = read([&](const char* data, std::size_t size) {
+      too_long |= body.size() + size > kMostBody_B;
+      if (!too_long) body.append(data, size);
+      return true;
+    });
+    if (!whole && out.status < 400) out.status = 400;
+    if (too_long) out.status = 413;
+    if (whole && !too_long) reply(in, std::move(body), out);
+  }
+
+  HttpHandler handler_;
+  httplib::Server server_;
+  std::atomic<bool> ended_ = false;
+};
+
+HttpServer::HttpServer(HttpHandler handler, std::size_t threads)
+    : impl_(std::make_unique<Impl>(std::move(handler), threads)) {}
+HttpServer::~HttpServer() = default;
+int HttpServer::bind(const std::string& host, int port) { return impl_->bind(host, port); }
+void HttpServer::run() { impl_->run(); }
+void HttpServer::stop() { impl_->stop(); }
+
+}  // namespace linkcast

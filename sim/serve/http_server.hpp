@@ -1,0 +1,52 @@
+#pragma once
+// HTTP/1.1 as far as a service needs it: a request with a whole body in, a reply with a whole body out.
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace linkcast {
+
+struct HttpRequest {
+  std::string method;  ///< GET, POST, DELETE
+  std::string path;    ///< decoded, without what follows a question mark
+  std::string body{};
+};
+
+struct HttpReply {
+  int status = 200;
+  std::string body{};
+  std::string type = "application/json";
+};
+
+/// {"error": what}
+HttpReply error_reply(int status, const std::string& what);
+
+/// Asked by several threads at once.
+using HttpHandler = std::function<HttpReply(const HttpRequest&)>;
+
+inline constexpr std::size_t kMostBody_B = 1048576;
+
+/// Each connection has a thread of a pool; connections that find none wait to be accepted. A body above kMostBody_B is
+/// answered 413 and never held in memory.
+class HttpServer {
+ public:
+  /// @param threads  connections served at once
+  HttpServer(HttpHandler handler, std::size_t threads);
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  ~HttpServer();
+
+  /// @param port  0: any that is free. @returns  the port. @throws InputError  it cannot be had
+  int bind(const std::string& host, int port);
+  /// Serves until stop(), and answers what has come in by then.
+  void run();
+  /// From any thread, also before run().
+  void stop();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace linkcast

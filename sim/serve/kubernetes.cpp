@@ -1,0 +1,212 @@
+#include "sim/serve/kubernetes.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace linkcast {
+namespace {
+
+constexpr const char* kName = "ExtenderArgs";
+constexpr const char* kGpus = "nvidia.com/gpu";
+
+/// Go reads the names of fields in any case.
+const Json* field(const Json& object, const std::string& name) {
+  for (const auto& item : object.items()) {
+    const std::string& key = item.key();
+    const auto same = [](char a, char b) { return (a | 0x20) == (b | 0x20); };
+    if (std::equal(key.begin(), key.end(), name.begin(), name.end(), same) && !item.value().is_null())
+      return &item.value();
+  }
+  return nullptr;
+}
+
+/// What stands at a pointer, or null.
+Json at(const Json& value, const char* pointer) {
+  const Json::json_pointer where(pointer);
+  return value.contains(where) ? value.at(where) : Json();
+}
+
+std::string annotation(const Json& object, const std::string& key, const std::string& place) {
+  const Json annotations = at(object, "/metadata/annotations");
+  if (!annotations.is_object() || !annotations.contains(key)) return "";
+  if (!annotations[key].is_string()) throw InputError(kName, place, "annotation " + key + " must be a text");
+  return annotations[key].get<std::string>();
+}
+
+/// A whole number, or one in quotes; Kubernetes writes both.
+int count_of(const Json& value, const std::string& place) {
+  int count = -1;
+  if (value.is_number_integer()) count = value.get<int>();
+  if (value.is_string()) {
+    const auto text = value.get<std::string>();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc() || end != text.data() + text.size()) count = -1;
+  }
+  if (count < 0) throw InputError(kName, place, value.dump() + " is no number of GPUs");
+  return count;
+}
+
+/// Of the containers together, or of the one that needs most before they start.
+int gpus_of(const Json& pod) {
+  const auto wanted = [&](const char* list, const auto& fold) {
+    const Json containers = at(pod, list);
+    if (!containers.is_array()) return;
+    for (std::size_t i = 0; i < containers.size(); ++i)
+      if (const Json limits = at(containers[i], "/resources/limits"); limits.is_object() && limits.contains(kGpus))
+        fold(count_of(limits[kGpus], "/Pod" + std::string(list) + "/" + std::to_string(i) + "/resources/limits"));
+  };
+  int together = 0, first = 0;
+  wanted("/spec/containers", [&](int gpus) { together += gpus; });
+  wanted("/spec/initContainers", [&](int gpus) { first = std::max(first, gpus); });
+  return std::max(together, first);
+}
+
+/// "0,1,4-6"; empty: none.
+Json numbers_of(const std::string& text, const std::string& place) {
+  Json numbers = Json::array();
+  const auto fail = [&]() -> InputError {
+    return InputError(kName, place, "annotation linkcast/busy: '" + text + "' is not like 0,1,4-6");
+  };
+  const auto number = [&](const std::string& part) {
+    int value = -1;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    constexpr int most = 1000;  // ours: no node has as many GPUs
+    if (error != std::errc() || end != part.data() + part.size() || value < 0 || value > most) throw fail();
+    return value;
+  };
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, comma - begin);
+    const std::size_t dash = part.find('-');
+    const int first = number(part.substr(0, dash));
+    const int last = dash == std::string::npos ? first : number(part.substr(dash + 1));
+    if (last < first) throw fail();
+    for (int gpu = first; gpu <= last; ++gpu) numbers.push_back(gpu);
+    if (comma + 1 == text.size()) throw fail();
+    begin = comma + 1;
+  }
+  return numbers;
+}
+
+/// @param node  as sent, or null where only its name was
+NodeOffer offer_of(const std::string& name, const Json& node, const PodAsk& pod, const NodeStates::Nodes& states,
+                   const std::string& place) {
+  if (const auto known = states.find(name); known != states.end()) return {name, known->second};
+  std::string platform = annotation(node, "linkcast/platform", place);
+  if (platform.empty()) platform = pod.platform;
+  if (platform.empty()) return {name, {}, "linkcast: its platform is not known"};
+  const Json annotations = at(node, "/metadata/annotations");
+  if (!annotations.is_object() || !annotations.contains("linkcast/busy"))
+    return {name, {}, "linkcast: its busy GPUs are not known"};
+  return {name, Json{{"platform", platform}, {"busy", numbers_of(annotation(node, "linkcast/busy", place), place)}}};
+}
+
+/// The job's times on nodes of one state are forecast once.
+class Times {
+ public:
+  explicit Times(const TimeOn& time_on) : time_on_(time_on) {}
+  double operator()(const Json& state) {
+    const auto [at, is_new] = known_.try_emplace(state.dump(), 0);
+    if (is_new) at->second = time_on_(state);
+    return at->second;
+  }
+
+ private:
+  const TimeOn& time_on_;
+  std::map<std::string, double> known_;
+};
+
+/// Why the pod cannot run there; empty: it can.
+std::string refusal(const PodAsk& pod, const NodeOffer& node, const Free& free) {
+  if (pod.job.empty() || pod.gpus == 0) return "";
+  if (!node.state) return node.unknown;
+  int left = 0;
+  try {
+    left = free(*node.state);
+  } catch (const InputError& error) {
+    return std::string("linkcast: ") + error.what();
+  }
+  if (left >= pod.gpus) return "";
+  return "linkcast: " + std::to_string(pod.gpus) + " GPUs are asked for, and " + std::to_string(left) + " are free";
+}
+
+}  // namespace
+
+ExtenderArgs read_extender_args(const Json& json, const NodeStates::Nodes& states) {
+  if (!json.is_object()) throw InputError(kName, "", "must be an object with Pod and Nodes or NodeNames");
+  const Json* pod = field(json, "Pod");
+  if (pod == nullptr || !pod->is_object()) throw InputError(kName, "/Pod", "missing, or no object");
+  ExtenderArgs args;
+  args.pod = {annotation(*pod, "linkcast/job", "/Pod"), annotation(*pod, "linkcast/platform", "/Pod"), gpus_of(*pod)};
+  const Json* names = field(json, "NodeNames");
+  const Json* nodes = field(json, "Nodes");
+  if (names != nullptr) {
+    args.by_name = true;
+    if (!names->is_array()) throw InputError(kName, "/NodeNames", "must be an array of texts");
+    for (std::size_t i = 0; i < names->size(); ++i) {
+      const std::string place = "/NodeNames/" + std::to_string(i);
+      if (!(*names)[i].is_string()) throw InputError(kName, place, "must be a text");
+      args.nodes.push_back(offer_of((*names)[i].get<std::string>(), Json(), args.pod, states, place));
+    }
+    return args;
+  }
+  if (nodes == nullptr) throw InputError(kName, "", "has neither Nodes nor NodeNames");
+  const Json items = at(*nodes, "/items");
+  if (!items.is_array()) throw InputError(kName, "/Nodes/items", "missing, or no array");
+  args.node_list = *nodes;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string place = "/Nodes/items/" + std::to_string(i);
+    const Json name = at(items[i], "/metadata/name");
+    if (!name.is_string()) throw InputError(kName, place + "/metadata/name", "missing, or no text");
+    args.nodes.push_back(offer_of(name.get<std::string>(), items[i], args.pod, states, place));
+  }
+  return args;
+}
+
+Json filter_result(const ExtenderArgs& args, const Free& free) {
+  Json failed = Json::object(), names = Json::array(), items = Json::array();
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    const std::string why = refusal(args.pod, args.nodes[i], free);
+    if (!why.empty()) {
+      failed[args.nodes[i].name] = why;
+      continue;
+    }
+    names.push_back(args.nodes[i].name);
+    if (!args.by_name) items.push_back(args.node_list["items"][i]);
+  }
+  Json result{{"Nodes", Json()}, {"NodeNames", Json()}};
+  if (args.by_name) {
+    result["NodeNames"] = std::move(names);
+  } else {
+    result["Nodes"] = args.node_list;
+    result["Nodes"]["items"] = std::move(items);
+  }
+  result["FailedNodes"] = std::move(failed);
+  result["FailedAndUnresolvableNodes"] = Json::object();
+  result["Error"] = "";
+  return result;
+}
+
+Json host_priorities(const ExtenderArgs& args, const Free& free, const TimeOn& time_on) {
+  Times time_of(time_on);
+  std::vector<double> times_s;
+  double best_s = std::numeric_limits<double>::infinity();
+  for (const NodeOffer& node : args.nodes) {
+    const bool can = !args.pod.job.empty() && args.pod.gpus > 0 && refusal(args.pod, node, free).empty();
+    times_s.push_back(can ? time_of(*node.state) : std::numeric_limits<double>::infinity());
+    if (can) best_s = std::min(best_s, time_of({{"platform", (*node.state)["platform"]}}));
+  }
+  Json list = Json::array();
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    double share = 0;  // of what the best would do in the time
+    if (times_s[i] < std::numeric_limits<double>::infinity()) share = times_s[i] > 0 ? best_s / times_s[i] : 1;
+    list.push_back({{"Host", args.nodes[i].name}, {"Score", std::lround(kBestPriority * std::min(1.0, share))}});
+  }
+  return list;
+}
+
+}  // namespace linkcast

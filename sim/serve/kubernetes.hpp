@@ -1,0 +1,51 @@
+#pragma once
+// Kubernetes' scheduler extender, version 1: which nodes can take a pod, and how good they are.
+// source: kubernetes/kube-scheduler extender/v1/types.go: ExtenderArgs, ExtenderFilterResult, HostPriorityList,
+// MaxExtenderPriority 10; the names of fields are those of the Go types
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+#include "sim/serve/node_states.hpp"
+
+namespace linkcast {
+
+inline constexpr int kBestPriority = 10;  // MaxExtenderPriority
+
+/// What a pod asks: annotations linkcast/job and linkcast/platform, and the limits nvidia.com/gpu of its containers.
+struct PodAsk {
+  std::string job;       ///< empty: the pod does not say, and any node is as good
+  std::string platform;  ///< of nodes that do not say theirs; may be empty
+  int gpus = 0;
+};
+
+/// A node that a pod may go to.
+struct NodeOffer {
+  std::string name;
+  std::optional<Json> state{};  ///< {platform, busy, with}; nullopt: not known
+  std::string unknown{};        ///< why not
+};
+
+struct ExtenderArgs {
+  PodAsk pod;
+  std::vector<NodeOffer> nodes;
+  bool by_name = false;  ///< NodeNames was sent, not Nodes
+  Json node_list{};      ///< Nodes as sent
+};
+
+/// @param states  what nodes are known to run: they come before annotations linkcast/platform and linkcast/busy.
+/// @throws InputError  no pod, no nodes, an annotation or limit that cannot be read
+ExtenderArgs read_extender_args(const Json& args, const NodeStates::Nodes& states);
+
+/// Free GPUs of a node as its state says, or why the node cannot be asked.
+using Free = std::function<int(const Json& state)>;
+/// Time of the pod's job on a node in this state.
+using TimeOn = std::function<double(const Json& state)>;
+
+Json filter_result(const ExtenderArgs& args, const Free& free);
+/// 10: as fast as on the best of these nodes' platforms when idle; else in inverse proportion to the time.
+Json host_priorities(const ExtenderArgs& args, const Free& free, const TimeOn& time_on);
+
+}  // namespace linkcast

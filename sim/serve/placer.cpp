@@ -1,0 +1,128 @@
+#include "sim/serve/placer.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "sim/forecast/query.hpp"
+#include "sim/placement/place.hpp"
+
+namespace linkcast {
+namespace {
+
+constexpr const char* kName = "query";
+constexpr std::size_t kMostTimes = 100000;         // source: ours, about 0.2 kB each
+constexpr std::size_t kMostCommunicators = 50000;  // source: ours, about 2 kB each
+constexpr int kMostWarmed = 8;                     // ours: GPUs of a node whose busy sets, 256, are all gone through
+
+bool is_file_name(const Json& value) {
+  if (!value.is_string()) return false;
+  const auto text = value.get<std::string>();
+  std::error_code no_name;  // too long for one
+  return text.find('/') != std::string::npos || std::filesystem::exists(text, no_name) || no_name;
+}
+
+/// Wherever a key "trace" or a job can stand.
+void refuse_files(const Json& value, const std::string& name, const std::string& pointer) {
+  if (!value.is_structured()) return;
+  for (const auto& item : value.items()) {
+    const std::string place = pointer + "/" + item.key();
+    if ((item.key() == "trace" || item.key() == "job") && is_file_name(item.value()))
+      throw InputError(name, place, "files are not read here: a shipped trace or an application");
+    refuse_files(item.value(), name, place);
+  }
+}
+
+}  // namespace
+
+Placer::Placer(Catalogue& catalogue, std::vector<std::string> served)
+    : catalogue_(catalogue), served_(std::move(served)), times_(kMostTimes) {
+  if (served_.empty()) served_ = catalogue.platforms();
+  for (const std::string& id : served_) static_cast<void>(catalogue_.platform(id));
+}
+
+Json Placer::platforms() {
+  Json list = Json::array();
+  for (const std::string& id : served_) list.push_back({{"id", id}, {"gpus", gpus(id)}});
+  return list;
+}
+
+void Placer::refuse(const Json& query, const std::string& name) const {
+  ObjectReader r(query, name);
+  static_cast<void>(platform_of(r));
+  if (r.optional<std::string>("solver").value_or("fluid") != "fluid") r.fail("solver", "only fluid is served");
+  refuse_files(query, name, "");
+}
+
+std::string Placer::platform_of(ObjectReader& r) const {
+  auto id = r.required<std::string>("platform");
+  if (std::find(served_.begin(), served_.end(), id) != served_.end()) return id;
+  std::string list;
+  for (const std::string& one : served_) list += (list.empty() ? "" : ", ") + one;
+  r.fail("platform", "'" + id + "' is not served: one of " + list);
+}
+
+Json Placer::query(const Json& query) {
+  if (query.is_object() && query.value("kind", Json()) == "place") return place(query);
+  refuse(query, kName);
+  catalogue_.forget_communicators_above(kMostCommunicators);
+  return answer_or_throw(catalogue_, query, kName);
+}
+
+Json Placer::place(const Json& asked) {
+  refuse(asked, kName);
+  catalogue_.forget_communicators_above(kMostCommunicators);
+  Json query = asked;
+  if (!query.contains("kind")) query["kind"] = "place";
+  if (query["kind"] != "place") throw InputError(kName, "/kind", "must be place here: /v1/query answers the others");
+  if (query.contains("nodes"))
+    return answer_or_throw(catalogue_, query, kName);  // not of one node: nothing to remember
+  return answer_or_throw(catalogue_, query, kName, [&](const std::string& platform_id, ObjectReader& r) {
+    return linkcast::place(catalogue_, read_place_request(catalogue_, platform_id, r), memory_);
+  });
+}
+
+int Placer::free_gpus(const Json& node) {
+  ObjectReader r(node, "node");
+  const Platform& platform = catalogue_.platform(platform_of(r));
+  return platform.gpu_count() - static_cast<int>(read_node_use(platform, r).busy.size());
+}
+
+double Placer::time_s(const Json& node, const std::string& job, int ranks) {
+  Json query{{"kind", "place"}, {"job", job}, {"ranks", ranks}, {"top", 1}};
+  query.update(node);
+  const std::string key = query.dump();
+  if (const double* known = times_.find(key)) return *known;
+  return times_.put(key, place(query)["time_s"].get<double>());
+}
+
+Json Placer::node_state(const Json& state, const std::string& name) {
+  ObjectReader r(state, name);
+  const std::string platform = platform_of(r);
+  refuse_files(state, name, "");
+  const NodeUse use = read_node_use(catalogue_.platform(platform), r);
+  Json kept{{"platform", platform}, {"busy", use.busy}};
+  if (r.has("with")) kept["with"] = r.raw("with");
+  r.finish();
+  return kept;
+}
+
+Placer::Warming::Warming(Placer& placer, std::string platform, std::string job)
+    : placer_(placer), platform_(std::move(platform)), job_(std::move(job)), gpus_(placer.gpus(platform_)) {}
+
+bool Placer::Warming::next() {
+  const unsigned states = gpus_ <= kMostWarmed ? 1U << static_cast<unsigned>(gpus_) : 1U;
+  Json busy = Json::array();
+  for (int gpu = 0; gpu < gpus_; ++gpu)
+    if ((busy_ >> static_cast<unsigned>(gpu) & 1U) != 0) busy.push_back(gpu);
+  if (ranks_ == gpus_ - static_cast<int>(busy.size())) {
+    if (++busy_ >= states) return false;
+    ranks_ = 0;
+    return true;
+  }
+  static_cast<void>(placer_.place({{"platform", platform_}, {"job", job_}, {"ranks", ++ranks_}, {"busy", busy}}));
+  ++done_;
+  return true;
+}
+
+}  // namespace linkcast

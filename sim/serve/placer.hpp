@@ -1,0 +1,59 @@
+#pragma once
+// Answers of the service that need forecasts, and what it remembers for them. For one thread.
+#include <string>
+#include <vector>
+
+#include "sim/forecast/catalogue.hpp"
+#include "sim/placement/placement_memory.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+class Placer {
+ public:
+  /// @param served  platforms that may be asked for; empty: all shipped ones. @throws InputError  one is not known
+  Placer(Catalogue& catalogue, std::vector<std::string> served);
+
+  [[nodiscard]] const std::vector<std::string>& served() const { return served_; }
+  [[nodiscard]] int gpus(const std::string& platform) { return catalogue_.platform(platform).gpu_count(); }
+  /// [{id, gpus}]
+  Json platforms();
+
+  /// A line of a batch. @throws InputError  also for what would read files, or run programs
+  Json query(const Json& query);
+  /// The same of kind "place", which need not be said.
+  Json place(const Json& query);
+  int free_gpus(const Json& node);
+  /// Time of the best placement on a node; kept. @param node  {platform, busy, with}, see NodeStates
+  double time_s(const Json& node, const std::string& job, int ranks);
+  /// A node's state as it is kept: GPUs as numbers. @param name  stands for the file in errors
+  Json node_state(const Json& state, const std::string& name);
+
+  /// Places a job with every number of ranks on a platform, on each way its GPUs can be busy: one after the other until
+  /// false is returned.
+  class Warming {
+   public:
+    Warming(Placer& placer, std::string platform, std::string job);
+    bool next();
+    [[nodiscard]] long done() const { return done_; }
+
+   private:
+    Placer& placer_;
+    std::string platform_, job_;
+    int gpus_;
+    unsigned busy_ = 0;  ///< a bit a GPU
+    int ranks_ = 0;
+    long done_ = 0;
+  };
+
+ private:
+  void refuse(const Json& query, const std::string& name) const;
+  std::string platform_of(ObjectReader& r) const;
+
+  Catalogue& catalogue_;
+  std::vector<std::string> served_;
+  PlacementMemory memory_;
+  BoundedMap<std::string, double> times_;
+};
+
+}  // namespace linkcast

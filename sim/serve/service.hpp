@@ -1,0 +1,39 @@
+#pragma once
+// What the service answers to each path.
+#include <string>
+#include <vector>
+
+#include "sim/serve/http_server.hpp"
+#include "sim/serve/metrics.hpp"
+#include "sim/serve/node_states.hpp"
+#include "sim/serve/one_thread.hpp"
+#include "sim/serve/placer.hpp"
+
+namespace linkcast {
+
+class Service {
+ public:
+  /// @param catalogue  used by nobody else as long as this is. @param platforms  served; empty: all.
+  /// @param state_file  of what nodes run; empty: kept in memory only. @throws InputError
+  Service(Catalogue& catalogue, const std::vector<std::string>& platforms, const std::string& state_file);
+
+  /// Forecasts what is likely to be asked. @param progress  told every now and then how many were placed
+  void warm(const std::string& job, const std::function<void(long done)>& progress);
+  /// From any thread. Bad input is answered, nothing is thrown.
+  HttpReply answer(const HttpRequest& request);
+
+ private:
+  HttpReply dispatch(const std::string& route, const HttpRequest& request);
+  HttpReply node(const HttpRequest& request);
+  /// Of what one thread only may do; 503 if too many wait.
+  HttpReply by_placer(const std::function<Json()>& make);
+  HttpReply kubernetes(const HttpRequest& request, bool filter);
+  [[nodiscard]] std::string metrics_text() const;
+
+  Placer placer_;
+  NodeStates nodes_;
+  Metrics metrics_;
+  OneThread placer_thread_;  ///< ends first: its tasks use the others
+};
+
+}  // namespace linkcast
