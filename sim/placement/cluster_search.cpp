@@ -45,8 +45,8 @@ class Search {
 
   void evaluate(const std::string& rule, const std::vector<int>& nodes) {
     if (!seen_.insert(nodes).second) return;
-    ++found_.evaluated;
     ClusterChoice choice{rule, nodes, q_.traffic_on(nodes)};
+    choice.built = found_.evaluated++;
     choice.time_s = call_s(choice.traffic, q_.others, capacity());
     // At worst the job exchanges all the time.
     const Background job{&choice.traffic, choice.time_s};
@@ -138,6 +138,13 @@ class Search {
 };
 
 }  // namespace
+
+const ClusterChoice& ClusterSearch::first_within(double share) const {
+  const ClusterChoice* first = &choices.front();
+  for (const ClusterChoice& choice : choices)
+    if (choice.cost <= choices.front().cost * (1 + share) && choice.built < first->built) first = &choice;
+  return *first;
+}
 
 ClusterSearch search_cluster(const ClusterQuestion& question) { return Search(question).run(); }
 

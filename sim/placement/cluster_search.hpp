@@ -31,6 +31,7 @@ struct ClusterChoice {
   double time_s = 0;               ///< beside the others
   std::vector<double> others_s{};  ///< time of a call of each of the others beside it
   double cost = 0;                 ///< what the objective makes of these
+  int built = 0;                   ///< how many were built before it
 };
 
 struct ClusterSearch {
@@ -38,6 +39,10 @@ struct ClusterSearch {
   double bound_s = 0;                  ///< no placement takes less
   int evaluated = 0;
   std::vector<double> others_before_s{};  ///< of a call of each of the others without the job
+
+  /// Of those whose cost is within this share of the best one's, the first that was built: rules that keep groups whole
+  /// come first.
+  [[nodiscard]] const ClusterChoice& first_within(double share) const;
 };
 
 ClusterSearch search_cluster(const ClusterQuestion& question);
