@@ -58,7 +58,7 @@ def draw_subsets(axis, machine: str, sets: dict) -> None:
         regret = sets[machine, size]["first_free"]["regret"]
         if regret > 0.005:
             axis.annotate(f"+{100 * regret:.0f} %", (size, rates(lambda a: a["first_free"]["time_s"])[size - 2]),
-                          textcoords="offset points", xytext=(0, 7), ha="center", fontsize=7, color=ORANGE)
+                          textcoords="offset points", xytext=(9, 2), ha="left", fontsize=7, color=ORANGE)
     axis.set(title=f"{machine}: {JOB}", xlabel="GPUs of the job", ylabel="bus bandwidth, GB/s", ylim=(0, None), xticks=list(SIZES))
     axis.legend(fontsize=8)
 
@@ -68,7 +68,7 @@ def draw_day(axis, name: str, policies: dict) -> None:
         slow = sorted(job["slowdown"] for job in result["jobs"])
         shares = [(i + 1) / len(slow) for i in range(len(slow))]
         axis.step(slow, shares, where="post", color=COLOURS[policy], label=f"{policy} (mean {statistics.mean(slow):.3f})")
-    axis.set(title=f"{name}: {len(slow)} jobs", xlabel="slow-down: run time over that on the best GPUs of the idle machine",
+    axis.set(title=f"{name}: {len(slow)} jobs", xlabel="run time over that on the best GPUs, machine idle",
              ylabel="share of jobs", ylim=(0, 1.02))
     axis.legend(fontsize=7, loc="lower right")
 
