@@ -255,6 +255,8 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
     point.predicted_s = result.at("time_s").get<double>();
     point.low_s = result.at("time_low_s").get<double>();
     point.high_s = result.at("time_high_s").get<double>();
+    for (const Json& link : result.contains("route") ? result["route"] : result["bottleneck"])
+      point.links.push_back(link.get<std::string>());
     comparison.points.push_back(std::move(point));
   };
   for (const MeasuredPoint& point : measurement.points) add(point);

@@ -24,6 +24,7 @@ int run(int argc, char** argv) {
   add_rings(app, context);
   add_calibrate(app, context);
   add_validate(app, context);
+  add_diagnose(app, context);
   add_import(app, context);
   add_check(app, context);
   add_trace(app, context);
