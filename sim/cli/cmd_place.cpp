@@ -213,6 +213,11 @@ void add_place(CLI::App& app, Context& context) {
       last = std::chrono::steady_clock::now();
       std::cerr << "place: " << evaluated << " forecasts\n";
     });
+    if (o->nodes > 0 && o->format != "table")
+      throw InputError("--format: is of the GPUs of one node; leave out --nodes");
+    if (o->gpus_per_node > 0 && o->nodes == 0) throw InputError("--gpus-per-node: needs --nodes");
+    if (context.json && o->format != "table") throw InputError("--json: excludes --format " + o->format);
+    if (!o->hosts.empty() && o->format != "rankfile") throw InputError("--hosts: is of --format rankfile");
     const Json result = run_query(context, query_of(*o));
     if (o->format != "table")
       print_for_others(context, *o, result);

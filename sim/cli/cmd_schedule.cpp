@@ -93,7 +93,7 @@ void add_schedule(CLI::App& app, Context& context) {
   command->add_option("--nodes", o->nodes, "the first ones of the platform on its fabric (default: one node alone)")
       ->check(CLI::PositiveNumber);
   command->add_option("--library", o->library, "communication library (default: the platform's)");
-  command->footer("Example:\n  linkcast schedule docs/scheduling/day-dgx1.jsonl --platform v100-dgx1");
+  command->footer("Example:\n  linkcast schedule apps-traces/jobs/day-dgx1.jsonl --platform v100-dgx1");
   command->callback([o, &context] { run_schedule(*o, context); });
 }
 

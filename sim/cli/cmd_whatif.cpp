@@ -15,6 +15,7 @@ void add_whatif(CLI::App& app, Context& context) {
   add_routes(*command, context);
   add_rings(*command, context);
   add_replay(*command, context);
+  add_place(*command, context);
 }
 
 }  // namespace linkcast::cli

@@ -222,7 +222,7 @@ class Answer {
     if (best.nodes == first.nodes) return "the first free nodes are as good: " + here;
     const std::string there = groups_text(cluster_, groups_of(groups_, first.nodes));
     if (here != there) return here + "; the first free nodes: " + there;
-    return best.time_s <= best.traffic.alone_s ? "keeps off the neighbours: " + here : here;
+    return !q_.neighbours.empty() && best.time_s <= best.traffic.alone_s ? "keeps off the neighbours: " + here : here;
   }
 
   Catalogue& catalogue_;

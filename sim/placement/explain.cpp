@@ -32,6 +32,12 @@ const Communicator* communicator(Catalogue& catalogue, const PlaceRequest& reque
   return &catalogue.communicator(request.platform, library, gpus);
 }
 
+/// Of NCCL's classes of paths, nearest first. source: NCCL's src/graph/topo.h
+std::ptrdiff_t distance_of(const std::string& path_class) {
+  static const std::vector<std::string> kNearest{"NVL", "NVB", "PIX", "PXB", "PHB", "SYS"};
+  return std::find(kNearest.begin(), kNearest.end(), path_class) - kNearest.begin();
+}
+
 /// Where the closing hop of a ring carries nothing, or there is no ring, its class says nothing.
 bool collective_over_rings(const PlaceRequest& request) {
   return request.job.is_trace() || collectives().get(request.job.op).closed();
@@ -43,7 +49,9 @@ std::string same_rings(const std::vector<int>& worse, const Score& better_score,
   const std::string& limit = first_of(worse_score.bottleneck);
   if (worse_score.alone_s < worse_score.time_s)
     return "keeps off the neighbours: " + numbers(worse) + " shares " + limit + " with them";
-  return numbers(worse) + " is limited by " + limit + ", this by " + first_of(better_score.bottleneck);
+  const std::string own = first_of(better_score.bottleneck);
+  if (limit == own) return "less crosses " + limit + " than with " + numbers(worse);
+  return numbers(worse) + " is limited by " + limit + ", this by " + own;
 }
 
 }  // namespace
@@ -65,9 +73,11 @@ std::string why_better(Catalogue& catalogue, const PlaceRequest& request, const 
   const Communicator* good = communicator(catalogue, request, better);
   const Communicator* bad = communicator(catalogue, request, worse);
   if (good == nullptr || bad == nullptr) return same_rings(worse, better_score, worse_score);
+  if (good->link_equivalents == 0 && !good->fallback && bad->fallback)
+    return "stays on one side of the host: " + numbers(worse) + " goes through host memory";
   if (bad->fallback && !good->fallback) return "avoids the host path: " + numbers(worse) + " has no NVLink ring";
   if (good->fallback || !collective_over_rings(request)) return same_rings(worse, better_score, worse_score);
-  if (good->path_class != bad->path_class)
+  if (distance_of(good->path_class) < distance_of(bad->path_class))
     return "stays within class " + good->path_class + ": " + numbers(worse) + " has a hop of class " + bad->path_class;
   if (good->link_equivalents > bad->link_equivalents)
     return "rings of " + links(good->link_equivalents) + ": those of " + numbers(worse) + " have " +

@@ -48,9 +48,10 @@ void add_orbit(const std::vector<int>& gpus, const std::vector<GpuPermutation>& 
 class Orders {
  public:
   /// @param cost  what is to be small
+  /// @param most  forecasts that the whole search may have made
   Orders(NodeSearch& search, PlacementClass& which, Objective& objective,
-         const std::function<double(const Score&)>& cost, const SearchProgress& progress)
-      : search_(search), which_(which), objective_(objective), cost_(cost), progress_(progress) {}
+         const std::function<double(const Score&)>& cost, long most, const SearchProgress& progress)
+      : search_(search), which_(which), objective_(objective), cost_(cost), most_(most), progress_(progress) {}
 
   void all() {
     std::set<std::vector<int>> seen;
@@ -58,7 +59,7 @@ class Orders {
     do {
       if (seen.count(order) > 0) continue;
       add_orbit(order, search_.symmetries, seen);
-      if (order != which_.sets.front()) take_if_better(order);
+      if (order != which_.sets.front() && may_go_on()) take_if_better(order);
     } while (std::next_permutation(order.begin(), order.end()));
   }
 
@@ -66,10 +67,11 @@ class Orders {
   void swaps() {
     search_.exact = false;
     int left = kMostSwaps;
-    for (bool better = true; better;) {
+    for (bool better = true; better && left > 0;) {
       better = false;
       for (std::size_t a = 0; a < which_.gpus.size(); ++a)
         for (std::size_t b = a + 1; b < which_.gpus.size() && left > 0; ++b, --left) {
+          if (!may_go_on()) return;
           std::vector<int> order = which_.gpus;
           std::swap(order[a], order[b]);
           better |= take_if_better(order);
@@ -78,6 +80,11 @@ class Orders {
   }
 
  private:
+  bool may_go_on() {
+    if (search_.evaluated < most_) return true;
+    search_.exact = false;
+    return false;
+  }
   bool take_if_better(const std::vector<int>& order) {
     Score score = objective_.score(order);
     progress_(++search_.evaluated);
@@ -92,6 +99,7 @@ class Orders {
   PlacementClass& which_;
   Objective& objective_;
   const std::function<double(const Score&)>& cost_;
+  long most_;
   const SearchProgress& progress_;
 };
 
@@ -114,10 +122,13 @@ void search_orders(NodeSearch& search, const PlaceRequest& request, Objective& o
   std::stable_sort(open.begin(), open.end(),
                    [&](const auto* a, const auto* b) { return cost(a->score) < cost(b->score); });
   double least = cost(open.front()->score);
+  const long most = search.evaluated + objective.most_orders();
   for (PlacementClass* which : open) {
     if (!which->ordered) continue;
     if (request.objective == PlaceObjective::kTime && objective.least_s(which->gpus) > least) continue;
-    Orders orders(search, *which, objective, cost, progress);
+    if (search.evaluated >= most) search.exact = false;
+    if (search.evaluated >= most) break;
+    Orders orders(search, *which, objective, cost, most, progress);
     if (orders_of(*which) <= kMostTuples && orders_of(*which) / static_cast<double>(which->sets.size()) <= kMostOrders)
       orders.all();
     else

@@ -35,6 +35,8 @@ class Objective {
   virtual void tell(const std::vector<int>& /*gpus*/, Score& /*score*/) {}
   /// True if the same GPUs in another rank order may take another time.
   virtual bool order_matters(const std::vector<int>& gpus) = 0;
+  /// So many forecasts may be spent on rank orders: then the answer is not exact.
+  [[nodiscard]] virtual long most_orders() const { return 20000; }
   /// No order of these GPUs takes less; 0 if no bound is known.
   virtual double least_s(const std::vector<int>& /*gpus*/) { return 0; }
 };

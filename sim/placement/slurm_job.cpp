@@ -60,13 +60,16 @@ std::map<std::string, std::string> said_in(const ObjectReader& r, const std::str
   return said;
 }
 
+constexpr std::int64_t kNotSaid = 0xfffffffe;  // source: NO_VAL of Slurm's slurm.h, what job_submit has without -n
+constexpr int kMostTasks = 1000000;
+
 int ranks_of(ObjectReader& r) {
   std::optional<int> tasks, gpus;
   for (const char* key : {"num_tasks", "ntasks"})
-    if (const auto value = r.optional<int>(key)) {
+    if (const auto value = r.optional<std::int64_t>(key); value && *value != kNotSaid) {
       if (tasks) r.fail(key, "is said twice, as num_tasks and ntasks");
-      if (*value < 1) r.fail(key, "must be at least 1");
-      tasks = value;
+      if (*value < 1 || *value > kMostTasks) r.fail(key, "must be 1 to " + std::to_string(kMostTasks));
+      tasks = static_cast<int>(*value);
     }
   for (const char* key : {"tres_per_node", "gres"})
     if (const auto value = r.optional<std::string>(key)) {

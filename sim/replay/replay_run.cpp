@@ -234,7 +234,11 @@ Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<Repl
   run.run();
   utilisation.close(summary.makespan_s());
   if (timeline) timeline->close(utilisation);
-  Json out{{"platform", request.platform}, {"time_s", summary.makespan_s()}, {"makespan_s", summary.makespan_s()}};
+  // The id of an edited platform is a list of its edits, which is no name.
+  const std::string name = catalogue.edits_of(request.platform) != nullptr
+                               ? catalogue.platform(request.platform).topology().name
+                               : request.platform;
+  Json out{{"platform", name}, {"time_s", summary.makespan_s()}, {"makespan_s", summary.makespan_s()}};
   put_times(out, summary, 0, first_ranks);
   out["ranks"] = ranks_json(run, summary);
   if (run.jobs().size() > 1) out["jobs"] = jobs_json(run, summary);

@@ -161,22 +161,23 @@ def routes(result: Node, file: str) -> Section:
 def placements(result: Node, file: str) -> Section:
     section = Section(title_of("place", result), file)
     found = result["placements"].items()
-    names = [f"{i + 1}: {joined(one['gpus'].value, ' ')}" for i, one in enumerate(found)]
+    what = "nodes" if result.has("bound_s") else "gpus"
+    names = [f"{i + 1}: {joined(one[what].value, ' ')}" for i, one in enumerate(found)]
     job = query_of(result).get("job")
     if job:
         section.add("job", job if isinstance(job, str) else job.get("trace", job.get("op", "")))
     others = [(label, result[key]) for label, key in (("first free", "first_free"), ("worst", "worst")) if result.has(key)]
     for label, one in ([("best", found[0])] if found else []) + others:
         times = one["time_s"].number() / found[0]["time_s"].number()
-        section.add(label, f"GPUs {joined(one['gpus'].value, ' ')}: {time_text(one['time_s'].number())}"
+        section.add(label, f"{what} {joined(one[what].value, ' ')}: {time_text(one['time_s'].number())}"
                     + (f", {times:.3g} times the best" if one is not found[0] else ""))
     add_texts(section, result, ["why", "objective"])
     if found:
         rivals_chart(section, "Time by placement", [*found[:MOST_BARS], *(one for _, one in others)],
-                     [*names[:MOST_BARS], *(f"{label}: {joined(one['gpus'].value, ' ')}" for label, one in others)])
+                     [*names[:MOST_BARS], *(f"{label}: {joined(one[what].value, ' ')}" for label, one in others)])
     keys = [key for key, value in found[0].value.items() if isinstance(value, (int, float, str))] if found else []
     rows = [[name, *(value_text(key, one[key].value) if isinstance(one.value.get(key), (int, float))
                      else str(one.value.get(key, "")) for key in keys)] for name, one in zip(names, found)]
-    section.tables.append(shortened("Placements, best first", ["GPUs by rank", *keys], rows, MOST_ROWS))
+    section.tables.append(shortened("Placements, best first", [f"{what} by rank", *keys], rows, MOST_ROWS))
     keep_inputs(section, result)
     return section

@@ -8,8 +8,9 @@ Times = dict[tuple[int, ...], float]  # of a job on each set of GPUs, ascending
 
 def parse_mix(text: str, gpus: int) -> tuple[int, ...]:
     """ "4+4" to (4, 4). @raises ValueError"""
-    sizes = tuple(sorted((int(part) for part in text.split("+")), reverse=True))
-    if any(size < 2 for size in sizes) or sum(sizes) > gpus:
+    parts = text.split("+")
+    sizes = tuple(sorted((int(part) for part in parts if part.isdecimal()), reverse=True))
+    if len(sizes) != len(parts) or any(size < 2 for size in sizes) or sum(sizes) > gpus:
         raise ValueError(f"'{text}' is no mix: jobs of at least 2 GPUs, {gpus} together, e.g. 4+4")
     return sizes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
 import time
 from pathlib import Path
@@ -17,7 +18,7 @@ from mixes import best_of_mix, parse_mix  # noqa: E402
 from records import InputError  # noqa: E402
 from wirings import Wiring, degrees, edits_of, neighbours, pairs_of, random_wiring, text_of  # noqa: E402
 
-DEFAULT_MIXES = ("8", "5+3", "4+4", "6+2", "2+2+2+2")
+DEFAULT_MIXES = ("8", "5+3", "4+4", "6+2", "2+2+2+2")  # of 8 GPUs; else all, halves and pairs
 PROGRESS_S = 2.0
 
 
@@ -34,6 +35,12 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--top", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(arguments)
+
+
+def mixes_of(gpus: int) -> tuple[str, ...]:
+    if gpus == 8:
+        return DEFAULT_MIXES
+    return tuple(dict.fromkeys((str(gpus), "+".join([str(gpus // 2)] * 2) if gpus >= 4 else str(gpus), "+".join(["2"] * (gpus // 2)))))
 
 
 class Machine:
@@ -65,7 +72,7 @@ class Machine:
             raise RuntimeError(f"linkcast ended with status {died.args[0]}") from None
         for answer in answers:
             if "error" in answer:
-                raise InputError(answer["error"])
+                raise InputError(re.sub(r"^- line \d+:\s*", "", answer["error"]))
         return answers
 
     def times(self, wiring: Wiring, sizes: list[int]) -> dict[tuple[int, ...], float]:
@@ -172,9 +179,11 @@ def main(arguments: list[str]) -> int:
     options = options_of(arguments)
     machine = None
     try:
+        if ":" not in options.job:
+            raise InputError(f"--job: '{options.job}' is not OP:SIZE, e.g. all_reduce:64MiB")
         machine = Machine(options)
         try:
-            mixes = [parse_mix(text, machine.gpus) for text in options.mix or DEFAULT_MIXES]
+            mixes = [parse_mix(text, machine.gpus) for text in options.mix or mixes_of(machine.gpus)]
         except ValueError as error:
             raise InputError(f"--mix: {error}") from None
         judge = Judge(machine, mixes)

@@ -55,7 +55,8 @@ class Jobs(unittest.TestCase):
     def test_how_gpus_are_asked_for(self):
         for changes in ({"tres_per_node": "gres:gpu:2"}, {"tres_per_node": "gres/gpu:v100:2,license/x:1"},
                         {"tres_per_node": "gres/gpu=2"}, {"tres_per_node": None, "gres": "gpu:v100:1,gpu:1"},
-                        {"tres_per_node": None, "num_tasks": None, "ntasks": 2}):
+                        {"tres_per_node": None, "num_tasks": None, "ntasks": 2},
+                        {"tres_per_node": "gres/gpu:2", "num_tasks": 0xFFFFFFFE}):  # NO_VAL: sbatch without -n
             job = {key: value for key, value in {**JOB, **changes}.items() if value is not None}
             done = run("place", "--slurm", text=json.dumps(job))
             self.assertEqual(len(json.loads(done.stdout)["gpus"]), 2, changes)
@@ -68,6 +69,7 @@ class Jobs(unittest.TestCase):
         self.refused("said twice", ntasks=4)
         self.refused("/tres_per_node: is missing", tres_per_node=None, num_tasks=None)
         self.refused("/num_tasks", num_tasks=0)
+        self.refused("/num_tasks", num_tasks=2**31)
         self.refused("/comment: missing", comment=None)
         self.refused("/comment: has no word", comment="nothing")
         self.refused("/comment: 'jobs=x'", comment="linkcast:jobs=x")
@@ -100,7 +102,9 @@ class Formats(unittest.TestCase):
 
     def test_what_is_refused(self):
         for options, part in ((("--format", "yaml"), "--format"), (("--format", "rankfile", "--hosts", "a,b"), "2 hosts"),
-                              (("--format", "rankfile", "--hosts", "a b"), "no host name")):
+                              (("--format", "rankfile", "--hosts", "a b"), "no host name"),
+                              (("--format", "cuda", "--json"), "excludes --format"), (("--hosts", "a"), "--format rankfile"),
+                              (("--gpus-per-node", "2"), "needs --nodes"), (("--format", "cuda", "--nodes", "4"), "of one node")):
             done = run(*self.ask, *options)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(part, done.stderr)

@@ -62,3 +62,42 @@ TEST_CASE("one rank: any GPU does, and what stays joined decides") {
   CHECK(placed["classes"].size() >= 1);
   CHECK(placed["warnings"].dump().find("moves nothing") != std::string::npos);
 }
+
+TEST_CASE("a trace's placement has the interval of its replay", "[unit]") {
+  Json job{{"trace", "data_parallel"}, {"options", {{"ranks", "4"}, {"steps", "2"}}}};
+  const Json placed = answer(linkcast::test::catalogue(),
+                             {{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", job}, {"ranks", 4}, {"top", 1}});
+  INFO(placed.dump());
+  REQUIRE(placed.contains("gpus"));
+  const Json replayed = answer(linkcast::test::catalogue(), {{"kind", "replay"},
+                                                             {"platform", "v100-dgx1"},
+                                                             {"trace", "data_parallel"},
+                                                             {"options", job["options"]},
+                                                             {"placement", placed["gpus"]}});
+  CHECK(placed["time_s"] == replayed["step_time_s"]);
+  CHECK(placed["time_low_s"] == replayed["step_time_low_s"]);
+  CHECK(placed["time_high_s"] == replayed["step_time_high_s"]);
+  CHECK(placed["time_low_s"].get<double>() < placed["time_s"].get<double>());
+}
+
+TEST_CASE("without NVLink the reason is none of NVLink", "[unit]") {
+  const Json placed = answer(linkcast::test::catalogue(), {{"kind", "place"},
+                                                           {"platform", "p100-dgx1"},
+                                                           {"edits", {"disable nvlink"}},
+                                                           {"job", "all_reduce:64MiB"},
+                                                           {"ranks", 4}});
+  CHECK(says(placed.value("why", ""), "goes through host memory"));
+}
+
+TEST_CASE("rank orders beyond what may be spent: an answer that says it is not exact", "[unit]") {
+  Json job{{"trace", "transformer"},
+           {"options", {{"pp", "2"}, {"dp", "2"}, {"tp", "2"}, {"steps", "1"}, {"layers", "2"}}}};
+  const Json placed = answer(
+      linkcast::test::catalogue(),
+      {{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", job}, {"ranks", 8}, {"library", "nccl-2.18"}, {"top", 1}});
+  INFO(placed.dump());
+  REQUIRE(placed.contains("search"));
+  CHECK(placed["search"]["exact"] == false);
+  CHECK(placed["search"]["evaluated"].get<long>() <= 401);
+  CHECK(placed["time_s"].get<double>() <= placed["first_free"]["time_s"].get<double>());
+}
