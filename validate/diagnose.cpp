@@ -1,6 +1,7 @@
 #include "validate/diagnose.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -44,8 +45,14 @@ class Cover {
  public:
   Cover(const Comparison& comparison, const std::vector<Finding>& findings)
       : comparison_(comparison), findings_(findings) {
+    double least_B = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < findings.size(); ++i) {
-      if (findings[i] == Finding::kSlow) open_.insert(i);
+      if (findings[i] != Finding::kSlow) continue;
+      open_.insert(i);
+      least_B = std::min(least_B, comparison.points[i].size_B);
+    }
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      if (comparison.points[i].size_B < least_B) continue;  // a slow rate does not show in small copies
       for (const std::string& part : parts_of(comparison.points[i])) points_of_[part].push_back(i);
     }
   }

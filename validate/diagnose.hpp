@@ -12,7 +12,7 @@ enum class Finding { kNormal, kSlow, kFast };
 /// A GPU or one direction of a link that slow points have in common.
 struct Suspect {
   std::string id;
-  int slow = 0, points = 0;  ///< points that it has a part in
+  int slow = 0, points = 0;  ///< points that it has a part in, as large as the smallest slow one
   double factor = 1;         ///< median of measured over expected of the slow ones
 };
 
