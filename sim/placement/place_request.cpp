@@ -5,6 +5,7 @@
 
 #include "sim/forecast/request.hpp"
 #include "sim/plugin/collective.hpp"
+#include "sim/replay/part_options.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast {
@@ -29,19 +30,6 @@ JobSpec parse_job(const std::string& text, const ObjectReader& r) {
   } catch (const UnitError& error) {
     r.fail("job", error.what());
   }
-}
-
-std::map<std::string, std::string> read_options(ObjectReader& job) {
-  std::map<std::string, std::string> options;
-  if (!job.has("options")) return options;
-  const Json& values = job.raw("options");
-  if (!values.is_object()) job.fail("options", "must be an object of values by key");
-  for (const auto& item : values.items()) {
-    if (!item.value().is_string() && !item.value().is_number())
-      job.fail("options", "'" + item.key() + "' must be a text or a number");
-    options[item.key()] = item.value().is_string() ? item.value().get<std::string>() : item.value().dump();
-  }
-  return options;
 }
 
 /// 3 or "gpu3".
@@ -93,7 +81,7 @@ JobSpec read_job(ObjectReader& r) {
   JobSpec spec;
   if (job.has("trace")) {
     spec.trace = job.required<std::string>("trace");
-    spec.options = read_options(job);
+    spec.options = read_part_options(job);
   } else {
     spec.op = job.required<std::string>("op");
     spec.size_B = read_size(job, "size_B");

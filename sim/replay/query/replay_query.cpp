@@ -1,25 +1,11 @@
 // Queries of kind replay: a batch line, a claim or a what-if asks for an application on a machine.
 #include "sim/forecast/query_kind.hpp"
+#include "sim/replay/part_options.hpp"
 #include "sim/replay/query/traffic.hpp"
 #include "sim/replay/replay_run.hpp"
 
 namespace linkcast {
 namespace {
-
-std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
-std::map<std::string, std::string> options_of(ObjectReader& r) {
-  std::map<std::string, std::string> options;
-  if (!r.has("options")) return options;
-  const Json& values = r.raw("options");
-  if (!values.is_object()) r.fail("options", "must be an object of values by key");
-  for (const auto& item : values.items()) {
-    if (!item.value().is_string() && !item.value().is_number())
-      r.fail("options", "'" + item.key() + "' must be a text or a number");
-    options[item.key()] = plain(item.value());
-  }
-  return options;
-}
 
 /// 0: not said.
 int positive(ObjectReader& r, const char* key) {
@@ -51,7 +37,7 @@ class ReplayQuery final : public QueryKind {
     part.trace = r.required<std::string>("trace");
     part.gpus = r.optional<std::vector<int>>("placement").value_or(std::vector<int>{});
     part.ranks = r.optional<int>("ranks").value_or(0);
-    part.options = options_of(r);
+    part.options = read_part_options(r);
     r.finish();
     request.parts = {std::move(part)};
     Traffic traffic;
