@@ -9,9 +9,13 @@
 #include <tuple>
 
 #include "sim/forecast/query.hpp"
+#include "validate/statistics.hpp"
 
 namespace linkcast {
 namespace {
+
+using validation::median;
+using validation::quantile;
 
 constexpr double kSmall_B = 4096, kLarge_B = 1048576;  // start-up decides below, links above, both in between
 constexpr std::size_t kWorst = 5, kUnanswered = 5;     // lines worth reading
@@ -21,18 +25,6 @@ int size_class(double size_B) { return size_B < kSmall_B ? 0 : size_B < kLarge_B
 const char* size_text(int size_class) {
   constexpr const char* kTexts[] = {"below 4 KiB", "4 KiB to 1 MiB", "1 MiB and above"};
   return kTexts[size_class];
-}
-
-/// Smallest value that at least a share of the sorted values does not exceed.
-double quantile(const std::vector<double>& sorted, double share) {
-  const auto place = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
-  return sorted[std::max<std::size_t>(place, 1) - 1];
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 /// "host" is the memory of the other device's own socket.

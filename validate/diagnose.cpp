@@ -5,8 +5,12 @@
 #include <map>
 #include <set>
 
+#include "validate/statistics.hpp"
+
 namespace linkcast {
 namespace {
+
+using validation::median;
 
 // Beyond the interval. source: two P100 DGX-1 differ by 2.6 to 17.5 % on host paths, 5.7 % on NVLink, where the model
 // was fitted to one of them (validate/plots/transfer.py); the interval covers the smaller ones
@@ -21,11 +25,6 @@ Finding finding_of(const ComparedPoint& p) {
 
 const char* text_of(Finding finding) {
   return finding == Finding::kSlow ? "slow" : finding == Finding::kFast ? "fast" : "normal";
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 /// Links, and the GPUs at their ends.

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iomanip>
 #include <iostream>
 #include <sstream>
 
 #include "calibrate/import/importer.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/texts.hpp"
 #include "sim/cli/trace_out.hpp"
 #include "validate/diagnose.hpp"
 
@@ -49,19 +49,7 @@ Measurement measurement_of(Context& context, const DiagnoseOptions& o, const std
       {path}, "box", context.catalogue().platform(o.platform).topology().name, key_values(o.options, "import")};
   const Json record = import_record(format, request);
   if (record.value("schema", "") != "measurement/1") throw InputError("--format: " + format + " gives no measurement");
-  const auto draft = std::filesystem::temp_directory_path() /
-                     ("linkcast-diagnose-" + std::to_string(std::hash<std::string>()(record.dump())) + ".json");
-  std::ofstream(draft) << record.dump();
-  Measurement measurement = read_measurement(draft.string());
-  std::filesystem::remove(draft);
-  measurement.path = path;
-  return measurement;
-}
-
-std::string fixed(double value) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << value;
-  return text.str();
+  return parse_measurement(record, path);
 }
 
 void print(const Comparison& comparison, const Diagnosis& diagnosis) {
@@ -70,7 +58,7 @@ void print(const Comparison& comparison, const Diagnosis& diagnosis) {
             << " faster than expected\n";
   for (const Suspect& one : diagnosis.suspects)
     std::cout << "suspect: " << one.id << ", " << one.slow << " of its " << one.points << " points slow, "
-              << fixed(one.factor) << " times the expected time\n";
+              << fixed(one.factor, 2) << " times the expected time\n";
   const Json off = to_json(comparison, diagnosis)["off"];
   std::vector<std::vector<std::string>> rows{{"", "", "size", "measured", "expected", "times"}};
   for (const Json& row : off) {
@@ -79,7 +67,7 @@ void print(const Comparison& comparison, const Diagnosis& diagnosis) {
                         row["variant"].get<std::string>(),
                     row["ends"].get<std::string>(), to_text(Bytes{row["size_B"].get<double>()}),
                     to_text(Seconds{row["measured_s"].get<double>()}),
-                    to_text(Seconds{row["expected_s"].get<double>()}), fixed(row["factor"].get<double>())});
+                    to_text(Seconds{row["expected_s"].get<double>()}), fixed(row["factor"].get<double>(), 2)});
   }
   if (rows.size() > 1) print_table(rows);
   if (off.size() >= rows.size()) std::cout << "and " << off.size() - rows.size() + 1 << " more, see --json\n";

@@ -1,11 +1,10 @@
 #include <chrono>
-#include <iomanip>
 #include <iostream>
 #include <sstream>
-#include <utility>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/place_formats.hpp"
+#include "sim/cli/texts.hpp"
 #include "sim/cli/trace_out.hpp"
 #include "sim/placement/place.hpp"
 #include "sim/placement/slurm_job.hpp"
@@ -20,14 +19,6 @@ struct PlaceOptions {
   bool slurm = false;
 };
 
-std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
-
-std::string percent(const Json& share) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(1) << 100 * share.get<double>() << " %";
-  return text.str();
-}
-
 std::string numbers(const Json& gpus) {
   std::string text;
   for (const Json& gpu : gpus) text += (text.empty() ? "" : ",") + gpu.dump();
@@ -39,15 +30,15 @@ void print_on_nodes(const Json& result) {
                {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
                             seconds(result["time_high_s"]) + "; alone " + seconds(result["alone_s"]) + ")"},
                {"why", " " + result["why"].get<std::string>()},
-               {"bound", " " + seconds(result["bound_s"]) + ", gap " + percent(result["gap"]) +
+               {"bound", " " + seconds(result["bound_s"]) + ", gap " + percent(result["gap"].get<double>()) +
                              ": bytes over rate of what every placement crosses"},
-               {"first free",
-                " " + seconds(result["first_free"]["time_s"]) + ", regret " + percent(result["first_free"]["regret"])},
+               {"first free", " " + seconds(result["first_free"]["time_s"]) + ", regret " +
+                                  percent(result["first_free"]["regret"].get<double>())},
                {"searched", " " + result["search"]["forecasts"].dump() + " forecasts"}});
   std::vector<std::vector<std::string>> table{{"", "time", "regret", "rule", "nodes"}};
   int place = 0;
   for (const Json& row : result["placements"])
-    table.push_back({std::to_string(++place), seconds(row["time_s"]), percent(row["regret"]),
+    table.push_back({std::to_string(++place), seconds(row["time_s"]), percent(row["regret"].get<double>()),
                      row["rule"].get<std::string>(), numbers(row["nodes"])});
   std::cout << '\n';
   print_table(table);
@@ -67,11 +58,11 @@ void print_place(const Json& result) {
       {"why", " " + result["why"].get<std::string>()}};
   const auto other = [&](const char* label, const char* key) {
     rows.push_back({label, " " + numbers(result[key]["gpus"]) + ": " + seconds(result[key]["time_s"]) + ", regret " +
-                               percent(result[key]["regret"])});
+                               percent(result[key]["regret"].get<double>())});
   };
   other("first free", "first_free");
   other("worst", "worst");
-  rows.push_back({"by chance", " regret " + percent(result["mean_regret"]) + " on average"});
+  rows.push_back({"by chance", " regret " + percent(result["mean_regret"].get<double>()) + " on average"});
   for (const Json& neighbour : result.value("neighbours", Json::array()))
     rows.push_back({neighbour == result["neighbours"].front() ? "neighbours" : "",
                     " " + neighbour["job"].get<std::string>() + " on " + numbers(neighbour["gpus"]) + ": " +
@@ -84,19 +75,19 @@ void print_place(const Json& result) {
   std::vector<std::vector<std::string>> table{{"", "GPUs", "time", "regret", "class", ""}};
   int place = 0;
   for (const Json& row : result["placements"])
-    table.push_back({std::to_string(++place), numbers(row["gpus"]), seconds(row["time_s"]), percent(row["regret"]),
-                     row["class"].dump(), " " + row["why"].get<std::string>()});
+    table.push_back({std::to_string(++place), numbers(row["gpus"]), seconds(row["time_s"]),
+                     percent(row["regret"].get<double>()), row["class"].dump(), " " + row["why"].get<std::string>()});
   std::cout << '\n';
   print_table(table);
   print_warnings(result);
 }
 
-/// "JOB:GPUS"
-Json neighbour(const std::string& text) {
+/// "JOB:GPUS", or nodes. @param where  key of what follows the last colon
+Json neighbour(const std::string& text, const char* where) {
   const std::size_t at = text.rfind(':');
   if (at == std::string::npos || at == 0)
     throw InputError("--with: '" + text + "' is not JOB:GPUS, e.g. all_reduce:64MiB:4-7");
-  return {{"job", text.substr(0, at)}, {"gpus", parse_gpus(text.substr(at + 1), "--with")}};
+  return {{"job", text.substr(0, at)}, {where, parse_gpus(text.substr(at + 1), "--with")}};
 }
 
 /// "gpu0,gpu1" or "0-3,6".
@@ -119,11 +110,7 @@ Json query_of(const PlaceOptions& o) {
     for (const auto& [key, value] : key_values(o.options, "trace")) query["job"]["options"][key] = value;
   }
   if (!o.busy.empty()) query["busy"] = busy_gpus(o.busy);
-  for (const std::string& text : o.with) {
-    query["with"].push_back(neighbour(text));
-    if (o.nodes > 0) query["with"].back()["nodes"] = std::exchange(query["with"].back()["gpus"], Json());
-    if (o.nodes > 0) query["with"].back().erase("gpus");
-  }
+  for (const std::string& text : o.with) query["with"].push_back(neighbour(text, o.nodes > 0 ? "nodes" : "gpus"));
   if (!o.objective.empty()) query["objective"] = o.objective;
   if (!o.library.empty()) query["library"] = o.library;
   if (o.top > 0) query["top"] = o.top;

@@ -1,13 +1,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iomanip>
 #include <iostream>
 #include <optional>
-#include <sstream>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/network_options.hpp"
+#include "sim/cli/texts.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/forecast/whatif.hpp"
 #include "sim/units/parse.hpp"
@@ -15,7 +14,6 @@
 namespace linkcast::cli {
 namespace {
 
-std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
 std::string bandwidth(const Json& value) { return to_text(BytesPerSecond{value.get<double>()}); }
 
 std::string joined(const Json& list, const char* between) {
@@ -25,19 +23,13 @@ std::string joined(const Json& list, const char* between) {
   return text;
 }
 
-std::string fixed(double value) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << value;
-  return text.str();
-}
-
 void print_result(const Json& result) {
   std::vector<std::vector<std::string>> rows = {{"time", " " + seconds(result["time_s"]) +
                                                              "  (90 %: " + seconds(result["time_low_s"]) + " to " +
                                                              seconds(result["time_high_s"]) + ")"}};
   const auto row = [&](const char* label, const std::string& text) { rows.push_back({label, " " + text}); };
   if (result.contains("alone_s"))
-    row("alone", seconds(result["alone_s"]) + "  (" + fixed(result["slowdown"].get<double>()) +
+    row("alone", seconds(result["alone_s"]) + "  (" + fixed(result["slowdown"].get<double>(), 2) +
                      " times as long with the others)");
   if (result.contains("bandwidth_Bps")) row("bandwidth", bandwidth(result["bandwidth_Bps"]));
   if (result.contains("algbw_Bps")) {

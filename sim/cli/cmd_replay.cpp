@@ -1,11 +1,10 @@
 #include <cmath>
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 
 #include "sim/cli/command.hpp"
 #include "sim/cli/draft_file.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/texts.hpp"
 #include "sim/cli/trace_out.hpp"
 #include "sim/forecast/provenance.hpp"
 #include "sim/forecast/whatif.hpp"
@@ -27,20 +26,12 @@ struct ReplayOptions {
   ReplayRequest request;
 };
 
-std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
-
 /// Nothing where the network was not used.
 std::string interval(const Json& result, const std::string& name, const std::string& before,
                      const std::string& after = ")") {
   const Json& low = result[name + "_low_s"];
   const Json& high = result[name + "_high_s"];
   return low.is_null() || low == high ? "" : before + seconds(low) + " to " + seconds(high) + after;
-}
-
-std::string percent(double share) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(1) << 100 * share << " %";
-  return text.str();
 }
 
 std::string path_text(const Json& path) {

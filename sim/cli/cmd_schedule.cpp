@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <chrono>
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 
 #include "sim/cli/command.hpp"
+#include "sim/cli/texts.hpp"
 #include "sim/forecast/provenance.hpp"
 #include "sim/scheduling/schedule.hpp"
 
@@ -18,22 +17,15 @@ struct ScheduleOptions {
   int nodes = 0;
 };
 
-std::string fixed(const Json& value) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(3) << value.get<double>();
-  return text.str();
-}
-
-std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
-
 void print_schedule(const Json& result) {
   std::vector<std::vector<std::string>> rows{
       {"policy", "slow-down mean", "median", "p95", "max", "wait mean", "p95", "makespan", "utilisation"}};
   for (const auto& [policy, one] : result["policies"].items()) {
     const Json& slow = one["slowdown"];
-    rows.push_back({policy, fixed(slow["mean"]), fixed(slow["median"]), fixed(slow["p95"]), fixed(slow["max"]),
+    rows.push_back({policy, fixed(slow["mean"].get<double>(), 3), fixed(slow["median"].get<double>(), 3),
+                    fixed(slow["p95"].get<double>(), 3), fixed(slow["max"].get<double>(), 3),
                     seconds(one["wait_s"]["mean"]), seconds(one["wait_s"]["p95"]), seconds(one["makespan_s"]),
-                    fixed(one["utilisation"])});
+                    fixed(one["utilisation"].get<double>(), 3)});
   }
   print_table(rows);
   print_warnings(result);

@@ -5,14 +5,13 @@
 #include <chrono>
 #include <iostream>
 
+#include "sim/cli/texts.hpp"
 #include "sim/forecast/network_load.hpp"
 #include "sim/records/input_error.hpp"
 #include "sim/units/quantity.hpp"
 
 namespace linkcast::cli {
 namespace {
-
-std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
 
 int whole_number(const std::string& text, const std::string& all) {
   const bool digits = !text.empty() && text.size() < 7 &&

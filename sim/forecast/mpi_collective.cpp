@@ -186,8 +186,10 @@ MpiJob read_job(Catalogue& catalogue, const std::string& platform_id, ObjectRead
 
 bool is_mpi(const Json& query) {
   return query.contains("library") && query["library"].is_string() &&
-         query["library"].get<std::string>().rfind("mpi-", 0) == 0;
+         is_mpi_library(query["library"].get<std::string>());
 }
+
+bool is_mpi_library(const std::string& name) { return name.rfind("mpi-", 0) == 0; }
 
 Json mpi_collective_answer(Catalogue& catalogue, const std::string& platform_id, Solver& solver, ObjectReader& r) {
   const MpiJob job = read_job(catalogue, platform_id, r);

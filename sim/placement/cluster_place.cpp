@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "sim/forecast/mpi_collective.hpp"
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
 
@@ -94,8 +95,7 @@ NodesRequest read_request(Catalogue& catalogue, const std::string& platform_id, 
   if (request.machine_nodes < 1 || request.machine_nodes > cluster.nodes())
     r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric has");
   request.library = r.optional<std::string>("library").value_or("");
-  if (request.library.rfind("mpi-", 0) == 0)
-    r.fail("library", "placement over nodes is of rings and trees, not of MPI");
+  if (is_mpi_library(request.library)) r.fail("library", "placement over nodes is of rings and trees, not of MPI");
   request.job = read_collective(r);
   request.ranks = r.required<int>("ranks");
   const int all = cluster.node().gpu_count();

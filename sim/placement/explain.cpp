@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "sim/forecast/mpi_collective.hpp"
 #include "sim/plugin/collective.hpp"
 
 namespace linkcast {
@@ -26,10 +27,8 @@ std::string first_of(const Json& bottleneck) {
 
 /// What the library builds; nullptr where no library of rings runs the job.
 const Communicator* communicator(Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& gpus) {
-  const std::string& usual = catalogue.platform(request.platform).calibration().default_library;
-  const std::string& library = request.library.empty() ? usual : request.library;
-  if (gpus.size() < 2 || library.rfind("mpi-", 0) == 0) return nullptr;
-  return &catalogue.communicator(request.platform, library, gpus);
+  if (gpus.size() < 2 || is_mpi_library(request.library)) return nullptr;
+  return &catalogue.communicator(request.platform, request.library, gpus);
 }
 
 /// Of NCCL's classes of paths, nearest first. source: NCCL's src/graph/topo.h
@@ -73,9 +72,10 @@ std::string why_better(Catalogue& catalogue, const PlaceRequest& request, const 
   const Communicator* good = communicator(catalogue, request, better);
   const Communicator* bad = communicator(catalogue, request, worse);
   if (good == nullptr || bad == nullptr) return same_rings(worse, better_score, worse_score);
-  if (good->link_equivalents == 0 && !good->fallback && bad->fallback)
-    return "stays on one side of the host: " + numbers(worse) + " goes through host memory";
-  if (bad->fallback && !good->fallback) return "avoids the host path: " + numbers(worse) + " has no NVLink ring";
+  if (bad->fallback && !good->fallback)
+    return good->link_equivalents > 0
+               ? "avoids the host path: " + numbers(worse) + " has no NVLink ring"
+               : "stays on one side of the host: " + numbers(worse) + " goes through host memory";
   if (good->fallback || !collective_over_rings(request)) return same_rings(worse, better_score, worse_score);
   if (distance_of(good->path_class) < distance_of(bad->path_class))
     return "stays within class " + good->path_class + ": " + numbers(worse) + " has a hop of class " + bad->path_class;

@@ -67,12 +67,16 @@ std::vector<int> spread_nodes(const FabricGroups& groups, const std::vector<char
   return taken;
 }
 
-std::vector<int> random_nodes(const std::vector<char>& free, int count, std::uint64_t seed) {
-  std::vector<int> nodes = all_free(free);
-  for (std::size_t i = nodes.size(); i > 1; --i) {
+std::vector<int> shuffled(std::vector<int> numbers, std::uint64_t seed) {
+  for (std::size_t i = numbers.size(); i > 1; --i) {
     seed = joined(seed, i);
-    std::swap(nodes[i - 1], nodes[seed % i]);
+    std::swap(numbers[i - 1], numbers[seed % i]);
   }
+  return numbers;
+}
+
+std::vector<int> random_nodes(const std::vector<char>& free, int count, std::uint64_t seed) {
+  std::vector<int> nodes = shuffled(all_free(free), seed);
   nodes.resize(static_cast<std::size_t>(count));
   return nodes;
 }

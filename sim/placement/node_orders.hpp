@@ -14,6 +14,8 @@ std::vector<int> first_nodes(const std::vector<char>& free, int count);
 std::vector<int> packed_nodes(const FabricGroups& groups, const std::vector<char>& free, int count);
 /// From each group of the farthest level in turn, in rank order by group.
 std::vector<int> spread_nodes(const FabricGroups& groups, const std::vector<char>& free, int count);
+/// In an order that follows from the seed alone.
+std::vector<int> shuffled(std::vector<int> numbers, std::uint64_t seed);
 std::vector<int> random_nodes(const std::vector<char>& free, int count, std::uint64_t seed);
 
 }  // namespace linkcast

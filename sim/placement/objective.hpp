@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/placement/place_request.hpp"
+#include "sim/plugin/collective.hpp"
 
 namespace linkcast {
 
@@ -40,6 +41,10 @@ class Objective {
   /// No order of these GPUs takes less; 0 if no bound is known.
   virtual double least_s(const std::vector<int>& /*gpus*/) { return 0; }
 };
+
+/// True of an operation in which each rank has a part of its own: one with a root, or messages that not every two
+/// exchange.
+bool ranks_differ_in(const Collective& op, Bytes size);
 
 class PlacementMemory;
 

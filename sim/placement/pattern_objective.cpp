@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "sim/forecast/mpi_collective.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/placement/objective.hpp"
 #include "sim/placement/placement_memory.hpp"
-#include "sim/plugin/collective.hpp"
 
 namespace linkcast {
 namespace {
@@ -18,8 +18,6 @@ class Nothing final : public Objective {
   }
   bool order_matters(const std::vector<int>& /*gpus*/) override { return false; }
 };
-
-bool is_mpi(const std::string& library) { return library.rfind("mpi-", 0) == 0; }
 
 /// Errors of a forecast say that it is the job's.
 template <class Forecast>
@@ -36,16 +34,14 @@ auto of_job(const Forecast& forecast) {
 class Pattern final : public Objective {
  public:
   Pattern(Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory)
-      : catalogue_(catalogue), request_(request), memory_(memory), library_(request.library) {
-    if (library_.empty()) library_ = catalogue.platform(request.platform).calibration().default_library;
-    rooted_ = !collectives().get(request.job.op).closed() &&
-              collectives().get(request.job.op).messages({request.job.size_B}, request.ranks).empty();
-    messages_ = !collectives().get(request.job.op).messages({request.job.size_B}, request.ranks).empty() &&
-                !collectives().get(request.job.op).every_pair();
-  }
+      : catalogue_(catalogue),
+        request_(request),
+        memory_(memory),
+        library_(request.library),
+        ranks_differ_(ranks_differ_in(collectives().get(request.job.op), {request.job.size_B})) {}
 
   Score score(const std::vector<int>& gpus) override {
-    if (!request_.neighbours.empty() || is_mpi(library_)) return whole(gpus);
+    if (!request_.neighbours.empty() || is_mpi_library(library_)) return whole(gpus);
     const auto shape =
         of_job([&] { return memory_.shape(catalogue_, request_.platform, library_, request_.job.op, gpus); });
     if (!shape) return whole(gpus);
@@ -69,15 +65,16 @@ class Pattern final : public Objective {
   /// Rings of a library follow from the set; a root, a ring in rank order through the host, and rounds of messages do
   /// not.
   bool order_matters(const std::vector<int>& gpus) override {
-    if (gpus.size() <= 2 && !rooted_ && !messages_) return false;
-    if (rooted_ || messages_ || is_mpi(library_)) return true;
+    if (ranks_differ_) return true;
+    if (gpus.size() <= 2) return false;
+    if (is_mpi_library(library_)) return true;
     return catalogue_.communicator(request_.platform, library_, gpus).fallback;
   }
 
   /// Of rings through the host: each has a hop at least that leaves a GPU towards its host.
   double least_s(const std::vector<int>& gpus) override {
     const Collective& op = collectives().get(request_.job.op);
-    if (rooted_ || messages_ || !op.closed() || is_mpi(library_)) return 0;
+    if (ranks_differ_ || !op.closed() || is_mpi_library(library_)) return 0;
     const Platform& platform = catalogue_.platform(request_.platform);
     double fastest_Bps = 0;
     for (const int gpu : gpus) {
@@ -91,7 +88,7 @@ class Pattern final : public Objective {
  private:
   /// With what limits it and what was assumed.
   Score whole(const std::vector<int>& gpus) {
-    if (is_mpi(library_)) return of_job([&] { return of_messages(gpus); });
+    if (is_mpi_library(library_)) return of_job([&] { return of_messages(gpus); });
     std::vector<CollectiveAsk> all{{request_.job.op, gpus, request_.job.size_B}};
     for (const Neighbour& neighbour : request_.neighbours)
       all.push_back({neighbour.job.op, neighbour.gpus, neighbour.job.size_B});
@@ -123,11 +120,15 @@ class Pattern final : public Objective {
   Catalogue& catalogue_;
   const PlaceRequest& request_;
   PlacementMemory& memory_;
-  std::string library_;
-  bool rooted_ = false, messages_ = false;
+  const std::string& library_;
+  bool ranks_differ_;
 };
 
 }  // namespace
+
+bool ranks_differ_in(const Collective& op, Bytes size) {
+  return op.messages(size, 2).empty() ? !op.closed() : !op.every_pair();  // two ranks tell
+}
 
 double Score::loss() const {
   double loss = 0;

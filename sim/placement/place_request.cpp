@@ -116,7 +116,7 @@ PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platfor
   const Platform& platform = catalogue.platform(platform_id);
   PlaceRequest request;
   request.platform = platform_id;
-  request.library = r.optional<std::string>("library").value_or("");
+  request.library = r.optional<std::string>("library").value_or(platform.calibration().default_library);
   request.job = read_job(r);
   request.ranks = r.required<int>("ranks");
   NodeUse use = read_node_use(platform, r);

@@ -36,7 +36,7 @@ PlaceObjective read_objective(ObjectReader& r);
 
 struct PlaceRequest {
   std::string platform;  ///< id, edits included
-  std::string library;   ///< empty: the platform's
+  std::string library;
   JobSpec job;
   int ranks = 0;
   std::vector<int> busy{};  ///< ascending; neighbours' GPUs are among them

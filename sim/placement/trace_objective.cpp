@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
 #include "sim/placement/objective.hpp"
-#include "sim/plugin/collective.hpp"
 #include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay_run.hpp"
 
@@ -12,20 +10,20 @@ namespace {
 /// When the last event of each job ended.
 class JobEnds final : public ReplayObserver {
  public:
-  explicit JobEnds(const std::vector<ReplayPart>& parts) : parts_(parts.size()) {}
+  explicit JobEnds(std::size_t jobs) : ends_s_(jobs) {}
   void starts(const std::vector<ReplayRank>& ranks) override {
     int job = -1;
     for (const ReplayRank& rank : ranks) job_of_.push_back(rank.local == 0 ? ++job : job);
   }
   void ends(int rank, const TraceEvent& /*event*/, double now_s) override {
-    double& end = parts_.at(static_cast<std::size_t>(job_of_.at(static_cast<std::size_t>(rank))));
+    double& end = ends_s_.at(static_cast<std::size_t>(job_of_.at(static_cast<std::size_t>(rank))));
     end = std::max(end, now_s);
   }
-  [[nodiscard]] double end_s(std::size_t job) const { return parts_[job]; }
+  [[nodiscard]] double end_s(std::size_t job) const { return ends_s_[job]; }
 
  private:
   std::vector<int> job_of_;
-  std::vector<double> parts_;
+  std::vector<double> ends_s_;
 };
 
 /// A step where the trace marks any, else the whole of it.
@@ -35,25 +33,18 @@ class TraceObjective final : public Objective {
  public:
   TraceObjective(Catalogue& catalogue, const PlaceRequest& request) : catalogue_(catalogue), request_(request) {
     look_through();
-    for (std::size_t i = 0; i < request.neighbours.size(); ++i) {
-      const Neighbour& neighbour = request.neighbours[i];
-      neighbours_alone_s_.push_back(run({{part(neighbour.job, neighbour.gpus)}}).front().time_s);
-    }
+    for (const Neighbour& neighbour : request.neighbours)
+      neighbours_alone_s_.push_back(run({part(neighbour.job, neighbour.gpus)}).front());
   }
 
   Score score(const std::vector<int>& gpus) override {
-    std::vector<ReplayPart> parts{part(request_.job, gpus)};
     Json result;
     Score score;
-    score.alone_s = run(parts, &result).front().time_s;
+    score.time_s = score.alone_s = run({part(request_.job, gpus)}, &result).front();
     if (!request_.neighbours.empty()) {
-      for (const Neighbour& neighbour : request_.neighbours) parts.push_back(part(neighbour.job, neighbour.gpus));
-      const std::vector<Timed> all = run(parts, &result);
-      score.time_s = all.front().time_s;
-      for (std::size_t i = 1; i < all.size(); ++i)
-        score.neighbours.push_back({neighbours_alone_s_[i - 1], all[i].time_s});
-    } else {
-      score.time_s = score.alone_s;
+      const std::vector<double> all = run(with_neighbours(gpus), &result);
+      score.time_s = all.front();
+      for (std::size_t i = 1; i < all.size(); ++i) score.neighbours.push_back({neighbours_alone_s_[i - 1], all[i]});
     }
     score.low_s = score.high_s = score.time_s;
     score.told = false;
@@ -66,11 +57,9 @@ class TraceObjective final : public Objective {
   void tell(const std::vector<int>& gpus, Score& score) override {
     if (score.told) return;
     score.told = true;
-    std::vector<ReplayPart> parts{part(request_.job, gpus)};
-    for (const Neighbour& neighbour : request_.neighbours) parts.push_back(part(neighbour.job, neighbour.gpus));
     Json result;
-    run(parts, &result, true);
-    const Json& own = parts.size() == 1 ? result : result["jobs"][0];
+    run(with_neighbours(gpus), &result, true);
+    const Json& own = request_.neighbours.empty() ? result : result["jobs"][0];
     const bool steps = !own["step_time_s"].is_null();
     const Json low = steps ? own.value("step_time_low_s", Json()) : result.value("time_low_s", Json());
     const Json high = steps ? own.value("step_time_high_s", Json()) : result.value("time_high_s", Json());
@@ -85,46 +74,48 @@ class TraceObjective final : public Objective {
 
   bool order_matters(const std::vector<int>& gpus) override {
     if (gpus.size() == 1) return false;
-    return ranks_differ_ || any_slow(gpus) || communicator(gpus).fallback;
+    return ranks_differ_ || any_slow(gpus) ||
+           catalogue_.communicator(request_.platform, request_.library, gpus).fallback;
   }
 
  private:
-  struct Timed {
-    double time_s = 0;
-  };
-
   static ReplayPart part(const JobSpec& job, const std::vector<int>& gpus) {
     return {job.trace, gpus, static_cast<int>(gpus.size()), job.options};
   }
 
-  std::vector<Timed> run(const std::vector<ReplayPart>& parts, Json* out = nullptr, bool interval = false) {
+  [[nodiscard]] std::vector<ReplayPart> with_neighbours(const std::vector<int>& gpus) const {
+    std::vector<ReplayPart> parts{part(request_.job, gpus)};
+    for (const Neighbour& neighbour : request_.neighbours) parts.push_back(part(neighbour.job, neighbour.gpus));
+    return parts;
+  }
+
+  /// @returns  time of each part, seconds
+  std::vector<double> run(const std::vector<ReplayPart>& parts, Json* out = nullptr, bool interval = false) {
     ReplayRequest replayed;
     replayed.platform = request_.platform;
     replayed.library = request_.library;
     replayed.parts = parts;
     replayed.interval = interval;
-    JobEnds ends(parts);
+    JobEnds ends(parts.size());
     Json result = replay(catalogue_, replayed, {&ends});
-    std::vector<Timed> times;
+    std::vector<double> times_s;
     for (std::size_t job = 0; job < parts.size(); ++job)
-      times.push_back(
-          {time_of(parts.size() == 1 ? result["step_time_s"] : result["jobs"][job]["step_time_s"], ends.end_s(job))});
+      times_s.push_back(
+          time_of(parts.size() == 1 ? result["step_time_s"] : result["jobs"][job]["step_time_s"], ends.end_s(job)));
     if (out != nullptr) *out = std::move(result);
-    return times;
+    return times_s;
   }
 
   /// Whether each rank has a part of its own in what the ranks exchange: messages, roots, groups of some ranks.
   void look_through() {
     const auto reader = open_trace(catalogue_.data_dir(), request_.job.trace, request_.job.options);
     const TraceHeader& header = reader->header();
-    std::vector<int> sizes;
     while (const auto event = reader->next()) {
       if (event->kind == TraceKind::kSend || event->kind == TraceKind::kRecv) ranks_differ_ = true;
       if (event->kind != TraceKind::kCollective) continue;
-      const Collective& op = collectives().get(event->op);
       const auto members = static_cast<int>(header.groups.at(event->group).size());
-      const bool rooted = op.messages({event->size_B}, 2).empty() ? !op.closed() : !op.every_pair();
-      if (rooted || members != header.ranks) ranks_differ_ = true;
+      if (ranks_differ_in(collectives().get(event->op), {event->size_B}) || members != header.ranks)
+        ranks_differ_ = true;
       if (ranks_differ_) return;
     }
   }
@@ -134,11 +125,6 @@ class TraceObjective final : public Objective {
     return std::any_of(gpus.begin(), gpus.end(), [&](int gpu) {
       return platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))].slow > 1;
     });
-  }
-
-  const Communicator& communicator(const std::vector<int>& gpus) {
-    const std::string& usual = catalogue_.platform(request_.platform).calibration().default_library;
-    return catalogue_.communicator(request_.platform, request_.library.empty() ? usual : request_.library, gpus);
   }
 
   Catalogue& catalogue_;

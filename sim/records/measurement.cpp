@@ -162,8 +162,9 @@ bool is_network_transport(const std::string& transport) {
   return std::find(kNetwork.begin(), kNetwork.end(), transport) != kNetwork.end();
 }
 
-Measurement read_measurement(const std::string& path) {
-  const Json json = read_json_file(path);
+Measurement read_measurement(const std::string& path) { return parse_measurement(read_json_file(path), path); }
+
+Measurement parse_measurement(const Json& json, const std::string& path) {
   ObjectReader r(json, path);
   r.schema("measurement/1");
   Measurement m;

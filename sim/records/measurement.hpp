@@ -97,5 +97,7 @@ bool is_network_transport(const std::string& transport);
 /// A point with `repetitions` gives figures of a distribution instead: {mean,p95,max}_time_s, {mean,min}_bandwidth_Bps.
 /// @throws InputError
 Measurement read_measurement(const std::string& path);
+/// The same of a record at hand. @param path  of the file that it comes from
+Measurement parse_measurement(const Json& json, const std::string& path);
 
 }  // namespace linkcast

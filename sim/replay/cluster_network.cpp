@@ -4,6 +4,7 @@
 
 #include "sim/forecast/cluster_collective.hpp"
 #include "sim/forecast/cluster_copies.hpp"
+#include "sim/forecast/mpi_collective.hpp"
 #include "sim/forecast/placed_collective.hpp"
 #include "sim/forecast/query.hpp"
 #include "sim/plugin/message_library.hpp"
@@ -143,7 +144,7 @@ FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const M
 
 FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
   const Members members = members_of(op);
-  if (library_.rfind("mpi", 0) == 0) return forecast_alone(op, members);
+  if (is_mpi_library(library_)) return forecast_alone(op, members);
   ClusterFlows made =
       placed_collective_flows(catalogue_, platform_id_, library_, op.op, op.size_B, {members.nodes, members.gpus}, 1);
   for (const Json& warning : made.warnings) said().insert(warning.get<std::string>());

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "sim/placement/cluster_search.hpp"
@@ -120,8 +121,7 @@ class ClusterMachine final : public Machine {
         const double time_s = policy == "linkcast" ? set_s(job, mask_of(free, node)) : 0;
         return std::make_tuple(time_s, policy == "spread" ? -left : left, room[groups_.group(0, node)], node);
       };
-      for (const int node : open)
-        if (rank(node) < rank(best)) best = node;
+      best = *std::min_element(open.begin(), open.end(), [&](int a, int b) { return rank(a) < rank(b); });
     }
     std::vector<int> gpus = *node_->choose(policy, job, mask_of(free, best), {}, seed);
     for (int& gpu : gpus) gpu += best * node_->gpus();
@@ -150,7 +150,7 @@ class ClusterMachine final : public Machine {
   ClusterSearch search(const ScheduledJob& job, const std::vector<char>& fits, std::vector<Background> others,
                        int most_forecasts) {
     std::vector<int> all(at(node_->gpus()));
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
+    std::iota(all.begin(), all.end(), 0);
     return search_cluster({cluster_, groups_,
                            [&](const std::vector<int>& nodes) {
                              return over(job, {nodes, all});

@@ -4,11 +4,11 @@
 #include <tuple>
 
 #include "sim/placement/collective_traffic.hpp"
+#include "sim/placement/node_orders.hpp"
 #include "sim/placement/node_search.hpp"
 #include "sim/placement/placement_memory.hpp"
 #include "sim/placement/ranking.hpp"
 #include "sim/scheduling/machine.hpp"
-#include "sim/units/random.hpp"
 
 namespace linkcast {
 namespace {
@@ -42,7 +42,7 @@ class NodeMachine final : public Machine {
     if (policy == "linkcast") return best(job, left).first;
     if (policy == "nvlink") return most_nvlink(left, job.gpus);
     if (policy == "packed" || policy == "spread") by_socket(left, policy == "spread");
-    if (policy == "random") shuffle(left, seed);
+    if (policy == "random") left = shuffled(std::move(left), seed);
     left.resize(static_cast<std::size_t>(job.gpus));
     std::sort(left.begin(), left.end());
     return left;
@@ -50,9 +50,8 @@ class NodeMachine final : public Machine {
 
   Traffic traffic(const ScheduledJob& job, const std::vector<int>& gpus) override {
     if (job.op.empty() || gpus.size() < 2) return {};
-    auto [known, added] = traffic_.try_emplace({job.op, job.size_B, gpus});
-    if (!added) return known->second;
-    known->second = node_traffic(catalogue_, id_, library_, job.op, job.size_B, gpus);
+    const auto [known, added] = traffic_.try_emplace({job.op, job.size_B, gpus});
+    if (added) known->second = node_traffic(catalogue_, id_, library_, job.op, job.size_B, gpus);
     return known->second;
   }
 
@@ -70,15 +69,15 @@ class NodeMachine final : public Machine {
  private:
   /// GPUs and the time of one call there.
   std::pair<std::vector<int>, double> best(const ScheduledJob& job, const GpuSet& free) {
+    if (job.op.empty() && job.gpus > 1) return {GpuSet(free.begin(), free.begin() + job.gpus), 0};
     PlaceRequest request;
     request.platform = id_;
     request.library = library_;
     request.job = {job.op, job.size_B, ""};
-    request.ranks = job.op.empty() ? 1 : job.gpus;
-    if (job.op.empty()) request.job = {"all_reduce", 1, ""};  // exchanges nothing: what it leaves decides
+    if (job.op.empty()) request.job = {"all_reduce", 1, ""};  // one GPU exchanges nothing: what it leaves decides
+    request.ranks = job.gpus;
     for (int gpu = 0; gpu < gpus(); ++gpu)
       if (!std::binary_search(free.begin(), free.end(), gpu)) request.busy.push_back(gpu);
-    if (job.op.empty() && job.gpus > 1) return {GpuSet(free.begin(), free.begin() + job.gpus), 0};
     const auto objective = pattern_objective(catalogue_, request, memory_);
     const NodeSearch search = search_node(platform_, request, *objective, memory_, [](long /*evaluated*/) {});
     const std::vector<Ranked> ranked = rank(platform_, request, search);
@@ -120,13 +119,6 @@ class NodeMachine final : public Machine {
     std::sort(order.begin(), order.end());
     free.clear();
     for (const auto& [first, second, gpu] : order) free.push_back(gpu);
-  }
-
-  static void shuffle(GpuSet& free, std::uint64_t seed) {
-    for (std::size_t i = free.size(); i > 1; --i) {
-      seed = joined(seed, i);
-      std::swap(free[i - 1], free[seed % i]);
-    }
   }
 
   Catalogue& catalogue_;

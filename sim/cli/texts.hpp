@@ -1,0 +1,15 @@
+#pragma once
+// Numbers of a result as people read them.
+#include <string>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast::cli {
+
+/// With a unit that fits: "1.964 ms".
+std::string seconds(const Json& value);
+std::string fixed(double value, int digits);
+/// "12.3 %"
+std::string percent(double share);
+
+}  // namespace linkcast::cli
