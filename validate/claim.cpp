@@ -9,7 +9,7 @@
 #include "validate/reduce.hpp"
 #include "validate/wiring.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -211,4 +211,4 @@ std::vector<Claim> load_claims(const std::string& folder) {
   return claims;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -6,7 +6,7 @@
 
 #include "sim/records/object_reader.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 
 /// Values that one or more placeholders of a query take in turn.
 struct Domain {
@@ -74,4 +74,4 @@ std::vector<Claim> read_claims(const std::string& path);
 /// Every *.json of a folder, sorted by file name. @throws InputError  also when an id appears twice
 std::vector<Claim> load_claims(const std::string& folder);
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -8,14 +8,14 @@
 #include <sstream>
 #include <tuple>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "validate/statistics.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
-using validation::median;
-using validation::quantile;
+using validate::median;
+using validate::quantile;
 
 constexpr double kSmall_B = 4096, kLarge_B = 1048576;  // start-up decides below, links above, both in between
 constexpr std::size_t kWorst = 5, kUnanswered = 5;     // lines worth reading
@@ -219,7 +219,7 @@ bool Comparison::within_limits() const {
          std::all_of(groups.begin(), groups.end(), [](const CompareGroup& group) { return group.within_limits; });
 }
 
-Comparison compare(Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits,
+Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits,
                    const std::string& platform_id) {
   Comparison comparison;
   comparison.file = measurement.path;
@@ -235,7 +235,7 @@ Comparison compare(Catalogue& catalogue, const Measurement& measurement, const C
   const auto add = [&](const auto& measured) {
     Json result;
     try {
-      result = answer(catalogue, query_of(platform, id, measurement, measured));
+      result = query::answer(catalogue, query_of(platform, id, measurement, measured));
     } catch (const InputError& error) {
       result["error"] = error.what();
     }
@@ -357,4 +357,4 @@ std::string to_table(const Comparison& comparison) {
   return out.str();
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/records/measurement.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 
 struct CompareLimits {
   std::optional<double> median, p95;  ///< of the absolute relative error, for every group
@@ -54,11 +54,11 @@ struct Comparison {
 /// @param platform  id, also of an edited platform, or calibration file; empty: the shipped platform of the
 ///                  measurement's topology
 /// @throws InputError  no such platform
-Comparison compare(Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits,
+Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits,
                    const std::string& platform = "");
 
 /// @param points  every point too
 Json to_json(const Comparison& comparison, bool points = false);
 std::string to_table(const Comparison& comparison);
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -7,10 +7,10 @@
 
 #include "validate/statistics.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
-using validation::median;
+using validate::median;
 
 // Beyond the interval. source: two P100 DGX-1 differ by 2.6 to 17.5 % on host paths, 5.7 % on NVLink, where the model
 // was fitted to one of them (validate/plots/transfer.py); the interval covers the smaller ones
@@ -138,4 +138,4 @@ Json to_json(const Comparison& comparison, const Diagnosis& diagnosis) {
   return out;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

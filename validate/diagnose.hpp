@@ -5,7 +5,7 @@
 
 #include "validate/compare.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 
 enum class Finding { kNormal, kSlow, kFast };
 
@@ -30,4 +30,4 @@ Diagnosis diagnose(const Comparison& comparison);
 /// expected_s, low_s, high_s, factor, finding}], suspects [{id, slow, points, factor}], unanswered.
 Json to_json(const Comparison& comparison, const Diagnosis& diagnosis);
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

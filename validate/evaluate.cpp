@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <set>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "validate/measured_answer.hpp"
 #include "validate/sampling.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
 /// Adds `tol` and the row's own expected numbers.
@@ -139,9 +139,9 @@ std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_
   return results;
 }
 
-std::vector<ClaimResult> evaluate(Catalogue& catalogue, const std::vector<Claim>& claims) {
-  return evaluate([&catalogue](const Json& query) { return linkcast::answer(catalogue, query); }, catalogue.data_dir(),
+std::vector<ClaimResult> evaluate(catalogue::Catalogue& catalogue, const std::vector<Claim>& claims) {
+  return evaluate([&catalogue](const Json& query) { return query::answer(catalogue, query); }, catalogue.data_dir(),
                   claims);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

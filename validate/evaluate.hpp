@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "validate/claim.hpp"
 #include "validate/expression.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 
-/// Answers a query of sim/forecast/query.hpp; tests put a fake here.
+/// Answers a query of sim/query/query.hpp; tests put a fake here.
 using Answer = std::function<Json(const Json& query)>;
 
 enum class ClaimVerdict { kPass, kFail, kRefutedByData, kNotModelled };
@@ -40,6 +40,6 @@ bool holds(const Claim& claim, const Values& quantities);
 /// @param data_dir  folder that the rows' measurement files are relative to
 /// @throws InputError  a row is malformed (unknown variable, a measurement that does not cover its quantities)
 std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_dir, const std::vector<Claim>& claims);
-std::vector<ClaimResult> evaluate(Catalogue& catalogue, const std::vector<Claim>& claims);
+std::vector<ClaimResult> evaluate(catalogue::Catalogue& catalogue, const std::vector<Claim>& claims);
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -4,7 +4,7 @@
 
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
 std::string one_line(const mu::Parser::exception_type& error, const std::string& expression) {
@@ -46,4 +46,4 @@ bool truth_of(const std::string& expression, const Values& values, const std::st
   return value == 1;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

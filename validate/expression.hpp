@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-namespace linkcast {
+namespace linkcast::validate {
 
 using Values = std::map<std::string, double>;
 
@@ -15,4 +15,4 @@ double number_of(const std::string& expression, const Values& values, const std:
 /// @throws InputError  also when the result is neither 0 nor 1
 bool truth_of(const std::string& expression, const Values& values, const std::string& where);
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

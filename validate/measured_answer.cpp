@@ -5,7 +5,7 @@
 
 #include "validate/reduce.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
 /// topology, source, target, transport, direction, via, bidirectional, size
@@ -64,4 +64,4 @@ Answer measured_answer(std::vector<Measurement> measurements, Answer structure) 
   };
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

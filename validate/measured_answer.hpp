@@ -5,7 +5,7 @@
 #include "sim/records/measurement.hpp"
 #include "validate/evaluate.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 
 /// An Answer that looks p2p queries up in measurements instead of simulating: the same quantity, measured.
 /// The median of every repetition of the points with the query's platform (the topology measured), src, dst, size_B,
@@ -13,4 +13,4 @@ namespace linkcast {
 /// A query without a matching point throws InputError: the row claims data that does not cover it.
 Answer measured_answer(std::vector<Measurement> measurements, Answer structure);
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

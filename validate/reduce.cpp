@@ -9,7 +9,7 @@
 
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
 using Points = std::vector<Labelled>;
@@ -25,7 +25,7 @@ double sum(const Points& points) {
 }
 double mean(const Points& points) { return sum(points) / static_cast<double>(points.size()); }
 
-double median(Points points) {
+double median_of(Points points) {
   std::sort(points.begin(), points.end(), by_value);
   const std::size_t half = points.size() / 2;
   return points.size() % 2 == 1 ? points[half].value : (points[half - 1].value + points[half].value) / 2;
@@ -126,7 +126,7 @@ const std::map<std::string, std::function<double(const Points&)>>& reducers() {
       {"min", smallest},
       {"max", largest},
       {"mean", mean},
-      {"median", median},
+      {"median", median_of},
       {"sum", sum},
       {"count", count},
       {"spread", [](const Points& points) { return largest(points) / smallest(points); }},
@@ -152,4 +152,4 @@ double reduce(const std::string& name, const std::vector<Labelled>& points) {
   return reducers().at(name)(points);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace linkcast {
+namespace linkcast::validate {
 
 struct Labelled {
   double label = 0;  ///< value of the variable if it is a whole number, else its place in the list
@@ -18,4 +18,4 @@ bool is_reducer(const std::string& name);
 /// @throws InputError  empty list, unknown reducer
 double reduce(const std::string& name, const std::vector<Labelled>& points);
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

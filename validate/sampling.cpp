@@ -5,7 +5,7 @@
 
 #include "validate/reduce.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
 using Bindings = std::map<std::string, Json>;
@@ -230,4 +230,4 @@ Values quantities_of(const Claim& claim, const Answer& answer) {
   return quantities_of(claim, sampler);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -6,7 +6,7 @@
 #include "validate/evaluate.hpp"
 #include "validate/wiring.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 
 /// Answers with a memory: rows ask the same queries often. Keeps the wiring of every platform shown.
 class Sampler {
@@ -27,4 +27,4 @@ class Sampler {
 
 Values quantities_of(const Claim& claim, Sampler& sampler);
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -7,7 +7,7 @@
 
 #include "sim/units/parse.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
 constexpr ClaimVerdict kVerdicts[] = {ClaimVerdict::kPass, ClaimVerdict::kFail, ClaimVerdict::kRefutedByData,
@@ -112,4 +112,4 @@ bool none_failed(const std::vector<ClaimResult>& results) {
                       [](const ClaimResult& result) { return result.verdict == ClaimVerdict::kFail; });
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -4,7 +4,7 @@
 
 #include "validate/evaluate.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 
 /// {"claims": [{id, paper, verdict, expected, predicted, measured, why}], "scoreboard": {"total": {...}, "<paper>":
 /// {...}}}; every scoreboard entry counts pass, fail, refuted-by-data, not-modelled and claims.
@@ -16,4 +16,4 @@ std::string claims_table(const std::vector<ClaimResult>& results);
 /// Exit code of `linkcast validate`: true if no claim failed. Refuted and not modelled claims are no failures.
 bool none_failed(const std::vector<ClaimResult>& results);
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace linkcast::validation {
+namespace linkcast::validate {
 
 double quantile(const std::vector<double>& sorted, double share) {
   const auto place = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
@@ -16,4 +16,4 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-}  // namespace linkcast::validation
+}  // namespace linkcast::validate

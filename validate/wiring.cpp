@@ -6,7 +6,7 @@
 
 #include "sim/platform/topology.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 namespace {
 
 constexpr auto kNotFound = -1;
@@ -297,4 +297,4 @@ std::vector<double> Wiring::ring_links(const Json& channels, bool fewest) const 
   return out;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

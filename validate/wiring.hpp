@@ -7,7 +7,7 @@
 
 #include "validate/claim.hpp"
 
-namespace linkcast {
+namespace linkcast::validate {
 
 using GpuPair = std::pair<int, int>;
 
@@ -72,4 +72,4 @@ const std::vector<std::string>& pair_classes();
 /// ring_min_links, ring_max_links: of a result of kind rings, per distinct ring.
 const std::vector<std::string>& measures();
 
-}  // namespace linkcast
+}  // namespace linkcast::validate

@@ -4,15 +4,17 @@
 namespace linkcast {
 namespace {
 
-constexpr int kBatch = 256;  // of 256 and 512: paper 003, figure 5
+constexpr int kAlexNetBatch = 256;  // of 256 and 512: paper 003, figure 5
 
 class AlexNet final : public TraceGenerator {
  public:
-  [[nodiscard]] std::vector<TraceOption> options() const override { return cnn_options(kBatch); }
-  void run(const TraceOptions& options, TraceSink& sink) const override { write_cnn(alexnet(), kBatch, options, sink); }
+  [[nodiscard]] std::vector<TraceOption> options() const override { return cnn_options(kAlexNetBatch); }
+  void run(const TraceOptions& options, TraceSink& sink) const override {
+    write_cnn(alexnet(), kAlexNetBatch, options, sink);
+  }
 };
 
-const bool registered =
+const bool alexnet_registered =
     trace_generators().add({"alexnet", "training of AlexNet, data parallel",
                             "N. A. Gawande et al., On-Node GPU Interconnects for Deep Learning, 2017"},
                            [] { return std::make_unique<AlexNet>(); });

@@ -87,7 +87,7 @@ class Bfs final : public TraceGenerator {
   }
 };
 
-const bool registered = trace_generators().add(
+const bool bfs_registered = trace_generators().add(
     {"bfs", "level-synchronous breadth-first search of a Graph 500 graph, all to all at each level",
      "R. Ammendola et al., GPU peer-to-peer techniques applied to a cluster interconnect (APEnet+), 2013, section V-E"},
     [] { return std::make_unique<Bfs>(); });

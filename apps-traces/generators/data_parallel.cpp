@@ -8,12 +8,12 @@ namespace linkcast {
 namespace {
 
 /// What the options say, with the defaults.
-struct Training {
+struct DataParallelTraining {
   int ranks, steps, buckets;
   double gradients_B, forward_s, backward_s, update_s;
 };
 
-Training training_of(const TraceOptions& options) {
+DataParallelTraining training_of(const TraceOptions& options) {
   return {options.whole("ranks", 4, 2),       options.whole("steps", 3), options.whole("buckets", 4),
           options.bytes("gradients", 100e6),   // source: assumed, 25 million parameters of 4 bytes (ResNet-50)
           options.seconds("forward", 10e-3),   // source: assumed, what options are for
@@ -24,7 +24,8 @@ Training training_of(const TraceOptions& options) {
 /// Events of one rank; ids are those of the whole trace of this rank.
 class Rank {
  public:
-  Rank(int rank, const Training& training, TraceSink& sink) : rank_(rank), training_(training), sink_(sink) {}
+  Rank(int rank, const DataParallelTraining& training, TraceSink& sink)
+      : rank_(rank), training_(training), sink_(sink) {}
 
   void step() {
     compute("forward", training_.forward_s);
@@ -68,7 +69,7 @@ class Rank {
   }
 
   int rank_;
-  const Training& training_;
+  const DataParallelTraining& training_;
   TraceSink& sink_;
   std::int64_t id_ = 0;
 };
@@ -86,7 +87,7 @@ class DataParallel final : public TraceGenerator {
   }
 
   void run(const TraceOptions& options, TraceSink& sink) const override {
-    const Training training = training_of(options);
+    const DataParallelTraining training = training_of(options);
     TraceHeader header;
     header.name = "data_parallel";
     header.ranks = training.ranks;
@@ -101,7 +102,7 @@ class DataParallel final : public TraceGenerator {
   }
 };
 
-const bool registered = trace_generators().add(
+const bool data_parallel_registered = trace_generators().add(
     {"data_parallel", "synchronous data-parallel training with overlapped all_reduces",
      "S. Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, VLDB 2020"},
     [] { return std::make_unique<DataParallel>(); });

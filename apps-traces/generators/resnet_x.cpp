@@ -4,21 +4,21 @@
 namespace linkcast {
 namespace {
 
-constexpr int kBatch = 16;  // of 16, 32 and 64: paper 003, figure 5
+constexpr int kResNetBatch = 16;  // of 16, 32 and 64: paper 003, figure 5
 
 class ResNetX final : public TraceGenerator {
  public:
   [[nodiscard]] std::vector<TraceOption> options() const override {
-    std::vector<TraceOption> all = cnn_options(kBatch);
+    std::vector<TraceOption> all = cnn_options(kResNetBatch);
     all.push_back({"x", "blocks, 16 unless said"});
     return all;
   }
   void run(const TraceOptions& options, TraceSink& sink) const override {
-    write_cnn(resnet_x(options.whole("x", 16)), kBatch, options, sink);
+    write_cnn(resnet_x(options.whole("x", 16)), kResNetBatch, options, sink);
   }
 };
 
-const bool registered =
+const bool resnet_x_registered =
     trace_generators().add({"resnet_x", "training of a residual network of x blocks, data parallel",
                             "N. A. Gawande et al., On-Node GPU Interconnects for Deep Learning, 2017"},
                            [] { return std::make_unique<ResNetX>(); });

@@ -89,7 +89,7 @@ class SpinGlass final : public TraceGenerator {
   }
 };
 
-const bool registered = trace_generators().add(
+const bool spin_glass_registered = trace_generators().add(
     {"spin_glass", "over-relaxation of a Heisenberg spin glass, halo exchange along one dimension",
      "R. Ammendola et al., GPU peer-to-peer techniques applied to a cluster interconnect (APEnet+), 2013, section V-D"},
     [] { return std::make_unique<SpinGlass>(); });

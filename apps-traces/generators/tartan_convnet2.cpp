@@ -7,7 +7,7 @@
 namespace linkcast {
 namespace {
 
-constexpr double kValue_B = 4;
+constexpr double kSingle_B = 4;
 constexpr std::size_t kConvolutions = 5;  // of alexnet(); the rest are dense
 constexpr double kPooled = 256 * 6 * 6;   // values of an image that the first dense layer gets
 
@@ -20,24 +20,24 @@ class Iteration {
     std::int64_t done = 0;
     for (std::size_t i = 0; i < kConvolutions; ++i) done = compute(net_.layers[i], 1, {});
     // every GPU needs every image's activations for its part of the dense layers
-    Ids here = exchange("activations", images_ * kPooled * kValue_B, done);
+    Ids here = exchange("activations", images_ * kPooled * kSingle_B, done);
     for (std::size_t i = kConvolutions; i < net_.layers.size(); ++i) {
       done = compute(net_.layers[i], 1, here);
-      here = exchange(net_.layers[i].name, images_ * net_.layers[i].activations * kValue_B, done);
+      here = exchange(net_.layers[i].name, images_ * net_.layers[i].activations * kSingle_B, done);
     }
     for (std::size_t i = net_.layers.size(); i-- > kConvolutions;) {
       done = compute(net_.layers[i], 2, here);
       if (i == kConvolutions) break;
       const CnnLayer& before = net_.layers[i - 1];  // each GPU has a summand of its gradients
-      here = exchange(before.name + " backward", images_ * before.activations * kValue_B, done);
+      here = exchange(before.name + " backward", images_ * before.activations * kSingle_B, done);
     }
-    here = exchange("gradients of activations", images_ * kPooled * kValue_B, done);
+    here = exchange("gradients of activations", images_ * kPooled * kSingle_B, done);
     Ids all;
     for (std::size_t i = kConvolutions; i-- > 0;) {
       done = compute(net_.layers[i], 2, here);
       here.clear();
       // each GPU adds up one part of the layer's gradients and gives it back
-      const double part_B = net_.layers[i].parameters / gpus_ * kValue_B;
+      const double part_B = net_.layers[i].parameters / gpus_ * kSingle_B;
       const Ids parts = exchange(net_.layers[i].name + " gradients", part_B, done);
       if (parts.empty()) continue;
       const std::int64_t sum = rank_.compute("sums", "add up", 0, parts);
@@ -101,7 +101,7 @@ class ConvNet2 final : public TraceGenerator {
   }
 };
 
-const bool registered = trace_generators().add(
+const bool tartan_convnet2_registered = trace_generators().add(
     {"tartan_cnn", "Tartan's ConvNet2: AlexNet, data and model parallel, copies between all GPUs",
      "A. Li et al., Tartan: Evaluating Modern GPU Interconnect via a Multi-GPU Benchmark Suite, IISWC 2018, section "
      "IV-A; A. Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014"},

@@ -10,7 +10,7 @@ namespace {
 
 using Triple = std::array<int, 3>;
 
-struct Run {
+struct ScaleOutRun {
   int nodes;
   Triple parts{};                 ///< of the domain, along x, y, z
   std::array<double, 3> local{};  ///< cells of a part
@@ -32,8 +32,8 @@ Triple blocks(int nodes) {
 }
 
 /// Both faces of one dimension with the neighbours; the domain is not periodic.
-RankWriter::Ids faces(const Run& run, RankWriter& rank, std::size_t dimension, double cell_B, const std::string& what,
-                      RankWriter::Ids after) {
+RankWriter::Ids faces(const ScaleOutRun& run, RankWriter& rank, std::size_t dimension, double cell_B,
+                      const std::string& what, RankWriter::Ids after) {
   int stride = 1;
   for (std::size_t d = 0; d < dimension; ++d) stride *= run.parts[d];
   const int at = rank.rank() / stride % run.parts[dimension];
@@ -51,7 +51,7 @@ RankWriter::Ids faces(const Run& run, RankWriter& rank, std::size_t dimension, d
 }
 
 /// Faces of all dimensions at once. @param cell_B  of a cell of the face
-void halo(const Run& run, RankWriter& rank, double cell_B, const std::string& what, std::int64_t after) {
+void halo(const ScaleOutRun& run, RankWriter& rank, double cell_B, const std::string& what, std::int64_t after) {
   RankWriter::Ids all;
   for (std::size_t d = 0; d < run.parts.size(); ++d) {
     const RankWriter::Ids some = faces(run, rank, d, cell_B, what, {after});
@@ -63,17 +63,19 @@ void halo(const Run& run, RankWriter& rank, double cell_B, const std::string& wh
 // Bytes below are of 32- or 64-bit values: 4 and 8. source of what is exchanged: named with each application.
 
 /// Fourth order: two planes of three velocities and six stresses. Reads and writes each.
-void brq(const Run& run, RankWriter& rank) {
+void brq(const ScaleOutRun& run, RankWriter& rank) {
   for (const int fields : {3, 6})
     halo(run, rank, 2 * fields * 4, "wave", rank.compute("0", "wave", run.pass_s(9 * 2 * 4)));
 }
 
 /// One value a cell; a plane to each neighbour along z.
-void dff(const Run& run, RankWriter& rank) { halo(run, rank, 8, "heat", rank.compute("0", "heat", run.pass_s(2 * 8))); }
+void dff(const ScaleOutRun& run, RankWriter& rank) {
+  halo(run, rank, 8, "heat", rank.compute("0", "heat", run.pass_s(2 * 8)));
+}
 
 /// Three exchanges a step: forces (3 fields), positions and velocities (6), gradients of viscosity (3).
 /// source: LULESH 2.0, lulesh-comm.cc: CommSBN, CommSyncPosVel, CommMonoQ
-void llh(const Run& run, RankWriter& rank) {
+void llh(const ScaleOutRun& run, RankWriter& rank) {
   constexpr double kFields = 60;  // assumed, values that a third of the step moves for each element
   for (const int fields : {3, 6, 3})
     halo(run, rank, fields * 8, "hydro", rank.compute("0", "hydro", run.pass_s(kFields * 8)));
@@ -81,7 +83,7 @@ void llh(const Run& run, RankWriter& rank) {
 
 /// Atoms near the faces, one dimension after the other so that corners arrive; four atoms a cell of 56 bytes each.
 /// source: CoMD 1.1, haloExchange.c: AtomMsg, stages x, y, z
-void cmd(const Run& run, RankWriter& rank) {
+void cmd(const ScaleOutRun& run, RankWriter& rank) {
   constexpr double kAtoms_B = 4 * 56, kNeighbours = 27;
   RankWriter::Ids last = {rank.compute("0", "forces", run.pass_s(kAtoms_B * kNeighbours))};
   for (std::size_t d = 0; d < run.parts.size(); ++d) {
@@ -93,7 +95,7 @@ void cmd(const Run& run, RankWriter& rank) {
 }
 
 /// Each part of the vector goes round in a pipeline, one multiplication with it at each stop.
-void prb(const Run& run, RankWriter& rank) {
+void prb(const ScaleOutRun& run, RankWriter& rank) {
   constexpr double kEntries = 16;  // assumed, of a row of the matrix: 12 bytes each with its column
   const int n = run.nodes, next = (rank.rank() + 1) % n, before = (rank.rank() + n - 1) % n;
   RankWriter::Ids here;
@@ -109,7 +111,7 @@ void prb(const Run& run, RankWriter& rank) {
 }
 
 /// Spectral: three velocities are transposed before and after their transforms, in two stages of a step.
-void hit(const Run& run, RankWriter& rank) {
+void hit(const ScaleOutRun& run, RankWriter& rank) {
   constexpr int kTransposes = 2 * 2 * 3;
   for (int i = 0; i < kTransposes; ++i) {
     rank.compute("0", "transform", run.pass_s(3 * 2 * 8));  // three dimensions, read and written, complex
@@ -119,7 +121,7 @@ void hit(const Run& run, RankWriter& rank) {
 }
 
 /// Scatter the rows of one matrix, broadcast the other, gather the product. A side of the matrix is 64 cells' sides.
-void mam(const Run& run, RankWriter& rank) {
+void mam(const ScaleOutRun& run, RankWriter& rank) {
   constexpr double kSides = 64,
                    kFlops_per_B = 7.25;  // source: P100, 5.3e12 operations (64 bit) over 732e9 bytes a second
   const double side = std::round(kSides * std::cbrt(run.cells() * run.nodes)), matrix_B = side * side * 8;
@@ -134,14 +136,14 @@ void mam(const Run& run, RankWriter& rank) {
 
 enum class Cut { kX, kZ, kBlocks };
 
-struct Application {
+struct ScaleOutApplication {
   std::string name, summary;
   int side;  ///< assumed
   Cut cut;
-  void (*step)(const Run&, RankWriter&);
+  void (*step)(const ScaleOutRun&, RankWriter&);
 };
 
-const std::vector<Application> kApplications = {
+const std::vector<ScaleOutApplication> kScaleOut = {
     {"tartan_brq", "Tartan's B2rEqwp: seismic waves, fourth order, halo exchange", 256, Cut::kBlocks, brq},
     {"tartan_dff", "Tartan's Diffusion: 3D heat equation, halo exchange along z", 256, Cut::kZ, dff},
     {"tartan_llh", "Tartan's Lulesh: shock hydrodynamics, halo exchange along x", 128, Cut::kX, llh},
@@ -150,8 +152,8 @@ const std::vector<Application> kApplications = {
     {"tartan_hit", "Tartan's HIT: turbulence, transposes by alltoall", 256, Cut::kX, hit},
     {"tartan_mam", "Tartan's Matvec: matrix product by scatter, broadcast and gather", 64, Cut::kX, mam}};
 
-Run run_of(const Application& application, const TraceOptions& options) {
-  Run run{};
+ScaleOutRun run_of(const ScaleOutApplication& application, const TraceOptions& options) {
+  ScaleOutRun run{};
   run.nodes = options.whole("nodes", 4);
   const int n = run.nodes;
   run.parts = application.cut == Cut::kBlocks ? blocks(n)
@@ -174,7 +176,7 @@ Run run_of(const Application& application, const TraceOptions& options) {
 
 class ScaleOut final : public TraceGenerator {
  public:
-  explicit ScaleOut(const Application& application) : application_(application) {}
+  explicit ScaleOut(const ScaleOutApplication& application) : application_(application) {}
 
   [[nodiscard]] std::vector<TraceOption> options() const override {
     return {{"nodes", "one GPU each, 4 unless said"},
@@ -185,7 +187,7 @@ class ScaleOut final : public TraceGenerator {
   }
 
   void run(const TraceOptions& options, TraceSink& sink) const override {
-    const Run run = run_of(application_, options);
+    const ScaleOutRun run = run_of(application_, options);
     TraceHeader header;
     header.name = application_.name;
     header.source = "generated: A. Li et al., Tartan: Evaluating Modern GPU Interconnect, IISWC 2018, section IV-B";
@@ -202,11 +204,11 @@ class ScaleOut final : public TraceGenerator {
   }
 
  private:
-  const Application& application_;
+  const ScaleOutApplication& application_;
 };
 
-bool register_all() {
-  for (const Application& application : kApplications)
+bool register_scale_out() {
+  for (const ScaleOutApplication& application : kScaleOut)
     trace_generators().add({application.name, application.summary,
                             "A. Li et al., Tartan: Evaluating Modern GPU Interconnect via a Multi-GPU Benchmark Suite, "
                             "IISWC 2018, section IV-B"},
@@ -214,7 +216,7 @@ bool register_all() {
   return true;
 }
 
-const bool registered = register_all();
+const bool tartan_scale_out_registered = register_scale_out();
 
 }  // namespace
 }  // namespace linkcast

@@ -6,7 +6,7 @@
 namespace linkcast {
 namespace {
 
-struct Run {
+struct ScaleUpRun {
   int gpus, iterations;
   bool nccl;         ///< the paper's changed version: a GPU takes the master's part where the text says so
   double compute_s;  ///< of an iteration on one of these GPUs
@@ -14,13 +14,13 @@ struct Run {
 };
 
 /// OpenMP threads wait for each other on the CPU: a collective of no bytes takes no time on the network.
-void barrier(const Run& run, RankWriter& rank) {
+void barrier(const ScaleUpRun& run, RankWriter& rank) {
   rank.sync();
   if (run.gpus > 1) rank.sync({rank.collective("0", "all_reduce", "all", 0)});
 }
 
 /// All hand in to the CPU, which decides and gives the same to all.
-void through_cpu(const Run& run, RankWriter& rank) {
+void through_cpu(const ScaleUpRun& run, RankWriter& rank) {
   rank.copy("0", "d2h", run.size_B);
   barrier(run, rank);
   rank.copy("0", "h2d", run.size_B);
@@ -28,7 +28,7 @@ void through_cpu(const Run& run, RankWriter& rank) {
 }
 
 /// Cusimann: GPU 0 takes the CPU's place: the best of all is reduced to it, and it broadcasts that.
-void csm(const Run& run, RankWriter& rank) {
+void csm(const ScaleUpRun& run, RankWriter& rank) {
   rank.compute("0", "anneal", run.compute_s);
   rank.sync();
   if (!run.nccl || run.gpus == 1) return through_cpu(run, rank);
@@ -38,7 +38,7 @@ void csm(const Run& run, RankWriter& rank) {
 }
 
 /// GMM: arrays that the CPU does not change go from GPU 0 to the others; assumed to be half of them.
-void gmm(const Run& run, RankWriter& rank) {
+void gmm(const ScaleUpRun& run, RankWriter& rank) {
   rank.compute("0", "expectation, maximization", run.compute_s);
   rank.sync();
   if (!run.nccl || run.gpus == 1) return through_cpu(run, rank);
@@ -51,7 +51,7 @@ void gmm(const Run& run, RankWriter& rank) {
 }
 
 /// Kmeans: the mean of all GPUs' sums, by an all_reduce instead of the CPU; and a copy within each GPU.
-void kmn(const Run& run, RankWriter& rank) {
+void kmn(const ScaleUpRun& run, RankWriter& rank) {
   rank.compute("0", "assign", run.compute_s);
   rank.copy("0", "d2d", run.size_B);
   rank.sync();
@@ -61,7 +61,7 @@ void kmn(const Run& run, RankWriter& rank) {
 }
 
 /// MonteCarlo: data go to the GPUs and results come back, asynchronously, in two streams; nothing between GPUs.
-void mtc(const Run& run, RankWriter& rank) {
+void mtc(const ScaleUpRun& run, RankWriter& rank) {
   for (const char* stream : {"0", "1"}) {
     rank.copy(stream, "h2d", run.size_B / 2);
     rank.compute(stream, "price", run.compute_s / 2);
@@ -71,7 +71,7 @@ void mtc(const Run& run, RankWriter& rank) {
 }
 
 /// Planar: each GPU fetches a task and returns what it found; with NCCL the tasks come from GPU 0.
-void pln(const Run& run, RankWriter& rank) {
+void pln(const ScaleUpRun& run, RankWriter& rank) {
   if (run.nccl && run.gpus > 1)
     rank.collective("0", "broadcast", "all", run.size_B);
   else
@@ -82,7 +82,7 @@ void pln(const Run& run, RankWriter& rank) {
 }
 
 /// Trueke: in two phases what GPU 0 has goes to the others, over a buffer of the CPU or by a broadcast.
-void trk(const Run& run, RankWriter& rank) {
+void trk(const ScaleUpRun& run, RankWriter& rank) {
   for (int phase = 0; phase < 2; ++phase) {
     rank.compute("0", "sweep", run.compute_s / 2);
     rank.sync();
@@ -98,15 +98,15 @@ void trk(const Run& run, RankWriter& rank) {
   }
 }
 
-struct Application {
+struct ScaleUpApplication {
   std::string name, summary;
   double compute_s, size_B;  ///< assumed
   std::string why;           ///< of the assumption
-  void (*iteration)(const Run&, RankWriter&);
+  void (*iteration)(const ScaleUpRun&, RankWriter&);
 };
 
 // Times and sizes of one iteration on one GPU. source: assumed, no text gives them; each says what it stands for
-const std::vector<Application> kApplications = {
+const std::vector<ScaleUpApplication> kScaleUp = {
     {"tartan_csm", "Tartan's Cusimann: simulated annealing, master and slaves", 10e-3, 64e3,
      "8000 doubles: 'relatively small data transmission volume'", csm},
     {"tartan_gmm", "Tartan's GMM: Gaussian mixtures by expectation maximization", 20e-3, 470e3,
@@ -120,7 +120,7 @@ const std::vector<Application> kApplications = {
 
 class ScaleUp final : public TraceGenerator {
  public:
-  explicit ScaleUp(const Application& application) : application_(application) {}
+  explicit ScaleUp(const ScaleUpApplication& application) : application_(application) {}
 
   [[nodiscard]] std::vector<TraceOption> options() const override {
     return {{"gpus", "4 unless said"},
@@ -135,7 +135,7 @@ class ScaleUp final : public TraceGenerator {
   }
 
   void run(const TraceOptions& options, TraceSink& sink) const override {
-    Run run{};
+    ScaleUpRun run{};
     run.gpus = options.whole("gpus", 4);
     run.iterations = options.whole("iterations", 5);
     run.nccl = choice(options, "version", "baseline", "nccl");
@@ -165,11 +165,11 @@ class ScaleUp final : public TraceGenerator {
     return value == yes;
   }
 
-  const Application& application_;
+  const ScaleUpApplication& application_;
 };
 
-bool register_all() {
-  for (const Application& application : kApplications)
+bool register_scale_up() {
+  for (const ScaleUpApplication& application : kScaleUp)
     trace_generators().add({application.name, application.summary,
                             "A. Li et al., Tartan: Evaluating Modern GPU Interconnect via a Multi-GPU Benchmark Suite, "
                             "IISWC 2018, section IV-A"},
@@ -177,7 +177,7 @@ bool register_all() {
   return true;
 }
 
-const bool registered = register_all();
+const bool tartan_scale_up_registered = register_scale_up();
 
 }  // namespace
 }  // namespace linkcast

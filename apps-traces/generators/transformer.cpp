@@ -131,7 +131,7 @@ class Transformer final : public TraceGenerator {
   }
 };
 
-const bool registered = trace_generators().add(
+const bool transformer_registered = trace_generators().add(
     {"transformer", "training of a transformer: data, tensor and pipeline parallel (1F1B)",
      "D. Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM, SC 2021"},
     [] { return std::make_unique<Transformer>(); });

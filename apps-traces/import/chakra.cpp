@@ -301,7 +301,7 @@ class ChakraImporter final : public TraceImporter {
   }
 };
 
-const bool registered = trace_importers().add(
+const bool chakra_registered = trace_importers().add(
     {"chakra", "Chakra's execution traces (protobuf), one NAME.RANK.et a rank",
      "S. Sridharan et al., Chakra: Advancing Performance Benchmarking and Co-design using Standardized Execution "
      "Traces, 2023; mlcommons/chakra schema/protobuf/et_def.proto"},

@@ -286,7 +286,7 @@ class GoalImporter final : public TraceImporter {
   }
 };
 
-const bool registered = trace_importers().add(
+const bool goal_registered = trace_importers().add(
     {"goal", "GOAL of LogGOPSim: calc, send and recv with requires and irequires, one block a rank",
      "T. Hoefler, T. Schneider, A. Lumsdaine, LogGOPSim - Simulating Large-Scale Applications in the LogGOPS Model, "
      "LSAP 2010; T. Hoefler, C. Siebert, A. Lumsdaine, Group Operation Assembly Language, ICPP 2009"},

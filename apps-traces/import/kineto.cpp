@@ -241,7 +241,7 @@ class Kineto final : public TraceImporter {
   }
 };
 
-const bool registered = trace_importers().add(
+const bool kineto_registered = trace_importers().add(
     {"kineto", "torch.profiler Chrome traces (Kineto), one file a rank",
      "PyTorch 2.11 torch.profiler.profile.export_chrome_trace; google/trace-viewer, Trace Event Format"},
     [] { return std::make_unique<Kineto>(); });

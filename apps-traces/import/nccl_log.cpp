@@ -263,7 +263,7 @@ class NcclLogImporter final : public TraceImporter {
   }
 };
 
-const bool registered = trace_importers().add(
+const bool nccl_log_registered = trace_importers().add(
     {"nccl-log", "NCCL's debug log (NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL), of all ranks in one file or several",
      "NVIDIA NCCL documentation, Environment Variables: NCCL_DEBUG, NCCL_DEBUG_SUBSYS; lines as printed by NCCL "
      "2.28.9"},

@@ -255,7 +255,7 @@ class PytorchEt final : public TraceImporter {
   }
 };
 
-const bool registered = trace_importers().add(
+const bool pytorch_et_registered = trace_importers().add(
     {"pytorch-et", "PyTorch's execution traces (Chakra schema, JSON), one a rank, and Kineto's timelines for the times",
      "S. Sridharan et al., Chakra: Advancing Performance Benchmarking and Co-design using Standardized Execution "
      "Traces, 2023; PyTorch torch/csrc/profiler/standalone/execution_trace_observer.cpp, schema 1.1.1-chakra.0.0.4"},

@@ -145,7 +145,7 @@ class TiImporter final : public TraceImporter {
   }
 };
 
-const bool registered = trace_importers().add(
+const bool simgrid_ti_registered = trace_importers().add(
     {"simgrid-ti", "SimGrid time-independent traces: one file a rank, a list of them, or one file of all ranks",
      "F. Desprez et al., Improving the Accuracy and Efficiency of Time-Independent Trace Replay, PMBS 2012; SimGrid "
      "manual, Replaying MPI Traces"},

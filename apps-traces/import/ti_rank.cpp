@@ -11,7 +11,7 @@ namespace {
 /// Bytes of an element by its number. source: SimGrid 3.32, src/smpi/mpi/smpi_datatype.cpp, ids of the predefined types
 /// double, int, char, short, long, float, byte, long long, signed char, unsigned char, unsigned short, unsigned,
 /// unsigned long, unsigned long long, long double
-constexpr std::array<double, 15> kElement_B{8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16};
+constexpr std::array<double, 15> kTiElement_B{8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16};
 
 const char* const kCollectiveRequest = "collective";
 
@@ -60,9 +60,9 @@ class TiRank::Call {
   [[nodiscard]] double element_B(std::size_t index, double otherwise) const {
     if (index >= count()) return otherwise;
     const std::int64_t type = whole(index, "a datatype");
-    if (type < 0 || type >= static_cast<std::int64_t>(kElement_B.size()))
-      fail("datatype " + std::to_string(type) + " is not known: 0 to " + std::to_string(kElement_B.size() - 1));
-    return kElement_B[static_cast<std::size_t>(type)];
+    if (type < 0 || type >= static_cast<std::int64_t>(kTiElement_B.size()))
+      fail("datatype " + std::to_string(type) + " is not known: 0 to " + std::to_string(kTiElement_B.size() - 1));
+    return kTiElement_B[static_cast<std::size_t>(type)];
   }
   [[nodiscard]] std::vector<double> counts(std::size_t index, int ranks) const {
     std::vector<double> all;
@@ -135,7 +135,7 @@ void TiRank::action(const std::vector<std::string>& words, const Lines& lines) {
 
 /// Of these only init says something: with a parameter, that counts without a type are of doubles.
 void TiRank::nothing(const Call& call) {
-  if (call.name() == "init") default_element_B_ = call.count() > 0 ? kElement_B[0] : 1;
+  if (call.name() == "init") default_element_B_ = call.count() > 0 ? kTiElement_B[0] : 1;
 }
 
 void TiRank::compute(const Call& call) {

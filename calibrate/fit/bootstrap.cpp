@@ -9,7 +9,7 @@
 
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 // A standard deviation of fewer values is itself uncertain by more than a quarter: 1 / sqrt(2 (n - 1)).
@@ -143,4 +143,4 @@ Bootstrap run_bootstrap(const FitContext& fitted, int replicas, const std::funct
   return result;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

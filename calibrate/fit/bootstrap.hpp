@@ -7,7 +7,7 @@
 
 #include "calibrate/fit/fit_context.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 
 struct BootstrapError {
   double stderr_ = 0;  ///< standard deviation over those replicas
@@ -34,4 +34,4 @@ std::vector<Sample> resample(const std::vector<Sample>& samples, unsigned seed);
 /// its number; sizes that end a range, and the chunk, count where they are the same.
 Bootstrap run_bootstrap(const FitContext& fitted, int replicas, const std::function<void(int, int)>& progress);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -7,7 +7,7 @@
 
 #include "calibrate/fit/fit_context.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 // Sizes whose bytes cost nothing beside a step. source: H200, all_reduce of 8 B and 1 KiB differ by under two hops
@@ -109,4 +109,4 @@ void fit_collectives(FitContext& context, const std::vector<Measurement>& measur
   CollectiveFit(context, measurements).run();
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -7,7 +7,7 @@
 #include "calibrate/fit/fit_context.hpp"
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 constexpr int kMostPieces = 6;  // BIC decides below that
@@ -36,10 +36,6 @@ const Cable& narrowest_cable(const Platform& wires, const Sample& sample) {
     if (!narrowest || rate < least || (rate == least && inner)) narrowest = &cable;
   }
   return *narrowest;
-}
-
-std::string regime(const std::string& transport, std::size_t k, const char* what) {
-  return "transport." + transport + ".r" + std::to_string(k) + "." + what;
 }
 
 void set_regime(FitContext& context, const std::string& transport, std::size_t k, const Piece& piece, bool last,
@@ -297,4 +293,4 @@ bool spans_sizes(const std::vector<Sample>& samples) {
   return high->size_B >= kSizeSpan * low->size_B;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -12,7 +12,7 @@
 #include "calibrate/fit/noise_fit.hpp"
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 // What two occasions on one machine differ by, which no repetition of one occasion shows: part of every standard error.
@@ -304,4 +304,4 @@ FitResult fit_parameters(const FitRequest& request) {
   return result;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -10,7 +10,7 @@
 #include "calibrate/fit/pair_classes.hpp"
 #include "calibrate/fit/suspicious.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 
 struct FitRequest {
   std::string name;  ///< id of the platform
@@ -54,4 +54,4 @@ void assess(FitResult& result, const std::function<double(const Sample&)>& simul
 /// The file `calibrate fit` writes, schema calibration/1.
 Json to_json(const FitResult& result);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -11,7 +11,7 @@
 #include "sim/records/calibration.hpp"
 #include "sim/records/measurement.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 
 // Sizes whose bytes cost under 3 % of a copy's start-up. source: P100-DGX-1 sweep, flat up to 4 KiB
 inline constexpr double kSmall_B = 4096;
@@ -22,6 +22,11 @@ inline constexpr double kSteady_B = 4194304;
 // lie within 1.5 % of each other
 inline constexpr double kDistinct = 0.02;
 inline constexpr double kDistinctSigmas = 3;
+
+/// Name of a parameter of range k of a transport's sizes.
+inline std::string regime(const std::string& transport, std::size_t k, const char* what) {
+  return "transport." + transport + ".r" + std::to_string(k) + "." + what;
+}
 
 /// One repetition of one copy.
 struct Sample {
@@ -100,4 +105,4 @@ void fit_collectives(FitContext& context, const std::vector<Measurement>& measur
 /// What copies that start from rest cost more than those out of a queue.
 void fit_single(FitContext& context);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -6,7 +6,7 @@
 #include "calibrate/fit/fit.hpp"
 #include "calibrate/fit/message_fit.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 // Ends of the size ranges in which scatter is reported, the last one open. source: ours, a factor of 16 each; on H200
@@ -99,4 +99,4 @@ Json to_json(const FitResult& result) {
           {"from", from}};
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -6,7 +6,7 @@
 
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 constexpr double kHuber = 1.345;        // source: Huber, Robust Statistics, 1981
@@ -107,4 +107,4 @@ LinearFit robust_fit(const std::vector<Observation>& observations, const std::ve
   return fit;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

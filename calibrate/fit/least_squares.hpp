@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace linkcast {
+namespace linkcast::fit {
 
 /// One observation: time = sum_k coefficient_k x row[k].
 struct Observation {
@@ -36,4 +36,4 @@ MedianEstimate estimate_median(const std::vector<double>& values);
 /// Value below which the share p (0..1) of the values lies, linearly interpolated.
 double quantile(std::vector<double> values, double p);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -8,11 +8,11 @@
 
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 // Launch-bound, eager in a few packet sizes, rendezvous, pipelined, and beyond some cache or buffer: BIC chooses.
-constexpr int kMostPieces = 8;
+constexpr int kMostMessagePieces = 8;
 
 // Smaller messages that are sent one behind the other overlap: they show how many go per second, not how long one
 // takes. source: the eager messages of calibrate/data/leonardo/osu-nv4.json end below 16 KiB
@@ -78,10 +78,6 @@ std::vector<SizePoint> rising(const std::vector<SizePoint>& points) {
   return result;
 }
 
-std::string regime(const std::string& transport, std::size_t k, const char* what) {
-  return "transport." + transport + ".r" + std::to_string(k) + "." + what;
-}
-
 /// Two sizes or sizes that are alike: one range, its rate known if the sizes span enough.
 std::vector<Piece> one_piece(FitContext& context, const std::string& transport, const std::vector<Sample>& samples) {
   std::vector<Observation> rows;
@@ -105,7 +101,7 @@ std::vector<Piece> one_piece(FitContext& context, const std::string& transport, 
 void fit_class(FitContext& context, const std::string& transport, const std::vector<Sample>& samples) {
   const auto medians = medians_by_size(samples);
   const bool curve = medians.size() >= 3 && spans_sizes(samples);
-  const auto pieces = curve ? fit_pieces(rising(medians), kMostPieces, PieceForms::kProportional)
+  const auto pieces = curve ? fit_pieces(rising(medians), kMostMessagePieces, PieceForms::kProportional)
                             : one_piece(context, transport, samples);
   double end_s = medians.front().time_s;  // of the range before
   for (std::size_t k = 0; k < pieces.size(); ++k) {
@@ -179,4 +175,4 @@ double message_time(const Calibration& calibration, const std::string& transport
   }
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

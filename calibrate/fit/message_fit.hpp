@@ -5,7 +5,7 @@
 
 #include "calibrate/fit/fit_context.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 
 /// A message between processes, not a copy: MPI, or a transport between nodes.
 bool is_message(const MeasuredPoint& point);
@@ -27,4 +27,4 @@ void inherit_cables(FitContext& context);
 /// Time of one message by the fitted curve, as the simulator reads it: never below the end of an earlier range.
 double message_time(const Calibration& calibration, const std::string& transport, double size_B);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

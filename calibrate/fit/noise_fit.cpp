@@ -8,7 +8,7 @@
 #include "sim/records/input_error.hpp"
 #include "sim/units/random.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 constexpr double kMedian = 0.5;  // source: the definition
@@ -94,4 +94,4 @@ void fit_noise(FitContext& context, const std::vector<Measurement>& measurements
   fit_wait(context, *wait);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -6,7 +6,7 @@
 
 #include "calibrate/fit/fit_context.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 
 /// What the fabric of a topology says about two endpoints.
 struct FabricDistance {
@@ -21,4 +21,4 @@ struct FabricDistance {
 void fit_noise(FitContext& context, const std::vector<Measurement>& measurements,
                const std::map<std::string, FabricDistance>& distances);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -8,7 +8,7 @@
 #include "calibrate/fit/pair_wiring.hpp"
 #include "sim/units/parse.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 // Of the sizes that show a rate the four largest powers of two.
@@ -213,4 +213,4 @@ std::vector<PairClasses> find_pair_classes(const FitContext& context) {
   return all;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -6,7 +6,7 @@
 
 #include "calibrate/fit/fit_context.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 
 /// Ordered pair of device indices.
 using DevicePair = std::pair<int, int>;
@@ -44,4 +44,4 @@ std::vector<std::string> compact(const Topology& topology, const std::vector<Dev
 
 Json to_json(const std::vector<PairClasses>& found);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

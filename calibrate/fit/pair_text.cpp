@@ -4,7 +4,7 @@
 
 #include "calibrate/fit/pair_classes.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 const std::string& name_of(const Topology& topology, int device) {
@@ -108,4 +108,4 @@ Json to_json(const std::vector<PairClasses>& found) {
   return list;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

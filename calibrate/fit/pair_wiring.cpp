@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 const Link& link_at(const Platform& wires, int index) { return wires.links()[static_cast<std::size_t>(index)]; }
@@ -46,4 +46,4 @@ std::string wiring_of(const Platform& wires, const std::string& transport, int s
   return route ? way_text(wires, route->links) : "no way of its own";
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -6,7 +6,7 @@
 
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 // Smallest relative deviation worth a parameter. source: repeated columns of the P100-DGX-1 sweep differ by about 1 %.
@@ -117,4 +117,4 @@ std::vector<Piece> fit_pieces(const std::vector<SizePoint>& points, int most, Pi
   return chosen->pieces;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

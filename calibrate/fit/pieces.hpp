@@ -4,7 +4,7 @@
 
 #include "calibrate/fit/least_squares.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 
 /// One median time of all pairs at one size.
 struct SizePoint {
@@ -31,4 +31,4 @@ enum class PieceForms { kFlatAndLine, kProportional };
 std::vector<Piece> fit_pieces(const std::vector<SizePoint>& points, int most,
                               PieceForms forms = PieceForms::kFlatAndLine);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

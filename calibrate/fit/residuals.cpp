@@ -2,7 +2,7 @@
 
 #include "calibrate/fit/message_fit.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 Json parameter_table(const FitResult& result) {
@@ -51,4 +51,4 @@ Json residual_report(const FitResult& result, const Topology& topology,
           {"points", points}};
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -12,7 +12,7 @@
 #include "calibrate/fit/staged_shape.hpp"
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 // Copies across sockets count as limited by the crossing when they are slower than copies inside one by more than this.
@@ -360,4 +360,4 @@ void fit_staged(FitContext& context) {
   StagedFit(context).run();
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -5,7 +5,7 @@
 
 #include "sim/records/input_error.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 /// Row over (flat time, start-up, serial time per byte, pipelined time per byte).
@@ -65,4 +65,4 @@ LinearFit fit_shape(const std::vector<Sample>& samples, const StagedShape& shape
   return fit_rows(rows, sizes, shape);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -6,7 +6,7 @@
 
 #include "calibrate/fit/fit_context.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 
 /// What data without enough sizes lack.
 inline constexpr const char* kNoPipeline =
@@ -23,4 +23,4 @@ StagedShape choose_shape(const std::vector<SizePoint>& points);
 /// Flat time (0 if the shape has none), start-up, serial and pipelined time per byte: values and standard errors.
 LinearFit fit_shape(const std::vector<Sample>& samples, const StagedShape& shape);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -8,7 +8,7 @@
 
 #include "sim/units/parse.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 namespace {
 
 // Fewer repetitions have no distribution to speak of; the benchmarks of calibrate/bench make 5 to 20.
@@ -25,7 +25,7 @@ constexpr double kLeastApart = 0.05;
 // source: ours. A normal distribution cut at its middle has modes 2.3 of their own deviations apart.
 constexpr double kApartSigmas = 4;
 // The gap between the modes, of the distance of their medians. source: ours, 2 of 1000 samples of 20 normal times pass
-constexpr double kLeastGap = 0.6;
+constexpr double kLeastStepGap = 0.6;
 
 struct Collected {
   Suspicious group;
@@ -106,7 +106,7 @@ bool find_two_modes(const std::vector<double>& times, TwoModes& modes) {
   std::vector<double> off;
   for (std::size_t i = 0; i < logs.size(); ++i) off.push_back(logs[i] - (i < split ? low : high));
   const double apart = high - low;
-  if (logs[split] - logs[split - 1] < kLeastGap * apart) return false;
+  if (logs[split] - logs[split - 1] < kLeastStepGap * apart) return false;
   if (apart < std::log1p(kLeastApart) || apart < kApartSigmas * robust_sigma(off, 0)) return false;
   modes = {std::exp(low), std::exp(high), static_cast<double>(logs.size() - split) / static_cast<double>(logs.size())};
   return true;
@@ -180,4 +180,4 @@ Json to_json(const std::vector<Suspicious>& groups, std::size_t most) {
   return {{"groups", list}, {"groups_left_out", left_out}};
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

@@ -5,7 +5,7 @@
 
 #include "calibrate/fit/fit_context.hpp"
 
-namespace linkcast {
+namespace linkcast::fit {
 
 /// The two times that the repetitions of one point take.
 struct TwoModes {
@@ -44,4 +44,4 @@ std::vector<std::string> lines_of(const std::vector<Suspicious>& groups);
 /// At most `most` groups that are not clean, those with most points first to stay; says how many were left out.
 Json to_json(const std::vector<Suspicious>& groups, std::size_t most);
 
-}  // namespace linkcast
+}  // namespace linkcast::fit

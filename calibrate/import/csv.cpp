@@ -117,7 +117,7 @@ class Csv final : public Importer {
   }
 };
 
-const bool registered =
+const bool csv_registered =
     importers().add({"csv",
                      "a line a copy below "
                      "'source,target,size_B,time_s[,transport,via,direction,bidirectional,engine]'; equal lines are "

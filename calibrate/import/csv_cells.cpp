@@ -5,7 +5,7 @@
 namespace linkcast {
 namespace {
 
-std::string trimmed(const std::string& text) {
+std::string trimmed_cell(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t");
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
@@ -68,7 +68,7 @@ std::string Scanner::cell() {
   if (!done() && text_[at_] == '"') return quoted();
   const std::size_t end = std::min(text_.find_first_of(",\r\n\"", at_), text_.size());
   if (end < text_.size() && text_[end] == '"') file_.fail_at(line_, "a quote inside a cell: quote the whole cell");
-  const std::string cell = trimmed(text_.substr(at_, end - at_));
+  const std::string cell = trimmed_cell(text_.substr(at_, end - at_));
   at_ = end;
   return cell;
 }

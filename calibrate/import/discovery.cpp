@@ -21,7 +21,7 @@ class DiscoveryImporter final : public linkcast::Importer {
   }
 };
 
-const bool registered = linkcast::importers().add(
+const bool discovery_registered = linkcast::importers().add(
     {"discovery", "linkcast-bench's discovery/1 record -> topology/1", "linkcast, calibrate/bench/discovery.cpp"},
     [] { return std::make_unique<DiscoveryImporter>(); });
 

@@ -13,7 +13,7 @@
 namespace linkcast::topology_import {
 namespace {
 
-const std::string kFormat = "hwloc XML";
+const std::string kHwlocFormat = "hwloc XML";
 
 /// One PCI device or bridge with the rate of the link above it.
 struct Port {
@@ -232,7 +232,7 @@ std::optional<HwlocXml::Rated> HwlocXml::rated(const Port& port, int newest) con
       if (const PcieLink link{generation, width}; std::abs(link.rate().si / port.speed_Bps - 1) < 0.01)
         fits.push_back(link);  // 1 %: digits of hwloc; rates of one width differ by more. source: ours
   if (fits.empty()) return std::nullopt;
-  std::string source = kFormat + ": pci_link_speed when lstopo ran";
+  std::string source = kHwlocFormat + ": pci_link_speed when lstopo ran";
   if (fits.size() > 1)
     source += "; assumed: " + fits.front().text() + ", though " + fits[1].text() + " has the same rate";
   return Rated{fits.front(), source};
@@ -289,7 +289,7 @@ Json HwlocXml::run() {
   join_cpus(writer_, cpus_);
   const std::string nvlink = matrix_ ? "; nvidia-smi topo -m" : "; assumed: no NVLinks, hwloc XML is read without them";
   return writer_.json(request_.name(), title_of(facts_),
-                      kFormat + nvlink + sources_of(lists_) + numbers_source_ + "; " + request_.pcie_peer_source(),
+                      kHwlocFormat + nvlink + sources_of(lists_) + numbers_source_ + "; " + request_.pcie_peer_source(),
                       request_.pcie_peer());
 }
 
@@ -299,7 +299,7 @@ class HwlocXmlImporter final : public Importer {
   [[nodiscard]] Json run(const ImportRequest& request) const override { return HwlocXml(request).run(); }
 };
 
-const bool registered =
+const bool hwloc_xml_registered =
     importers().add({"hwloc-xml", "lstopo --of xml, and nvidia-smi topo -m for NVLinks -> topology/1",
                      "hwloc 2 documentation, Importing and exporting topologies from/to XML files"},
                     [] { return std::make_unique<HwlocXmlImporter>(); });

@@ -212,9 +212,10 @@ class InfragraphImporter final : public Importer {
   const std::set<std::string> kKeys = {"device", "gpu", "sm", "nvlink", "pcie", "cpu", "pcie_peer"};
 };
 
-const bool registered = importers().add({"infragraph", "JSON of InfraGraph 3 (one device of it) -> topology/1",
-                                         "openapi.yaml of the Python package infragraph 3.1.0"},
-                                        [] { return std::make_unique<InfragraphImporter>(); });
+const bool infragraph_registered =
+    importers().add({"infragraph", "JSON of InfraGraph 3 (one device of it) -> topology/1",
+                     "openapi.yaml of the Python package infragraph 3.1.0"},
+                    [] { return std::make_unique<InfragraphImporter>(); });
 
 }  // namespace
 }  // namespace linkcast::infragraph

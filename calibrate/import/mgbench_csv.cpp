@@ -107,7 +107,7 @@ class MgbenchCsv final : public Importer {
   }
 };
 
-const bool registered = importers().add(
+const bool mgbench_csv_registered = importers().add(
     {"mgbench-csv",
      "a matrix of rates, first line ',0,1,2', then '0,,12.1,12.2': the row sends to the column; own copies empty",
      "tbennun/mgbench, GPU-to-GPU half and full duplex tests; the layout of the matrix is ours"},

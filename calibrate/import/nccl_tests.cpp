@@ -175,7 +175,7 @@ Json NcclTests::run(const ImportRequest& request) const {
   return record.json();
 }
 
-const bool registered =
+const bool nccl_tests_registered =
     importers().add({"nccl-tests", "text or JSON (-J) of all_reduce_perf and the others: collectives of one node",
                      "NVIDIA/nccl-tests README.md and src/common.cu, src/util.cu"},
                     [] { return std::make_unique<NcclTests>(); });

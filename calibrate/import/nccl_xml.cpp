@@ -13,7 +13,7 @@
 namespace linkcast::topology_import {
 namespace {
 
-const std::string kFormat = "NCCL topology dump";
+const std::string kNcclFormat = "NCCL topology dump";
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -148,7 +148,7 @@ Port NcclXml::port_of(const XmlNode& pci) const {
     pci.fail("link_speed", "'" + speed + "' is no speed of PCI Express, e.g. '16.0 GT/s PCIe', or Unknown");
   const bool unknown_width = width == 0 || width == 255;  // sysfs of links that are down
   if (!unknown_width && width > 32) pci.fail("link_width", "at most 32 lanes");
-  const std::string source = kFormat + ": link_speed " + (unknown_speed ? "unknown" : speed) + ", link_width " +
+  const std::string source = kNcclFormat + ": link_speed " + (unknown_speed ? "unknown" : speed) + ", link_width " +
                              (unknown_width ? "unknown" : std::to_string(width));
   if (!unknown_speed && !unknown_width) return {{generation->second, width}, source};
   if (const auto option = request_.pcie()) return {*option, source + "; as --option pcie says"};
@@ -274,14 +274,14 @@ void NcclXml::read_links_of(std::size_t gpu) {
       bundle.count += count;
       const bool merged = target.rfind("nvs", 0) == 0 && nvswitches_.count("") != 0;
       bundle.source =
-          kFormat + ": nvlink count" +
+          kNcclFormat + ": nvlink count" +
           (merged ? "; assumed: one device stands for all NVSwitches, which the dump does not tell apart" : "") +
           "; nominal rate of the generation from the datasheet, one direction";
     } else if (link.name() == "c2c") {
       const int each = link.number("bw", 1);  // MB/s
       if (each > 9'999'999) link.fail("bw", "faster than any link, in MB/s");
       writer_.cable("gpu" + std::to_string(gpu), gpus_[gpu].cpu, "c2c", count, {each * 1e6},
-                    kFormat + ": c2c count and bw, in MB/s");
+                    kNcclFormat + ": c2c count and bw, in MB/s");
     } else {
       link.fail("unknown element: a gpu holds nvlink and c2c");
     }
@@ -322,7 +322,7 @@ void NcclXml::add_pcie_links() {
         link.fail("target", "no other PCIe switch has this busid");
       if (!done.insert(std::minmax(device.id, target->second)).second) continue;  // both ends list it
       writer_.cable(device.id, target->second, device.port.link.kind(), 1, device.port.link.rate(),
-                    kFormat + ": pcilink; assumed: as wide as the switch's uplink");
+                    kNcclFormat + ": pcilink; assumed: as wide as the switch's uplink");
     }
 }
 
@@ -351,7 +351,7 @@ Json NcclXml::run() {
     writer_.cable(device.id, device.parent, device.port.link.kind(), 1, device.port.link.rate(), device.port.source);
   add_pcie_links();
   join_cpus(writer_, cpus_);
-  return writer_.json(request_.name(), title_of(facts), kFormat + notes() + "; " + request_.pcie_peer_source(),
+  return writer_.json(request_.name(), title_of(facts), kNcclFormat + notes() + "; " + request_.pcie_peer_source(),
                       request_.pcie_peer());
 }
 
@@ -361,9 +361,10 @@ class NcclXmlImporter final : public Importer {
   [[nodiscard]] Json run(const ImportRequest& request) const override { return NcclXml(request).run(); }
 };
 
-const bool registered = importers().add({"nccl-xml", "NCCL's NCCL_TOPO_DUMP_FILE -> topology/1",
-                                         "NVIDIA/nccl src/graph/xml.cc and topo.cc, environment NCCL_TOPO_DUMP_FILE"},
-                                        [] { return std::make_unique<NcclXmlImporter>(); });
+const bool nccl_xml_registered =
+    importers().add({"nccl-xml", "NCCL's NCCL_TOPO_DUMP_FILE -> topology/1",
+                     "NVIDIA/nccl src/graph/xml.cc and topo.cc, environment NCCL_TOPO_DUMP_FILE"},
+                    [] { return std::make_unique<NcclXmlImporter>(); });
 
 }  // namespace
 }  // namespace linkcast::topology_import

@@ -219,7 +219,7 @@ Json Nvbandwidth::run(const ImportRequest& request) const {
   return record.json();
 }
 
-const bool registered =
+const bool nvbandwidth_registered =
     importers().add({"nvbandwidth", "its text or JSON (-j): copies between GPUs and with the host, load latencies",
                      "NVIDIA/nvbandwidth README.md and Output.cpp"},
                     [] { return std::make_unique<Nvbandwidth>(); });

@@ -5,7 +5,7 @@
 namespace linkcast::topology_import {
 namespace {
 
-std::string gpu_id(std::size_t index) { return "gpu" + std::to_string(index); }
+std::string wired_gpu_id(std::size_t index) { return "gpu" + std::to_string(index); }
 
 /// Sets of two and more GPUs that NVLinks join, in number order.
 std::vector<std::vector<std::size_t>> islands_of(const LinkMatrix& links) {
@@ -35,7 +35,7 @@ class Island {
     const NvlinkType& type = *gpus_[members_.front()].nvlink;
     for (const std::size_t gpu : members_)
       if (gpus_[gpu].nvlink->generation != type.generation)
-        throw InputError(question_.file + ": " + gpu_id(members_.front()) + " and " + gpu_id(gpu) +
+        throw InputError(question_.file + ": " + wired_gpu_id(members_.front()) + " and " + wired_gpu_id(gpu) +
                          " are joined, but have NVLink " + std::to_string(type.generation) + " and " +
                          std::to_string(gpus_[gpu].nvlink->generation));
   }
@@ -47,7 +47,9 @@ class Island {
 
  private:
   [[nodiscard]] int pair_links() const { return links_[members_[0]][members_[1]]; }
-  [[nodiscard]] std::string names() const { return gpu_id(members_.front()) + " to " + gpu_id(members_.back()); }
+  [[nodiscard]] std::string names() const {
+    return wired_gpu_id(members_.front()) + " to " + wired_gpu_id(members_.back());
+  }
   [[nodiscard]] bool all_pairs_alike() const;
   [[nodiscard]] int shown_links(std::size_t gpu) const {
     int sum = 0;
@@ -121,7 +123,7 @@ bool Island::on_nvswitch() const {
   if (question_.nvswitch != false && fits_nvswitch()) return true;
   const auto wrong = *std::find_if(members_.begin(), members_.end(),
                                    [&](std::size_t gpu) { return shown_links(gpu) > most_links(gpu); });
-  throw InputError(question_.file + ": " + gpu_id(wrong) + " shows " + std::to_string(shown_links(wrong)) +
+  throw InputError(question_.file + ": " + wired_gpu_id(wrong) + " shows " + std::to_string(shown_links(wrong)) +
                    " NVLinks to others, but has at most " + std::to_string(most_links(wrong)) +
                    (question_.nvswitch == false ? ": add --option nvswitch=yes if an NVSwitch joins them"
                                                 : ", and no NVSwitch fits"));
@@ -132,10 +134,11 @@ void Island::add_straight(TopologyWriter& writer) const {
     for (const std::size_t b : members_) {
       const int count = links_[a][b];
       if (b <= a || count == 0) continue;
-      writer.cable(
-          gpu_id(a), gpu_id(b), "nvlink" + std::to_string(gpus_[a].nvlink->generation), count, gpus_[a].nvlink->rate,
-          question_.source + ": NV" + std::to_string(count) + "; straight, " +
-              (question_.nvswitch ? "as --option nvswitch says" : "for no NVSwitch fits") + "; " + rate_source());
+      writer.cable(wired_gpu_id(a), wired_gpu_id(b), "nvlink" + std::to_string(gpus_[a].nvlink->generation), count,
+                   gpus_[a].nvlink->rate,
+                   question_.source + ": NV" + std::to_string(count) + "; straight, " +
+                       (question_.nvswitch ? "as --option nvswitch says" : "for no NVSwitch fits") + "; " +
+                       rate_source());
     }
 }
 
@@ -143,7 +146,7 @@ void Island::add_nvswitch(TopologyWriter& writer, int number) const {
   const std::string id = "nvs" + std::to_string(number);
   writer.device(id, "nvswitch", "", "baseboard" + std::to_string(number));
   for (const std::size_t gpu : members_)
-    writer.cable(gpu_id(gpu), id, "nvlink" + std::to_string(gpus_[gpu].nvlink->generation), pair_links(),
+    writer.cable(wired_gpu_id(gpu), id, "nvlink" + std::to_string(gpus_[gpu].nvlink->generation), pair_links(),
                  gpus_[gpu].nvlink->rate,
                  question_.source + ": NV" + std::to_string(pair_links()) + " to all others; NVSwitch, " +
                      (question_.nvswitch ? "as --option nvswitch says" : "for straight cables need more links") +

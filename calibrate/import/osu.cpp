@@ -219,7 +219,7 @@ Json Osu::run(const ImportRequest& request) const {
   return record.json();
 }
 
-const bool registered = importers().add(
+const bool osu_registered = importers().add(
     {"osu", "text of osu_latency, osu_bw, osu_bibw, osu_multi_lat or osu_mbw_mr, one pair: MPI messages",
      "OSU micro-benchmarks, README and c/mpi/pt2pt of versions 5.7 and 7.x"},
     [] { return std::make_unique<Osu>(); });

@@ -132,7 +132,7 @@ class P2pBandwidthLatencyTest final : public Importer {
   }
 };
 
-const bool registered = importers().add(
+const bool p2p_bandwidth_latency_test_registered = importers().add(
     {"p2pBandwidthLatencyTest", "text of the CUDA sample: bandwidths and latencies between GPUs to copies",
      "NVIDIA/cuda-samples, p2pBandwidthLatencyTest.cu"},
     [] { return std::make_unique<P2pBandwidthLatencyTest>(); });

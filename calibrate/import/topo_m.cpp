@@ -173,9 +173,10 @@ class TopoMImporter final : public Importer {
   [[nodiscard]] Json run(const ImportRequest& request) const override { return TopoM(request).run(); }
 };
 
-const bool registered = importers().add({"topo-m", "nvidia-smi topo -m (and -L, nvlink -s) -> topology/1",
-                                         "NVIDIA System Management Interface documentation, nvidia-smi topo -m legend"},
-                                        [] { return std::make_unique<TopoMImporter>(); });
+const bool topo_m_registered =
+    importers().add({"topo-m", "nvidia-smi topo -m (and -L, nvlink -s) -> topology/1",
+                     "NVIDIA System Management Interface documentation, nvidia-smi topo -m legend"},
+                    [] { return std::make_unique<TopoMImporter>(); });
 
 }  // namespace
 }  // namespace linkcast::topology_import

@@ -13,7 +13,7 @@
 namespace linkcast {
 namespace {
 
-std::string lower(std::string text) {
+std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
 }
@@ -21,7 +21,7 @@ std::string lower(std::string text) {
 /// One line of the file, or several that a backslash joins.
 struct Entry {
   int line = 0;
-  std::map<std::string, std::string> values{};  ///< by key in lower case
+  std::map<std::string, std::string> values{};  ///< by key in lower_case case
 };
 
 std::vector<Entry> entries_of(TextFile& file) {
@@ -38,7 +38,7 @@ std::vector<Entry> entries_of(TextFile& file) {
       const std::size_t equals = word.find('=');
       if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
         file.fail("'" + word + "' is not KEY=VALUE");
-      if (!entries.back().values.emplace(lower(word.substr(0, equals)), word.substr(equals + 1)).second)
+      if (!entries.back().values.emplace(lower_case(word.substr(0, equals)), word.substr(equals + 1)).second)
         file.fail(word.substr(0, equals) + " is there twice");
     }
     goes_on = joined && !entries.empty();
@@ -135,7 +135,7 @@ class TopologyConf final : public Importer {
   }
 };
 
-const bool registered = importers().add(
+const bool topology_conf_registered = importers().add(
     {"topology-conf", "Slurm's topology.conf of topology/tree -> node-groups/1", "Slurm, topology.conf(5)"},
     [] { return std::make_unique<TopologyConf>(); });
 

@@ -18,7 +18,7 @@ class Binomial final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered = algorithms().add(
+const bool binomial_registered = algorithms().add(
     {"binomial", "a binomial tree: as many take part each round again; all_reduce is reduce, then broadcast",
      "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA 19(1), 2005, "
      "section 4.2 and 4.4"},

@@ -38,7 +38,7 @@ class Bruck final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered = algorithms().add(
+const bool bruck_registered = algorithms().add(
     {"bruck", "in round k every rank passes on what has bit k of its distance to go",
      "Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All Communications, IEEE TPDS 8(11), 1997"},
     [] { return std::make_unique<Bruck>(); });

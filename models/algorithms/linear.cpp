@@ -31,7 +31,7 @@ class Linear final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered = algorithms().add(
+const bool linear_registered = algorithms().add(
     {"linear", "every message straight to its target, all posted at once (reduce: one after the other)",
      "Open MPI 4.1.4, ompi/mca/coll/base: basic_linear"},
     [] { return std::make_unique<Linear>(); });

@@ -12,10 +12,11 @@ class Pairwise final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered = algorithms().add({"pairwise", "round k: every rank sends to the one k further",
-                                          "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication "
-                                          "Operations in MPICH, IJHPCA 19(1), 2005, section 4.3 and 4.6"},
-                                         [] { return std::make_unique<Pairwise>(); });
+const bool pairwise_registered =
+    algorithms().add({"pairwise", "round k: every rank sends to the one k further",
+                      "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication "
+                      "Operations in MPICH, IJHPCA 19(1), 2005, section 4.3 and 4.6"},
+                     [] { return std::make_unique<Pairwise>(); });
 
 }  // namespace
 }  // namespace linkcast

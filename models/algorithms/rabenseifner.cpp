@@ -28,7 +28,7 @@ class Rabenseifner final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered =
+const bool rabenseifner_registered =
     algorithms().add({"rabenseifner", "reduce-scatter by halving, then all-gather by doubling, or gather to the root",
                       "Rabenseifner: Optimization of Collective Reduction Operations, ICCS 2004; Thakur, Rabenseifner, "
                       "Gropp, IJHPCA 19(1), 2005"},

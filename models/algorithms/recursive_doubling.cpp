@@ -23,7 +23,7 @@ class RecursiveDoubling final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered =
+const bool recursive_doubling_registered =
     algorithms().add({"recursive_doubling", "partners at twice the distance each round exchange all they have",
                       "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, "
                       "IJHPCA 19(1), 2005, section 4.1 and 4.5"},

@@ -14,7 +14,7 @@ class RecursiveHalving final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered =
+const bool recursive_halving_registered =
     algorithms().add({"recursive_halving", "partners at half the distance each round exchange half of what is left",
                       "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, "
                       "IJHPCA 19(1), 2005, section 4.3"},

@@ -15,7 +15,7 @@ class Ring final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered = algorithms().add(
+const bool ring_registered = algorithms().add(
     {"ring", "every part goes round, one rank further each round",
      "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA 19(1), 2005, "
      "section 4.1; Patarasu, Yuan: Bandwidth Optimal All-reduce Algorithms, JPDC 69(2), 2009"},

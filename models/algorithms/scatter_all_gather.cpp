@@ -11,7 +11,7 @@ class ScatterAllGather final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered = algorithms().add(
+const bool scatter_all_gather_registered = algorithms().add(
     {"scatter_all_gather", "binomial scatter, then all-gather by a ring",
      "Barnett et al.: Interprocessor collective communication library (InterCom), SHPCC 1994; Thakur, Rabenseifner, "
      "Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA 19(1), 2005, section 4.2"},

@@ -13,7 +13,7 @@ class Scattered final : public ScheduleAlgorithm {
   }
 };
 
-const bool registered =
+const bool scattered_registered =
     algorithms().add({"scattered", "every message straight to its target, 32 of each rank posted at once",
                       "MPICH 4.0.2, src/mpi/coll/alltoall/alltoall_intra_scattered.c; MPIR_CVAR_ALLTOALL_THROTTLE: 32"},
                      [] { return std::make_unique<Scattered>(); });

@@ -62,13 +62,14 @@ class Scatter final : public PairCollective {
 
 const std::string kSource = "NVIDIA/nccl-tests doc/PERFORMANCE.md and the operations' definitions there";
 
-const bool registered = linkcast::collectives().add({"alltoall", "size/n bytes from each rank to each other", kSource},
-                                                    [] { return std::make_unique<AllToAll>(); }) &&
-                        linkcast::collectives().add({"sendrecv", "size bytes from each rank to the next", kSource},
-                                                    [] { return std::make_unique<SendRecv>(); }) &&
-                        linkcast::collectives().add({"gather", "size/n bytes from each rank to the root", kSource},
-                                                    [] { return std::make_unique<Gather>(); }) &&
-                        linkcast::collectives().add({"scatter", "size/n bytes from the root to each rank", kSource},
-                                                    [] { return std::make_unique<Scatter>(); });
+const bool pair_messages_registered =
+    linkcast::collectives().add({"alltoall", "size/n bytes from each rank to each other", kSource},
+                                [] { return std::make_unique<AllToAll>(); }) &&
+    linkcast::collectives().add({"sendrecv", "size bytes from each rank to the next", kSource},
+                                [] { return std::make_unique<SendRecv>(); }) &&
+    linkcast::collectives().add({"gather", "size/n bytes from each rank to the root", kSource},
+                                [] { return std::make_unique<Gather>(); }) &&
+    linkcast::collectives().add({"scatter", "size/n bytes from the root to each rank", kSource},
+                                [] { return std::make_unique<Scatter>(); });
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 namespace {
 
-const bool registered = linkcast::collectives().add(
+const bool ring_reduce_registered = linkcast::collectives().add(
     {"reduce", "size bytes along a chain of n-1 hops to the root", "NVIDIA/nccl-tests doc/PERFORMANCE.md, Reduce"},
     [] { return std::make_unique<linkcast::ChainCollective>(); });
 

@@ -3,8 +3,9 @@
 
 namespace {
 
-const bool registered = linkcast::collectives().add({"reduce_scatter", "n-1 steps of size/n bytes around a ring",
-                                                     "NVIDIA/nccl-tests doc/PERFORMANCE.md, ReduceScatter"},
-                                                    [] { return std::make_unique<linkcast::RingCollective>(1, true); });
+const bool ring_reduce_scatter_registered =
+    linkcast::collectives().add({"reduce_scatter", "n-1 steps of size/n bytes around a ring",
+                                 "NVIDIA/nccl-tests doc/PERFORMANCE.md, ReduceScatter"},
+                                [] { return std::make_unique<linkcast::RingCollective>(1, true); });
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace linkcast {
 namespace {
 
-struct Size {
+struct DragonflySize {
   int groups = 0, switches = 0;  ///< switches of a group
   int global_links = 0;          ///< cables between two groups
 };
@@ -17,13 +17,13 @@ struct Size {
 /// take 1.
 class DragonflyFabric final : public fabrics::SwitchedFabric {
  public:
-  DragonflyFabric(fabrics::Placement placement, std::vector<FabricLinkClass> classes, Size size)
+  DragonflyFabric(fabrics::Placement placement, std::vector<FabricLinkClass> classes, DragonflySize size)
       : SwitchedFabric(placement, std::move(classes), size.groups * size.switches, cables(size)),
         size_(size),
         in_group_(size.switches),
         of_groups_(size.groups) {}
 
-  static int cables(Size size) {
+  static int cables(DragonflySize size) {
     return size.groups * (size.switches * (size.switches - 1) / 2) +
            size.groups * (size.groups - 1) / 2 * size.global_links;
   }
@@ -98,20 +98,20 @@ class DragonflyFabric final : public fabrics::SwitchedFabric {
   /// one.
   struct Cables {
     int out, in;
-    static int from(int first, const Size& size) {
+    static int from(int first, const DragonflySize& size) {
       return first < size.global_links ? (size.global_links - 1 - first) / size.switches + 1 : 0;
     }
-    [[nodiscard]] int count(const Size& size) const {
+    [[nodiscard]] int count(const DragonflySize& size) const {
       const int all = out == in ? from(out, size) : from(out, size) + from(in, size);
       return all > 0 ? all : size.global_links;
     }
-    [[nodiscard]] int cable(int which, const Size& size) const {
+    [[nodiscard]] int cable(int which, const DragonflySize& size) const {
       const int outgoing = from(out, size);
       if (which < outgoing) return out + which * size.switches;
       if (out != in && which - outgoing < from(in, size)) return in + (which - outgoing) * size.switches;
       return which;  // no cable is at either switch, so any is as good
     }
-    [[nodiscard]] int other_cable(int which, const Size& size) const {
+    [[nodiscard]] int other_cable(int which, const DragonflySize& size) const {
       int cable = 0;
       while (cable % size.switches == out || cable % size.switches == in || which-- > 0) ++cable;
       return cable;
@@ -154,12 +154,13 @@ class DragonflyFabric final : public fabrics::SwitchedFabric {
     if (in != to) links.push_back(local_link(in, to));
   }
 
-  Size size_;
+  DragonflySize size_;
   fabrics::PairNumbers in_group_, of_groups_;
 };
 
 /// @throws InputError  the switches have too few ports for the cables asked for
-void check_ports(const ObjectReader& parameters, const Size& size, int endpoint_ports, int global_ports, int radix) {
+void check_ports(const ObjectReader& parameters, const DragonflySize& size, int endpoint_ports, int global_ports,
+                 int radix) {
   const fabrics::GroupCables global{size.groups, size.global_links};
   fabrics::check_global_ports(parameters, global, size.switches, "switches", global_ports);
   const std::int64_t ports = static_cast<std::int64_t>(endpoint_ports) + size.switches - 1 + global_ports;
@@ -174,7 +175,7 @@ class Dragonfly final : public FabricGenerator {
  public:
   [[nodiscard]] std::unique_ptr<Fabric> build(ObjectReader& parameters, int nics_per_node) const override {
     fabrics::Placement placement(parameters, nics_per_node, "endpoints_per_switch");
-    Size size;
+    DragonflySize size;
     size.groups = fabrics::count_of(parameters, "groups", 2);
     size.switches = fabrics::count_of(parameters, "switches_per_group");
     size.global_links = fabrics::count_of(parameters, "global_links");
@@ -189,7 +190,7 @@ class Dragonfly final : public FabricGenerator {
   }
 };
 
-const bool registered = fabric_generators().add(
+const bool dragonfly_registered = fabric_generators().add(
     {"dragonfly", "groups of switches, all to all inside a group and among the groups",
      "J. Kim et al., Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008; D. De Sensi et al., An In-Depth "
      "Analysis of the Slingshot Interconnect, SC20"},

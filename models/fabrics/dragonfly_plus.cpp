@@ -7,7 +7,7 @@
 namespace linkcast {
 namespace {
 
-struct Size {
+struct DragonflyPlusSize {
   int groups = 0, leaves = 0, spines = 0;  ///< leaves and spines of a group
   int global_links = 0;                    ///< cables between two groups
   [[nodiscard]] int stride() const { return leaves + spines; }
@@ -16,12 +16,12 @@ struct Size {
 /// Cables between two groups are dealt out to the spines of each as in a dragonfly to its switches.
 class DragonflyPlusFabric final : public fabrics::SwitchedFabric {
  public:
-  DragonflyPlusFabric(fabrics::Placement placement, std::vector<FabricLinkClass> classes, Size size)
+  DragonflyPlusFabric(fabrics::Placement placement, std::vector<FabricLinkClass> classes, DragonflyPlusSize size)
       : SwitchedFabric(placement, std::move(classes), size.groups * size.stride(), cables(size)),
         size_(size),
         of_groups_(size.groups) {}
 
-  static int cables(Size size) {
+  static int cables(DragonflyPlusSize size) {
     return size.groups * size.leaves * size.spines + size.groups * (size.groups - 1) / 2 * size.global_links;
   }
 
@@ -107,12 +107,13 @@ class DragonflyPlusFabric final : public fabrics::SwitchedFabric {
     return link_of(size_.groups * size_.leaves * size_.spines + cable, a < b);
   }
 
-  Size size_;
+  DragonflyPlusSize size_;
   fabrics::PairNumbers of_groups_;
 };
 
 /// @throws InputError  the switches have too few ports for the cables asked for
-void check_ports(const ObjectReader& parameters, const Size& size, int endpoint_ports, int global_ports, int radix) {
+void check_ports(const ObjectReader& parameters, const DragonflyPlusSize& size, int endpoint_ports, int global_ports,
+                 int radix) {
   const fabrics::GroupCables global{size.groups, size.global_links};
   fabrics::check_global_ports(parameters, global, size.spines, "spines", global_ports);
   if (size.leaves + static_cast<std::int64_t>(global_ports) > radix)
@@ -134,7 +135,7 @@ class DragonflyPlus final : public FabricGenerator {
  public:
   [[nodiscard]] std::unique_ptr<Fabric> build(ObjectReader& parameters, int nics_per_node) const override {
     fabrics::Placement placement(parameters, nics_per_node, "endpoints_per_leaf");
-    Size size;
+    DragonflyPlusSize size;
     size.groups = fabrics::count_of(parameters, "groups", 2);
     size.leaves = fabrics::count_of(parameters, "leaves_per_group");
     size.spines = fabrics::count_of(parameters, "spines_per_group");
@@ -150,7 +151,7 @@ class DragonflyPlus final : public FabricGenerator {
   }
 };
 
-const bool registered = fabric_generators().add(
+const bool dragonfly_plus_registered = fabric_generators().add(
     {"dragonfly_plus", "groups of leaves and spines, the spines all to all among the groups",
      "A. Shpiner et al., Dragonfly+: Low Cost Topology for Scaling Datacenters, HiPINEB 2017; D. De Sensi et al., "
      "Exploring GPU-to-GPU Communication, SC24, section II-B"},

@@ -64,7 +64,7 @@ class FatTree final : public FabricGenerator {
   }
 };
 
-const bool registered =
+const bool fat_tree_registered =
     fabric_generators().add({"fat_tree", "leaves and spines, or leaves, aggregation and core switches; full or tapered",
                              "C. Leiserson, Fat-Trees, IEEE Transactions on Computers C-34(10), 1985; M. Al-Fares et "
                              "al., A Scalable, Commodity "

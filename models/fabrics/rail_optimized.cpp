@@ -48,7 +48,7 @@ class RailOptimized final : public FabricGenerator {
   }
 };
 
-const bool registered = fabric_generators().add(
+const bool rail_optimized_registered = fabric_generators().add(
     {"rail_optimized", "NIC k of every node at the leaf of rail k, spines above",
      "NVIDIA DGX SuperPOD reference architecture, DGX H100 (RA-11333-001): compute fabric, rail-optimized"},
     [] { return std::make_unique<RailOptimized>(); });

@@ -34,7 +34,7 @@ class SingleSwitch final : public FabricGenerator {
   }
 };
 
-const bool registered = fabric_generators().add(
+const bool single_switch_registered = fabric_generators().add(
     {"single_switch", "one switch with a cable to every NIC",
      "W. Dally, B. Towles, Principles and Practices of Interconnection Networks, 2004, chapter 3: the crossbar"},
     [] { return std::make_unique<SingleSwitch>(); });

@@ -112,7 +112,7 @@ class Torus final : public FabricGenerator {
   }
 };
 
-const bool registered =
+const bool torus_registered =
     fabric_generators().add({"torus", "a grid of nodes closed to rings, dimension after dimension",
                              "W. Dally, B. Towles, Principles and Practices of Interconnection Networks, 2004, "
                              "chapters 5 and 8; R. Ammendola et "

@@ -1,6 +1,7 @@
 // NCCL 2.0-2.4 on one node: rings from a matrix of links, LL or Simple by size per thread.
 #include <algorithm>
 
+#include "models/libraries/compute_capability.hpp"
 #include "models/libraries/matrix_rings.hpp"
 #include "models/libraries/members.hpp"
 #include "models/libraries/pair_transports.hpp"
@@ -10,7 +11,7 @@ namespace linkcast {
 namespace {
 
 // source of all in this block: models/libraries/SOURCES.md (NCCL 2.3.7)
-constexpr int kThreads = 256;
+constexpr int kMatrixThreads = 256;
 constexpr int kThreadsPascalNvlink = 128;
 constexpr double kBytesPerThreadPascal = 32;  // and older
 constexpr double kBytesPerThreadVolta = 64;   // and newer
@@ -18,9 +19,8 @@ constexpr double kPayloadShareLL = 8.0 / 16;  // lines of 8 bytes of data and 8 
 
 // Compute capability x 10. source: CUDA C++ Programming Guide, compute capabilities 6.x and 7.0
 constexpr int kPascal = 60;
-constexpr int kVolta = 70;
 
-constexpr double kMicro = 1e-6;
+constexpr double kMatrixMicro = 1e-6;
 
 /// Latencies of one protocol. source: models/libraries/SOURCES.md (table of NCCL 2.5.6)
 struct Latencies {
@@ -100,7 +100,7 @@ class NcclMatrix final : public Library {
     const bool narrow = sm >= kPascal && sm < kVolta && communicator.path_class == "NVL";
     double blocks = 0;
     for (const Channel& ring : communicator.channels) blocks += ring.blocks;
-    const double threads = blocks * (narrow ? kThreadsPascalNvlink : kThreads);
+    const double threads = blocks * (narrow ? kThreadsPascalNvlink : kMatrixThreads);
     const double per_thread = sm >= kVolta ? kBytesPerThreadVolta : kBytesPerThreadPascal;
     const auto ranks = static_cast<double>(communicator.gpus.size());
     const bool small = size.si <= ranks * threads * per_thread;
@@ -110,19 +110,20 @@ class NcclMatrix final : public Library {
 
   /// Of version 2.5, the oldest there is: 2.3 has no cost model.
   [[nodiscard]] Seconds base_latency(const std::string& protocol) const override {
-    return {latencies(protocol).base_us * kMicro};
+    return {latencies(protocol).base_us * kMatrixMicro};
   }
 
   /// Of version 2.5, the oldest there is: 2.3 has no cost model.
   [[nodiscard]] Seconds hop_latency(const std::string& protocol, const std::string& path_class) const override {
     const Latencies& row = latencies(protocol);
-    return {(path_class == "NVL" ? row.nvlink_hop_us : row.pci_hop_us) * kMicro};
+    return {(path_class == "NVL" ? row.nvlink_hop_us : row.pci_hop_us) * kMatrixMicro};
   }
 };
 
-const bool registered = libraries().add({"nccl-2.3", "NCCL 2.0-2.4 on one node: rings packed into a matrix of links",
-                                         "models/libraries/SOURCES.md (facts about NVIDIA/nccl tag v2.3.7)"},
-                                        [] { return std::make_unique<NcclMatrix>(); });
+const bool nccl_matrix_registered =
+    libraries().add({"nccl-2.3", "NCCL 2.0-2.4 on one node: rings packed into a matrix of links",
+                     "models/libraries/SOURCES.md (facts about NVIDIA/nccl tag v2.3.7)"},
+                    [] { return std::make_unique<NcclMatrix>(); });
 
 }  // namespace
 }  // namespace linkcast

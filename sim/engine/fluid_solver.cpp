@@ -7,15 +7,10 @@
 
 #include "sim/engine/check.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast {
-namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 void FluidSolver::load(const Problem& problem) {
   check_problem(problem);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "sim/units/index.hpp"
+
 namespace linkcast {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 // Below this share of its first value, a sum of weights that was only subtracted from is added anew.
 // source: a double has 53 bits; 2^-10 leaves 43 of them, 1e-13, to fractional weights

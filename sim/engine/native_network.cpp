@@ -21,6 +21,7 @@
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #endif
 #include "sim/records/input_error.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast {
 namespace {
@@ -28,12 +29,8 @@ namespace {
 namespace s4u = simgrid::s4u;
 namespace routing = simgrid::kernel::routing;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // SimGrid's sharing weight of a flow is its raw latency: it must be the same for all: 3.32 and 4.1 weight shares by it.
 constexpr double kRawLatency_s = 1;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// SimGrid's payloads are whole bytes. If ours are not, bytes and rates are counted in this fraction
 /// of a byte, which changes no time: a power of 2, so that only the payload is rounded.

@@ -4,15 +4,10 @@
 #include <utility>
 
 #include "sim/engine/event_source.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast {
-namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 OpenFluid::OpenFluid(std::vector<double> capacity_Bps) {
   problem_.capacity_Bps = std::move(capacity_Bps);

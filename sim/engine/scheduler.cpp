@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/units/index.hpp"
+
 namespace linkcast {
-namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
 void Scheduler::load(const Problem& problem) {
   problem_ = &problem;
   unfinished_ = static_cast<int>(problem.activities.size());

@@ -5,11 +5,11 @@
 #include <numeric>
 #include <set>
 
-#include "sim/forecast/mpi_collective.hpp"
+#include "sim/collective/mpi_collective.hpp"
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 constexpr int kMostForecasts = 300;  // ours: seconds on a thousand nodes
@@ -70,7 +70,7 @@ JobSpec read_collective(ObjectReader& r) {
   return job;
 }
 
-void read_neighbours(Catalogue& catalogue, ObjectReader& r, NodesRequest& request) {
+void read_neighbours(catalogue::Catalogue& catalogue, ObjectReader& r, NodesRequest& request) {
   if (!r.has("with")) return;
   for (ObjectReader& one : r.objects("with")) {
     NodeNeighbour neighbour{read_collective(one), read_nodes_of(one, "nodes", request.machine_nodes)};
@@ -87,7 +87,7 @@ void read_neighbours(Catalogue& catalogue, ObjectReader& r, NodesRequest& reques
   }
 }
 
-NodesRequest read_request(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+NodesRequest read_request(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
   const Cluster& cluster = catalogue.cluster(platform_id);
   NodesRequest request;
   request.platform = platform_id;
@@ -95,7 +95,8 @@ NodesRequest read_request(Catalogue& catalogue, const std::string& platform_id, 
   if (request.machine_nodes < 1 || request.machine_nodes > cluster.nodes())
     r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric has");
   request.library = r.optional<std::string>("library").value_or("");
-  if (is_mpi_library(request.library)) r.fail("library", "placement over nodes is of rings and trees, not of MPI");
+  if (collective::is_mpi_library(request.library))
+    r.fail("library", "placement over nodes is of rings and trees, not of MPI");
   request.job = read_collective(r);
   request.ranks = r.required<int>("ranks");
   const int all = cluster.node().gpu_count();
@@ -144,7 +145,7 @@ std::string groups_text(const Cluster& cluster, const std::vector<int>& counts) 
 
 class Answer {
  public:
-  Answer(Catalogue& catalogue, NodesRequest request)
+  Answer(catalogue::Catalogue& catalogue, NodesRequest request)
       : catalogue_(catalogue), q_(std::move(request)), cluster_(catalogue.cluster(q_.platform)), groups_(cluster_) {
     std::vector<Background> others;
     for (const NodeNeighbour& one : q_.neighbours) others.push_back({&one.traffic, one.traffic.alone_s});
@@ -154,7 +155,7 @@ class Answer {
 
   Json json() {
     const ClusterChoice& best = found_.choices.front();
-    const Spread spread = forecast_on(best.nodes).spread;
+    const uncertainty::Spread spread = forecast_on(best.nodes).spread;
     Json out{{"time_s", best.time_s},
              {"time_low_s", best.time_s * spread.low},
              {"time_high_s", best.time_s * spread.high},
@@ -181,9 +182,9 @@ class Answer {
   }
 
  private:
-  ClusterFlows forecast_on(const std::vector<int>& nodes) {
-    return placed_collective_flows(catalogue_, q_.platform, q_.library, q_.job.op, q_.job.size_B, {nodes, q_.gpus()},
-                                   kUsualCalls);
+  collective::ClusterFlows forecast_on(const std::vector<int>& nodes) {
+    return collective::placed_collective_flows(catalogue_, q_.platform, q_.library, q_.job.op, q_.job.size_B,
+                                               {nodes, q_.gpus()}, collective::kUsualCalls);
   }
   Traffic traffic_on(const std::vector<int>& nodes) {
     return traffic_of(forecast_on(nodes).flows, [this](int key) { return cluster_.capacity(key); });
@@ -225,7 +226,7 @@ class Answer {
     return !q_.neighbours.empty() && best.time_s <= best.traffic.alone_s ? "keeps off the neighbours: " + here : here;
   }
 
-  Catalogue& catalogue_;
+  catalogue::Catalogue& catalogue_;
   NodesRequest q_;
   const Cluster& cluster_;
   FabricGroups groups_;
@@ -234,8 +235,8 @@ class Answer {
 
 }  // namespace
 
-Json place_on_nodes(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+Json place_on_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
   return Answer(catalogue, read_request(catalogue, platform_id, r)).json();
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

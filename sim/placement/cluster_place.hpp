@@ -1,10 +1,10 @@
 #pragma once
 // Where to put a job on a cluster: whole nodes, as near to each other and as far from their neighbours' traffic as
 // pays.
-#include "sim/forecast/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/records/object_reader.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// Keys nodes (of the machine: the first ones of its fabric), job (a collective), ranks, gpus_per_node? (all), busy?
 /// [node numbers or "node3"], with? [{job, nodes}] (calls without a pause; their nodes are busy), objective?, top?,
@@ -15,6 +15,6 @@ namespace linkcast {
 ///           best that were forecast [{nodes, rule, time_s, regret, groups: how many of each level}]; first_free,
 ///           neighbours [{job, nodes, before_s, time_s, slowdown}], search {exact, forecasts}, warnings
 /// @throws InputError
-Json place_on_nodes(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
+Json place_on_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

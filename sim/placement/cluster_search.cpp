@@ -4,10 +4,11 @@
 #include <map>
 #include <set>
 
-namespace linkcast {
+#include "sim/placement/ranking.hpp"
+
+namespace linkcast::placement {
 namespace {
 
-constexpr double kSame = 1e-9;       // source: ours, rounding
 constexpr double kNearBound = 1e-3;  // source: ours: what a better placement could still gain is not worth a forecast
 
 class Search {
@@ -164,4 +165,4 @@ double bytes_bound_s(const Cluster& cluster, const Traffic& traffic) {
   return bound_s;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -8,7 +8,7 @@
 #include "sim/placement/place_request.hpp"
 #include "sim/placement/traffic.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// Traffic of the job on these nodes, in rank order.
 using TrafficOn = std::function<Traffic(const std::vector<int>& nodes)>;
@@ -51,4 +51,4 @@ ClusterSearch search_cluster(const ClusterQuestion& question);
 /// the flows themselves do not count: they are what each gets where it is.
 double bytes_bound_s(const Cluster& cluster, const Traffic& traffic);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <sstream>
 
-#include "sim/forecast/mpi_collective.hpp"
+#include "sim/collective/mpi_collective.hpp"
 #include "sim/plugin/collective.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 std::string numbers(const std::vector<int>& gpus) {
@@ -26,8 +26,9 @@ std::string first_of(const Json& bottleneck) {
 }
 
 /// What the library builds; nullptr where no library of rings runs the job.
-const Communicator* communicator(Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& gpus) {
-  if (gpus.size() < 2 || is_mpi_library(request.library)) return nullptr;
+const Communicator* communicator(catalogue::Catalogue& catalogue, const PlaceRequest& request,
+                                 const std::vector<int>& gpus) {
+  if (gpus.size() < 2 || collective::is_mpi_library(request.library)) return nullptr;
   return &catalogue.communicator(request.platform, request.library, gpus);
 }
 
@@ -55,7 +56,7 @@ std::string same_rings(const std::vector<int>& worse, const Score& better_score,
 
 }  // namespace
 
-std::string carried_by(Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& gpus,
+std::string carried_by(catalogue::Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& gpus,
                        const Score& score) {
   const Communicator* made = communicator(catalogue, request, gpus);
   if (gpus.size() < 2) return "one GPU";
@@ -67,7 +68,7 @@ std::string carried_by(Catalogue& catalogue, const PlaceRequest& request, const 
          ", class " + made->path_class;
 }
 
-std::string why_better(Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& better,
+std::string why_better(catalogue::Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& better,
                        const std::vector<int>& worse, const Score& better_score, const Score& worse_score) {
   const Communicator* good = communicator(catalogue, request, better);
   const Communicator* bad = communicator(catalogue, request, worse);
@@ -85,4 +86,4 @@ std::string why_better(Catalogue& catalogue, const PlaceRequest& request, const 
   return same_rings(worse, better_score, worse_score);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -5,14 +5,14 @@
 
 #include "sim/placement/objective.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// What carries the job there: "2 rings of 3 links, class NVL", "no NVLink ring: through host memory".
-std::string carried_by(Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& gpus,
+std::string carried_by(catalogue::Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& gpus,
                        const Score& score);
 
 /// Why the first placement is better than the second.
-std::string why_better(Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& better,
+std::string why_better(catalogue::Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& better,
                        const std::vector<int>& worse, const Score& better_score, const Score& worse_score);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace linkcast {
+namespace linkcast::placement {
 
 FabricGroups::FabricGroups(const Cluster& cluster) {
   const Fabric& fabric = cluster.fabric();
@@ -22,4 +22,4 @@ FabricGroups::FabricGroups(const Cluster& cluster) {
   }
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

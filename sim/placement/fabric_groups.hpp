@@ -4,7 +4,7 @@
 
 #include "sim/platform/cluster.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 class FabricGroups {
  public:
@@ -22,4 +22,4 @@ class FabricGroups {
   std::vector<std::vector<int>> groups_;  ///< per level and node
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -5,7 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 using Mask = std::uint32_t;
@@ -73,4 +73,4 @@ std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
   return classes;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -4,7 +4,7 @@
 
 #include "sim/platform/symmetry.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// GPU numbers, ascending.
 using GpuSet = std::vector<int>;
@@ -19,4 +19,4 @@ int number_of_sets(int gpus, int size);
 std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
                                              const std::vector<GpuPermutation>& symmetries);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

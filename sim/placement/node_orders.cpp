@@ -5,7 +5,7 @@
 
 #include "sim/units/random.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 std::vector<int> all_free(const std::vector<char>& free) {
@@ -81,4 +81,4 @@ std::vector<int> random_nodes(const std::vector<char>& free, int count, std::uin
   return nodes;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -5,7 +5,7 @@
 
 #include "sim/placement/fabric_groups.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// Nodes in rank order. Of each: @param free  per node, at least `count` are
 std::vector<int> first_nodes(const std::vector<char>& free, int count);
@@ -18,4 +18,4 @@ std::vector<int> spread_nodes(const FabricGroups& groups, const std::vector<char
 std::vector<int> shuffled(std::vector<int> numbers, std::uint64_t seed);
 std::vector<int> random_nodes(const std::vector<char>& free, int count, std::uint64_t seed);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -7,13 +7,12 @@
 
 #include "sim/placement/ranking.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 constexpr int kMostSets = 200000;       // ours: all sets of 20 GPUs; no node that we know has more
 constexpr int kMostOrders = 5040;       // ours: every order of seven ranks
 constexpr double kMostTuples = 100000;  // source: ours, of these the orbits are found in less than 0.1 s
-constexpr double kSame = 1e-9;          // source: ours, rounding
 constexpr int kMostSwaps = 400;         // ours: forecasts of one set whose orders are too many
 
 /// Busy GPUs may change places with busy ones, those of neighbours with nobody.
@@ -184,4 +183,4 @@ std::vector<int> order_of(const NodeSearch& search, const PlacementClass& which,
   throw InvariantError("placement: a set is of another class than it was found in");
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -7,7 +7,7 @@
 #include "sim/placement/objective.hpp"
 #include "sim/placement/placement_memory.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// Sets of GPUs that are as good as each other.
 struct PlacementClass {
@@ -38,4 +38,4 @@ NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Ob
 /// The best rank order of another set of the class: the image of the class's own under a symmetry.
 std::vector<int> order_of(const NodeSearch& search, const PlacementClass& which, const GpuSet& set);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -6,7 +6,7 @@
 #include "sim/placement/place_request.hpp"
 #include "sim/plugin/collective.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 struct NeighbourScore {
   double alone_s = 0, time_s = 0;
@@ -49,9 +49,9 @@ bool ranks_differ_in(const Collective& op, Bytes size);
 class PlacementMemory;
 
 /// @param request, memory  outlive it
-std::unique_ptr<Objective> pattern_objective(Catalogue& catalogue, const PlaceRequest& request,
+std::unique_ptr<Objective> pattern_objective(catalogue::Catalogue& catalogue, const PlaceRequest& request,
                                              PlacementMemory& memory);
 /// Reads the trace once. @throws InputError  it has another number of ranks, and cannot be run on so many
-std::unique_ptr<Objective> trace_objective(Catalogue& catalogue, const PlaceRequest& request);
+std::unique_ptr<Objective> trace_objective(catalogue::Catalogue& catalogue, const PlaceRequest& request);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

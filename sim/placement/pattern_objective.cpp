@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "sim/forecast/mpi_collective.hpp"
-#include "sim/forecast/query.hpp"
+#include "sim/collective/mpi_collective.hpp"
 #include "sim/placement/objective.hpp"
 #include "sim/placement/placement_memory.hpp"
+#include "sim/query/query.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 /// One rank moves nothing.
@@ -33,7 +33,7 @@ auto of_job(const Forecast& forecast) {
 /// orders of a set, and many sets, come down to the same flows.
 class Pattern final : public Objective {
  public:
-  Pattern(Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory)
+  Pattern(catalogue::Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory)
       : catalogue_(catalogue),
         request_(request),
         memory_(memory),
@@ -41,17 +41,17 @@ class Pattern final : public Objective {
         ranks_differ_(ranks_differ_in(collectives().get(request.job.op), {request.job.size_B})) {}
 
   Score score(const std::vector<int>& gpus) override {
-    if (!request_.neighbours.empty() || is_mpi_library(library_)) return whole(gpus);
+    if (!request_.neighbours.empty() || collective::is_mpi_library(library_)) return whole(gpus);
     const auto shape =
         of_job([&] { return memory_.shape(catalogue_, request_.platform, library_, request_.job.op, gpus); });
     if (!shape) return whole(gpus);
     const double size_B = request_.job.size_B;
-    const CollectiveTimes* known = shape->times.find(size_B);
+    const collective::CollectiveTimes* known = shape->times.find(size_B);
     if (known == nullptr)
       known = &shape->times.put(size_B, of_job([&] {
-                                  return forecast_alone(catalogue_.platform(request_.platform),
-                                                        libraries().get(library_), shape->communicator, request_.job.op,
-                                                        size_B, catalogue_.solver("fluid"));
+                                  return collective::forecast_alone(
+                                      catalogue_.platform(request_.platform), libraries().get(library_),
+                                      shape->communicator, request_.job.op, size_B, catalogue_.solver("fluid"));
                                 }));
     Score score{known->time_s, known->low_s, known->high_s, known->alone_s};
     score.told = false;
@@ -67,14 +67,14 @@ class Pattern final : public Objective {
   bool order_matters(const std::vector<int>& gpus) override {
     if (ranks_differ_) return true;
     if (gpus.size() <= 2) return false;
-    if (is_mpi_library(library_)) return true;
+    if (collective::is_mpi_library(library_)) return true;
     return catalogue_.communicator(request_.platform, library_, gpus).fallback;
   }
 
   /// Of rings through the host: each has a hop at least that leaves a GPU towards its host.
   double least_s(const std::vector<int>& gpus) override {
     const Collective& op = collectives().get(request_.job.op);
-    if (ranks_differ_ || !op.closed() || is_mpi_library(library_)) return 0;
+    if (ranks_differ_ || !op.closed() || collective::is_mpi_library(library_)) return 0;
     const Platform& platform = catalogue_.platform(request_.platform);
     double fastest_Bps = 0;
     for (const int gpu : gpus) {
@@ -88,13 +88,13 @@ class Pattern final : public Objective {
  private:
   /// With what limits it and what was assumed.
   Score whole(const std::vector<int>& gpus) {
-    if (is_mpi_library(library_)) return of_job([&] { return of_messages(gpus); });
-    std::vector<CollectiveAsk> all{{request_.job.op, gpus, request_.job.size_B}};
+    if (collective::is_mpi_library(library_)) return of_job([&] { return of_messages(gpus); });
+    std::vector<collective::CollectiveAsk> all{{request_.job.op, gpus, request_.job.size_B}};
     for (const Neighbour& neighbour : request_.neighbours)
       all.push_back({neighbour.job.op, neighbour.gpus, neighbour.job.size_B});
-    CollectiveForecast forecast =
-        of_job([&] { return forecast_collectives(catalogue_, request_.platform, library_, all); });
-    const CollectiveTimes& own = forecast.times.front();
+    collective::CollectiveForecast forecast =
+        of_job([&] { return collective::forecast_collectives(catalogue_, request_.platform, library_, all); });
+    const collective::CollectiveTimes& own = forecast.times.front();
     Score score{own.time_s, own.low_s, own.high_s, own.alone_s};
     for (std::size_t i = 1; i < forecast.times.size(); ++i)
       score.neighbours.push_back({forecast.times[i].alone_s, forecast.times[i].time_s});
@@ -109,7 +109,7 @@ class Pattern final : public Objective {
                {"gpus", gpus},         {"size_B", request_.job.size_B}, {"library", library_}};
     for (const Neighbour& neighbour : request_.neighbours)
       query["with"].push_back({{"op", neighbour.job.op}, {"size_B", neighbour.job.size_B}, {"gpus", neighbour.gpus}});
-    const Json answer = answer_or_throw(catalogue_, query, "query");
+    const Json answer = query::answer_or_throw(catalogue_, query, "query");
     Score score{answer["time_s"], answer["time_low_s"], answer["time_high_s"]};
     score.alone_s = answer.value("alone_s", score.time_s);
     score.bottleneck = answer["bottleneck"];
@@ -117,7 +117,7 @@ class Pattern final : public Objective {
     return score;
   }
 
-  Catalogue& catalogue_;
+  catalogue::Catalogue& catalogue_;
   const PlaceRequest& request_;
   PlacementMemory& memory_;
   const std::string& library_;
@@ -136,10 +136,10 @@ double Score::loss() const {
   return loss;
 }
 
-std::unique_ptr<Objective> pattern_objective(Catalogue& catalogue, const PlaceRequest& request,
+std::unique_ptr<Objective> pattern_objective(catalogue::Catalogue& catalogue, const PlaceRequest& request,
                                              PlacementMemory& memory) {
   if (request.ranks == 1) return std::make_unique<Nothing>();
   return std::make_unique<Pattern>(catalogue, request, memory);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

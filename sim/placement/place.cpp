@@ -7,10 +7,8 @@
 #include "sim/placement/explain.hpp"
 #include "sim/placement/ranking.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
-
-constexpr double kSame = 1e-9;  // source: ours, rounding of sums
 
 SearchProgress& who_is_told() {
   static SearchProgress progress = [](long /*evaluated*/) {};
@@ -19,7 +17,7 @@ SearchProgress& who_is_told() {
 
 class Answer {
  public:
-  Answer(Catalogue& catalogue, const PlaceRequest& request, Objective& objective, NodeSearch search)
+  Answer(catalogue::Catalogue& catalogue, const PlaceRequest& request, Objective& objective, NodeSearch search)
       : catalogue_(catalogue),
         request_(request),
         objective_(objective),
@@ -142,7 +140,7 @@ class Answer {
     return why_better(catalogue_, request_, best.gpus, other.gpus, best.score, other.score);
   }
 
-  Catalogue& catalogue_;
+  catalogue::Catalogue& catalogue_;
   const PlaceRequest& request_;
   Objective& objective_;
   NodeSearch search_;
@@ -155,16 +153,16 @@ class Answer {
 
 void tell_search(SearchProgress progress) { who_is_told() = std::move(progress); }
 
-Json place(Catalogue& catalogue, const PlaceRequest& request) {
+Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request) {
   PlacementMemory memory;
   return place(catalogue, request, memory);
 }
 
-Json place(Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory) {
+Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory) {
   const auto objective =
       request.job.is_trace() ? trace_objective(catalogue, request) : pattern_objective(catalogue, request, memory);
   NodeSearch search = search_node(catalogue.platform(request.platform), request, *objective, memory, who_is_told());
   return Answer(catalogue, request, *objective, std::move(search)).json();
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

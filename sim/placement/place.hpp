@@ -2,7 +2,7 @@
 // Where to put a job: the answer to a scheduler.
 #include "sim/placement/node_search.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// @returns  of the best placement: gpus (of each rank), time_s, time_low_s, time_high_s, bottleneck, why, and if there
 ///           are neighbours alone_s and neighbours [{job, gpus, alone_s, time_s, slowdown}]; then
@@ -12,11 +12,11 @@ namespace linkcast {
 ///           mean_regret: of a set by chance; search {exact, sets, classes, evaluated}; warnings.
 ///           regret is time over the best one's, less 1; of objectives with neighbours it counts what they lose too.
 /// Of placements as good as each other the first leaves the best joined GPUs free.
-Json place(Catalogue& catalogue, const PlaceRequest& request);
+Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request);
 /// The same answer, with what earlier ones have left, and left to later ones.
-Json place(Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory);
+Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory);
 
 /// Who is told how far a search is. For all that follow.
 void tell_search(SearchProgress progress);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/forecast/request.hpp"
+#include "sim/activities/request.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/replay/part_options.hpp"
 #include "sim/units/parse.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 const std::map<std::string, PlaceObjective> kObjectives{
@@ -26,7 +26,7 @@ JobSpec parse_job(const std::string& text, const ObjectReader& r) {
     r.fail("job", "'" + text + "' needs a size: write " + text + ":64MiB");
   if (colon == std::string::npos || !is_collective(text.substr(0, colon))) return {"", 0, text};
   try {
-    return {text.substr(0, colon), checked_size(r, "job", parse_bytes(text.substr(colon + 1)).si), ""};
+    return {text.substr(0, colon), activities::checked_size(r, "job", parse_bytes(text.substr(colon + 1)).si), ""};
   } catch (const UnitError& error) {
     r.fail("job", error.what());
   }
@@ -62,7 +62,7 @@ std::vector<Neighbour> read_neighbours(ObjectReader& r, const Platform& platform
   if (!r.has("with")) return neighbours;
   std::set<int> taken;
   for (ObjectReader& one : r.objects("with")) {
-    Neighbour neighbour{read_job(one), read_gpus(one, platform, 1)};
+    Neighbour neighbour{read_job(one), activities::read_gpus(one, platform, 1)};
     if (!neighbour.job.is_trace() && neighbour.gpus.size() < 2) one.fail("gpus", "a collective needs at least 2 GPUs");
     one.finish();
     for (const int gpu : neighbour.gpus)
@@ -81,10 +81,10 @@ JobSpec read_job(ObjectReader& r) {
   JobSpec spec;
   if (job.has("trace")) {
     spec.trace = job.required<std::string>("trace");
-    spec.options = read_part_options(job);
+    spec.options = replay::read_part_options(job);
   } else {
     spec.op = job.required<std::string>("op");
-    spec.size_B = read_size(job, "size_B");
+    spec.size_B = activities::read_size(job, "size_B");
     if (!is_collective(spec.op)) static_cast<void>(collectives().get(spec.op));  // says which there are
   }
   job.finish();
@@ -112,7 +112,7 @@ NodeUse read_node_use(const Platform& platform, ObjectReader& r) {
   return use;
 }
 
-PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+PlaceRequest read_place_request(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
   const Platform& platform = catalogue.platform(platform_id);
   PlaceRequest request;
   request.platform = platform_id;
@@ -139,4 +139,4 @@ PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platfor
   return request;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/records/object_reader.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// A collective over and over, or an application.
 struct JobSpec {
@@ -59,6 +59,6 @@ NodeUse read_node_use(const Platform& platform, ObjectReader& r);
 /// Keys job ("all_reduce:64MiB", a trace, or {op, size_B} or {trace, options}), ranks, those of
 /// read_node_use(), objective? (time, neighbours, both), top?, library?.
 /// @throws InputError
-PlaceRequest read_place_request(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
+PlaceRequest read_place_request(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 // source: ours. Busy GPUs of a node of 8 are 256 sets, about 0.5 kB each
 constexpr std::size_t kMostColourings = 16384;
 // source: ours. All rank orders of all sets of 8 GPUs are 109592, about 0.1 kB each
-constexpr std::size_t kMostOrders = 400000;
+constexpr std::size_t kMostKept = 400000;
 constexpr std::size_t kMostShapes = 20000;  // source: ours, about 2 kB each
 constexpr std::size_t kMostSizes = 64;      // source: ours, of one shape, about 50 B each
 
@@ -31,7 +31,7 @@ std::string key_of(std::string key, const std::vector<int>& numbers) {
 
 }  // namespace
 
-PlacementMemory::PlacementMemory() : symmetries_(kMostColourings), by_gpus_(kMostOrders), by_shape_(kMostShapes) {}
+PlacementMemory::PlacementMemory() : symmetries_(kMostColourings), by_gpus_(kMostKept), by_shape_(kMostShapes) {}
 
 std::string PlacementMemory::short_name(const std::string& name) {
   if (names_.size() >= kMostNames && names_.count(name) == 0) *this = PlacementMemory();
@@ -46,7 +46,8 @@ std::vector<GpuPermutation> PlacementMemory::symmetries(const std::string& platf
   return symmetries_.put(key, gpu_symmetries(platform, colours));
 }
 
-std::shared_ptr<PlacementMemory::Shape> PlacementMemory::shape(Catalogue& catalogue, const std::string& platform_id,
+std::shared_ptr<PlacementMemory::Shape> PlacementMemory::shape(catalogue::Catalogue& catalogue,
+                                                               const std::string& platform_id,
                                                                const std::string& library, const std::string& op,
                                                                const std::vector<int>& gpus) {
   const std::string context = short_name(platform_id + '\r' + library + '\r' + op);
@@ -56,15 +57,16 @@ std::shared_ptr<PlacementMemory::Shape> PlacementMemory::shape(Catalogue& catalo
   // The catalogue keeps what it builds, and there are many orders.
   Communicator made = libraries().get(library).build(platform, gpus);
   std::shared_ptr<Shape> shape;
-  if (const auto text = collective_shape(platform, made, op)) {
+  if (const auto text = collective::collective_shape(platform, made, op)) {
     const std::string shape_key = context + *text;
     if (const auto* known = by_shape_.find(shape_key))
       shape = *known;
     else
       shape = by_shape_.put(
-          shape_key, std::make_shared<Shape>(Shape{std::move(made), BoundedMap<double, CollectiveTimes>(kMostSizes)}));
+          shape_key,
+          std::make_shared<Shape>(Shape{std::move(made), BoundedMap<double, collective::CollectiveTimes>(kMostSizes)}));
   }
   return by_gpus_.put(key, shape);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/forecast/collective_forecast.hpp"
+#include "sim/collective/collective_forecast.hpp"
 #include "sim/platform/symmetry.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// A map that forgets what was not asked for since it was last full. References stand until the next put().
 template <class Key, class Value>
@@ -51,11 +51,11 @@ class PlacementMemory {
   /// What the GPUs of a job come down to, and the times that were forecast for it.
   struct Shape {
     Communicator communicator;  ///< of the first GPUs that had it
-    BoundedMap<double, CollectiveTimes> times;
+    BoundedMap<double, collective::CollectiveTimes> times;
   };
   /// @param gpus  in rank order. @returns  nullptr: the operation has none
-  std::shared_ptr<Shape> shape(Catalogue& catalogue, const std::string& platform_id, const std::string& library,
-                               const std::string& op, const std::vector<int>& gpus);
+  std::shared_ptr<Shape> shape(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                               const std::string& library, const std::string& op, const std::vector<int>& gpus);
 
  private:
   /// A platform, or a library's operation on one, in four bytes.
@@ -66,4 +66,4 @@ class PlacementMemory {
   BoundedMap<std::string, std::shared_ptr<Shape>> by_gpus_, by_shape_;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 
-namespace linkcast {
-namespace {
-
-constexpr double kSame = 1e-9;  // source: ours, rounding of sums
-
-}  // namespace
+namespace linkcast::placement {
+namespace {}  // namespace
 
 double cost_of(const Score& score, PlaceObjective objective, double best_alone_s) {
   if (objective == PlaceObjective::kTime) return score.time_s;
@@ -50,4 +46,4 @@ std::vector<Ranked> rank(const Platform& platform, const PlaceRequest& request, 
   return ranked;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -4,7 +4,9 @@
 
 #include "sim/placement/node_search.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
+
+inline constexpr double kSame = 1e-9;  // of two times. source: ours, rounding of sums
 
 /// One class with what it is compared by.
 struct Ranked {
@@ -23,4 +25,4 @@ double rate_left(const Platform& platform, const PlaceRequest& request, const Gp
 /// Every class, best first; of equally good ones the one that leaves most, then the one with the lowest numbers.
 std::vector<Ranked> rank(const Platform& platform, const PlaceRequest& request, const NodeSearch& search);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -5,11 +5,11 @@
 #include <sstream>
 
 #include "sim/placement/place.hpp"
+#include "sim/placement/ranking.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
-constexpr double kSame = 1e-9;  // source: ours, rounding of sums
 constexpr const char* kMark = "linkcast:";
 
 std::optional<int> whole(const std::string& text) {
@@ -100,7 +100,7 @@ struct Asked {
   int free = 0;  ///< GPUs; below the ranks there is no request
 };
 
-Asked read_node(Catalogue& catalogue, ObjectReader& node, Json query, const std::string& name) {
+Asked read_node(catalogue::Catalogue& catalogue, ObjectReader& node, Json query, const std::string& name) {
   const std::string place = node.pointer();
   Asked asked{node.required<std::string>("name"), {}, 0};
   const auto platform_id = node.required<std::string>("platform");
@@ -140,7 +140,8 @@ std::string visible(const Json& gpus) {
 
 }  // namespace
 
-Json place_slurm_job(Catalogue& catalogue, const Json& job, const std::string& name, PlacementMemory& memory) {
+Json place_slurm_job(catalogue::Catalogue& catalogue, const Json& job, const std::string& name,
+                     PlacementMemory& memory) {
   ObjectReader r(job, name);
   const Json id = r.has("job_id") ? r.raw("job_id") : Json();
   const int ranks = ranks_of(r);
@@ -179,4 +180,4 @@ Json place_slurm_job(Catalogue& catalogue, const Json& job, const std::string& n
   return out;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -4,7 +4,7 @@
 // "gres/gpu:TYPE:NUMBER"
 #include "sim/placement/placement_memory.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// @param job  {job_id?, num_tasks? or ntasks?, gres? or tres_per_node?, comment, nodes: [{name, platform, gpus_busy?,
 ///             with?}]}. comment says "linkcast:job=all_reduce:64MiB", among other words. GPUs per node from
@@ -14,6 +14,7 @@ namespace linkcast {
 ///            nodes: [{node, time_s} or {node, refused}]}. Of nodes as fast as each other the one with the fewest free
 ///            GPUs, then the first.
 /// @throws InputError  also if no node has so many GPUs free
-Json place_slurm_job(Catalogue& catalogue, const Json& job, const std::string& name, PlacementMemory& memory);
+Json place_slurm_job(catalogue::Catalogue& catalogue, const Json& job, const std::string& name,
+                     PlacementMemory& memory);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -4,16 +4,16 @@
 #include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay_run.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 /// When the last event of each job ended.
-class JobEnds final : public ReplayObserver {
+class JobEnds final : public replay::ReplayObserver {
  public:
   explicit JobEnds(std::size_t jobs) : ends_s_(jobs) {}
-  void starts(const std::vector<ReplayRank>& ranks) override {
+  void starts(const std::vector<replay::ReplayRank>& ranks) override {
     int job = -1;
-    for (const ReplayRank& rank : ranks) job_of_.push_back(rank.local == 0 ? ++job : job);
+    for (const replay::ReplayRank& rank : ranks) job_of_.push_back(rank.local == 0 ? ++job : job);
   }
   void ends(int rank, const TraceEvent& /*event*/, double now_s) override {
     double& end = ends_s_.at(static_cast<std::size_t>(job_of_.at(static_cast<std::size_t>(rank))));
@@ -31,7 +31,8 @@ double time_of(const Json& steps, double end_s) { return steps.is_null() ? end_s
 
 class TraceObjective final : public Objective {
  public:
-  TraceObjective(Catalogue& catalogue, const PlaceRequest& request) : catalogue_(catalogue), request_(request) {
+  TraceObjective(catalogue::Catalogue& catalogue, const PlaceRequest& request)
+      : catalogue_(catalogue), request_(request) {
     look_through();
     for (const Neighbour& neighbour : request.neighbours)
       neighbours_alone_s_.push_back(run({part(neighbour.job, neighbour.gpus)}).front());
@@ -79,25 +80,25 @@ class TraceObjective final : public Objective {
   }
 
  private:
-  static ReplayPart part(const JobSpec& job, const std::vector<int>& gpus) {
+  static replay::ReplayPart part(const JobSpec& job, const std::vector<int>& gpus) {
     return {job.trace, gpus, static_cast<int>(gpus.size()), job.options};
   }
 
-  [[nodiscard]] std::vector<ReplayPart> with_neighbours(const std::vector<int>& gpus) const {
-    std::vector<ReplayPart> parts{part(request_.job, gpus)};
+  [[nodiscard]] std::vector<replay::ReplayPart> with_neighbours(const std::vector<int>& gpus) const {
+    std::vector<replay::ReplayPart> parts{part(request_.job, gpus)};
     for (const Neighbour& neighbour : request_.neighbours) parts.push_back(part(neighbour.job, neighbour.gpus));
     return parts;
   }
 
   /// @returns  time of each part, seconds
-  std::vector<double> run(const std::vector<ReplayPart>& parts, Json* out = nullptr, bool interval = false) {
-    ReplayRequest replayed;
+  std::vector<double> run(const std::vector<replay::ReplayPart>& parts, Json* out = nullptr, bool interval = false) {
+    replay::ReplayRequest replayed;
     replayed.platform = request_.platform;
     replayed.library = request_.library;
     replayed.parts = parts;
     replayed.interval = interval;
     JobEnds ends(parts.size());
-    Json result = replay(catalogue_, replayed, {&ends});
+    Json result = replay::replay(catalogue_, replayed, {&ends});
     std::vector<double> times_s;
     for (std::size_t job = 0; job < parts.size(); ++job)
       times_s.push_back(
@@ -108,7 +109,7 @@ class TraceObjective final : public Objective {
 
   /// Whether each rank has a part of its own in what the ranks exchange: messages, roots, groups of some ranks.
   void look_through() {
-    const auto reader = open_trace(catalogue_.data_dir(), request_.job.trace, request_.job.options);
+    const auto reader = replay::open_trace(catalogue_.data_dir(), request_.job.trace, request_.job.options);
     const TraceHeader& header = reader->header();
     while (const auto event = reader->next()) {
       if (event->kind == TraceKind::kSend || event->kind == TraceKind::kRecv) ranks_differ_ = true;
@@ -127,7 +128,7 @@ class TraceObjective final : public Objective {
     });
   }
 
-  Catalogue& catalogue_;
+  catalogue::Catalogue& catalogue_;
   const PlaceRequest& request_;
   std::vector<double> neighbours_alone_s_;
   bool ranks_differ_ = false;
@@ -135,8 +136,8 @@ class TraceObjective final : public Objective {
 
 }  // namespace
 
-std::unique_ptr<Objective> trace_objective(Catalogue& catalogue, const PlaceRequest& request) {
+std::unique_ptr<Objective> trace_objective(catalogue::Catalogue& catalogue, const PlaceRequest& request) {
   return std::make_unique<TraceObjective>(catalogue, request);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -6,7 +6,7 @@
 
 #include "sim/engine/open_fluid.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 namespace {
 
 /// The constraints that own flows use, by key.
@@ -81,4 +81,4 @@ double call_s(const Traffic& own, const std::vector<Background>& others, const C
   return std::max(own.alone_s, own.latency_s + shared.run(std::move(handles)));
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -5,7 +5,7 @@
 
 #include "sim/engine/problem.hpp"
 
-namespace linkcast {
+namespace linkcast::placement {
 
 /// One call of a collective, with nothing else going on.
 struct Traffic {
@@ -30,4 +30,4 @@ struct Background {
 /// jobs that run for hours are as likely to exchange in one moment of ours as in another.
 double call_s(const Traffic& own, const std::vector<Background>& others, const Capacity& capacity_Bps);
 
-}  // namespace linkcast
+}  // namespace linkcast::placement

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/units/index.hpp"
+
 namespace linkcast {
 namespace {
 
@@ -18,8 +20,6 @@ constexpr std::size_t kFewestChoices = 32, kMostChoices = 256, kAllChoices = 262
 // Multiples of these two fill a square evenly, whatever their number. source: Kronecker's theorem; Kuipers and
 // Niederreiter, Uniform Distribution of Sequences, 1974, section 2.3
 constexpr double kGolden = 0.618033988749895, kRootOfTwo = 1.414213562373095;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Ways one after the other in flat arrays, without ports; links numbered densely in the order they are met.
 class Ways {

@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "sim/records/input_error.hpp"
+#include "sim/units/index.hpp"
 #include "sim/units/random.hpp"
 
 namespace linkcast {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Switches that the NICs of a node hang at.
 std::set<int> switches_of(const Cluster& cluster, int node) {

@@ -11,15 +11,15 @@
 namespace linkcast {
 namespace {
 
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
+using ColouredGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
 using Colours = std::vector<std::size_t>;  ///< per vertex
 
 std::size_t vertex(int index) { return static_cast<std::size_t>(index); }
 
 /// Devices, then links. A link is a vertex as well, since it has properties of its own.
-Graph graph_of(const Platform& platform) {
+ColouredGraph graph_of(const Platform& platform) {
   const auto devices = platform.topology().devices.size();
-  Graph graph(devices + platform.links().size());
+  ColouredGraph graph(devices + platform.links().size());
   for (std::size_t i = 0; i < platform.links().size(); ++i) {
     boost::add_edge(vertex(platform.links()[i].from), devices + i, graph);
     boost::add_edge(devices + i, vertex(platform.links()[i].to), graph);
@@ -72,7 +72,7 @@ Colours first_colours(const Platform& platform, const std::vector<int>& gpu_colo
 /// One graph in two colourings, told apart as far as neighbours can. Most tests that fail do so here already.
 class Refinement {
  public:
-  Refinement(const Graph& graph, Colours first, Colours second)
+  Refinement(const ColouredGraph& graph, Colours first, Colours second)
       : graph_(graph), colours_{std::move(first), std::move(second)} {
     for (std::size_t before = 0; before < count_;) {
       before = count_;
@@ -113,7 +113,7 @@ class Refinement {
     count_ = numbers.size();
   }
 
-  const Graph& graph_;
+  const ColouredGraph& graph_;
   Colours colours_[2];
   std::size_t count_ = 1;
 };
@@ -158,7 +158,7 @@ class Search {
     const Refinement refined(graph_, first_colours(platform_, marked(base, base)),
                              first_colours(platform_, marked(base, image)));
     if (!refined.alike()) return std::nullopt;
-    std::vector<Graph::vertex_descriptor> to(boost::num_vertices(graph_));
+    std::vector<ColouredGraph::vertex_descriptor> to(boost::num_vertices(graph_));
     const auto index = boost::get(boost::vertex_index, graph_);
     const auto map = boost::make_iterator_property_map(to.begin(), index, to.front());
     if (!boost::isomorphism(graph_, graph_, map, Invariant{&refined.colours(0)}, Invariant{&refined.colours(1)},
@@ -181,7 +181,7 @@ class Search {
   }
 
   const Platform& platform_;
-  Graph graph_;
+  ColouredGraph graph_;
   std::vector<int> colours_;
   std::vector<GpuPermutation> generators_;
 };

@@ -2,18 +2,17 @@
 
 #include <utility>
 
-#include "sim/forecast/cluster_collective.hpp"
-#include "sim/forecast/cluster_copies.hpp"
-#include "sim/forecast/mpi_collective.hpp"
-#include "sim/forecast/placed_collective.hpp"
-#include "sim/forecast/query.hpp"
+#include "sim/collective/cluster_collective.hpp"
+#include "sim/collective/mpi_collective.hpp"
+#include "sim/collective/placed_collective.hpp"
+#include "sim/copy/cluster_copies.hpp"
 #include "sim/plugin/message_library.hpp"
+#include "sim/query/query.hpp"
 #include "sim/replay/collective_flows.hpp"
+#include "sim/units/index.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::string usual_library(const Platform& node, const std::string& library) {
   return library.empty() ? node.calibration().default_library : library;
@@ -21,7 +20,7 @@ std::string usual_library(const Platform& node, const std::string& library) {
 
 }  // namespace
 
-ClusterNetwork::ClusterNetwork(Catalogue& catalogue, std::string platform_id, int nodes, int gpus_per_node,
+ClusterNetwork::ClusterNetwork(catalogue::Catalogue& catalogue, std::string platform_id, int nodes, int gpus_per_node,
                                std::string library, std::string transport)
     : FlowNetwork({}),
       catalogue_(catalogue),
@@ -46,7 +45,7 @@ int ClusterNetwork::constraint(int key) {
   return number->second;
 }
 
-ClusterNetwork::Flows ClusterNetwork::taken_over(ClusterProblem& problem) {
+ClusterNetwork::Flows ClusterNetwork::taken_over(activities::ClusterProblem& problem) {
   Flows flows = problem.problem().activities;
   for (Activity& flow : flows)
     for (Use& use : flow.uses) use.constraint = constraint(problem.key(use.constraint));
@@ -55,21 +54,23 @@ ClusterNetwork::Flows ClusterNetwork::taken_over(ClusterProblem& problem) {
 
 /// Staged copies hold up the process of their GPU, which makes one after the other; sending goes on beside them.
 FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
-  const auto end = [&](int gpu) { return ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)}; };
-  ClusterProblem problem(cluster_);
-  Message message;
+  const auto end = [&](int gpu) {
+    return activities::ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)};
+  };
+  activities::ClusterProblem problem(cluster_);
+  activities::Message message;
   message.from = end(op.gpus.at(0));
   message.to = end(op.gpus.at(1));
   message.bytes = op.size_B;
   if (message.from.node != message.to.node) message.transport = transport_;
-  const PlannedMessage plan = add_message(problem, message);
+  const activities::PlannedMessage plan = activities::add_message(problem, message);
   if (!plan.warning.empty()) said().insert(plan.warning);
   const double alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
-  Verdict verdict;
-  const Uncertainty uncertainty = uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
+  uncertainty::Verdict verdict;
+  const uncertainty::Uncertainty uncertainty = copy::uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
   Flows flows = taken_over(problem);
   if (message.from.node != message.to.node) share_engines(message, flows[at(plan.network)]);
-  Planned planned{{}, spread_of(uncertainty.around(alone_s), alone_s)};
+  Planned planned{{}, uncertainty::spread_of(uncertainty.around(alone_s), alone_s)};
   for (std::size_t i = 0; i < flows.size(); ++i) {
     flows[i].after.clear();  // stages follow each other
     if (i != at(plan.network)) flows[i].queues = {op.gpus.at(i < at(plan.network) ? 0 : 1)};
@@ -79,9 +80,9 @@ FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
 }
 
 /// A message that has another rate than the engine's long ones holds it for as much of the time.
-void ClusterNetwork::share_engines(const Message& message, Activity& flow) {
+void ClusterNetwork::share_engines(const activities::Message& message, Activity& flow) {
   if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) return;
-  const auto [out, in] = endpoints_of(cluster_, message);
+  const auto [out, in] = activities::endpoints_of(cluster_, message);
   const auto share = [&](int endpoint, bool sends) {
     if (!cluster_.has_engine(endpoint)) return;
     const int key = cluster_.key_of_engine(endpoint, sends);
@@ -132,21 +133,21 @@ FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const M
              {"library", library_}};
   const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
   if (mpi.staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
-  const Json answer = answer_or_throw(catalogue_, query, "collective over nodes");
+  const Json answer = query::answer_or_throw(catalogue_, query, "collective over nodes");
   for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
   said().insert("collectives of " + library_ +
                 " over several nodes take what the forecast for the first nodes takes, and share no link with others");
   Activity flow;
   flow.delay_s = answer["time_s"].get<double>();
-  const Interval interval{answer["time_low_s"].get<double>(), answer["time_high_s"].get<double>()};
-  return {{{flow}}, spread_of(interval, flow.delay_s)};
+  const uncertainty::Interval interval{answer["time_low_s"].get<double>(), answer["time_high_s"].get<double>()};
+  return {{{flow}}, uncertainty::spread_of(interval, flow.delay_s)};
 }
 
 FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
   const Members members = members_of(op);
-  if (is_mpi_library(library_)) return forecast_alone(op, members);
-  ClusterFlows made =
-      placed_collective_flows(catalogue_, platform_id_, library_, op.op, op.size_B, {members.nodes, members.gpus}, 1);
+  if (collective::is_mpi_library(library_)) return forecast_alone(op, members);
+  collective::ClusterFlows made = collective::placed_collective_flows(catalogue_, platform_id_, library_, op.op,
+                                                                      op.size_B, {members.nodes, members.gpus}, 1);
   for (const Json& warning : made.warnings) said().insert(warning.get<std::string>());
   for (Activity& flow : made.flows)
     for (Use& use : flow.uses) use.constraint = constraint(use.constraint);
@@ -185,4 +186,4 @@ std::string ClusterNetwork::link_id(int constraint) const {
   return key < cluster_.first_engine_key() ? cluster_.id(key) : "";
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -2,14 +2,13 @@
 
 #include <utility>
 
-#include "sim/forecast/collective_job.hpp"
-#include "sim/forecast/collective_result.hpp"
-#include "sim/forecast/verdict.hpp"
+#include "sim/collective/collective_job.hpp"
+#include "sim/collective/collective_result.hpp"
+#include "sim/uncertainty/verdict.hpp"
+#include "sim/units/index.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// One send and its receive, by the kernels of a library.
 class Message final : public Collective {
@@ -23,27 +22,27 @@ class Message final : public Collective {
 
 }  // namespace
 
-FlowsAlone collective_flows(Catalogue& catalogue, const std::string& platform_id, const std::string& library,
+FlowsAlone collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
                             const NetworkOp& op, std::set<std::string>& warnings) {
   const Message message;
   const bool is_message = op.kind == NetworkOp::Kind::kMessage;
   const Platform& platform = catalogue.platform(platform_id);
-  const Job job{platform,
-                libraries().get(library),
-                catalogue.communicator(platform_id, library, op.gpus),
-                is_message ? message : collectives().get(op.op),
-                is_message ? "sendrecv" : op.op,
-                op.size_B,
-                "",
-                "",
-                false,
-                1};
-  ProblemBuilder builder(platform);
-  Run run = prepare(job, builder);
+  const collective::Job job{platform,
+                            libraries().get(library),
+                            catalogue.communicator(platform_id, library, op.gpus),
+                            is_message ? message : collectives().get(op.op),
+                            is_message ? "sendrecv" : op.op,
+                            op.size_B,
+                            "",
+                            "",
+                            false,
+                            1};
+  activities::ProblemBuilder builder(platform);
+  collective::Run run = collective::prepare(job, builder);
   const Solution alone = catalogue.solver("fluid").run(builder.problem());
-  finish(job, alone, run);
-  for (const Json& warning : warnings_of(job, run)) warnings.insert(warning.get<std::string>());
-  FlowsAlone planned{{}, spread_of(interval_of(job, run), run.time_s())};
+  collective::finish(job, alone, run);
+  for (const Json& warning : collective::warnings_of(job, run)) warnings.insert(warning.get<std::string>());
+  FlowsAlone planned{{}, uncertainty::spread_of(collective::interval_of(job, run), run.time_s())};
   for (const int index : run.activities) {
     Activity flow = builder.problem().activities[at(index)];
     const double alone_s = alone.finish_s[at(index)] * run.stretch;
@@ -54,21 +53,21 @@ FlowsAlone collective_flows(Catalogue& catalogue, const std::string& platform_id
   return planned;
 }
 
-FlowsAlone copy_stages(Catalogue& catalogue, const std::string& platform_id, const NetworkOp& op) {
+FlowsAlone copy_stages(catalogue::Catalogue& catalogue, const std::string& platform_id, const NetworkOp& op) {
   const Platform& platform = catalogue.platform(platform_id);
   const int gpu = platform.gpu(op.gpus.at(0));
-  Transfer transfer;
+  activities::Transfer transfer;
   transfer.source = op.kind == NetworkOp::Kind::kHostToDevice ? platform.socket_of(gpu) : gpu;
   transfer.target = op.kind == NetworkOp::Kind::kDeviceToHost ? platform.socket_of(gpu) : gpu;
   transfer.bytes = op.size_B;
   transfer.single = true;
-  ProblemBuilder builder(platform);
-  const PlannedTransfer plan = builder.add(transfer);
+  activities::ProblemBuilder builder(platform);
+  const activities::PlannedTransfer plan = builder.add(transfer);
   const Solution alone = catalogue.solver("fluid").run(builder.problem());
-  Verdict verdict;
-  Uncertainty uncertainty = uncertainty_of(builder, alone, {plan}, op.size_B, verdict);
-  check_validity(platform, op.size_B, verdict, uncertainty);
-  FlowsAlone planned{{}, spread_of(uncertainty.around(alone.makespan_s), alone.makespan_s)};
+  uncertainty::Verdict verdict;
+  uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(builder, alone, {plan}, op.size_B, verdict);
+  uncertainty::check_validity(platform, op.size_B, verdict, uncertainty);
+  FlowsAlone planned{{}, uncertainty::spread_of(uncertainty.around(alone.makespan_s), alone.makespan_s)};
   for (const int index : plan.activities) {
     Activity flow = builder.problem().activities[at(index)];
     flow.after.clear();
@@ -78,4 +77,4 @@ FlowsAlone copy_stages(Catalogue& catalogue, const std::string& platform_id, con
   return planned;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-namespace linkcast {
-namespace {
+#include "sim/units/index.hpp"
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+namespace linkcast::replay {
+namespace {
 
 constexpr double kLeast_B = 1;  // forecasts are of some bytes: a message of none has the start-up of this one
 
@@ -106,4 +106,4 @@ std::vector<LinkUse> FlowNetwork::link_use() {
   return all;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

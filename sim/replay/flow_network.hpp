@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "sim/engine/open_fluid.hpp"
-#include "sim/forecast/interval.hpp"
 #include "sim/replay/network.hpp"
+#include "sim/uncertainty/interval.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// A network on which operations are flows that share constraints. What flows an operation becomes, and on which
 /// constraints, is all that a kind of machine has to say.
@@ -34,7 +34,7 @@ class FlowNetwork : public ReplayNetwork {
   using Stages = std::vector<Flows>;
   struct Planned {
     Stages stages;
-    Spread spread{};  ///< of the time alone
+    uncertainty::Spread spread{};  ///< of the time alone
   };
 
   explicit FlowNetwork(std::vector<double> capacity_Bps) : fluid_(std::move(capacity_Bps)) {}
@@ -79,4 +79,4 @@ class FlowNetwork : public ReplayNetwork {
   std::set<std::string> warnings_;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

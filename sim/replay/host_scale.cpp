@@ -5,14 +5,14 @@
 #include "sim/replay/replay_run.hpp"
 #include "sim/units/parse.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
 
 constexpr double kDigits = 1e4;  // source: ours, far below what steps scatter
 
 }  // namespace
 
-double fit_host_scale(Catalogue& catalogue, const std::string& platform_id, const std::string& trace,
+double fit_host_scale(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& trace,
                       double local_step_s) {
   ReplayRequest request{platform_id, {{trace}}};
   request.local = true;
@@ -40,4 +40,4 @@ double fit_host_scale(Catalogue& catalogue, const std::string& platform_id, cons
   return std::round(high * kDigits) / kDigits;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

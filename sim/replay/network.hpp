@@ -6,7 +6,7 @@
 
 #include "sim/records/object_reader.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// GPUs are numbers of the machine; on a cluster node * gpus_per_node + GPU of the node.
 struct NetworkOp {
@@ -50,4 +50,4 @@ class ReplayNetwork {
   [[nodiscard]] virtual Json warnings() const = 0;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

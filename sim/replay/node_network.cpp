@@ -3,11 +3,10 @@
 #include <utility>
 
 #include "sim/replay/collective_flows.hpp"
+#include "sim/units/index.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::vector<double> capacities(const Platform& platform) {
   std::vector<double> all;
@@ -17,7 +16,7 @@ std::vector<double> capacities(const Platform& platform) {
 
 }  // namespace
 
-NodeNetwork::NodeNetwork(Catalogue& catalogue, std::string platform_id, std::string library)
+NodeNetwork::NodeNetwork(catalogue::Catalogue& catalogue, std::string platform_id, std::string library)
     : FlowNetwork(capacities(catalogue.platform(platform_id))),
       catalogue_(catalogue),
       platform_(catalogue.platform(platform_id)),
@@ -39,4 +38,4 @@ double NodeNetwork::slow(int gpu) const { return platform_.topology().devices[at
 
 std::string NodeNetwork::link_id(int constraint) const { return platform_.constraints()[at(constraint)].id; }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

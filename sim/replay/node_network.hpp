@@ -1,14 +1,14 @@
 #pragma once
-#include "sim/forecast/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/replay/flow_network.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// The links of one node, with the forecasts of single collectives and copies as flows on them.
 class NodeNetwork final : public FlowNetwork {
  public:
   /// @param library  empty: the platform's default
-  NodeNetwork(Catalogue& catalogue, std::string platform_id, std::string library);
+  NodeNetwork(catalogue::Catalogue& catalogue, std::string platform_id, std::string library);
 
   [[nodiscard]] int gpus() const override { return platform_.gpu_count(); }
   [[nodiscard]] double slow(int gpu) const override;
@@ -17,9 +17,9 @@ class NodeNetwork final : public FlowNetwork {
   Planned plan(const NetworkOp& op) override;
   [[nodiscard]] std::string link_id(int constraint) const override;
 
-  Catalogue& catalogue_;
+  catalogue::Catalogue& catalogue_;
   const Platform& platform_;
   std::string platform_id_, library_;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

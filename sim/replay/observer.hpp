@@ -5,7 +5,7 @@
 
 #include "sim/records/trace.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// Who a rank of a replay is.
 struct ReplayRank {
@@ -36,4 +36,4 @@ class ReplayObserver {
   virtual void looks(double /*now_s*/) {}
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

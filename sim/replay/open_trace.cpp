@@ -6,7 +6,7 @@
 
 #include "sim/plugin/trace_source.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
 
 class TextSink final : public TraceSink {
@@ -66,4 +66,4 @@ std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::
   return std::make_unique<TraceReader>(path_of(data_dir, name));
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -6,7 +6,7 @@
 
 #include "sim/records/trace.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// A trace that comes with linkcast.
 struct ShippedTrace {
@@ -23,4 +23,4 @@ std::vector<ShippedTrace> shipped_traces(const std::string& data_dir);
 std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::string& name,
                                         const std::map<std::string, std::string>& options);
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -1,6 +1,6 @@
 #include "sim/replay/part_options.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 std::map<std::string, std::string> read_part_options(ObjectReader& r) {
   std::map<std::string, std::string> options;
@@ -15,4 +15,4 @@ std::map<std::string, std::string> read_part_options(ObjectReader& r) {
   return options;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstddef>
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// What the longest chain of dependencies up to some moment consists of. Carried along with each event, so that no
 /// event has to be kept.
@@ -17,4 +17,4 @@ struct CriticalPath {
   }
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -7,7 +7,7 @@
 #include "sim/records/trace.hpp"
 #include "sim/replay/path.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 // Launches that a GPU takes before the CPU has to wait; it bounds what a replay keeps of a trace.
 // source: CUDA runtime: launches block once about 1024 are pending (measured by many, in no manual)
@@ -62,4 +62,4 @@ struct RankState {
   std::unordered_map<std::string, Lane> lanes{};  ///< by group, or peer and tag
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

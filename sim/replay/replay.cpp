@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {}  // namespace
 
 Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<ReplayObserver*> observers)
@@ -126,4 +126,4 @@ void Replay::fail_stuck() const {
   throw InvariantError("no rank waits, and yet the replay did not end");
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -9,7 +9,7 @@
 #include "sim/replay/rank_state.hpp"
 #include "sim/replay/trace_feed.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// One application: its trace, and the GPU of each of its ranks.
 struct ReplayJob {
@@ -124,4 +124,4 @@ class Replay final : public EventSource {
   double last_end_s_ = 0;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -3,7 +3,7 @@
 
 #include "sim/replay/replay.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// Takes events until the CPU is busy, or has to wait, or the trace ends.
 void Replay::go_on(int index) {
@@ -102,4 +102,4 @@ int Replay::stream_of(RankState& at, const std::string& name) {
   return stream->second;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

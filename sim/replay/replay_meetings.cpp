@@ -4,7 +4,7 @@
 #include "sim/plugin/collective.hpp"
 #include "sim/replay/replay.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
 
 NetworkOp::Kind copy_kind(const std::string& copy) {
@@ -114,4 +114,4 @@ void Replay::end_network(long ticket) {
   for (const Place place : places) end(place, path);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

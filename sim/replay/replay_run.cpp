@@ -12,7 +12,7 @@
 #include "sim/replay/timeline.hpp"
 #include "sim/replay/utilisation.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
 
 double median(std::vector<double> values) {
@@ -61,7 +61,7 @@ std::size_t ranks_of(const std::vector<ReplayJob>& jobs) {
   return ranks;
 }
 
-std::unique_ptr<FlowNetwork> network_of(Catalogue& catalogue, const ReplayRequest& request) {
+std::unique_ptr<FlowNetwork> network_of(catalogue::Catalogue& catalogue, const ReplayRequest& request) {
   const auto& known = Transports::message_names();
   if (!request.transport.empty() && std::find(known.begin(), known.end(), request.transport) == known.end()) {
     std::string names;
@@ -153,7 +153,7 @@ struct Times {
 };
 
 /// A run of its own with every network operation at one end of its interval.
-Times times_at(Catalogue& catalogue, const ReplayRequest& request, IntervalEnd end) {
+Times times_at(catalogue::Catalogue& catalogue, const ReplayRequest& request, IntervalEnd end) {
   const std::unique_ptr<FlowNetwork> network = network_of(catalogue, request);
   network->take_end(end);
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network->gpus());
@@ -192,7 +192,7 @@ void put_ends(Json& out, const std::string& name, const Json& time_s, const Json
 }
 
 /// @param used  the network: else nothing is unsure
-void put_intervals(Json& out, Catalogue& catalogue, const ReplayRequest& request, bool used) {
+void put_intervals(Json& out, catalogue::Catalogue& catalogue, const ReplayRequest& request, bool used) {
   const std::string once = used ? read_once(request) : "";
   if (!once.empty())
     out["warnings"].push_back("no interval, which takes further runs: " + once + " can be read only once");
@@ -217,7 +217,7 @@ void put_intervals(Json& out, Catalogue& catalogue, const ReplayRequest& request
 
 }  // namespace
 
-Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers) {
+Json replay(catalogue::Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers) {
   const std::unique_ptr<FlowNetwork> made = network_of(catalogue, request);
   FlowNetwork& network = *made;
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network.gpus());
@@ -251,4 +251,4 @@ Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<Repl
   return out;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/replay/observer.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// One application of a replay.
 struct ReplayPart {
@@ -45,6 +45,6 @@ struct ReplayRequest {
 ///           exposed communication above are those of the first), utilisation (if asked), warnings. Intervals are null
 ///           where a trace can be read only once.
 /// @throws InputError  wrong trace, or one that the machine cannot run
-Json replay(Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers = {});
+Json replay(catalogue::Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers = {});
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

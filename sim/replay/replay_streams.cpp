@@ -4,7 +4,7 @@
 
 #include "sim/replay/replay.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 /// Starts the first event of the queue if it may run now, or sets a timer for when it may.
 void Replay::try_start(Place place) {
   const RankState& at = rank(place.rank);
@@ -120,4 +120,4 @@ void Replay::end(Place place, const CriticalPath& path) {
   woken_.push_back(place.rank);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace linkcast {
+namespace linkcast::replay {
 void ReplaySummary::bring_up(State& state, double now_s) {
   const double passed_s = now_s - state.updated_s;
   state.updated_s = now_s;
@@ -57,4 +57,4 @@ std::vector<double> ReplaySummary::steps(std::size_t first_rank, std::size_t end
   return durations;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -3,7 +3,7 @@
 
 #include "sim/replay/observer.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// Where the time of each rank went. Times are of the GPU; at any moment a rank counts once in each line that fits.
 struct RankTimes {
@@ -44,4 +44,4 @@ class ReplaySummary final : public ReplayObserver {
   double makespan_s_ = 0;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

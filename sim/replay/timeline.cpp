@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
 
 /// Whole nanoseconds, so that what ends together in the replay does so in the file. The format counts in microseconds.
@@ -105,4 +105,4 @@ void Timeline::close(const Utilisation& links) {
   out_ << "\n]}\n";
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -6,7 +6,7 @@
 #include "sim/replay/observer.hpp"
 #include "sim/replay/utilisation.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// Writes what happens as it happens, for ui.perfetto.dev and chrome://tracing: a process a rank, a thread a stream.
 /// Inside a collective or message, "waiting" lasts until the others have come. Keeps nothing of events that ended.
@@ -39,4 +39,4 @@ class Timeline final : public ReplayObserver {
   bool first_ = true;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
 
 bool is_exchange(const TraceEvent& event) { return event.part == "exchange" || communicates(event.kind); }
@@ -81,4 +81,4 @@ void TraceFeed::hand_out(TraceEvent event) {
   }
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -6,7 +6,7 @@
 
 #include "sim/records/trace.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// Hands each rank its events in order, from a trace that is read as it goes. On more ranks than were recorded, or
 /// fewer, rank r does what recorded rank r modulo their number did.
@@ -43,4 +43,4 @@ class TraceFeed {
   std::int64_t id_shift_ = 0, first_id_ = 0, last_id_ = -1;  ///< ids of each repetition come after those before
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

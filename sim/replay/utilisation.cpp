@@ -1,6 +1,6 @@
 #include "sim/replay/utilisation.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
 
 // The first width; it doubles as often as needed.
@@ -71,4 +71,4 @@ Json Utilisation::to_json() const {
   return out;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

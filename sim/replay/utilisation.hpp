@@ -6,7 +6,7 @@
 #include "sim/replay/network.hpp"
 #include "sim/replay/summary.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 /// How busy ranks and links were over time, in at most kMostBins bins of equal width: when they are full, two become
 /// one.
@@ -48,4 +48,4 @@ class Utilisation final : public ReplayObserver {
   std::map<std::string, Link> links_;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

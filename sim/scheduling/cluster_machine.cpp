@@ -8,7 +8,7 @@
 #include "sim/scheduling/machine.hpp"
 #include "sim/units/random.hpp"
 
-namespace linkcast {
+namespace linkcast::scheduling {
 namespace {
 
 // source: ours, below the error of any forecast: not worth leaving groups in pieces for
@@ -19,7 +19,7 @@ constexpr int kMostForecasts = 40;  // ours: of one job; a day of 600 jobs takes
 /// Jobs of up to a node's GPUs get one node; larger ones as many GPUs of each of several nodes that have these free.
 class ClusterMachine final : public Machine {
  public:
-  ClusterMachine(Catalogue& catalogue, std::string platform_id, int nodes, std::string library)
+  ClusterMachine(catalogue::Catalogue& catalogue, std::string platform_id, int nodes, std::string library)
       : catalogue_(catalogue),
         id_(std::move(platform_id)),
         library_(std::move(library)),
@@ -51,16 +51,16 @@ class ClusterMachine final : public Machine {
     return gpus;
   }
 
-  Traffic traffic(const ScheduledJob& job, const std::vector<int>& gpus) override {
+  placement::Traffic traffic(const ScheduledJob& job, const std::vector<int>& gpus) override {
     if (job.op.empty() || gpus.size() < 2) return {};
     const int of_node = node_->gpus();
-    PlacedNodes where;
+    collective::PlacedNodes where;
     for (const int gpu : gpus) {
       if (where.nodes.empty() || where.nodes.back() != gpu / of_node) where.nodes.push_back(gpu / of_node);
       if (where.nodes.size() == 1) where.gpus.push_back(gpu % of_node);
     }
     if (where.nodes.size() > 1) return over(job, where);
-    Traffic inside = node_->traffic(job, where.gpus);
+    placement::Traffic inside = node_->traffic(job, where.gpus);
     for (Activity& flow : inside.flows)
       for (Use& use : flow.uses) use.constraint = cluster_.key(where.nodes.front(), use.constraint);
     return inside;
@@ -137,50 +137,51 @@ class ClusterMachine final : public Machine {
   std::vector<int> choose_nodes(const std::string& policy, const ScheduledJob& job, const std::vector<char>& fits,
                                 const std::vector<const Allocation*>& running, std::uint64_t seed) {
     const int count = nodes_for(job);
-    if (policy == "packed") return packed_nodes(groups_, fits, count);
-    if (policy == "spread") return spread_nodes(groups_, fits, count);
-    if (policy == "random") return random_nodes(fits, count, seed);
-    if (policy != "linkcast" || job.op.empty()) return first_nodes(fits, count);
-    std::vector<Background> others;
+    if (policy == "packed") return placement::packed_nodes(groups_, fits, count);
+    if (policy == "spread") return placement::spread_nodes(groups_, fits, count);
+    if (policy == "random") return placement::random_nodes(fits, count, seed);
+    if (policy != "linkcast" || job.op.empty()) return placement::first_nodes(fits, count);
+    std::vector<placement::Background> others;
     for (const Allocation* one : running)
       if (!one->traffic.flows.empty()) others.push_back({&one->traffic, one->iteration_s});
     return search(job, fits, std::move(others), kMostForecasts).first_within(kNotWorth).nodes;
   }
 
-  ClusterSearch search(const ScheduledJob& job, const std::vector<char>& fits, std::vector<Background> others,
-                       int most_forecasts) {
+  placement::ClusterSearch search(const ScheduledJob& job, const std::vector<char>& fits,
+                                  std::vector<placement::Background> others, int most_forecasts) {
     std::vector<int> all(at(node_->gpus()));
     std::iota(all.begin(), all.end(), 0);
-    return search_cluster({cluster_, groups_,
-                           [&](const std::vector<int>& nodes) {
-                             return over(job, {nodes, all});
-                           },
-                           nodes_for(job), fits, std::move(others), PlaceObjective::kBoth, most_forecasts});
+    return placement::search_cluster({cluster_, groups_,
+                                      [&](const std::vector<int>& nodes) {
+                                        return over(job, {nodes, all});
+                                      },
+                                      nodes_for(job), fits, std::move(others), placement::PlaceObjective::kBoth,
+                                      most_forecasts});
   }
 
   /// Remembered: the same nodes are looked at again and again.
-  Traffic over(const ScheduledJob& job, const PlacedNodes& where) {
+  placement::Traffic over(const ScheduledJob& job, const collective::PlacedNodes& where) {
     const auto [known, added] = over_.try_emplace({job.op, job.size_B, where.nodes, where.gpus});
-    if (added) known->second = nodes_traffic(catalogue_, id_, library_, job.op, job.size_B, where);
+    if (added) known->second = placement::nodes_traffic(catalogue_, id_, library_, job.op, job.size_B, where);
     return known->second;
   }
 
-  Catalogue& catalogue_;
+  catalogue::Catalogue& catalogue_;
   std::string id_, library_;
   const Cluster& cluster_;
-  FabricGroups groups_;
+  placement::FabricGroups groups_;
   std::unique_ptr<Machine> node_;
   int nodes_;
   std::map<std::tuple<std::string, double, int>, double> best_s_;
   std::map<std::tuple<std::string, double, int, std::vector<char>>, double> set_s_;
-  std::map<std::tuple<std::string, double, std::vector<int>, std::vector<int>>, Traffic> over_;
+  std::map<std::tuple<std::string, double, std::vector<int>, std::vector<int>>, placement::Traffic> over_;
 };
 
 }  // namespace
 
-std::unique_ptr<Machine> cluster_machine(Catalogue& catalogue, const std::string& platform_id, int nodes,
+std::unique_ptr<Machine> cluster_machine(catalogue::Catalogue& catalogue, const std::string& platform_id, int nodes,
                                          const std::string& library) {
   return std::make_unique<ClusterMachine>(catalogue, platform_id, nodes, library);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::scheduling

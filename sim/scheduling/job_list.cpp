@@ -5,7 +5,7 @@
 
 #include "sim/plugin/collective.hpp"
 
-namespace linkcast {
+namespace linkcast::scheduling {
 namespace {
 
 constexpr double kLargest_B = 9007199254740992;  // source: 2^53, the last whole number that a double counts to
@@ -66,4 +66,4 @@ JobList read_job_list(const std::string& path) {
   return list;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::scheduling

@@ -5,7 +5,7 @@
 
 #include "sim/records/object_reader.hpp"
 
-namespace linkcast {
+namespace linkcast::scheduling {
 
 struct ScheduledJob {
   std::string id;
@@ -27,4 +27,4 @@ struct JobList {
 /// "compute_s", "op"?, "size_B"?} in the order of arrival. @throws InputError  file, line and key
 JobList read_job_list(const std::string& path);
 
-}  // namespace linkcast
+}  // namespace linkcast::scheduling

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/placement/traffic.hpp"
 #include "sim/scheduling/job_list.hpp"
 
-namespace linkcast {
+namespace linkcast::scheduling {
 
 /// A job that runs, or is to run.
 struct Allocation {
   std::vector<int> gpus;  ///< of each rank; over nodes, GPU g of node n is n x GPUs of a node + g
-  Traffic traffic{};
+  placement::Traffic traffic{};
   double iteration_s = 0;  ///< as things are
 };
 
@@ -35,7 +35,7 @@ class Machine {
                                                  const std::vector<char>& free,
                                                  const std::vector<const Allocation*>& running, std::uint64_t seed) = 0;
   /// @throws InputError  the job can never run there
-  virtual Traffic traffic(const ScheduledJob& job, const std::vector<int>& gpus) = 0;
+  virtual placement::Traffic traffic(const ScheduledJob& job, const std::vector<int>& gpus) = 0;
   /// Of one call on the best GPUs of the idle machine, seconds.
   virtual double best_s(const ScheduledJob& job) = 0;
   /// Of a key in the flows of traffic().
@@ -43,9 +43,10 @@ class Machine {
 };
 
 /// One node. @param library  empty: the platform's
-std::unique_ptr<Machine> node_machine(Catalogue& catalogue, const std::string& platform_id, const std::string& library);
+std::unique_ptr<Machine> node_machine(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                                      const std::string& library);
 /// The first `nodes` nodes of a platform on its fabric. @throws InputError  it has none, or not so many
-std::unique_ptr<Machine> cluster_machine(Catalogue& catalogue, const std::string& platform_id, int nodes,
+std::unique_ptr<Machine> cluster_machine(catalogue::Catalogue& catalogue, const std::string& platform_id, int nodes,
                                          const std::string& library);
 
-}  // namespace linkcast
+}  // namespace linkcast::scheduling

@@ -10,12 +10,12 @@
 #include "sim/placement/ranking.hpp"
 #include "sim/scheduling/machine.hpp"
 
-namespace linkcast {
+namespace linkcast::scheduling {
 namespace {
 
 class NodeMachine final : public Machine {
  public:
-  NodeMachine(Catalogue& catalogue, const std::string& platform_id, std::string library)
+  NodeMachine(catalogue::Catalogue& catalogue, const std::string& platform_id, std::string library)
       : catalogue_(catalogue),
         id_(platform_id),
         library_(std::move(library)),
@@ -35,23 +35,23 @@ class NodeMachine final : public Machine {
                                          const std::vector<char>& free,
                                          const std::vector<const Allocation*>& /*running*/,
                                          std::uint64_t seed) override {
-    GpuSet left;
+    placement::GpuSet left;
     for (int gpu = 0; gpu < gpus(); ++gpu)
       if (free[static_cast<std::size_t>(gpu)] != 0) left.push_back(gpu);
     if (static_cast<int>(left.size()) < job.gpus) return std::nullopt;
     if (policy == "linkcast") return best(job, left).first;
     if (policy == "nvlink") return most_nvlink(left, job.gpus);
     if (policy == "packed" || policy == "spread") by_socket(left, policy == "spread");
-    if (policy == "random") left = shuffled(std::move(left), seed);
+    if (policy == "random") left = placement::shuffled(std::move(left), seed);
     left.resize(static_cast<std::size_t>(job.gpus));
     std::sort(left.begin(), left.end());
     return left;
   }
 
-  Traffic traffic(const ScheduledJob& job, const std::vector<int>& gpus) override {
+  placement::Traffic traffic(const ScheduledJob& job, const std::vector<int>& gpus) override {
     if (job.op.empty() || gpus.size() < 2) return {};
     const auto [known, added] = traffic_.try_emplace({job.op, job.size_B, gpus});
-    if (added) known->second = node_traffic(catalogue_, id_, library_, job.op, job.size_B, gpus);
+    if (added) known->second = placement::node_traffic(catalogue_, id_, library_, job.op, job.size_B, gpus);
     return known->second;
   }
 
@@ -59,7 +59,7 @@ class NodeMachine final : public Machine {
     if (job.op.empty() || job.gpus < 2) return 0;
     const auto [known, added] = best_s_.try_emplace({job.op, job.size_B, job.gpus});
     if (added) {
-      GpuSet all(static_cast<std::size_t>(gpus()));
+      placement::GpuSet all(static_cast<std::size_t>(gpus()));
       std::iota(all.begin(), all.end(), 0);
       known->second = best(job, all).second;
     }
@@ -68,9 +68,9 @@ class NodeMachine final : public Machine {
 
  private:
   /// GPUs and the time of one call there.
-  std::pair<std::vector<int>, double> best(const ScheduledJob& job, const GpuSet& free) {
-    if (job.op.empty() && job.gpus > 1) return {GpuSet(free.begin(), free.begin() + job.gpus), 0};
-    PlaceRequest request;
+  std::pair<std::vector<int>, double> best(const ScheduledJob& job, const placement::GpuSet& free) {
+    if (job.op.empty() && job.gpus > 1) return {placement::GpuSet(free.begin(), free.begin() + job.gpus), 0};
+    placement::PlaceRequest request;
     request.platform = id_;
     request.library = library_;
     request.job = {job.op, job.size_B, ""};
@@ -78,19 +78,20 @@ class NodeMachine final : public Machine {
     request.ranks = job.gpus;
     for (int gpu = 0; gpu < gpus(); ++gpu)
       if (!std::binary_search(free.begin(), free.end(), gpu)) request.busy.push_back(gpu);
-    const auto objective = pattern_objective(catalogue_, request, memory_);
-    const NodeSearch search = search_node(platform_, request, *objective, memory_, [](long /*evaluated*/) {});
-    const std::vector<Ranked> ranked = rank(platform_, request, search);
+    const auto objective = placement::pattern_objective(catalogue_, request, memory_);
+    const placement::NodeSearch search =
+        placement::search_node(platform_, request, *objective, memory_, [](long /*evaluated*/) {});
+    const std::vector<placement::Ranked> ranked = placement::rank(platform_, request, search);
     return {ranked.front().which->gpus, ranked.front().which->score.time_s};
   }
 
   /// The set whose GPUs have most NVLink among them, as MAPA's greedy policy takes it.
   /// @source  K. Ranganath et al., MAPA: Multi-Accelerator Pattern Allocation Policy for Multi-Tenant GPU Servers,
   /// SC'21
-  GpuSet most_nvlink(const GpuSet& free, int size) const {
-    GpuSet best;
+  placement::GpuSet most_nvlink(const placement::GpuSet& free, int size) const {
+    placement::GpuSet best;
     double most_Bps = -1;
-    for (const auto& sets : set_classes(free, size, {})) {
+    for (const auto& sets : placement::set_classes(free, size, {})) {
       double rate_Bps = 0;
       for (const Cable& cable : platform_.topology().cables)
         if (is_accelerator_cable(cable.kind) && joins(sets.front(), cable))
@@ -101,7 +102,7 @@ class NodeMachine final : public Machine {
     }
     return best;
   }
-  [[nodiscard]] bool joins(const GpuSet& set, const Cable& cable) const {
+  [[nodiscard]] bool joins(const placement::GpuSet& set, const Cable& cable) const {
     const auto in = [&](int device) {
       return std::any_of(set.begin(), set.end(), [&](int gpu) { return platform_.gpu(gpu) == device; });
     };
@@ -109,8 +110,8 @@ class NodeMachine final : public Machine {
   }
 
   /// Fullest socket first, or each socket in turn.
-  void by_socket(GpuSet& free, bool spread) const {
-    std::map<int, GpuSet> sockets;
+  void by_socket(placement::GpuSet& free, bool spread) const {
+    std::map<int, placement::GpuSet> sockets;
     for (const int gpu : free) sockets[platform_.socket_of(platform_.gpu(gpu))].push_back(gpu);
     std::vector<std::tuple<std::size_t, std::size_t, int>> order;
     for (const auto& [socket, members] : sockets)
@@ -121,19 +122,19 @@ class NodeMachine final : public Machine {
     for (const auto& [first, second, gpu] : order) free.push_back(gpu);
   }
 
-  Catalogue& catalogue_;
+  catalogue::Catalogue& catalogue_;
   std::string id_, library_;
   const Platform& platform_;
-  PlacementMemory memory_{};
-  std::map<std::tuple<std::string, double, std::vector<int>>, Traffic> traffic_;
+  placement::PlacementMemory memory_{};
+  std::map<std::tuple<std::string, double, std::vector<int>>, placement::Traffic> traffic_;
   std::map<std::tuple<std::string, double, int>, double> best_s_;
 };
 
 }  // namespace
 
-std::unique_ptr<Machine> node_machine(Catalogue& catalogue, const std::string& platform_id,
+std::unique_ptr<Machine> node_machine(catalogue::Catalogue& catalogue, const std::string& platform_id,
                                       const std::string& library) {
   return std::make_unique<NodeMachine>(catalogue, platform_id, library);
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::scheduling

@@ -7,7 +7,7 @@
 
 #include "sim/units/random.hpp"
 
-namespace linkcast {
+namespace linkcast::scheduling {
 namespace {
 
 class Queue {
@@ -88,7 +88,7 @@ class Queue {
       }
       outcomes_[number].gpus = *gpus;
       outcomes_[number].start_s = now_s_;
-      Traffic traffic = machine_.traffic(job, *gpus);
+      placement::Traffic traffic = machine_.traffic(job, *gpus);
       const double alone_s = job.compute_s + traffic.alone_s;
       running_.push_back({number, {*gpus, std::move(traffic), alone_s}, static_cast<double>(job.iterations)});
       settle();
@@ -100,12 +100,13 @@ class Queue {
     for (int round = 0; round < 2; ++round) {
       std::vector<double> next_s;
       for (const Running& one : running_) {
-        std::vector<Background> others;
+        std::vector<placement::Background> others;
         for (const Running& other : running_)
           if (&other != &one && !other.allocation.traffic.flows.empty())
             others.push_back({&other.allocation.traffic, other.allocation.iteration_s});
-        next_s.push_back(outcomes_[one.number].job->compute_s +
-                         call_s(one.allocation.traffic, others, [&](int key) { return machine_.capacity_Bps(key); }));
+        next_s.push_back(
+            outcomes_[one.number].job->compute_s +
+            placement::call_s(one.allocation.traffic, others, [&](int key) { return machine_.capacity_Bps(key); }));
       }
       for (std::size_t i = 0; i < running_.size(); ++i) running_[i].allocation.iteration_s = next_s[i];
     }
@@ -169,4 +170,4 @@ Json schedule_json(const std::vector<JobOutcome>& outcomes, int gpus) {
   return out;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::scheduling

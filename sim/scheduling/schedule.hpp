@@ -4,7 +4,7 @@
 
 #include "sim/scheduling/machine.hpp"
 
-namespace linkcast {
+namespace linkcast::scheduling {
 
 struct JobOutcome {
   const ScheduledJob* job = nullptr;
@@ -26,4 +26,4 @@ std::vector<JobOutcome> schedule(const JobList& list, Machine& machine, const st
 /// p95, max}, makespan_s, utilisation (of GPUs until the last end).
 Json schedule_json(const std::vector<JobOutcome>& outcomes, int gpus);
 
-}  // namespace linkcast
+}  // namespace linkcast::scheduling

@@ -13,7 +13,7 @@
 
 #include "sim/records/object_reader.hpp"
 
-namespace linkcast {
+namespace linkcast::serve {
 namespace {
 
 constexpr int kIdle_s = 5;              // ours: a connection without a request gives its thread back, also at the end
@@ -159,4 +159,4 @@ int HttpServer::bind(const std::string& host, int port) { return impl_->bind(hos
 void HttpServer::run() { impl_->run(); }
 void HttpServer::stop() { impl_->stop(); }
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace linkcast {
+namespace linkcast::serve {
 
 struct HttpRequest {
   std::string method;  ///< GET, POST, DELETE
@@ -49,4 +49,4 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

@@ -7,10 +7,10 @@
 #include <map>
 #include <utility>
 
-namespace linkcast {
+namespace linkcast::serve {
 namespace {
 
-constexpr const char* kName = "ExtenderArgs";
+constexpr const char* kExtenderName = "ExtenderArgs";
 constexpr const char* kGpus = "nvidia.com/gpu";
 
 /// Go reads the names of fields in any case.
@@ -33,7 +33,7 @@ Json at(const Json& value, const char* pointer) {
 std::string annotation(const Json& object, const std::string& key, const std::string& place) {
   const Json annotations = at(object, "/metadata/annotations");
   if (!annotations.is_object() || !annotations.contains(key)) return "";
-  if (!annotations[key].is_string()) throw InputError(kName, place, "annotation " + key + " must be a text");
+  if (!annotations[key].is_string()) throw InputError(kExtenderName, place, "annotation " + key + " must be a text");
   return annotations[key].get<std::string>();
 }
 
@@ -46,7 +46,7 @@ int count_of(const Json& value, const std::string& place) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (error != std::errc() || end != text.data() + text.size()) count = -1;
   }
-  if (count < 0) throw InputError(kName, place, value.dump() + " is no number of GPUs");
+  if (count < 0) throw InputError(kExtenderName, place, value.dump() + " is no number of GPUs");
   return count;
 }
 
@@ -69,7 +69,7 @@ int gpus_of(const Json& pod) {
 Json numbers_of(const std::string& text, const std::string& place) {
   Json numbers = Json::array();
   const auto fail = [&]() -> InputError {
-    return InputError(kName, place, "annotation linkcast/busy: '" + text + "' is not like 0,1,4-6");
+    return InputError(kExtenderName, place, "annotation linkcast/busy: '" + text + "' is not like 0,1,4-6");
   };
   const auto number = [&](const std::string& part) {
     int value = -1;
@@ -137,31 +137,31 @@ std::string refusal(const PodAsk& pod, const NodeOffer& node, const Free& free) 
 }  // namespace
 
 ExtenderArgs read_extender_args(const Json& json, const NodeStates::Nodes& states) {
-  if (!json.is_object()) throw InputError(kName, "", "must be an object with Pod and Nodes or NodeNames");
+  if (!json.is_object()) throw InputError(kExtenderName, "", "must be an object with Pod and Nodes or NodeNames");
   const Json* pod = field(json, "Pod");
-  if (pod == nullptr || !pod->is_object()) throw InputError(kName, "/Pod", "missing, or no object");
+  if (pod == nullptr || !pod->is_object()) throw InputError(kExtenderName, "/Pod", "missing, or no object");
   ExtenderArgs args;
   args.pod = {annotation(*pod, "linkcast/job", "/Pod"), annotation(*pod, "linkcast/platform", "/Pod"), gpus_of(*pod)};
   const Json* names = field(json, "NodeNames");
   const Json* nodes = field(json, "Nodes");
   if (names != nullptr) {
     args.by_name = true;
-    if (!names->is_array()) throw InputError(kName, "/NodeNames", "must be an array of texts");
+    if (!names->is_array()) throw InputError(kExtenderName, "/NodeNames", "must be an array of texts");
     for (std::size_t i = 0; i < names->size(); ++i) {
       const std::string place = "/NodeNames/" + std::to_string(i);
-      if (!(*names)[i].is_string()) throw InputError(kName, place, "must be a text");
+      if (!(*names)[i].is_string()) throw InputError(kExtenderName, place, "must be a text");
       args.nodes.push_back(offer_of((*names)[i].get<std::string>(), Json(), args.pod, states, place));
     }
     return args;
   }
-  if (nodes == nullptr) throw InputError(kName, "", "has neither Nodes nor NodeNames");
+  if (nodes == nullptr) throw InputError(kExtenderName, "", "has neither Nodes nor NodeNames");
   const Json items = at(*nodes, "/items");
-  if (!items.is_array()) throw InputError(kName, "/Nodes/items", "missing, or no array");
+  if (!items.is_array()) throw InputError(kExtenderName, "/Nodes/items", "missing, or no array");
   args.node_list = *nodes;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string place = "/Nodes/items/" + std::to_string(i);
     const Json name = at(items[i], "/metadata/name");
-    if (!name.is_string()) throw InputError(kName, place + "/metadata/name", "missing, or no text");
+    if (!name.is_string()) throw InputError(kExtenderName, place + "/metadata/name", "missing, or no text");
     args.nodes.push_back(offer_of(name.get<std::string>(), items[i], args.pod, states, place));
   }
   return args;
@@ -209,4 +209,4 @@ Json host_priorities(const ExtenderArgs& args, const Free& free, const TimeOn& t
   return list;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

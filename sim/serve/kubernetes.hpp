@@ -10,7 +10,7 @@
 #include "sim/records/object_reader.hpp"
 #include "sim/serve/node_states.hpp"
 
-namespace linkcast {
+namespace linkcast::serve {
 
 inline constexpr int kBestPriority = 10;  // MaxExtenderPriority
 
@@ -48,4 +48,4 @@ Json filter_result(const ExtenderArgs& args, const Free& free);
 /// 10: as fast as on the best of these nodes' platforms when idle; else in inverse proportion to the time.
 Json host_priorities(const ExtenderArgs& args, const Free& free, const TimeOn& time_on);
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

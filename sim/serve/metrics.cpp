@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace linkcast {
+namespace linkcast::serve {
 
 void Metrics::count(const std::string& route, int status, double taken_s) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -38,4 +38,4 @@ std::string Metrics::text() const {
   return out.str();
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

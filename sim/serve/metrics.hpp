@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-namespace linkcast {
+namespace linkcast::serve {
 
 /// Several threads may use it at once.
 class Metrics {
@@ -29,4 +29,4 @@ class Metrics {
   std::map<std::string, Histogram> histograms_;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

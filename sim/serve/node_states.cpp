@@ -6,7 +6,7 @@
 
 #include "sim/records/atomic_file.hpp"
 
-namespace linkcast {
+namespace linkcast::serve {
 namespace {
 
 constexpr const char* kSchema = "node-states/1";
@@ -71,4 +71,4 @@ void NodeStates::replace(Nodes nodes) {
   nodes_ = std::make_shared<const Nodes>(std::move(nodes));
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

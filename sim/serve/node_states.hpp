@@ -7,7 +7,7 @@
 
 #include "sim/records/object_reader.hpp"
 
-namespace linkcast {
+namespace linkcast::serve {
 
 /// By node name: {platform, busy: [int], with: [{job, gpus}]}. Several threads may use it at once.
 class NodeStates {
@@ -35,4 +35,4 @@ class NodeStates {
   std::shared_ptr<const Nodes> nodes_;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

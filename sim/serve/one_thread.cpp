@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace linkcast {
+namespace linkcast::serve {
 
 OneThread::OneThread(std::size_t most_waiting) : most_waiting_(most_waiting), thread_([this] { work(); }) {}
 
@@ -47,4 +47,4 @@ void OneThread::work() {
   }
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

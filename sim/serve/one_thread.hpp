@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-namespace linkcast {
+namespace linkcast::serve {
 
 class OneThread {
  public:
@@ -34,4 +34,4 @@ class OneThread {
   std::thread thread_;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

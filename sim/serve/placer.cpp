@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "sim/forecast/query.hpp"
 #include "sim/placement/place.hpp"
+#include "sim/query/query.hpp"
 
-namespace linkcast {
+namespace linkcast::serve {
 namespace {
 
 constexpr const char* kName = "query";
@@ -35,7 +35,7 @@ void refuse_files(const Json& value, const std::string& name, const std::string&
 
 }  // namespace
 
-Placer::Placer(Catalogue& catalogue, std::vector<std::string> served)
+Placer::Placer(catalogue::Catalogue& catalogue, std::vector<std::string> served)
     : catalogue_(catalogue), served_(std::move(served)), times_(kMostTimes) {
   if (served_.empty()) served_ = catalogue.platforms();
   for (const std::string& id : served_) static_cast<void>(catalogue_.platform(id));
@@ -66,7 +66,7 @@ Json Placer::query(const Json& query) {
   if (query.is_object() && query.value("kind", Json()) == "place") return place(query);
   refuse(query, kName);
   catalogue_.forget_communicators_above(kMostCommunicators);
-  return answer_or_throw(catalogue_, query, kName);
+  return query::answer_or_throw(catalogue_, query, kName);
 }
 
 Json Placer::place(const Json& asked) {
@@ -76,16 +76,16 @@ Json Placer::place(const Json& asked) {
   if (!query.contains("kind")) query["kind"] = "place";
   if (query["kind"] != "place") throw InputError(kName, "/kind", "must be place here: /v1/query answers the others");
   if (query.contains("nodes"))
-    return answer_or_throw(catalogue_, query, kName);  // not of one node: nothing to remember
-  return answer_or_throw(catalogue_, query, kName, [&](const std::string& platform_id, ObjectReader& r) {
-    return linkcast::place(catalogue_, read_place_request(catalogue_, platform_id, r), memory_);
+    return query::answer_or_throw(catalogue_, query, kName);  // not of one node: nothing to remember
+  return query::answer_or_throw(catalogue_, query, kName, [&](const std::string& platform_id, ObjectReader& r) {
+    return placement::place(catalogue_, placement::read_place_request(catalogue_, platform_id, r), memory_);
   });
 }
 
 int Placer::free_gpus(const Json& node) {
   ObjectReader r(node, "node");
   const Platform& platform = catalogue_.platform(platform_of(r));
-  return platform.gpu_count() - static_cast<int>(read_node_use(platform, r).busy.size());
+  return platform.gpu_count() - static_cast<int>(placement::read_node_use(platform, r).busy.size());
 }
 
 double Placer::time_s(const Json& node, const std::string& job, int ranks) {
@@ -100,7 +100,7 @@ Json Placer::node_state(const Json& state, const std::string& name) {
   ObjectReader r(state, name);
   const std::string platform = platform_of(r);
   refuse_files(state, name, "");
-  const NodeUse use = read_node_use(catalogue_.platform(platform), r);
+  const placement::NodeUse use = placement::read_node_use(catalogue_.platform(platform), r);
   Json kept{{"platform", platform}, {"busy", use.busy}};
   if (r.has("with")) kept["with"] = r.raw("with");
   r.finish();
@@ -125,4 +125,4 @@ bool Placer::Warming::next() {
   return true;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

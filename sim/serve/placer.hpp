@@ -3,16 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 #include "sim/placement/placement_memory.hpp"
 #include "sim/records/object_reader.hpp"
 
-namespace linkcast {
+namespace linkcast::serve {
 
 class Placer {
  public:
   /// @param served  platforms that may be asked for; empty: all shipped ones. @throws InputError  one is not known
-  Placer(Catalogue& catalogue, std::vector<std::string> served);
+  Placer(catalogue::Catalogue& catalogue, std::vector<std::string> served);
 
   [[nodiscard]] const std::vector<std::string>& served() const { return served_; }
   [[nodiscard]] int gpus(const std::string& platform) { return catalogue_.platform(platform).gpu_count(); }
@@ -50,10 +50,10 @@ class Placer {
   void refuse(const Json& query, const std::string& name) const;
   std::string platform_of(ObjectReader& r) const;
 
-  Catalogue& catalogue_;
+  catalogue::Catalogue& catalogue_;
   std::vector<std::string> served_;
-  PlacementMemory memory_;
-  BoundedMap<std::string, double> times_;
+  placement::PlacementMemory memory_;
+  placement::BoundedMap<std::string, double> times_;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

@@ -6,7 +6,7 @@
 
 #include "sim/serve/kubernetes.hpp"
 
-namespace linkcast {
+namespace linkcast::serve {
 namespace {
 
 constexpr std::size_t kMostWaiting = 48;   // ours: fewer than connections, so that some can be told to come back
@@ -59,7 +59,8 @@ std::string node_name(const std::string& path) {
 
 }  // namespace
 
-Service::Service(Catalogue& catalogue, const std::vector<std::string>& platforms, const std::string& state_file)
+Service::Service(catalogue::Catalogue& catalogue, const std::vector<std::string>& platforms,
+                 const std::string& state_file)
     : placer_(catalogue, platforms), nodes_(state_file), placer_thread_(kMostWaiting) {
   for (const auto& [name, state] : *nodes_.all())
     static_cast<void>(placer_.node_state(state, state_file + " node " + name));
@@ -173,4 +174,4 @@ std::string Service::metrics_text() const {
   return text.str();
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

@@ -9,13 +9,13 @@
 #include "sim/serve/one_thread.hpp"
 #include "sim/serve/placer.hpp"
 
-namespace linkcast {
+namespace linkcast::serve {
 
 class Service {
  public:
   /// @param catalogue  used by nobody else as long as this is. @param platforms  served; empty: all.
   /// @param state_file  of what nodes run; empty: kept in memory only. @throws InputError
-  Service(Catalogue& catalogue, const std::vector<std::string>& platforms, const std::string& state_file);
+  Service(catalogue::Catalogue& catalogue, const std::vector<std::string>& platforms, const std::string& state_file);
 
   /// Forecasts what is likely to be asked. @param progress  told every now and then how many were placed
   void warm(const std::string& job, const std::function<void(long done)>& progress);
@@ -36,4 +36,4 @@ class Service {
   OneThread placer_thread_;  ///< ends first: its tasks use the others
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::serve

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/catalogue.hpp"
-#include "sim/forecast/query.hpp"
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/query/query.hpp"
 
 using namespace linkcast;
 
@@ -33,8 +33,8 @@ Json query(const std::string& platform, const std::string& op, double size_B, in
 
 Figures in_this_process(const Json& asked) {
   const auto start = std::chrono::steady_clock::now();
-  Catalogue catalogue(LINKCAST_DATA_DIR);
-  const Json result = answer(catalogue, asked);
+  catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
+  const Json result = query::answer(catalogue, asked);
   Figures figures;
   if (result.contains("error")) {
     std::fprintf(stderr, "%s\n", result["error"].get<std::string>().c_str());

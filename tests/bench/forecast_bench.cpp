@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/forecast/catalogue.hpp"
-#include "sim/forecast/query.hpp"
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/query/query.hpp"
 
 using namespace linkcast;
 
@@ -63,10 +63,11 @@ std::vector<std::string> lines(Json (*make)(int)) {
   return text;
 }
 
-bool measure(const std::string& name, Catalogue& catalogue, const std::vector<std::string>& queries, double limit_s) {
+bool measure(const std::string& name, catalogue::Catalogue& catalogue, const std::vector<std::string>& queries,
+             double limit_s) {
   using Clock = std::chrono::steady_clock;
   for (const std::string& query : queries) {  // warm-up: platform read, rings found, buffers grown
-    const Json result = answer(catalogue, parse_json(query, "query"));
+    const Json result = query::answer(catalogue, parse_json(query, "query"));
     if (!result.contains("error")) continue;
     std::fprintf(stderr, "%s: %s\n", name.c_str(), result["error"].get<std::string>().c_str());
     return false;
@@ -75,7 +76,7 @@ bool measure(const std::string& name, Catalogue& catalogue, const std::vector<st
   std::size_t done = 0, bytes = 0;
   double spent_s = 0;
   while (spent_s < limit_s) {
-    bytes += answer(catalogue, parse_json(queries[done % queries.size()], "query")).dump().size() + 1;
+    bytes += query::answer(catalogue, parse_json(queries[done % queries.size()], "query")).dump().size() + 1;
     ++done;
     spent_s = std::chrono::duration<double>(Clock::now() - start).count();
   }
@@ -92,7 +93,7 @@ bool measure(const std::string& name, Catalogue& catalogue, const std::vector<st
 
 int main(int argc, char** argv) {
   const double limit_s = argc > 1 ? std::atof(argv[1]) : 1;
-  Catalogue catalogue(LINKCAST_DATA_DIR);
+  catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
   const std::vector<std::pair<std::string, Json (*)(int)>> cases = {
       {"p2p", p2p}, {"flows_12", twelve_flows}, {"all_reduce_8_gpus", all_reduce}};
   for (const auto& [name, make] : cases) {

@@ -22,10 +22,10 @@ constexpr int kRanks = 512, kNode = 8;
 constexpr int kEventsOfStep = 10;
 
 /// Each operation takes as long as its bytes at one rate, whatever else runs.
-class Uncontended final : public ReplayNetwork {
+class Uncontended final : public replay::ReplayNetwork {
  public:
   [[nodiscard]] int gpus() const override { return kRanks; }
-  long start(const NetworkOp& op) override {
+  long start(const replay::NetworkOp& op) override {
     running_.emplace(now_s_ + 5e-6 + op.size_B / 100e9, tickets_);
     return tickets_++;
   }
@@ -37,7 +37,7 @@ class Uncontended final : public ReplayNetwork {
     now_s_ = to_s;
     for (; !running_.empty() && running_.top().first <= to_s; running_.pop()) ended.push_back(running_.top().second);
   }
-  [[nodiscard]] std::vector<LinkUse> link_use() override { return {}; }
+  [[nodiscard]] std::vector<replay::LinkUse> link_use() override { return {}; }
   [[nodiscard]] Json warnings() const override { return Json::array(); }
 
  private:
@@ -128,14 +128,14 @@ double peak_MB() {
 
 void measure(long events) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<ReplayJob> jobs;
-  jobs.push_back(
-      {std::make_unique<TraceFeed>(std::make_unique<TraceReader>(std::make_unique<TraceStream>(events), "bench"), 0),
-       {}});
+  std::vector<replay::ReplayJob> jobs;
+  jobs.push_back({std::make_unique<replay::TraceFeed>(
+                      std::make_unique<TraceReader>(std::make_unique<TraceStream>(events), "bench"), 0),
+                  {}});
   for (int rank = 0; rank < kRanks; ++rank) jobs[0].gpus.push_back(rank);
   Uncontended network;
-  ReplaySummary summary(kRanks);
-  Replay replay(std::move(jobs), network, {&summary});
+  replay::ReplaySummary summary(kRanks);
+  replay::Replay replay(std::move(jobs), network, {&summary});
   replay.run();
   const double run_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf(

@@ -5,33 +5,46 @@ from pathlib import Path
 
 from tree import CPP, ROOT, files, finish, text_of
 
-ARROWS = {  # room -> rooms whose headers it may include, besides its own
+BASE = ["sim/units", "sim/records"]
+MACHINE = [*BASE, "sim/platform", "sim/plugin"]
+PLAN = [*MACHINE, "sim/engine", "sim/activities"]
+FORECAST = [*PLAN, "sim/catalogue", "sim/uncertainty", "sim/congestion"]
+ANSWER = [*FORECAST, "sim/bounds", "sim/collective", "sim/copy", "sim/query"]
+
+ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower floors first
     "sim/units": [],
     "sim/records": ["sim/units"],
-    "sim/platform": ["sim/units", "sim/records"],
-    "sim/plugin": ["sim/units", "sim/records", "sim/platform"],
-    "sim/engine": ["sim/units", "sim/records"],
-    "sim/forecast": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine"],
-    "sim/replay": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast"],
-    "sim/placement": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast", "sim/replay"],
-    "sim/scheduling": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast", "sim/placement"],
-    "sim/serve": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast", "sim/placement"],
-    "sim/export": ["sim/units", "sim/records", "sim/platform", "sim/plugin"],
-    "sim/cli": ["sim/units", "sim/records", "sim/platform", "sim/plugin", "sim/engine", "sim/forecast",
-                "sim/export", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit", "calibrate/import", "validate"],
-    "apps-traces": ["sim/units", "sim/records", "sim/plugin"],
-    "models": ["sim/units", "sim/records", "sim/platform", "sim/plugin"],
-    "calibrate/fit": ["sim/units", "sim/records", "sim/platform"],
-    "calibrate/import": ["sim/units", "sim/records", "sim/plugin", "sim/platform"],
-    "calibrate/bench": ["sim/units", "sim/records"],
-    "validate": ["sim/units", "sim/records", "sim/platform", "sim/forecast"],
-    "tests": ["sim", "models", "calibrate", "validate", "apps-traces"],
+    "sim/platform": BASE,
+    "sim/plugin": [*BASE, "sim/platform"],
+    "sim/engine": BASE,
+    "sim/activities": [*MACHINE, "sim/engine"],
+    "sim/catalogue": [*MACHINE, "sim/engine"],
+    "sim/bounds": MACHINE,
+    "sim/uncertainty": PLAN,
+    "sim/congestion": PLAN,
+    "sim/collective": FORECAST,
+    "sim/copy": FORECAST,
+    "sim/query": [*FORECAST, "sim/bounds", "sim/collective", "sim/copy"],
+    "sim/replay": ANSWER,
+    "sim/placement": [*ANSWER, "sim/replay"],
+    "sim/scheduling": [*ANSWER, "sim/placement"],
+    "sim/serve": [*ANSWER, "sim/placement"],
+    "sim/exporters": MACHINE,
+    "apps-traces": [*BASE, "sim/plugin"],
+    "models": MACHINE,
+    "calibrate/fit": [*BASE, "sim/platform"],
+    "calibrate/import": MACHINE,
+    "calibrate/bench": BASE,
+    "validate": [*BASE, "sim/platform", "sim/catalogue", "sim/query"],
+    "cli": [*ANSWER, "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
+            "calibrate/import", "validate"],
+    "tests": ["sim", "cli", "models", "calibrate", "validate", "apps-traces"],
 }
 
 LIBRARIES = [  # header, who may include it besides the tests: rooms or single files
     (r"simgrid/|xbt/|smpi/", ["sim/engine"]),
     (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp", "sim/platform/symmetry.cpp"]),
-    (r"CLI/", ["sim/cli", "calibrate/bench"]),
+    (r"CLI/", ["cli", "calibrate/bench"]),
     (r"Eigen/", ["calibrate/fit"]),
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import"]),
@@ -42,7 +55,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
     # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty in progress, exec in python_program, signals held back in cmd_serve
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "sim/cli/progress.cpp", "sim/cli/python_program.cpp", "sim/cli/cmd_serve.cpp", "calibrate/bench"]),
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "cli/progress.cpp", "cli/python_program.cpp", "cli/cmd_serve.cpp", "calibrate/bench"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]
 
@@ -86,7 +99,7 @@ def forbidden(name: Path, text: str) -> list[str]:
 
 
 def main() -> None:
-    names = files(*CPP, under=("sim", "models", "calibrate", "validate", "apps-traces", "tests"))
+    names = files(*CPP, under=("sim", "cli", "models", "calibrate", "validate", "apps-traces", "tests"))
     finish("include rules", [finding for name in names for finding in forbidden(name, text_of(name))], len(names))
 
 

@@ -8,7 +8,7 @@ import include_rules
 import tree_rules
 from tree import code_only
 
-FORECAST = Path("sim/forecast/x.cpp")
+FORECAST = Path("sim/activities/x.cpp")
 
 
 class Includes(unittest.TestCase):
@@ -18,17 +18,17 @@ class Includes(unittest.TestCase):
     def test_arrows(self):
         self.assertEqual(self.found("sim/units/x.cpp", '"sim/records/measurement.hpp"'), 1)
         self.assertEqual(self.found("models/x/y.cpp", '"sim/engine/problem.hpp"'), 1)
-        self.assertEqual(self.found("sim/cli/x.cpp", '"models/libraries/matrix_rings.hpp"'), 1)
-        self.assertEqual(self.found("sim/forecast/x.cpp", '"sim/engine/problem.hpp"', '"sim/units/parse.hpp"'), 0)
+        self.assertEqual(self.found("cli/x.cpp", '"models/libraries/matrix_rings.hpp"'), 1)
+        self.assertEqual(self.found("sim/activities/x.cpp", '"sim/engine/problem.hpp"', '"sim/units/parse.hpp"'), 0)
 
     def test_files_must_exist(self):
-        self.assertEqual(self.found("sim/cli/x.cpp", '"sim/units/none.hpp"'), 1)
-        self.assertEqual(self.found("sim/cli/x.cpp", '"../units/parse.hpp"'), 1)
+        self.assertEqual(self.found("cli/x.cpp", '"sim/units/none.hpp"'), 1)
+        self.assertEqual(self.found("cli/x.cpp", '"../units/parse.hpp"'), 1)
 
     def test_libraries(self):
         for header in ("<simgrid/s4u.hpp>", "<Eigen/Dense>", "<muParser.h>", "<CLI/CLI.hpp>", "<fmt/core.h>",
                        "<pugixml.hpp>", "<boost/graph/adjacency_list.hpp>"):
-            self.assertEqual(self.found("sim/forecast/x.cpp", header, "<vector>"), 1, header)
+            self.assertEqual(self.found("sim/activities/x.cpp", header, "<vector>"), 1, header)
         self.assertEqual(self.found("sim/platform/routing.cpp", "<boost/graph/adjacency_list.hpp>"), 0)
         self.assertEqual(self.found("sim/platform/platform.cpp", "<boost/graph/adjacency_list.hpp>"), 1)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tree import CPP, ROOT, code_only, files, finish, text_of
 
-TOP = {"CMakeLists.txt", "CMakePresets.json", "sim", "calibrate", "topologies", "models", "validate", "apps-traces",
+TOP = {"CMakeLists.txt", "CMakePresets.json", "sim", "cli", "python", "calibrate", "topologies", "models", "validate", "apps-traces",
        "tests", "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "docs"}
 LARGEST_B = 1_000_000
 MOST_FILE_LINES = 400

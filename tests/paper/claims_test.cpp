@@ -3,7 +3,7 @@
 #include <functional>
 #include <set>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catch.hpp"
 #include "validate/evaluate.hpp"
 #include "validate/scoreboard.hpp"
@@ -14,14 +14,14 @@ namespace {
 
 const std::string kData = LINKCAST_DATA_DIR;
 
-const std::vector<Claim>& claims() {
-  static const std::vector<Claim> all = load_claims(kData + "/validate/claims");
+const std::vector<validate::Claim>& claims() {
+  static const std::vector<validate::Claim> all = validate::load_claims(kData + "/validate/claims");
   return all;
 }
 
-std::vector<Claim> modelled() {
-  std::vector<Claim> rows;
-  for (const Claim& claim : claims())
+std::vector<validate::Claim> modelled() {
+  std::vector<validate::Claim> rows;
+  for (const validate::Claim& claim : claims())
     if (claim.not_modelled.empty()) rows.push_back(claim);
   return rows;
 }
@@ -104,28 +104,29 @@ double scrambled(const Json& query, int seed) {
   return 1 + static_cast<double>(hash % 9901) / 100;
 }
 
-Answer wrong_world(const Json& machine, const std::function<double(const Json&)>& number) {
+validate::Answer wrong_world(const Json& machine, const std::function<double(const Json&)>& number) {
   return
       [machine, number](const Json& query) { return query.at("kind") == "show" ? machine : result_of(number(query)); };
 }
 
 /// Ids of the rows that fail in none of the worlds.
-std::vector<std::string> never_failing(const std::vector<Claim>& rows, const std::vector<Answer>& worlds) {
+std::vector<std::string> never_failing(const std::vector<validate::Claim>& rows,
+                                       const std::vector<validate::Answer>& worlds) {
   std::set<std::string> failed;
-  for (const Answer& world : worlds)
-    for (const ClaimResult& result : evaluate(world, kData, rows))
-      if (result.verdict == ClaimVerdict::kFail) failed.insert(result.id);
+  for (const validate::Answer& world : worlds)
+    for (const validate::ClaimResult& result : validate::evaluate(world, kData, rows))
+      if (result.verdict == validate::ClaimVerdict::kFail) failed.insert(result.id);
   std::vector<std::string> left;
-  for (const Claim& claim : rows)
+  for (const validate::Claim& claim : rows)
     if (!failed.count(claim.id)) left.push_back(claim.id);
   return left;
 }
 
 /// Every quantity of a predicate the same, or each one `step` times the one before in the order of names.
-Values made_up(const Claim& claim, double first, double step) {
-  Values values;
+validate::Values made_up(const validate::Claim& claim, double first, double step) {
+  validate::Values values;
   double next = first;
-  for (const std::string& name : variables_of(claim.predicate, claim.pointer)) {
+  for (const std::string& name : validate::variables_of(claim.predicate, claim.pointer)) {
     if (name == "tol" || name.rfind("expected", 0) == 0) continue;
     values[name] = next;
     next *= step;
@@ -137,7 +138,7 @@ Values made_up(const Claim& claim, double first, double step) {
 
 TEST_CASE("every statement of the five papers has exactly one row", "[paper]") {
   std::multiset<std::string> ids;
-  for (const Claim& claim : claims()) ids.insert(claim.id);
+  for (const validate::Claim& claim : claims()) ids.insert(claim.id);
   const auto expected = expected_ids();
   CHECK(expected.size() == 321);
   CHECK(ids.size() == 321);
@@ -145,7 +146,7 @@ TEST_CASE("every statement of the five papers has exactly one row", "[paper]") {
 }
 
 TEST_CASE("every row says what it claims, and what is missing or how it is tested", "[paper]") {
-  for (const Claim& claim : claims()) {
+  for (const validate::Claim& claim : claims()) {
     INFO(claim.id);
     CHECK(claim.statement.size() > 10);
     CHECK(claim.source.find("section") != std::string::npos);
@@ -157,38 +158,40 @@ TEST_CASE("every row says what it claims, and what is missing or how it is teste
 }
 
 TEST_CASE("every predicate is false for some numbers", "[paper]") {
-  for (const Claim& claim : modelled()) {
+  for (const validate::Claim& claim : modelled()) {
     INFO(claim.id << ": " << claim.predicate);
-    const bool always = holds(claim, made_up(claim, 1, 1)) && holds(claim, made_up(claim, 0, 1)) &&
-                        holds(claim, made_up(claim, 10, 10)) && holds(claim, made_up(claim, 0.1, 0.1));
+    const bool always = validate::holds(claim, made_up(claim, 1, 1)) && validate::holds(claim, made_up(claim, 0, 1)) &&
+                        validate::holds(claim, made_up(claim, 10, 10)) &&
+                        validate::holds(claim, made_up(claim, 0.1, 0.1));
     CHECK_FALSE(always);
   }
 }
 
 TEST_CASE("every row fails on some simulation of wrong numbers", "[paper]") {
   auto rows = modelled();
-  for (Claim& claim : rows) claim.data.reset();
-  std::vector<Answer> worlds = {wrong_world(wrong_machine(), [](const Json&) { return 3.0; })};
+  for (validate::Claim& claim : rows) claim.data.reset();
+  std::vector<validate::Answer> worlds = {wrong_world(wrong_machine(), [](const Json&) { return 3.0; })};
   for (int seed = 0; seed < 8; ++seed)
     worlds.push_back(wrong_world(wrong_machine(), [seed](const Json& query) { return scrambled(query, seed); }));
   CHECK(never_failing(rows, worlds) == std::vector<std::string>{});
 }
 
 TEST_CASE("every row about copies or collectives fails on the right wiring with wrong numbers", "[paper]") {
-  Catalogue catalogue(kData);
-  std::vector<Claim> rows;
-  for (Claim& claim : modelled()) {
-    const bool runs = std::any_of(claim.quantities.begin(), claim.quantities.end(),
-                                  [](const Observable& quantity) { return quantity.query.at("kind") != "show"; });
+  catalogue::Catalogue catalogue(kData);
+  std::vector<validate::Claim> rows;
+  for (validate::Claim& claim : modelled()) {
+    const bool runs =
+        std::any_of(claim.quantities.begin(), claim.quantities.end(),
+                    [](const validate::Observable& quantity) { return quantity.query.at("kind") != "show"; });
     claim.data.reset();
     if (runs) rows.push_back(claim);
   }
   const auto world = [&](const std::function<double(const Json&)>& number) -> Answer {
     return [&catalogue, number](const Json& query) {
-      return query.at("kind") == "show" ? answer(catalogue, query) : result_of(number(query));
+      return query.at("kind") == "show" ? query::answer(catalogue, query) : result_of(number(query));
     };
   };
-  std::vector<Answer> worlds = {world([](const Json&) { return 3.0; })};
+  std::vector<validate::Answer> worlds = {world([](const Json&) { return 3.0; })};
   for (int seed = 0; seed < 8; ++seed)
     worlds.push_back(world([seed](const Json& query) { return scrambled(query, seed); }));
   CHECK(never_failing(rows, worlds) == std::vector<std::string>{});
@@ -196,22 +199,22 @@ TEST_CASE("every row about copies or collectives fails on the right wiring with 
 
 TEST_CASE("a simulation that answers nothing fails every row with its error", "[paper]") {
   auto rows = modelled();
-  for (Claim& claim : rows) claim.data.reset();
+  for (validate::Claim& claim : rows) claim.data.reset();
   const auto dead = [](const Json&) { return Json{{"error", "out of order"}}; };
-  for (const ClaimResult& result : evaluate(dead, kData, rows)) {
+  for (const validate::ClaimResult& result : validate::evaluate(dead, kData, rows)) {
     INFO(result.id << ": " << result.why);
-    CHECK(result.verdict == ClaimVerdict::kFail);
+    CHECK(result.verdict == validate::ClaimVerdict::kFail);
   }
 }
 
 TEST_CASE("verdicts are those recorded in tests/paper/verdicts.json", "[paper]") {
   const Json recorded = read_json_file(kData + "/tests/paper/verdicts.json");
-  Catalogue catalogue(kData);
-  const auto results = evaluate(catalogue, claims());
+  catalogue::Catalogue catalogue(kData);
+  const auto results = validate::evaluate(catalogue, claims());
   CHECK(recorded.size() == results.size());
-  for (const ClaimResult& result : results) {
+  for (const validate::ClaimResult& result : results) {
     INFO(result.id << ": " << result.why);
-    CHECK(recorded.value(result.id, "missing") == to_text(result.verdict));
-    if (result.verdict != ClaimVerdict::kNotModelled) CHECK_FALSE(result.why.empty());
+    CHECK(recorded.value(result.id, "missing") == validate::to_text(result.verdict));
+    if (result.verdict != validate::ClaimVerdict::kNotModelled) CHECK_FALSE(result.why.empty());
   }
 }

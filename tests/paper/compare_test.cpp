@@ -10,60 +10,60 @@ const std::string kData = LINKCAST_DATA_DIR;
 }
 
 TEST_CASE("a comparison groups by transport and size, and knows what was fitted", "[paper]") {
-  Catalogue catalogue(kData);
+  catalogue::Catalogue catalogue(kData);
   const Measurement measurement = read_measurement(kData + "/calibrate/data/p100-dgx1/p2p-matrix.json");
-  const Comparison comparison = compare(catalogue, measurement, {});
+  const validate::Comparison comparison = validate::compare(catalogue, measurement, {});
   CHECK(comparison.platform == "p100-dgx1");
   CHECK(comparison.unanswered.empty());
   CHECK(comparison.fitted);
   CHECK(comparison.within_limits());
   std::size_t points = 0;
-  for (const CompareGroup& group : comparison.groups) {
+  for (const validate::CompareGroup& group : comparison.groups) {
     points += static_cast<std::size_t>(group.points);
     CHECK(group.p95_error >= group.median_error);
   }
   CHECK(points == measurement.points.size());
   CHECK(comparison.worst.size() == 5);
-  const Json listed = to_json(comparison, true)["points"];
+  const Json listed = validate::to_json(comparison, true)["points"];
   REQUIRE(listed.size() == comparison.points.size());
   for (std::size_t i = 0; i < listed.size(); ++i)
     CHECK(listed[i]["held_out"].get<bool>() == !comparison.points[i].determined);
-  CHECK_FALSE(compare(catalogue, measurement, {0.0, std::nullopt}).within_limits());
-  CHECK(compare(catalogue, measurement, {10.0, 10.0}).within_limits());
+  CHECK_FALSE(validate::compare(catalogue, measurement, {0.0, std::nullopt}).within_limits());
+  CHECK(validate::compare(catalogue, measurement, {10.0, 10.0}).within_limits());
 }
 
 TEST_CASE("a copy that was changed after the fit is held out, and its error shows", "[paper]") {
-  Catalogue catalogue(kData);
+  catalogue::Catalogue catalogue(kData);
   Measurement measurement = read_measurement(kData + "/calibrate/data/p100-dgx1/p2p-matrix.json");
   measurement.sha256 = "another file";
   for (MeasuredPoint& point : measurement.points)
     for (double& time : point.time_s) time *= 2;
-  const Comparison comparison = compare(catalogue, measurement, {0.1, std::nullopt});
+  const validate::Comparison comparison = validate::compare(catalogue, measurement, {0.1, std::nullopt});
   CHECK_FALSE(comparison.fitted);
   CHECK_FALSE(comparison.within_limits());
-  for (const CompareGroup& group : comparison.groups) CHECK(group.median_error > 0.3);
-  for (const Json& group : to_json(comparison)["groups"]) CHECK_FALSE(group["fitted"].get<bool>());
+  for (const validate::CompareGroup& group : comparison.groups) CHECK(group.median_error > 0.3);
+  for (const Json& group : validate::to_json(comparison)["groups"]) CHECK_FALSE(group["fitted"].get<bool>());
 }
 
 TEST_CASE("a measurement of an unknown machine is an input error", "[paper]") {
-  Catalogue catalogue(kData);
+  catalogue::Catalogue catalogue(kData);
   Measurement measurement = read_measurement(kData + "/calibrate/data/p100-dgx1/p2p-matrix.json");
   measurement.topology = "abacus";
-  CHECK_THROWS_AS(compare(catalogue, measurement, {}), InputError);
+  CHECK_THROWS_AS(validate::compare(catalogue, measurement, {}), InputError);
 }
 
 TEST_CASE("messages between processes are compared with their curves", "[paper]") {
-  Catalogue catalogue(kData);
+  catalogue::Catalogue catalogue(kData);
   for (const char* file : {"summitdev/internode-pinned-gpudirect.json", "summitdev/internode-gpudirect-rdma.json",
                            "summit/mpi-cpu.json", "lassen/mpi-gpu.json"}) {
     INFO(file);
     Measurement measurement = read_measurement(kData + "/calibrate/data/" + file);
-    const Comparison comparison = compare(catalogue, measurement, {0.15, std::nullopt});
+    const validate::Comparison comparison = validate::compare(catalogue, measurement, {0.15, std::nullopt});
     CHECK(comparison.unanswered.empty());
     CHECK(comparison.points.size() == measurement.points.size());
     CHECK(comparison.within_limits());  // a curve goes through its data; both rails of Summit are 11 % off
-    for (const CompareGroup& group : comparison.groups) CHECK(group.fitted);
+    for (const validate::CompareGroup& group : comparison.groups) CHECK(group.fitted);
     measurement.sha256 = "another file";
-    CHECK(compare(catalogue, measurement, {}).held_out.points == static_cast<int>(measurement.points.size()));
+    CHECK(validate::compare(catalogue, measurement, {}).held_out.points == static_cast<int>(measurement.points.size()));
   }
 }

@@ -31,10 +31,10 @@ class TempFile {
   std::string path_;
 };
 
-std::vector<Claim> read_row(const Json& row) {
+std::vector<validate::Claim> read_row(const Json& row) {
   const TempFile file(
       Json{{"schema", "claims/1"}, {"paper", "p"}, {"title", "t"}, {"claims", Json::array({row})}}.dump());
-  return read_claims(file.path());
+  return validate::read_claims(file.path());
 }
 
 Json row() {
@@ -55,7 +55,7 @@ Json pair_machine() {
 }
 
 /// Bandwidth doubles from 10 B to 1000 B if `factor` is 2.
-Answer simulation(double factor) {
+validate::Answer simulation(double factor) {
   return [factor](const Json& query) -> Json {
     if (query.at("kind") == "show") return pair_machine();
     return {{"bandwidth_Bps", query.at("size_B") == 10 ? 1.0 : factor}};
@@ -102,18 +102,23 @@ Json changed(const std::string& pointer, const Json& value) {
 
 TEST_CASE("a row passes or fails by its predicate on simulated numbers", "[paper]") {
   const auto claims = read_row(row());
-  const auto good = evaluate(simulation(2.1), ".", claims).front();
-  CHECK(good.verdict == ClaimVerdict::kPass);
+  const auto good = validate::evaluate(simulation(2.1), ".", claims).front();
+  CHECK(good.verdict == validate::ClaimVerdict::kPass);
   CHECK_THAT(good.predicted["value"].get<double>(), WithinRel(2.1, 1e-12));
-  const auto bad = evaluate(simulation(2.3), ".", claims).front();
-  CHECK(bad.verdict == ClaimVerdict::kFail);
+  const auto bad = validate::evaluate(simulation(2.3), ".", claims).front();
+  CHECK(bad.verdict == validate::ClaimVerdict::kFail);
   CHECK(contains(bad.why, "is false"));
-  const auto dead = evaluate([](const Json&) { return Json{{"error", "no such machine"}}; }, ".", claims).front();
-  CHECK(dead.verdict == ClaimVerdict::kFail);
+  const auto dead = validate::evaluate(
+                        [](const Json&) {
+                          return Json{{"error", "no such machine"}};
+                        },
+                        ".", claims)
+                        .front();
+  CHECK(dead.verdict == validate::ClaimVerdict::kFail);
   CHECK(contains(dead.why, "no such machine"));
-  CHECK(none_failed({good}));
-  CHECK_FALSE(none_failed({good, bad}));
-  const Json board = scoreboard_json({good, bad})["scoreboard"];
+  CHECK(validate::none_failed({good}));
+  CHECK_FALSE(validate::none_failed({good, bad}));
+  const Json board = validate::scoreboard_json({good, bad})["scoreboard"];
   CHECK(board["total"]["claims"] == 2);
   CHECK(board["p"]["fail"] == 1);
 }
@@ -136,18 +141,19 @@ TEST_CASE("a row whose data contradict it is refuted, whatever the simulation sa
   const auto verdict = [&](double measured_Bps, double simulated_Bps) {
     const TempFile file(measurement(measured_Bps));
     with_data["data"] = {{"files", {std::filesystem::path(file.path()).filename().string()}}, {"why", "test"}};
-    return evaluate(simulation(simulated_Bps), std::filesystem::temp_directory_path().string(), read_row(with_data))
+    return validate::evaluate(simulation(simulated_Bps), std::filesystem::temp_directory_path().string(),
+                              read_row(with_data))
         .front()
         .verdict;
   };
-  CHECK(verdict(2, 2) == ClaimVerdict::kPass);
-  CHECK(verdict(2, 3) == ClaimVerdict::kFail);
-  CHECK(verdict(3, 2) == ClaimVerdict::kRefutedByData);
-  CHECK(verdict(3, 3) == ClaimVerdict::kRefutedByData);
+  CHECK(verdict(2, 2) == validate::ClaimVerdict::kPass);
+  CHECK(verdict(2, 3) == validate::ClaimVerdict::kFail);
+  CHECK(verdict(3, 2) == validate::ClaimVerdict::kRefutedByData);
+  CHECK(verdict(3, 3) == validate::ClaimVerdict::kRefutedByData);
 }
 
 TEST_CASE("contains counts the results whose list has a text", "[paper]") {
-  const Answer routes = [](const Json& query) -> Json {
+  const validate::Answer routes = [](const Json& query) -> Json {
     if (query.at("kind") == "show") return pair_machine();
     return {{"route", {query.at("src").get<std::string>() + "->" + query.at("dst").get<std::string>()}}};
   };
@@ -162,7 +168,7 @@ TEST_CASE("contains counts the results whose list has a text", "[paper]") {
   crossing["predicate"] = "paths_0 == expected && paths_1 == expected && paths_2 == 0 && tol > 0";
   crossing["predicted"] = "paths_0";
   crossing["expected"] = 1;
-  CHECK(evaluate(routes, ".", read_row(crossing)).front().verdict == ClaimVerdict::kPass);
+  CHECK(validate::evaluate(routes, ".", read_row(crossing)).front().verdict == validate::ClaimVerdict::kPass);
   crossing["quantities"]["paths"]["equals"] = "x";
   CHECK(contains(error_of(crossing), "exclude"));
 }
@@ -173,7 +179,8 @@ TEST_CASE("the table of claims names numbers only where no figure is claimed", "
   ordering["unit"] = "";
   ordering["predicate"] = "bw_1000 > (1 + tol) * bw_10";
   ordering["predicted"] = {"bw_1000", "bw_1000 / bw_10"};
-  const std::string table = claims_table(evaluate(simulation(2.1), ".", {read_row(row())[0], read_row(ordering)[0]}));
+  const std::string table =
+      validate::claims_table(validate::evaluate(simulation(2.1), ".", {read_row(row())[0], read_row(ordering)[0]}));
   CHECK(contains(table, "| X-1 | a statement | 2 ratio | 2.1 ratio | pass |  |\n"));
   CHECK(contains(table, "| X-1 | a statement | - | bw_1000 2.1, 2.1 | pass |  |\n"));
 }
@@ -181,18 +188,18 @@ TEST_CASE("the table of claims names numbers only where no figure is claimed", "
 TEST_CASE("a quantity may be relative to another query, and its key a path", "[paper]") {
   Json ratio = changed("/quantities/bw/key", "classes.far.rate");
   ratio["quantities"]["bw"]["relative_to"] = {{"transport", "slow"}};
-  const Answer answers = [](const Json& query) -> Json {
+  const validate::Answer answers = [](const Json& query) -> Json {
     if (query.at("kind") == "show") return pair_machine();
     const double rate = query.value("transport", "") == "slow" ? 4 : query.at("size_B") == 10 ? 12 : 24;
     return {{"classes", {{{"name", "near"}, {"rate", 1}}, {{"id", "far"}, {"rate", rate}}}}};
   };
-  const auto values = quantities_of(read_row(ratio).front(), answers);
+  const auto values = validate::quantities_of(read_row(ratio).front(), answers);
   CHECK(values.at("bw_10") == 3);
   CHECK(values.at("bw_1000") == 6);
   ratio["quantities"]["bw"]["key"] = "classes.near.rate";
-  CHECK(quantities_of(read_row(ratio).front(), answers).at("bw_10") == 1);
+  CHECK(validate::quantities_of(read_row(ratio).front(), answers).at("bw_10") == 1);
   ratio["quantities"]["bw"]["key"] = "classes.middle.rate";
-  CHECK_THROWS_AS(quantities_of(read_row(ratio).front(), answers), SimulationError);
+  CHECK_THROWS_AS(validate::quantities_of(read_row(ratio).front(), answers), validate::SimulationError);
 }
 
 TEST_CASE("messages between nodes are found in data by node and device", "[paper]") {
@@ -205,14 +212,14 @@ TEST_CASE("messages between nodes are found in data by node and device", "[paper
   point.between_nodes = true;
   point.time_s = {2};
   m.points = {point};
-  const Answer measured = measured_answer({m}, simulation(2));
+  const validate::Answer measured = validate::measured_answer({m}, simulation(2));
   const Json query = {{"platform", "pair"},  {"kind", "p2p"}, {"src", "node0/gpu0"},
                       {"dst", "node1/gpu0"}, {"size_B", 8},   {"transport", "pinned"}};
   CHECK(measured(query)["bandwidth_Bps"] == 4);
 }
 
 TEST_CASE("data that do not cover a row are an error, not a verdict", "[paper]") {
-  const Answer nothing = measured_answer({}, simulation(2));
+  const validate::Answer nothing = validate::measured_answer({}, simulation(2));
   const Json query = Json::parse(
       R"({"platform": "pair", "kind": "p2p", "src": "gpu0", "dst": "gpu1", "size_B": 10, "transport": "peer"})");
   CHECK_THROWS_AS(nothing(query), InputError);
@@ -246,42 +253,42 @@ TEST_CASE("malformed rows are refused with the place", "[paper]") {
 }
 
 TEST_CASE("a predicate with an unknown name or without a truth value is an error", "[paper]") {
-  CHECK_THROWS_AS(number_of("a + b", {{"a", 1}}, "here"), InputError);
-  CHECK_THROWS_AS(truth_of("a + 1", {{"a", 1}}, "here"), InputError);
-  CHECK(truth_of("a > 0 && max(a, 2) == 2", {{"a", 1}}, "here"));
-  CHECK_FALSE(truth_of("a / a == 1", {{"a", 0}}, "here"));
-  CHECK(variables_of("abs(x) < y_2", "here") == std::set<std::string>{"x", "y_2"});
+  CHECK_THROWS_AS(validate::number_of("a + b", {{"a", 1}}, "here"), InputError);
+  CHECK_THROWS_AS(validate::truth_of("a + 1", {{"a", 1}}, "here"), InputError);
+  CHECK(validate::truth_of("a > 0 && max(a, 2) == 2", {{"a", 1}}, "here"));
+  CHECK_FALSE(validate::truth_of("a / a == 1", {{"a", 0}}, "here"));
+  CHECK(validate::variables_of("abs(x) < y_2", "here") == std::set<std::string>{"x", "y_2"});
 }
 
 TEST_CASE("reducers", "[paper]") {
-  const std::vector<Labelled> points = {{2, 3}, {4, 5}, {8, 9}};
-  CHECK(reduce("min", points) == 3);
-  CHECK(reduce("max", points) == 9);
-  CHECK(reduce("median", points) == 5);
-  CHECK(reduce("sum", points) == 17);
-  CHECK(reduce("spread", points) == 3);
-  CHECK(reduce("argmax", points) == 8);
-  CHECK(reduce("rising", points) == 1);
-  CHECK_THAT(reduce("slope", points), WithinRel(1.0, 1e-12));
-  CHECK_THAT(reduce("r2", points), WithinRel(1.0, 1e-12));
-  CHECK_THAT(reduce("rank", points), WithinRel(1.0, 1e-12));
-  CHECK_THAT(reduce("rank", {{1, 9}, {2, 5}, {3, 1}}), WithinRel(-1.0, 1e-12));
-  CHECK(reduce("rising", {{1, 2}, {2, 2}}) == 0);
-  CHECK(reduce("count", {{0, 0}, {1, 7}}) == 1);
-  CHECK(reduce("from_90", {{1, 10}, {2, 95}, {4, 89}, {8, 90}, {16, 100}}) == 8);
-  CHECK(reduce("from_50", points) == 4);
-  CHECK(reduce("from_99", {{1, 2}, {2, 1}, {3, 2}}) == 3);
-  CHECK(std::isnan(reduce("from_90", {{1, 100}, {2, 50}})));
-  CHECK_FALSE(is_reducer("from_9"));
-  CHECK_FALSE(is_reducer("from_all"));
-  CHECK(std::isnan(reduce("argmin", {{1, 2}, {2, 2}})));
-  CHECK(std::isnan(reduce("min", {{1, 2}, {2, std::nan("")}})));
-  CHECK_THROWS_AS(reduce("min", {}), InputError);
+  const std::vector<validate::Labelled> points = {{2, 3}, {4, 5}, {8, 9}};
+  CHECK(validate::reduce("min", points) == 3);
+  CHECK(validate::reduce("max", points) == 9);
+  CHECK(validate::reduce("median", points) == 5);
+  CHECK(validate::reduce("sum", points) == 17);
+  CHECK(validate::reduce("spread", points) == 3);
+  CHECK(validate::reduce("argmax", points) == 8);
+  CHECK(validate::reduce("rising", points) == 1);
+  CHECK_THAT(validate::reduce("slope", points), WithinRel(1.0, 1e-12));
+  CHECK_THAT(validate::reduce("r2", points), WithinRel(1.0, 1e-12));
+  CHECK_THAT(validate::reduce("rank", points), WithinRel(1.0, 1e-12));
+  CHECK_THAT(validate::reduce("rank", {{1, 9}, {2, 5}, {3, 1}}), WithinRel(-1.0, 1e-12));
+  CHECK(validate::reduce("rising", {{1, 2}, {2, 2}}) == 0);
+  CHECK(validate::reduce("count", {{0, 0}, {1, 7}}) == 1);
+  CHECK(validate::reduce("from_90", {{1, 10}, {2, 95}, {4, 89}, {8, 90}, {16, 100}}) == 8);
+  CHECK(validate::reduce("from_50", points) == 4);
+  CHECK(validate::reduce("from_99", {{1, 2}, {2, 1}, {3, 2}}) == 3);
+  CHECK(std::isnan(validate::reduce("from_90", {{1, 100}, {2, 50}})));
+  CHECK_FALSE(validate::is_reducer("from_9"));
+  CHECK_FALSE(validate::is_reducer("from_all"));
+  CHECK(std::isnan(validate::reduce("argmin", {{1, 2}, {2, 2}})));
+  CHECK(std::isnan(validate::reduce("min", {{1, 2}, {2, std::nan("")}})));
+  CHECK_THROWS_AS(validate::reduce("min", {}), InputError);
 }
 
 TEST_CASE("pair classes and measures follow from cables", "[paper]") {
-  const Wiring wiring(square_machine());
-  using Pairs = std::vector<GpuPair>;
+  const validate::Wiring wiring(square_machine());
+  using Pairs = std::vector<validate::GpuPair>;
   CHECK(wiring.pairs("nvlink_1", {}) == Pairs{{0, 2}, {2, 0}});
   CHECK(wiring.pairs("nvlink_2", {}).size() == 8);
   CHECK(wiring.pairs("no_nvlink", {}) == Pairs{{1, 3}, {3, 1}});

@@ -34,10 +34,10 @@ const std::map<std::string, Levels> kLevels = {{"20261121a", {{0.022, 0.195}, {0
                                                {"20261121b", {{0.030, 0.189}, {0.022, 0.150}, {0.0215, 0.036}}},
                                                {"20261121c", {{0.031, 0.202}, {0.025, 0.149}, {0.0280, 0.044}}}};
 
-Figures figures_of(const std::vector<ComparedPoint>& points, double from_B, double to_B, std::size_t count,
+Figures figures_of(const std::vector<validate::ComparedPoint>& points, double from_B, double to_B, std::size_t count,
                    const std::string& op = "all_reduce") {
   std::vector<double> errors;
-  for (const ComparedPoint& p : points)
+  for (const validate::ComparedPoint& p : points)
     if (p.transport == op && p.size_B >= from_B && p.size_B < to_B) errors.push_back(std::abs(p.error()));
   REQUIRE(errors.size() == count);
   std::sort(errors.begin(), errors.end());
@@ -54,12 +54,12 @@ void check(const Figures& figures, const Figures& level) {
 }  // namespace
 
 TEST_CASE("held-out all_reduce on H200 gets no worse", "[paper]") {
-  Catalogue catalogue(kRoot);
+  catalogue::Catalogue catalogue(kRoot);
   const double all = std::numeric_limits<double>::infinity();
   for (const auto& [occasion, levels] : kLevels) {
     CAPTURE(occasion);
-    const Comparison comparison =
-        compare(catalogue, read_measurement(kRoot + "/" + kFolder + occasion + "-nccl_ops.json"), {});
+    const validate::Comparison comparison =
+        validate::compare(catalogue, read_measurement(kRoot + "/" + kFolder + occasion + "-nccl_ops.json"), {});
     CHECK_FALSE(comparison.fitted);
     CHECK(comparison.unanswered.empty());
     REQUIRE(comparison.points.size() == kPoints);
@@ -77,10 +77,10 @@ TEST_CASE("held-out broadcast, sendrecv and alltoall of 1 MiB and more on H200 g
       {"20261121a", {{"broadcast", {0.021, 0.055}}, {"sendrecv", {0.043, 0.235}}, {"alltoall", {0.125, 0.262}}}},
       {"20261121b", {{"broadcast", {0.020, 0.065}}, {"sendrecv", {0.041, 0.226}}, {"alltoall", {0.160, 0.270}}}},
       {"20261121c", {{"broadcast", {0.021, 0.062}}, {"sendrecv", {0.042, 0.166}}, {"alltoall", {0.136, 0.257}}}}};
-  Catalogue catalogue(kRoot);
+  catalogue::Catalogue catalogue(kRoot);
   for (const auto& [occasion, by_op] : levels) {
-    const Comparison comparison =
-        compare(catalogue, read_measurement(kRoot + "/" + kFolder + occasion + "-nccl_ops.json"), {});
+    const validate::Comparison comparison =
+        validate::compare(catalogue, read_measurement(kRoot + "/" + kFolder + occasion + "-nccl_ops.json"), {});
     for (const auto& [op, level] : by_op) {
       CAPTURE(occasion, op);
       check(figures_of(comparison.points, kMiB, std::numeric_limits<double>::infinity(), 15, op), level);
@@ -91,9 +91,9 @@ TEST_CASE("held-out broadcast, sendrecv and alltoall of 1 MiB and more on H200 g
 /// To 4 GiB and with reduce, gather and scatter. First forecast without sight of it; afterwards the wait of blocks that
 /// drift apart and the rate of blocks off 16 bytes were changed in view of it.
 TEST_CASE("nine held-out operations up to 4 GiB on H200 get no worse", "[paper]") {
-  Catalogue catalogue(kRoot);
-  const Comparison comparison =
-      compare(catalogue, read_measurement(kRoot + "/" + kFolder + "20261121e-nccl_ops.json"), {});
+  catalogue::Catalogue catalogue(kRoot);
+  const validate::Comparison comparison =
+      validate::compare(catalogue, read_measurement(kRoot + "/" + kFolder + "20261121e-nccl_ops.json"), {});
   CHECK_FALSE(comparison.fitted);
   REQUIRE(comparison.points.size() == 422);
   const double all = std::numeric_limits<double>::infinity();
@@ -107,17 +107,18 @@ TEST_CASE("nine held-out operations up to 4 GiB on H200 get no worse", "[paper]"
 
 /// Forecast without sight of the data; the later law of drifting blocks moved the figures by less than 0.1 points.
 TEST_CASE("held-out communicators that contend on H200", "[paper]") {
-  Catalogue catalogue(kRoot);
-  const Comparison comparison =
-      compare(catalogue, read_measurement(kRoot + "/" + kFolder + "20261121e-nccl_contention.json"), {});
+  catalogue::Catalogue catalogue(kRoot);
+  const validate::Comparison comparison =
+      validate::compare(catalogue, read_measurement(kRoot + "/" + kFolder + "20261121e-nccl_contention.json"), {});
   CHECK_FALSE(comparison.fitted);
   REQUIRE(comparison.points.size() == 32);
   check(figures_of(comparison.points, 0, std::numeric_limits<double>::infinity(), 32), {0.085, 0.200});
-  for (const ComparedPoint& p : comparison.points) CHECK((p.low_s <= p.measured_s && p.measured_s <= p.high_s));
+  for (const validate::ComparedPoint& p : comparison.points)
+    CHECK((p.low_s <= p.measured_s && p.measured_s <= p.high_s));
 }
 
 TEST_CASE("no parameter of H200 names the measured collectives as its source", "[paper]") {
-  Catalogue catalogue(kRoot);
+  catalogue::Catalogue catalogue(kRoot);
   for (const SourceFile& file : catalogue.platform("hgx-h200").calibration().from)
     CHECK(file.path.find("nccl_ops") == std::string::npos);
 }

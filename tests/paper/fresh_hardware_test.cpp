@@ -43,9 +43,9 @@ std::set<std::string> held_out_occasions(const Calibration& calibration) {
   return occasions;
 }
 
-Comparison compared(Catalogue& catalogue, const std::string& occasion, const std::string& bench) {
-  Comparison comparison =
-      compare(catalogue, read_measurement(kRoot + "/" + kFolder + occasion + "-" + bench + ".json"), {});
+validate::Comparison compared(catalogue::Catalogue& catalogue, const std::string& occasion, const std::string& bench) {
+  validate::Comparison comparison =
+      validate::compare(catalogue, read_measurement(kRoot + "/" + kFolder + occasion + "-" + bench + ".json"), {});
   CHECK(comparison.unanswered.empty());
   CHECK_FALSE(comparison.fitted);
   return comparison;
@@ -55,10 +55,10 @@ struct Figures {
   double median, p95, inside;
 };
 
-Figures figures_of(const std::vector<ComparedPoint>& points) {
+Figures figures_of(const std::vector<validate::ComparedPoint>& points) {
   std::vector<double> errors;
   double inside = 0;
-  for (const ComparedPoint& p : points) {
+  for (const validate::ComparedPoint& p : points) {
     errors.push_back(std::abs(p.error()));
     inside += p.measured_s >= p.low_s && p.measured_s <= p.high_s ? 1 : 0;
   }
@@ -71,14 +71,14 @@ Figures figures_of(const std::vector<ComparedPoint>& points) {
 }  // namespace
 
 TEST_CASE("copies on fresh H200 GPUs, alone and together, are forecast within 2 %", "[paper]") {
-  Catalogue catalogue(kRoot);
+  catalogue::Catalogue catalogue(kRoot);
   const auto occasions = held_out_occasions(catalogue.platform("hgx-h200").calibration());
   REQUIRE(occasions.count("20261121b") == 1);
   REQUIRE(occasions.count("20261121c") == 1);
   for (const std::string& occasion : occasions) {
     CAPTURE(occasion);
-    std::vector<ComparedPoint> points = compared(catalogue, occasion, "p2p_copy").points;
-    const Comparison together = compared(catalogue, occasion, "concurrency");
+    std::vector<validate::ComparedPoint> points = compared(catalogue, occasion, "p2p_copy").points;
+    const validate::Comparison together = compared(catalogue, occasion, "concurrency");
     CHECK(points.size() == 2120);
     CHECK(together.points.size() == 220);
     points.insert(points.end(), together.points.begin(), together.points.end());
@@ -96,9 +96,9 @@ TEST_CASE("copies on fresh H200 GPUs, alone and together, are forecast within 2 
 }
 
 TEST_CASE("no copies that start together were fitted on any occasion", "[paper]") {
-  Catalogue catalogue(kRoot);
+  catalogue::Catalogue catalogue(kRoot);
   for (const SourceFile& file : catalogue.platform("hgx-h200").calibration().from)
     CHECK(file.path.find("concurrency") == std::string::npos);
-  const Comparison comparison = compared(catalogue, "20261121a", "concurrency");
-  for (const ComparedPoint& point : comparison.points) CHECK_FALSE(point.determined);
+  const validate::Comparison comparison = compared(catalogue, "20261121a", "concurrency");
+  for (const validate::ComparedPoint& point : comparison.points) CHECK_FALSE(point.determined);
 }

@@ -16,7 +16,7 @@ namespace {
 const std::string kData = LINKCAST_DATA_DIR;
 
 struct Transfer {
-  Comparison comparison;
+  validate::Comparison comparison;
   double share_of_nominal;  ///< what an NVLink of the P100 attains of its nominal rate
 };
 
@@ -37,8 +37,8 @@ Transfer transfer(const std::string& target) {
       if (const Cable* cable = wiring.direct(a, b))
         REQUIRE(platform.wiring().direct(device(a), device(b))->bandwidth.si == cable->bandwidth.si);
     }
-  Transfer result{compare(catalogue(), read_measurement(kData + "/" + one.at("measured").get<std::string>()), {}, id),
-                  0};
+  Transfer result{
+      validate::compare(catalogue(), read_measurement(kData + "/" + one.at("measured").get<std::string>()), {}, id), 0};
   CHECK_FALSE(result.comparison.fitted);
   CHECK(result.comparison.unanswered.empty());
   const double nominal = catalogue().platform(from).wiring().direct(0, 1)->bandwidth.si;
@@ -47,9 +47,10 @@ Transfer transfer(const std::string& target) {
   return result;
 }
 
-std::vector<ComparedPoint> points(const Comparison& comparison, const std::string& transport, bool large) {
-  std::vector<ComparedPoint> some;
-  for (const ComparedPoint& p : comparison.points)
+std::vector<validate::ComparedPoint> points(const validate::Comparison& comparison, const std::string& transport,
+                                            bool large) {
+  std::vector<validate::ComparedPoint> some;
+  for (const validate::ComparedPoint& p : comparison.points)
     if (p.transport == transport && (p.size_B >= 1e6) == large) some.push_back(p);  // source: 16 B or 40 MB and more
   REQUIRE(some.size() >= 4);
   return some;
@@ -63,7 +64,7 @@ TEST_CASE("NVLinks of V100 follow from P100 and the data sheet to what the P100 
   for (const std::string target : {"v100-dgx1", "abci-v100"}) {
     const Transfer result = transfer(target);
     CHECK(result.share_of_nominal > 0.9);  // source: share of flits that carry data in packets of 256 bytes, 16/17
-    for (const ComparedPoint& p : points(result.comparison, "peer", true)) {
+    for (const validate::ComparedPoint& p : points(result.comparison, "peer", true)) {
       INFO(target << ": " << p.ends << " measured " << p.measured_s << " s, forecast " << p.predicted_s << " s");
       CHECK(p.error() < 1 / result.share_of_nominal - 1);
       CHECK(p.error() > 0);
@@ -78,17 +79,17 @@ TEST_CASE("NVLinks of V100 follow from P100 and the data sheet to what the P100 
 // are the slow ones is structure and carries over in full.
 TEST_CASE("host copies of ABCI's V100 node follow from P100 as closely as rates taken over claim", "[paper]") {
   const Transfer result = transfer("abci-v100");
-  std::map<bool, std::vector<const ComparedPoint*>> by_switch;  // true: GPUs 2k and 2k+1 share a switch
+  std::map<bool, std::vector<const validate::ComparedPoint*>> by_switch;  // true: GPUs 2k and 2k+1 share a switch
   const auto staged = points(result.comparison, "staged", true);
-  for (const ComparedPoint& p : staged) {
+  for (const validate::ComparedPoint& p : staged) {
     INFO(p.ends << " measured " << p.measured_s << " s, forecast " << p.predicted_s << " s");
     CHECK(std::abs(std::log(1 + p.error())) < 1.645 * 0.1);  // source: the two figures above
     by_switch[(p.ends[3] - '0') / 2 == (p.ends.back() - '0') / 2].push_back(&p);
   }
   REQUIRE(by_switch[true].size() == 4);
   REQUIRE(by_switch[false].size() == 8);
-  for (const ComparedPoint* near : by_switch[true])
-    for (const ComparedPoint* far : by_switch[false]) {
+  for (const validate::ComparedPoint* near : by_switch[true])
+    for (const validate::ComparedPoint* far : by_switch[false]) {
       CHECK(near->measured_s > far->measured_s);
       CHECK(near->predicted_s > far->predicted_s);
     }
@@ -97,7 +98,8 @@ TEST_CASE("host copies of ABCI's V100 node follow from P100 as closely as rates 
 TEST_CASE("edits apply to comparisons and name the platform", "[paper]") {
   const Measurement measurement = read_measurement(kData + "/calibrate/data/p100-dgx1/p2p-matrix.json");
   const std::string slow = catalogue().edited("p100-dgx1", {"scale nvlink:0.5"});
-  const Comparison plain = compare(catalogue(), measurement, {}), edited = compare(catalogue(), measurement, {}, slow);
+  const validate::Comparison plain = validate::compare(catalogue(), measurement, {}),
+                             edited = validate::compare(catalogue(), measurement, {}, slow);
   CHECK(edited.platform == "p100-dgx1 (edited: scale nvlink:0.5)");
   REQUIRE(edited.points.size() == plain.points.size());
   for (std::size_t i = 0; i < plain.points.size(); ++i)

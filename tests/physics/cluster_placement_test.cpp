@@ -1,9 +1,9 @@
 // Placement over nodes against every placement there is, and jobs on a small dragonfly+.
 #include <algorithm>
 
-#include "sim/forecast/query.hpp"
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
+#include "sim/query/query.hpp"
 #include "sim/scheduling/schedule.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -20,8 +20,8 @@ const char* const kSmall =
 
 std::string small() { return catalogue().edited("leonardo", {kSmall}); }
 
-Traffic all_reduce(const std::vector<int>& nodes) {
-  return nodes_traffic(catalogue(), small(), "", "all_reduce", 268435456, {nodes, {0, 1, 2, 3}});
+placement::Traffic all_reduce(const std::vector<int>& nodes) {
+  return placement::nodes_traffic(catalogue(), small(), "", "all_reduce", 268435456, {nodes, {0, 1, 2, 3}});
 }
 
 double alone_s(const std::vector<int>& nodes) { return all_reduce(nodes).alone_s; }
@@ -30,7 +30,7 @@ Json place(Json changes) {
   Json query{{"kind", "place"}, {"platform", "leonardo"},     {"edits", {kSmall}},
              {"nodes", 16},     {"job", "all_reduce:256MiB"}, {"ranks", 16}};
   query.update(changes);
-  return answer(catalogue(), query);
+  return query::answer(catalogue(), query);
 }
 
 constexpr double kSame = 1e-9;
@@ -38,7 +38,7 @@ constexpr double kSame = 1e-9;
 }  // namespace
 
 TEST_CASE("groups of a fabric: nodes of a leaf, of a group") {
-  const FabricGroups groups(catalogue().cluster(small()));
+  const placement::FabricGroups groups(catalogue().cluster(small()));
   REQUIRE(groups.levels() == 2);
   for (int node = 0; node < 16; ++node) {
     CHECK(groups.group(0, node) == node / 2);
@@ -47,17 +47,17 @@ TEST_CASE("groups of a fabric: nodes of a leaf, of a group") {
 }
 
 TEST_CASE("packed nodes take the group that they fill best, spread ones a group each") {
-  const FabricGroups groups(catalogue().cluster(small()));
+  const placement::FabricGroups groups(catalogue().cluster(small()));
   std::vector<char> free(16, 1);
   free[0] = free[4] = free[5] = 0;  // groups of 3, 2, 4 and 4 free nodes
-  CHECK(packed_nodes(groups, free, 2) == std::vector<int>{6, 7});
-  CHECK(packed_nodes(groups, free, 3) == std::vector<int>{2, 3, 1});
-  CHECK(packed_nodes(groups, free, 4) == std::vector<int>{8, 9, 10, 11});
-  CHECK(spread_nodes(groups, free, 4) == std::vector<int>{1, 6, 8, 12});
-  CHECK(first_nodes(free, 3) == std::vector<int>{1, 2, 3});
-  const std::vector<int> random = random_nodes(free, 5, 1);
-  CHECK(random == random_nodes(free, 5, 1));
-  CHECK(random != random_nodes(free, 5, 2));
+  CHECK(placement::packed_nodes(groups, free, 2) == std::vector<int>{6, 7});
+  CHECK(placement::packed_nodes(groups, free, 3) == std::vector<int>{2, 3, 1});
+  CHECK(placement::packed_nodes(groups, free, 4) == std::vector<int>{8, 9, 10, 11});
+  CHECK(placement::spread_nodes(groups, free, 4) == std::vector<int>{1, 6, 8, 12});
+  CHECK(placement::first_nodes(free, 3) == std::vector<int>{1, 2, 3});
+  const std::vector<int> random = placement::random_nodes(free, 5, 1);
+  CHECK(random == placement::random_nodes(free, 5, 1));
+  CHECK(random != placement::random_nodes(free, 5, 2));
   for (const int node : random) CHECK(free[static_cast<std::size_t>(node)] != 0);
 }
 
@@ -121,14 +121,14 @@ TEST_CASE("placement over nodes: what is refused") {
 }
 
 TEST_CASE("a day on a small dragonfly+: every job runs, linkcast loses least to neighbours") {
-  JobList list{"small", "test", {}, {}};
+  scheduling::JobList list{"small", "test", {}, {}};
   for (int i = 0; i < 30; ++i)
     list.jobs.push_back(
         {"j" + std::to_string(i), i * 2.0, i % 3 == 0 ? 4 : 8 * (1 + i % 2), 200, 0.005, "all_reduce", 1e8});
-  const auto machine = cluster_machine(catalogue(), small(), 16, "");
+  const auto machine = scheduling::cluster_machine(catalogue(), small(), 16, "");
   const auto mean = [&](const std::string& policy) {
     double sum = 0;
-    for (const JobOutcome& one : schedule(list, *machine, policy, 3, [](std::size_t) {})) {
+    for (const scheduling::JobOutcome& one : scheduling::schedule(list, *machine, policy, 3, [](std::size_t) {})) {
       CHECK(one.slowdown() >= 1 - 1e-6);
       sum += one.slowdown();
     }

@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "sim/forecast/query.hpp"
 #include "sim/platform/adaptive_routing.hpp"
 #include "sim/plugin/binary_tree.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -17,7 +17,7 @@ using linkcast::test::catalogue;
 namespace {
 
 Json ask(Json query) {
-  Json result = answer(catalogue(), query);
+  Json result = query::answer(catalogue(), query);
   INFO(query.dump());
   REQUIRE(result.value("error", "") == "");
   return result;
@@ -110,8 +110,9 @@ TEST_CASE("routes between nodes: every way there is, up to k of each kind", "[ph
     seen.insert(route["route"].dump());
   }
   CHECK(seen.size() == all["routes"].size());
-  CHECK(answer(catalogue(),
-               {{"platform", "leonardo"}, {"kind", "routes"}, {"src", "node0/gpu0"}, {"dst", "node3/gpu2"}, {"k", 0}})
+  CHECK(query::answer(
+            catalogue(),
+            {{"platform", "leonardo"}, {"kind", "routes"}, {"src", "node0/gpu0"}, {"dst", "node3/gpu2"}, {"k", 0}})
             .value("error", "")
             .find("/k") != std::string::npos);
 }
@@ -231,7 +232,7 @@ TEST_CASE("rings over nodes are those that a collective over them runs", "[physi
   const auto ask = [&](const char* kind) {
     Json query = asked;
     query["kind"] = kind;
-    return answer(catalogue(), query);
+    return query::answer(catalogue(), query);
   };
   const Json rings = ask("rings"), collective = ask("collective");
   REQUIRE(rings.value("error", "") == "");
@@ -243,7 +244,7 @@ TEST_CASE("rings over nodes are those that a collective over them runs", "[physi
 }
 
 TEST_CASE("wrong cluster queries are refused in one line", "[physics]") {
-  const auto error = [&](Json query) { return answer(catalogue(), query).value("error", ""); };
+  const auto error = [&](Json query) { return query::answer(catalogue(), query).value("error", ""); };
   const Json base{{"platform", "alps"}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", 1e6}};
   const auto with = [&](Json more) {
     Json query = base;

@@ -1,10 +1,10 @@
 // Collectives of the graph era against closed forms: messages, alignment, trees, and what a ring's turn costs.
 #include <cmath>
 
-#include "sim/forecast/collective_cost.hpp"
-#include "sim/forecast/link_queue.hpp"
-#include "sim/forecast/query.hpp"
+#include "sim/activities/link_queue.hpp"
+#include "sim/collective/collective_cost.hpp"
 #include "sim/plugin/collective.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -17,7 +17,7 @@ Json collective(const std::string& op, int gpus, double size_B, Json more = Json
   Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"op", op}, {"size_B", size_B}};
   for (int k = 0; k < gpus; ++k) query["gpus"].push_back(k);
   query.update(more);
-  Json result = answer(catalogue(), query);
+  Json result = query::answer(catalogue(), query);
   INFO(query.dump());
   REQUIRE(result.value("error", "") == "");
   return result;
@@ -54,9 +54,10 @@ TEST_CASE("a gather is limited by the root's link, a ring of messages by every o
   const Json gather = collective("gather", 4, size), ring = collective("sendrecv", 4, size);
   const double channel = parameter("nccl.sendrecv.channel_Bps");
   CHECK_THAT(gather["time_s"].get<double>() - gather["latency_s"].get<double>(),
-             WithinRel(0.75 * size / queued_Bps(3 * 8, channel, link), 1e-9));  // 16 each, two to a block of the root
+             WithinRel(0.75 * size / activities::queued_Bps(3 * 8, channel, link),
+                       1e-9));  // 16 each, two to a block of the root
   CHECK_THAT(ring["time_s"].get<double>() - ring["latency_s"].get<double>(),
-             WithinRel(size / queued_Bps(32, channel, link), 1e-9));
+             WithinRel(size / activities::queued_Bps(32, channel, link), 1e-9));
   CHECK_THAT(ring["busbw_Bps"].get<double>(), WithinRel(size / ring["time_s"].get<double>(), 1e-12));
 }
 
@@ -66,15 +67,15 @@ TEST_CASE("few channels limit a message of middle size", "[physics]") {
   CHECK(message["blocks"] == 8);
   const double link = 18 * parameter("cable.nvlink4.bandwidth_Bps") * (128.0 / 144) / (256.0 / 272);
   CHECK_THAT(message["time_s"].get<double>() - message["latency_s"].get<double>(),
-             WithinRel(4194304 / queued_Bps(8, parameter("nccl.sendrecv.channel_Bps"), link), 1e-9));
+             WithinRel(4194304 / activities::queued_Bps(8, parameter("nccl.sendrecv.channel_Bps"), link), 1e-9));
 }
 
 TEST_CASE("blocks of ranks off multiples of 16 bytes slow all_gather, not all_reduce", "[physics]") {
-  CHECK(alignment_share("Simple", 0) == 1);
-  CHECK(alignment_share("Simple", 4096) == 1);
-  CHECK(alignment_share("Simple", 8) == 0.5);
-  CHECK(alignment_share("LL128", 1000004) == alignment_share("LL128", 8));
-  CHECK(alignment_share("LL", 8) == 1);
+  CHECK(collective::alignment_share("Simple", 0) == 1);
+  CHECK(collective::alignment_share("Simple", 4096) == 1);
+  CHECK(collective::alignment_share("Simple", 8) == 0.5);
+  CHECK(collective::alignment_share("LL128", 1000004) == collective::alignment_share("LL128", 8));
+  CHECK(collective::alignment_share("LL", 8) == 1);
   const double even = 3 * 16777216.0, odd = even + 24;  // blocks at multiples of 8
   const auto ratio = [&](const std::string& op) {
     return collective(op, 3, odd)["time_s"].get<double>() / collective(op, 3, even)["time_s"].get<double>();
@@ -112,7 +113,7 @@ TEST_CASE("alternatives are forecast as if they had been forced", "[physics]") {
 TEST_CASE("operations that a library or a machine does not have are refused", "[physics]") {
   const auto error = [](Json query) {
     query.update({{"platform", "p100-dgx1"}, {"kind", "collective"}, {"gpus", {0, 1}}, {"size_B", 1024}});
-    return answer(catalogue(), query).value("error", "");
+    return query::answer(catalogue(), query).value("error", "");
   };
   CHECK(error({{"op", "alltoall"}, {"library", "nccl-2.3"}}) ==
         "query: op: nccl-2.3 has no alltoall, sends and receives came with 2.7");

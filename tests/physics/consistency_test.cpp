@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr double kMiB = 1048576;
 
 Json ask(const Json& query) {
-  Json result = answer(catalogue(), query);
+  Json result = query::answer(catalogue(), query);
   INFO(query.dump());
   REQUIRE(result.value("error", "") == "");
   return result;

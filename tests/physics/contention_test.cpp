@@ -1,5 +1,5 @@
 // Communicators that start together: who shares a link takes longer by a closed form, who shares none does not.
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -22,7 +22,7 @@ Json ask(const std::string& platform, const Json& main, const Others& with = {},
   query["platform"] = platform;
   for (const Json& one : with) query["with"].push_back(one);
   query.update(more);
-  return answer(catalogue(), query);
+  return query::answer(catalogue(), query);
 }
 
 Json result(const std::string& platform, const Json& main, const Others& with = {}, const Json& more = Json::object()) {

@@ -1,11 +1,11 @@
 // What copies at once do to each other, against closed forms: a machine of four GPUs behind one switch, made up so that
 // every expected number can be written down.
-#include "sim/forecast/copies.hpp"
+#include "sim/copy/copies.hpp"
 
 #include <cmath>
 
+#include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/forecast/transfer.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
@@ -167,5 +167,6 @@ TEST_CASE("without a third GPU there is no relay", "[physics]") {
   Calibration none;
   none.topology = pair.name;
   const Platform platform(std::move(pair), std::move(none));
-  CHECK_THROWS_WITH(ProblemBuilder(platform).add({0, 1, 1, "relay"}), "no GPU has a direct link to both gpu0 and gpu1");
+  CHECK_THROWS_WITH(activities::ProblemBuilder(platform).add({0, 1, 1, "relay"}),
+                    "no GPU has a direct link to both gpu0 and gpu1");
 }

@@ -1,6 +1,6 @@
 // Traffic of a fabric against closed forms: average way, edge forwarding index of each class, bisection, peaks.
-#include "sim/forecast/fabric_facts.hpp"
-#include "sim/forecast/node_peaks.hpp"
+#include "sim/bounds/fabric_facts.hpp"
+#include "sim/bounds/node_peaks.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
@@ -42,7 +42,7 @@ void check_class(const Fabric& fabric, const std::string& name, double expected)
     REQUIRE_THAT(counted.loads[static_cast<std::size_t>(id)], WithinRel(expected, kTight));
   }
   CHECK(found > 0);
-  const FabricFacts facts = fabric_facts(fabric, 1);
+  const bounds::FabricFacts facts = bounds::fabric_facts(fabric, 1);
   for (std::size_t c = 0; c < fabric.classes().size(); ++c) {
     if (fabric.classes()[c].name != name) continue;
     CHECK_THAT(facts.loads[c].most, WithinRel(expected, kTight));
@@ -57,7 +57,7 @@ TEST_CASE("facts of a fabric are those of a walk over all pairs", "[physics][fab
   for (const auto& [name, fabric] : small_fabrics()) {
     INFO(name);
     const Counted counted(*fabric);
-    const FabricFacts facts = fabric_facts(*fabric, 1);
+    const bounds::FabricFacts facts = bounds::fabric_facts(*fabric, 1);
     const double pairs = static_cast<double>(fabric->endpoints()) * (fabric->endpoints() - 1);
     CHECK_THAT(facts.average_links, WithinRel(counted.length / pairs, kTight));
     double sum = 0, most = 0, all_pairs = 0, cables = 0;
@@ -82,7 +82,7 @@ TEST_CASE("facts of a fabric are those of a walk over all pairs", "[physics][fab
 
 TEST_CASE("single switch: each cable carries one way to every other endpoint", "[physics][fabric]") {
   check_class(*single_switch(7), "host", 6);
-  const FabricFacts facts = fabric_facts(*single_switch(8), 1);
+  const bounds::FabricFacts facts = bounds::fabric_facts(*single_switch(8), 1);
   CHECK(facts.average_links == 2);
   CHECK_THAT(facts.alltoall.si, WithinRel(25e9, kTight));
   CHECK_THAT(facts.allreduce.si, WithinRel(12.5e9, kTight));
@@ -96,7 +96,7 @@ TEST_CASE("fat tree of two levels: p p (l - 1) / u ways a cable", "[physics][fab
   check_class(*fat_tree(TwoLevelsOf{4, 2, 8, 4}), "leaf_spine", 8.0 * 8 * 3 / 4);
   check_class(*rail_optimized(2, 3, 4, 2, 4), "leaf_spine", 3.0 * 3 * 7 / 4);
   // Tapered 2:1, so half of the endpoints of one half can send to the other at full rate: 16 endpoints, 8 cables.
-  const FabricFacts tapered = fabric_facts(*fat_tree(TwoLevelsOf{4, 2, 8, 4}), 1);
+  const bounds::FabricFacts tapered = bounds::fabric_facts(*fat_tree(TwoLevelsOf{4, 2, 8, 4}), 1);
   CHECK_THAT(tapered.bisection.bandwidth.si, WithinRel(8 * 25e9, kTight));
   // source of the bound: all traffic of a leaf crosses its u cables
   CHECK_THAT(tapered.alltoall.si, WithinRel(25e9 * 4 * 31 / (8 * 24), kTight));
@@ -111,8 +111,8 @@ TEST_CASE("fat tree of three levels: loads of both upper classes", "[physics][fa
   check_class(*tapered, "leaf_aggregation", 4.0 * (36 - 4) / 4);
   check_class(*tapered, "aggregation_core", 12.0 * (36 - 12) / (2 * 4));
   // Average way of the k-ary tree: 2, 4 and 6 links to k/2 - 1, (k/2)(k/2 - 1) and the remaining endpoints.
-  CHECK_THAT(fabric_facts(*full, 1).average_links, WithinRel((1 * 2 + 2 * 4 + 12 * 6) / 15.0, kTight));
-  CHECK_THAT(fabric_facts(*full, 1).bisection.bandwidth.si, WithinRel(8 * 25e9, kTight));
+  CHECK_THAT(bounds::fabric_facts(*full, 1).average_links, WithinRel((1 * 2 + 2 * 4 + 12 * 6) / 15.0, kTight));
+  CHECK_THAT(bounds::fabric_facts(*full, 1).bisection.bandwidth.si, WithinRel(8 * 25e9, kTight));
 }
 
 // One cable between two groups (g = a h + 1): it carries all a p x a p ways between them. A link inside a group carries
@@ -127,7 +127,7 @@ TEST_CASE("balanced dragonfly with one cable a pair of groups", "[physics][fabri
   check_class(*fabric, "global", a * p * a * p);
   // 2 links at the same switch, 3 in the group; to another group 3 and one more for each end that is not at the cable
   const double here = (p - 1) * 2 + (a - 1) * p * 3, elsewhere = a * h * a * p * (3 + 2 * (a - 1) / a);
-  CHECK_THAT(fabric_facts(*fabric, 1).average_links, WithinRel((here + elsewhere) / (9 * a * p - 1), kTight));
+  CHECK_THAT(bounds::fabric_facts(*fabric, 1).average_links, WithinRel((here + elsewhere) / (9 * a * p - 1), kTight));
 }
 
 // a cables between two groups of a switches, one from each switch to its like: (a p)^2 / a ways each. Of the ways from
@@ -139,7 +139,7 @@ TEST_CASE("dragonfly with a cable from each switch to each other group", "[physi
   check_class(*fabric, "global", a * p * p);
   check_class(*fabric, "local", p * p * g);
   // Two groups against two: 2 x 2 x 4 cables, fewer than those of the 2 x 4 x 3 endpoints of a half
-  CHECK(fabric_facts(*dragonfly({4, 4, 3, 4}), 1).bisection.cables == 2 * 2 * 4);
+  CHECK(bounds::fabric_facts(*dragonfly({4, 4, 3, 4}), 1).bisection.cables == 2 * 2 * 4);
 }
 
 // L cables between two groups: (l p)^2 / L ways each. A leaf's p endpoints reach all others of the fabric but those at
@@ -150,7 +150,7 @@ TEST_CASE("dragonfly+ with a cable from each spine to each other group", "[physi
   check_class(*fabric, "global", l * p * l * p / s);
   check_class(*fabric, "local", p * (g * l * p - p) / s);
   const double here = (p - 1) * 2 + (l - 1) * p * 4, elsewhere = (g - 1) * l * p * 5;
-  CHECK_THAT(fabric_facts(*fabric, 1).average_links, WithinRel((here + elsewhere) / (g * l * p - 1), kTight));
+  CHECK_THAT(bounds::fabric_facts(*fabric, 1).average_links, WithinRel((here + elsewhere) / (g * l * p - 1), kTight));
 }
 
 // A ring of k nodes: sum of distances k^2/4 (k even) or (k^2 - 1)/4; each of N nodes sends to N/k nodes at each offset
@@ -172,23 +172,24 @@ TEST_CASE("torus: load of a link of each dimension and average distance", "[phys
         sum += counted.loads[static_cast<std::size_t>(id)];
       CHECK_THAT(sum, WithinRel(nodes * in_dimension, kTight));
     }
-    CHECK_THAT(fabric_facts(*fabric, 1).average_links, WithinRel(hops / (nodes - 1), kTight));
+    CHECK_THAT(bounds::fabric_facts(*fabric, 1).average_links, WithinRel(hops / (nodes - 1), kTight));
   }
   // Two halves of a 4x2 torus touch along rings of four, cut twice: 2 rings x 2 cables, or all 8 cables of the rings of
   // two.
-  const Cut cut = fabric_facts(*torus({2, 4}), 1).bisection;
+  const Cut cut = bounds::fabric_facts(*torus({2, 4}), 1).bisection;
   CHECK(cut.cables == 4);
   CHECK_THAT(cut.bandwidth.si, WithinRel(4 * 25e9, kTight));
 }
 
 TEST_CASE("expected peaks inside a node are the paper's", "[physics][fabric]") {
   const auto peaks = [](const std::string& name) {
-    const auto found = node_peaks(read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json"));
+    const auto found =
+        bounds::node_peaks(read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json"));
     REQUIRE(found);
     return *found;
   };
   // SC24, sections IV-A and IV-C: four ways cross the link of GCD 1 and 5; 600 and 800 Gb/s
-  const NodePeaks lumi = peaks("lumi");
+  const bounds::NodePeaks lumi = peaks("lumi");
   CHECK_THAT(lumi.forwarding_index, WithinRel(4.0, kTight));
   CHECK_THAT(lumi.alltoall.si * 8, WithinRel(600e9, kTight));
   CHECK(lumi.rings == 4);

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <set>
 
+#include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/forecast/query.hpp"
-#include "sim/forecast/transfer.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "validate/compare.hpp"
@@ -22,7 +22,7 @@ constexpr double kRelative = 1e-9;  // source: STYLE.md section 10, physics
 constexpr double kMiB = 1048576;
 
 Json ask(const Json& query) {
-  Json result = answer(catalogue(), query);
+  Json result = query::answer(catalogue(), query);
   INFO(query.dump());
   REQUIRE(result.value("error", "") == "");
   return result;
@@ -87,8 +87,8 @@ double wire_bound(const Platform& platform, const Json& route, double size_B) {
 
 /// Time of staged copies on a platform of our own: both ways at once if asked for.
 double staged_time(const Platform& platform, int source, int target, double bytes, bool both_ways) {
-  ProblemBuilder builder(platform);
-  Transfer transfer;
+  activities::ProblemBuilder builder(platform);
+  activities::Transfer transfer;
   transfer.source = platform.gpu(source);
   transfer.target = platform.gpu(target);
   transfer.bytes = bytes;
@@ -352,7 +352,7 @@ TEST_CASE("copies between any two P100: median error at most 2 %, 95th percentil
     for (const MeasuredPoint& point : points) {
       if (point.size_B < 4 || point.transport == "local" || point.transport == "host") continue;
       m.points = {point};  // one at a time: a comparison keeps its five worst points only
-      const Comparison comparison = compare(catalogue(), m, {});
+      const validate::Comparison comparison = validate::compare(catalogue(), m, {});
       REQUIRE(comparison.unanswered.empty());
       REQUIRE(comparison.worst.size() == 1);
       for (const std::string group : {"all", point.transport.c_str()})
@@ -375,10 +375,10 @@ TEST_CASE("copies between any two P100: median error at most 2 %, 95th percentil
 
 TEST_CASE("copies that were fitted are not passed off as held out", "[physics][forecast]") {
   for (const std::string file : {"p2p-message-size", "p2p-matrix"}) {
-    const Comparison comparison =
-        compare(catalogue(),
-                read_measurement(std::string(LINKCAST_DATA_DIR) + "/calibrate/data/p100-dgx1/" + file + ".json"), {});
-    for (const CompareGroup& group : comparison.groups) {
+    const validate::Comparison comparison = validate::compare(
+        catalogue(), read_measurement(std::string(LINKCAST_DATA_DIR) + "/calibrate/data/p100-dgx1/" + file + ".json"),
+        {});
+    for (const validate::CompareGroup& group : comparison.groups) {
       INFO(file << " " << group.transport << " " << group.sizes);
       CHECK(group.fitted);
     }

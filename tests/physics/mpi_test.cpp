@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sim/activities/schedule_run.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/forecast/query.hpp"
-#include "sim/forecast/schedule_run.hpp"
 #include "sim/plugin/message_library.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
@@ -45,21 +45,22 @@ struct Star {
   static std::unique_ptr<const Fabric> fabric(int nodes) {
     return test::build_fabric("single_switch", test::keys({{"nodes", nodes}, {"radix", nodes}}), {"host"});
   }
-  [[nodiscard]] double time(const std::string& algorithm, const std::string& op, Rounds rounds = Rounds::kAll) const {
-    const ScheduleJob job{cluster, ranks, 1, kSize_B, {kStart_s, kCombine_Bps}};
+  [[nodiscard]] double time(const std::string& algorithm, const std::string& op,
+                            activities::Rounds rounds = activities::Rounds::kAll) const {
+    const activities::ScheduleJob job{cluster, ranks, 1, kSize_B, {kStart_s, kCombine_Bps}};
     const Schedule schedule = algorithms().get(algorithm).schedule(op, static_cast<int>(ranks.size()));
-    return run_schedule(job, schedule, *solver, rounds).time_s;
+    return activities::run_schedule(job, schedule, *solver, rounds).time_s;
   }
   static constexpr FabricRouting kRouting = FabricRouting::kMinimal;
   Platform platform;
   Cluster cluster;
-  std::vector<ClusterEnd> ranks;
+  std::vector<activities::ClusterEnd> ranks;
   std::unique_ptr<Solver> solver = make_solver("fluid");
 };
 
 Json ask(Json query) {
   query["kind"] = "collective";
-  Json result = answer(catalogue(), query);
+  Json result = query::answer(catalogue(), query);
   INFO(query.dump() << result.value("error", ""));
   REQUIRE_FALSE(result.contains("error"));
   return result;
@@ -67,7 +68,7 @@ Json ask(Json query) {
 
 std::string refusal(Json query) {
   query["kind"] = "collective";
-  return answer(catalogue(), query).value("error", "");
+  return query::answer(catalogue(), query).value("error", "");
 }
 
 double time_of(const Json& query) { return ask(query)["time_s"].get<double>(); }
@@ -80,9 +81,9 @@ TEST_CASE("times on a star are the alpha-beta forms, steady or step by step", "[
     const Star star(n);
     const double log = std::log2(n), part = (n - 1.0) / n;
     const double move = kSize_B / kRate_Bps, add = kSize_B / kCombine_Bps;
-    for (const Rounds rounds : {Rounds::kAll, Rounds::kSteady}) {
+    for (const activities::Rounds rounds : {activities::Rounds::kAll, activities::Rounds::kSteady}) {
       const auto check = [&](const char* algorithm, const char* op, double expected) {
-        INFO(algorithm << " " << op << " " << n << (rounds == Rounds::kAll ? "" : " steady"));
+        INFO(algorithm << " " << op << " " << n << (rounds == activities::Rounds::kAll ? "" : " steady"));
         CHECK_THAT(star.time(algorithm, op, rounds), WithinRel(expected, kTight));
       };
       check("recursive_doubling", "all_reduce", log * (kAlpha_s + move + kStart_s + add));
@@ -122,15 +123,15 @@ TEST_CASE("steady state is step by step on real machines", "[physics][mpi]") {
     const Cluster& cluster = catalogue().cluster(name);
     const Platform& node = cluster.node();
     for (const double size : {4096.0, 8388608.0}) {
-      ScheduleJob job{cluster, {}, node.gpu_count(), size, combine_cost(node, false)};
+      activities::ScheduleJob job{cluster, {}, node.gpu_count(), size, activities::combine_cost(node, false)};
       for (int n = 0; n < nodes; ++n)
         for (int k = 0; k < node.gpu_count(); ++k) job.ranks.push_back({n, node.gpu(k)});
       for (const auto& [algorithm, op] :
            {std::pair("rabenseifner", "all_reduce"), std::pair("ring", "all_reduce"), std::pair("bruck", "all_gather"),
             std::pair("pairwise", "alltoall"), std::pair("linear", "alltoall"), std::pair("scattered", "alltoall")}) {
         const Schedule schedule = algorithms().get(algorithm).schedule(op, static_cast<int>(job.ranks.size()));
-        const double all = run_schedule(job, schedule, *solver, Rounds::kAll).time_s;
-        const double steady = run_schedule(job, schedule, *solver, Rounds::kSteady).time_s;
+        const double all = activities::run_schedule(job, schedule, *solver, activities::Rounds::kAll).time_s;
+        const double steady = activities::run_schedule(job, schedule, *solver, activities::Rounds::kSteady).time_s;
         INFO(name << " " << algorithm << " " << op << " " << size << ": " << steady / all);
         CHECK(steady > 0.9 * all);
         CHECK(steady < 1.1 * all);

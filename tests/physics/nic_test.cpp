@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
 
 namespace {
 
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
+catalogue::Catalogue& catalogue() {
+  static catalogue::Catalogue shared(LINKCAST_DATA_DIR);
   return shared;
 }
 
@@ -18,7 +18,7 @@ Json result(const std::string& platform, const std::string& src, const std::stri
             Json more = Json::object()) {
   Json query{{"platform", platform}, {"kind", "p2p"}, {"src", src}, {"dst", dst}, {"size_B", size_B}};
   query.update(more);
-  return answer(catalogue(), query);
+  return query::answer(catalogue(), query);
 }
 
 double time_s(const std::string& platform, const std::string& src, const std::string& dst, double size_B,
@@ -143,12 +143,12 @@ TEST_CASE("the messages of a collective share a card's engine", "[physics]") {
   constexpr double kSize = 8e9;
   for (const char* op : {"alltoall", "gather", "scatter"}) {
     INFO(op);
-    const Json out = answer(catalogue(), {{"platform", "apenet-plus"},
-                                          {"kind", "collective"},
-                                          {"op", op},
-                                          {"nodes", 8},
-                                          {"gpus_per_node", 1},
-                                          {"size_B", kSize}});
+    const Json out = query::answer(catalogue(), {{"platform", "apenet-plus"},
+                                                 {"kind", "collective"},
+                                                 {"op", op},
+                                                 {"nodes", 8},
+                                                 {"gpus_per_node", 1},
+                                                 {"size_B", kSize}});
     INFO(out.value("error", ""));
     REQUIRE(out.contains("time_s"));
     CHECK_THAT(out["time_s"].get<double>(), WithinRel(7.0 / 8 * kSize / gpu_Bps, 1e-3));
@@ -156,13 +156,13 @@ TEST_CASE("the messages of a collective share a card's engine", "[physics]") {
           std::string::npos);
   }
   // Round a ring every card sends and receives at once, each by itself.
-  const Json ring = answer(catalogue(), {{"platform", "apenet-plus"},
-                                         {"kind", "collective"},
-                                         {"op", "all_gather"},
-                                         {"algorithm", "ring"},
-                                         {"protocol", "Simple"},
-                                         {"nodes", 8},
-                                         {"gpus_per_node", 1},
-                                         {"size_B", kSize}});
+  const Json ring = query::answer(catalogue(), {{"platform", "apenet-plus"},
+                                                {"kind", "collective"},
+                                                {"op", "all_gather"},
+                                                {"algorithm", "ring"},
+                                                {"protocol", "Simple"},
+                                                {"nodes", 8},
+                                                {"gpus_per_node", 1},
+                                                {"size_B", kSize}});
   CHECK(ring["time_s"].get<double>() >= 7.0 / 8 * kSize / gpu_Bps);
 }

@@ -2,23 +2,23 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/forecast/busy_links.hpp"
-#include "sim/forecast/head_of_line.hpp"
-#include "sim/forecast/query.hpp"
+#include "sim/congestion/busy_links.hpp"
+#include "sim/congestion/head_of_line.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
 
 namespace {
 
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
+catalogue::Catalogue& catalogue() {
+  static catalogue::Catalogue shared(LINKCAST_DATA_DIR);
   return shared;
 }
 
 Json ask(Json query) {
   query["platform"] = "leonardo";
-  Json result = answer(catalogue(), query);
+  Json result = query::answer(catalogue(), query);
   INFO(query.dump());
   REQUIRE(result.value("error", "") == "");
   return result;
@@ -81,8 +81,8 @@ TEST_CASE("a ring inside one switch hears nothing", "[physics]") {
 TEST_CASE("an alltoall by pairs of switches holds the same links as message by message", "[physics]") {
   const Cluster& cluster = catalogue().cluster("leonardo");
   constexpr int kNodes = 24;  // two leaves and a part of a third
-  UniformTraffic traffic{kNodes, {0}, 1e6, 1.25, 1e12};
-  ClusterProblem messages(cluster);
+  congestion::UniformTraffic traffic{kNodes, {0}, 1e6, 1.25, 1e12};
+  activities::ClusterProblem messages(cluster);
   messages.keep_crossings();
   for (int from = 0; from < kNodes; ++from)
     for (int to = 0; to < kNodes; ++to) {
@@ -92,7 +92,8 @@ TEST_CASE("an alltoall by pairs of switches holds the same links as message by m
       activity.work_B = traffic.bytes;
       messages.add(std::move(activity));
     }
-  const BusyLinks direct = BusyLinks::of_messages(messages), reduced = BusyLinks::of_alltoall(cluster, traffic);
+  const congestion::BusyLinks direct = congestion::BusyLinks::of_messages(messages),
+                              reduced = congestion::BusyLinks::of_alltoall(cluster, traffic);
   for (int seed = 0; seed < 4; ++seed) {
     const Background background(leonardo_noise(), static_cast<std::uint64_t>(seed), 0);
     const auto slow = [&](const NoisyWay& way) { return background.slowdown(way); };
@@ -108,28 +109,28 @@ TEST_CASE("victims of an incast fall to the pace of its flows", "[physics]") {
   // second switch, whose link carries 10: 2.5 each. V sends to another host of the second switch and shares the cable
   // between the switches (25) with A, whose bytes stand in it: V gets a turn whenever A does, 2.5.
   const auto capacity = [](int link) { return link == 20 || link == 21 ? 25.0 : 10.0; };
-  std::vector<QueuedFlow> flows = {{0, 10, 0, {{0, 20, 30}}},
-                                   {1, 10, 0, {{1, 20, 31}}},
-                                   {2, 10, 0, {{2, 21, 31}}},
-                                   {3, 10, 0, {{3, 21, 31}}},
-                                   {4, 10, 0, {{4, 21, 31}}}};
-  for (const double share : head_of_line_shares(flows, capacity)) CHECK_THAT(share, WithinRel(0.25, 1e-6));
+  std::vector<congestion::QueuedFlow> flows = {{0, 10, 0, {{0, 20, 30}}},
+                                               {1, 10, 0, {{1, 20, 31}}},
+                                               {2, 10, 0, {{2, 21, 31}}},
+                                               {3, 10, 0, {{3, 21, 31}}},
+                                               {4, 10, 0, {{4, 21, 31}}}};
+  for (const double share : congestion::head_of_line_shares(flows, capacity)) CHECK_THAT(share, WithinRel(0.25, 1e-6));
   flows[0].service_level = 1;  // a queue of its own, and the cable has room for both
-  CHECK(head_of_line_shares(flows, capacity)[0] == 1);
+  CHECK(congestion::head_of_line_shares(flows, capacity)[0] == 1);
   flows[0].service_level = 0;
   flows[0].ways = {{0, 22, 30}};  // another cable
-  CHECK(head_of_line_shares(flows, capacity)[0] == 1);
+  CHECK(congestion::head_of_line_shares(flows, capacity)[0] == 1);
   flows[0].ways = {{0, 20, 30}, {0, 22, 30}};  // half of the bytes on each: its port sends 5 that way, and gets 2.5
-  CHECK_THAT(head_of_line_shares(flows, capacity)[0], WithinRel((0.5 + 1) / 2, 1e-6));
+  CHECK_THAT(congestion::head_of_line_shares(flows, capacity)[0], WithinRel((0.5 + 1) / 2, 1e-6));
 }
 
 TEST_CASE("what a victim holds back holds back others", "[physics]") {
   // As above; W comes to the first switch over a cable 19 together with V and leaves for elsewhere.
   const auto capacity = [](int link) { return link >= 19 && link <= 21 ? 25.0 : 10.0; };
-  const std::vector<QueuedFlow> flows = {{0, 10, 0, {{0, 19, 20, 30}}}, {1, 10, 0, {{1, 20, 31}}},
-                                         {2, 10, 0, {{2, 21, 31}}},     {3, 10, 0, {{3, 21, 31}}},
-                                         {4, 10, 0, {{4, 21, 31}}},     {5, 10, 0, {{5, 19, 32}}}};
-  const std::vector<double> shares = head_of_line_shares(flows, capacity);
+  const std::vector<congestion::QueuedFlow> flows = {{0, 10, 0, {{0, 19, 20, 30}}}, {1, 10, 0, {{1, 20, 31}}},
+                                                     {2, 10, 0, {{2, 21, 31}}},     {3, 10, 0, {{3, 21, 31}}},
+                                                     {4, 10, 0, {{4, 21, 31}}},     {5, 10, 0, {{5, 19, 32}}}};
+  const std::vector<double> shares = congestion::head_of_line_shares(flows, capacity);
   CHECK_THAT(shares[0], WithinRel(0.25, 1e-6));
   CHECK_THAT(shares[5], WithinRel(0.25, 1e-6));
 }
@@ -137,12 +138,12 @@ TEST_CASE("what a victim holds back holds back others", "[physics]") {
 TEST_CASE("service levels share a link in turn, and flows of one level in proportion", "[physics]") {
   const auto capacity = [](int) { return 10.0; };
   const auto shares = [&](double first, double second) {
-    return head_of_line_shares({{0, first, 0, {{7}}}, {1, second, 1, {{7}}}}, capacity);
+    return congestion::head_of_line_shares({{0, first, 0, {{7}}}, {1, second, 1, {{7}}}}, capacity);
   };
   CHECK(shares(10, 10) == std::vector<double>{0.5, 0.5});
   CHECK_THAT(shares(2, 10)[0], WithinRel(1, 1e-12));
   CHECK_THAT(shares(2, 10)[1], WithinRel(0.8, 1e-12));
-  const auto same = head_of_line_shares({{0, 5, 0, {{7}}}, {1, 15, 0, {{7}}}}, capacity);
+  const auto same = congestion::head_of_line_shares({{0, 5, 0, {{7}}}, {1, 15, 0, {{7}}}}, capacity);
   CHECK_THAT(same[0], WithinRel(0.5, 1e-12));  // 20 arrive, 10 leave
   CHECK_THAT(same[1], WithinRel(0.5, 1e-12));
 }

@@ -1,6 +1,6 @@
 // all_reduce with multicast by the NVSwitch: what each link carries, against the closed form.
-#include "sim/forecast/channel_flows.hpp"
-#include "sim/forecast/query.hpp"
+#include "sim/activities/channel_flows.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -15,7 +15,7 @@ Json ask(const std::string& platform, int gpus, double size_B, const Json& more)
   Json query{{"platform", platform}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", size_B}};
   for (int k = 0; k < gpus; ++k) query["gpus"].push_back(k);
   query.update(more);
-  return answer(catalogue(), query);
+  return query::answer(catalogue(), query);
 }
 
 Json result(int gpus, double size_B, const Json& more) {
@@ -32,10 +32,10 @@ TEST_CASE("with multicast each GPU sends n + 1 parts of n and receives as many",
   for (const int n : {4, 8}) {
     std::vector<int> members;
     for (int k = 0; k < n; ++k) members.push_back(k);
-    const ProblemBuilder builder(platform);
+    const activities::ProblemBuilder builder(platform);
     std::vector<double> carried(platform.constraints().size(), 0);
     for (const int head : members)
-      for (const Use& use : multicast_activity(builder, members, head, 1.0).uses)
+      for (const Use& use : activities::multicast_activity(builder, members, head, 1.0).uses)
         carried[static_cast<std::size_t>(use.constraint)] += use.weight;
     for (const int k : members) {
       const auto out =

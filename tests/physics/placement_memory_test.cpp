@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/forecast/query.hpp"
 #include "sim/placement/place.hpp"
+#include "sim/query/query.hpp"
 #include "sim/units/random.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -45,9 +45,9 @@ TEST_CASE("GPUs of one shape take the time of a forecast of their own, to the la
   Draws random(11);
   for (const auto& [platform_id, library_id] : cases) {
     const Platform& platform = catalogue().platform(platform_id);
-    PlacementMemory memory;
+    placement::PlacementMemory memory;
     int shared = 0;
-    std::map<PlacementMemory::Shape*, std::vector<int>> first;
+    std::map<placement::PlacementMemory::Shape*, std::vector<int>> first;
     for (int round = 0; round < 150; ++round) {
       const std::string op = random.below(2) == 0 ? "all_reduce" : random.below(2) == 0 ? "broadcast" : "all_gather";
       const std::vector<int> gpus = random_gpus(random, platform.gpu_count());
@@ -56,14 +56,14 @@ TEST_CASE("GPUs of one shape take the time of a forecast of their own, to the la
       const auto shape = memory.shape(catalogue(), platform_id, library_id, op, gpus);
       REQUIRE(shape);
       shared += first.emplace(shape.get(), gpus).first->second != gpus ? 1 : 0;
-      const CollectiveTimes times = forecast_alone(platform, libraries().get(library_id), shape->communicator, op,
-                                                   size_B, catalogue().solver("fluid"));
-      const Json whole = answer(catalogue(), {{"kind", "collective"},
-                                              {"platform", platform_id},
-                                              {"op", op},
-                                              {"gpus", gpus},
-                                              {"size_B", size_B},
-                                              {"library", library_id}});
+      const collective::CollectiveTimes times = collective::forecast_alone(
+          platform, libraries().get(library_id), shape->communicator, op, size_B, catalogue().solver("fluid"));
+      const Json whole = query::answer(catalogue(), {{"kind", "collective"},
+                                                     {"platform", platform_id},
+                                                     {"op", op},
+                                                     {"gpus", gpus},
+                                                     {"size_B", size_B},
+                                                     {"library", library_id}});
       REQUIRE_FALSE(whole.contains("error"));
       CHECK(times.time_s == whole["time_s"]);
       CHECK(times.low_s == whole["time_low_s"]);
@@ -75,7 +75,7 @@ TEST_CASE("GPUs of one shape take the time of a forecast of their own, to the la
 
 TEST_CASE("a placement does not depend on what was placed before") {
   Draws random(5);
-  PlacementMemory memory;
+  placement::PlacementMemory memory;
   for (int round = 0; round < 60; ++round) {
     const bool edited = random.below(4) == 0;
     const std::string id = catalogue().edited(
@@ -91,7 +91,7 @@ TEST_CASE("a placement does not depend on what was placed before") {
         {"busy", busy}};
     INFO(id << " " << asked.dump());
     ObjectReader r(asked, "test");
-    const PlaceRequest request = read_place_request(catalogue(), id, r);
-    CHECK(place(catalogue(), request, memory) == place(catalogue(), request));
+    const placement::PlaceRequest request = placement::read_place_request(catalogue(), id, r);
+    CHECK(placement::place(catalogue(), request, memory) == placement::place(catalogue(), request));
   }
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/forecast/query.hpp"
 #include "sim/placement/gpu_sets.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -13,7 +13,7 @@ using linkcast::test::catalogue;
 namespace {
 
 Json ask(const Json& query) {
-  const Json result = answer(catalogue(), query);
+  const Json result = query::answer(catalogue(), query);
   INFO(result.dump());
   REQUIRE_FALSE(result.contains("error"));
   return result;
@@ -34,11 +34,11 @@ bool is_fallback(const std::string& platform, const std::vector<int>& gpus, cons
   return catalogue().communicator(platform, library, gpus).fallback;
 }
 
-std::vector<GpuSet> all_sets(int gpus, int size) {
-  GpuSet free;
+std::vector<placement::GpuSet> all_sets(int gpus, int size) {
+  placement::GpuSet free;
   for (int gpu = 0; gpu < gpus; ++gpu) free.push_back(gpu);
-  std::vector<GpuSet> sets;
-  for (auto& one : set_classes(free, size, {})) sets.push_back(one.front());
+  std::vector<placement::GpuSet> sets;
+  for (auto& one : placement::set_classes(free, size, {})) sets.push_back(one.front());
   return sets;
 }
 
@@ -89,8 +89,8 @@ TEST_CASE("sets of one class have one all_reduce time, whatever the library") {
       const Platform& platform = catalogue().platform(id);
       const auto symmetries = gpu_symmetries(platform, std::vector<int>(8, 0));
       for (int size = 2; size <= 8; ++size)
-        for (const auto& sets : set_classes({0, 1, 2, 3, 4, 5, 6, 7}, size, symmetries))
-          for (const GpuSet& set : sets) {
+        for (const auto& sets : placement::set_classes({0, 1, 2, 3, 4, 5, 6, 7}, size, symmetries))
+          for (const placement::GpuSet& set : sets) {
             // A ring through the host runs in rank order, and a symmetry does not keep ascending numbers ascending.
             if (is_fallback(id, set, library)) continue;
             INFO(id << ' ' << library << ' ' << Json(set).dump());
@@ -103,7 +103,7 @@ TEST_CASE("the best set is the best of all sets, the worst the worst") {
   for (const char* id : {"p100-dgx1", "v100-dgx1"})
     for (int size = 2; size <= 8; ++size) {
       double best_s = 1e9, worst_s = 0;
-      for (const GpuSet& set : all_sets(8, size)) {
+      for (const placement::GpuSet& set : all_sets(8, size)) {
         const double time_s = all_reduce_s(id, set);
         best_s = std::min(best_s, time_s);
         worst_s = std::max(worst_s, time_s);
@@ -113,7 +113,7 @@ TEST_CASE("the best set is the best of all sets, the worst the worst") {
       CHECK(placed["time_s"].get<double>() == Approx(best_s).epsilon(kSame));
       CHECK(all_reduce_s(id, placed["gpus"]) == Approx(best_s).epsilon(kSame));
       CHECK(placed["worst"]["time_s"].get<double>() == Approx(worst_s).epsilon(kSame));
-      CHECK(placed["search"]["sets"] == number_of_sets(8, size));
+      CHECK(placed["search"]["sets"] == placement::number_of_sets(8, size));
       std::vector<int> first;
       for (int gpu = 0; gpu < size; ++gpu) first.push_back(gpu);
       CHECK(placed["first_free"]["gpus"] == Json(first));
@@ -122,8 +122,8 @@ TEST_CASE("the best set is the best of all sets, the worst the worst") {
 }
 
 TEST_CASE("no order of a set through the host takes less than its bound") {
-  for (const GpuSet& set : {GpuSet{0, 1, 2, 4}, GpuSet{2, 3, 4, 5}}) {
-    GpuSet order = set;
+  for (const placement::GpuSet& set : {placement::GpuSet{0, 1, 2, 4}, placement::GpuSet{2, 3, 4, 5}}) {
+    placement::GpuSet order = set;
     const double least_s = 2.0 * 3 / 4 * 67108864 / 12e9;  // 12 GB/s: more than any PCIe 3.0 x16 uplink moves
     do CHECK(all_reduce_s("p100-dgx1", order) > least_s);
     while (std::next_permutation(order.begin(), order.end()));
@@ -177,7 +177,7 @@ TEST_CASE("rank order of a pipeline: neighbours in the ring of messages sit next
   query["library"] = "nccl-2.18";
   const Json placed = ask(query);
   double best_s = 1e9;
-  for (const GpuSet& set : all_sets(8, 4)) {
+  for (const placement::GpuSet& set : all_sets(8, 4)) {
     Json replayed = ask({{"kind", "replay"},
                          {"platform", "v100-dgx1"},
                          {"trace", "transformer"},

@@ -1,8 +1,8 @@
 // Thread blocks that wait: for a link, for a block's other messages, for the GPUs before them in a chain.
 #include <cmath>
 
-#include "sim/forecast/link_queue.hpp"
-#include "sim/forecast/query.hpp"
+#include "sim/activities/link_queue.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -24,7 +24,7 @@ double flow_s(const std::string& op, int gpus, double size_B, const Json& more =
   Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"op", op}, {"size_B", size_B}};
   for (int k = 0; k < gpus; ++k) query["gpus"].push_back(k);
   query.update(more);
-  const Json result = answer(catalogue(), query);
+  const Json result = query::answer(catalogue(), query);
   INFO(result.dump());
   REQUIRE(result.value("error", "") == "");
   return result["time_s"].get<double>() - result["latency_s"].get<double>();
@@ -46,11 +46,11 @@ double repaired(int machines, double between, double repair) {
 TEST_CASE("channels that queue for a link fill it gradually", "[physics]") {
   const double channel = 21e9, link = 370e9, chunk = 524288;
   for (const int channels : {1, 2, 8, 16, 32})
-    CHECK_THAT(queued_Bps(channels, channel, link),
+    CHECK_THAT(activities::queued_Bps(channels, channel, link),
                WithinRel(chunk * repaired(channels, chunk / channel - chunk / link, chunk / link), 1e-9));
-  CHECK_THAT(queued_Bps(1, channel, link), WithinRel(channel, 1e-12));
-  CHECK_THAT(queued_Bps(400, channel, link), WithinRel(link, 1e-9));
-  CHECK_THAT(queued_Bps(3, 2 * link, link), WithinRel(link, 1e-12));
+  CHECK_THAT(activities::queued_Bps(1, channel, link), WithinRel(channel, 1e-12));
+  CHECK_THAT(activities::queued_Bps(400, channel, link), WithinRel(link, 1e-9));
+  CHECK_THAT(activities::queued_Bps(3, 2 * link, link), WithinRel(link, 1e-12));
 }
 
 TEST_CASE("messages whose parts do not fit the thread blocks get a share of each", "[physics]") {
@@ -71,11 +71,11 @@ TEST_CASE("a row of calls pays once for the filling of a chain", "[physics]") {
         CHECK_THAT(flow_s(op, gpus, size, {{"calls", calls}}),
                    WithinRel((size + (gpus - 1) * chunks / calls) / link, 1e-9));
   CHECK(flow_s("all_reduce", 4, size, {{"calls", 1}}) == flow_s("all_reduce", 4, size));
-  const Json refused = answer(catalogue(), {{"platform", "hgx-h200"},
-                                            {"kind", "collective"},
-                                            {"op", "broadcast"},
-                                            {"gpus", {0, 1}},
-                                            {"size_B", size},
-                                            {"calls", 0}});
+  const Json refused = query::answer(catalogue(), {{"platform", "hgx-h200"},
+                                                   {"kind", "collective"},
+                                                   {"op", "broadcast"},
+                                                   {"gpus", {0, 1}},
+                                                   {"size_B", size},
+                                                   {"calls", 0}});
   CHECK(refused.value("error", "") == "query:/calls: must be at least 1");
 }

@@ -4,9 +4,9 @@
 #include <ctime>
 #include <map>
 
+#include "sim/collective/cluster_messages.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/forecast/cluster_messages.hpp"
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
@@ -32,18 +32,19 @@ struct Asked {
   std::string engine{};
 };
 
-MessageAnswer run_on(const Cluster& cluster, const Asked& asked) {
+collective::MessageAnswer run_on(const Cluster& cluster, const Asked& asked) {
   std::vector<int> gpus;
   for (int gpu = 0; gpu < asked.per_node; ++gpu) gpus.push_back(gpu);
   const Library& library = libraries().get(kLibrary);
   const Communicator made = library.build_across(cluster, gpus, asked.nodes);
-  return run_messages({cluster, library, made, collectives().get(asked.op), asked.op, kSize_B, asked.engine},
-                      catalogue().solver("fluid"));
+  return collective::run_messages(
+      {cluster, library, made, collectives().get(asked.op), asked.op, kSize_B, asked.engine},
+      catalogue().solver("fluid"));
 }
 
 void check_equal(const Cluster& cluster, int nodes, int per_node) {
-  const MessageAnswer reduced = run_on(cluster, {"alltoall", nodes, per_node, "reduced"});
-  const MessageAnswer direct = run_on(cluster, {"alltoall", nodes, per_node, "direct"});
+  const collective::MessageAnswer reduced = run_on(cluster, {"alltoall", nodes, per_node, "reduced"});
+  const collective::MessageAnswer direct = run_on(cluster, {"alltoall", nodes, per_node, "direct"});
   INFO(nodes << " nodes of " << per_node << " GPUs, " << reduced.classes << " classes of " << direct.classes);
   const double ranks = nodes * per_node;
   CHECK(direct.messages == ranks * (ranks - 1));
@@ -54,7 +55,7 @@ void check_equal(const Cluster& cluster, int nodes, int per_node) {
 }
 
 /// Payload that a port of NIC 0 carries.
-double port_Bps(const Cluster& cluster, const MessageAnswer& answer) {
+double port_Bps(const Cluster& cluster, const collective::MessageAnswer& answer) {
   std::vector<int> way;
   cluster.fabric().minimal_way(0, 1, 0, way);
   return cluster.capacity(cluster.key_of_fabric_link(way.front())) *
@@ -113,7 +114,7 @@ TEST_CASE("alltoall below one switch waits for its ports", "[physics]") {
   for (const int nodes : {2, 3, 8, 33}) {
     const Cluster cluster = cluster_on(test::single_switch(40), 1);
     for (const int sharing : {1, 2, 4}) {  // GPUs of a node that share its NIC
-      const MessageAnswer answer = run_on(cluster, {"alltoall", nodes, sharing});
+      const collective::MessageAnswer answer = run_on(cluster, {"alltoall", nodes, sharing});
       const double out = sharing * sharing * (nodes - 1);
       CHECK(answer.engine == "reduced");
       CHECK_THAT(answer.run.flow_s, WithinRel(out * kSize_B / (nodes * sharing) / port_Bps(cluster, answer), 1e-9));
@@ -123,7 +124,7 @@ TEST_CASE("alltoall below one switch waits for its ports", "[physics]") {
 
 TEST_CASE("alltoall over tapered leaves waits for their up-links", "[physics]") {
   const Cluster cluster = cluster_on(test::fat_tree(test::TwoLevelsOf{4, 2, 8, 4}), 1);
-  const MessageAnswer answer = run_on(cluster, {"alltoall", 32, 1});
+  const collective::MessageAnswer answer = run_on(cluster, {"alltoall", 32, 1});
   CHECK_THAT(answer.run.flow_s, WithinRel(8 * 24 / 4 * kSize_B / 32 / port_Bps(cluster, answer), 1e-9));
   CHECK(answer.limits.size() == 2 * 4 * 4);  // four of each leaf, up and down, all as busy
   for (const int key : answer.limits) CHECK(cluster.id(key).find("spine") != std::string::npos);
@@ -131,17 +132,17 @@ TEST_CASE("alltoall over tapered leaves waits for their up-links", "[physics]") 
 
 TEST_CASE("alltoall between two groups waits for the cables between them", "[physics]") {
   const Cluster cluster = cluster_on(test::dragonfly_plus({2, 2, 2, 8, 2}), 1);
-  const MessageAnswer answer = run_on(cluster, {"alltoall", 32, 1});
+  const collective::MessageAnswer answer = run_on(cluster, {"alltoall", 32, 1});
   CHECK_THAT(answer.run.flow_s, WithinRel(16 * 16 / 2 * kSize_B / 32 / port_Bps(cluster, answer), 1e-9));
 }
 
 TEST_CASE("rings of messages, gather and scatter below one switch in closed form", "[physics]") {
   const Cluster cluster = cluster_on(test::single_switch(40), 1);
   for (const int nodes : {2, 5, 40}) {
-    const MessageAnswer ring = run_on(cluster, {"sendrecv", nodes, 1});
+    const collective::MessageAnswer ring = run_on(cluster, {"sendrecv", nodes, 1});
     CHECK_THAT(ring.run.flow_s, WithinRel(kSize_B / port_Bps(cluster, ring), 1e-9));
     for (const char* op : {"gather", "scatter"}) {
-      const MessageAnswer answer = run_on(cluster, {op, nodes, 1});
+      const collective::MessageAnswer answer = run_on(cluster, {op, nodes, 1});
       CHECK(answer.engine == "direct");
       CHECK(answer.messages == nodes - 1);
       CHECK_THAT(answer.run.flow_s, WithinRel((nodes - 1) * kSize_B / nodes / port_Bps(cluster, answer), 1e-9));
@@ -152,21 +153,21 @@ TEST_CASE("rings of messages, gather and scatter below one switch in closed form
 TEST_CASE("messages between nodes start after the library's latencies and the longest way", "[physics]") {
   const Library& library = libraries().get(kLibrary);
   const Cluster near = cluster_on(test::single_switch(5), 1);
-  const MessageAnswer at_one = run_on(near, {"alltoall", 5, 1});
+  const collective::MessageAnswer at_one = run_on(near, {"alltoall", 5, 1});
   const std::string protocol = at_one.run.taken.protocol;
   const double base = library.base_latency(protocol).si, network = library.network_hop_latency("ring", protocol).si;
   const Communicator made = library.build_across(near, {0}, 5);
   const double hop = library.hop_latency(protocol, made.path_class).si;
   CHECK_THAT(at_one.run.latency_s, WithinRel(base + hop + network, 1e-12));
   // Two host links and one between switches here, two host links there, at 300 ns each.
-  const MessageAnswer wide = run_on(cluster_on(test::dragonfly({2, 5, 2, 3}), 1), {"alltoall", 4, 1});
+  const collective::MessageAnswer wide = run_on(cluster_on(test::dragonfly({2, 5, 2, 3}), 1), {"alltoall", 4, 1});
   CHECK_THAT(wide.run.latency_s - at_one.run.latency_s, WithinRel(300e-9, 1e-6));
 }
 
 TEST_CASE("reduction is refused where ways follow endpoints", "[physics]") {
   const auto refused = [](const Cluster& cluster, int nodes) {
     CHECK_THROWS_AS(run_on(cluster, {"alltoall", nodes, 1, "reduced"}), InputError);
-    const MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 1});
+    const collective::MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 1});
     CHECK(answer.engine == "direct");
     return answer.why_direct;
   };
@@ -182,7 +183,7 @@ TEST_CASE("reduction is refused where ways follow endpoints", "[physics]") {
 
 TEST_CASE("alltoall takes detours where minimal ways are busier than NICs", "[physics]") {
   const Cluster& cluster = catalogue().cluster("alps");
-  const MessageAnswer small = run_on(cluster, {"alltoall", 16, 4});  // 4 switches of a group of 32
+  const collective::MessageAnswer small = run_on(cluster, {"alltoall", 16, 4});  // 4 switches of a group of 32
   std::vector<int> way;
   cluster.fabric().minimal_way(0, 4 * 12, 0, way);
   REQUIRE(way.size() == 3);
@@ -207,7 +208,7 @@ TEST_CASE("alltoall of ever more nodes has no jumps", "[physics]") {
     const Cluster& cluster = catalogue().cluster(walk.platform);
     double before = 0;
     for (int nodes = walk.first; nodes <= walk.last; nodes += walk.step) {
-      const MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 4});
+      const collective::MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 4});
       INFO(walk.platform << ' ' << nodes << ": " << answer.run.flow_s << " after " << before);
       CHECK(answer.engine == "reduced");
       if (before > 0) CHECK(std::abs(answer.run.flow_s / before - 1) < settled + 1.0 * walk.step / nodes);
@@ -221,7 +222,7 @@ TEST_CASE("alltoall over full groups of a dragonfly lies between its NICs and de
   const int all = 21, cables = 27, in_group = 128;  // topologies/alps.json
   for (const int groups : {2, 4, 8}) {
     const int nodes = groups * in_group;
-    const MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 4});
+    const collective::MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 4});
     const double message_s = answer.run.busiest_B / port_Bps(cluster, answer);
     const double ports_s = 4 * (nodes - 1) * message_s;
     // Of the messages between two groups 1/41 stay on their cables after 40 rounds of averaging; the rest goes over the
@@ -238,12 +239,12 @@ TEST_CASE("alltoall over full groups of a dragonfly lies between its NICs and de
 TEST_CASE("alltoall of 4096 GPUs takes seconds", "[physics]") {
   for (const char* platform : {"alps", "leonardo", "lumi"}) {
     const std::clock_t started = std::clock();
-    const Json result = answer(catalogue(), {{"platform", platform},
-                                             {"kind", "collective"},
-                                             {"op", "alltoall"},
-                                             {"nodes", 1024},
-                                             {"gpus_per_node", 4},
-                                             {"size_B", kSize_B}});
+    const Json result = query::answer(catalogue(), {{"platform", platform},
+                                                    {"kind", "collective"},
+                                                    {"op", "alltoall"},
+                                                    {"nodes", 1024},
+                                                    {"gpus_per_node", 4},
+                                                    {"size_B", kSize_B}});
     REQUIRE(result.value("error", "") == "");
     CHECK(result["engine"] == "reduced");
     CHECK(result["messages"] == 4096.0 * 4095);

@@ -1,7 +1,7 @@
 // Replays over nodes against forecasts of single messages and collectives.
 #include <fstream>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -20,14 +20,14 @@ double makespan_s(const std::string& platform, const std::string& lines, const s
   const std::string file = (scratch / "t.jsonl").string();
   std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":3,"source":"test","groups":{"pair":[0,1]}})" << '\n'
                       << lines;
-  ReplayRequest request;
+  replay::ReplayRequest request;
   request.platform = platform;
   request.parts = {{file}};
   request.nodes = 3;
   request.gpus_per_node = 1;
   request.transport = transport;
   request.library = library;
-  return replay(test::catalogue(), request)["makespan_s"].get<double>();
+  return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
 }
 
 std::string message(int from, int to, const std::string& stream, double size_B) {
@@ -38,7 +38,7 @@ std::string message(int from, int to, const std::string& stream, double size_B) 
 }
 
 double forecast_s(const Json& query) {
-  return answer_or_throw(test::catalogue(), query, "test")["time_s"].get<double>();
+  return query::answer_or_throw(test::catalogue(), query, "test")["time_s"].get<double>();
 }
 
 double p2p_s(const std::string& platform, int to, double size_B, const std::string& transport = "") {
@@ -128,13 +128,13 @@ double together_s(const std::string& op, const std::vector<std::vector<int>>& gr
       lines += Json{{"rank", rank}, {"kind", "collective"}, {"op", op}, {"group", name}, {"size_B", 1e9}}.dump() + "\n";
   }
   std::ofstream(file) << header.dump() << '\n' << lines;
-  ReplayRequest request;
+  replay::ReplayRequest request;
   request.platform = test::catalogue().edited("alps", {kTwoLeaves});
   request.parts = {{file}};
   request.nodes = 4;
   request.gpus_per_node = gpus;
   request.interval = false;
-  return replay(test::catalogue(), request)["makespan_s"].get<double>();
+  return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
 }
 
 }  // namespace
@@ -158,13 +158,13 @@ TEST_CASE("replay over nodes: a collective shares links with messages", "[replay
     std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":4,"source":"test","groups":{"pair":[0,2]}})"
                         << '\n'
                         << lines;
-    ReplayRequest request;
+    replay::ReplayRequest request;
     request.platform = test::catalogue().edited("alps", {kTwoLeaves});
     request.parts = {{file}};
     request.nodes = 4;
     request.gpus_per_node = 1;
     request.interval = false;
-    return replay(test::catalogue(), request)["makespan_s"].get<double>();
+    return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
   };
   std::string reduce;
   for (const int rank : {0, 2})
@@ -195,13 +195,13 @@ TEST_CASE("replay over nodes: a communicator is of its own GPUs", "[replay]") {
                  "\n";
     }
     std::ofstream(file) << header.dump() << '\n' << lines;
-    ReplayRequest request;
+    replay::ReplayRequest request;
     request.platform = "alps";
     request.parts = {{file}};
     request.nodes = 2;
     request.gpus_per_node = 4;
     request.interval = false;
-    return replay(test::catalogue(), request)["makespan_s"].get<double>();
+    return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
   };
   const double alone_s = run_s({{0, 4}});
   CHECK_THAT(run_s({{0, 4}, {1, 5}}), WithinRel(alone_s, 1e-3));
@@ -223,12 +223,12 @@ TEST_CASE("a staged message whose curve has no rate is copied, sent and copied, 
   for (const auto& [from, to] : {std::pair{"gpu0", "cpu0"}, {"node0/cpu0", "node1/cpu0"}, {"cpu0", "gpu0"}})
     parts_s += forecast_s({{"kind", "p2p"}, {"platform", "summit"}, {"src", from}, {"dst", to}, {"size_B", large_B}});
   CHECK_THAT(p2p_s("summit", 1, large_B, "pinned"), WithinRel(parts_s, 1e-6));
-  const Json made = answer(test::catalogue(), {{"kind", "p2p"},
-                                               {"platform", "summit"},
-                                               {"src", "node0/gpu0"},
-                                               {"dst", "node1/gpu0"},
-                                               {"size_B", 1},
-                                               {"transport", "pinned"}});
+  const Json made = query::answer(test::catalogue(), {{"kind", "p2p"},
+                                                      {"platform", "summit"},
+                                                      {"src", "node0/gpu0"},
+                                                      {"dst", "node1/gpu0"},
+                                                      {"size_B", 1},
+                                                      {"transport", "pinned"}});
   CHECK(made["warnings"].dump().find("no message of the kind pinned was measured on summit") != std::string::npos);
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("messages of MPI's collectives between nodes take the transport asked 
   };
   CHECK_THAT(makespan_s("summitdev", event(0) + event(1), "unpinned", "mpi-mpich"),
              WithinRel(p2p_s("summitdev", 1, 1048576, "unpinned"), 1e-6));
-  const auto refusal = [&](const Json& query) { return answer(test::catalogue(), query).value("error", ""); };
+  const auto refusal = [&](const Json& query) { return query::answer(test::catalogue(), query).value("error", ""); };
   CHECK(refusal(with({{"transport", "pinned"}, {"platform", "summit"}})).find("made of copies") != std::string::npos);
   CHECK(refusal(with({{"transport", "pinned"}, {"library", "mpi-staged"}})).find("host memory") != std::string::npos);
   CHECK(refusal(with({{"transport", "by hand"}})).find("not allowed") != std::string::npos);
@@ -273,10 +273,10 @@ TEST_CASE("replay: a slow GPU computes slowly, and one GPU computes for one job"
   const std::string file = (scratch / "t.jsonl").string();
   std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":1,"source":"test"})" << '\n'
                       << R"({"rank":0,"kind":"compute","time_s":1})" << '\n';
-  ReplayRequest request;
+  replay::ReplayRequest request;
   request.platform = test::catalogue().edited("hgx-h200", {"slow gpu0:4"});
   request.parts = {{file}};
-  CHECK_THAT(replay(test::catalogue(), request)["makespan_s"].get<double>(), WithinRel(4, kExact));
+  CHECK_THAT(replay::replay(test::catalogue(), request)["makespan_s"].get<double>(), WithinRel(4, kExact));
   request.parts = {{file}, {file, {0}}};
-  CHECK_THROWS_AS(replay(test::catalogue(), request), InputError);
+  CHECK_THROWS_AS(replay::replay(test::catalogue(), request), InputError);
 }

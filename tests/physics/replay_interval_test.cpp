@@ -1,7 +1,7 @@
 // The 90 % interval of a replay: with every network operation at the ends of its own.
 #include <fstream>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -33,12 +33,12 @@ Run replayed(const std::string& platform, const Json& lines, int nodes = 0) {
     out << R"({"schema":"trace/1","name":"t","ranks":2,"source":"test","groups":{"all":[0,1]}})" << '\n';
     for (const Json& line : lines) out << line.dump() << '\n';
   }
-  ReplayRequest request;
+  replay::ReplayRequest request;
   request.platform = platform;
   request.parts = {{file}};
   request.nodes = nodes;
   request.gpus_per_node = nodes > 0 ? 1 : 0;
-  return run_of(replay(test::catalogue(), request));
+  return run_of(replay::replay(test::catalogue(), request));
 }
 
 Json call(int rank) {
@@ -49,7 +49,7 @@ Json compute(int rank, double time_s) { return {{"rank", rank}, {"kind", "comput
 
 Run forecast(Json query) {
   query["size_B"] = kSize;
-  return run_of(answer_or_throw(test::catalogue(), query, "test"));
+  return run_of(query::answer_or_throw(test::catalogue(), query, "test"));
 }
 
 Run collective(const std::string& platform) {
@@ -103,10 +103,10 @@ TEST_CASE("replay: what is computed has no interval, what waits for the network 
 }
 
 TEST_CASE("replay: the interval of a step, and of each job", "[replay]") {
-  ReplayRequest request;
+  replay::ReplayRequest request;
   request.platform = "hgx-h200";
   request.parts = {{"data_parallel", {}, 0, {{"ranks", "4"}}}, {"data_parallel", {}, 0, {{"ranks", "2"}}}};
-  const Json result = replay(test::catalogue(), request);
+  const Json result = replay::replay(test::catalogue(), request);
   for (const Json& row : {result, result["jobs"][0], result["jobs"][1]}) {
     CHECK(row["step_time_low_s"] < row["step_time_s"]);
     CHECK(row["step_time_s"] < row["step_time_high_s"]);
@@ -115,28 +115,29 @@ TEST_CASE("replay: the interval of a step, and of each job", "[replay]") {
   CHECK(result["makespan_s"] < result["time_high_s"]);
   CHECK(result["jobs"][0]["step_time_low_s"] == result["step_time_low_s"]);
   request.interval = false;
-  CHECK_FALSE(replay(test::catalogue(), request).contains("time_low_s"));
+  CHECK_FALSE(replay::replay(test::catalogue(), request).contains("time_low_s"));
 }
 
 TEST_CASE("replay: a message of no bytes takes the start-up", "[replay]") {
   const Json message{{{"rank", 0}, {"kind", "send"}, {"peer", 1}, {"size_B", 0}},
                      {{"rank", 1}, {"kind", "recv"}, {"peer", 0}, {"size_B", 0}}};
   const auto least = [](const std::string& platform, const char* src, const char* dst) {
-    return answer_or_throw(test::catalogue(),
-                           {{"kind", "p2p"}, {"platform", platform}, {"src", src}, {"dst", dst}, {"size_B", 1}}, "test")
+    return query::answer_or_throw(test::catalogue(),
+                                  {{"kind", "p2p"}, {"platform", platform}, {"src", src}, {"dst", dst}, {"size_B", 1}},
+                                  "test")
         .at("time_s")
         .get<double>();
   };
   constexpr double kOneByte = 1e-3;  // what the byte itself takes, of some microseconds
   CHECK_THAT(replayed("alps", message, 2).time_s, WithinRel(least("alps", "node0/gpu0", "node1/gpu0"), kOneByte));
-  const double node_s = answer_or_throw(test::catalogue(),
-                                        {{"kind", "collective"},
-                                         {"platform", "hgx-h200"},
-                                         {"op", "sendrecv"},
-                                         {"gpus", {0, 1}},
-                                         {"size_B", 1},
-                                         {"calls", 1}},
-                                        "test")
+  const double node_s = query::answer_or_throw(test::catalogue(),
+                                               {{"kind", "collective"},
+                                                {"platform", "hgx-h200"},
+                                                {"op", "sendrecv"},
+                                                {"gpus", {0, 1}},
+                                                {"size_B", 1},
+                                                {"calls", 1}},
+                                               "test")
                             .at("time_s")
                             .get<double>();
   CHECK_THAT(replayed("hgx-h200", message).time_s, WithinRel(node_s, kOneByte));

@@ -1,7 +1,7 @@
 // Queries of kind replay, and replays whose time a formula gives.
-#include "sim/forecast/query.hpp"
-#include "sim/forecast/whatif.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/query/query.hpp"
+#include "sim/query/whatif.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
@@ -9,9 +9,9 @@ using namespace linkcast;
 namespace {
 
 Json ask(Json query) {
-  static Catalogue catalogue(LINKCAST_DATA_DIR);
+  static catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
   query["kind"] = "replay";
-  return answer(catalogue, query);
+  return query::answer(catalogue, query);
 }
 
 double step_s(const Json& result) { return result.at("step_time_s").get<double>(); }
@@ -74,13 +74,13 @@ TEST_CASE("bad queries of replays are refused", "[physics]") {
 }
 
 TEST_CASE("a what-if changes a replay", "[physics]") {
-  Catalogue catalogue(LINKCAST_DATA_DIR);
-  const Json both = whatif_answer(catalogue,
-                                  {{"kind", "replay"},
-                                   {"platform", "p100-dgx1"},
-                                   {"trace", "alexnet"},
-                                   {"options", {{"gpus", 4}}},
-                                   {"edits", Json::array({"remove gpu0-gpu1"})}},
-                                  "query");
+  catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
+  const Json both = query::whatif_answer(catalogue,
+                                         {{"kind", "replay"},
+                                          {"platform", "p100-dgx1"},
+                                          {"trace", "alexnet"},
+                                          {"options", {{"gpus", 4}}},
+                                          {"edits", Json::array({"remove gpu0-gpu1"})}},
+                                         "query");
   CHECK(step_s(both.at("after")) > step_s(both.at("before")));
 }

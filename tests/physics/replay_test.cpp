@@ -1,7 +1,7 @@
 // Replays against times worked out by hand. On the made-up network an operation of n bytes takes n seconds.
 #include <numeric>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -33,7 +33,7 @@ std::string sync(int rank, const std::string& more = "") {
 }
 std::string step(int rank) { return R"({"rank":)" + std::to_string(rank) + R"(,"kind":"step"})" + "\n"; }
 
-double sum(const CriticalPath& path) { return std::accumulate(path.seconds.begin(), path.seconds.end(), 0.0); }
+double sum(const replay::CriticalPath& path) { return std::accumulate(path.seconds.begin(), path.seconds.end(), 0.0); }
 
 /// What an input error says; empty if there is none.
 template <class Action>
@@ -56,15 +56,15 @@ TEST_CASE("replay: events of a stream follow each other, streams run side by sid
   CHECK_THAT(two.makespan_s, WithinRel(3, kExact));
   const auto after = replay_text("", compute(0, 2, R"(,"id":1)") + compute(0, 3, R"(,"stream":"1","after":[1])"));
   CHECK_THAT(after.makespan_s, WithinRel(5, kExact));
-  CHECK_THAT(after.path.seconds[CriticalPath::kCompute], WithinRel(5, kExact));
+  CHECK_THAT(after.path.seconds[replay::CriticalPath::kCompute], WithinRel(5, kExact));
 }
 
 TEST_CASE("replay: launch, gap and host time", "[replay]") {
   // Launched at 1, on the GPU at 1.5, ends 3.5; the second waits for the gap, ends 3.5 + 0.25 + 3.
   const auto run = replay_text(R"("launch_s":0.5,"gap_s":0.25)", compute(0, 2, R"(,"host_s":1)") + compute(0, 3));
   CHECK_THAT(run.makespan_s, WithinRel(6.75, kExact));
-  CHECK_THAT(run.path.seconds[CriticalPath::kHost], WithinRel(1, kExact));
-  CHECK_THAT(run.path.seconds[CriticalPath::kLaunch], WithinRel(0.75, kExact));
+  CHECK_THAT(run.path.seconds[replay::CriticalPath::kHost], WithinRel(1, kExact));
+  CHECK_THAT(run.path.seconds[replay::CriticalPath::kLaunch], WithinRel(0.75, kExact));
   CHECK_THAT(sum(run.path), WithinRel(run.makespan_s, kExact));
   const auto scaled = replay_text(R"("host_scale":0.5)", compute(0, 2, R"(,"host_s":1)"));
   CHECK_THAT(scaled.makespan_s, WithinRel(2.5, kExact));
@@ -97,7 +97,7 @@ TEST_CASE("replay: a collective starts when its last rank comes", "[replay]") {
   CHECK_THAT(run.ranks[0].communication_s, WithinRel(6, kExact));
   CHECK_THAT(run.ranks[0].exposed_s, WithinRel(6, kExact));
   CHECK(run.ranks[1].waiting_s == 0);
-  CHECK_THAT(run.path.seconds[CriticalPath::kNetwork], WithinRel(4, kExact));
+  CHECK_THAT(run.path.seconds[replay::CriticalPath::kNetwork], WithinRel(4, kExact));
   CHECK_THAT(sum(run.path), WithinRel(7, kExact));
 }
 
@@ -128,8 +128,8 @@ TEST_CASE("replay: eager messages leave at once, others wait for the receive", "
                                         message(1, "recv", 6, R"(,"host_s":3)"));
   CHECK_THAT(under_way.makespan_s, WithinRel(7, kExact));
   CHECK(under_way.ranks[1].waiting_s == 0);
-  CHECK_THAT(under_way.path.seconds[CriticalPath::kNetwork], WithinRel(6, kExact));
-  CHECK_THAT(under_way.path.seconds[CriticalPath::kCompute], WithinRel(1, kExact));
+  CHECK_THAT(under_way.path.seconds[replay::CriticalPath::kNetwork], WithinRel(6, kExact));
+  CHECK_THAT(under_way.path.seconds[replay::CriticalPath::kCompute], WithinRel(1, kExact));
 }
 
 TEST_CASE("replay: a hundred thousand messages that are there already do not exhaust the stack", "[replay]") {
@@ -196,12 +196,12 @@ TEST_CASE("replay: one collective takes what its forecast says, and its links ca
     INFO(platform);
     const Json query{{"kind", "collective"}, {"platform", platform}, {"op", "all_reduce"},
                      {"gpus", {0, 1, 2, 3}}, {"size_B", 16777216},   {"calls", 1}};
-    const double alone_s = answer_or_throw(test::catalogue(), query, "test")["time_s"].get<double>();
+    const double alone_s = query::answer_or_throw(test::catalogue(), query, "test")["time_s"].get<double>();
     write(1);
-    const Json once = replay(test::catalogue(), {platform, {{file}}});
+    const Json once = replay::replay(test::catalogue(), {platform, {{file}}});
     CHECK_THAT(once["makespan_s"].get<double>(), WithinRel(alone_s, kExact));
     write(3);
-    const Json thrice = replay(test::catalogue(), {platform, {{file}}});
+    const Json thrice = replay::replay(test::catalogue(), {platform, {{file}}});
     CHECK_THAT(thrice["makespan_s"].get<double>(), WithinRel(3 * alone_s, kExact));
     REQUIRE(thrice["links"].size() == once["links"].size());
     for (std::size_t i = 0; i < once["links"].size(); ++i)
@@ -215,8 +215,8 @@ TEST_CASE("replay: two jobs that share their narrowest link get half of it each"
   const std::string file = (scratch / "t.jsonl").string();
   std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":2,"source":"test","groups":{"all":[0,1]}})" << '\n'
                       << collective(0, "67108864") << collective(1, "67108864");
-  const Json alone = replay(test::catalogue(), {"gx8", {{file, {0, 7}}}});
-  const Json both = replay(test::catalogue(), {"gx8", {{file, {0, 7}}, {file, {1, 6}}}});
+  const Json alone = replay::replay(test::catalogue(), {"gx8", {{file, {0, 7}}}});
+  const Json both = replay::replay(test::catalogue(), {"gx8", {{file, {0, 7}}, {file, {1, 6}}}});
   double busiest = 0;
   for (const Json& link : alone["links"]) busiest = std::max(busiest, link["utilisation"].get<double>());
   // The start-up passes once; the bytes of both cross one link after it.

@@ -13,11 +13,11 @@ using linkcast::test::catalogue;
 
 namespace {
 
-Traffic flow(double bytes, int key) {
+placement::Traffic flow(double bytes, int key) {
   Activity one;
   one.work_B = bytes;
   one.uses = {{key, 1}};
-  Traffic traffic;
+  placement::Traffic traffic;
   traffic.flows = {one};
   traffic.alone_s = bytes / 100;
   return traffic;
@@ -25,31 +25,31 @@ Traffic flow(double bytes, int key) {
 
 double hundred(int /*key*/) { return 100; }
 
-ScheduledJob job(const std::string& id, int gpus, double arrival_s, double compute_s, double size_B) {
+scheduling::ScheduledJob job(const std::string& id, int gpus, double arrival_s, double compute_s, double size_B) {
   return {id, arrival_s, gpus, 100, compute_s, gpus > 1 ? "all_reduce" : "", gpus > 1 ? size_B : 0};
 }
 
-std::vector<JobOutcome> run(const JobList& list, const std::string& policy) {
-  const auto machine = node_machine(catalogue(), "v100-dgx1", "");
-  return schedule(list, *machine, policy, 7, [](std::size_t) {});
+std::vector<scheduling::JobOutcome> run(const scheduling::JobList& list, const std::string& policy) {
+  const auto machine = scheduling::node_machine(catalogue(), "v100-dgx1", "");
+  return scheduling::schedule(list, *machine, policy, 7, [](std::size_t) {});
 }
 
 }  // namespace
 
 TEST_CASE("a call beside others: capacity less their average, at worst a fair share") {
-  const Traffic own = flow(1000, 0);  // 10 s alone on a link of 100 B/s
-  const Traffic other = flow(1000, 0), elsewhere = flow(1000, 1);
-  CHECK(call_s(own, {}, hundred) == Approx(10));
-  CHECK(call_s(own, {{&elsewhere, 10}}, hundred) == Approx(10));
-  CHECK(call_s(own, {{&other, 50}}, hundred) == Approx(1000 / (100 - 20.0)));  // on average 20 B/s
-  CHECK(call_s(own, {{&other, 10}}, hundred) == Approx(20));                   // without a pause: half
-  CHECK(call_s(own, {{&other, 10}, {&other, 10}}, hundred) == Approx(30));
-  CHECK(call_s(own, {{&other, 25}, {&other, 50}}, hundred) == Approx(1000 / (100 - 40 - 20.0)));
+  const placement::Traffic own = flow(1000, 0);  // 10 s alone on a link of 100 B/s
+  const placement::Traffic other = flow(1000, 0), elsewhere = flow(1000, 1);
+  CHECK(placement::call_s(own, {}, hundred) == Approx(10));
+  CHECK(placement::call_s(own, {{&elsewhere, 10}}, hundred) == Approx(10));
+  CHECK(placement::call_s(own, {{&other, 50}}, hundred) == Approx(1000 / (100 - 20.0)));  // on average 20 B/s
+  CHECK(placement::call_s(own, {{&other, 10}}, hundred) == Approx(20));                   // without a pause: half
+  CHECK(placement::call_s(own, {{&other, 10}, {&other, 10}}, hundred) == Approx(30));
+  CHECK(placement::call_s(own, {{&other, 25}, {&other, 50}}, hundred) == Approx(1000 / (100 - 40 - 20.0)));
 }
 
 TEST_CASE("a job alone on the idle machine loses nothing by linkcast's choice") {
   for (const int gpus : {1, 2, 3, 4, 5, 6, 7, 8}) {
-    JobList list{"one", "test", {}, {job("a", gpus, 3, 0.01, 64e6)}};
+    scheduling::JobList list{"one", "test", {}, {job("a", gpus, 3, 0.01, 64e6)}};
     const auto outcomes = run(list, "linkcast");
     CHECK(outcomes[0].slowdown() == Approx(1).epsilon(1e-6));
     CHECK(outcomes[0].start_s == 3);
@@ -58,14 +58,14 @@ TEST_CASE("a job alone on the idle machine loses nothing by linkcast's choice") 
 }
 
 TEST_CASE("five GPUs: first-fit takes the host path, linkcast does not") {
-  JobList list{"one", "test", {}, {job("a", 5, 0, 0.01, 64e6)}};
+  scheduling::JobList list{"one", "test", {}, {job("a", 5, 0, 0.01, 64e6)}};
   CHECK(run(list, "first-fit")[0].gpus == std::vector<int>{0, 1, 2, 3, 4});
   CHECK(run(list, "first-fit")[0].slowdown() > 1.5);
   CHECK(run(list, "linkcast")[0].slowdown() == Approx(1).epsilon(1e-6));
 }
 
 TEST_CASE("jobs wait for their turn, whatever the policy, and no GPU has two") {
-  JobList list{"queue", "test", {}, {}};
+  scheduling::JobList list{"queue", "test", {}, {}};
   for (int i = 0; i < 40; ++i) list.jobs.push_back(job("j" + std::to_string(i), 1 + i * 5 % 8, i * 0.5, 0.02, 1e8));
   for (const char* policy : {"linkcast", "first-fit", "packed", "spread", "nvlink", "random"}) {
     const auto outcomes = run(list, policy);
@@ -85,8 +85,8 @@ TEST_CASE("jobs wait for their turn, whatever the policy, and no GPU has two") {
 }
 
 TEST_CASE("two jobs through the host slow each other, two on NVLink of their own do not") {
-  JobList apart{"apart", "test", {}, {job("a", 4, 0, 0, 1e9), job("b", 4, 0, 0, 1e9)}};
-  for (const JobOutcome& one : run(apart, "linkcast")) CHECK(one.slowdown() == Approx(1).epsilon(1e-6));
+  scheduling::JobList apart{"apart", "test", {}, {job("a", 4, 0, 0, 1e9), job("b", 4, 0, 0, 1e9)}};
+  for (const scheduling::JobOutcome& one : run(apart, "linkcast")) CHECK(one.slowdown() == Approx(1).epsilon(1e-6));
   // spread: every second GPU, half of each socket; neither has a ring of NVLinks, and both cross between the sockets
   const auto spread = run(apart, "spread");
   const double both_s = spread[0].end_s;
@@ -99,7 +99,7 @@ TEST_CASE("job lists: what is refused") {
     const std::string path = (std::filesystem::temp_directory_path() / "linkcast_scheduling_test.jsonl").string();
     std::ofstream(path) << text;
     try {
-      static_cast<void>(read_job_list(path));
+      static_cast<void>(scheduling::read_job_list(path));
     } catch (const InputError& error) {
       return error.what();
     }
@@ -124,6 +124,6 @@ TEST_CASE("job lists: what is refused") {
                           "\n";
   says(head + one + one, "that of a job above");
   says(head + one + R"({"id": "b", "arrival_s": 4, "gpus": 1, "iterations": 1, "compute_s": 1})", "order of arrival");
-  JobList list{"big", "test", {}, {job("a", 9, 0, 1, 1)}};
+  scheduling::JobList list{"big", "test", {}, {job("a", 9, 0, 1, 1)}};
   CHECK_THROWS_AS(run(list, "linkcast"), InputError);
 }

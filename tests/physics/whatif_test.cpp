@@ -1,9 +1,9 @@
 // Times under what-if edits in closed form: what an edit says of rates is what the forecast shows.
-#include "sim/forecast/whatif.hpp"
+#include "sim/query/whatif.hpp"
 
 #include <numeric>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 Json whatif(Json query, const std::vector<std::string>& edits) {
   query["edits"] = edits;
-  return whatif_answer(catalogue(), query, "test");
+  return query::whatif_answer(catalogue(), query, "test");
 }
 
 double seconds(const Json& result) { return result["time_s"].get<double>(); }
@@ -85,7 +85,8 @@ TEST_CASE("a new cable carries what a cable of its kind carries elsewhere on the
   const Json added = whatif(copy_of("p100-dgx1", "gpu0", "gpu5"), {"add gpu0-gpu5:nvlink1"});
   CHECK(added["before"]["transport"] == "staged");
   CHECK(added["after"]["transport"] == "peer");
-  CHECK(seconds(added["after"]) == seconds(answer_or_throw(catalogue(), copy_of("p100-dgx1", "gpu0", "gpu1"), "test")));
+  CHECK(seconds(added["after"]) ==
+        seconds(query::answer_or_throw(catalogue(), copy_of("p100-dgx1", "gpu0", "gpu1"), "test")));
 }
 
 TEST_CASE("without its cable a copy takes the way that was there before", "[physics][whatif]") {
@@ -93,7 +94,7 @@ TEST_CASE("without its cable a copy takes the way that was there before", "[phys
   const Json without = whatif(staged, {"remove gpu0-gpu4"});
   CHECK(without["after"]["transport"] == "staged");
   staged["transport"] = "staged";
-  CHECK(seconds(without["after"]) == seconds(answer_or_throw(catalogue(), staged, "test")));
+  CHECK(seconds(without["after"]) == seconds(query::answer_or_throw(catalogue(), staged, "test")));
 }
 
 TEST_CASE("one NVSwitch plane less, one plane slow", "[physics][whatif]") {

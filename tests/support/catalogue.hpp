@@ -1,11 +1,11 @@
 #pragma once
 // The shipped platforms, loaded once for all tests of a program.
-#include "sim/forecast/catalogue.hpp"
+#include "sim/catalogue/catalogue.hpp"
 
 namespace linkcast::test {
 
-inline Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
+inline catalogue::Catalogue& catalogue() {
+  static catalogue::Catalogue shared(LINKCAST_DATA_DIR);
   return shared;
 }
 

@@ -9,10 +9,10 @@
 namespace linkcast::test {
 
 /// Each operation takes as many seconds as it has bytes, whatever else runs.
-class SecondAByte final : public ReplayNetwork {
+class SecondAByte final : public replay::ReplayNetwork {
  public:
   [[nodiscard]] int gpus() const override { return 64; }
-  long start(const NetworkOp& op) override {
+  long start(const replay::NetworkOp& op) override {
     ends_.emplace(now_s_ + op.size_B, tickets_);
     return tickets_++;
   }
@@ -25,7 +25,7 @@ class SecondAByte final : public ReplayNetwork {
     for (; !ends_.empty() && ends_.begin()->first <= to_s; ends_.erase(ends_.begin()))
       ended.push_back(ends_.begin()->second);
   }
-  [[nodiscard]] std::vector<LinkUse> link_use() override { return {}; }
+  [[nodiscard]] std::vector<replay::LinkUse> link_use() override { return {}; }
   [[nodiscard]] Json warnings() const override { return Json::array(); }
 
  private:
@@ -36,24 +36,24 @@ class SecondAByte final : public ReplayNetwork {
 
 struct Replayed {
   double makespan_s = 0;
-  std::vector<RankTimes> ranks{};
+  std::vector<replay::RankTimes> ranks{};
   std::vector<double> steps_s{};
-  CriticalPath path{};
+  replay::CriticalPath path{};
 };
 
 /// @param more  keys of the header besides. @param lines  events, one a line. @param ranks  0: two, as in the header
 inline Replayed replay_text(const std::string& more, const std::string& lines, int ranks = 0) {
   const std::string header = R"({"schema":"trace/1","name":"t","ranks":2,"source":"test","groups":{"all":[0,1]})" +
                              (more.empty() ? "" : "," + more) + "}\n";
-  std::vector<ReplayJob> jobs;
-  jobs.push_back({std::make_unique<TraceFeed>(
+  std::vector<replay::ReplayJob> jobs;
+  jobs.push_back({std::make_unique<replay::TraceFeed>(
                       std::make_unique<TraceReader>(std::make_unique<std::istringstream>(header + lines), "t"), ranks),
                   {}});
   for (int rank = 0; rank < jobs[0].feed->ranks(); ++rank) jobs[0].gpus.push_back(rank);
   const auto count = jobs[0].gpus.size();
   SecondAByte network;
-  ReplaySummary summary(count);
-  Replay replay(std::move(jobs), network, {&summary});
+  replay::ReplaySummary summary(count);
+  replay::Replay replay(std::move(jobs), network, {&summary});
   replay.run();
   Replayed result{summary.makespan_s(), {}, summary.steps(0, count), replay.critical_path()};
   for (std::size_t rank = 0; rank < count; ++rank) result.ranks.push_back(summary.times(rank));

@@ -17,10 +17,10 @@ namespace {
 constexpr double kStart = 9e-6, kRate = 18.5e9, kNoise = 0.01;
 double line(int, int, double n) { return kStart + n / kRate; }
 
-FitResult fit(const std::vector<Measurement>& measurements, int replicas) {
-  FitRequest request = request_for(measurements);
+fit::FitResult fit(const std::vector<Measurement>& measurements, int replicas) {
+  fit::FitRequest request = request_for(measurements);
   request.bootstrap = replicas;
-  return fit_parameters(request);
+  return fit::fit_parameters(request);
 }
 
 /// Standard errors of start-up and rate of weighted least squares with relative noise, from the normal equations.
@@ -41,7 +41,7 @@ TEST_CASE("bootstrap of known noise gives the analytic standard error", "[unit][
   INFO(repetitions << " repetitions a point");
   Noise noise(11, kNoise);
   const Measurement m = sweep("peer", Pairs::kPeer, line, noise, repetitions);
-  const FitResult result = fit({m}, 100);
+  const fit::FitResult result = fit({m}, 100);
   const auto [startup, rate] = analytic(m);
   const auto& startup_error = result.bootstrap.of.at("transport.peer.r0.startup_s");
   const auto& rate_error = result.bootstrap.of.at("cable.nvlink1.bandwidth_Bps");
@@ -60,7 +60,7 @@ TEST_CASE("points that differ more than their repetitions: only the bootstrap se
     const double own = between();
     for (double& t : p.time_s) t *= own;
   }
-  const FitResult result = fit({m}, 50);
+  const fit::FitResult result = fit({m}, 50);
   const std::string name = "cable.nvlink1.bandwidth_Bps";
   const double ratio = result.bootstrap.of.at(name).stderr_ / result.covariance.at(name);
   CHECK_THAT(ratio, WithinRel(std::sqrt(20), 0.35));
@@ -71,7 +71,7 @@ TEST_CASE("points that differ more than their repetitions: only the bootstrap se
 TEST_CASE("without bootstrap the standard error is the covariance's, and values never change", "[unit][fit]") {
   Noise noise(5, kNoise);
   const Measurement m = sweep("peer", Pairs::kPeer, line, noise, 1);
-  const FitResult without = fit({m}, 0), with = fit({m}, 20), again = fit({m}, 20);
+  const fit::FitResult without = fit({m}, 0), with = fit({m}, 20), again = fit({m}, 20);
   CHECK(without.bootstrap.of.empty());
   for (const auto& [name, p] : without.calibration.parameters) {
     INFO(name);
@@ -90,8 +90,8 @@ TEST_CASE("ranges that many refits cut elsewhere say so", "[unit][fit]") {
     return [=](int, int, double n) { return (n <= 65536 ? 3e-6 : after_s) + n / 500e9; };
   };
   Noise loud(8, 0.03), quiet(8, 0.002);
-  const FitResult result = fit({sweep("local", Pairs::kSelf, step(3.03e-6), loud)}, 40);
-  const FitResult clear = fit({sweep("local", Pairs::kSelf, step(9e-6), quiet)}, 40);
+  const fit::FitResult result = fit({sweep("local", Pairs::kSelf, step(3.03e-6), loud)}, 40);
+  const fit::FitResult clear = fit({sweep("local", Pairs::kSelf, step(9e-6), quiet)}, 40);
   const std::string end = "transport.local.r0.to_B";
   REQUIRE(clear.bootstrap.of.count(end) == 1);
   CHECK(clear.bootstrap.of.at(end).replicas == 40);
@@ -102,14 +102,14 @@ TEST_CASE("ranges that many refits cut elsewhere say so", "[unit][fit]") {
 }
 
 TEST_CASE("draws: whole points, or the repetitions of a lone one, the same every time", "[unit][fit]") {
-  std::vector<Sample> samples;
+  std::vector<fit::Sample> samples;
   for (int point = 0; point < 30; ++point)
     for (int i = 0; i < 3; ++i) {
-      Sample s{"peer", 0, 1, -1, point < 29 ? 8.0 : 16.0, point + i / 10.0};
+      fit::Sample s{"peer", 0, 1, -1, point < 29 ? 8.0 : 16.0, point + i / 10.0};
       s.point = point;
       samples.push_back(s);
     }
-  const auto drawn = resample(samples, 1), again = resample(samples, 1), other = resample(samples, 2);
+  const auto drawn = fit::resample(samples, 1), again = fit::resample(samples, 1), other = fit::resample(samples, 2);
   REQUIRE(drawn.size() == samples.size());
   std::set<double> lone;
   bool differs = false;

@@ -55,16 +55,16 @@ Measurement one_copy() {
   return m;
 }
 
-FitResult fit(const Measurement& collectives) {
+fit::FitResult fit(const Measurement& collectives) {
   const Topology topology = read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/hgx-h200.json");
-  FitRequest request;
+  fit::FitRequest request;
   request.name = "hgx-h200";
   request.topology = &topology;
   request.measurements = {one_copy(), collectives};
-  return fit_parameters(request);
+  return fit::fit_parameters(request);
 }
 
-double value(const FitResult& result, const std::string& name) {
+double value(const fit::FitResult& result, const std::string& name) {
   INFO(name);
   const Parameter* found = result.calibration.find(name);
   REQUIRE(found != nullptr);
@@ -74,7 +74,7 @@ double value(const FitResult& result, const std::string& name) {
 }  // namespace
 
 TEST_CASE("base, step, channel rate and turn of a ring are found", "[unit][fit]") {
-  const FitResult result = fit(measurement({2, 3, 4}));
+  const fit::FitResult result = fit(measurement({2, 3, 4}));
   CHECK_THAT(value(result, "nccl.ring.Simple.base_s"), WithinRel(kBase, 1e-6));
   CHECK_THAT(value(result, "nccl.ring.Simple.hop_s"), WithinRel(kHop, 1e-6));
   CHECK_THAT(value(result, "nccl.ring.Simple.channel_Bps"), WithinRel(kRate, 1e-6));
@@ -83,7 +83,7 @@ TEST_CASE("base, step, channel rate and turn of a ring are found", "[unit][fit]"
 }
 
 TEST_CASE("one GPU count cannot tell base from step, and the copies are fitted all the same", "[unit][fit]") {
-  const FitResult result = fit(measurement({2, 2}));
+  const fit::FitResult result = fit(measurement({2, 2}));
   CHECK(result.calibration.find("nccl.ring.Simple.base_s") == nullptr);
   CHECK(result.calibration.find("cable.nvlink4.bandwidth_Bps") != nullptr);
   const std::string missing = "nccl.ring.Simple.base_s and hop_s: smallest all_reduce of another GPU count";

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"

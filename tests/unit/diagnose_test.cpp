@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "sim/forecast/query.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -27,27 +27,27 @@ Measurement copies(const std::vector<std::string>& edits) {
       point.target = "gpu" + std::to_string(to);
       point.transport = "peer";
       point.size_B = 67108864;
-      const Json result = answer(catalogue(), {{"kind", "p2p"},
-                                               {"platform", "p100-dgx1"},
-                                               {"edits", edits},
-                                               {"src", point.source},
-                                               {"dst", point.target},
-                                               {"size_B", point.size_B},
-                                               {"transport", "peer"}});
+      const Json result = query::answer(catalogue(), {{"kind", "p2p"},
+                                                      {"platform", "p100-dgx1"},
+                                                      {"edits", edits},
+                                                      {"src", point.source},
+                                                      {"dst", point.target},
+                                                      {"size_B", point.size_B},
+                                                      {"transport", "peer"}});
       point.time_s = {result.at("time_s").get<double>()};
       measurement.points.push_back(point);
     }
   return measurement;
 }
 
-Diagnosis of(const std::vector<std::string>& edits) {
-  return diagnose(compare(catalogue(), copies(edits), {}, "p100-dgx1"));
+validate::Diagnosis of(const std::vector<std::string>& edits) {
+  return validate::diagnose(validate::compare(catalogue(), copies(edits), {}, "p100-dgx1"));
 }
 
 }  // namespace
 
 TEST_CASE("diagnose: a machine as it should be is normal") {
-  const Diagnosis found = of({});
+  const validate::Diagnosis found = of({});
   CHECK(found.normal());
   CHECK(found.fast == 0);
   CHECK(found.suspects.empty());
@@ -55,17 +55,17 @@ TEST_CASE("diagnose: a machine as it should be is normal") {
 }
 
 TEST_CASE("diagnose: one slow cable is named, in both directions") {
-  const Diagnosis found = of({"scale gpu0-gpu4:0.5"});
+  const validate::Diagnosis found = of({"scale gpu0-gpu4:0.5"});
   CHECK(found.slow == 2);
   REQUIRE(found.suspects.size() == 2);
-  for (const Suspect& suspect : found.suspects) {
+  for (const validate::Suspect& suspect : found.suspects) {
     CHECK((suspect.id == "gpu0->gpu4" || suspect.id == "gpu4->gpu0"));
     CHECK(suspect.factor == Approx(2).epsilon(0.05));  // but for the start-up
   }
 }
 
 TEST_CASE("diagnose: one slow GPU is named instead of its four cables") {
-  const Diagnosis found = of({"slow gpu3:1.5"});
+  const validate::Diagnosis found = of({"slow gpu3:1.5"});
   CHECK(found.slow == 8);
   REQUIRE(found.suspects.size() == 1);
   CHECK(found.suspects[0].id == "gpu3");
@@ -74,7 +74,7 @@ TEST_CASE("diagnose: one slow GPU is named instead of its four cables") {
 }
 
 TEST_CASE("diagnose: what is faster than expected is no fault") {
-  const Diagnosis found = of({"scale gpu0-gpu4:2"});
+  const validate::Diagnosis found = of({"scale gpu0-gpu4:2"});
   CHECK(found.normal());
   CHECK(found.fast == 2);
 }

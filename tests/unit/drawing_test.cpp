@@ -1,5 +1,5 @@
 // Drawings of platforms: every device and cable is there, nothing covers anything else.
-#include "sim/forecast/drawing.hpp"
+#include "sim/exporters/drawing.hpp"
 
 #include <cmath>
 #include <pugixml.hpp>
@@ -16,8 +16,8 @@ TEST_CASE("a drawing shows every device once and every cable, and no box covers 
   for (const std::string& name : catalogue().platforms()) {
     INFO(name);
     const Topology& t = catalogue().platform(name).wiring();
-    const std::string text = to_svg(t);
-    CHECK(text == to_svg(t));
+    const std::string text = exporters::to_svg(t);
+    CHECK(text == exporters::to_svg(t));
     pugi::xml_document svg;
     REQUIRE(svg.load_string(text.c_str()));
     double left = 0, top = 0, width = 0, height = 0;
@@ -44,7 +44,7 @@ TEST_CASE("a drawing shows every device once and every cable, and no box covers 
       const std::string title = found.node().text().get();
       drawn.insert(title.substr(0, title.find(", ")));
     }
-    const std::string dot = to_dot(t);
+    const std::string dot = exporters::to_dot(t);
     for (const Cable& c : t.cables) {
       wired.insert(c.id + ": " + std::to_string(c.count) + " x " + c.kind);
       const auto id = [&](int d) { return "\"" + t.devices[static_cast<std::size_t>(d)].id + "\""; };

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "sim/forecast/query.hpp"
-#include "sim/forecast/whatif.hpp"
+#include "sim/query/query.hpp"
+#include "sim/query/whatif.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
@@ -52,7 +52,7 @@ std::string error_of(const std::string& id, const Texts& edits) {
 
 Json ask(Json query, const Texts& edits = {}) {
   if (!edits.empty()) query["edits"] = edits;
-  return answer_or_throw(catalogue(), query, "test");
+  return query::answer_or_throw(catalogue(), query, "test");
 }
 
 Json rings(const std::string& platform, const std::vector<int>& gpus, const Texts& edits = {}) {
@@ -190,15 +190,15 @@ TEST_CASE("what nobody measured is said and less sure", "[unit][edit]") {
 }
 
 TEST_CASE("the original stays as it is", "[unit][edit]") {
-  Catalogue fresh(LINKCAST_DATA_DIR), used(LINKCAST_DATA_DIR);
+  catalogue::Catalogue fresh(LINKCAST_DATA_DIR), used(LINKCAST_DATA_DIR);
   const std::vector<Json> queries = {{{"kind", "show"}, {"platform", "p100-dgx1"}},
                                      {{"kind", "rings"}, {"platform", "p100-dgx1"}, {"gpus", {0, 1, 2, 3, 4}}},
                                      {{"kind", "routes"}, {"platform", "p100-dgx1"}, {"src", "gpu0"}, {"dst", "gpu5"}}};
   for (const Json& query : queries) {
     Json with = query;
     with["edits"] = {"remove gpu0-gpu1", "slow gpu2:2", "scale pcie:0.5", "add gpu0-gpu5:nvlink2"};
-    CHECK(answer_or_throw(used, with, "q").dump() != answer_or_throw(used, query, "q").dump());
-    CHECK(answer_or_throw(used, query, "q").dump() == answer_or_throw(fresh, query, "q").dump());
+    CHECK(query::answer_or_throw(used, with, "q").dump() != query::answer_or_throw(used, query, "q").dump());
+    CHECK(query::answer_or_throw(used, query, "q").dump() == query::answer_or_throw(fresh, query, "q").dump());
   }
 }
 
@@ -212,12 +212,12 @@ TEST_CASE("a result embeds its edits and its platform's name says them", "[unit]
 
 TEST_CASE("more edited platforms than are kept: each answer is that of its own edits", "[unit][edit]") {
   const Json query{{"kind", "p2p"}, {"platform", "rtx2080-sli"}, {"src", "gpu0"}, {"dst", "gpu1"}, {"size_B", 1 << 26}};
-  Catalogue many(LINKCAST_DATA_DIR);
+  catalogue::Catalogue many(LINKCAST_DATA_DIR);
   const auto time = [&](int percent) {
     Json with = query;
     with["edits"] = {"slow gpu0:" + std::to_string(percent / 100) + "." +
                      std::to_string(100 + percent % 100).substr(1)};
-    return answer_or_throw(many, with, "q")["time_s"].get<double>();
+    return query::answer_or_throw(many, with, "q")["time_s"].get<double>();
   };
   const double before = time(200);
   for (int percent = 201; percent < 900; ++percent) static_cast<void>(time(percent));

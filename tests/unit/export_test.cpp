@@ -3,8 +3,8 @@
 #include <pugixml.hpp>
 #include <set>
 
-#include "sim/export/nccl_graph.hpp"
-#include "sim/export/nccl_topo.hpp"
+#include "sim/exporters/nccl_graph.hpp"
+#include "sim/exporters/nccl_topo.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/unit/import_topology.hpp"
 #include "tests/unit/nccl_graph.hpp"

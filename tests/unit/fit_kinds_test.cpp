@@ -21,18 +21,18 @@ MeasuredPoint copy(const std::string& transport, int a, int b, double size_B, do
   return point;
 }
 
-FitResult fit(const Topology& topology, const std::vector<MeasuredPoint>& points,
-              const std::vector<Calibration>& inherited = {}) {
+fit::FitResult fit(const Topology& topology, const std::vector<MeasuredPoint>& points,
+                   const std::vector<Calibration>& inherited = {}) {
   Measurement m;
   m.path = "synthetic.json";
   m.topology = topology.name;
   m.points = points;
-  FitRequest request;
+  fit::FitRequest request;
   request.name = topology.name;
   request.topology = &topology;
   request.measurements = {m};
   request.inherited = inherited;
-  return fit_parameters(request);
+  return fit::fit_parameters(request);
 }
 
 Calibration lender(const std::map<std::string, double>& values) {
@@ -42,7 +42,7 @@ Calibration lender(const std::map<std::string, double>& values) {
   return c;
 }
 
-const Parameter& parameter(const FitResult& result, const std::string& name) {
+const Parameter& parameter(const fit::FitResult& result, const std::string& name) {
   INFO(name);
   const Parameter* found = result.calibration.find(name);
   REQUIRE(found != nullptr);
@@ -53,7 +53,8 @@ const Parameter& parameter(const FitResult& result, const std::string& name) {
 
 TEST_CASE("peer copies through the root complex give its cables a rate of their own", "[unit][fit]") {
   const double size = 1e8;
-  const FitResult result = fit(shipped("gx8"), {copy("peer", 0, 1, size, size / 13e9), copy("peer", 0, 4, size, 0.01)});
+  const fit::FitResult result =
+      fit(shipped("gx8"), {copy("peer", 0, 1, size, size / 13e9), copy("peer", 0, 4, size, 0.01)});
   CHECK_THAT(parameter(result, "cable.pcie3.bandwidth_Bps").value, WithinRel(13e9, 1e-9));
   CHECK_THAT(parameter(result, "cable.pcie3_root.bandwidth_Bps").value, WithinRel(10e9, 1e-9));
   CHECK(std::count(result.undetermined.begin(), result.undetermined.end(),
@@ -62,10 +63,10 @@ TEST_CASE("peer copies through the root complex give its cables a rate of their 
 
 TEST_CASE("small copies alone give the start-up, the rate is inherited with a tenth of error", "[unit][fit]") {
   const Topology sli = shipped("rtx2080-sli");
-  const FitResult result = fit(sli, {copy("peer", 0, 1, 1, 8e-6), copy("local", 0, 0, 1, 5e-6)},
-                               {lender({{"cable.nvlink2.bandwidth_Bps", 24e9},
-                                        {"transport.local.r0.startup_s", 2e-6},
-                                        {"transport.local.r0.bandwidth_Bps", 4e11}})});
+  const fit::FitResult result = fit(sli, {copy("peer", 0, 1, 1, 8e-6), copy("local", 0, 0, 1, 5e-6)},
+                                    {lender({{"cable.nvlink2.bandwidth_Bps", 24e9},
+                                             {"transport.local.r0.startup_s", 2e-6},
+                                             {"transport.local.r0.bandwidth_Bps", 4e11}})});
   CHECK_THAT(parameter(result, "transport.peer.r0.startup_s").value, WithinRel(8e-6, 1e-9));
   CHECK_THAT(parameter(result, "transport.local.r0.startup_s").value, WithinRel(5e-6, 1e-9));
   CHECK(parameter(result, "transport.local.r0.startup_s").provenance == "fitted");
@@ -81,11 +82,11 @@ TEST_CASE("a PCIe generation that nobody calibrated gets the rate of its staged 
     points.push_back(copy("staged", 0, b, 16, 12e-6));
     points.push_back(copy("staged", 0, b, size, startup + (size + chunk) / rate));
   }
-  const FitResult result = fit(shipped("dgx-a100"), points,
-                               {lender({{"transport.staged.r0.flat_s", 10e-6},
-                                        {"transport.staged.r0.to_B", 16384},
-                                        {"transport.staged.r1.startup_s", 13e-6},
-                                        {"transport.staged.chunk_B", chunk}})});
+  const fit::FitResult result = fit(shipped("dgx-a100"), points,
+                                    {lender({{"transport.staged.r0.flat_s", 10e-6},
+                                             {"transport.staged.r0.to_B", 16384},
+                                             {"transport.staged.r1.startup_s", 13e-6},
+                                             {"transport.staged.chunk_B", chunk}})});
   CHECK_THAT(parameter(result, "transport.staged.r1.startup_s").value, WithinRel(startup, 1e-9));
   CHECK_THAT(parameter(result, "cable.pcie4.to_host_Bps").value, WithinRel(rate, 1e-3));
   CHECK_THAT(parameter(result, "cable.pcie4.from_host_Bps").value, WithinRel(rate, 1e-3));

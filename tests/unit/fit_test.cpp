@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/forecast/transfer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 
@@ -16,7 +16,9 @@ namespace {
 
 constexpr double kSigmas = 3;  // standard errors within which a known parameter must be found
 
-FitResult fit(const std::vector<Measurement>& measurements) { return fit_parameters(request_for(measurements)); }
+fit::FitResult fit(const std::vector<Measurement>& measurements) {
+  return fit::fit_parameters(request_for(measurements));
+}
 
 void require_found(const Calibration& c, const std::string& name, double truth) {
   INFO(name);
@@ -60,8 +62,8 @@ double worst_staged_error(const Calibration& calibration, double odd_rate) {
   for (int a = 0; a < 8; ++a)
     for (int b = 0; b < 8; ++b)
       for (double size = 1024; a != b && size <= 268435456; size *= 4) {
-        ProblemBuilder builder(platform);
-        Transfer transfer;
+        activities::ProblemBuilder builder(platform);
+        activities::Transfer transfer;
         transfer.source = a;
         transfer.target = b;
         transfer.bytes = size;
@@ -146,10 +148,10 @@ TEST_CASE("standard errors mean what they say", "[unit][fit]") {
   constexpr int kRuns = 200;
   for (int run = 0; run < kRuns; ++run) {
     Noise noise(1000 + static_cast<unsigned>(run), 0.01);
-    std::vector<Observation> rows;
+    std::vector<fit::Observation> rows;
     for (double size = 1; size <= 268435456; size *= 2)
       for (int copy = 0; copy < 4; ++copy) rows.push_back({{1, size}, (9e-6 + size / 18.5e9) * noise()});
-    const LinearFit fit = robust_fit(rows, {"start-up", "time per byte"});
+    const fit::LinearFit fit = fit::robust_fit(rows, {"start-up", "time per byte"});
     inside[0] += std::abs(fit.value[0] - 9e-6) <= 2 * fit.stderr_[0] ? 1 : 0;
     inside[1] += std::abs(fit.value[1] - 1 / 18.5e9) <= 2 * fit.stderr_[1] ? 1 : 0;
   }
@@ -162,16 +164,16 @@ TEST_CASE("an exact polynomial is found whatever the weights: NIST Wampler1 and 
   // Longley) certify minima of absolute residuals, where this fit minimises relative ones; rows that a polynomial fits
   // exactly have the same minimum under any weights. Certified: coefficients 1 (Wampler1) and 10^-k (Wampler2).
   for (const double base : {1.0, 0.1}) {
-    std::vector<Observation> rows;
+    std::vector<fit::Observation> rows;
     for (int x = 0; x <= 20; ++x) {
-      Observation o;
+      fit::Observation o;
       for (int k = 0; k <= 5; ++k) {
         o.row.push_back(std::pow(x, k));
         o.time_s += std::pow(base * x, k);
       }
       rows.push_back(o);
     }
-    const LinearFit fit = robust_fit(rows, {"b0", "b1", "b2", "b3", "b4", "b5"});
+    const fit::LinearFit fit = fit::robust_fit(rows, {"b0", "b1", "b2", "b3", "b4", "b5"});
     for (int k = 0; k <= 5; ++k) {
       INFO("base " << base << ", power " << k);
       CHECK_THAT(fit.value[static_cast<std::size_t>(k)], WithinRel(std::pow(base, k), 1e-8));
@@ -182,7 +184,7 @@ TEST_CASE("an exact polynomial is found whatever the weights: NIST Wampler1 and 
 TEST_CASE("small residuals of one size: the closed form of weighted least squares", "[unit][fit]") {
   // |residual| <= 1.345 sigma for every point, so that Huber's weights are 1 and the normal equations with weights
   // 1 / time^2 have the same solution.
-  std::vector<Observation> rows;
+  std::vector<fit::Observation> rows;
   double s = 0, sx = 0, sxx = 0, sy = 0, sxy = 0;
   for (int i = 1; i <= 12; ++i) {
     const double x = i * i, y = (2 + 3 * x) * (i % 2 ? 1.01 : 0.99), w = 1 / (y * y);
@@ -190,7 +192,7 @@ TEST_CASE("small residuals of one size: the closed form of weighted least square
     s += w, sx += w * x, sxx += w * x * x, sy += w * y, sxy += w * x * y;
   }
   const double determinant = s * sxx - sx * sx;
-  const LinearFit fit = robust_fit(rows, {"a", "b"});
+  const fit::LinearFit fit = fit::robust_fit(rows, {"a", "b"});
   CHECK_THAT(fit.value[0], WithinRel((sxx * sy - sx * sxy) / determinant, 1e-9));
   CHECK_THAT(fit.value[1], WithinRel((s * sxy - sx * sy) / determinant, 1e-9));
   CHECK(fit.samples == 12);
@@ -199,37 +201,37 @@ TEST_CASE("small residuals of one size: the closed form of weighted least square
 }
 
 TEST_CASE("order statistics", "[unit][fit]") {
-  CHECK(median({3, 1, 2}) == 2);
-  CHECK(median({4, 1, 2, 3}) == 2.5);
-  CHECK(median({}) == 0);
-  CHECK(quantile({0, 10, 20, 30}, 0.5) == 15);
-  CHECK(quantile({0, 10, 20, 30}, 1) == 30);
-  CHECK(quantile({5}, 0.95) == 5);
-  CHECK_THAT(robust_sigma({1, 2, 3, 4, 100}, 3), WithinRel(1.4826, 1e-12));  // median of 2 1 0 1 97 is 1
-  const MedianEstimate estimate = estimate_median({1, 2, 3, 4, 100});
+  CHECK(fit::median({3, 1, 2}) == 2);
+  CHECK(fit::median({4, 1, 2, 3}) == 2.5);
+  CHECK(fit::median({}) == 0);
+  CHECK(fit::quantile({0, 10, 20, 30}, 0.5) == 15);
+  CHECK(fit::quantile({0, 10, 20, 30}, 1) == 30);
+  CHECK(fit::quantile({5}, 0.95) == 5);
+  CHECK_THAT(fit::robust_sigma({1, 2, 3, 4, 100}, 3), WithinRel(1.4826, 1e-12));  // median of 2 1 0 1 97 is 1
+  const fit::MedianEstimate estimate = fit::estimate_median({1, 2, 3, 4, 100});
   CHECK(estimate.value == 3);
   CHECK_THAT(estimate.stderr_, WithinRel(1.4826 * std::sqrt(3.14159265358979323846 / 2 / 5), 1e-12));
 }
 
 TEST_CASE("pieces: as many as the data show, times never falling", "[unit][fit]") {
-  std::vector<SizePoint> line, step;
+  std::vector<fit::SizePoint> line, step;
   for (double size = 1; size <= 1048576; size *= 2) {
     line.push_back({size, 5e-6 + size / 1e9});
     step.push_back({size, size <= 1024 ? 5e-6 : 40e-6 + size / 1e9});
   }
-  const auto one = fit_pieces(line, 3);
+  const auto one = fit::fit_pieces(line, 3);
   REQUIRE(one.size() == 1);
   CHECK_FALSE(one[0].flat);
   CHECK_THAT(one[0].startup_s, WithinRel(5e-6, 1e-9));
   CHECK_THAT(one[0].rate_Bps, WithinRel(1e9, 1e-9));
-  const auto two = fit_pieces(step, 3);
+  const auto two = fit::fit_pieces(step, 3);
   REQUIRE(two.size() == 2);
   CHECK(two[0].flat);
   CHECK(two[0].to_B == 1024);
   CHECK_THAT(two[0].startup_s, WithinRel(5e-6, 1e-9));
   CHECK_THAT(two[1].startup_s, WithinRel(40e-6, 1e-9));
   CHECK(error_of([&] {
-          fit_pieces({line[0], line[1]}, 3);
+          fit::fit_pieces({line[0], line[1]}, 3);
         }) == "a curve over message sizes needs at least 3 sizes, there are 2");
 }
 
@@ -252,10 +254,10 @@ TEST_CASE("a rate that falls with size never gives a start-up below zero", "[uni
 
 TEST_CASE("fits refuse what the data cannot tell", "[unit][fit]") {
   CHECK(error_of([] {
-          robust_fit({{{1, 8}, 1e-6}}, {"start-up", "time per byte"});
+          fit::robust_fit({{{1, 8}, 1e-6}}, {"start-up", "time per byte"});
         }) == "a fit of 2 parameters (start-up, ...) needs at least as many points, there are 1");
   CHECK(error_of([] {
-          robust_fit({{{1, 8}, 1e-6}, {{1, 8}, 2e-6}, {{1, 8}, 3e-6}}, {"start-up", "time per byte"});
+          fit::robust_fit({{{1, 8}, 1e-6}, {{1, 8}, 2e-6}, {{1, 8}, 3e-6}}, {"start-up", "time per byte"});
         }) == "the measurements cannot tell apart: start-up, time per byte (more message sizes are needed)");
   CHECK(error_of([] { fit({}); }) == "calibrate fit: no measurement given");
   Noise quiet(1, 0);

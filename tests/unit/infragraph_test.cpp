@@ -1,5 +1,5 @@
 // InfraGraph: what linkcast exports comes back; a file of the package's own; slices, units and errors by hand.
-#include "sim/export/infragraph.hpp"
+#include "sim/exporters/infragraph.hpp"
 
 #include <regex>
 #include <set>
@@ -83,7 +83,7 @@ TEST_CASE("InfraGraph: every platform comes back as it was written", "[unit][imp
   for (const std::string& name : catalogue().platforms()) {
     INFO(name);
     const Topology& shipped = catalogue().platform(name).wiring();
-    const Json written = Json::parse(infragraph_json(shipped));
+    const Json written = Json::parse(exporters::infragraph_json(shipped));
     const Topology back =
         imported(written, {{"pcie_peer", shipped.pcie_peer == PciePeer::kNone ? "none" : "same_socket"}});
     CHECK(devices(back) == devices(shipped));

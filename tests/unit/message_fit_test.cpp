@@ -36,32 +36,32 @@ Measurement messages(const std::string& source, const std::string& target, bool 
   return m;
 }
 
-FitResult fit(const std::vector<Measurement>& measurements) {
-  FitRequest request;
+fit::FitResult fit(const std::vector<Measurement>& measurements) {
+  fit::FitRequest request;
   request.name = "summit";
   request.topology = &summit();
   request.measurements = measurements;
-  FitResult result = fit_parameters(request);
-  assess(result, [](const Sample&) -> double { throw InvariantError("messages are not simulated"); });
+  fit::FitResult result = fit::fit_parameters(request);
+  fit::assess(result, [](const fit::Sample&) -> double { throw InvariantError("messages are not simulated"); });
   return result;
 }
 
-double value(const FitResult& result, const std::string& name) {
+double value(const fit::FitResult& result, const std::string& name) {
   INFO(name);
   const Parameter* found = result.calibration.find(name);
   REQUIRE(found != nullptr);
   return found->value;
 }
 
-double modelled(const FitResult& result, const std::string& transport, double size_B) {
-  return message_time(result.calibration, transport, size_B);
+double modelled(const fit::FitResult& result, const std::string& transport, double size_B) {
+  return fit::message_time(result.calibration, transport, size_B);
 }
 
 }  // namespace
 
 TEST_CASE("messages are told apart by where the processes and their buffers are", "[unit][fit]") {
   const auto line = [](double base) { return [base](double size) { return base + size / 10e9; }; };
-  const FitResult result =
+  const fit::FitResult result =
       fit({messages("gpu0", "gpu1", false, line(1e-5)), messages("gpu0", "gpu3", false, line(2e-5)),
            messages("gpu0", "gpu0", true, line(3e-5)), messages("cpu0", "cpu0", false, line(4e-5)),
            messages("cpu0", "cpu1", false, line(5e-5)), messages("cpu0", "cpu0", true, line(6e-5))});
@@ -72,12 +72,12 @@ TEST_CASE("messages are told apart by where the processes and their buffers are"
     CHECK_THAT(modelled(result, name, 67108864), WithinRel(base + 67108864 / 10e9, 0.01));
     base += 1e-5;
   }
-  for (const FitQuality& q : result.quality) CHECK(q.median_error < 0.01);
+  for (const fit::FitQuality& q : result.quality) CHECK(q.median_error < 0.01);
   CHECK(resolve(Platform(summit(), result.calibration).calibration(), "transport.mpi_node.r0.startup_s", 0).calibrated);
 }
 
 TEST_CASE("a change of protocol is a regime break, the last one may show at a single size", "[unit][fit]") {
-  const FitResult result = fit({messages("gpu0", "gpu0", true, [](double size) {
+  const fit::FitResult result = fit({messages("gpu0", "gpu0", true, [](double size) {
     if (size <= 8192) return 6e-6 + size / 5e9;        // eager
     if (size <= 33554432) return 12e-6 + size / 12e9;  // rendezvous
     return size / 4e9;                                 // beyond some buffer
@@ -91,7 +91,7 @@ TEST_CASE("a change of protocol is a regime break, the last one may show at a si
 }
 
 TEST_CASE("where measured times fall with the size, the curve stays level", "[unit][fit]") {
-  const FitResult result = fit({messages("gpu0", "gpu0", true, [](double size) {
+  const fit::FitResult result = fit({messages("gpu0", "gpu0", true, [](double size) {
     if (size == 32768) return 80e-6;  // a dip of the bandwidth at one size
     return 10e-6 + size / 10e9;
   })});
@@ -112,8 +112,8 @@ TEST_CASE("where measured times fall with the size, the curve stays level", "[un
 TEST_CASE("messages one behind the other count from the size on at which they stop overlapping", "[unit][fit]") {
   Measurement stream = messages("gpu0", "gpu1", false, [](double size) { return 1e-6 + size / 90e9; });
   stream.timing = "back_to_back";
-  const FitResult result = fit({stream});
-  for (const Sample& s : result.samples) CHECK(s.size_B >= 16384);
+  const fit::FitResult result = fit({stream});
+  for (const fit::Sample& s : result.samples) CHECK(s.size_B >= 16384);
   CHECK_THAT(modelled(result, "mpi_socket", 67108864), WithinRel(1e-6 + 67108864 / 90e9, 0.01));
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("printed figures: wider standard errors and scatter, a lone latency gi
   pair.precision = 0.07;
   Measurement latency = messages(
       "cpu0", "cpu0", true, [](double) { return 1e-6; }, 4, 4);
-  const FitResult result = fit({pair, latency});
+  const fit::FitResult result = fit({pair, latency});
   // 0.5 % between occasions is in the standard error of every rate, 3 % in that of every start-up
   const Parameter& rate = *result.calibration.find("transport.mpi_network.r0.bandwidth_Bps");
   CHECK_THAT(rate.value, WithinRel(24e9, 1e-9));

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "calibrate/fit/fit.hpp"
-#include "sim/forecast/query.hpp"
 #include "sim/platform/placed_fabric.hpp"
+#include "sim/query/query.hpp"
 #include "sim/records/measurement.hpp"
 #include "sim/units/random.hpp"
 #include "tests/support/catch.hpp"
@@ -19,8 +19,8 @@ using namespace linkcast;
 
 namespace {
 
-Catalogue& catalogue() {
-  static Catalogue shared(LINKCAST_DATA_DIR);
+catalogue::Catalogue& catalogue() {
+  static catalogue::Catalogue shared(LINKCAST_DATA_DIR);
   return shared;
 }
 
@@ -29,14 +29,14 @@ const NoiseModel kModel{0.5, 4, 1e-6, 1.5, 0};
 Json pair_of(const char* dst, Json more) {
   Json query{{"platform", "leonardo"}, {"kind", "p2p"}, {"src", "node0/gpu0"}, {"dst", dst}, {"size_B", 1048576}};
   query.update(more);
-  return answer(catalogue(), query);
+  return query::answer(catalogue(), query);
 }
 
 Json ring_of(int nodes, Json more) {
   Json query{{"platform", "leonardo"}, {"kind", "collective"}, {"op", "all_reduce"},
              {"nodes", nodes},         {"gpus_per_node", 4},   {"size_B", 1073741824}};
   query.update(more);
-  return answer(catalogue(), query);
+  return query::answer(catalogue(), query);
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ TEST_CASE("draws depend on seed, sample and switches only", "[unit]") {
 TEST_CASE("the fit of noise meets the printed mean and extreme", "[unit]") {
   const std::string folder = std::string(LINKCAST_DATA_DIR) + "/calibrate/data/leonardo/";
   const Topology topology = read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/leonardo.json");
-  FitRequest request;
+  fit::FitRequest request;
   request.name = "leonardo";
   request.default_library = "nccl-2.18";
   request.topology = &topology;
@@ -114,7 +114,7 @@ TEST_CASE("the fit of noise meets the printed mean and extreme", "[unit]") {
     request.measurements.push_back(read_measurement(folder + file));
   const double farther_s = 5e-7;
   request.distances = {{"other group", {farther_s, 3}}};
-  const Calibration fitted = fit_parameters(request).calibration;
+  const Calibration fitted = fit::fit_parameters(request).calibration;
   const auto model = NoiseModel::of(fitted);
   REQUIRE(model);
   const double alone_Bps = 395e9 / 8 / 4;  // the fit of the curve meets it within its rounding
@@ -124,7 +124,7 @@ TEST_CASE("the fit of noise meets the printed mean and extreme", "[unit]") {
   CHECK_THAT(start_s + model->mean_wait_s(3), WithinRel(4.23e-6, 1e-6));
   CHECK_THAT(start_s + model->waited_s(normal_quantile(std::pow(0.5, 1e-3)), 3), WithinRel(132e-6, 1e-6));
   request.distances.clear();
-  CHECK_THROWS_AS(fit_parameters(request), InputError);
+  CHECK_THROWS_AS(fit::fit_parameters(request), InputError);
 }
 
 TEST_CASE("what cannot be a distribution is refused", "[unit]") {
@@ -212,5 +212,5 @@ TEST_CASE("requests of noise that make no sense are refused in one line", "[unit
   has(error(pair_of("node0/gpu1", {{"noise", 1}})), "both ends are on one node");
   const Json one_node{{"platform", "leonardo"}, {"kind", "collective"}, {"op", "all_reduce"},
                       {"gpus", {0, 1}},         {"size_B", 8},          {"noise", 1}};
-  has(error(answer(catalogue(), one_node)), "needs several nodes");
+  has(error(query::answer(catalogue(), one_node)), "needs several nodes");
 }

@@ -1,6 +1,6 @@
 // What a placement refuses, and how sets are counted.
-#include "sim/forecast/query.hpp"
 #include "sim/placement/gpu_sets.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 std::string error_of(Json changes) {
   Json query{{"kind", "place"}, {"platform", "p100-dgx1"}, {"job", "all_reduce:64MiB"}, {"ranks", 4}};
   query.update(changes);
-  return answer(linkcast::test::catalogue(), query).value("error", "");
+  return query::answer(linkcast::test::catalogue(), query).value("error", "");
 }
 
 bool says(const std::string& text, const std::string& part) {
@@ -22,18 +22,18 @@ bool says(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("sets are counted") {
-  CHECK(number_of_sets(8, 4) == 70);
-  CHECK(number_of_sets(16, 8) == 12870);
-  CHECK(number_of_sets(5, 5) == 1);
-  CHECK(number_of_sets(64, 32) == 2147483647);
+  CHECK(placement::number_of_sets(8, 4) == 70);
+  CHECK(placement::number_of_sets(16, 8) == 12870);
+  CHECK(placement::number_of_sets(5, 5) == 1);
+  CHECK(placement::number_of_sets(64, 32) == 2147483647);
 }
 
 TEST_CASE("classes of a square under its rotations") {
   const GpuPermutation turned{1, 2, 3, 0};
-  const auto classes = set_classes({0, 1, 2, 3}, 2, {turned});
+  const auto classes = placement::set_classes({0, 1, 2, 3}, 2, {turned});
   REQUIRE(classes.size() == 2);
-  CHECK(classes[0] == std::vector<GpuSet>{{0, 1}, {0, 3}, {1, 2}, {2, 3}});
-  CHECK(classes[1] == std::vector<GpuSet>{{0, 2}, {1, 3}});
+  CHECK(classes[0] == std::vector<placement::GpuSet>{{0, 1}, {0, 3}, {1, 2}, {2, 3}});
+  CHECK(classes[1] == std::vector<placement::GpuSet>{{0, 2}, {1, 3}});
 }
 
 TEST_CASE("placement: what is refused") {
@@ -57,7 +57,7 @@ TEST_CASE("placement: what is refused") {
 
 TEST_CASE("one rank: any GPU does, and what stays joined decides") {
   Json query{{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", "all_reduce:64MiB"}, {"ranks", 1}};
-  const Json placed = answer(linkcast::test::catalogue(), query);
+  const Json placed = query::answer(linkcast::test::catalogue(), query);
   CHECK(placed["time_s"] == 0);
   CHECK(placed["classes"].size() >= 1);
   CHECK(placed["warnings"].dump().find("moves nothing") != std::string::npos);
@@ -65,15 +65,16 @@ TEST_CASE("one rank: any GPU does, and what stays joined decides") {
 
 TEST_CASE("a trace's placement has the interval of its replay", "[unit]") {
   Json job{{"trace", "data_parallel"}, {"options", {{"ranks", "4"}, {"steps", "2"}}}};
-  const Json placed = answer(linkcast::test::catalogue(),
-                             {{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", job}, {"ranks", 4}, {"top", 1}});
+  const Json placed =
+      query::answer(linkcast::test::catalogue(),
+                    {{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", job}, {"ranks", 4}, {"top", 1}});
   INFO(placed.dump());
   REQUIRE(placed.contains("gpus"));
-  const Json replayed = answer(linkcast::test::catalogue(), {{"kind", "replay"},
-                                                             {"platform", "v100-dgx1"},
-                                                             {"trace", "data_parallel"},
-                                                             {"options", job["options"]},
-                                                             {"placement", placed["gpus"]}});
+  const Json replayed = query::answer(linkcast::test::catalogue(), {{"kind", "replay"},
+                                                                    {"platform", "v100-dgx1"},
+                                                                    {"trace", "data_parallel"},
+                                                                    {"options", job["options"]},
+                                                                    {"placement", placed["gpus"]}});
   CHECK(placed["time_s"] == replayed["step_time_s"]);
   CHECK(placed["time_low_s"] == replayed["step_time_low_s"]);
   CHECK(placed["time_high_s"] == replayed["step_time_high_s"]);
@@ -81,18 +82,18 @@ TEST_CASE("a trace's placement has the interval of its replay", "[unit]") {
 }
 
 TEST_CASE("without NVLink the reason is none of NVLink", "[unit]") {
-  const Json placed = answer(linkcast::test::catalogue(), {{"kind", "place"},
-                                                           {"platform", "p100-dgx1"},
-                                                           {"edits", {"disable nvlink"}},
-                                                           {"job", "all_reduce:64MiB"},
-                                                           {"ranks", 4}});
+  const Json placed = query::answer(linkcast::test::catalogue(), {{"kind", "place"},
+                                                                  {"platform", "p100-dgx1"},
+                                                                  {"edits", {"disable nvlink"}},
+                                                                  {"job", "all_reduce:64MiB"},
+                                                                  {"ranks", 4}});
   CHECK(says(placed.value("why", ""), "goes through host memory"));
 }
 
 TEST_CASE("rank orders beyond what may be spent: an answer that says it is not exact", "[unit]") {
   Json job{{"trace", "transformer"},
            {"options", {{"pp", "2"}, {"dp", "2"}, {"tp", "2"}, {"steps", "1"}, {"layers", "2"}}}};
-  const Json placed = answer(
+  const Json placed = query::answer(
       linkcast::test::catalogue(),
       {{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", job}, {"ranks", 8}, {"library", "nccl-2.18"}, {"top", 1}});
   INFO(placed.dump());

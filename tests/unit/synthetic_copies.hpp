@@ -57,8 +57,8 @@ inline Measurement sweep(const std::string& transport, Pairs pairs, const Time& 
   return m;
 }
 
-inline FitRequest request_for(const std::vector<Measurement>& measurements) {
-  FitRequest request;
+inline fit::FitRequest request_for(const std::vector<Measurement>& measurements) {
+  fit::FitRequest request;
   request.name = "synthetic";
   request.default_library = "nccl-2.3";
   request.data_dir = ".";

@@ -8,11 +8,10 @@
 #include "models/libraries/graph/build.hpp"
 #include "models/libraries/graph/channel_plan.hpp"
 #include "models/libraries/graph/node_model.hpp"
+#include "sim/units/factors.hpp"
 
 namespace linkcast::graph {
 namespace {
-
-constexpr double kGiga = 1e9;
 
 /// One member a node: a ring of a single GPU without hops.
 Communicator alone(const Version& version, int gpu) {

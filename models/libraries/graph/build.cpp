@@ -4,15 +4,15 @@
 #include <cmath>
 #include <sstream>
 
+#include "models/libraries/compute_capability.hpp"
 #include "models/libraries/graph/channel_plan.hpp"
 #include "models/libraries/members.hpp"
+#include "sim/units/factors.hpp"
 
 namespace linkcast::graph {
 namespace {
 
-constexpr double kGiga = 1e9;
 constexpr std::size_t kMostGpus = 64;  // ours: what the search has room for
-constexpr int kHopper = 90;            // compute capability x 10. source: CUDA C++ Programming Guide
 
 std::string number(double value) {
   std::ostringstream text;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/libraries/compute_capability.hpp"
+
 namespace linkcast::graph {
 namespace {
 
@@ -12,9 +14,6 @@ constexpr double kWide = 25;            // GB/s: channels from here on are split
 constexpr double kWideHopper = 50;      // and after Ampere, where there are more than kFewHopper
 constexpr int kFewHopper = 4;
 constexpr double kNoPath = 0.1;  // what the library assumes of a channel it found no path for
-
-constexpr int kAmpere = 80;  // compute capability x 10. source: CUDA C++ Programming Guide
-constexpr int kHopper = 90;  // the same
 
 }  // namespace
 

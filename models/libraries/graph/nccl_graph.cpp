@@ -7,11 +7,10 @@
 #include "models/libraries/graph/node_model.hpp"
 #include "models/libraries/graph/tuner.hpp"
 #include "sim/plugin/communicator.hpp"
+#include "sim/units/factors.hpp"
 
 namespace linkcast::graph {
 namespace {
-
-constexpr double kMicro = 1e-6;
 
 Generations generations(const Platform& platform, const std::vector<int>& gpus) {
   std::set<int> sm;
@@ -103,7 +102,7 @@ bool register_all() {
   return true;
 }
 
-const bool registered = register_all();
+const bool nccl_graph_registered = register_all();
 
 }  // namespace
 }  // namespace linkcast::graph

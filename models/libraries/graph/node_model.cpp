@@ -4,11 +4,12 @@
 #include <cmath>
 #include <regex>
 
+#include "models/libraries/compute_capability.hpp"
+#include "sim/units/factors.hpp"
+
 namespace linkcast::graph {
 namespace {
 
-constexpr double kGiga = 1e9;
-constexpr int kAmpere = 80;            // compute capability x 10. source: CUDA C++ Programming Guide
 constexpr double kSecondScalable = 4;  // Xeon Scalable: the second digit of a four-digit model is its generation
 constexpr double kFifthScalable = 5;
 

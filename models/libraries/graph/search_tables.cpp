@@ -9,7 +9,7 @@ using enum PathClass;
 
 // source of every figure of this file: models/libraries/SOURCES.md, "Graph era: search"
 
-SearchTraits v2_7() {
+SearchTraits search_v2_7() {
   SearchTraits t;
   t.nvlink = {{60, 18}, {70, 21}, {80, 21}, {86, 12}, {90, 21}};
   t.cpu = {6, 9, 9, 9, 5000, 32, 6};
@@ -25,8 +25,8 @@ SearchTraits v2_7() {
   return t;
 }
 
-SearchTraits v2_8() {
-  SearchTraits t = v2_7();
+SearchTraits search_v2_8() {
+  SearchTraits t = search_v2_7();
   t.classes = {kLoc, kNvl, kNvb, kPix, kPxb, kPhb, kSys};
   t.nvlink_through_power = false;
   t.relays = true;
@@ -37,8 +37,8 @@ SearchTraits v2_8() {
   return t;
 }
 
-SearchTraits v2_12() {
-  SearchTraits t = v2_8();
+SearchTraits search_v2_12() {
+  SearchTraits t = search_v2_8();
   t.nvlink = {{60, 18}, {70, 22}, {80, 22}, {86, 12}, {90, 22}};
   t.intel_peer_overhead = 6.0 / 5;  // source: models/libraries/SOURCES.md
   t.classes = {kLoc, kNvl, kNvb, kPix, kPxb, kPxn, kPhb, kSys};
@@ -52,8 +52,8 @@ SearchTraits v2_12() {
   return t;
 }
 
-SearchTraits v2_18() {
-  SearchTraits t = v2_12();
+SearchTraits search_v2_18() {
+  SearchTraits t = search_v2_12();
   t.nvlink = {{60, 18}, {70, 20}, {80, 20}, {86, 12}, {90, 20}};
   t.cpu.skylake = t.cpu.sapphire_rapids = t.cpu.emerald_rapids = 10;
   t.speeds = {{0, {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3}}, {90, {60, 40, 30, 24, 20, 15, 12, 6, 3}}};
@@ -67,8 +67,8 @@ SearchTraits v2_18() {
   return t;
 }
 
-SearchTraits v2_22() {
-  SearchTraits t = v2_18();
+SearchTraits search_v2_22() {
+  SearchTraits t = search_v2_18();
   t.nvlink[90] = 20.6;  // source: models/libraries/SOURCES.md
   t.cpu.amd = 16;
   t.reverse_link_by_kind = true;
@@ -77,8 +77,8 @@ SearchTraits v2_22() {
   return t;
 }
 
-SearchTraits v2_27() {
-  SearchTraits t = v2_22();
+SearchTraits search_v2_27() {
+  SearchTraits t = search_v2_22();
   t.nvlink[100] = 40.1;  // source: models/libraries/SOURCES.md
   t.cpu.sapphire_rapids = 22;
   t.cpu.emerald_rapids = 40;
@@ -89,8 +89,8 @@ SearchTraits v2_27() {
   return t;
 }
 
-SearchTraits v2_30() {
-  SearchTraits t = v2_27();
+SearchTraits search_v2_30() {
+  SearchTraits t = search_v2_27();
   t.class_before_width = true;
   t.speeds[100] = {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
   // source: models/libraries/SOURCES.md
@@ -101,9 +101,9 @@ SearchTraits v2_30() {
 }  // namespace
 
 SearchTraits search_traits(const std::string& name) {
-  static const std::map<std::string, SearchTraits (*)()> kMade = {{"2.7", v2_7},   {"2.8", v2_8},   {"2.12", v2_12},
-                                                                  {"2.18", v2_18}, {"2.22", v2_22}, {"2.27", v2_27},
-                                                                  {"2.30", v2_30}};
+  static const std::map<std::string, SearchTraits (*)()> kMade = {
+      {"2.7", search_v2_7},   {"2.8", search_v2_8},   {"2.12", search_v2_12}, {"2.18", search_v2_18},
+      {"2.22", search_v2_22}, {"2.27", search_v2_27}, {"2.30", search_v2_30}};
   const auto it = kMade.find(name);
   if (it == kMade.end()) throw InvariantError("no search traits of version " + name);
   return it->second();

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "models/libraries/compute_capability.hpp"
+#include "sim/units/factors.hpp"
+
 namespace linkcast::graph {
 namespace {
 
-constexpr double kGiga = 1e9, kMicro = 1e-6;
 constexpr std::size_t kLL = 0, kLL128 = 1, kSimple = 2;
-constexpr int kVolta = 70, kAmpere = 80;  // compute capability x 10. source: CUDA C++ Programming Guide
 
 // Shares of the bus bandwidth. source of this block: models/libraries/SOURCES.md, "Graph era: tuner"
 constexpr double kRingLL128 = 0.92;

@@ -7,7 +7,7 @@ namespace {
 
 // source of every figure of this file: models/libraries/SOURCES.md, "Graph era: tuner"
 
-TunerTraits v2_7() {
+TunerTraits tuner_v2_7() {
   TunerTraits t;
   // source: models/libraries/SOURCES.md; base, hop over NVLink, hop over anything else of a node, between nodes
   t.tree = {{4.4, 4.4, 0}, {0.52, 1.2, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 50}};
@@ -26,8 +26,8 @@ TunerTraits v2_7() {
   return t;
 }
 
-TunerTraits v2_8() {
-  TunerTraits t = v2_7();
+TunerTraits tuner_v2_8() {
+  TunerTraits t = tuner_v2_7();
   // source: models/libraries/SOURCES.md
   t.tree.nvlink_hop[1] = 1.25;
   t.tree.network_hop[2] = 28;
@@ -43,8 +43,8 @@ TunerTraits v2_8() {
   return t;
 }
 
-TunerTraits v2_12() {
-  TunerTraits t = v2_8();
+TunerTraits tuner_v2_12() {
+  TunerTraits t = tuner_v2_8();
   t.network_tree_channel[80] = {23.6, 17.8};  // source: models/libraries/SOURCES.md
   t.network_tree_ll128 = {{70, {20, 20}}};
   t.ring.network_hop[2] = 28;
@@ -54,8 +54,8 @@ TunerTraits v2_12() {
   return t;
 }
 
-TunerTraits v2_18() {
-  TunerTraits t = v2_12();
+TunerTraits tuner_v2_18() {
+  TunerTraits t = tuner_v2_12();
   // source: models/libraries/SOURCES.md
   t.tree = {{6.8, 14.0, 0}, {0.6, 1.25, 4}, {1.0, 1.9, 6}, {5.0, 8.5, 14}};
   t.ring = {{6.6, 14.0, 8.4}, {0.6, 1.9, 3.4}, {1.0, 2.5, 5.7}, {2.7, 4.0, 14}};
@@ -69,8 +69,8 @@ TunerTraits v2_18() {
   return t;
 }
 
-TunerTraits v2_22() {
-  TunerTraits t = v2_18();
+TunerTraits tuner_v2_22() {
+  TunerTraits t = tuner_v2_18();
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = t.tree.network_hop[2] = 28;
   t.nvls_hop_us = 25;
   t.ll_half = true;
@@ -78,8 +78,8 @@ TunerTraits v2_22() {
   return t;
 }
 
-TunerTraits v2_27() {
-  TunerTraits t = v2_22();
+TunerTraits tuner_v2_27() {
+  TunerTraits t = tuner_v2_22();
   // source: models/libraries/SOURCES.md
   t.tree.base[2] = 8.4;
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = 4;
@@ -91,8 +91,8 @@ TunerTraits v2_27() {
   return t;
 }
 
-TunerTraits v2_30() {
-  TunerTraits t = v2_27();
+TunerTraits tuner_v2_30() {
+  TunerTraits t = tuner_v2_27();
   t.ring_ll128[100] = 40.0;  // source: models/libraries/SOURCES.md
   t.tree_channel[100] = 70.0;
   t.network_tree_channel[100] = {42.8, 24.0};  // source: models/libraries/SOURCES.md
@@ -105,9 +105,9 @@ TunerTraits v2_30() {
 }  // namespace
 
 TunerTraits tuner_traits(const std::string& name) {
-  static const std::map<std::string, TunerTraits (*)()> kMade = {{"2.7", v2_7},   {"2.8", v2_8},   {"2.12", v2_12},
-                                                                 {"2.18", v2_18}, {"2.22", v2_22}, {"2.27", v2_27},
-                                                                 {"2.30", v2_30}};
+  static const std::map<std::string, TunerTraits (*)()> kMade = {
+      {"2.7", tuner_v2_7},   {"2.8", tuner_v2_8},   {"2.12", tuner_v2_12}, {"2.18", tuner_v2_18},
+      {"2.22", tuner_v2_22}, {"2.27", tuner_v2_27}, {"2.30", tuner_v2_30}};
   const auto it = kMade.find(name);
   if (it == kMade.end()) throw InvariantError("no tuner traits of version " + name);
   return it->second();

@@ -1,10 +1,10 @@
 // Queries of kind replay: a batch line, a claim or a what-if asks for an application on a machine.
-#include "sim/forecast/query_kind.hpp"
+#include "sim/query/query_kind.hpp"
 #include "sim/replay/part_options.hpp"
 #include "sim/replay/query/traffic.hpp"
 #include "sim/replay/replay_run.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
 
 /// 0: not said.
@@ -20,9 +20,10 @@ double sum_of(const Json& rows, const std::string& key) {
   return sum;
 }
 
-class ReplayQuery final : public QueryKind {
+class ReplayQuery final : public query::QueryKind {
  public:
-  [[nodiscard]] Json answer(Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) const override {
+  [[nodiscard]] Json answer(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                            ObjectReader& r) const override {
     ReplayRequest request;
     request.platform = platform_id;
     request.library = r.optional<std::string>("library").value_or("");
@@ -48,8 +49,9 @@ class ReplayQuery final : public QueryKind {
   }
 };
 
-const bool registered = query_kinds().add({"replay", "an application's trace on a machine", "docs/traces.md"},
-                                          [] { return std::make_unique<ReplayQuery>(); });
+const bool replay_query_registered =
+    query::query_kinds().add({"replay", "an application's trace on a machine", "docs/traces.md"},
+                             [] { return std::make_unique<ReplayQuery>(); });
 
 }  // namespace
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -2,7 +2,7 @@
 
 #include "sim/records/object_reader.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 namespace {
 
 std::string kind_of(const TraceEvent& event) { return event.op.empty() ? to_text(event.kind) : event.op; }
@@ -36,4 +36,4 @@ Json Traffic::json() const {
   return {{"compute_s", compute_s_}, {"total_s", total_s}, {"total_B", total_B}, {"kinds", kinds}};
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

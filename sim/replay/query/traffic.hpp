@@ -5,7 +5,7 @@
 
 #include "sim/replay/observer.hpp"
 
-namespace linkcast {
+namespace linkcast::replay {
 
 class Traffic final : public ReplayObserver {
  public:
@@ -26,4 +26,4 @@ class Traffic final : public ReplayObserver {
   double compute_s_ = 0;
 };
 
-}  // namespace linkcast
+}  // namespace linkcast::replay

@@ -1,0 +1,83 @@
+#include "cli/check_trace.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "sim/plugin/collective.hpp"
+#include "sim/records/trace.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+/// What a trace has so far, as small as it can be kept.
+class Whole {
+ public:
+  explicit Whole(const TraceReader& reader) : reader_(reader) {
+    for (const PluginInfo& info : collectives().list()) ops_.insert(info.name);
+    for (const auto& [name, ranks] : reader.header().groups) members_[name].insert(ranks.begin(), ranks.end());
+  }
+
+  void event(const TraceEvent& event) {
+    ++events_;
+    if (event.kind == TraceKind::kCollective) collective(event);
+    if (event.kind == TraceKind::kSend) ++messages_[{event.rank, event.peer, event.tag}];
+    if (event.kind == TraceKind::kRecv) --messages_[{event.peer, event.rank, event.tag}];
+  }
+
+  [[nodiscard]] long events() const { return events_; }
+
+  /// After the last event.
+  void end() const {
+    for (const auto& [group, calls] : calls_)
+      for (const int rank : members_.at(group))
+        if (calls_of(calls, rank) != calls.begin()->second)
+          fail("group '" + group + "': rank " + std::to_string(calls.begin()->first) + " calls " +
+               std::to_string(calls.begin()->second) + " collectives, rank " + std::to_string(rank) + " calls " +
+               std::to_string(calls_of(calls, rank)));
+    for (const auto& [ends, more] : messages_)
+      if (more != 0)
+        fail("rank " + std::to_string(std::get<0>(ends)) + " to rank " + std::to_string(std::get<1>(ends)) +
+             (std::get<2>(ends).empty() ? "" : " with tag '" + std::get<2>(ends) + "'") + ": " +
+             std::to_string(std::abs(more)) + (more > 0 ? " more sends than receives" : " more receives than sends"));
+  }
+
+ private:
+  void collective(const TraceEvent& event) {
+    const std::string place = reader_.name() + " line " + std::to_string(reader_.line());
+    if (ops_.count(event.op) == 0) {
+      std::string known;
+      for (const std::string& op : ops_) known += (known.empty() ? "" : ", ") + op;
+      throw InputError(place, "/op", "'" + event.op + "' is no collective: one of " + known);
+    }
+    if (members_.at(event.group).count(event.rank) == 0)
+      throw InputError(place, "/group", "rank " + std::to_string(event.rank) + " is not in '" + event.group + "'");
+    ++calls_[event.group][event.rank];
+  }
+  static long calls_of(const std::map<int, long>& calls, int rank) {
+    const auto found = calls.find(rank);
+    return found == calls.end() ? 0 : found->second;
+  }
+  [[noreturn]] void fail(const std::string& what) const { throw InputError(reader_.name() + ": " + what); }
+
+  const TraceReader& reader_;
+  long events_ = 0;
+  std::set<std::string> ops_;
+  std::map<std::string, std::set<int>> members_;
+  std::map<std::string, std::map<int, long>> calls_;
+  std::map<std::tuple<int, int, std::string>, long> messages_;  ///< sends less receives
+};
+
+}  // namespace
+
+std::string check_trace(const std::string& path) {
+  TraceReader reader(path);
+  Whole whole(reader);
+  while (const std::optional<TraceEvent> event = reader.next()) whole.event(*event);
+  whole.end();
+  return "trace/1 (" + std::to_string(whole.events()) + " events of " + std::to_string(reader.header().ranks) +
+         " ranks)";
+}
+
+}  // namespace linkcast::cli

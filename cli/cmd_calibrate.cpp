@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <map>
+
+#include "calibrate/fit/residuals.hpp"
+#include "cli/command.hpp"
+#include "cli/trace_out.hpp"
+#include "sim/activities/transfer.hpp"
+#include "sim/platform/fabric_routing.hpp"
+#include "sim/platform/noise.hpp"
+#include "sim/plugin/fabric_generator.hpp"
+#include "sim/records/atomic_file.hpp"
+#include "sim/replay/host_scale.hpp"
+#include "sim/replay/open_trace.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::cli {
+namespace {
+namespace fs = std::filesystem;
+
+struct FitOptions {
+  std::vector<std::string> measurements;
+  std::string topology, out, name, library = "nccl-2.3";
+  std::vector<std::string> inherit;
+  std::string report;
+  int bootstrap = 50;  // a standard error is then known to a tenth: 1 / sqrt(2 (50 - 1))
+};
+
+/// Says on stderr how far the refits are, once they have taken longer than one waits without asking.
+std::function<void(int, int)> progress_line() {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  auto last = std::make_shared<Clock::time_point>(start);
+  return [=](int done, int of) {
+    const auto now = Clock::now();
+    if (now - *last < std::chrono::seconds(2)) return;
+    *last = now;
+    std::cerr << "bootstrap: " << done << " of " << of << " refits\n";
+  };
+}
+
+std::string topology_path(Context& context, const std::string& id) {
+  if (id.size() > 5 && id.substr(id.size() - 5) == ".json") return id;
+  return (fs::path(context.catalogue().data_dir()) / "topologies" / (id + ".json")).string();
+}
+
+void print_report(const fit::FitResult& result) {
+  std::vector<std::vector<std::string>> table = {{"parameter", "value", "standard error", "provenance"}};
+  for (const auto& [name, p] : result.calibration.parameters) {
+    char value[32], error[32];
+    std::snprintf(value, sizeof value, "%.6g", p.value);
+    std::snprintf(error, sizeof error, "%.2g", p.stderr_);
+    table.push_back({name, value, error, p.unit + "  " + p.provenance});
+  }
+  print_table(table);
+  std::cout << "\non the fitted data itself (not held out):\n";
+  table = {{"transport", "samples", "median error", "95 %"}};
+  for (const fit::FitQuality& q : result.quality) {
+    char median[32], p95[32];
+    std::snprintf(median, sizeof median, "%.2f %%", 100 * q.median_error);
+    std::snprintf(p95, sizeof p95, "%.2f %%", 100 * q.p95_error);
+    table.push_back({q.transport, std::to_string(q.samples), median, p95});
+  }
+  print_table(table);
+  for (const std::string& missing : result.undetermined)
+    std::cout << "not determined by these data: " << missing << '\n';
+  for (const fit::PairClasses& classes : result.classes)
+    for (const auto* lines : {&classes.unlike, &classes.alike})
+      for (const std::string& line : *lines) std::cout << "pairs: " << line << '\n';
+  for (const std::string& line : fit::lines_of(result.suspicious)) std::cout << "repetitions: " << line << '\n';
+}
+
+/// The copy that a sample timed.
+activities::Transfer transfer_of(const fit::Sample& s) {
+  const auto starts = [&](const char* text) { return s.transport.rfind(text, 0) == 0; };
+  activities::Transfer transfer{s.source, s.target, s.size_B, s.transport, s.via};
+  if (starts("peer")) transfer.transport = "peer";
+  if (starts("local")) transfer.transport = "local";
+  if (starts("h2d") || starts("d2h")) transfer.transport = "host";
+  if (starts("peer") || starts("relay")) transfer.read = s.read;
+  if (s.transport.find("_sm") != std::string::npos) transfer.by = activities::MoveBy::kSm;
+  transfer.pageable = s.transport.find("pageable") != std::string::npos;
+  transfer.single = s.single;
+  return transfer;
+}
+
+/// Time of a sample by the fitted platform; repetitions share one simulation.
+std::function<double(const fit::Sample&)> simulation(const Platform& platform, Solver& solver) {
+  using Key = std::tuple<std::string, bool, int, int, int, double>;
+  auto known = std::make_shared<std::map<Key, double>>();
+  return [&platform, &solver, known](const fit::Sample& s) {
+    double& time = (*known)[{s.transport + (s.read ? "<" : "") + (s.both ? "=" : ""), s.single, s.source, s.target,
+                             s.via, s.size_B}];
+    if (time > 0) return time;
+    activities::ProblemBuilder builder(platform);
+    builder.add(transfer_of(s));
+    if (s.both) {
+      activities::Transfer back = transfer_of(s);
+      std::swap(back.source, back.target);
+      builder.add(back);
+    }
+    return time = solver.run(builder.problem()).makespan_s;
+  };
+}
+
+/// A folder of measurements holds other records too: they are read, so that nothing malformed passes, and left out.
+/// @returns false if the record is no measurement
+bool is_measurement(const std::string& path) {
+  const Json json = read_json_file(path);
+  ObjectReader r(json, path);
+  const std::string schema =
+      r.choice("schema", {"measurement/1", "topology/1", "discovery/1", "calibration/1", "residuals/1"});
+  if (schema == "measurement/1") return true;
+  if (schema == "topology/1") read_topology(path);
+  if (schema == "calibration/1") read_calibration(path);
+  std::cerr << path << ": " << schema << ", no measurement: left out\n";
+  return false;
+}
+
+/// The first pair of endpoints of each distance, as the fabric numbers its nodes.
+std::map<std::string, fit::FabricDistance> fabric_distances(const Topology& topology) {
+  const auto fabric = make_fabric(topology);
+  std::map<std::string, fit::FabricDistance> found;
+  double nearest_s = std::numeric_limits<double>::infinity();
+  for (int to = 1; to < fabric->endpoints() && found.size() < fabric->distances().size(); ++to) {
+    const std::string& name = fabric->distances()[static_cast<std::size_t>(fabric->distance(0, to))];
+    const double latency_s = fabric_latency(*fabric, 0, to).si;
+    nearest_s = std::min(nearest_s, latency_s);
+    found.emplace(name, fit::FabricDistance{latency_s - nearest_s, noisy_way(*fabric, 0, to).links});
+  }
+  return found;
+}
+
+void run_fit(Context& context, const FitOptions& o) {
+  const Topology topology = read_topology(topology_path(context, o.topology));
+  static_cast<void>(libraries().get(o.library));  // throws on an unknown one, with the known ones
+  fit::FitRequest request;
+  request.name = o.name.empty() ? topology.name : o.name;
+  request.default_library = o.library;
+  request.data_dir = context.catalogue().data_dir();
+  request.topology = &topology;
+  for (const std::string& path : o.measurements)
+    if (is_measurement(path)) request.measurements.push_back(read_measurement(path));
+  for (const std::string& path : o.inherit) request.inherited.push_back(read_calibration(path));
+  if (std::any_of(request.measurements.begin(), request.measurements.end(),
+                  [](const Measurement& m) { return !m.spreads.empty(); }))
+    request.distances = fabric_distances(topology);
+  request.bootstrap = o.bootstrap;
+  request.progress = progress_line();
+  fit::FitResult result = fit::fit_parameters(request);
+  const Platform platform(topology, result.calibration);
+  const auto simulate = simulation(platform, context.catalogue().solver("fluid"));
+  fit::assess(result, simulate);
+  if (!o.report.empty()) {
+    fs::create_directories(o.report);
+    const std::string path = (fs::path(o.report) / "residuals.json").string();
+    write_atomically(path, fit::residual_report(result, platform.topology(), simulate).dump(1) + "\n");
+  }
+  write_atomically(o.out, fit::to_json(result).dump(1) + "\n");
+  print_report(result);
+}
+
+double parse_option_seconds(const std::string& option, const std::string& text) {
+  try {
+    return parse_seconds(text).si;
+  } catch (const UnitError& error) {
+    throw InputError(option + ": " + error.what());
+  }
+}
+
+struct TraceFit {
+  std::string trace, platform, local_step, out;
+};
+
+/// Copies the trace with a fitted host_scale in its header.
+void run_trace_fit(Context& context, const TraceFit& o) {
+  const double step_s = parse_option_seconds("--local-step", o.local_step);
+  const std::unique_ptr<TraceReader> reader = replay::open_trace(context.catalogue().data_dir(), o.trace, {});
+  refuse_same_file("--out", o.out, reader->name());
+  TraceOut out(o.out);  // before the fit, which takes its time
+  const double scale = replay::fit_host_scale(context.catalogue(), o.platform, o.trace, step_s);
+  TraceHeader header = reader->header();
+  header.host_scale = scale;
+  header.notes.push_back("host_scale: fitted so that a step without exchange takes the " + to_text(Seconds{step_s}) +
+                         " that were measured without recording");
+  out.header(header);
+  while (const auto event = reader->next()) out.event(*event);
+  out.close();
+  std::cerr << "host_scale " << scale << '\n';
+}
+
+void add_trace_fit(CLI::App& calibrate, Context& context) {
+  auto* command = calibrate.add_subcommand("trace", "fit how much a recording slowed the CPU down");
+  auto o = std::make_shared<TraceFit>();
+  command->add_option("trace", o->trace, "imported trace with step markers, or a shipped one by its name")->required();
+  command->add_option("-p,--platform", o->platform, "machine it was recorded on")->required();
+  command
+      ->add_option("--local-step", o->local_step,
+                   "time of a step without recording and without any exchange between ranks, e.g. 4.75ms")
+      ->required();
+  command->add_option("--out", o->out, "trace to write (default: standard output)");
+  command->footer(
+      "Example:\n  linkcast calibrate trace recorded.jsonl --platform hgx-h200 --local-step 4.75ms --out fitted.jsonl");
+  command->callback([o, &context] { run_trace_fit(context, *o); });
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Context& context) {
+  auto* calibrate = app.add_subcommand("calibrate", "turn measurements into parameters");
+  calibrate->require_subcommand(1);
+  calibrate->footer(
+      "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
+  auto* fit = calibrate->add_subcommand("fit", "fit latency, bandwidth and duplex parameters with standard errors");
+  auto o = std::make_shared<FitOptions>();
+  fit->add_option("measurement", o->measurements, "measurement files, schema measurement/1; other records are left out")
+      ->required();
+  fit->add_option("--topology", o->topology, "id, or a topology file")->required();
+  fit->add_option("--out", o->out, "calibration file to write")->required();
+  fit->add_option("--name", o->name, "id of the platform (default: the topology's)");
+  fit->add_option("--library", o->library, "communication library of that machine's time");
+  fit->add_option("--inherit", o->inherit,
+                  "calibrations that lend what these data cannot determine, best first, with wider errors");
+  fit->add_option("--bootstrap", o->bootstrap, "refits on resampled data, for the standard errors; 0: none")
+      ->check(CLI::Range(0, 10000))
+      ->capture_default_str();
+  fit->add_option("--report", o->report, "folder for residuals.json, which calibrate/plots/residuals.py draws");
+  fit->footer(
+      "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
+  fit->callback([o, &context] { run_fit(context, *o); });
+  add_trace_fit(*calibrate, context);
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,68 @@
+#include <filesystem>
+#include <iostream>
+
+#include "cli/check_trace.hpp"
+#include "cli/command.hpp"
+#include "sim/platform/variant.hpp"
+#include "sim/plugin/fabric_generator.hpp"
+#include "sim/records/discovery.hpp"
+#include "sim/records/measurement.hpp"
+#include "sim/records/node_groups.hpp"
+#include "validate/claim.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+/// Parameter names are checked against the topology they name, where that is shipped. @returns what was not checked
+std::string check_calibration(Context& context, const std::string& path) {
+  Calibration calibration = read_calibration(path);
+  const std::string topology = context.catalogue().data_dir() + "/topologies/" + calibration.topology + ".json";
+  if (!std::filesystem::exists(topology))
+    return " (parameter names not checked: topology '" + calibration.topology + "' is not shipped)";
+  static_cast<void>(Platform(read_topology(topology), std::move(calibration)));
+  return "";
+}
+
+/// Reads a record by the strict reader of its schema. @returns its schema
+std::string check_file(Context& context, const std::string& path) {
+  if (std::filesystem::path(path).extension() == ".jsonl") return check_trace(path);
+  const Json json = read_json_file(path);
+  ObjectReader r(json, path);
+  const std::string schema = r.choice("schema", {"topology/1", "variant/1", "measurement/1", "discovery/1",
+                                                 "calibration/1", "claims/1", "node-groups/1"});
+  if (schema == "topology/1") {
+    const Topology topology = read_topology(path);
+    if (!topology.fabric.is_null()) make_fabric(topology);
+  }
+  if (schema == "variant/1") {
+    const Variant variant = read_variant(path);
+    static_cast<void>(variant_platform(variant, context.catalogue().platform(variant.base)));
+  }
+  if (schema == "measurement/1") read_measurement(path);
+  if (schema == "discovery/1") read_discovery(path);
+  if (schema == "calibration/1") return schema + check_calibration(context, path);
+  if (schema == "claims/1") validate::read_claims(path);
+  if (schema == "node-groups/1") read_node_groups(json, path);
+  return schema;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("check", "read any record strictly and say what is wrong with it");
+  auto files = std::make_shared<std::vector<std::string>>();
+  command
+      ->add_option(
+          "file", *files,
+          "topology, variant, measurement, discovery, calibration, claims or node-groups files, or traces (*.jsonl)")
+      ->required();
+  command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
+  command->callback([files, &context] {
+    for (const std::string& file : *files) {
+      const std::string found = check_file(context, file);
+      std::cout << file << ": ok, " << found << '\n';
+    }
+  });
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,86 @@
+#include <filesystem>
+#include <utility>
+
+#include "calibrate/import/importer.hpp"
+#include "cli/command.hpp"
+#include "cli/trace_out.hpp"
+#include "sim/plugin/trace_source.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+struct ImportOptions {
+  std::string format, out;
+  std::vector<std::string> options;
+  ImportRequest request;
+};
+
+bool is_trace(const std::string& format) {
+  for (const PluginInfo& info : trace_importers().list())
+    if (info.name == format) return true;
+  return false;
+}
+
+void import_trace(const ImportOptions& o) {
+  const TraceImporter& importer = trace_importers().get(o.format);
+  const TraceOptions options(o.request.options);
+  options.refuse_others(o.format, importer.options());
+  for (const auto& [option, value] : {std::pair{"--machine", &o.request.machine}, {"--topology", &o.request.topology}})
+    if (!value->empty())
+      throw InputError(std::string(option) + ": " + o.format + " gives a trace, which is of no machine");
+  for (const std::string& file : o.request.files) {
+    if (std::filesystem::is_directory(file)) throw InputError(file + ": is a folder: name the files in it");
+    refuse_same_file("--out", o.out, file);
+  }
+  TraceOut sink(o.out);
+  importer.run(o.request.files, options, sink);
+  sink.close();
+}
+
+void run_import(ImportOptions& o) {
+  o.request.options = key_values(o.options, "import");
+  if (is_trace(o.format)) {
+    import_trace(o);
+    return;
+  }
+  const Json record = import_record(o.format, o.request);
+  write_out(o.out, record.dump(1) + "\n");
+}
+
+template <class Plugins>
+std::string formats_of(const Plugins& plugins) {
+  std::string text;
+  for (const PluginInfo& info : plugins.list()) {
+    text += "  " + info.name + ": " + info.summary + "\n";
+    for (const auto& option : plugins.get(info.name).options())
+      text += "      " + option.key + ": " + option.text + "\n";
+  }
+  return text;
+}
+
+std::string formats() {
+  return "Formats of measurements and topologies, and what --option says to each:\n" + formats_of(importers()) +
+         "Formats of traces, which need no --machine and no --topology:\n" + formats_of(trace_importers());
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, Context&) {
+  auto* command = app.add_subcommand("import", "turn other tools' output into measurements, topologies or traces");
+  auto o = std::make_shared<ImportOptions>();
+  command->add_option("format", o->format, "one of the formats below")->required();
+  command->add_option("file", o->request.files, "files to read, in order")->required();
+  command->add_option("--out", o->out, "record to write (default: standard output)");
+  command->add_option("--machine", o->request.machine,
+                      "id of the machine the files come from; every measurement needs it");
+  command->add_option("--topology", o->request.topology,
+                      "topology whose device ids the measurement uses; every measurement needs it");
+  command->add_option("--option", o->options, "key=value, may be repeated: what the files do not print")
+      ->allow_extra_args(false);
+  command->footer(formats() +
+                  "Example:\n  linkcast import nvbandwidth nvbandwidth.json --machine box-1 --topology hgx-h200 "
+                  "--out nvbandwidth-1.json");
+  command->callback([o] { run_import(*o); });
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,221 @@
+#include <chrono>
+#include <iostream>
+#include <sstream>
+
+#include "cli/command.hpp"
+#include "cli/place_formats.hpp"
+#include "cli/texts.hpp"
+#include "cli/trace_out.hpp"
+#include "sim/placement/place.hpp"
+#include "sim/placement/slurm_job.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+struct PlaceOptions {
+  std::string platform, job, busy, objective, library, format = "table";
+  std::vector<std::string> with, options, hosts;
+  int ranks = 0, top = 0, nodes = 0, gpus_per_node = 0;
+  bool slurm = false;
+};
+
+std::string numbers(const Json& gpus) {
+  std::string text;
+  for (const Json& gpu : gpus) text += (text.empty() ? "" : ",") + gpu.dump();
+  return text;
+}
+
+void print_on_nodes(const Json& result) {
+  print_table({{"nodes", " " + numbers(result["nodes"])},
+               {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
+                            seconds(result["time_high_s"]) + "; alone " + seconds(result["alone_s"]) + ")"},
+               {"why", " " + result["why"].get<std::string>()},
+               {"bound", " " + seconds(result["bound_s"]) + ", gap " + percent(result["gap"].get<double>()) +
+                             ": bytes over rate of what every placement crosses"},
+               {"first free", " " + seconds(result["first_free"]["time_s"]) + ", regret " +
+                                  percent(result["first_free"]["regret"].get<double>())},
+               {"searched", " " + result["search"]["forecasts"].dump() + " forecasts"}});
+  std::vector<std::vector<std::string>> table{{"", "time", "regret", "rule", "nodes"}};
+  int place = 0;
+  for (const Json& row : result["placements"])
+    table.push_back({std::to_string(++place), seconds(row["time_s"]), percent(row["regret"].get<double>()),
+                     row["rule"].get<std::string>(), numbers(row["nodes"])});
+  std::cout << '\n';
+  print_table(table);
+  print_warnings(result);
+}
+
+void print_place(const Json& result) {
+  if (result.contains("bound_s")) {
+    print_on_nodes(result);
+    return;
+  }
+
+  std::vector<std::vector<std::string>> rows{
+      {"GPUs", " " + numbers(result["gpus"])},
+      {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
+                   seconds(result["time_high_s"]) + ")"},
+      {"why", " " + result["why"].get<std::string>()}};
+  const auto other = [&](const char* label, const char* key) {
+    rows.push_back({label, " " + numbers(result[key]["gpus"]) + ": " + seconds(result[key]["time_s"]) + ", regret " +
+                               percent(result[key]["regret"].get<double>())});
+  };
+  other("first free", "first_free");
+  other("worst", "worst");
+  rows.push_back({"by chance", " regret " + percent(result["mean_regret"].get<double>()) + " on average"});
+  for (const Json& neighbour : result.value("neighbours", Json::array()))
+    rows.push_back({neighbour == result["neighbours"].front() ? "neighbours" : "",
+                    " " + neighbour["job"].get<std::string>() + " on " + numbers(neighbour["gpus"]) + ": " +
+                        seconds(neighbour["time_s"]) + "  (alone " + seconds(neighbour["alone_s"]) + ")"});
+  const Json& search = result["search"];
+  rows.push_back({"searched", " " + search["sets"].dump() + " sets in " + search["classes"].dump() + " classes, " +
+                                  search["evaluated"].dump() + " forecasts" +
+                                  (search["exact"].get<bool>() ? "" : ", not every rank order")});
+  print_table(rows);
+  std::vector<std::vector<std::string>> table{{"", "GPUs", "time", "regret", "class", ""}};
+  int place = 0;
+  for (const Json& row : result["placements"])
+    table.push_back({std::to_string(++place), numbers(row["gpus"]), seconds(row["time_s"]),
+                     percent(row["regret"].get<double>()), row["class"].dump(), " " + row["why"].get<std::string>()});
+  std::cout << '\n';
+  print_table(table);
+  print_warnings(result);
+}
+
+/// "JOB:GPUS", or nodes. @param where  key of what follows the last colon
+Json neighbour(const std::string& text, const char* where) {
+  const std::size_t at = text.rfind(':');
+  if (at == std::string::npos || at == 0)
+    throw InputError("--with: '" + text + "' is not JOB:GPUS, e.g. all_reduce:64MiB:4-7");
+  return {{"job", text.substr(0, at)}, {where, parse_gpus(text.substr(at + 1), "--with")}};
+}
+
+/// "gpu0,gpu1" or "0-3,6".
+Json busy_gpus(const std::string& text) {
+  Json busy = Json::array();
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    if (part.rfind("gpu", 0) == 0 || part.rfind("node", 0) == 0)
+      busy.push_back(part);
+    else
+      for (const int gpu : parse_gpus(part, "--busy")) busy.push_back(gpu);
+  }
+  return busy;
+}
+
+Json query_of(const PlaceOptions& o) {
+  Json query{{"kind", "place"}, {"platform", o.platform}, {"job", o.job}, {"ranks", o.ranks}};
+  if (!o.options.empty()) {
+    query["job"] = {{"trace", o.job}, {"options", Json::object()}};
+    for (const auto& [key, value] : key_values(o.options, "trace")) query["job"]["options"][key] = value;
+  }
+  if (!o.busy.empty()) query["busy"] = busy_gpus(o.busy);
+  for (const std::string& text : o.with) query["with"].push_back(neighbour(text, o.nodes > 0 ? "nodes" : "gpus"));
+  if (!o.objective.empty()) query["objective"] = o.objective;
+  if (!o.library.empty()) query["library"] = o.library;
+  if (o.top > 0) query["top"] = o.top;
+  if (o.nodes > 0) query["nodes"] = o.nodes;
+  if (o.gpus_per_node > 0) query["gpus_per_node"] = o.gpus_per_node;
+  return query;
+}
+
+/// One host for one node; a rankfile has no other way to say where a rank runs.
+const std::string& host_of(const PlaceOptions& o) {
+  static const std::string here = "localhost";
+  if (o.hosts.size() > 1) throw InputError("--hosts: " + std::to_string(o.hosts.size()) + " hosts for one node");
+  if (o.hosts.empty()) return here;
+  if (o.hosts.front().empty() || o.hosts.front().find_first_of(" \t\n=#") != std::string::npos)
+    throw InputError("--hosts: '" + o.hosts.front() + "' is no host name");
+  return o.hosts.front();
+}
+
+void print_for_others(Context& context, const PlaceOptions& o, const Json& result) {
+  if (context.whatif) throw InputError("--format: whatif compares two placements, " + o.format + " is one");
+  if (o.format == "cuda")
+    std::cout << cuda_line(result["gpus"]) << '\n';
+  else
+    std::cout << rankfile(result["gpus"], context.catalogue().platform(context.edited(o.platform)), host_of(o));
+}
+
+/// A job on standard input, its answer as JSON.
+void place_for_slurm(Context& context, const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && option->get_name() != "--slurm" && option->get_name() != "--json")
+      throw InputError(option->get_name() + ": --slurm reads the job from standard input");
+  if (context.whatif) throw InputError("--slurm: whatif compares placements that options describe");
+  std::ostringstream text;
+  text << std::cin.rdbuf();
+  placement::PlacementMemory memory;
+  const std::string name = "standard input";
+  std::cout << placement::place_slurm_job(context.catalogue(), parse_json(text.str(), name), name, memory).dump(2)
+            << '\n';
+}
+
+void need(const CLI::App& command) {
+  for (const char* name : {"--platform", "--job", "--ranks"})
+    if (command.count(name) == 0) throw CLI::RequiredError(name);
+}
+
+}  // namespace
+
+void add_place(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("place", "which GPUs for a job, given what is busy and what the neighbours do");
+  auto o = std::make_shared<PlaceOptions>();
+  add_common(*command, context, o->platform);
+  command->get_option("--platform")->required(false);  // --slurm says it for each node
+  command->add_option("--job", o->job, "OP:SIZE, e.g. all_reduce:64MiB; or a trace file, shipped trace or application");
+  command->add_option("--ranks", o->ranks, "GPUs of the job");
+  command
+      ->add_option("--option", o->options, "key=value of an application, see 'linkcast trace --help'; may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--busy", o->busy, "GPUs that are not free: gpu0,gpu1 or 0-3,6");
+  command
+      ->add_option("--with", o->with, "what a neighbour does, e.g. all_reduce:64MiB:4-7; its GPUs are busy; repeatable")
+      ->type_name("JOB:GPUS")
+      ->allow_extra_args(false);
+  command->add_option("--objective", o->objective,
+                      "time (of the job, default), neighbours (what they lose), both (the sum, in shares of times)");
+  command
+      ->add_option("--nodes", o->nodes,
+                   "whole nodes of a machine of so many, on its fabric; --busy and --with then name nodes")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--gpus-per-node", o->gpus_per_node, "with --nodes: of each node, the first ones (default: all)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--library", o->library, "communication library (default: the platform's)");
+  command->add_option("--top", o->top, "so many placements are listed (default: 10)")->check(CLI::PositiveNumber);
+  command
+      ->add_option("--format", o->format,
+                   "table (default), cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)")
+      ->check(CLI::IsMember({"table", "cuda", "rankfile"}));
+  command->add_option("--hosts", o->hosts, "host of the rankfile (default: localhost)")->delimiter(',');
+  command->add_flag("--slurm", o->slurm, "read a job and its nodes from standard input, see docs/schedulers.md");
+  command->footer("Example:\n  linkcast place --platform v100-dgx1 --job all_reduce:64MiB --ranks 4 --busy gpu0,gpu1");
+  command->callback([o, command, &context] {
+    if (o->slurm) {
+      place_for_slurm(context, *command);
+      return;
+    }
+    need(*command);
+    placement::tell_search([last = std::chrono::steady_clock::now()](long evaluated) mutable {
+      if (std::chrono::steady_clock::now() - last < std::chrono::seconds(2)) return;
+      last = std::chrono::steady_clock::now();
+      std::cerr << "place: " << evaluated << " forecasts\n";
+    });
+    if (o->nodes > 0 && o->format != "table")
+      throw InputError("--format: is of the GPUs of one node; leave out --nodes");
+    if (o->gpus_per_node > 0 && o->nodes == 0) throw InputError("--gpus-per-node: needs --nodes");
+    if (context.json && o->format != "table") throw InputError("--json: excludes --format " + o->format);
+    if (!o->hosts.empty() && o->format != "rankfile") throw InputError("--hosts: is of --format rankfile");
+    const Json result = run_query(context, query_of(*o));
+    if (o->format != "table")
+      print_for_others(context, *o, result);
+    else if (context.json)
+      std::cout << result.dump(2) << '\n';
+    else if (context.whatif)
+      print_whatif(result);
+    else
+      print_place(result);
+  });
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,125 @@
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "sim/exporters/nccl_graph.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+std::string arrow(const std::string& hop) {
+  if (hop == "peer") return " ->";
+  return hop == "host memory" ? " ~host~>" : " -" + hop.substr(hop.find(' ') + 1) + "->";
+}
+
+void print_trees(const Json& result) {
+  if (result["trees"].empty()) return;
+  std::cout << "trees: chains of " << to_text(BytesPerSecond{result["library_tree_bandwidth_Bps"].get<double>()})
+            << " each as the library counts, class " << result["tree_class"].get<std::string>() << '\n';
+  for (std::size_t i = 0; i < result["trees"].size(); ++i) {
+    std::cout << "  tree " << i << ":";
+    for (const Json& gpu : result["trees"][i]) std::cout << ' ' << gpu;
+    std::cout << '\n';
+  }
+}
+
+void print_tuner(const Json& result) {
+  if (!result.contains("library_takes")) return;
+  std::vector<std::vector<std::string>> rows{{"algorithm", "protocol", "bandwidth", "latency", "time", ""}};
+  const Json& taken = result["library_takes"];
+  for (const Json& row : result["tuner"]) {
+    const bool is_taken = row["algorithm"] == taken["algorithm"] && row["protocol"] == taken["protocol"];
+    rows.push_back({row["algorithm"].get<std::string>(), row["protocol"].get<std::string>(),
+                    to_text(BytesPerSecond{row["bandwidth_Bps"].get<double>()}),
+                    to_text(Seconds{row["latency_s"].get<double>()}), to_text(Seconds{row["time_s"].get<double>()}),
+                    is_taken                     ? "taken"
+                    : row["enabled"].get<bool>() ? ""
+                                                 : "off"});
+  }
+  std::cout << "what the library believes (its tuner, not a forecast):\n";
+  print_table(rows);
+  std::cout << "it takes " << taken["channels"] << " blocks of " << taken["threads"] << " threads\n";
+}
+
+void print_rings(const Json& result) {
+  if (result.contains("nodes"))
+    std::cout << result["nodes"] << " nodes of " << result["gpus_per_node"] << " GPUs, in each of them\n";
+  std::cout << result["library"].get<std::string>() << ": " << result["channels"].size() << " distinct rings, "
+            << result["blocks"] << " thread blocks, class " << result["path_class"].get<std::string>() << ", worth "
+            << result["link_equivalents"] << " links" << (result["fallback"].get<bool>() ? ", FALLBACK" : "") << '\n'
+            << result["why"].get<std::string>() << '\n';
+  const bool across = result.contains("nodes"), back = !across || result["leaves_at_entry"].get<bool>();
+  for (std::size_t i = 0; i < result["channels"].size(); ++i) {
+    const Json& order = result["channels"][i];
+    std::cout << "  ring " << i << ":";
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      std::cout << ' ' << order[k];
+      if (order.size() > 1 && (k + 1 < order.size() || back))
+        std::cout << arrow(result["hops"][i][k].get<std::string>());
+    }
+    if (order.size() > 1 && back) std::cout << ' ' << order[0];
+    std::cout << (across ? " => next node\n" : "\n");
+  }
+  print_trees(result);
+  print_tuner(result);
+}
+
+}  // namespace
+
+void add_rings(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("rings", "the rings a communication library builds, and why");
+  struct Options {
+    std::string platform, gpus, library, op, size, out;
+    int nodes = 0, gpus_per_node = 0;
+    bool nvls = false, nccl_graph = false;
+  };
+  auto o = std::make_shared<Options>();
+  add_common(*command, context, o->platform);
+  auto* gpus = command->add_option("--gpus", o->gpus, "members in rank order, e.g. 0-7");
+  auto* nodes = command->add_option("--nodes", o->nodes, "instead of --gpus: that many nodes of a cluster");
+  auto* per_node = command->add_option("--gpus-per-node", o->gpus_per_node, "with --nodes: the first GPUs of each");
+  gpus->excludes(nodes)->excludes(per_node);
+  nodes->needs(per_node);
+  per_node->needs(nodes);
+  command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
+  auto* op = command->add_option("--op", o->op, "show the library's cost model for this collective");
+  auto* size = command->add_option("--size", o->size, "and this size, e.g. 64MiB")->needs(op);
+  op->needs(size);
+  auto* nvls = command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
+  auto* graph = command->add_flag("--nccl-graph", o->nccl_graph, "rings and trees as a file for NCCL_GRAPH_FILE");
+  graph->excludes(op)->excludes(nvls)->excludes(nodes)->excludes(command->get_option("--json"));
+  command->add_option("--out", o->out, "file for --nccl-graph (default: standard output)")->needs(graph);
+  command->footer(
+      "Example:\n  linkcast rings --platform p100-dgx1 --gpus 0-4\n"
+      "  linkcast rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.18 --op all_reduce --size 1MiB\n"
+      "  linkcast rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.18 --nccl-graph --out rings.xml");
+  command->callback([o, &context] {
+    Json query{{"kind", "rings"}, {"platform", o->platform}};
+    if (o->gpus.empty() && o->nodes == 0) throw InputError("--gpus, or --nodes and --gpus-per-node: one is required");
+    if (o->nodes != 0) {
+      query["nodes"] = o->nodes;
+      query["gpus_per_node"] = o->gpus_per_node;
+    } else {
+      query["gpus"] = parse_gpus(o->gpus);
+    }
+    if (!o->library.empty()) query["library"] = o->library;
+    if (!o->op.empty()) {
+      query["op"] = o->op;
+      query["size_B"] = parse_size("--size", o->size);
+    }
+    if (o->nvls) query["nvls"] = true;
+    if (o->nccl_graph && context.whatif) throw InputError("--nccl-graph: one file, not one before and one after");
+    const Json result = run_query(context, query);
+    if (o->nccl_graph)
+      write_out(o->out, nccl::graph_xml(context.catalogue().communicator(context.edited(o->platform),
+                                                                         result["library"].get<std::string>(),
+                                                                         query["gpus"].get<std::vector<int>>())));
+    else if (context.json)
+      std::cout << result.dump(2) << '\n';
+    else if (context.whatif)
+      print_whatif(result);
+    else
+      print_rings(result);
+  });
+}
+
+}  // namespace linkcast::cli

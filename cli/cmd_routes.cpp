@@ -1,0 +1,72 @@
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+std::string joined_ids(const Json& list) {
+  std::string text;
+  for (const Json& item : list) text += (text.empty() ? "" : " ") + item.get<std::string>();
+  return text;
+}
+
+void print_ways(const Json& result) {
+  std::vector<std::vector<std::string>> table = {
+      {"way", "links", "time", "bandwidth", "start-up", "bottleneck", "through"}};
+  for (const Json& route : result["routes"]) {
+    const Json& links = route["route"];
+    table.push_back({route["way"], std::to_string(route["hops"].get<int>()), to_text(Seconds{route["time_s"]}),
+                     to_text(BytesPerSecond{route["bandwidth_Bps"]}), to_text(Seconds{route["latency_s"]}),
+                     joined_ids(route["bottleneck"]), joined_ids(links)});
+  }
+  print_table(table);
+  std::cout << result["minimal_ways"] << " minimal ways, " << result["detours"]
+            << " detours; the fabric routes: " << result["routing"].get<std::string>() << '\n';
+}
+
+void print_routes(const Json& result) {
+  if (result.contains("minimal_ways")) return print_ways(result);
+  std::vector<std::vector<std::string>> table = {{"transport", "via", "time", "bandwidth", "start-up", "bottleneck"}};
+  for (const Json& route : result["routes"]) {
+    table.push_back({route["transport"], route.value("via", "-"), to_text(Seconds{route["time_s"]}),
+                     to_text(BytesPerSecond{route["bandwidth_Bps"]}), to_text(Seconds{route["latency_s"]}),
+                     joined_ids(route["bottleneck"])});
+  }
+  print_table(table);
+  std::cout << "the runtime takes: " << result["runtime_takes"].get<std::string>() << '\n';
+}
+
+}  // namespace
+
+void add_routes(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("routes", "every way between two GPUs, ranked by predicted time");
+  struct Options {
+    std::string platform, src, dst, size;
+    int ways = 0;
+  };
+  auto o = std::make_shared<Options>();
+  add_common(*command, context, o->platform);
+  command->add_option("--src", o->src, "device the bytes come from")->required();
+  command->add_option("--dst", o->dst, "device the bytes go to")->required();
+  command->add_option("--size", o->size, "ranking is for this size (default 64MiB)");
+  command->add_option("-k", o->ways, "between nodes: up to so many minimal ways and so many detours (default 4)");
+  command->footer(
+      "Example:\n  linkcast routes --platform v100-dgx1 --src gpu0 --dst gpu7\n"
+      "  linkcast routes --platform alps --src node0/gpu0 --dst node700/gpu0");
+  command->callback([o, &context] {
+    Json query{{"kind", "routes"}, {"platform", o->platform}, {"src", o->src}, {"dst", o->dst}};
+    if (!o->size.empty()) query["size_B"] = parse_size("--size", o->size);
+    if (o->ways != 0) query["k"] = o->ways;
+    const Json result = run_query(context, query);
+    if (context.json)
+      std::cout << result.dump(2) << '\n';
+    else if (context.whatif)
+      print_whatif(result);
+    else
+      print_routes(result);
+  });
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,113 @@
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "sim/exporters/drawing.hpp"
+#include "sim/exporters/infragraph.hpp"
+#include "sim/exporters/nccl_topo.hpp"
+#include "sim/query/fabric_view.hpp"
+#include "sim/query/show.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+std::string number(const Parameter& p) {
+  const auto text = [&](double value) {
+    if (p.unit == "s") return to_text(Seconds{value});
+    if (p.unit == "B") return to_text(Bytes{value});
+    if (p.unit == "B/s") return to_text(BytesPerSecond{value});
+    return std::to_string(value);
+  };
+  return text(p.value) + (p.stderr_ > 0 ? " +- " + text(p.stderr_) : "");
+}
+
+void print_platform(const Platform& platform) {
+  const Topology& wiring = platform.wiring();
+  std::cout << wiring.title << "\n" << wiring.source << "\n\ncables (nominal, one direction)\n";
+  std::vector<std::vector<std::string>> table;
+  for (const Cable& cable : wiring.cables)
+    table.push_back({"  " + cable.id, std::to_string(cable.count) + " x " + cable.kind, to_text(cable.bandwidth)});
+  print_table(table);
+  std::cout << "\nparameters\n";
+  table.clear();
+  for (const auto& [name, p] : platform.calibration().parameters)
+    table.push_back({"  " + name, " " + number(p), p.provenance});
+  print_table(table);
+  std::cout << "\nmeasured on\n";
+  for (const SourceFile& file : platform.calibration().from)
+    std::cout << "  " << file.path << "  sha256 " << file.sha256.substr(0, 12) << "...\n";
+}
+
+struct ShowOptions {
+  std::string platform, out, fabric_file;
+  bool dot = false, svg = false, nccl_topo = false, infragraph = false, fabric = false, links = false;
+};
+
+void show_change(Context& context, const ShowOptions& o) {
+  if (o.dot || o.svg || o.nccl_topo || o.infragraph || o.fabric)
+    throw InputError("whatif show: without --dot, --svg, --nccl-topo, --infragraph and --fabric");
+  const Json result = run_query(context, {{"kind", "show"}, {"platform", o.platform}});
+  if (context.json)
+    std::cout << result.dump(2) << '\n';
+  else
+    print_whatif(result);
+}
+
+void show_fabric(Context& context, const ShowOptions& o, const Topology& wiring) {
+  const Json answer = query::fabric_answer(wiring, query::fabric_of(wiring, o.fabric_file), o.links);
+  if (context.json)
+    std::cout << answer.dump(2) << '\n';
+  else
+    print_fabric(answer);
+}
+
+void show(Context& context, const ShowOptions& o) {
+  if (!o.out.empty() && !o.nccl_topo && !o.infragraph && !o.svg)
+    throw InputError("show: --out needs --nccl-topo, --infragraph or --svg");
+  if (context.whatif) return show_change(context, o);
+  const Platform& shown = context.catalogue().platform(context.edited(o.platform));
+  if (o.fabric)
+    show_fabric(context, o, shown.wiring());
+  else if (o.nccl_topo)
+    write_out(o.out, nccl::topology_xml(shown.wiring()));
+  else if (o.infragraph)
+    write_out(o.out, exporters::infragraph_json(shown.wiring()));
+  else if (o.svg)
+    write_out(o.out, exporters::to_svg(shown.wiring()));
+  else if (o.dot)
+    std::cout << exporters::to_dot(shown.wiring());
+  else if (context.json)
+    std::cout << query::show_answer(shown).dump(2) << '\n';
+  else
+    print_platform(shown);
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("show", "what is wired to what on a platform, with rates, parameters and sources");
+  auto o = std::make_shared<ShowOptions>();
+  command->add_option("platform", o->platform, "machine, see 'linkcast list platforms'")->required();
+  auto* json = command->add_flag("--json", context.json, "JSON on stdout");
+  auto* dot = command->add_flag("--dot", o->dot, "Graphviz text on stdout")->excludes(json);
+  auto* svg = command->add_flag("--svg", o->svg, "a drawing")->excludes(json)->excludes(dot);
+  auto* nccl = command->add_flag("--nccl-topo", o->nccl_topo, "topology file of NCCL, with bus ids made up");
+  nccl->excludes(json)->excludes(dot)->excludes(svg);
+  auto* infragraph = command->add_flag("--infragraph", o->infragraph, "the same as JSON of InfraGraph");
+  infragraph->excludes(json)->excludes(dot)->excludes(svg)->excludes(nccl);
+  auto* fabric = command->add_flag("--fabric", o->fabric, "the network between nodes")->excludes(dot)->excludes(svg);
+  fabric->excludes(nccl)->excludes(infragraph);
+  command->add_option("--fabric-file", o->fabric_file, "JSON file whose \"fabric\" stands in for that of the platform")
+      ->needs(fabric);
+  command->add_flag("--links", o->links, "every link, with --fabric --json")->needs(fabric)->needs(json);
+  command->add_option("--out", o->out, "file for --nccl-topo, --infragraph, --svg (default: standard output)");
+  add_edits(*command, context, false);
+  command->footer(
+      "Example:\n  linkcast show v100-dgx1 --svg --out v100.svg\n"
+      "  linkcast show v100-dgx1 --dot | dot -Tpng -o v100.png\n"
+      "  linkcast show v100-dgx1 --nccl-topo --out v100-dgx1.xml\n"
+      "  linkcast show lumi --fabric");
+  command->callback([o, &context] { show(context, *o); });
+}
+
+}  // namespace linkcast::cli

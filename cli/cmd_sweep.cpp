@@ -1,0 +1,46 @@
+#include "cli/command.hpp"
+#include "cli/python_program.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+constexpr int kMostJobs = 4096;
+
+struct SweepOptions {
+  std::string study, out, scheduler;
+  int jobs = 0;
+  bool resume = false, dry_run = false;
+};
+
+std::vector<std::string> arguments_of(const SweepOptions& o) {
+  std::vector<std::string> arguments;
+  if (!o.out.empty()) arguments.insert(arguments.end(), {"--out", o.out});
+  if (!o.scheduler.empty()) arguments.insert(arguments.end(), {"--scheduler", o.scheduler});
+  if (o.jobs > 0) arguments.insert(arguments.end(), {"--jobs", std::to_string(o.jobs)});
+  if (o.resume) arguments.emplace_back("--resume");
+  if (o.dry_run) arguments.emplace_back("--dry-run");
+  arguments.insert(arguments.end(), {"--", o.study});
+  return arguments;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("sweep", "a study: every combination of some axes, as one table");
+  auto o = std::make_shared<SweepOptions>();
+  command->add_option("study", o->study, "study file, see docs/sweep.md")->required();
+  auto* jobs =
+      command->add_option("--jobs", o->jobs, "processes (default: one a core)")->check(CLI::Range(1, kMostJobs));
+  command
+      ->add_option("--scheduler", o->scheduler, "address of a Dask scheduler, e.g. tcp://host:8786, instead of --jobs")
+      ->excludes(jobs);
+  command->add_option("--out", o->out,
+                      "folder for journal, table, plots and page (default: <name of the study>.sweep)");
+  command->add_flag("--resume", o->resume, "go on with what the folder's journal holds");
+  command->add_flag("--dry-run", o->dry_run, "only print the scenarios, one query a line");
+  command->footer(
+      "Example:\n  linkcast sweep docs/sweep/dgx1-subsets.json --jobs 4\nCtrl-C loses nothing: --resume goes on.");
+  command->callback([o, &context] { become_python(context, "sim/sweep/sweep.py", arguments_of(*o)); });
+}
+
+}  // namespace linkcast::cli

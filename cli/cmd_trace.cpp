@@ -1,0 +1,46 @@
+// "linkcast trace": the trace of an application, written to a file.
+#include "cli/command.hpp"
+#include "cli/trace_out.hpp"
+#include "sim/plugin/trace_source.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+struct TraceCommand {
+  std::string application, out;
+  std::vector<std::string> options;
+};
+
+std::string applications() {
+  std::string text = "Applications, and what --option says to each:\n";
+  for (const PluginInfo& info : trace_generators().list()) {
+    text += "  " + info.name + ": " + info.summary + "\n";
+    for (const TraceOption& option : trace_generators().get(info.name).options())
+      text += "      " + option.key + ": " + option.text + "\n";
+  }
+  return text;
+}
+
+void run_trace(const TraceCommand& o) {
+  const TraceGenerator& generator = trace_generators().get(o.application);
+  const TraceOptions options(key_values(o.options, "trace"));
+  options.refuse_others(o.application, generator.options());
+  TraceOut sink(o.out);
+  generator.run(options, sink);
+  sink.close();
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, Context&) {
+  auto* command = app.add_subcommand("trace", "write the trace of an application that a generator describes");
+  auto o = std::make_shared<TraceCommand>();
+  command->add_option("application", o->application, "one of the applications below")->required();
+  command->add_option("--out", o->out, "trace to write (default: standard output)");
+  command->add_option("--option", o->options, "key=value, may be repeated: the application's parameters")
+      ->allow_extra_args(false);
+  command->footer(applications() + "Example:\n  linkcast trace data_parallel --option ranks=8 --out training.jsonl");
+  command->callback([o] { run_trace(*o); });
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "cli/command.hpp"
+#include "validate/compare.hpp"
+#include "validate/scoreboard.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+struct ValidateOptions {
+  std::vector<std::string> claims, against, classes;
+  std::string report, platform;
+  bool table = false;
+  validate::CompareLimits limits;
+};
+
+std::vector<validate::Claim> of_classes(const std::vector<validate::Claim>& all,
+                                        const std::vector<std::string>& classes) {
+  for (const std::string& asked : classes)
+    if (std::none_of(all.begin(), all.end(), [&](const validate::Claim& claim) { return claim.claim_class == asked; }))
+      throw InputError("validate: --class: no claim is of class '" + asked + "'");
+  std::vector<validate::Claim> chosen;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const validate::Claim& claim) {
+    return std::find(classes.begin(), classes.end(), claim.claim_class) != classes.end();
+  });
+  return chosen;
+}
+
+std::vector<validate::Claim> chosen_claims(Context& context, const ValidateOptions& o) {
+  auto all = validate::load_claims(context.catalogue().data_dir() + "/validate/claims");
+  if (!o.classes.empty()) all = of_classes(all, o.classes);
+  const std::vector<std::string>& ids = o.claims;
+  if (ids.empty()) return all;
+  std::vector<validate::Claim> chosen;
+  for (const std::string& id : ids) {
+    const auto it = std::find_if(all.begin(), all.end(), [&](const validate::Claim& claim) { return claim.id == id; });
+    if (it == all.end()) throw InputError("validate: unknown claim '" + id + "', see 'linkcast list claims'");
+    chosen.push_back(*it);
+  }
+  return chosen;
+}
+
+/// Predictions beside every point of measurement files. @returns false if a limit is missed
+bool compare_files(Context& context, const ValidateOptions& o) {
+  bool within = true;
+  Json list = Json::array();
+  for (const std::string& path : o.against) {
+    const Measurement measurement = read_measurement(path);
+    const std::string id = context.edited(o.platform.empty() ? measurement.topology : o.platform);
+    const validate::Comparison comparison = validate::compare(context.catalogue(), measurement, o.limits, id);
+    within = within && comparison.within_limits();
+    if (context.json)
+      list.push_back(validate::to_json(comparison, true));
+    else
+      std::cout << validate::to_table(comparison);
+  }
+  if (context.json) std::cout << Json{{"comparisons", list}}.dump(2) << '\n';
+  return within;
+}
+
+void write_report(const std::string& folder, const std::vector<validate::ClaimResult>& results) {
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const char* name, const std::string& text) {
+    std::ofstream out(folder + "/" + name);
+    out << text;
+    out.close();
+    if (!out) throw InputError("--report: " + folder + "/" + name + ": cannot be written");
+  };
+  write("claims.json", validate::scoreboard_json(results).dump(1) + "\n");
+  write("scoreboard.txt", validate::scoreboard_table(results));
+  std::cerr << "report: " << folder << "/claims.json and scoreboard.txt written\n";
+}
+
+bool check_claims(Context& context, const ValidateOptions& o) {
+  const auto results = validate::evaluate(context.catalogue(), chosen_claims(context, o));
+  if (!o.report.empty()) write_report(o.report, results);
+  if (context.json)
+    std::cout << validate::scoreboard_json(results).dump(2) << '\n';
+  else
+    std::cout << (o.table ? validate::claims_table(results) : validate::scoreboard_table(results));
+  return validate::none_failed(results);
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Context& context) {
+  auto* command =
+      app.add_subcommand("validate", "check the papers' claims, or any measurement, against simulation runs");
+  auto o = std::make_shared<ValidateOptions>();
+  command->add_option("claim", o->claims, "claim ids (default: all)");
+  auto* against =
+      command->add_option("--against", o->against, "measurement files to compare predictions with, instead of claims");
+  command
+      ->add_option("--platform", o->platform,
+                   "platform to compare with, or a calibration file (default: that of the measurement's topology)")
+      ->needs(against);
+  command->add_option("--median-limit", o->limits.median, "largest median error allowed, e.g. 0.02")->needs(against);
+  command->add_option("--p95-limit", o->limits.p95, "largest 95th percentile of the error allowed")->needs(against);
+  command->add_option("--class", o->classes, "only claims of these classes, e.g. collective or topology,routing")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->excludes(against);
+  command->add_flag("--table", o->table, "one row of Markdown a claim: claimed and predicted figures, verdict, reason")
+      ->excludes(against);
+  command->add_option("--report", o->report, "folder for claims.json and scoreboard.txt");
+  command->add_flag("--json", context.json, "JSON on stdout");
+  add_edits(*command, context);
+  command->footer(
+      "Example:\n  linkcast validate TPDS-029\n"
+      "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json\n"
+      "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json --slow gpu3:1.2\n"
+      "Exit code 4: a claim failed, or a comparison missed a limit.");
+  command->callback([o, &context] {
+    if (!o->against.empty() && !o->claims.empty()) throw InputError("validate: give claims or --against, not both");
+    if (o->against.empty() && !context.edit_list().empty())
+      throw InputError("validate: edits need --against: claims name the platforms they are about");
+    const bool good = o->against.empty() ? check_claims(context, *o) : compare_files(context, *o);
+    context.exit_code = good ? 0 : kComparisonFailed;
+  });
+}
+
+}  // namespace linkcast::cli

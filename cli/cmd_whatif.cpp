@@ -1,0 +1,21 @@
+#include "cli/command.hpp"
+
+namespace linkcast::cli {
+
+/// The other commands below a word of their own: they ask for answers, which then come without and with the edits.
+void add_whatif(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("whatif", "a command without and with edits: before, after, change");
+  command->require_subcommand(1);
+  command->preparse_callback([&context](std::size_t) { context.whatif = true; });
+  command->footer(
+      "Example:\n  linkcast whatif predict collective --platform p100-dgx1 --gpus 0-7 --op all_reduce --size 64MiB "
+      "--remove gpu0-gpu4");
+  add_show(*command, context);
+  add_predict(*command, context);
+  add_routes(*command, context);
+  add_rings(*command, context);
+  add_replay(*command, context);
+  add_place(*command, context);
+}
+
+}  // namespace linkcast::cli

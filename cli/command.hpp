@@ -1,0 +1,89 @@
+#pragma once
+// What every subcommand shares.
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast::cli {
+
+// Exit codes, part of the contract: 0 ok, 1 anything else.
+inline constexpr int kBadInput = 2;
+inline constexpr int kBrokenInvariant = 3;
+inline constexpr int kComparisonFailed = 4;
+inline constexpr int kInterrupted = 130;  // as shells say of Ctrl-C
+
+class Context {
+ public:
+  std::string data_dir;  ///< --data-dir, else beside the program
+  std::string solver = "fluid";
+  bool json = false;
+  int exit_code = 0;
+  bool whatif = false;                                      ///< every answer without and with the edits
+  std::map<std::string, std::vector<std::string>> edits{};  ///< by verb; "edit": whole ones
+
+  /// What the edit options say, as the `edits` of a query.
+  [[nodiscard]] std::vector<std::string> edit_list() const;
+  /// Id under which the catalogue knows the platform with the edits.
+  std::string edited(const std::string& platform) { return catalogue().edited(platform, edit_list()); }
+  /// Made when first needed, so that --help never reads a file.
+  catalogue::Catalogue& catalogue();
+
+ private:
+  std::unique_ptr<catalogue::Catalogue> catalogue_;
+};
+
+/// Folder with topologies/ and models/: above the program's own, or share/linkcast of its prefix.
+std::string default_data_dir();
+
+void add_list(CLI::App& app, Context& context);
+void add_show(CLI::App& app, Context& context);
+void add_predict(CLI::App& app, Context& context);
+void add_routes(CLI::App& app, Context& context);
+void add_rings(CLI::App& app, Context& context);
+void add_calibrate(CLI::App& app, Context& context);
+void add_validate(CLI::App& app, Context& context);
+void add_import(CLI::App& app, Context& context);
+void add_check(CLI::App& app, Context& context);
+void add_diagnose(CLI::App& app, Context& context);
+void add_whatif(CLI::App& app, Context& context);
+void add_trace(CLI::App& app, Context& context);
+void add_replay(CLI::App& app, Context& context);
+void add_place(CLI::App& app, Context& context);
+void add_schedule(CLI::App& app, Context& context);
+void add_wiring(CLI::App& app, Context& context);
+void add_report(CLI::App& app, Context& context);
+void add_sweep(CLI::App& app, Context& context);
+void add_serve(CLI::App& app, Context& context);
+
+/// Adds --platform, --json, --solver and the edits.
+void add_common(CLI::App& command, Context& context, std::string& platform);
+/// Adds --remove and the other what-if edits. @param fabric  --fabric too, where that is no option of the command
+void add_edits(CLI::App& command, Context& context, bool fabric = true);
+/// "0-3,6" to {0, 1, 2, 3, 6}. @throws InputError
+std::vector<int> parse_gpus(const std::string& text, const std::string& option = "--gpus");
+/// A --size option in bytes. @throws InputError
+double parse_size(const std::string& option, const std::string& text);
+/// Answers one query made from options, with the edits; {"before", "after", "change"} under whatif. Errors name the
+/// command line.
+Json run_query(Context& context, const Json& query);
+
+/// Text to the file of --out, atomically; to standard output if `out` is empty or "-".
+void write_out(const std::string& out, const std::string& text);
+
+/// Aligned text columns, numbers to the right.
+void print_table(const std::vector<std::vector<std::string>>& rows);
+/// Text of whatif_answer().
+void print_whatif(const Json& result);
+/// The same of two replays.
+void print_replays(const Json& result);
+/// Text of a fabric_answer().
+void print_fabric(const Json& fabric);
+/// Warnings of a result to stderr, one a line.
+void print_warnings(const Json& result);
+
+}  // namespace linkcast::cli

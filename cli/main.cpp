@@ -1,0 +1,92 @@
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+
+namespace {
+
+int run(int argc, char** argv) {
+  using namespace linkcast::cli;
+  CLI::App app("linkcast forecasts what a GPU interconnect will do: routes, rings, contention, times, and how sure.",
+               "linkcast");
+  app.footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
+  app.set_version_flag("--version", LINKCAST_VERSION);
+  app.require_subcommand(1);
+  Context context;
+  app.add_option("--data-dir", context.data_dir, "folder with topologies/ and models/ (default: beside the program)");
+  add_list(app, context);
+  add_show(app, context);
+  add_predict(app, context);
+  add_routes(app, context);
+  add_rings(app, context);
+  add_calibrate(app, context);
+  add_validate(app, context);
+  add_diagnose(app, context);
+  add_import(app, context);
+  add_check(app, context);
+  add_trace(app, context);
+  add_replay(app, context);
+  add_place(app, context);
+  add_schedule(app, context);
+  add_wiring(app, context);
+  add_serve(app, context);
+  add_whatif(app, context);
+  add_sweep(app, context);
+  add_report(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::string what = error.what();
+    if (app.get_subcommands().empty() && !app.remaining().empty())
+      what = "unknown subcommand '" + app.remaining().front() + "'";
+    for (char& c : what)
+      if (c == '\n') c = ' ';
+    std::cerr << "error: " << what << " (see --help)\n";
+    return kBadInput;
+  }
+  std::cout.flush();
+  if (!std::cout) throw std::runtime_error("standard output: cannot be written");
+  return context.exit_code;
+}
+
+/// Control characters of quoted user text made visible, so that an error stays one line.
+std::string one_line(const std::string& text) {
+  constexpr char hex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f)
+      out += c;
+    else
+      out += std::string("\\x") + hex[byte >> 4U] + hex[byte & 15U];
+  }
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  try {
+    return run(argc, argv);
+  } catch (const linkcast::InputError& error) {
+    std::cout.flush();
+    std::cerr << "error: " << one_line(error.what()) << '\n';
+    return linkcast::cli::kBadInput;
+  } catch (const linkcast::InvariantError& error) {
+    std::cout.flush();
+    std::cerr << "internal error, please report: " << error.what() << '\n';
+    return linkcast::cli::kBrokenInvariant;
+  } catch (const linkcast::cli::Interrupted&) {
+    return linkcast::cli::kInterrupted;
+  } catch (const std::exception& error) {
+    std::cout.flush();
+    std::cerr << "error: " << one_line(error.what()) << '\n';
+    return 1;
+  }
+}

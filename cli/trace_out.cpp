@@ -1,0 +1,29 @@
+#include "cli/trace_out.hpp"
+
+#include <utility>
+
+namespace linkcast::cli {
+
+TraceOut::TraceOut(std::string path) : file_("--out", std::move(path)) {}
+
+void TraceOut::header(const TraceHeader& header) { write(trace_line(to_json(header))); }
+void TraceOut::event(const TraceEvent& event) { write(trace_line(to_json(event))); }
+
+void TraceOut::write(const std::string& line) {
+  file_.out() << line;
+  file_.check();
+}
+
+std::map<std::string, std::string> key_values(const std::vector<std::string>& texts, const std::string& command) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    if (sign == 0 || sign == std::string::npos)
+      throw InputError("--option: '" + text + "' is not key=value, see 'linkcast " + command + " --help'");
+    const std::string key = text.substr(0, sign);
+    if (!values.emplace(key, text.substr(sign + 1)).second) throw InputError("--option " + key + ": is given twice");
+  }
+  return values;
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,108 @@
+#include "sim/activities/channel_flows.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace linkcast::activities {
+namespace {
+
+constexpr double kNoCap = std::numeric_limits<double>::infinity();
+
+double lowest_capacity(const Platform& platform, const std::vector<int>& links) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const int link : links)
+    lowest = std::min(lowest, platform.constraints()[static_cast<std::size_t>(link)].capacity.value);
+  return lowest;
+}
+
+}  // namespace
+
+/// A hop through host memory is store and forward: the sender fills a slice in host memory, then the receiver drains
+/// it, so that the two ways do not overlap for one ring.
+HopPath hop_path(const ProblemBuilder& builder, const Hop& hop) {
+  const Platform& platform = builder.platform();
+  const int from = platform.gpu(hop.from), to = platform.gpu(hop.to);
+  if (hop.kind == HopKind::kPeer) return {platform.peer_route(from, to)->links, kNoCap};
+  if (hop.kind == HopKind::kRelay) {
+    const int via = platform.gpu(hop.via);
+    HopPath path{platform.peer_route(from, via)->links, kNoCap};
+    const std::vector<int>& onward = platform.peer_route(via, to)->links;
+    path.links.insert(path.links.end(), onward.begin(), onward.end());
+    return path;
+  }
+  const StagedRoute staged = staged_route(platform, from, to);
+  HopPath path{staged.up, kNoCap};
+  path.links.insert(path.links.end(), staged.down.begin(), staged.down.end());
+  const double up = lowest_capacity(platform, staged.up);
+  const double down = std::min(lowest_capacity(platform, staged.down), builder.flow_cap(staged.down).rate_Bps);
+  path.rate_cap = 1 / (1 / up + 1 / down);
+  return path;
+}
+
+std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links) {
+  const Platform& platform = builder.platform();
+  std::vector<Use> uses = builder.uses(links, MoveBy::kSm);
+  for (Use& use : uses) {
+    const auto& constraint = platform.constraints()[static_cast<std::size_t>(use.constraint)];
+    if (is_accelerator_cable(platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind))
+      use.weight /= kernel_link_share();
+  }
+  return uses;
+}
+
+Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
+  const Platform& platform = builder.platform();
+  Activity flow;
+  std::vector<int> links;
+  for (const Hop& hop : hops) {
+    const HopPath path = hop_path(builder, hop);
+    links.insert(links.end(), path.links.begin(), path.links.end());
+    flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, path.rate_cap);
+  }
+  const bool accelerators_only = platform.accelerators_only(links);
+  const double share = accelerators_only ? kernel_link_share() : 1;
+  // Whole weights where that can be, so that every solver can run it.
+  flow.uses = accelerators_only ? builder.uses(links, MoveBy::kSm) : kernel_uses(builder, links);
+  flow.work_B = load.bytes / load.payload_share / share;
+  flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, load.rate_cap_Bps / load.payload_share / share);
+  return flow;
+}
+
+Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int>& members, int head, double bytes) {
+  const Platform& platform = builder.platform();
+  std::vector<int> links, requested;
+  for (const int member : members) {
+    const int neighbour = member == members.front() ? members.back() : members.front();
+    const auto& route = platform.peer_route(platform.gpu(member), platform.gpu(neighbour));
+    if (!route || route->links.size() != 2 || !platform.accelerators_only(route->links))
+      throw InputError("algorithm: multicast needs all GPUs below one level of NVSwitches");
+    const int out = route->links.front(), in = out ^ 1;
+    links.insert(links.end(), {out, in});  // what it adds to the sum, and the sum when it is stored
+    requested.push_back(in);               // the head's loads
+    if (member != head) continue;
+    links.insert(links.end(), {in, out});  // the sum that it loads, and its own store
+    requested.push_back(out);
+  }
+  Activity flow;
+  flow.uses = builder.uses(links, MoveBy::kSm);
+  for (Use& use : flow.uses)
+    use.weight +=
+        kernel_request_share() * static_cast<double>(std::count(requested.begin(), requested.end(), use.constraint));
+  flow.work_B = bytes / kernel_link_share();
+  return flow;
+}
+
+std::vector<Hop> ring_hops(const Channel& ring, bool closed) {
+  std::vector<Hop> hops = ring.hops;
+  if (!closed) hops.pop_back();
+  return hops;
+}
+
+std::vector<std::vector<Hop>> tree_ways(const Tree& tree) {
+  std::vector<Hop> up(tree.hops.rbegin(), tree.hops.rend());
+  for (Hop& hop : up) std::swap(hop.from, hop.to);
+  return {std::move(up), tree.hops};
+}
+
+}  // namespace linkcast::activities

@@ -1,0 +1,160 @@
+#include "sim/activities/cluster_channels.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "sim/plugin/binary_tree.hpp"
+
+namespace linkcast::activities {
+namespace {
+
+/// Adds hops to the next activity of a problem, in bytes stored per byte of payload.
+class ChannelPath {
+ public:
+  ChannelPath(ClusterProblem& problem, const ChannelLoad& load)
+      : problem_(problem),
+        node_(problem.cluster().node()),
+        stored_(1 / load.payload_share),
+        cap_Bps_(load.rate_cap_Bps) {}
+
+  /// What these hops take of a node, the same in every node.
+  std::vector<Use> inside(const std::vector<Hop>& hops) {
+    std::vector<int> links;
+    for (const Hop& hop : hops) {
+      const HopPath path = hop_path(node_, hop);
+      cap_Bps_ = std::min(cap_Bps_, path.rate_cap / stored_);  // the path's cap is of stored bytes
+      links.insert(links.end(), path.links.begin(), path.links.end());
+    }
+    std::vector<Use> uses = kernel_uses(node_, links);
+    for (Use& use : uses) use.weight *= stored_;
+    return uses;
+  }
+  /// From the GPU of one node to that of another, each by the NIC next to it.
+  void between(ClusterGpu from, ClusterGpu to) {
+    problem_.pass_network(from, to, stored_);
+    const Cluster& cluster = problem_.cluster();
+    const auto card = [&](ClusterGpu gpu) { return cluster.endpoint(gpu.node, cluster.nic_of(gpu.gpu)); };
+    problem_.pass_engines(card(from), card(to), stored_);
+  }
+
+  int add(double bytes) {
+    Activity flow;
+    flow.work_B = bytes;
+    flow.rate_cap_Bps = cap_Bps_;
+    return problem_.add(std::move(flow));
+  }
+
+ private:
+  ClusterProblem& problem_;
+  ProblemBuilder node_;
+  double stored_, cap_Bps_;
+};
+
+std::vector<Hop> without_last(std::vector<Hop> hops) {
+  if (!hops.empty()) hops.pop_back();
+  return hops;
+}
+
+ClusterGpu entry(int node, const Channel& channel) { return {node, channel.order.front()}; }
+
+ClusterGpu leaving(int node, const Communicator& communicator, const Channel& ring) {
+  return {node, communicator.leaves_at_entry ? ring.order.front() : ring.order.back()};
+}
+
+/// The GPU of `parent` that child number `which` of it talks to: of two children, the second one's is the next in the
+/// chain.
+ClusterGpu parent_end(const Communicator& communicator, const Channel& chain, const BinaryTree& tree, int child) {
+  const int parent = tree.parent[static_cast<std::size_t>(child)];
+  const auto& children = tree.children[static_cast<std::size_t>(parent)];
+  const bool second = children.size() > 1 && children.back() == child && !communicator.plain_trees;
+  return {parent, chain.order[second && chain.order.size() > 1 ? 1 : 0]};
+}
+
+int endpoint(const Cluster& cluster, ClusterGpu gpu) { return cluster.endpoint(gpu.node, cluster.nic_of(gpu.gpu)); }
+
+HopDelay distance_in(const Cluster& cluster) {
+  return [&cluster](int from, int to) { return cluster.beyond_nearest(fabric_latency(cluster.fabric(), from, to)).si; };
+}
+
+/// Largest sum of `edge` over the nodes from any leaf to the root.
+double deepest(const BinaryTree& tree, const std::function<double(int)>& edge) {
+  double most = 0;
+  for (int node = 0; node < static_cast<int>(tree.parent.size()); ++node) {
+    if (!tree.children[static_cast<std::size_t>(node)].empty()) continue;
+    double sum = 0;
+    for (int at = node; tree.parent[static_cast<std::size_t>(at)] >= 0; at = tree.parent[static_cast<std::size_t>(at)])
+      sum += edge(at);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+}  // namespace
+
+int add_cluster_ring(ClusterProblem& problem, const Communicator& communicator, const Channel& ring, bool closed,
+                     const ChannelLoad& load) {
+  ChannelPath path(problem, load);
+  const int nodes = communicator.nodes;
+  const std::vector<Use> ending = path.inside(without_last(ring.hops));
+  const std::vector<Use> passing = communicator.leaves_at_entry ? path.inside(ring.hops) : ending;
+  for (int node = 0; node < nodes; ++node) {
+    const bool sends = closed || node + 1 < nodes;
+    problem.pass_constraints(node, sends ? passing : ending);
+    if (sends) path.between(leaving(node, communicator, ring), entry((node + 1) % nodes, ring));
+  }
+  return path.add(load.bytes);
+}
+
+std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& communicator, const Channel& chain,
+                                  int which, const ChannelLoad& load) {
+  const BinaryTree tree = double_binary_tree(communicator.nodes, which);
+  std::vector<int> activities;
+  for (const bool up : {true, false}) {
+    ChannelPath path(problem, load);
+    std::vector<Hop> hops = without_last(chain.hops);
+    for (Hop& hop : hops)
+      if (up) std::swap(hop.from, hop.to);
+    const std::vector<Use> passing = path.inside(hops);
+    for (int node = 0; node < communicator.nodes; ++node) {
+      problem.pass_constraints(node, passing);
+      if (node == tree.root) continue;
+      const ClusterGpu here = entry(node, chain), above = parent_end(communicator, chain, tree, node);
+      path.between(up ? here : above, up ? above : here);
+    }
+    activities.push_back(path.add(load.bytes));
+  }
+  return activities;
+}
+
+double ring_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed,
+                    const HopDelay& delay_s) {
+  double sum = 0;
+  for (int node = 0; node < communicator.nodes - (closed ? 0 : 1); ++node)
+    sum += delay_s(endpoint(cluster, leaving(node, communicator, ring)),
+                   endpoint(cluster, entry((node + 1) % communicator.nodes, ring)));
+  return sum;
+}
+
+double tree_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which,
+                    const HopDelay& delay_s) {
+  const BinaryTree tree = double_binary_tree(communicator.nodes, which);
+  return deepest(tree, [&](int node) {
+    return delay_s(endpoint(cluster, entry(node, chain)),
+                   endpoint(cluster, parent_end(communicator, chain, tree, node)));
+  });
+}
+
+double ring_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed) {
+  return ring_delay_s(cluster, communicator, ring, closed, distance_in(cluster));
+}
+
+double tree_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which) {
+  return tree_delay_s(cluster, communicator, chain, which, distance_in(cluster));
+}
+
+int tree_depth(int nodes, int which) {
+  return static_cast<int>(deepest(double_binary_tree(nodes, which), [](int) { return 1; }));
+}
+
+}  // namespace linkcast::activities

@@ -1,0 +1,296 @@
+#include "sim/activities/cluster_message.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sim/platform/routing.hpp"
+#include "sim/records/input_error.hpp"
+
+namespace linkcast::activities {
+namespace {
+
+bool is_cpu(const Platform& node, int device) {
+  return node.topology().devices[static_cast<std::size_t>(device)].kind == DeviceKind::kCpu;
+}
+
+bool through_host(const std::string& transport) {
+  return transport == "pinned" || transport == "unpinned" || transport == "unpinned_gpudirect";
+}
+
+// What one process copies to another through memory of the host both are on, bytes/s. source: assumed where it was
+// not measured; Summit's Spectrum MPI has 15.4 GB/s on a socket and 7.1 GB/s across (models/params/summit.json)
+constexpr double kHostCopy_Bps = 10e9;
+
+bool between_hosts(const Platform& node, const Message& message) {
+  return is_cpu(node, message.from.device) && is_cpu(node, message.to.device);
+}
+
+/// The curve of a message, and if it was never measured those that are nearest to it, best first.
+std::vector<const char*> curves_of(const Platform& node, const Message& message) {
+  const bool host = between_hosts(node, message);
+  if (message.from.node != message.to.node) {
+    if (host) return {"mpi_network_host"};
+    return {"mpi_network", "gpudirect_rdma", "pinned_gpudirect", "pinned"};
+  }
+  const auto socket = [&](int device) { return is_cpu(node, device) ? device : node.socket_of(device); };
+  const bool same = socket(message.from.device) == socket(message.to.device);
+  if (host) {
+    if (same) return {"mpi_socket_host", "mpi_node_host"};
+    return {"mpi_node_host", "mpi_socket_host"};
+  }
+  if (same) return {"mpi_socket", "mpi_node"};
+  return {"mpi_node", "mpi_socket"};
+}
+
+/// Inside a node where no message was measured: the start-up of one between nodes, else of a copy; the bytes as fast as
+/// the links allow, those of host memory as fast as one process copies.
+TransportModel stand_in(const Platform& node, const Message& message) {
+  const bool host = between_hosts(node, message);
+  const TransportModel* network = node.transports().message(host ? "mpi_network_host" : "mpi_network");
+  TransportModel model{host ? "mpi_socket_host" : "mpi_socket", {}};
+  Regime regime{std::numeric_limits<double>::infinity(), {}, false, std::nullopt};
+  regime.startup = (network ? *network : node.transports().get("peer")).regimes.front().startup;
+  regime.startup.calibrated = false;
+  if (host) regime.rate_cap = Resolved{kHostCopy_Bps, 1, false, "assumed"};
+  model.regimes.push_back(regime);
+  return model;
+}
+
+/// @returns nullptr if none was measured
+const TransportModel* measured_curve(const Platform& node, const Message& message) {
+  if (!message.transport.empty()) return node.transports().message(message.transport);
+  for (const char* name : curves_of(node, message))
+    if (const TransportModel* curve = node.transports().message(name)) return curve;
+  return nullptr;
+}
+
+[[noreturn]] void refuse(const Platform& node, const Message& message) {
+  std::string measured;
+  for (const std::string& name : Transports::message_names())
+    if (node.transports().message(name)) measured += (measured.empty() ? "" : ", ") + name;
+  throw InputError("transport: no message of the kind " +
+                   (message.transport.empty() ? curves_of(node, message).front() : message.transport) +
+                   " was measured on " + node.topology().name +
+                   (measured.empty() ? ", nor of any other" : ": measured were " + measured));
+}
+
+/// Links of a device's way out to the NIC nearest to it, and that NIC.
+std::pair<std::vector<int>, int> way_out(const Cluster& cluster, int device, bool over_host) {
+  const Platform& node = cluster.node();
+  if (is_cpu(node, device)) return cluster.host_way(device);
+  const auto& gpus = node.topology().gpus();
+  const int gpu = static_cast<int>(std::find(gpus.begin(), gpus.end(), device) - gpus.begin());
+  if (!over_host) return {cluster.to_nic(gpu).links, cluster.nic_of(gpu)};
+  auto [onward, nic] = cluster.host_way(node.socket_of(device));
+  std::vector<int> links = node.to_host(device).links;
+  links.insert(links.end(), onward.begin(), onward.end());
+  return {links, nic};
+}
+
+/// The same to `count` NICs, the nearest first.
+std::vector<std::pair<std::vector<int>, int>> ways_out(const Cluster& cluster, int device, bool over_host, int count) {
+  const Platform& node = cluster.node();
+  std::vector<std::pair<std::vector<int>, int>> ways{way_out(cluster, device, over_host)};
+  const bool staged = over_host && !is_cpu(node, device);
+  for (int nic = 0; static_cast<int>(ways.size()) < count; ++nic) {
+    if (nic == ways.front().second) continue;
+    std::vector<int> links = staged ? node.to_host(device).links : std::vector<int>{};
+    const std::vector<int>& onward = cluster.way_to_nic(staged ? node.socket_of(device) : device, nic);
+    links.insert(links.end(), onward.begin(), onward.end());
+    ways.emplace_back(std::move(links), nic);
+  }
+  return ways;
+}
+
+std::vector<int> reversed(std::vector<int> links) {
+  std::reverse(links.begin(), links.end());
+  for (int& link : links) link ^= 1;
+  return links;
+}
+
+void note(PlannedMessage& plan, const Cluster& cluster, int node, const std::vector<int>& links) {
+  for (const int link : links) plan.links.push_back(cluster.key(node, link));
+}
+
+/// What the message crosses in the nodes and between them, a part of its bytes over each of `nics` NICs.
+void pass_network(ClusterProblem& problem, const Message& message, int nics, PlannedMessage& plan) {
+  const Cluster& cluster = problem.cluster();
+  const bool over_host = through_host(plan.transport);
+  plan.nics = message.way.empty() ? nics : 1;
+  const auto outs = ways_out(cluster, message.from.device, over_host, plan.nics);
+  const auto ins = ways_out(cluster, message.to.device, over_host, plan.nics);
+  for (int i = 0; i < plan.nics; ++i) {
+    const auto& [out, out_nic] = outs[static_cast<std::size_t>(i)];
+    const auto& [into, in_nic] = ins[static_cast<std::size_t>(i)];
+    problem.pass_node(message.from.node, out, MoveBy::kDma, 1.0 / plan.nics);
+    const int from = cluster.endpoint(message.from.node, out_nic), to = cluster.endpoint(message.to.node, in_nic);
+    if (message.way.empty())
+      problem.pass_fabric(from, to, 1.0 / plan.nics);
+    else
+      problem.pass_way(message.way);
+    problem.pass_node(message.to.node, reversed(into), MoveBy::kDma, 1.0 / plan.nics);
+  }
+  const auto& [out, out_nic] = outs.front();  // of several ways, the first is named
+  const auto& [into, in_nic] = ins.front();
+  const int from = cluster.endpoint(message.from.node, out_nic), to = cluster.endpoint(message.to.node, in_nic);
+  note(plan, cluster, message.from.node, out);
+  std::vector<int> way = message.way;
+  if (way.empty()) cluster.fabric().minimal_way(from, to, to % cluster.fabric().minimal_ways(from, to), way);
+  for (const int link : way) plan.links.push_back(cluster.key_of_fabric_link(link));
+  note(plan, cluster, message.to.node, reversed(into));
+  plan.distance = cluster.fabric().distances()[static_cast<std::size_t>(cluster.fabric().distance(from, to))];
+  plan.distance_s = cluster.beyond_nearest(fabric_latency(cluster.fabric(), way)).si;
+}
+
+void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage& plan) {
+  const Platform& node = problem.cluster().node();
+  const int from = message.from.device, to = message.to.device;
+  std::vector<int> links;
+  if (is_cpu(node, from) || is_cpu(node, to)) {
+    if (from != to && is_cpu(node, from) && is_cpu(node, to)) links = node.between_sockets(from, to).links;
+  } else if (const auto& peer = node.peer_route(from, to)) {
+    links = peer->links;
+  } else {
+    const StagedRoute staged = staged_route(node, from, to);
+    links = staged.up;
+    links.insert(links.end(), staged.down.begin(), staged.down.end());
+  }
+  problem.pass_node(message.from.node, links, MoveBy::kDma);
+  note(plan, problem.cluster(), message.from.node, links);
+}
+
+/// A message of staged_in_turn(). The copy holds the process up, so that sending waits for all of it. Of a curve's
+/// start-up that of a message between hosts belongs to the network, the rest to the copy out: paper 004, section V-C,
+/// finds the cost of one cudaMemcpy in it.
+class StagedLegs {
+ public:
+  StagedLegs(ClusterProblem& problem, const Message& message)
+      : problem_(problem),
+        message_(message),
+        node_(problem.cluster().node()),
+        staged_(node_.transports().message("pinned")),
+        host_(*node_.transports().message("mpi_network_host")) {}
+
+  PlannedMessage add(std::vector<int> after) {
+    plan_.transport = message_.transport;
+    if (!node_.transports().message(message_.transport))
+      plan_.warning = "no message of the kind " + message_.transport + " was measured on " + node_.topology().name +
+                      ": copies and messages of other kinds stand in, one after the other";
+    copy(message_.from, true, std::move(after));
+    cross({plan_.activity});
+    if (message_.transport == "pinned") copy(message_.to, false, {plan_.activity});
+    return plan_;
+  }
+
+ private:
+  void copy(const ClusterEnd& end, bool out, std::vector<int> after) {
+    const Route& way = out ? node_.to_host(end.device) : node_.from_host(end.device);
+    problem_.pass_node(end.node, way.links, MoveBy::kDma);
+    note(plan_, problem_.cluster(), end.node, way.links);
+    Pace pace{0, std::numeric_limits<double>::infinity()};
+    double least_s = 0;
+    if (!staged_) {
+      const TransportModel& alone = node_.transports().get(out ? "d2h" : "h2d");
+      pace = alone.pace(message_.bytes, problem_.lone_rate());
+      least_s = alone.regimes.front().startup.value;
+    } else if (out) {
+      const Resolved &both = staged_->regimes.front().startup, &sent = host_.regimes.front().startup;
+      pace.delay_s = least_s = std::max(0.0, both.value - sent.value);
+      plan_.delay_error_s = both.rel_error * both.value;
+    }
+    pace.delay_s += out ? message_.wait_s : 0;
+    activity(pace, least_s, std::move(after));
+  }
+
+  void cross(std::vector<int> after) {
+    Message between = message_;
+    between.from.device = node_.socket_of(message_.from.device);
+    const bool into_gpu = message_.transport == "pinned_source";
+    if (!into_gpu) between.to.device = node_.socket_of(message_.to.device);
+    const Resolved& start = host_.regimes.front().startup;
+    const auto& cap = (into_gpu ? *node_.transports().message("gpudirect_rdma") : host_).regimes.back().rate_cap;
+    pass_network(problem_, between, cap ? problem_.cluster().nics_for(cap->value) : 1, plan_);
+    Pace pace = host_.pace(message_.bytes, problem_.lone_rate());
+    if (into_gpu) pace = {start.value, cap ? cap->value : std::numeric_limits<double>::infinity()};
+    if (cap) plan_.rate_error = cap->rel_error;
+    pace.delay_s += plan_.distance_s;
+    activity(pace, start.value + plan_.distance_s, std::move(after));
+    plan_.network = plan_.activity;
+  }
+
+  void activity(const Pace& pace, double least_s, std::vector<int> after) {
+    Activity leg;
+    leg.delay_s = pace.delay_s;
+    leg.work_B = message_.count * message_.bytes;
+    leg.rate_cap_Bps = pace.cap_Bps;
+    leg.after = std::move(after);
+    plan_.latency_s += least_s;
+    plan_.activity = problem_.add(std::move(leg));
+  }
+
+  ClusterProblem& problem_;
+  const Message& message_;
+  const Platform& node_;
+  const TransportModel* staged_;  ///< nullptr: made of host copies and a message between hosts
+  const TransportModel& host_;
+  PlannedMessage plan_;
+};
+
+}  // namespace
+
+std::pair<int, int> endpoints_of(const Cluster& cluster, const Message& message) {
+  std::string transport = message.transport;
+  if (!staged_in_turn(cluster.node(), transport)) {
+    const TransportModel* curve = measured_curve(cluster.node(), message);
+    if (!curve) refuse(cluster.node(), message);
+    transport = curve->name;
+  }
+  const auto nic = [&](const ClusterEnd& end, bool over_host) {
+    return cluster.endpoint(end.node, way_out(cluster, end.device, over_host).second);
+  };
+  return {nic(message.from, through_host(transport) || transport == "pinned_source"),
+          nic(message.to, through_host(transport))};
+}
+
+bool staged_in_turn(const Platform& node, const std::string& transport) {
+  const Transports& known = node.transports();
+  const TransportModel* staged = known.message("pinned");
+  if (transport == "pinned_source") return staged && staged_in_turn(node, "pinned") && known.message("gpudirect_rdma");
+  if (transport != "pinned" || !known.message("mpi_network_host")) return false;
+  if (!staged) return known.measured("d2h") && known.measured("h2d");
+  return std::none_of(staged->regimes.begin(), staged->regimes.end(), [](const Regime& r) { return r.rate_cap; });
+}
+
+PlannedMessage add_message(ClusterProblem& problem, const Message& message, std::vector<int> after) {
+  const Platform& node = problem.cluster().node();
+  if (message.from.node != message.to.node && staged_in_turn(node, message.transport))
+    return StagedLegs(problem, message).add(std::move(after));
+  const TransportModel* measured = measured_curve(node, message);
+  if (!measured && (!message.transport.empty() || message.from.node != message.to.node)) refuse(node, message);
+  const TransportModel assumed = measured ? TransportModel{} : stand_in(node, message);
+  const TransportModel& curve = measured ? *measured : assumed;
+  PlannedMessage plan;
+  plan.transport = curve.name;
+  plan.stand_in = !measured;
+  const Regime& regime = curve.regime(message.bytes);
+  const int nics =
+      message.from.node != message.to.node && regime.rate_cap ? problem.cluster().nics_for(regime.rate_cap->value) : 1;
+  if (message.from.node != message.to.node)
+    pass_network(problem, message, nics, plan);
+  else if (message.from.device != message.to.device)
+    pass_inside(problem, message, plan);
+  const Pace pace = curve.pace(message.bytes, problem.lone_rate());
+  plan.latency_s = curve.regimes.front().startup.value + plan.distance_s;
+  plan.delay_error_s = regime.startup.rel_error * regime.startup.value;
+  if (regime.rate_cap) plan.rate_error = regime.rate_cap->rel_error;
+  Activity activity;
+  activity.delay_s = message.wait_s + pace.delay_s + plan.distance_s;
+  activity.work_B = message.count * message.bytes;
+  activity.rate_cap_Bps = pace.cap_Bps;
+  activity.after = std::move(after);
+  plan.activity = plan.network = problem.add(std::move(activity));
+  return plan;
+}
+
+}  // namespace linkcast::activities

@@ -1,0 +1,52 @@
+#pragma once
+// A message between two ranks of a cluster: which fitted curve it follows and which links it crosses.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/activities/cluster_problem.hpp"
+
+namespace linkcast::activities {
+
+/// One end: a GPU or a CPU of a node, as device of the node's topology.
+struct ClusterEnd {
+  int node = 0, device = 0;
+};
+
+struct Message {
+  ClusterEnd from, to;
+  double bytes = 0;
+  std::string transport;   ///< of Transports::message_names(); empty: what the library would take
+  double wait_s = 0;       ///< passes first: posting, reducing
+  double count = 1;        ///< equal messages that this one stands for: their bytes, one start-up
+  std::vector<int> way{};  ///< links of the fabric; empty: what its routing takes
+};
+
+struct PlannedMessage {
+  std::string transport;
+  int activity = 0;          ///< that ends last
+  int network = 0;           ///< that crosses the network: the same, but for staged copies that take turns with it
+  double latency_s = 0;      ///< of the smallest message, with this distance's share
+  double distance_s = 0;     ///< what the distance adds to the start-up that was measured between neighbours
+  std::string distance;      ///< "same switch", ...; empty inside a node
+  std::vector<int> links{};  ///< keys in the cluster, in order, of one way
+  double rate_error = 0, delay_error_s = 0;
+  int nics = 1;           ///< that share its bytes: the fewest that carry the rate measured at this size
+  std::string warning{};  ///< what stands in for a kind of message that was not measured
+  bool stand_in = false;  ///< no message inside a node was measured: see stand_in() in the .cpp
+};
+
+/// True if the bytes are copied to host memory first, sent when all of them are there, and copied on at the other end:
+/// three activities, one after the other. So it is where a staged message's curve has a start-up and no rate, and where
+/// there is no curve but host copies and messages between hosts were measured.
+/// @param transport  pinned, or pinned_source: written into the target's GPU by the network itself
+bool staged_in_turn(const Platform& node, const std::string& transport);
+
+/// NICs by which a message between two nodes leaves and arrives, as endpoints of the fabric.
+std::pair<int, int> endpoints_of(const Cluster& cluster, const Message& message);
+
+/// @param after  activities that must be finished first
+/// @throws InputError  no such message was measured on this machine; says which were
+PlannedMessage add_message(ClusterProblem& problem, const Message& message, std::vector<int> after = {});
+
+}  // namespace linkcast::activities

@@ -1,0 +1,137 @@
+#include "sim/activities/cluster_problem.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "sim/platform/adaptive_routing.hpp"
+
+namespace linkcast::activities {
+
+void ClusterProblem::use(int key, double weight) {
+  const auto [entry, fresh] = number_.try_emplace(key, static_cast<int>(keys_.size()));
+  if (fresh) {
+    keys_.push_back(key);
+    place_.push_back(-1);
+    problem_.capacity_Bps.push_back(cluster_->capacity(key));
+  }
+  int& place = place_[static_cast<std::size_t>(entry->second)];
+  if (place < 0) {
+    place = static_cast<int>(uses_.size());
+    uses_.push_back({entry->second, 0});
+  }
+  uses_[static_cast<std::size_t>(place)].weight += weight;
+  if (within_) crossed_.back().uses.push_back({entry->second, weight});
+}
+
+void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy by, double weight) {
+  for (const Use& one : node_.uses(links, by)) use(cluster_->key(node, one.constraint), one.weight * weight);
+}
+
+void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses) {
+  for (const Use& one : uses) use(cluster_->key(node, one.constraint), one.weight);
+}
+
+void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
+  way_.clear();
+  if (cluster_->routing() != FabricRouting::kAdaptive) {
+    add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_, most_ways_);
+    if (keeps_) crossed_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
+    within_ = keeps_;
+    for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
+    within_ = false;
+    return;
+  }
+  crossings_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
+  std::vector<int> way;
+  cluster_->fabric().minimal_way(from_endpoint, to_endpoint, 0, way);
+  for (const int port : {way.front(), way.back()})
+    port_rate_ = std::min(port_rate_, cluster_->capacity(cluster_->key_of_fabric_link(port)) / weight);
+}
+
+void ClusterProblem::pass_engines(int from_endpoint, int to_endpoint, double weight) {
+  if (cluster_->has_engine(from_endpoint)) use(cluster_->key_of_engine(from_endpoint, true), weight);
+  if (cluster_->has_engine(to_endpoint)) use(cluster_->key_of_engine(to_endpoint, false), weight);
+}
+
+void ClusterProblem::pass_network(ClusterGpu from, ClusterGpu to, double weight) {
+  pass_node(from.node, cluster_->to_nic(from.gpu).links, MoveBy::kDma, weight);
+  pass_fabric(cluster_->endpoint(from.node, cluster_->nic_of(from.gpu)),
+              cluster_->endpoint(to.node, cluster_->nic_of(to.gpu)), weight);
+  pass_node(to.node, cluster_->from_nic(to.gpu).links, MoveBy::kDma, weight);
+}
+
+double ClusterProblem::lone_rate() const {
+  double rate = port_rate_;
+  for (const Use& one : uses_)
+    rate = std::min(rate, problem_.capacity_Bps[static_cast<std::size_t>(one.constraint)] / one.weight);
+  return rate;
+}
+
+int ClusterProblem::add(Activity activity) {
+  for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
+  activity.uses = std::move(uses_);
+  uses_.clear();
+  port_rate_ = std::numeric_limits<double>::infinity();
+  problem_.activities.push_back(std::move(activity));
+  return static_cast<int>(problem_.activities.size()) - 1;
+}
+
+const Problem& ClusterProblem::problem() {
+  settle();
+  return problem_;
+}
+
+void ClusterProblem::pass_way(const std::vector<int>& fabric_links, double weight) {
+  for (const int link : fabric_links) use(cluster_->key_of_fabric_link(link), weight);
+}
+
+void ClusterProblem::add_uses(int activity, const std::function<void()>& pass) {
+  uses_ = std::move(problem_.activities[static_cast<std::size_t>(activity)].uses);
+  for (std::size_t i = 0; i < uses_.size(); ++i)
+    place_[static_cast<std::size_t>(uses_[i].constraint)] = static_cast<int>(i);
+  pass();
+  for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
+  problem_.activities[static_cast<std::size_t>(activity)].uses = std::move(uses_);
+  uses_.clear();
+}
+
+void ClusterProblem::settle() {
+  if (crossings_.empty()) return;
+  const Fabric& fabric = cluster_->fabric();
+  std::map<std::pair<int, int>, std::size_t> pair_of;
+  std::vector<Demand> demands;
+  for (const Crossing& crossing : crossings_) {
+    const auto [entry, fresh] = pair_of.try_emplace({crossing.from, crossing.to}, demands.size());
+    if (fresh) demands.push_back({crossing.from, crossing.to, 0});
+    demands[entry->second].bytes +=
+        crossing.weight * problem_.activities[static_cast<std::size_t>(crossing.activity)].work_B;
+  }
+  const auto busy_s = [&](int link) { return 1 / cluster_->capacity(cluster_->key_of_fabric_link(link)); };
+  const Detours detours = endpoint_detours(fabric, busy_s, demands);
+  const auto pass = [&](const Crossing& crossing) {
+    way_.clear();
+    const double detoured = detours.shares[pair_of.at({crossing.from, crossing.to})];
+    add_adaptive_links(fabric, crossing.from, crossing.to, {detoured, detours.choices, most_ways_}, way_);
+    for (const WeightedLink& passed : way_)
+      use(cluster_->key_of_fabric_link(passed.link), passed.share * crossing.weight);
+  };
+  for (std::size_t first = 0; first < crossings_.size();) {
+    std::size_t last = first;
+    while (last < crossings_.size() && crossings_[last].activity == crossings_[first].activity) ++last;
+    add_uses(crossings_[first].activity, [&] {
+      for (std::size_t i = first; i < last; ++i) {
+        if (keeps_)
+          crossed_.push_back({crossings_[i].activity, crossings_[i].from, crossings_[i].to, crossings_[i].weight});
+        within_ = keeps_;
+        pass(crossings_[i]);
+        within_ = false;
+      }
+    });
+    first = last;
+  }
+  crossings_.clear();
+}
+
+}  // namespace linkcast::activities

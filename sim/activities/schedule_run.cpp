@@ -1,0 +1,264 @@
+#include "sim/activities/schedule_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace linkcast::activities {
+namespace {
+
+// A rank posts its messages one after the other. source: assumed, half of the 1.02 us that a small message between
+// hosts takes on Leonardo (paper 002, section V-B2)
+constexpr double kPost_s = 0.5e-6;
+// One core adds what came to what it has: two loads and a store a byte. source: assumed, a third of the 15 GB/s that
+// one core of a server copies
+constexpr double kHostReduce_Bps = 5e9;
+// A kernel loads twice and stores once where a copy loads and stores once. source: counted
+constexpr double kReducePerCopy = 2.0 / 3;
+// Memory of a GPU whose copies inside it were never measured. source: assumed, a third of 1.6 TB/s of HBM2e
+constexpr double kGpuReduce_Bps = 533e9;
+// Wall time bounds these. source: ours; messages of which every one is simulated, messages that are counted in steady
+// state, and shares of messages on different ways between two NICs
+constexpr double kStepByStep = 5000, kSteady = 100000, kShares = 1.5e6;
+constexpr double kFewestWays = 8;  // source: as above
+constexpr double kFull = 0.99;     // source: ours, of the fullest constraint: others as full are named too
+constexpr int kFewestRounds = 3;
+constexpr int kDoublings = 31;  ///< rounds at most of those that double or halve something: none stands for another
+
+/// One round of many, and how many it stands for.
+struct Stratum {
+  int index = 0;
+  double weight = 1;
+};
+
+/// `most` of `count` rounds: those at both ends for themselves, since in them ranks of one node talk to each other, and
+/// middles of equal parts for the rest.
+std::vector<Stratum> strata(int count, int most, int edge) {
+  std::vector<Stratum> found;
+  const auto single = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) found.push_back({i, 1});
+  };
+  if (count <= most) {
+    single(0, count);
+    return found;
+  }
+  edge = std::min(edge, (most - 1) / 2);
+  single(0, edge);
+  const int parts = most - 2 * edge, between = count - 2 * edge;
+  for (int part = 0; part < parts; ++part) {
+    const double begin = static_cast<double>(part) * between / parts;
+    const double end = static_cast<double>(part + 1) * between / parts;
+    found.push_back({edge + static_cast<int>((begin + end) / 2), end - begin});
+  }
+  single(count - edge, count);
+  return found;
+}
+
+/// Messages of one problem, each after those that its two ranks sent and received before.
+class Steps {
+ public:
+  Steps(const ScheduleJob& job, int most_ways, ScheduleTimes& times)
+      : job_(job), times_(times), problem_(job.cluster, most_ways), before_(job.ranks.size()), now_(job.ranks.size()) {}
+
+  /// @param weight  rounds that it stands for. @param position  rounds that its ranks have posted before it
+  void add(const Phase& phase, int round, double weight, int position) {
+    messages_.clear();
+    phase.add(round, false, messages_);
+    for (const ScheduledMessage& one : messages_) add(one, weight, position);
+  }
+
+  /// What follows waits for what was added, which shares the fabric with nothing else.
+  void close() {
+    problem_.settle();
+    for (const std::size_t rank : busy_) {
+      before_[rank] = std::move(now_[rank]);
+      now_[rank].clear();
+    }
+    busy_.clear();
+  }
+
+  /// Runs what was added.
+  void run(Solver& solver) {
+    if (problem_.problem().activities.empty()) return;
+    const Solution solution = solver.run(problem_.problem());
+    note(solution.makespan_s, 1);
+    for (std::size_t i = 0; i < solution.limited_by.size(); ++i)
+      if (solution.limited_by[i] != kOwnCap)
+        times_.limit_B[problem_.key(solution.limited_by[i])] += problem_.problem().activities[i].work_B;
+  }
+
+  /// What was added, all at once, takes as long as its slowest message alone or its fullest constraint: none is faster,
+  /// and where loads are even all are as fast. @param weight  of this time
+  void count(double weight) {
+    const Problem& problem = problem_.problem();
+    if (problem.activities.empty()) return;
+    std::vector<double> load_B(problem.capacity_Bps.size(), 0);
+    double slowest_s = 0, soonest_s = std::numeric_limits<double>::infinity();
+    for (const Activity& one : problem.activities) {
+      double rate = one.rate_cap_Bps;
+      for (const Use& use : one.uses) {
+        load_B[static_cast<std::size_t>(use.constraint)] += use.weight * one.work_B;
+        rate = std::min(rate, problem.capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight);
+      }
+      slowest_s = std::max(slowest_s, one.delay_s + one.work_B / rate);
+      soonest_s = std::min(soonest_s, one.delay_s);
+    }
+    double fullest_s = 0;
+    for (std::size_t c = 0; c < load_B.size(); ++c)
+      fullest_s = std::max(fullest_s, load_B[c] / problem.capacity_Bps[c]);
+    for (std::size_t c = 0; c < load_B.size(); ++c)
+      if (load_B[c] / problem.capacity_Bps[c] > kFull * std::max(fullest_s, slowest_s - soonest_s))
+        times_.limit_B[problem_.key(static_cast<int>(c))] += weight * load_B[c];
+    note(std::max(slowest_s, soonest_s + fullest_s), weight);
+  }
+
+ private:
+  void note(double time_s, double weight) {
+    times_.time_s += weight * time_s;
+    times_.latency_s += weight * *std::max_element(latency_.begin(), latency_.end());
+    times_.combine_s += weight * *std::max_element(combine_.begin(), combine_.end());
+  }
+
+  void add(const ScheduledMessage& one, double weight, int position) {
+    const auto from = static_cast<std::size_t>(one.from), to = static_cast<std::size_t>(one.to);
+    const double bytes = one.share * job_.size_B;
+    const double adding = one.combines ? bytes / job_.combine.rate_Bps : 0;
+    const double reducing = one.combines ? job_.combine.start_s + adding : 0;
+    std::vector<int> after = before_[from];
+    after.insert(after.end(), before_[to].begin(), before_[to].end());
+    std::sort(after.begin(), after.end());
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    double latency = 0, combine = 0;
+    for (const int earlier : after) {
+      latency = std::max(latency, latency_[static_cast<std::size_t>(earlier)]);
+      combine = std::max(combine, combine_[static_cast<std::size_t>(earlier)]);
+    }
+    Message message{job_.ranks[from], job_.ranks[to], bytes, "", reducing + position * kPost_s, weight};
+    if (message.from.node != message.to.node) message.transport = job_.transport;
+    const PlannedMessage plan = add_message(problem_, message, std::move(after));
+    const double delay = problem_.delay_s(plan.activity);
+    latency_.push_back(latency + delay - adding);
+    combine_.push_back(combine + reducing);
+    for (const std::size_t rank : {from, to}) {
+      if (now_[rank].empty()) busy_.push_back(rank);
+      now_[rank].push_back(plan.activity);
+    }
+    times_.transport_B[plan.transport] += weight * bytes;
+    times_.stand_in = times_.stand_in || plan.stand_in;
+    times_.rate_error = std::max(times_.rate_error, plan.rate_error);
+    if (delay > 0) times_.delay_error = std::max(times_.delay_error, plan.delay_error_s / delay);
+  }
+
+  const ScheduleJob& job_;
+  ScheduleTimes& times_;
+  ClusterProblem problem_;
+  std::vector<std::vector<int>> before_, now_;  ///< per rank: activities of the last rounds, and of those being added
+  std::vector<std::size_t> busy_;               ///< ranks with some in now_
+  std::vector<double> latency_, combine_;       ///< per activity: longest chain of delays up to it
+  std::vector<ScheduledMessage> messages_;
+};
+
+/// Of the fullest phase's first round.
+double messages_a_round(const Phase& phase) {
+  if (phase.rounds == 0) return 0;
+  std::vector<ScheduledMessage> first, last;
+  phase.add(0, false, first);
+  phase.add(phase.rounds - 1, false, last);
+  return static_cast<double>(std::max(first.size(), last.size()));
+}
+
+/// Groups of rounds that are posted together.
+int groups_of(const Phase& phase) { return (phase.rounds + phase.at_once - 1) / phase.at_once; }
+
+/// Of each kind between two NICs.
+int ways_for(double messages) {
+  return static_cast<int>(std::max(kFewestWays, kShares / std::min(std::max(messages, 1.0), kSteady)));
+}
+
+ScheduleTimes run_all(const ScheduleJob& job, const Schedule& schedule, Solver& solver, int most_ways) {
+  ScheduleTimes times;
+  Steps steps(job, most_ways, times);
+  for (const Phase& phase : schedule.phases) {
+    for (int round = 0; round < phase.rounds; ++round) {
+      steps.add(phase, round, 1, round % phase.at_once);
+      if ((round + 1) % phase.at_once == 0 || round + 1 == phase.rounds) steps.close();
+    }
+  }
+  steps.run(solver);
+  return times;
+}
+
+void add_times(const ScheduleTimes& part, ScheduleTimes& sum) {
+  sum.time_s += part.time_s;
+  sum.latency_s += part.latency_s;
+  sum.combine_s += part.combine_s;
+  for (const auto& [transport, bytes] : part.transport_B) sum.transport_B[transport] += bytes;
+  for (const auto& [key, bytes] : part.limit_B) sum.limit_B[key] += bytes;
+  sum.stand_in = sum.stand_in || part.stand_in;
+  sum.rate_error = std::max(sum.rate_error, part.rate_error);
+  sum.delay_error = std::max(sum.delay_error, part.delay_error);
+}
+
+void run_group(const ScheduleJob& job, int most_ways, const Phase& phase, const Stratum& group, int most,
+               ScheduleTimes& times) {
+  const int begin = group.index * phase.at_once;
+  const int rounds = std::min(phase.at_once, phase.rounds - begin);
+  ScheduleTimes part;
+  Steps steps(job, most_ways, part);
+  for (const Stratum& round : strata(rounds, most, job.per_node - 1))
+    steps.add(phase, begin + round.index, round.weight, round.index);
+  steps.count(group.weight);
+  add_times(part, times);
+}
+
+[[noreturn]] void refuse(const ScheduleJob& job) {
+  throw InputError("nodes: " + std::to_string(job.ranks.size()) +
+                   " ranks send too many messages: take an algorithm with fewer, see 'linkcast list algorithms'");
+}
+
+/// As if all ranks waited for each other after each group of rounds.
+void run_phase(const ScheduleJob& job, int most_ways, const Phase& phase, double budget, ScheduleTimes& times) {
+  if (phase.rounds == 0) return;
+  if (phase.alike) return run_group(job, most_ways, phase, {0, static_cast<double>(phase.rounds)}, 1, times);
+  const double a_round = messages_a_round(phase);
+  const bool doubling = phase.at_once == 1 && phase.rounds <= kDoublings;
+  if (a_round * std::min(phase.rounds, doubling ? kDoublings : kFewestRounds) > (doubling ? 2 * kSteady : budget))
+    refuse(job);
+  const int samples =
+      doubling ? phase.rounds : std::max(1, static_cast<int>(std::min<double>(budget / a_round, phase.rounds)));
+  const int groups = std::min(groups_of(phase), std::max(1, samples / std::min(phase.at_once, kFewestRounds)));
+  for (const Stratum& group : strata(groups_of(phase), groups, job.per_node - 1))
+    run_group(job, most_ways, phase, group, std::max(1, samples / groups), times);
+}
+
+ScheduleTimes run_steady(const ScheduleJob& job, const Schedule& schedule, int most_ways) {
+  ScheduleTimes times;
+  for (const Phase& phase : schedule.phases)
+    run_phase(job, most_ways, phase, kSteady / static_cast<double>(schedule.phases.size()), times);
+  times.steady = true;
+  return times;
+}
+
+}  // namespace
+
+CombineCost combine_cost(const Platform& node, bool on_host) {
+  if (on_host) return {0, kHostReduce_Bps};
+  const Regime& copy = node.transports().get("local").regimes.back();
+  return {copy.flat ? 0 : copy.startup.value, copy.rate_cap ? kReducePerCopy * copy.rate_cap->value : kGpuReduce_Bps};
+}
+
+ScheduleTimes run_schedule(const ScheduleJob& job, const Schedule& schedule, Solver& solver, Rounds rounds) {
+  double messages = 0;
+  int groups = 0;
+  for (const Phase& phase : schedule.phases) {
+    groups += groups_of(phase);
+    messages += phase.rounds * messages_a_round(phase);
+  }
+  const int ways = ways_for(messages);
+  const bool all = rounds == Rounds::kAll || (rounds == Rounds::kAsMany && messages <= kStepByStep);
+  ScheduleTimes times = all ? run_all(job, schedule, solver, ways) : run_steady(job, schedule, ways);
+  times.rounds = groups;
+  return times;
+}
+
+}  // namespace linkcast::activities

@@ -1,0 +1,48 @@
+#pragma once
+// A schedule of messages on a cluster: every message a flow, or a few rounds that stand for all where they are many.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/activities/cluster_message.hpp"
+#include "sim/plugin/schedule.hpp"
+
+namespace linkcast::activities {
+
+/// What a reduction costs the receiver of a message.
+struct CombineCost {
+  double start_s = 0, rate_Bps = 0;
+};
+/// On a GPU, or by the process that holds it.
+CombineCost combine_cost(const Platform& node, bool on_host);
+
+struct ScheduleJob {
+  const Cluster& cluster;
+  std::vector<ClusterEnd> ranks;  ///< GPUs, or the CPUs next to them if the buffers are in host memory
+  int per_node = 1;               ///< ranks
+  double size_B = 0;
+  CombineCost combine;
+  std::string transport{};  ///< of messages between nodes; empty: what the library would take
+};
+
+/// Whether every round is simulated, or a few of them.
+enum class Rounds { kAll, kSteady, kAsMany };  ///< kAsMany: all where they are not too many
+
+struct ScheduleTimes {
+  double time_s = 0;
+  double latency_s = 0;  ///< of it start-ups and posting: what would be left of messages of no bytes
+  double combine_s = 0;  ///< most that one chain of messages spends reducing
+  int rounds = 0;
+  bool steady = false;                        ///< some rounds stood for others
+  std::map<std::string, double> transport_B;  ///< bytes simulated with each curve
+  std::map<int, double> limit_B;              ///< bytes that each constraint limited, by its key in the cluster
+  bool stand_in = false;
+  double rate_error = 0, delay_error = 0;  ///< largest of a message; that of the delay relative to it
+};
+
+/// Where the fabric routes adaptively, detours are settled for the messages of each group of rounds together.
+/// @throws InputError  too many messages even for a few rounds
+ScheduleTimes run_schedule(const ScheduleJob& job, const Schedule& schedule, Solver& solver,
+                           Rounds rounds = Rounds::kAsMany);
+
+}  // namespace linkcast::activities

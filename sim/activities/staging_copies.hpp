@@ -1,0 +1,24 @@
+#pragma once
+// Buffers copied through host memory before and after a collective.
+#include <string>
+#include <vector>
+
+#include "sim/engine/problem.hpp"
+#include "sim/platform/cluster.hpp"
+#include "sim/plugin/message_library.hpp"
+
+namespace linkcast::activities {
+
+struct StagingTimes {
+  double in_s = 0, out_s = 0;
+  bool assumed = false;  ///< copies of such memory were not measured on this machine
+  [[nodiscard]] double time_s() const { return in_s + out_s; }
+};
+
+/// The ranks of the first node copy at once, those of the others as long. kPageable: both buffers come down before, as
+/// Open MPI does it. kPinned: the send buffer alone.
+/// @source  Open MPI 4.1.4, ompi/mca/coll/cuda/coll_cuda_allreduce.c; paper 002 (SC24), section III-A
+StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const std::string& operation,
+                           double size_B, Staging staging, Solver& solver);
+
+}  // namespace linkcast::activities

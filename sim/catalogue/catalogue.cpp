@@ -1,0 +1,182 @@
+#include "sim/catalogue/catalogue.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "sim/engine/solvers.hpp"
+#include "sim/platform/variant.hpp"
+#include "sim/plugin/fabric_generator.hpp"
+
+namespace linkcast::catalogue {
+namespace fs = std::filesystem;
+namespace {
+
+// Edited platforms kept with their communicators: a batch that goes through edits in turn builds each once, a sweep
+// over any number of them stays in bounded memory. source: ours, about 0.1 MB each
+constexpr std::size_t kEditedKept = 512;
+
+/// Erases what a map of tuples holds for one platform.
+template <class Map>
+void erase_platform(Map& map, const std::string& id) {
+  std::erase_if(map, [&](const auto& item) { return std::get<0>(item.first) == id; });
+}
+
+/// A topology without a calibration of its own may be a variant of another platform.
+bool is_variant(const fs::path& path) {
+  const Json json = read_json_file(path.string());
+  return json.is_object() && json.value("schema", Json()) == "variant/1";
+}
+
+}  // namespace
+
+Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)) {
+  if (!fs::is_directory(fs::path(data_dir_) / "topologies"))
+    throw InputError(data_dir_ + ": not a linkcast data folder: it has no topologies/");
+}
+Catalogue::~Catalogue() = default;
+
+std::vector<std::string> Catalogue::platforms() const {
+  std::vector<std::string> ids;
+  const fs::path params = fs::path(data_dir_) / "models" / "params";
+  if (!fs::is_directory(params)) return ids;
+  for (const auto& entry : fs::directory_iterator(params))
+    if (entry.path().extension() == ".json") ids.push_back(entry.path().stem().string());
+  for (const auto& entry : fs::directory_iterator(fs::path(data_dir_) / "topologies")) {
+    const fs::path& path = entry.path();
+    if (path.extension() == ".json" && !fs::exists(params / path.filename()) && is_variant(path))
+      ids.push_back(path.stem().string());
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+const Platform& Catalogue::platform(const std::string& id) {
+  if (const auto it = platforms_.find(id); it != platforms_.end()) return *it->second;
+  if (const auto it = edited_.find(id); it != edited_.end()) return *it->second.platform;
+  if (fs::path(id).extension() == ".json") return load(id, fs::path(id));
+  const auto known = platforms();
+  if (std::find(known.begin(), known.end(), id) == known.end()) {
+    std::string list;
+    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+    throw InputError("unknown platform '" + id + "': one of " + list);
+  }
+  return load(id, fs::path(data_dir_) / "models" / "params" / (id + ".json"));
+}
+
+const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
+  const fs::path own = fs::path(data_dir_) / "topologies" / (id + ".json");
+  if (!fs::exists(path) && fs::exists(own)) {
+    const Variant variant = read_variant(own.string());
+    if (!fs::exists(path.parent_path() / (variant.base + ".json")))  // no variants of variants
+      throw InputError(variant.path, "/base", "'" + variant.base + "' is no platform with a calibration of its own");
+    auto built = std::make_unique<Platform>(variant_platform(variant, platform(variant.base)));
+    return *platforms_.emplace(id, std::move(built)).first->second;
+  }
+  Calibration calibration = read_calibration(path.string());
+  const std::string beside = calibration.topology + "-topology.json";  // as linkcast-bench writes it
+  fs::path topology = path.parent_path() / beside;
+  if (!fs::exists(topology)) topology = fs::path(data_dir_) / "topologies" / (calibration.topology + ".json");
+  auto platform = std::make_unique<Platform>(read_topology(topology.string()), std::move(calibration));
+  return *platforms_.emplace(id, std::move(platform)).first->second;
+}
+
+std::optional<KindOffer> Catalogue::shipped_kind(const std::string& kind) {
+  std::optional<KindOffer> nominal;
+  for (const std::string& id : platforms()) {
+    auto offer = offer_of(platform(id), kind);
+    if (!offer) continue;
+    for (const auto& [name, parameter] : offer->parameters)
+      if (parameter.provenance == "fitted") return offer;
+    if (!nominal) nominal = std::move(offer);
+  }
+  return nominal;
+}
+
+EditedPlatform Catalogue::build_edited(const std::string& id, const std::vector<Edit>& edits) {
+  EditedPlatform built =
+      edited_platform(platform(id), edits, [this](const std::string& kind) { return shipped_kind(kind); });
+  if (edits.front().verb != EditVerb::kFabric) return built;
+  try {
+    static_cast<void>(build_fabric(built.platform->wiring()));
+  } catch (const InputError& error) {
+    throw InputError("edit '" + edits.front().text + "': " + error.what());
+  }
+  return built;
+}
+
+std::string Catalogue::edited(const std::string& id, const std::vector<std::string>& texts) {
+  if (texts.empty()) return id;
+  const std::vector<Edit> edits = parse_edits(texts);
+  std::string key = id;
+  for (const Edit& edit : edits) key += '\n' + edit.text;
+  if (edited_.count(key)) return key;
+  EditedPlatform built = build_edited(id, edits);
+  if (edited_.size() >= kEditedKept) forget_oldest();
+  edited_.emplace(key, std::move(built));
+  edited_order_.push_back(key);
+  return key;
+}
+
+const EditedPlatform* Catalogue::edits_of(const std::string& id) const {
+  const auto it = edited_.find(id);
+  return it == edited_.end() ? nullptr : &it->second;
+}
+
+void Catalogue::forget_oldest() {
+  const std::string id = edited_order_.front();
+  edited_order_.pop_front();
+  erase_platform(communicators_, id);
+  erase_platform(across_, id);
+  clusters_.erase(id);
+  edited_.erase(id);
+}
+
+const Cluster& Catalogue::cluster(const std::string& platform_id) {
+  auto& slot = clusters_[platform_id];
+  if (slot) return *slot;
+  const Platform& node = platform(platform_id);
+  const Topology& wiring = node.wiring();
+  BuiltFabric built = build_fabric(wiring);
+  std::vector<std::string> nics;
+  for (const int nic : built.nics) nics.push_back(wiring.devices[static_cast<std::size_t>(nic)].id);
+  slot = std::make_unique<Cluster>(node, std::move(built.fabric), parse_fabric_routing(built.routing), nics);
+  return *slot;
+}
+
+const Cluster& Catalogue::lone_node(const std::string& platform_id) {
+  auto& slot = lone_nodes_[platform_id];
+  if (!slot) slot = std::make_unique<Cluster>(platform(platform_id));
+  return *slot;
+}
+
+Solver& Catalogue::solver(const std::string& name) {
+  auto& slot = solvers_[name];
+  if (!slot) slot = make_solver(name);
+  return *slot;
+}
+
+const Communicator& Catalogue::communicator(const std::string& platform_id, const std::string& library,
+                                            const std::vector<int>& gpus) {
+  const auto key = std::make_tuple(platform_id, library, gpus);
+  if (const auto it = communicators_.find(key); it != communicators_.end()) return it->second;
+  Communicator built = libraries().get(library).build(platform(platform_id), gpus);
+  return communicators_.emplace(key, std::move(built)).first->second;
+}
+
+const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,
+                                                   int nodes, int gpus_per_node) {
+  std::vector<int> gpus(static_cast<std::size_t>(gpus_per_node));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return communicator_across(platform_id, library, nodes, gpus);
+}
+
+const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,
+                                                   int nodes, const std::vector<int>& gpus) {
+  const auto key = std::make_tuple(platform_id, library, nodes, gpus);
+  if (const auto it = across_.find(key); it != across_.end()) return it->second;
+  Communicator built = libraries().get(library).build_across(cluster(platform_id), gpus, nodes);
+  return across_.emplace(key, std::move(built)).first->second;
+}
+
+}  // namespace linkcast::catalogue

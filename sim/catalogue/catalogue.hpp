@@ -1,0 +1,75 @@
+#pragma once
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/problem.hpp"
+#include "sim/platform/cluster.hpp"
+#include "sim/platform/edited.hpp"
+#include "sim/plugin/communicator.hpp"
+
+namespace linkcast::catalogue {
+
+/// The shipped platforms of a data folder (topologies/, models/params/), each loaded when first asked for, and what
+/// many queries share: solvers and the channels of communicators already built.
+class Catalogue {
+ public:
+  explicit Catalogue(std::string data_dir);
+  Catalogue(const Catalogue&) = delete;
+  Catalogue& operator=(const Catalogue&) = delete;
+  ~Catalogue();
+
+  [[nodiscard]] const std::string& data_dir() const { return data_dir_; }
+  /// Ids with a topology and a calibration, sorted.
+  [[nodiscard]] std::vector<std::string> platforms() const;
+  /// @param id  shipped platform, or a calibration file (*.json); the topology of a file is
+  ///            <topology>-topology.json beside it, or a shipped one
+  /// @throws InputError  unknown id (lists the known ones), or a wrong file
+  const Platform& platform(const std::string& id);
+  /// Id of a platform with what-if edits (sim/platform/edit.hpp): every function here takes it in place of `id`.
+  /// Kept for further queries; references into a platform edited long ago end with a later call.
+  /// @throws InputError  an edit that cannot be read, or that the platform does not allow
+  std::string edited(const std::string& id, const std::vector<std::string>& edits);
+  /// What was edited; empty for a platform as it is. @param id  from edited()
+  [[nodiscard]] const EditedPlatform* edits_of(const std::string& id) const;
+  /// Many nodes of a platform on the fabric that its topology names.
+  /// @throws InputError  it names none, or an impossible one
+  const Cluster& cluster(const std::string& platform_id);
+  /// One node of it, whether it names a fabric or not.
+  const Cluster& lone_node(const std::string& platform_id);
+  /// @throws InputError  unknown solver
+  Solver& solver(const std::string& name);
+  /// What `library` builds for these GPUs of the platform; computed once.
+  const Communicator& communicator(const std::string& platform_id, const std::string& library,
+                                   const std::vector<int>& gpus);
+  /// For those that run for long: no references to communicators may be held across it.
+  void forget_communicators_above(std::size_t most) {
+    if (communicators_.size() > most) communicators_.clear();
+  }
+  /// The same over these GPUs of each of `nodes` nodes.
+  const Communicator& communicator_across(const std::string& platform_id, const std::string& library, int nodes,
+                                          const std::vector<int>& gpus);
+  /// Over the first `gpus_per_node` GPUs of each.
+  const Communicator& communicator_across(const std::string& platform_id, const std::string& library, int nodes,
+                                          int gpus_per_node);
+
+ private:
+  const Platform& load(const std::string& id, const std::filesystem::path& calibration);
+  EditedPlatform build_edited(const std::string& id, const std::vector<Edit>& edits);
+  [[nodiscard]] std::optional<KindOffer> shipped_kind(const std::string& kind);
+  void forget_oldest();
+
+  std::string data_dir_;
+  std::map<std::string, std::unique_ptr<Platform>> platforms_;
+  std::map<std::string, EditedPlatform> edited_;
+  std::deque<std::string> edited_order_;  ///< oldest first
+  std::map<std::string, std::unique_ptr<Cluster>> clusters_, lone_nodes_;
+  std::map<std::string, std::unique_ptr<Solver>> solvers_;
+  std::map<std::tuple<std::string, std::string, std::vector<int>>, Communicator> communicators_;
+  std::map<std::tuple<std::string, std::string, int, std::vector<int>>, Communicator> across_;
+};
+
+}  // namespace linkcast::catalogue

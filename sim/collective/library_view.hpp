@@ -1,0 +1,15 @@
+#pragma once
+// What a communication library believes, as JSON: its rings and trees, its cost model. No forecast of linkcast.
+#include "sim/plugin/communicator.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast::collective {
+
+/// Keys of a rings answer that follow from the communicator alone.
+Json communicator_json(const Communicator& communicator);
+
+/// Rows of the tuner and what the library takes; without rows if its version has no cost model.
+Json tuner_json(const Library& library, const Platform& platform, const Communicator& communicator,
+                const TunerRequest& request);
+
+}  // namespace linkcast::collective

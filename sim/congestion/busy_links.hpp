@@ -1,0 +1,41 @@
+#pragma once
+// For operations of many messages that start together: how long the busiest port or link is held, with the bytes
+// between two switches slowed down. It is what limits the operation, so its time changes by the same factor.
+#include <cstddef>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/activities/cluster_problem.hpp"
+#include "sim/congestion/alltoall_traffic.hpp"
+#include "sim/congestion/slowed_problem.hpp"
+
+namespace linkcast::congestion {
+
+class BusyLinks {
+ public:
+  /// Every message as an activity. @param made  keeps its crossings
+  static BusyLinks of_messages(activities::ClusterProblem& made);
+  /// The same of an alltoall, from what all messages between two switches have in common.
+  static BusyLinks of_alltoall(const Cluster& cluster, const UniformTraffic& traffic);
+
+  [[nodiscard]] double busiest_s(const Slowdown& slowdown) const;
+  /// Each rank's last message: what waits after the others have come.
+  [[nodiscard]] const std::vector<NoisyWay>& last() const { return last_; }
+
+ private:
+  class FromAlltoall;
+  struct Held {
+    std::size_t link = 0;  ///< dense number
+    double seconds = 0;
+  };
+  void hold(const NoisyWay& way, int key, double seconds);
+  std::map<std::pair<int, int>, std::size_t> pair_;  ///< number of each pair of switches
+  std::unordered_map<int, std::size_t> link_;        ///< number of each key
+  std::vector<NoisyWay> pairs_;                      ///< one message that stands for them
+  std::vector<std::vector<Held>> held_;              ///< per pair
+  std::vector<NoisyWay> last_;
+};
+
+}  // namespace linkcast::congestion

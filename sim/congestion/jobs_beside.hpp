@@ -1,0 +1,22 @@
+#pragma once
+// What jobs beside a collective cost each of its hops between nodes (head_of_line.hpp).
+#include <vector>
+
+#include "sim/activities/cluster_problem.hpp"
+#include "sim/congestion/network_load.hpp"
+#include "sim/congestion/slowed_problem.hpp"
+
+namespace linkcast::congestion {
+
+/// A collective alone. Its nodes are the first of the cluster, those of the jobs beside it follow (place_jobs).
+struct LoneJob {
+  activities::ClusterProblem& made;  ///< keeps its crossings
+  double flow_s = 0;                 ///< time of its bytes
+  const std::vector<int>& gpus;      ///< of each node, of all jobs
+  int nodes = 0;
+};
+
+/// @param out  gets "beside": what each of the others gets of what it would send, on average
+Slowdown slowed_beside(const LoneJob& job, const NetworkLoad& load, Json& out);
+
+}  // namespace linkcast::congestion

@@ -1,0 +1,12 @@
+#pragma once
+// Messages between nodes in network noise.
+#include "sim/activities/cluster_problem.hpp"
+#include "sim/congestion/network_load.hpp"
+
+namespace linkcast::congestion {
+
+/// Each activity is a message that crosses the fabric, by one NIC or several: its curve, measured in a quiet network,
+/// is slowed down as its links are. @param made  keeps its crossings
+SampleTimes noisy_message_times(activities::ClusterProblem& made, const NetworkLoad& load, Solver& solver);
+
+}  // namespace linkcast::congestion

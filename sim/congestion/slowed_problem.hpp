@@ -1,0 +1,34 @@
+#pragma once
+// A problem of a cluster again, with some of its crossings of the fabric slowed down: a byte that waits in a queue
+// holds the ports and links on its way for as long. Nothing is routed again.
+#include <functional>
+#include <vector>
+
+#include "sim/activities/cluster_problem.hpp"
+#include "sim/platform/noise.hpp"
+
+namespace linkcast::congestion {
+
+/// How many times as long a byte takes, at least 1.
+using Slowdown = std::function<double(const NoisyWay&)>;
+
+class SlowedProblem {
+ public:
+  /// @param made  keeps its crossings; outlives this
+  explicit SlowedProblem(activities::ClusterProblem& made);
+  /// Valid until the next call.
+  const Problem& slowed(const Slowdown& slowdown);
+
+ private:
+  struct Part {  ///< of one crossing on one use
+    std::size_t activity = 0, use = 0, crossing = 0;
+    double weight = 0;
+  };
+  const Problem& quiet_;
+  Problem problem_;
+  std::vector<NoisyWay> ways_;  ///< per crossing
+  std::vector<double> factor_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace linkcast::congestion

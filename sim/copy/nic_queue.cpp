@@ -1,0 +1,212 @@
+#include "sim/copy/nic_queue.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sim/activities/request.hpp"
+#include "sim/uncertainty/interval.hpp"
+#include "sim/uncertainty/verdict.hpp"
+
+namespace linkcast::copy {
+namespace {
+
+// Enough for the slowest stage to set the pace: a queue of three stages is filled after three. source: ours
+constexpr int kMessages = 16;
+
+enum Server { kHost, kSend, kReceive, kServers };  // each takes one message at a time
+
+struct Queue {
+  activities::ClusterEnd from, to;
+  double bytes = 0;
+  bool staged = false;    ///< GPU memory is copied to the host before it is sent
+  bool receives = true;   ///< false: the card throws away what it has read
+  bool loopback = false;  ///< in by the card that sent it
+  int out_nic = 0, in_nic = 0;
+};
+
+bool is_gpu(const Platform& node, int device) {
+  return node.topology().devices[static_cast<std::size_t>(device)].kind == DeviceKind::kGpu;
+}
+
+const NicEngine& engine_of(const Cluster& cluster, int nic) {
+  const Device& device = cluster.node().topology().devices[static_cast<std::size_t>(cluster.nic_device(nic))];
+  if (!device.engine)
+    throw InputError("timing: nothing is known of how " + device.id + " of " + cluster.node().topology().name +
+                     " overlaps messages, only the time of one");
+  return *device.engine;
+}
+
+const TransportModel& curve(const Cluster& cluster, const char* name) {
+  const TransportModel* found = cluster.node().transports().message(name);
+  if (!found) throw InputError(std::string("transport: no message of the kind ") + name + " was measured");
+  return *found;
+}
+
+/// One message by stages, as activities that wait for each other and for their server.
+class Stages {
+ public:
+  Stages(const Cluster& cluster, const Queue& queue)
+      : cluster_(cluster), queue_(queue), problem_(cluster), card_(engine_of(cluster, queue.out_nic)) {
+    if (queue.receives) {
+      // The rate of long messages between two nodes is that of the receiving side, for memory of a host or of a GPU.
+      const bool into_gpu = is_gpu(cluster.node(), queue.to.device) && !queue.staged;
+      const Regime& last = curve(cluster, into_gpu ? "gpudirect_rdma" : "mpi_network_host").regimes.back();
+      if (last.rate_cap) receive_ = *last.rate_cap;
+    }
+    for (int i = 0; i < kMessages; ++i) ends_.push_back(add_one());
+  }
+
+  /// Seconds from the end of one message to the end of the next, once the queue is full.
+  double pace(Solver& solver) {
+    Problem problem = problem_.problem();
+    problem.queue_count = kServers;
+    const Solution solution = solver.run(problem);
+    const auto finish = [&](int i) {
+      return solution.finish_s[static_cast<std::size_t>(ends_[static_cast<std::size_t>(i)])];
+    };
+    return (finish(kMessages - 1) - finish(kMessages / 2)) / (kMessages - 1 - kMessages / 2);
+  }
+  [[nodiscard]] double rate_error() const { return receive_.rel_error; }
+
+ private:
+  int add_one() {
+    const int sent = is_gpu(cluster_.node(), queue_.from.device) && !queue_.staged ? send_gpu() : send_host();
+    if (!queue_.receives) return sent;
+    Activity in;
+    in.work_B = queue_.bytes;
+    in.rate_cap_Bps = receive_.value * queue_.bytes / card_.whole_packets_B(queue_.bytes);
+    in.after = {sent};
+    in.queues = {kReceive};
+    if (!queue_.loopback)
+      problem_.pass_fabric(cluster_.endpoint(queue_.from.node, queue_.out_nic),
+                           cluster_.endpoint(queue_.to.node, queue_.in_nic));
+    std::vector<int> links = cluster_.way_to_nic(memory(queue_.to.device), queue_.in_nic);
+    std::reverse(links.begin(), links.end());
+    for (int& link : links) link ^= 1;
+    problem_.pass_node(queue_.to.node, links, activities::MoveBy::kDma);
+    return problem_.add(std::move(in));
+  }
+
+  /// The card fetches GPU memory by requests; its own work and the host's precede them. The wait for the first byte is
+  /// hidden: the next message is being prepared meanwhile.
+  int send_gpu() {
+    Activity out;
+    out.delay_s = card_.message_overhead.si + card_.transmit_start.si;
+    if (!queue_.receives) out.delay_s = card_.transmit_start.si;  // a full queue: the host is ahead
+    out.work_B = queue_.bytes;
+    out.rate_cap_Bps = card_.steady_read().si;
+    out.queues = {kSend};
+    problem_.pass_node(queue_.from.node, cluster_.way_to_nic(queue_.from.device, queue_.out_nic),
+                       activities::MoveBy::kDma);
+    return problem_.add(std::move(out));
+  }
+
+  int send_host() {
+    Activity post;
+    post.delay_s = card_.message_overhead.si;
+    post.queues = {kHost};
+    if (queue_.staged) {  // the copy holds the host up: it is synchronous
+      const Platform& node = cluster_.node();
+      post.delay_s += curve(cluster_, "pinned").regimes.front().startup.value -
+                      curve(cluster_, "mpi_network_host").regimes.front().startup.value;
+      post.work_B = queue_.bytes;
+      problem_.pass_node(queue_.from.node, node.to_host(queue_.from.device).links, activities::MoveBy::kDma);
+    }
+    const int posted = problem_.add(std::move(post));
+    Activity out;
+    out.work_B = queue_.bytes;
+    out.rate_cap_Bps = card_.host_read.si;
+    out.after = {posted};
+    out.queues = {kSend};
+    problem_.pass_node(queue_.from.node, cluster_.way_to_nic(memory(queue_.from.device), queue_.out_nic),
+                       activities::MoveBy::kDma);
+    return problem_.add(std::move(out));
+  }
+
+  /// Device whose memory the card reads or writes.
+  [[nodiscard]] int memory(int device) const {
+    return queue_.staged && is_gpu(cluster_.node(), device) ? cluster_.node().socket_of(device) : device;
+  }
+
+  const Cluster& cluster_;
+  const Queue& queue_;
+  activities::ClusterProblem problem_;
+  const NicEngine& card_;
+  Resolved receive_{std::numeric_limits<double>::infinity(), 0, true, "", false};
+  std::vector<int> ends_;
+};
+
+Json queue_result(const Cluster& cluster, Solver& solver, const Queue& queue, const std::string& transport) {
+  Stages stages(cluster, queue);
+  const double time_s = stages.pace(solver);
+  Queue small = queue;
+  small.bytes = 1;
+  const double least_s = Stages(cluster, small).pace(solver);
+  uncertainty::Uncertainty uncertainty;
+  uncertainty.add(uncertainty::scatter_of(cluster.node().calibration(), transport, queue.bytes));
+  uncertainty.add(stages.rate_error());
+  Json out;
+  uncertainty::put_interval(out, time_s, uncertainty.around(time_s));
+  out["bandwidth_Bps"] = queue.bytes / time_s;
+  out["latency_s"] = least_s;
+  out["transport"] = transport;
+  out["timing"] = "back_to_back";
+  out["limited_by"] = time_s > 2 * least_s ? "bandwidth" : "start-up";
+  out["bottleneck"] = Json::array();
+  out["warnings"] = {"figures of the NIC's engine are printed ones: " +
+                     cluster.node().topology().devices[static_cast<std::size_t>(cluster.nic_device(queue.out_nic))].id};
+  return out;
+}
+
+int nic_number(const Cluster& cluster, const std::string& id, const ObjectReader& r, const std::string& key) {
+  for (int nic = 0; nic < cluster.nics(); ++nic)
+    if (cluster.node().topology().devices[static_cast<std::size_t>(cluster.nic_device(nic))].id == id) return nic;
+  r.fail(key, "'" + id + "' is not on the fabric of " + cluster.node().topology().name);
+}
+
+}  // namespace
+
+bool names_nic(const Platform& platform, const Json& query) {
+  const auto nic = [&](const char* key) {
+    if (!query.contains(key) || !query[key].is_string()) return false;
+    const auto device = platform.topology().find(query[key].get<std::string>());
+    return device && platform.topology().devices[static_cast<std::size_t>(*device)].kind == DeviceKind::kNic;
+  };
+  return nic("dst") || nic("via");
+}
+
+Json nic_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {
+  const auto src = r.required<std::string>("src"), dst = r.required<std::string>("dst");
+  const int device = activities::device_by_id(cluster.node(), src, r, "src");
+  Queue queue{{0, device}, {0, device}, activities::read_size(r, "size_B")};
+  if (r.has("via")) {
+    if (dst != src) r.fail("dst", "over one card the bytes come back to the memory of src: name " + src);
+    queue.out_nic = queue.in_nic = nic_number(cluster, r.required<std::string>("via"), r, "via");
+    queue.loopback = true;
+  } else {
+    queue.out_nic = nic_number(cluster, dst, r, "dst");
+    queue.receives = false;
+  }
+  if (r.has("timing")) r.choice("timing", {"back_to_back"});
+  r.finish();
+  return queue_result(cluster, solver, queue, is_gpu(cluster.node(), device) ? "gpudirect_rdma" : "mpi_network_host");
+}
+
+Json message_queue_answer(const Cluster& cluster, Solver& solver, const activities::Message& message) {
+  const Platform& node = cluster.node();
+  if (message.from.node == message.to.node)
+    throw InputError("dst: on one node: name both without the node, and the NIC as via");
+  const bool from_gpu = is_gpu(node, message.from.device), to_gpu = is_gpu(node, message.to.device);
+  const bool staged = message.transport == "pinned";
+  if (!message.transport.empty() && !staged && message.transport != "gpudirect_rdma")
+    throw InputError("transport: of messages one behind the other gpudirect_rdma and pinned are known");
+  const auto [from, to] = activities::endpoints_of(cluster, message);
+  Queue queue{message.from, message.to, message.bytes, staged};
+  queue.out_nic = from % cluster.nics();
+  queue.in_nic = to % cluster.nics();
+  const bool gpu = from_gpu || to_gpu;
+  return queue_result(cluster, solver, queue, staged ? "pinned" : gpu ? "gpudirect_rdma" : "mpi_network_host");
+}
+
+}  // namespace linkcast::copy
