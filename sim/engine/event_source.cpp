@@ -7,6 +7,7 @@
 
 #include "sim/engine/pinned_config.hpp"
 #include "sim/engine/simgrid_version.hpp"
+#include "sim/records/input_error.hpp"
 
 namespace linkcast {
 namespace {
@@ -23,6 +24,8 @@ class Bridge final : public simgrid::kernel::resource::Model {
     if (source_ == nullptr) return kNothing;
     const double next_s = source_->next_event_s();
     if (next_s == std::numeric_limits<double>::infinity()) return kNothing;
+    // SimGrid takes what is negative for the end of all events, and the run would end early.
+    if (!(next_s >= source_->now_s())) throw InvariantError("an event lies before the clock of its source");
     return next_s - source_->now_s();
   }
 

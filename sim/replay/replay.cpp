@@ -4,7 +4,6 @@
 #include <limits>
 
 namespace linkcast::replay {
-namespace {}  // namespace
 
 Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<ReplayObserver*> observers)
     : jobs_(std::move(jobs)), network_(network), observers_(std::move(observers)) {
@@ -65,7 +64,8 @@ void Replay::set_timer(Place place, double time_s, unsigned long version) {
 
 double Replay::next_event_s() {
   const double timer_s = timers_.empty() ? std::numeric_limits<double>::infinity() : timers_.top().time_s;
-  const double next_s = std::min(timer_s, network_.next_event_s());
+  // Timers of one moment move the clock a rounding error beyond the network's, which then may have an event before it.
+  const double next_s = std::max(now_s_, std::min(timer_s, network_.next_event_s()));
   return next_s == std::numeric_limits<double>::infinity() ? next_s : std::min(next_s, look_s());
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/activities/plan.hpp"
 #include "sim/platform/platform.hpp"
 
 namespace linkcast::uncertainty {
@@ -11,10 +12,7 @@ struct Interval {
   double low_s = 0, high_s = 0;
 };
 
-/// The ends of an interval as multiples of the time that it is around.
-struct Spread {
-  double low = 1, high = 1;
-};
+using activities::Spread;
 /// @param time_s  0: no time, no spread
 Spread spread_of(const Interval& interval, double time_s);
 
