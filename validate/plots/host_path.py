@@ -69,6 +69,9 @@ def main() -> None:
         inside = sum(row["low_s"] <= row["measured_s"] <= row["high_s"] for row in some)
         print(f"| {op} | {gpus} | {largest['protocol']}, {largest['blocks']} | {busbw(largest, 'time_s'):.1f} | "
               f"{busbw(largest, 'measured_s'):.1f} | {' | '.join(ranges)} | {inside} of {len(some)} |")
+    errors = [abs(row["time_s"] / row["measured_s"] - 1) for row in found]
+    print(f"{len(found)} points, median error {100 * statistics.median(errors):.0f} %, "
+          f"95 % below {100 * common.quantile(errors, 0.95):.0f} %")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import collectives
 import fabrics
 import fresh_hardware
 import noise
+import overview
 import p2p_fit
 import patterns
 import placement
@@ -20,7 +21,7 @@ import what_if
 FIGURES = {"p2p_fit": p2p_fit, "anti_locality": anti_locality, "all_reduce_by_gpus": all_reduce_by_gpus,
            "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives,
            "fabrics": fabrics, "scaling": scaling, "noise": noise, "what_if": what_if, "transfer": transfer, "training": training,
-           "placement": placement}
+           "placement": placement, "overview": overview}
 
 
 def main() -> None:

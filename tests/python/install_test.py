@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""What `cmake --install` puts somewhere else answers as the build does, and the Python package runs it."""
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from program import PROGRAM, ROOT, InFolder, has, main, run
+
+QUERY = {"id": 7, "kind": "collective", "platform": "hgx-h200", "op": "all_reduce", "gpus": [0, 1, 2, 3], "size_B": 2**26}
+WORDS = {
+    "data": ("list", "platforms"),
+    "samples": ("list", "traces"),
+    "claims": ("list", "claims"),
+    "measurements": ("validate", "TPDS-029"),  # a claim that is held against calibrate/data
+    "fabrics": ("predict", "p2p", "--platform", "alps", "--src", "node0/gpu0", "--dst", "node9/gpu0", "--size", "1MiB"),
+}
+
+
+class Installed(InFolder):
+    def install(self, prefix: Path) -> None:
+        done = subprocess.run(["cmake", "--install", str(PROGRAM.parent), "--prefix", str(prefix), "--component", "program"],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def ask(self, prefix: Path, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([str(prefix / "bin" / "linkcast"), *words], cwd=self.folder, capture_output=True, text=True, check=False)
+
+    def test_answers_as_the_build(self):
+        prefix = self.folder / "usr"
+        self.install(prefix)
+        for what, words in WORDS.items():
+            own, built = self.ask(prefix, *words), run(*words)
+            self.assertEqual((own.returncode, own.stdout), (built.returncode, built.stdout), f"{what}: {own.stderr}")
+        shipped = {path.relative_to(prefix / "share" / "linkcast") for path in (prefix / "share" / "linkcast").rglob("*.json*")}
+        for folder in ("topologies", "models/params", "validate/claims", "apps-traces/samples", "calibrate/data"):
+            here = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.json*")}
+            self.assertEqual(here - shipped, set())
+
+    def test_python_programs(self):
+        if not has("jinja2") or not has("plotly"):
+            self.skipTest("jinja2 and plotly are not installed")
+        prefix = self.folder / "usr"
+        self.install(prefix)
+        answer = self.ask(prefix, "predict", "collective", "--platform", "p100-dgx1", "--gpus", "0-3", "--op", "all_reduce",
+                          "--size", "1MiB", "--json").stdout
+        (self.folder / "run.json").write_text(answer)
+        done = self.ask(prefix, "report", "run.json", "--out", "page.html")
+        self.assertEqual((done.returncode, done.stdout), (0, "page.html: 1 section\n"), done.stderr)
+
+    def test_python_package(self):
+        """As a wheel lays it out: program and data inside the package."""
+        package = self.folder / "site" / "linkcast"
+        shutil.copytree(ROOT / "python" / "linkcast", package, ignore=shutil.ignore_patterns("__pycache__"))
+        self.install(package)
+        script = ("import json, linkcast\n"
+                  f"query = {QUERY!r}\n"
+                  "one, several = linkcast.predict(query), linkcast.predict([query, {'id': 8, 'kind': 'p2p', 'platform': 'none'}])\n"
+                  "try:\n    linkcast.run('show', 'none')\nexcept linkcast.LinkcastError as error:\n    code = error.code\n"
+                  "print(json.dumps([str(linkcast.program()), one, several, code]))\n")
+        done = subprocess.run([sys.executable, "-B", "-c", script], cwd=package.parent, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        program, one, several, code = json.loads(done.stdout)
+        built = json.loads(run("predict", "--batch", "-", stdin=json.dumps(QUERY) + "\n").stdout)
+        self.assertEqual(program, str(package / "bin" / "linkcast"))
+        self.assertEqual((one, several[0], code), (built, built, 2))
+        self.assertIn("unknown platform", several[1]["error"])
+
+
+if __name__ == "__main__":
+    main()

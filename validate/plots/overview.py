@@ -1,0 +1,72 @@
+"""The picture of README.md: all_reduce measured by others and by this project, no parameter fitted to it, beside the forecasts.
+
+  python3 validate/plots/overview.py --out docs/overview.svg      draws it
+"""
+import argparse
+from pathlib import Path
+
+import all_reduce_by_gpus
+import collectives
+import common
+from common import BLUE, GREY, ORANGE
+
+MIB = 2**20
+SIZES = {10: "1 KiB", 15: "32 KiB", 20: "1 MiB", 25: "32 MiB", 30: "1 GiB"}
+
+
+def records(program: str) -> dict:
+    measured = collectives.records(program)
+    points = [point for point in measured["points"] if point["op"] == "all_reduce" and point["ranks"] in (2, 4)]
+    return {"p100": all_reduce_by_gpus.records(program), "h200": points, "made_by": measured["made_by"]}
+
+
+def draw_counts(axis, data: dict) -> None:
+    middle, below, above = all_reduce_by_gpus.rates(data["predicted"]["p100-dgx1"])
+    axis.errorbar(data["counts"], middle, yerr=[below, above], fmt="-o", ms=3.5, lw=1, capsize=2.5, color=BLUE,
+                  label="forecast, 90 % interval")
+    axis.plot(data["counts"], data["published"], "D", ms=5, mfc="none", mec=ORANGE, mew=1.4, zorder=5, label="measured")
+    axis.annotate("5 GPUs: no NVLink ring,\none hop through host memory", (5, middle[3]), xytext=(5.55, 6), fontsize=7, color=GREY,
+                  arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.7})
+    axis.set(xlabel="GPUs 0 to k-1 of a DGX-1 with P100: k", ylabel="bus bandwidth [GB/s]", ylim=(0, 90), xticks=data["counts"])
+    axis.set_title(f"all_reduce of {data['size_B'] / 1e9:.0f} GB (measured: published by others)", fontsize=8.5)
+    axis.legend(loc="upper left", fontsize=7.5)
+
+
+def draw_sizes(axis, points: list[dict]) -> None:
+    for ranks, style in ((2, "--"), (4, "-")):
+        some = sorted((point for point in points if point["ranks"] == ranks), key=lambda point: point["size_B"])
+        factor = collectives.bus_factor("all_reduce", ranks)
+        sizes = [point["size_B"] for point in some]
+        rate = {key: [factor * point["size_B"] / point[key] / 1e9 for point in some]
+                for key in ("measured_s", "predicted_s", "low_s", "high_s")}
+        axis.fill_between(sizes, rate["high_s"], rate["low_s"], color=BLUE, alpha=0.15, lw=0)
+        axis.plot(sizes, rate["predicted_s"], style, color=BLUE, lw=1.1, label=f"forecast, {ranks} GPUs")
+        axis.plot(sizes, rate["measured_s"], "D" if ranks == 4 else "s", ms=4, mfc="none", mec=ORANGE, mew=1.2,
+                  label=f"measured, {ranks} GPUs")
+    axis.set_xscale("log", base=2)
+    axis.set(xlabel="size", xlim=(2**10, 2**33), ylim=(0, 420), xticks=[2**power for power in SIZES])
+    axis.set_xticklabels(list(SIZES.values()))
+    axis.set_title("all_reduce on H200, NCCL 2.28 (measured: this project)", fontsize=8.5)
+    axis.legend(loc="upper left", fontsize=7.5)
+
+
+def plot(data: dict, out: Path) -> Path:
+    plt = common.pyplot()
+    plt.rcParams.update({"font.size": 8, "svg.fonttype": "none", "svg.hashsalt": "linkcast"})
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.1))
+    figure.subplots_adjust(left=0.06, right=0.99, top=0.91, bottom=0.21, wspace=0.15)
+    draw_counts(left, data["p100"])
+    draw_sizes(right, data["h200"])
+    figure.text(0.01, 0.01, f"Held out: no parameter was fitted to these points; {data['made_by']}", fontsize=6.5, color=GREY)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out, metadata={"Date": None} if out.suffix == ".svg" else None)
+    plt.close(figure)
+    return out
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default="build/linkcast")
+    parser.add_argument("--out", required=True, type=Path, help="SVG or PNG file")
+    options = parser.parse_args()
+    print(plot(records(options.program), options.out))
