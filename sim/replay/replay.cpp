@@ -4,7 +4,6 @@
 #include <limits>
 
 namespace linkcast::replay {
-namespace {}  // namespace
 
 Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<ReplayObserver*> observers)
     : jobs_(std::move(jobs)), network_(network), observers_(std::move(observers)) {
