@@ -14,7 +14,6 @@
 #include "sim/platform/fabric_routing.hpp"
 #include "sim/platform/noise.hpp"
 #include "sim/plugin/fabric_generator.hpp"
-#include "sim/records/atomic_file.hpp"
 #include "sim/replay/host_scale.hpp"
 #include "sim/replay/open_trace.hpp"
 #include "sim/units/parse.hpp"
@@ -159,9 +158,9 @@ void run_fit(Context& context, const FitOptions& o) {
   if (!o.report.empty()) {
     fs::create_directories(o.report);
     const std::string path = (fs::path(o.report) / "residuals.json").string();
-    write_atomically(path, fit::residual_report(result, platform.topology(), simulate).dump(1) + "\n");
+    write_file("--report", path, fit::residual_report(result, platform.topology(), simulate).dump(1) + "\n");
   }
-  write_atomically(o.out, fit::to_json(result).dump(1) + "\n");
+  write_file("--out", o.out, fit::to_json(result).dump(1) + "\n");
   print_report(result);
 }
 

@@ -32,6 +32,7 @@ std::string format_of(const std::string& path) {
       {"nvbandwidth", "nvbandwidth"},
       {"GPU Bandwidth Latency Test", "p2pBandwidthLatencyTest"},
       {"OSU MPI", "osu"},
+      {"\"nccl_version\"", "nccl-tests"},  // as JSON, which names neither the program nor a column of its table
       {"nccl-tests", "nccl-tests"},
       {"busbw", "nccl-tests"}};
   for (const auto& [word, format] : words)

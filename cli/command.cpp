@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "cli/option_names.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/whatif.hpp"
@@ -98,38 +99,27 @@ double parse_size(const std::string& option, const std::string& text) {
   }
 }
 
-namespace {
-constexpr std::string_view kCommandLine = "command line";
-
-/// "command line:/size_B: ..." names a key of the query: the user wrote --size.
-std::string naming_option(const std::string& what) {
-  if (what.rfind(std::string(kCommandLine) + ":/", 0) != 0) return what;
-  const std::size_t begin = kCommandLine.size() + 2;
-  std::string key = what.substr(begin, what.find_first_of("/:", begin) - begin);
-  if (key == "size_B") key = "size";
-  if (key == "flows") key = "flow";
-  std::replace(key.begin(), key.end(), '_', '-');
-  return "--" + key + what.substr(what.find(": ", begin));
-}
-}  // namespace
-
 Json run_query(Context& context, const Json& query) {
   Json with_solver = query;
   with_solver["solver"] = context.solver;
   if (const auto edits = context.edit_list(); !edits.empty()) with_solver["edits"] = edits;
-  try {
-    if (context.whatif) return query::whatif_answer(context.catalogue(), with_solver, std::string(kCommandLine));
-    return query::answer_or_throw(context.catalogue(), with_solver, std::string(kCommandLine));
-  } catch (const InputError& error) {
-    throw InputError(naming_option(error.what()));
-  }
+  if (context.whatif) return query::whatif_answer(context.catalogue(), with_solver, kCommandLine);
+  return query::answer_or_throw(context.catalogue(), with_solver, kCommandLine);
 }
 
 void write_out(const std::string& out, const std::string& text) {
   if (out.empty() || out == "-")
     std::cout << text;
   else
-    write_atomically(out, text);
+    write_file("--out", out, text);
+}
+
+void write_file(const std::string& option, const std::string& path, const std::string& text) {
+  try {
+    write_atomically(path, text);
+  } catch (const InputError& error) {
+    throw InputError(option + ": " + error.what());
+  }
 }
 
 void print_table(const std::vector<std::vector<std::string>>& rows) {

@@ -75,6 +75,9 @@ Json run_query(Context& context, const Json& query);
 /// Text to the file of --out, atomically; to standard output if `out` is empty or "-".
 void write_out(const std::string& out, const std::string& text);
 
+/// The same to a file alone. @param option  names it in errors
+void write_file(const std::string& option, const std::string& path, const std::string& text);
+
 /// Aligned text columns, numbers to the right.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 /// Text of whatif_answer().

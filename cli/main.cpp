@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/command.hpp"
+#include "cli/option_names.hpp"
 #include "cli/progress.hpp"
 
 namespace {
@@ -48,6 +49,8 @@ int run(int argc, char** argv) {
       if (c == '\n') c = ' ';
     std::cerr << "error: " << what << " (see --help)\n";
     return kBadInput;
+  } catch (const linkcast::InputError& error) {
+    throw linkcast::InputError(naming_option(error.what(), running_command(app)));
   }
   std::cout.flush();
   if (!std::cout) throw std::runtime_error("standard output: cannot be written");

@@ -26,10 +26,10 @@ Search search_of(const TraceOptions& options) {
   search.nodes = options.whole("nodes", 4);
   search.searches = options.whole("searches", 2);
   const int scale = options.whole("scale", 20);
-  if (scale > 40) throw InputError("--option scale: at most 40");
+  if (scale > 40) throw InputError("option scale: at most 40");
   search.edges = static_cast<double>(1LL << scale) * kEdgesPerVertex;
   search.edges_per_s = options.number("teps", kEdges_per_s);
-  if (search.edges_per_s <= 0) throw InputError("--option teps: must be positive");
+  if (search.edges_per_s <= 0) throw InputError("option teps: must be positive");
   search.found_B = options.bytes("found", kFound_B);
   return search;
 }

@@ -26,12 +26,12 @@ Training training_of(const Cnn& net, int batch, const TraceOptions& options) {
   training.steps = options.whole("steps", 4);
   const int images = options.whole("batch", batch);
   if (images % training.gpus != 0)
-    throw InputError("--option batch: " + std::to_string(images) + " images cannot be divided among " +
+    throw InputError("option batch: " + std::to_string(images) + " images cannot be divided among " +
                      std::to_string(training.gpus) + " GPUs");
   training.images = images / training.gpus;
   const std::string reduce = options.text("reduce", "end");
   if (reduce != "end" && reduce != "layer")
-    throw InputError("--option reduce: '" + reduce + "' is neither end nor layer");
+    throw InputError("option reduce: '" + reduce + "' is neither end nor layer");
   training.layerwise = reduce == "layer";
   training.launch_s = options.seconds("launch", kLaunch_s);
   training.gradients_B = kValue_B * (net.printed_parameters > 0 ? net.printed_parameters : net.parameters());

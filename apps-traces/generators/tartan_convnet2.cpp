@@ -83,7 +83,7 @@ class ConvNet2 final : public TraceGenerator {
   void run(const TraceOptions& options, TraceSink& sink) const override {
     const int gpus = options.whole("gpus", 4), batch = options.whole("batch", 128);
     if (batch % gpus != 0)
-      throw InputError("--option batch: " + std::to_string(batch) + " images cannot be divided among " +
+      throw InputError("option batch: " + std::to_string(batch) + " images cannot be divided among " +
                        std::to_string(gpus) + " GPUs");
     const Cnn net = alexnet();
     TraceHeader header;

@@ -160,14 +160,14 @@ ScaleOutRun run_of(const ScaleOutApplication& application, const TraceOptions& o
               : application.cut == Cut::kX    ? Triple{n, 1, 1}
                                               : Triple{1, 1, n};
   run.memory_Bps = options.number("memory", 732e9);  // source: paper 003, section 2.1: 4096 bits at 715 MHz, twice
-  if (run.memory_Bps <= 0) throw InputError("--option memory: must be positive");
+  if (run.memory_Bps <= 0) throw InputError("option memory: must be positive");
   const int side = options.whole("side", application.side);
   const std::string scaling = options.text("scaling", "strong");
   if (scaling != "strong" && scaling != "weak")
-    throw InputError("--option scaling: '" + scaling + "' is neither strong nor weak");
+    throw InputError("option scaling: '" + scaling + "' is neither strong nor weak");
   for (std::size_t d = 0; d < run.parts.size(); ++d) {
     if (scaling == "strong" && side % run.parts[d] != 0)
-      throw InputError("--option side: " + std::to_string(side) + " cells cannot be cut into " +
+      throw InputError("option side: " + std::to_string(side) + " cells cannot be cut into " +
                        std::to_string(run.parts[d]) + " parts");
     run.local[d] = static_cast<double>(side) / (scaling == "strong" ? run.parts[d] : 1);
   }

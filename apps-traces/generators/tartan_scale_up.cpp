@@ -161,7 +161,7 @@ class ScaleUp final : public TraceGenerator {
                      const std::string& yes) {
     const std::string value = options.text(key, no);
     if (value != no && value != yes)
-      throw InputError("--option " + key + ": '" + value + "' is neither " + no + " nor " + yes);
+      throw InputError("option " + key + ": '" + value + "' is neither " + no + " nor " + yes);
     return value == yes;
   }
 

@@ -10,7 +10,7 @@ constexpr int kVocabulary = 51200, kSequence = 2048, kLayers = 24, kHidden = 230
 
 void must_divide(const std::string& option, int whole, int parts, const std::string& what) {
   if (whole % parts != 0)
-    throw InputError("--option " + option + ": " + std::to_string(whole) + " cannot be divided by " +
+    throw InputError("option " + option + ": " + std::to_string(whole) + " cannot be divided by " +
                      std::to_string(parts) + " (" + what + ")");
 }
 
@@ -65,8 +65,8 @@ TransformerJob transformer_job(const TraceOptions& options) {
                      options.number("flops", kAttained),
                      options.bytes("value", kValue_B),
                      options.bytes("gradient", kGradient_B)};
-  if (options.whole("recompute", 1, 0) > 1) throw InputError("--option recompute: must be 0 or 1");
-  if (job.flops_per_s <= 0) throw InputError("--option flops: must be positive");
+  if (options.whole("recompute", 1, 0) > 1) throw InputError("option recompute: must be 0 or 1");
+  if (job.flops_per_s <= 0) throw InputError("option flops: must be positive");
   must_divide("layers", job.layers, job.pipeline, "pp");
   must_divide("hidden", job.hidden, job.tensor, "tp");
   must_divide("vocabulary", job.vocabulary, job.tensor, "tp");

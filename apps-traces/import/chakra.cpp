@@ -276,11 +276,11 @@ class ChakraImporter final : public TraceImporter {
     Settings settings;
     settings.ranks = static_cast<int>(files.size());
     const std::string deps = options.text("deps", "data");
-    if (deps != "data" && deps != "both") throw InputError("--option deps: '" + deps + "' is not data or both");
+    if (deps != "data" && deps != "both") throw InputError("option deps: '" + deps + "' is not data or both");
     settings.control = deps == "both";
     settings.flops = options.number("flops-per-second", 0);
     if (options.has("flops-per-second") && settings.flops <= 0)
-      throw InputError("--option flops-per-second: must be above 0");
+      throw InputError("option flops-per-second: must be above 0");
     TraceHeader header;
     header.name = trace_file_name(given[0]);
     header.ranks = settings.ranks;

@@ -149,9 +149,7 @@ class RankWriter {
 
   /// The next work is an exchange: it waits for this one, the last on the stream from which it is called.
   [[nodiscard]] bool next_is_exchange() const {
-    std::size_t next = next_ + 1;
-    while (next < recording_.work.size() && recording_.work[next].communicates) return true;
-    return false;
+    return next_ + 1 < recording_.work.size() && recording_.work[next_ + 1].communicates;
   }
 
   const RankRecording& recording_;
@@ -229,7 +227,7 @@ class Kineto final : public TraceImporter {
     sink.header(header_of(ranks, repetitions, options));
     const std::string sync = options.text("sync", "recorded");
     if (sync != "recorded" && sync != "steps")
-      throw InputError("--option sync: '" + sync + "' is neither recorded nor steps");
+      throw InputError("option sync: '" + sync + "' is neither recorded nor steps");
     const int skip = options.whole("skip", 0, 0);
     std::vector<RankWriter> writers;
     for (std::size_t i = 0; i < ranks.size(); ++i)

@@ -205,7 +205,7 @@ class NcclLogImporter final : public TraceImporter {
   void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const override {
     const double gap_s = options.seconds("gap", 0);
     const std::string host = options.text("host", "none");
-    if (host != "none" && host != "stamps") throw InputError("--option host: '" + host + "' is not none or stamps");
+    if (host != "none" && host != "stamps") throw InputError("option host: '" + host + "' is not none or stamps");
     NcclComms comms;
     survey(files, comms, host == "stamps");
     TraceHeader header;

@@ -226,7 +226,7 @@ class PytorchEt final : public TraceImporter {
       throw InputError(files[0] +
                        ": an execution trace has no times: add Kineto's timeline of each rank to the files, "
                        "or --option compute=0us for communication alone");
-    if (timed && options.has("compute")) throw InputError("--option compute: the timelines of Kineto say it");
+    if (timed && options.has("compute")) throw InputError("option compute: the timelines of Kineto say it");
     const double compute_s = options.seconds("compute", 0);
     TraceHeader header;
     header.name = trace_file_name(files[0]);

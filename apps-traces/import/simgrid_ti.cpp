@@ -113,7 +113,7 @@ class TiImporter final : public TraceImporter {
     constexpr double kDetached = 65535;  // source: SimGrid, smpi/send-is-detached-thresh is 65536 and not itself eager
     const double eager_B = options.bytes("eager", kDetached);
     const double flops = options.number("flops-per-second", 0);
-    if (options.has("flops-per-second") && flops <= 0) throw InputError("--option flops-per-second: must be above 0");
+    if (options.has("flops-per-second") && flops <= 0) throw InputError("option flops-per-second: must be above 0");
     const std::vector<std::string> files = named_files(given);
     const Survey survey = survey_of(files);
     TraceHeader header;

@@ -96,12 +96,10 @@ std::optional<KindOffer> Catalogue::shipped_kind(const std::string& kind) {
 EditedPlatform Catalogue::build_edited(const std::string& id, const std::vector<Edit>& edits) {
   EditedPlatform built =
       edited_platform(platform(id), edits, [this](const std::string& kind) { return shipped_kind(kind); });
-  if (edits.front().verb != EditVerb::kFabric) return built;
-  try {
-    static_cast<void>(build_fabric(built.platform->wiring()));
-  } catch (const InputError& error) {
-    throw InputError("edit '" + edits.front().text + "': " + error.what());
-  }
+  if (edits.front().verb != EditVerb::kFabric) return built;  // they are sorted
+  Topology wiring = built.platform->wiring();
+  wiring.path = "edit '" + edits.front().text + "'";  // where a wrong value came from
+  static_cast<void>(build_fabric(wiring));
   return built;
 }
 

@@ -8,9 +8,9 @@
 namespace linkcast {
 
 /// The solvers of this build, by name:
-///  "fluid"   our incremental max-min solver, run as a SimGrid model: the default, many runs a process;
-///  "native"  SimGrid's own network model: the reference for correctness. One run a process (SimGrid's
-///            engine is a singleton), so each run happens in a forked child.
+///  "fluid"   our incremental max-min solver, its events drawn by SimGrid's clock: the default, many runs a process;
+///  "native"  SimGrid's own network model: the reference for correctness. One run a process (SimGrid's engine is a
+///            singleton), so each run is this program executed again as a worker.
 std::vector<std::string> solver_names();
 
 /// @throws InputError  unknown name; lists the known ones

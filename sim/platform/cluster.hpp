@@ -75,9 +75,7 @@ class Cluster {
   [[nodiscard]] bool calibrated(int key) const;
   /// What messages between two nodes attained at most, of the nominal rate of a NIC's cable; 1 if none was measured.
   [[nodiscard]] double wire_share() const { return wire_share_; }
-  /// Latency of the fabric between two endpoints as near as any: what a message between neighbours has in it.
-  [[nodiscard]] Seconds nearest_latency() const { return nearest_; }
-  /// What a way of this latency adds to what was measured between neighbours.
+  /// What a way of this latency adds to what was measured between neighbours, endpoints as near as any.
   [[nodiscard]] Seconds beyond_nearest(Seconds way) const { return {std::max(0.0, way.si - nearest_.si)}; }
 
  private:

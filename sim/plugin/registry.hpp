@@ -1,5 +1,5 @@
 #pragma once
-// Plug-ins by name. A plug-in is one file in models/ that registers itself; see models/README in the folder's files.
+// Plug-ins by name. A plug-in is one file that registers itself: in models/, or where a room offers others to join in.
 #include <functional>
 #include <map>
 #include <memory>

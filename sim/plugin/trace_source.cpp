@@ -13,7 +13,7 @@ const std::string* find(const std::map<std::string, std::string>& values, const 
 }
 
 [[noreturn]] void refuse(const std::string& key, const std::string& text, const std::string& allowed) {
-  throw InputError("--option " + key + ": '" + text + "' is not " + allowed);
+  throw InputError("option " + key + ": '" + text + "' is not " + allowed);
 }
 
 /// Runs a reader of sim/units/parse.hpp, whose errors do not know the option.
@@ -22,7 +22,7 @@ auto read_value(const std::string& key, const Read& read) {
   try {
     return read();
   } catch (const UnitError& error) {
-    throw InputError("--option " + key + ": " + error.what());
+    throw InputError("option " + key + ": " + error.what());
   }
 }
 
@@ -66,7 +66,7 @@ void TraceOptions::refuse_others(const std::string& source, const std::vector<Tr
     if (std::any_of(known.begin(), known.end(), same)) continue;
     std::string keys;
     for (const TraceOption& option : known) keys += (keys.empty() ? "" : ", ") + option.key;
-    throw InputError("--option " + key + ": " + source + " takes " + (keys.empty() ? "none" : keys));
+    throw InputError("option " + key + ": " + source + " takes " + (keys.empty() ? "none" : keys));
   }
 }
 

@@ -14,15 +14,15 @@ namespace linkcast {
 /// @throws InputError  if `path` is no regular file or cannot be written
 inline void write_atomically(const std::string& path, const std::string& text) {
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
-    throw InputError("--out: " + path + ": is not a regular file");
+    throw InputError(path + ": is not a regular file");
   const std::string draft = path + ".partial";
   std::FILE* file = std::fopen(draft.c_str(), "wb");
-  if (file == nullptr) throw InputError("--out: " + path + ": cannot be written");
+  if (file == nullptr) throw InputError(path + ": cannot be written");
   const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 &&
                      fsync(fileno(file)) == 0;
   const bool closed = std::fclose(file) == 0;
   if (!whole || !closed || std::rename(draft.c_str(), path.c_str()) != 0)
-    throw InputError("--out: " + path + ": cannot be written: disk full?");
+    throw InputError(path + ": cannot be written: disk full?");
 }
 
 }  // namespace linkcast

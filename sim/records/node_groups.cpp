@@ -32,13 +32,6 @@ void check(const NodeGroups& groups, const ObjectReader& r) {
 
 }  // namespace
 
-std::map<std::string, std::string> NodeGroups::leaf_of_node() const {
-  std::map<std::string, std::string> leaf;
-  for (const auto& [switch_name, group] : switches)
-    for (const std::string& node : group.nodes) leaf[node] = switch_name;
-  return leaf;
-}
-
 NodeGroups read_node_groups(const Json& record, const std::string& file) {
   ObjectReader r(record, file);
   r.schema("node-groups/1");

@@ -18,8 +18,6 @@ struct NodeGroup {
 struct NodeGroups {
   std::string name, source;
   std::map<std::string, NodeGroup> switches;
-  /// Name of the leaf switch of each node.
-  [[nodiscard]] std::map<std::string, std::string> leaf_of_node() const;
 };
 
 /// Schema node-groups/1. @throws InputError  a switch below two others, below itself or not there, a node on two

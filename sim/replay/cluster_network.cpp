@@ -31,9 +31,9 @@ ClusterNetwork::ClusterNetwork(catalogue::Catalogue& catalogue, std::string plat
       transport_(std::move(transport)),
       cluster_(catalogue.cluster(platform_id_)) {
   if (nodes_ < 1 || nodes_ > cluster_.nodes())
-    throw InputError("--nodes: must be 1 to " + std::to_string(cluster_.nodes()) + ", as many as the fabric has");
+    throw InputError("nodes: must be 1 to " + std::to_string(cluster_.nodes()) + ", as many as the fabric has");
   if (gpus_per_node_ < 1 || gpus_per_node_ > cluster_.node().gpu_count())
-    throw InputError("--gpus-per-node: must be 1 to " + std::to_string(cluster_.node().gpu_count()));
+    throw InputError("gpus_per_node: must be 1 to " + std::to_string(cluster_.node().gpu_count()));
 }
 
 int ClusterNetwork::constraint(int key) {

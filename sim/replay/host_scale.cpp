@@ -25,13 +25,13 @@ double fit_host_scale(catalogue::Catalogue& catalogue, const std::string& platfo
   };
   const double least_s = step_s(0);
   if (least_s > local_step_s)
-    throw InputError("--local-step: what the GPUs of " + trace + " compute takes " + to_text(Seconds{least_s}) +
+    throw InputError("local_step: what the GPUs of " + trace + " compute takes " + to_text(Seconds{least_s}) +
                      " a step, longer than " + to_text(Seconds{local_step_s}));
   double low = 0, high = 1;
   constexpr double kMost = 1024;  // source: ours, no CPU is a thousand times slower than the recorded one
   while (step_s(high) < local_step_s && high < kMost) high *= 2;
   if (step_s(high) < local_step_s)
-    throw InputError("--local-step: " + to_text(Seconds{local_step_s}) +
+    throw InputError("local_step: " + to_text(Seconds{local_step_s}) +
                      " is more than a thousand times what the CPUs of " + trace + " took");
   while ((high - low) * kDigits > 1) {
     const double middle = (low + high) / 2;

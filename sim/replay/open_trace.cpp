@@ -62,7 +62,7 @@ std::vector<ShippedTrace> shipped_traces(const std::string& data_dir) {
 std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::string& name,
                                         const std::map<std::string, std::string>& options) {
   if (is_application(name) && !std::filesystem::exists(name)) return generated(name, options);
-  if (!options.empty()) throw InputError("--option: " + name + " is no application: only those take options");
+  if (!options.empty()) throw InputError("options: " + name + " is no application: only those take options");
   return std::make_unique<TraceReader>(path_of(data_dir, name));
 }
 

@@ -27,16 +27,16 @@ std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int
   for (int gpu = 0; gpu < gpus && part.gpus.empty() && static_cast<int>(placed.size()) < ranks; ++gpu)
     if (taken.count(gpu) == 0) placed.push_back(gpu);
   if (static_cast<int>(placed.size()) != ranks)
-    throw InputError("--placement: " + part.trace + " has " + std::to_string(ranks) + " ranks and " +
+    throw InputError("placement: " + part.trace + " has " + std::to_string(ranks) + " ranks and " +
                      std::to_string(placed.size()) + (part.gpus.empty() ? " GPUs are left for it" : " GPUs are named"));
   std::set<int> own;
   for (const int gpu : placed) {
     if (gpu < 0 || gpu >= gpus)
-      throw InputError("--placement: there is no GPU " + std::to_string(gpu) + ", the machine has 0 to " +
+      throw InputError("placement: there is no GPU " + std::to_string(gpu) + ", the machine has 0 to " +
                        std::to_string(gpus - 1));
-    if (!own.insert(gpu).second) throw InputError("--placement: GPU " + std::to_string(gpu) + " is named twice");
+    if (!own.insert(gpu).second) throw InputError("placement: GPU " + std::to_string(gpu) + " is named twice");
     if (taken.count(gpu) > 0)
-      throw InputError("--also: GPU " + std::to_string(gpu) + " has a rank of another job: a GPU computes for one");
+      throw InputError("also: GPU " + std::to_string(gpu) + " has a rank of another job: a GPU computes for one");
   }
   taken.insert(own.begin(), own.end());
   return placed;
@@ -66,11 +66,11 @@ std::unique_ptr<FlowNetwork> network_of(catalogue::Catalogue& catalogue, const R
   if (!request.transport.empty() && std::find(known.begin(), known.end(), request.transport) == known.end()) {
     std::string names;
     for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-    throw InputError("--transport: '" + request.transport + "' is no kind of message: one of " + names);
+    throw InputError("transport: '" + request.transport + "' is no kind of message: one of " + names);
   }
   if (request.nodes == 0) {
-    if (!request.transport.empty()) throw InputError("--transport: is of messages between nodes, and needs --nodes");
-    if (request.gpus_per_node > 0) throw InputError("--gpus-per-node: needs --nodes");
+    if (!request.transport.empty()) throw InputError("transport: is of messages between nodes, and needs nodes");
+    if (request.gpus_per_node > 0) throw InputError("gpus_per_node: needs nodes");
     return std::make_unique<NodeNetwork>(catalogue, request.platform, request.library);
   }
   const int all = catalogue.platform(request.platform).gpu_count();

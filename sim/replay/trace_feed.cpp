@@ -19,7 +19,7 @@ TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
   if (ranks == header().ranks) return;
   for (auto& [name, members] : groups_) {
     if (static_cast<int>(members.size()) != header().ranks)
-      throw InputError("--ranks: " + this->name() + " has " + std::to_string(header().ranks) + " ranks and group '" +
+      throw InputError("ranks: " + this->name() + " has " + std::to_string(header().ranks) + " ranks and group '" +
                        name + "' of " + std::to_string(members.size()) +
                        " of them: only traces whose groups are all ranks can be replayed on another number");
     members.resize(static_cast<std::size_t>(ranks));
@@ -74,7 +74,7 @@ void TraceFeed::hand_out(TraceEvent event) {
   }
   if (event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv)
     throw InputError(name() + " line " + std::to_string(reader_->line()) +
-                     ": a message from rank to rank: --ranks can only repeat traces of collectives over all ranks");
+                     ": a message from rank to rank: only traces of collectives over all ranks can be replayed on another number");
   for (int rank = event.rank; rank < ranks(); rank += header().ranks) {
     waiting_[static_cast<std::size_t>(rank)].push_back(event);
     waiting_[static_cast<std::size_t>(rank)].back().rank = rank;

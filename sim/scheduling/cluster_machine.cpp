@@ -28,7 +28,7 @@ class ClusterMachine final : public Machine {
         node_(node_machine(catalogue, id_, library_)),
         nodes_(nodes) {
     if (nodes_ < 1 || nodes_ > cluster_.nodes())
-      throw InputError("--nodes: must be 1 to " + std::to_string(cluster_.nodes()) + ", as many as the fabric has");
+      throw InputError("nodes: must be 1 to " + std::to_string(cluster_.nodes()) + ", as many as the fabric has");
   }
 
   [[nodiscard]] int gpus() const override { return nodes_ * node_->gpus(); }

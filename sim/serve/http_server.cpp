@@ -112,7 +112,7 @@ class HttpServer::Impl {
   int bind(const std::string& host, int port) {
     const int got = port == 0 ? server_.bind_to_any_port(host) : (server_.bind_to_port(host, port) ? port : -1);
     if (got <= 0)
-      throw InputError("--port: " + host + ":" + std::to_string(port) + " cannot be had: taken, or no address of ours");
+      throw InputError("port: " + host + ":" + std::to_string(port) + " cannot be had: taken, or no address of ours");
     return got;
   }
   void run() {

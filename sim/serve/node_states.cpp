@@ -29,8 +29,7 @@ void write(const std::string& file, const Json& record) {
   try {
     write_atomically(file, record.dump(1) + "\n");
   } catch (const InputError& error) {
-    const std::string what = error.what(), option = "--out: ";
-    throw std::runtime_error("--state: " + (what.rfind(option, 0) == 0 ? what.substr(option.size()) : what));
+    throw std::runtime_error(std::string("state: ") + error.what());
   }
 }
 

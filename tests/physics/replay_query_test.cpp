@@ -62,7 +62,7 @@ TEST_CASE("bad queries of replays are refused", "[physics]") {
     return ask(query).value("error", "").find(why) != std::string::npos;
   };
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"options", {{"gpu", 2}}}},
-                "--option gpu: alexnet takes gpus"));
+                "option gpu: alexnet takes gpus"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"options", Json::array({1})}}, "/options: must be"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "no.jsonl"}},
                 "'no.jsonl' is no file, no shipped trace and no application"));

@@ -178,7 +178,7 @@ TEST_CASE("replay: on more ranks each does what recorded rank r modulo their num
   for (const std::size_t rank : {1U, 3U, 5U}) CHECK_THAT(run.ranks[rank].compute_s, WithinRel(2, kExact));
   CHECK(error_of([] {
           replay_text("", message(0, "send", 1) + message(1, "recv", 1), 4);
-        }).find("--ranks can only repeat traces of collectives over all ranks") != std::string::npos);
+        }).find("only traces of collectives over all ranks can be replayed on another number") != std::string::npos);
 }
 
 TEST_CASE("replay: one collective takes what its forecast says, and its links carry as much", "[replay]") {

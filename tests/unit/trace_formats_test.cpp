@@ -194,7 +194,7 @@ TEST_CASE("time-independent traces: what is refused", "[unit][trace_import][bad_
   CHECK(error("0 allreduce 5\n") == "FILE line 1: allreduce: takes count and flops, here are 1 parameters");
   CHECK(error("rank-0.txt\n") == "FILE line 1: file 'rank-0.txt' is not there");
   CHECK(trace_error("simgrid-ti", "0 init\n", {{"flops-per-second", "0"}}) ==
-        "--option flops-per-second: must be above 0");
+        "option flops-per-second: must be above 0");
 }
 
 TEST_CASE("NCCL logs: calls by communicator and stream, with the sizes of nccl-tests", "[unit][trace_import]") {

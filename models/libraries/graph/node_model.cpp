@@ -93,7 +93,6 @@ NodeModel::NodeModel(const Platform& platform, const std::vector<int>& gpus, con
     add_node(NodeKind::kGpu, index);
     const int sm = library_sm(device(platform, index));
     sm_min_ = sm_min_ == 0 ? sm : std::min(sm_min_, sm);
-    sm_max_ = std::max(sm_max_, sm);
   }
   nvlink_ = by_sm(traits.nvlink, sm_min_);
   const auto& devices = platform.topology().devices;

@@ -38,7 +38,6 @@ class NodeModel {
   /// Members are the first nodes: GPU i of the search is node i.
   [[nodiscard]] int gpus() const { return gpus_; }
   [[nodiscard]] int sm_min() const { return sm_min_; }
-  [[nodiscard]] int sm_max() const { return sm_max_; }
   [[nodiscard]] CpuMaker cpu() const { return cpu_; }
   [[nodiscard]] bool has_nvswitch() const { return nvswitch_ >= 0; }
   /// NVLink bandwidth out of a GPU, or that of its PCI link if that is more.
@@ -62,7 +61,7 @@ class NodeModel {
   std::vector<GraphLink> links_;
   std::vector<int> node_of_device_;
   int gpus_ = 0, nvswitch_ = -1;
-  int sm_min_ = 0, sm_max_ = 0;
+  int sm_min_ = 0;
   CpuMaker cpu_ = CpuMaker::kSkylake;
   double nvlink_ = 0;
 };

@@ -1,0 +1,52 @@
+#include "cli/option_names.hpp"
+
+#include <algorithm>
+
+namespace linkcast::cli {
+namespace {
+
+std::string option_of(std::string key) {
+  if (key == "size_B") return "--size";
+  if (key == "flows") return "--flow";
+  if (key == "options") return "--option";
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
+}
+
+bool has_option(const CLI::App& command, const std::string& option) {
+  return command.get_option_no_throw(option) != nullptr;
+}
+
+/// "... needs nodes" is "... needs --nodes".
+std::string naming_needed(const std::string& what, const CLI::App& command) {
+  const std::string needs = "needs ";
+  const std::size_t at = what.rfind(needs);
+  if (at == std::string::npos) return what;
+  const std::string option = option_of(what.substr(at + needs.size()));
+  return has_option(command, option) ? what.substr(0, at + needs.size()) + option : what;
+}
+
+}  // namespace
+
+std::string naming_option(const std::string& what, const CLI::App& command) {
+  const std::string query = std::string(kCommandLine) + ":";
+  if (what.rfind(query + " option ", 0) == 0) return query + " --" + what.substr(query.size() + 1);
+  if (what.rfind(query + "/", 0) == 0) {
+    const std::size_t begin = query.size() + 1;
+    return option_of(what.substr(begin, what.find_first_of("/:", begin) - begin)) + what.substr(what.find(": ", begin));
+  }
+  const std::string key = what.substr(0, what.find_first_of(": "));
+  if (key.empty() || key.size() == what.size()) return what;
+  const std::string rest = what.substr(key.size());
+  const bool of_option = key == "option" && rest.find(':') != std::string::npos;
+  const std::string option = option_of(key);
+  if (!has_option(command, option) || !(of_option || rest.rfind(": ", 0) == 0)) return what;
+  return option + naming_needed(rest, command);
+}
+
+const CLI::App& running_command(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  return given.empty() ? app : running_command(*given.front());
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""An error names the key to whoever wrote a batch query, and the option to whoever wrote a command line."""
+import unittest
+
+import program
+from program import ROOT, answers, run
+
+LIBRARY = {"kind": "replay", "platform": "hgx-h200", "trace": "data_parallel", "options": {"ranks": "4"}}
+WORDS = ("replay", "data_parallel", "--option", "ranks=4", "--platform", "hgx-h200")
+ALPS = {**LIBRARY, "platform": "alps"}
+ON_ALPS = (*WORDS[:-1], "alps")
+
+
+class Replay(program.InFolder):
+    def check(self, query: dict, words: tuple, key: str, option: str, rest: str):
+        """@param rest  of the text, the same in both but for a key at its end"""
+        self.assertEqual(answers([query])[0]["error"], f"- line 1: {key}: {rest}")
+        self.assert_refused(run(*words), "")
+        self.assertEqual(run(*words).stderr, f"error: {option}: {rest}\n".replace("needs nodes", "needs --nodes"))
+
+    def test_placement(self):
+        for gpus, rest in (([0, 1, 2], "data_parallel has 4 ranks and 3 GPUs are named"), ([0, 1, 2, 9], "there is no GPU 9, the machine has 0 to 7"),
+                           ([0, 1, 2, 2], "GPU 2 is named twice")):
+            text = ",".join(map(str, gpus))
+            self.check({**LIBRARY, "placement": gpus}, (*WORDS, "--placement", text), "placement", "--placement", rest)
+
+    def test_transport(self):
+        kinds = answers([{**LIBRARY, "transport": "pigeon"}])[0]["error"].split("one of ")[1]
+        self.check({**LIBRARY, "transport": "pigeon"}, (*WORDS, "--transport", "pigeon"), "transport", "--transport",
+                   f"'pigeon' is no kind of message: one of {kinds}")
+        self.check({**LIBRARY, "transport": "mpi_network"}, (*WORDS, "--transport", "mpi_network"), "transport", "--transport",
+                   "is of messages between nodes, and needs nodes")
+
+    def test_nodes(self):
+        self.check({**LIBRARY, "gpus_per_node": 2}, (*WORDS, "--gpus-per-node", "2"), "gpus_per_node", "--gpus-per-node", "needs nodes")
+        self.check({**ALPS, "nodes": 2, "gpus_per_node": 9}, (*ON_ALPS, "--nodes", "2", "--gpus-per-node", "9"), "gpus_per_node",
+                   "--gpus-per-node", "must be 1 to 4")
+        error = answers([{**ALPS, "nodes": 999999}])[0]["error"]
+        self.assertIn("line 1: nodes: must be 1 to ", error)
+        self.check({**ALPS, "nodes": 999999}, (*ON_ALPS, "--nodes", "999999"), "nodes", "--nodes", error.split("nodes: ")[1])
+
+    def test_options_of_an_application(self):
+        for key, value, rest in (("colour", "red", "data_parallel takes "), ("ranks", "many", "'many' is not a whole number of at least ")):
+            error = answers([{**LIBRARY, "options": {key: value}}])[0]["error"]
+            self.assertTrue(error.startswith(f"- line 1: option {key}: {rest}"), error)
+            self.check({**LIBRARY, "options": {key: value}}, ("replay", "data_parallel", "--option", f"{key}={value}", "--platform", "hgx-h200"),
+                       f"option {key}", f"--option {key}", error.split(f"option {key}: ")[1])
+        self.check({**LIBRARY, "trace": "h200x4-alexnet"}, ("replay", "h200x4-alexnet", *WORDS[2:]), "options", "--option",
+                   "h200x4-alexnet is no application: only those take options")
+        error = answers([{**LIBRARY, "trace": "bfs", "options": {"scale": "99"}}])[0]["error"]
+        self.assertIn(": option scale: at most 40", error)
+        self.assert_refused(run("trace", "bfs", "--option", "scale=99"), "error: --option scale: at most 40")
+
+    def test_ranks(self):
+        header = {"schema": "trace/1", "name": "half", "source": "by hand", "ranks": 4, "groups": {"half": [0, 1]}}
+        trace = self.write("half.jsonl", __import__("json").dumps(header) + "\n")
+        rest = (f"{trace} has 4 ranks and group 'half' of 2 of them: only traces whose groups are all ranks can be replayed on another "
+                "number")
+        self.check({"kind": "replay", "platform": "hgx-h200", "trace": str(trace), "ranks": 2},
+                   ("replay", trace, "--ranks", "2", "--platform", "hgx-h200"), "ranks", "--ranks", rest)
+
+    def test_also(self):  # no query has it
+        self.assert_refused(run(*WORDS, "--also", "data_parallel:0-1"), "error: --also: GPU 0 has a rank of another job")
+
+    def test_local_step(self):  # calibrate has no query
+        done = run("calibrate", "trace", "h200x4-alexnet", "--platform", "hgx-h200", "--local-step", "1us")
+        self.assertTrue(done.stderr.startswith("error: --local-step: what the GPUs of h200x4-alexnet compute takes "), done.stderr)
+
+
+class Others(program.InFolder):
+    def test_files(self):
+        for words in (("import", "goal", ROOT / "tests/input/traces/goal.txt"), ("trace", "data_parallel")):
+            self.assert_refused(run(*words, "--out", self.folder), f"error: --out: {self.folder}: is not a regular file")
+        copies = ROOT / "calibrate/data/p100-dgx1/p2p-matrix.json"
+        self.assert_refused(run("calibrate", "fit", copies, "--topology", "p100-dgx1", "--bootstrap", "0", "--out", self.folder), "")
+        done = run("serve", "--port", "0", "--state", self.folder / "none" / "states.json", "--platform", "gx8")
+        self.assertEqual(done.stderr, f"error: --state: {self.folder}/none/states.json: cannot be written\n")
+
+    def test_schedule(self):
+        jobs = ROOT / "apps-traces/jobs/day-dgx1.jsonl"
+        done = run("schedule", jobs, "--platform", "alps", "--nodes", "999999")
+        self.assertTrue(done.stderr.startswith("error: --nodes: must be 1 to "), done.stderr)
+
+    def test_place(self):
+        words = ("place", "--platform", "hgx-h200", "--job", "data_parallel", "--ranks", "2", "--option", "colour=red")
+        self.assertIn("error: command line: --option colour: data_parallel takes ", run(*words).stderr)
+
+    def test_what_is_no_option_stays(self):
+        self.assertTrue(run("replay", "poem", "--platform", "gx8").stderr.startswith("error: trace: 'poem' is no file"))
+
+
+class Found(program.InFolder):
+    def test_diagnose_knows_the_json_of_nccl_tests(self):
+        file = ROOT / "tests/input/import/nccl-tests-all-gather.json"
+        words = ("diagnose", "--platform", "hgx-h200", file, "--json")
+        known = run(*words, "--format", "nccl-tests")
+        self.assertEqual(known.returncode, 4, known.stderr)
+        self.assertEqual((run(*words).returncode, run(*words).stdout, run(*words).stderr), (4, known.stdout, known.stderr))
+
+    def test_a_refused_fabric_edit_names_the_edit(self):
+        query = {"kind": "fabric", "platform": "abci-v100"}
+        for edit, rest in (("fabric fat_tree:radix=3", "/fabric/radix: must be even"), ("fabric pond", "/fabric/generator: 'pond'"),
+                           ("fabric torus:shape=4x4", "/fabric/dimensions: missing key")):
+            for edits in ([edit], ["slow gpu0:2", edit]):
+                error = answers([{**query, "edits": edits}])[0]["error"]
+                self.assertTrue(error.startswith(f"- line 1: edit '{edit}':{rest}"), error)
+                self.assertNotIn(".json", error)
+
+
+if __name__ == "__main__":
+    program.main()
