@@ -1,63 +1,23 @@
 #include "sim/query/query.hpp"
 
-#include <algorithm>
-
-#include "sim/collective/cluster_collective.hpp"
-#include "sim/collective/collective_run.hpp"
-#include "sim/collective/mpi_collective.hpp"
-#include "sim/congestion/network_load.hpp"
-#include "sim/copy/cluster_copies.hpp"
-#include "sim/copy/copies.hpp"
-#include "sim/copy/nic_queue.hpp"
-#include "sim/query/fabric_view.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query_kind.hpp"
-#include "sim/query/show.hpp"
 
 namespace linkcast::query {
 namespace {
 
-const std::vector<std::string> kOwnKinds = {"p2p", "flows", "collective", "rings", "routes", "show", "fabric"};
-
 std::vector<std::string> all_kinds() {
-  std::vector<std::string> kinds = kOwnKinds;
+  std::vector<std::string> kinds;
   for (const PluginInfo& info : query_kinds().list()) kinds.push_back(info.name);
   return kinds;
 }
 
-Json dispatch(catalogue::Catalogue& catalogue, const Json& query, const std::string& kind, const std::string& platform,
-              Solver& solver, ObjectReader& r) {
-  if (kind != "p2p" && kind != "collective")
-    congestion::refuse_network_keys(query, "is of p2p between nodes and of collectives");
-  if (kind == "p2p" && !copy::names_nodes(query))
-    congestion::refuse_network_keys(query, "needs two nodes: name node0/gpu0, node1/gpu0");
-  if (kind == "collective" && collective::is_mpi(query))
-    congestion::refuse_network_keys(query, "is not modelled for rounds of MPI messages");
-  if (kind == "collective" && !query.contains("nodes"))
-    congestion::refuse_network_keys(query, "needs several nodes: give nodes");
-  if (kind == "p2p" && copy::names_nodes(query))
-    return copy::cluster_p2p_answer(catalogue.cluster(platform), solver, r);
-  if (kind == "p2p" && copy::names_nic(catalogue.platform(platform), query))
-    return copy::nic_p2p_answer(catalogue.cluster(platform), solver, r);
-  if (kind == "p2p") return copy::p2p_answer(catalogue.platform(platform), solver, r);
-  if (kind == "flows") return copy::flows_answer(catalogue.platform(platform), solver, r);
-  if (kind == "collective" && collective::is_mpi(query))
-    return collective::mpi_collective_answer(catalogue, platform, solver, r);
-  if (kind == "collective" && query.contains("nodes"))
-    return collective::cluster_collective_answer(catalogue, platform, solver, r);
-  if (kind == "collective") return collective::collective_answer(catalogue, platform, solver, r);
-  if (kind == "rings") return collective::rings_answer(catalogue, platform, r);
-  if (kind == "routes" && copy::names_nodes(query))
-    return copy::cluster_routes_answer(catalogue.cluster(platform), solver, r);
-  if (kind == "routes") return copy::routes_answer(catalogue.platform(platform), solver, r);
-  if (std::find(kOwnKinds.begin(), kOwnKinds.end(), kind) == kOwnKinds.end())
-    return query_kinds().get(kind).answer(catalogue, platform, r);
-  r.finish();
-  if (kind == "fabric") {
-    const Topology& wiring = catalogue.platform(platform).wiring();
-    return fabric_answer(wiring, build_fabric(wiring), false);
-  }
-  return show_answer(catalogue.platform(platform));
+/// Keys that only other kinds have, where their tables say what is wrong with that.
+void refuse_elsewhere(const QueryKind& kind, const Json& query) {
+  for (const std::string& other : all_kinds())
+    for (const Key& key : query_kinds().get(other).keys())
+      if (!key.elsewhere.empty() && query.contains(key.name) && find_key(kind.keys(), key.name) == nullptr)
+        throw InputError(key.name + ": " + key.elsewhere);
 }
 
 }  // namespace
@@ -70,7 +30,9 @@ Registry<QueryKind>& query_kinds() {
 Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name) {
   return answer_or_throw(catalogue, query, name, [&](const std::string& platform_id, ObjectReader& r) {
     Solver& solver = catalogue.solver(r.optional<std::string>("solver").value_or("fluid"));
-    return dispatch(catalogue, query, r.required<std::string>("kind"), platform_id, solver, r);
+    const QueryKind& kind = query_kinds().get(r.required<std::string>("kind"));
+    refuse_elsewhere(kind, query);
+    return kind.answer({catalogue, platform_id, query, solver}, r);
   });
 }
 

@@ -1,21 +1,41 @@
 #pragma once
-// Kinds of queries that rooms above the forecasts answer. One file each; they register themselves.
+// Kinds of queries: one file each in sim/<room>/query, which registers itself.
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/plugin/registry.hpp"
+#include "sim/query/key.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::query {
 
+/// What is asked, besides the keys that the kind reads itself.
+struct Question {
+  catalogue::Catalogue& catalogue;
+  const std::string& platform;  ///< with the edits
+  const Json& query;            ///< as given
+  Solver& solver;
+};
+
 class QueryKind {
  public:
   virtual ~QueryKind() = default;
-  /// Keys of the result besides those that every answer has.
+  /// Keys of the query besides common_keys(), in the order in which the command line writes them.
+  [[nodiscard]] virtual const KeyTable& keys() const = 0;
+  /// Keys of the answer besides common_results().
+  [[nodiscard]] virtual const KeyTable& results() const = 0;
+  /// The command that asks it, e.g. "predict p2p".
+  [[nodiscard]] virtual std::string command() const = 0;
+  /// Queries that have answers, as JSON, less kind.
+  [[nodiscard]] virtual std::vector<std::string> examples() const = 0;
   /// @param r  the query; id, kind, platform, edits and solver are read already
   /// @throws InputError  as answer_or_throw()
-  [[nodiscard]] virtual Json answer(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                                    ObjectReader& r) const = 0;
+  [[nodiscard]] virtual Json answer(const Question& asked, ObjectReader& r) const = 0;
 };
 
 Registry<QueryKind>& query_kinds();
+
+/// Keys that every query may have: id, kind, platform, edits, solver.
+const KeyTable& common_keys();
+/// Keys that every answer has: id, kind, warnings, inputs, versions.
+const KeyTable& common_results();
 
 }  // namespace linkcast::query

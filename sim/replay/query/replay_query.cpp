@@ -1,18 +1,18 @@
 // Queries of kind replay: a batch line, a claim or a what-if asks for an application on a machine.
+#include "sim/platform/transport.hpp"
+#include "sim/plugin/communicator.hpp"
+#include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
-#include "sim/replay/part_options.hpp"
+#include "sim/query/shared_keys.hpp"
 #include "sim/replay/query/traffic.hpp"
-#include "sim/replay/replay_run.hpp"
+#include "sim/replay/replay_request.hpp"
 
 namespace linkcast::replay {
 namespace {
 
-/// 0: not said.
-int positive(ObjectReader& r, const char* key) {
-  const auto value = r.optional<int>(key);
-  if (value && *value < 1) r.fail(key, "must be 1 or more");
-  return value.value_or(0);
-}
+using query::Key;
+using query::KeyTable;
+using query::ValueType;
 
 double sum_of(const Json& rows, const std::string& key) {
   double sum = 0;
@@ -20,29 +20,166 @@ double sum_of(const Json& rows, const std::string& key) {
   return sum;
 }
 
+std::vector<std::string> library_names() {
+  std::vector<std::string> names;
+  for (const PluginInfo& info : libraries().list()) names.push_back(info.name);
+  return names;
+}
+
+KeyTable trace_keys() {
+  return {{.name = "trace",
+           .help = "trace file, or a trace or application that 'linkcast list traces' names",
+           .required = true,
+           .listed = "traces",
+           .example = "\"data_parallel\"",
+           .cli = {.name = "trace"}},
+          {.name = "options",
+           .type = ValueType::kObject,
+           .help = "key=value of an application, see 'linkcast trace --help'",
+           .schema = R"({"type": "object", "additionalProperties": {"type": ["string", "number"]}})",
+           .example = R"({"ranks": 4, "steps": 1})",
+           .cli = {.name = "--option",
+                   .parse = query::option_of,
+                   .repeated = true,
+                   .type_name = "KEY=VALUE",
+                   .several = false}},
+          {.name = "placement",
+           .type = ValueType::kWholes,
+           .help = "GPU of each rank, e.g. 0,3,1,2",
+           .unset = "the first ones",
+           .example = "[0, 3, 1, 2]",
+           .cli = {.name = "--placement", .parse = query::gpus_of}},
+          {.name = "ranks",
+           .type = ValueType::kWhole,
+           .help = "replay on another number of ranks than were recorded, where all do the same",
+           .unset = "as recorded",
+           .least = 1,
+           .most = 1e6,  // source: sim/replay/replay_request.cpp, ours
+           .example = "4",
+           .cli = {.name = "--ranks"}}};
+}
+
+KeyTable machine_keys() {
+  return {{.name = "library",
+           .help = "communication library",
+           .unset = "the platform's",
+           .registered = library_names,
+           .listed = "libraries",
+           .example = "\"nccl-2.18\"",
+           .cli = {.name = "--library"}},
+          {.name = "local",
+           .type = ValueType::kFlag,
+           .help = "each rank by itself: without collectives, messages and what the trace marks as part of an exchange",
+           .example = "true",
+           .cli = {.name = "--local"}},
+          {.name = "host_scale",
+           .type = ValueType::kNumber,
+           .help = "CPU times are multiplied by it; 0: CPUs take no time",
+           .unset = "the trace's own factor",
+           .least = 0,
+           .example = "0",
+           .cli = {.name = "--host-scale"}},
+          {.name = "nodes",
+           .type = ValueType::kWhole,
+           .help = "nodes of the platform on its fabric",
+           .unset = "one node alone",
+           .least = 1,
+           .example = "2",
+           .cli = {.name = "--nodes"}},
+          {.name = "gpus_per_node",
+           .type = ValueType::kWhole,
+           .help = "of each node, the first ones",
+           .unset = "all",
+           .least = 1,
+           .example = "1",
+           .cli = {.name = "--gpus-per-node"}},
+          {.name = "transport",
+           .help = "of messages between nodes, as of p2p",
+           .unset = "what the library would take",
+           .choices = Transports::message_names(),
+           .example = "\"pinned\"",
+           .cli = {.name = "--transport"}}};
+}
+
+Key number(const char* name, const char* help, bool null = false) {
+  return {.name = name, .type = ValueType::kNumber, .help = help, .required = true, .null = null};
+}
+
+KeyTable time_results() {
+  return {{.name = "platform", .help = "name of the machine", .required = true},
+          number("time_s", "makespan"),
+          number("time_low_s", "lower end of its 90 % interval; null where a trace can be read only once", true),
+          number("time_high_s", "upper end", true),
+          number("makespan_s", "from the first event to the last"),
+          number("step_time_s", "median step; null without markers", true),
+          number("step_time_low_s", "lower end of its 90 % interval", true),
+          number("step_time_high_s", "upper end", true),
+          {.name = "steps_s", .type = ValueType::kNumbers, .help = "each step", .required = true},
+          number("exposed_communication_s", "of the median rank: communication while nothing computes")};
+}
+
+KeyTable detail_results() {
+  const KeyTable rank = {{.name = "rank", .type = ValueType::kWhole},
+                         {.name = "gpu", .type = ValueType::kWhole},
+                         {.name = "job", .type = ValueType::kWhole},
+                         number("compute_s", ""),
+                         number("communication_s", ""),
+                         number("exposed_s", ""),
+                         number("waiting_s", ""),
+                         number("idle_s", "")};
+  return {
+      {.name = "ranks", .type = ValueType::kObjects, .help = "what each rank does", .required = true, .fields = rank},
+      {.name = "links",
+       .type = ValueType::kObjects,
+       .help = "what each link carries",
+       .required = true,
+       .fields = {{.name = "id"}, number("carried_B", ""), number("utilisation", "share of the time")}},
+      query::bottleneck_result(),
+      {.name = "critical_path",
+       .type = ValueType::kObject,
+       .help = "what the makespan is made of",
+       .required = true,
+       .fields = {number("host_s", ""), number("launch_s", ""), number("compute_s", ""), number("copy_s", ""),
+                  number("network_s", "")}},
+      {.name = "events", .type = ValueType::kWhole, .help = "of the trace", .required = true},
+      {.name = "traffic",
+       .type = ValueType::kObject,
+       .help = "sums over ranks",
+       .required = true,
+       .fields = {number("compute_s", ""),
+                  number("communication_s", ""),
+                  number("exposed_s", ""),
+                  number("total_s", ""),
+                  number("total_B", ""),
+                  {.name = "kinds",
+                   .type = ValueType::kObjects,
+                   .fields = {{.name = "name"},
+                              {.name = "calls", .type = ValueType::kWhole},
+                              number("size_B", ""),
+                              number("time_s", "")}}}}};
+}
+
 class ReplayQuery final : public query::QueryKind {
  public:
-  [[nodiscard]] Json answer(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                            ObjectReader& r) const override {
-    ReplayRequest request;
-    request.platform = platform_id;
-    request.library = r.optional<std::string>("library").value_or("");
-    request.local = r.optional<bool>("local").value_or(false);
-    request.host_scale = r.optional<double>("host_scale");
-    if (request.host_scale && *request.host_scale < 0) r.fail("host_scale", "must not be negative");
-    request.nodes = positive(r, "nodes");
-    request.gpus_per_node = positive(r, "gpus_per_node");
-    if (r.has("solver") && r.required<std::string>("solver") != "fluid") r.fail("solver", "a replay knows fluid alone");
-    request.transport = r.optional<std::string>("transport").value_or("");
-    ReplayPart part;
-    part.trace = r.required<std::string>("trace");
-    part.gpus = r.optional<std::vector<int>>("placement").value_or(std::vector<int>{});
-    part.ranks = r.optional<int>("ranks").value_or(0);
-    part.options = read_part_options(r);
-    r.finish();
-    request.parts = {std::move(part)};
+  [[nodiscard]] const KeyTable& keys() const override {
+    static const KeyTable table = query::joined({trace_keys(), machine_keys()});
+    return table;
+  }
+  [[nodiscard]] const KeyTable& results() const override {
+    static const KeyTable table = query::joined({time_results(), detail_results()});
+    return table;
+  }
+  [[nodiscard]] std::string command() const override { return "replay"; }
+  [[nodiscard]] std::vector<std::string> examples() const override {
+    return {R"({"platform": "hgx-h200", "trace": "data_parallel", "options": {"ranks": 4, "steps": 1}})",
+            R"({"platform": "hgx-h200", "trace": "h200x4-alexnet", "ranks": 2})",
+            R"({"platform": "apenet-plus", "trace": "spin_glass", "options": {"nodes": 2, "steps": 2}, "nodes": 2,
+                "gpus_per_node": 1, "transport": "pinned"})"};
+  }
+  [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
+    const ReplayRequest request = read_replay_request(asked.platform, r);
     Traffic traffic;
-    Json result = replay(catalogue, request, {&traffic});
+    Json result = replay(asked.catalogue, request, {&traffic});
     result["traffic"] = traffic.json();
     for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
     return result;

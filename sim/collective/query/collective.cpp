@@ -1,0 +1,222 @@
+// Queries of kind collective: one operation of a communication library.
+#include "sim/plugin/collective.hpp"
+
+#include "sim/collective/cluster_collective.hpp"
+#include "sim/collective/collective_run.hpp"
+#include "sim/collective/mpi_collective.hpp"
+#include "sim/collective/query/library_keys.hpp"
+#include "sim/congestion/network_load.hpp"
+#include "sim/platform/transport.hpp"
+#include "sim/plugin/schedule.hpp"
+#include "sim/query/key_text.hpp"
+#include "sim/query/query_kind.hpp"
+#include "sim/query/shared_keys.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+using query::Key;
+using query::KeyTable;
+using query::ValueType;
+
+/// "all_reduce:64MiB:4-7"
+Json other_of(const std::string& text, const std::string& option) {
+  const auto first = text.find(':');
+  const auto second = text.find(':', first == std::string::npos ? first : first + 1);
+  if (second == std::string::npos)
+    throw InputError(option + ": '" + text + "' is not OP:SIZE:GPUS, e.g. all_reduce:64MiB:4-7");
+  return {{"op", text.substr(0, first)},
+          {"size_B", query::parse_size(option, text.substr(first + 1, second - first - 1))},
+          {"gpus", query::parse_gpus(text.substr(second + 1), option)}};
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names = {"ring", "tree", "nvls"};
+  for (const PluginInfo& info : algorithms().list()) names.push_back(info.name);
+  return names;
+}
+
+Key size_key() {
+  return {.name = "size_B",
+          .type = ValueType::kSize,
+          .help = "the size column of nccl-tests, e.g. 1GiB",
+          .required = true,
+          .example = "67108864",
+          .cli = {.name = "--size", .parse = query::size_of}};
+}
+
+KeyTable choices() {
+  return {library_key(),
+          {.name = "algorithm",
+           .help = "ring, tree or nvls; of MPI one of its schedules",
+           .unset = "what the library takes for the size",
+           .registered = algorithm_names,
+           .listed = "algorithms",
+           .example = "\"ring\"",
+           .cli = {.name = "--algorithm"}},
+          {.name = "protocol",
+           .help = "LL, LL128 or Simple",
+           .unset = "what the library takes for the size",
+           .choices = {"LL", "LL128", "Simple"},
+           .example = "\"Simple\"",
+           .cli = {.name = "--protocol"}},
+          {.name = "nvls",
+           .type = ValueType::kFlag,
+           .help = "the machine offers multicast by NVSwitch",
+           .example = "false",
+           .excludes = {"nodes"},
+           .cli = {.name = "--nvls"}},
+          {.name = "calls",
+           .type = ValueType::kWhole,
+           .help = "made one behind the other; the time is that of one",
+           .unset = "20 as nccl-tests",
+           .least = 1,
+           .example = "1",
+           .cli = {.name = "--calls"}}};
+}
+
+KeyTable surroundings() {
+  return {{.name = "with",
+           .type = ValueType::kObjects,
+           .help = "another communicator that starts at the same moment",
+           .fields = {operation_key(true), size_key(),
+                      Key{.name = "gpus", .type = ValueType::kWholes, .help = "its members", .required = true},
+                      library_key()},
+           .example = R"([{"op": "all_reduce", "gpus": [2, 3], "size_B": 67108864}])",
+           .excludes = {"nodes"},
+           .cli = {.name = "--with", .parse = other_of, .repeated = true, .type_name = "OP:SIZE:GPUS"}},
+          {.name = "engine",
+           .help = "of operations made of messages between nodes: each by itself, or alike ones together",
+           .unset = "the cheaper one that is exact enough",
+           .choices = {"direct", "reduced"},
+           .example = "\"reduced\"",
+           .needs = {"nodes"}},
+          {.name = "transport",
+           .help = "of MPI's messages between nodes",
+           .unset = "what the library takes",
+           .choices = Transports::message_names(),
+           .example = "\"mpi_network\"",
+           .needs = {"nodes", "library"}},
+          {.name = "alternatives",
+           .type = ValueType::kFlag,
+           .help = "the other algorithms and protocols too; the command line always asks for them",
+           .unset = "false",
+           .example = "true",
+           .excludes = {}}};
+}
+
+KeyTable run_results() {
+  return {
+      {.name = "latency_s", .type = ValueType::kNumber, .help = "start-up and hops", .required = true},
+      {.name = "algbw_Bps", .type = ValueType::kNumber, .help = "size over time", .required = true},
+      {.name = "busbw_Bps", .type = ValueType::kNumber, .help = "bus bandwidth of nccl-tests", .required = true},
+      {.name = "library", .help = "that was taken", .required = true},
+      {.name = "algorithm", .help = "that was taken", .required = true},
+      {.name = "protocol", .help = "that was taken", .required = true},
+      {.name = "nodes", .type = ValueType::kWhole, .help = "of several nodes"},
+      {.name = "gpus_per_node", .type = ValueType::kWhole, .help = "of several nodes"},
+      {.name = "channels", .type = ValueType::kOrders, .help = "distinct orders of GPUs", .required = true},
+      {.name = "blocks", .type = ValueType::kWhole, .help = "thread blocks", .required = true},
+      {.name = "channel_bandwidth_Bps", .type = ValueType::kNumber, .help = "of the busiest channel", .required = true},
+      {.name = "path_class", .help = "as the library names the paths between members"},
+      {.name = "fallback", .type = ValueType::kFlag, .help = "through host memory", .required = true},
+      query::bottleneck_result()};
+}
+
+KeyTable choice_results() {
+  const Key time{.name = "time_s", .type = ValueType::kNumber, .help = "forecast", .required = true};
+  const Key algorithm{.name = "algorithm", .required = true}, protocol{.name = "protocol", .required = true};
+  return {{.name = "library_believes",
+           .type = ValueType::kObject,
+           .help = "its tuner, not a forecast",
+           .fields = {time, {.name = "bandwidth_Bps", .type = ValueType::kNumber, .required = true}}},
+          {.name = "alternatives",
+           .type = ValueType::kObjects,
+           .help = "other algorithms and protocols, fastest first",
+           .fields = {algorithm, protocol, time, {.name = "library_believes_s", .type = ValueType::kNumber}}},
+          {.name = "hint", .help = "where another choice would be faster"}};
+}
+
+KeyTable load_results() {
+  const auto number = [](const char* name, const char* help) {
+    return Key{.name = name, .type = ValueType::kNumber, .help = help};
+  };
+  return {number("alone_s", "time without the others"),
+          number("slowdown", "time over alone_s"),
+          {.name = "others",
+           .type = ValueType::kObjects,
+           .help = "the communicators of with",
+           .fields = {{.name = "op"},
+                      {.name = "gpus", .type = ValueType::kWholes},
+                      number("size_B", ""),
+                      {.name = "library"},
+                      number("time_s", "forecast"),
+                      number("alone_s", "without the others")}},
+          {.name = "beside",
+           .type = ValueType::kObjects,
+           .help = "the jobs of beside",
+           .fields = {{.name = "op"},
+                      {.name = "nodes", .type = ValueType::kWhole},
+                      {.name = "gpus_per_node", .type = ValueType::kWhole},
+                      {.name = "service_level", .type = ValueType::kWhole},
+                      number("sends_of_port", "share of its ports that it gets to use")}}};
+}
+
+KeyTable message_results() {
+  return {
+      {.name = "engine", .help = "of messages between nodes: direct or reduced"},
+      {.name = "messages", .type = ValueType::kWhole, .help = "that were sent"},
+      {.name = "classes", .type = ValueType::kWhole, .help = "sorts of them"},
+      {.name = "why_direct", .help = "why alike messages were not taken together"},
+      {.name = "bottlenecks", .type = ValueType::kWhole, .help = "links that limit, of which bottleneck names some"},
+      {.name = "rounds", .type = ValueType::kWhole, .help = "of an MPI schedule"},
+      {.name = "steady_state", .type = ValueType::kFlag, .help = "some rounds stand for others"},
+      {.name = "ranks", .type = ValueType::kWhole, .help = "of an MPI schedule"},
+      {.name = "staging_s", .type = ValueType::kNumber, .help = "of it copies between GPU and host"},
+      {.name = "reducing_s", .type = ValueType::kNumber, .help = "of it reducing buffers"},
+      {.name = "transports", .type = ValueType::kTexts, .help = "of MPI's messages"}};
+}
+
+class CollectiveQuery final : public query::QueryKind {
+ public:
+  [[nodiscard]] const KeyTable& keys() const override {
+    static const KeyTable table = query::joined({{operation_key(true)},
+                                                 query::member_keys(),
+                                                 {size_key()},
+                                                 choices(),
+                                                 surroundings(),
+                                                 query::noise_keys(),
+                                                 query::job_keys()});
+    return table;
+  }
+  [[nodiscard]] const KeyTable& results() const override {
+    static const KeyTable table = query::joined({query::interval_results(), run_results(), choice_results(),
+                                                 load_results(), message_results(), query::noise_results()});
+    return table;
+  }
+  [[nodiscard]] std::string command() const override { return "predict collective"; }
+  [[nodiscard]] std::vector<std::string> examples() const override {
+    return {
+        R"({"platform": "v100-dgx1", "gpus": [0, 1], "op": "all_reduce", "size_B": 67108864, "library": "nccl-2.18"})",
+        R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864})",
+        R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "alltoall", "size_B": 1048576})",
+        R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864, "library": "mpi-openmpi"})"};
+  }
+  [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
+    if (is_mpi(asked.query)) {
+      congestion::refuse_network_keys(asked.query, "is not modelled for rounds of MPI messages");
+      return mpi_collective_answer(asked.catalogue, asked.platform, asked.solver, r);
+    }
+    if (asked.query.contains("nodes"))
+      return cluster_collective_answer(asked.catalogue, asked.platform, asked.solver, r);
+    congestion::refuse_network_keys(asked.query, "needs several nodes: give nodes");
+    return collective_answer(asked.catalogue, asked.platform, asked.solver, r);
+  }
+};
+
+const bool collective_registered = query::query_kinds().add(
+    {"collective", "one collective operation of a communication library", "docs/communicators.md"},
+    [] { return std::make_unique<CollectiveQuery>(); });
+
+}  // namespace
+}  // namespace linkcast::collective

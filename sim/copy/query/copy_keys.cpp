@@ -1,0 +1,84 @@
+#include "sim/copy/query/copy_keys.hpp"
+
+#include "sim/query/key_text.hpp"
+#include "sim/query/shared_keys.hpp"
+
+namespace linkcast::copy {
+
+using query::ValueType;
+
+query::Key source_key() {
+  return {.name = "src",
+          .help = "device the bytes come from: gpu0, cpu0, between nodes node0/gpu0",
+          .required = true,
+          .example = "\"gpu0\"",
+          .cli = {.name = "--src"}};
+}
+
+query::Key target_key() {
+  return {.name = "dst",
+          .help = "device the bytes go to",
+          .required = true,
+          .example = "\"gpu1\"",
+          .cli = {.name = "--dst"}};
+}
+
+query::Key size_key(bool required) {
+  return {.name = "size_B",
+          .type = ValueType::kSize,
+          .help = required ? "bytes of the copy, e.g. 64MiB" : "the ways are ranked for this size",
+          .required = required,
+          .unset = required ? "" : "64MiB",
+          .example = "67108864",
+          .cli = {.name = "--size", .parse = query::size_of}};
+}
+
+query::Key engine_key() {
+  return {.name = "engine",
+          .help = "dma (copy engines: copies of one take turns) or sm (kernels, which share)",
+          .unset = "dma",
+          .choices = {"dma", "sm"},
+          .example = "\"sm\"",
+          .cli = {.name = "--engine"}};
+}
+
+query::Key direction_key(const std::string& unset) {
+  return {.name = "direction",
+          .help = "read (the target pulls) or write (the source pushes)",
+          .unset = unset,
+          .choices = {"read", "write"},
+          .example = "\"read\"",
+          .cli = {.name = "--direction"}};
+}
+
+query::Key timing_key(const std::string& unset) {
+  return {.name = "timing",
+          .help = "single (from rest) or back_to_back (one of a queue)",
+          .unset = unset,
+          .choices = {"single", "back_to_back"},
+          .example = "\"single\"",
+          .cli = {.name = "--timing"}};
+}
+
+query::KeyTable copy_results() {
+  return query::joined(
+      {query::interval_results(),
+       {{.name = "bandwidth_Bps",
+         .type = ValueType::kNumber,
+         .help = "bytes over time, both ways added",
+         .required = true},
+        {.name = "latency_s", .type = ValueType::kNumber, .help = "start-up", .required = true},
+        {.name = "transport", .help = "that was taken", .required = true},
+        {.name = "direction", .help = "of a peer copy: read or write"},
+        {.name = "via", .help = "the relaying GPU"},
+        {.name = "distance", .help = "between nodes: what lies between them"},
+        {.name = "nics", .type = ValueType::kWhole, .help = "cards that share the message, if several"},
+        {.name = "route", .type = ValueType::kTexts, .help = "ids of the links on the way"},
+        query::bottleneck_result(),
+        {.name = "limited_by",
+         .help = "what takes most of the time",
+         .required = true,
+         .choices = {"bandwidth", "start-up"}}}});
+}
+
+}  // namespace linkcast::copy

@@ -1,0 +1,73 @@
+// Queries of kind flows: several copies that start together and contend.
+#include "sim/copy/copies.hpp"
+#include "sim/copy/query/copy_keys.hpp"
+#include "sim/query/key_text.hpp"
+#include "sim/query/query_kind.hpp"
+#include "sim/query/shared_keys.hpp"
+
+namespace linkcast::copy {
+namespace {
+
+using query::ValueType;
+
+/// "gpu0:gpu1:64MiB"
+Json flow_of(const std::string& text, const std::string& option) {
+  const auto first = text.find(':');
+  const auto second = text.find(':', first == std::string::npos ? first : first + 1);
+  if (second == std::string::npos || text.find(':', second + 1) != std::string::npos)
+    throw InputError(option + ": '" + text + "' is not SRC:DST:SIZE, e.g. gpu0:gpu1:64MiB");
+  return {text.substr(0, first), text.substr(first + 1, second - first - 1),
+          query::parse_size(option, text.substr(second + 1))};
+}
+
+query::KeyTable flow_keys() {
+  return {{.name = "flows",
+           .type = ValueType::kAny,
+           .help = "the copies, each [src, dst, size_B]",
+           .required = true,
+           .schema = R"({"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 3, "maxItems": 3,
+               "prefixItems": [{"type": "string"}, {"type": "string"},
+                               {"type": "integer", "minimum": 1, "maximum": 9007199254740992}]}})",
+           .example = R"([["gpu0", "gpu1", 67108864], ["gpu0", "gpu2", 67108864]])",
+           .cli = {.name = "--flow", .parse = flow_of, .repeated = true, .type_name = "SRC:DST:SIZE"}},
+          engine_key(),
+          {.name = "transport",
+           .help = "of all of them",
+           .unset = "what the runtime takes",
+           .choices = {"peer", "relay", "staged"},
+           .example = "\"staged\"",
+           .cli = {.name = "--transport"}},
+          direction_key("write if that was measured"),
+          timing_key("single")};
+}
+
+class Flows final : public query::QueryKind {
+ public:
+  [[nodiscard]] const query::KeyTable& keys() const override {
+    static const query::KeyTable table = flow_keys();
+    return table;
+  }
+  [[nodiscard]] const query::KeyTable& results() const override {
+    static const query::KeyTable table = query::joined(
+        {query::interval_results(),
+         {{.name = "flow_times_s", .type = ValueType::kNumbers, .help = "when each copy is done", .required = true},
+          {.name = "transports", .type = ValueType::kTexts, .help = "of each copy", .required = true},
+          {.name = "bandwidth_Bps", .type = ValueType::kNumber, .help = "all bytes over time_s", .required = true},
+          query::bottleneck_result()}});
+    return table;
+  }
+  [[nodiscard]] std::string command() const override { return "predict flows"; }
+  [[nodiscard]] std::vector<std::string> examples() const override {
+    return {R"({"platform": "v100-dgx1", "flows": [["gpu0", "gpu1", 67108864], ["gpu0", "gpu2", 67108864]]})"};
+  }
+  [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
+    return flows_answer(asked.catalogue.platform(asked.platform), asked.solver, r);
+  }
+};
+
+const bool flows_registered =
+    query::query_kinds().add({"flows", "several copies that start together and contend", "docs/model.md"},
+                             [] { return std::make_unique<Flows>(); });
+
+}  // namespace
+}  // namespace linkcast::copy

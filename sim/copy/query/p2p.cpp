@@ -1,0 +1,92 @@
+// Queries of kind p2p: one copy between two devices, of one node or of several.
+#include "sim/congestion/network_load.hpp"
+#include "sim/copy/cluster_copies.hpp"
+#include "sim/copy/copies.hpp"
+#include "sim/copy/nic_queue.hpp"
+#include "sim/copy/query/copy_keys.hpp"
+#include "sim/query/key_text.hpp"
+#include "sim/query/query_kind.hpp"
+#include "sim/query/shared_keys.hpp"
+
+namespace linkcast::copy {
+namespace {
+
+using query::ValueType;
+
+std::vector<std::string> transports() {
+  std::vector<std::string> names = {"local", "peer", "relay", "staged", "host"};
+  names.insert(names.end(), Transports::message_names().begin(), Transports::message_names().end());
+  return names;
+}
+
+query::KeyTable ends() {
+  return {source_key(),
+          target_key(),
+          size_key(true),
+          {.name = "transport",
+           .help = "local, peer, relay (through another GPU), staged (through host memory, as with peer access off), "
+                   "host; between nodes one of the kinds of messages",
+           .unset = "what the runtime takes",
+           .registered = transports,
+           .example = "\"staged\"",
+           .cli = {.name = "--transport"}},
+          {.name = "via",
+           .help = "relaying GPU; implies transport relay. A NIC: out and in by that card",
+           .example = "\"gpu2\"",
+           .cli = {.name = "--via"}}};
+}
+
+query::KeyTable manner() {
+  return {engine_key(),
+          direction_key("write if that was measured"),
+          timing_key("in a node back_to_back (one of a queue of copies), between nodes single (from rest)"),
+          {.name = "chunk_B",
+           .type = ValueType::kSize,
+           .help = "relay: chunk size, the second copy follows chunk by chunk",
+           .example = "1048576",
+           .cli = {.name = "--chunk", .parse = query::size_of}},
+          {.name = "pageable",
+           .type = ValueType::kFlag,
+           .help = "host copies: memory that is not pinned",
+           .example = "false",
+           .cli = {.name = "--pageable"}},
+          {.name = "bidirectional",
+           .type = ValueType::kFlag,
+           .help = "both directions at once; bandwidth is their sum",
+           .example = "true",
+           .cli = {.name = "--bidirectional"}}};
+}
+
+query::KeyTable more_results() { return {{.name = "timing", .help = "of a queue of messages: back_to_back"}}; }
+
+class P2p final : public query::QueryKind {
+ public:
+  [[nodiscard]] const query::KeyTable& keys() const override {
+    static const query::KeyTable table = query::joined({ends(), manner(), query::noise_keys()});
+    return table;
+  }
+  [[nodiscard]] const query::KeyTable& results() const override {
+    static const query::KeyTable table = query::joined({copy_results(), more_results(), query::noise_results()});
+    return table;
+  }
+  [[nodiscard]] std::string command() const override { return "predict p2p"; }
+  [[nodiscard]] std::vector<std::string> examples() const override {
+    return {R"({"platform": "p100-dgx1", "src": "gpu0", "dst": "gpu5", "size_B": 67108864, "transport": "relay"})",
+            R"({"platform": "p100-dgx1", "src": "gpu0", "dst": "cpu0", "size_B": 67108864})",
+            R"({"platform": "leonardo", "src": "node0/gpu0", "dst": "node9/gpu1", "size_B": 1048576, "noise": 3})"};
+  }
+  [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
+    if (names_nodes(asked.query)) return cluster_p2p_answer(asked.catalogue.cluster(asked.platform), asked.solver, r);
+    congestion::refuse_network_keys(asked.query, "needs two nodes: name node0/gpu0, node1/gpu0");
+    if (names_nic(asked.catalogue.platform(asked.platform), asked.query))
+      return nic_p2p_answer(asked.catalogue.cluster(asked.platform), asked.solver, r);
+    return p2p_answer(asked.catalogue.platform(asked.platform), asked.solver, r);
+  }
+};
+
+const bool p2p_registered =
+    query::query_kinds().add({"p2p", "one copy between two devices, nothing else going on", "docs/model.md"},
+                             [] { return std::make_unique<P2p>(); });
+
+}  // namespace
+}  // namespace linkcast::copy

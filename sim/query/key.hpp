@@ -1,0 +1,69 @@
+#pragma once
+// One row of a key table: what a key of a query, or of its answer, is. Options of the command line, its help, the
+// JSON Schema and docs/reference.md are made from these rows.
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast::query {
+
+enum class ValueType {
+  kText,
+  kFlag,
+  kWhole,
+  kNumber,
+  kSize,     ///< bytes, a whole number from 1 to 2^53
+  kTexts,    ///< list of texts
+  kWholes,   ///< list of whole numbers
+  kNumbers,  ///< list of numbers
+  kOrders,   ///< list of lists of whole numbers
+  kObject,   ///< with `fields`, or any keys if there are none
+  kObjects,  ///< list of objects with `fields`
+  kAny
+};
+
+/// How the command line asks for a key.
+struct CliOption {
+  std::string name{};  ///< "--src"; "trace" stands without a name; empty: there is no option
+  /// Text of the option to the value, or to one element of it. Empty: by the type of the key.
+  /// @param option  for errors. @throws InputError
+  std::function<Json(const std::string& text, const std::string& option)> parse{};
+  bool repeated = false;    ///< may be given several times; one element each, or one entry of an object each
+  std::string type_name{};  ///< in the help, e.g. "TRACE[:GPUS]"
+  bool several = true;      ///< of a repeated one: "--flow A B" is two of them
+  bool optional = false;    ///< though the key is required: the command sees to it
+};
+
+struct Key {
+  std::string name{};
+  ValueType type = ValueType::kText;
+  std::string help{};
+  bool required = false;                                   ///< in every query; of an answer: in every one of its kind
+  std::string unless{};                                    ///< required, except beside this key
+  std::string unset{};                                     ///< what holds where it is not given
+  std::vector<std::string> choices{};                      ///< all that are allowed
+  std::function<std::vector<std::string>()> registered{};  ///< the same of plug-ins; `list LISTED` names them
+  std::string listed{};
+  std::optional<double> least{}, most{};
+  bool null = false;  ///< may be null
+  std::vector<Key> fields{};
+  std::string schema{};                          ///< JSON Schema of values that no type above describes
+  std::string example{};                         ///< JSON
+  std::vector<std::string> needs{}, excludes{};  ///< other keys that must, or must not, be there
+  std::string elsewhere{};                       ///< error where a query of a kind that lacks the key has it
+  CliOption cli{};
+};
+
+using KeyTable = std::vector<Key>;
+
+/// Row of a name; null if there is none.
+const Key* find_key(const KeyTable& table, const std::string& name);
+/// Tables one behind the other.
+KeyTable joined(std::vector<KeyTable> tables);
+/// "s", "B", "B/s", or nothing: by the end of the name.
+std::string unit_of(const Key& key);
+
+}  // namespace linkcast::query

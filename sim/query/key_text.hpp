@@ -1,0 +1,23 @@
+#pragma once
+// Texts of the command line as values of keys. Errors name the option.
+#include <string>
+#include <vector>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast::query {
+
+/// "0-3,6" to {0, 1, 2, 3, 6}. @throws InputError
+std::vector<int> parse_gpus(const std::string& text, const std::string& option = "--gpus");
+/// "64MiB" in bytes. @throws InputError
+double parse_size(const std::string& option, const std::string& text);
+
+/// The same two as a key table takes them.
+Json gpus_of(const std::string& text, const std::string& option);
+Json size_of(const std::string& text, const std::string& option);
+/// {"KEY": "VALUE"} of "KEY=VALUE".
+Json option_of(const std::string& text, const std::string& option);
+/// A seed: 0 to 2^63 - 1.
+Json seed_of(const std::string& text, const std::string& option);
+
+}  // namespace linkcast::query
