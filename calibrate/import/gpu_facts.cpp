@@ -1,6 +1,7 @@
 #include "calibrate/import/gpu_facts.hpp"
 
 #include "calibrate/import/gpu_models.hpp"
+#include "sim/records/topology_writer.hpp"
 
 namespace linkcast::topology_import {
 namespace {
@@ -9,12 +10,13 @@ std::string gpu_id(std::size_t index) { return "gpu" + std::to_string(index); }
 
 /// NVLink of a generation, at the rate of this compute capability if that has it; how many links is not known.
 NvlinkType type_of_generation(const TopologyRequest& request, int generation, int sm) {
-  for (const int candidate : {sm, 60, 70, 80, 90, 100})
-    if (auto type = nvlink_of(candidate); type && type->generation == generation) {
-      type->links = 0;
-      return *type;
-    }
-  request.fail("nvlink", "no NVLink of generation " + std::to_string(generation) + " is known: 1 to 5");
+  auto type = nvlink_of(sm);
+  if (!type || type->generation != generation) type = nvlink_of_generation(generation);
+  if (!type)
+    request.fail("nvlink", "no NVLink of generation " + std::to_string(generation) +
+                               " is known: " + known_generations(CableFamily::kAccelerator));
+  type->links = 0;
+  return *type;
 }
 
 /// Models of lists and option into `models`. @throws InputError  if two of them name different ones
@@ -54,7 +56,7 @@ class Resolver {
     if (pcie_) {
       facts.pcie = pcie_;
       facts.pcie_source = "as --option pcie says";
-    } else if (known) {
+    } else if (known && known->pcie_generation > 0) {
       facts.pcie = PcieLink{known->pcie_generation, 16};
       facts.pcie_source = "assumed: " + facts.pcie->text() + ", the most that " + facts.model + " can do";
     }

@@ -7,7 +7,7 @@
 
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/topology_request.hpp"
-#include "sim/records/link_rates.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::topology_import {
 

@@ -8,34 +8,8 @@
 namespace linkcast::topology_import {
 namespace {
 
-struct Row {
-  const char* words;  ///< of the name; the first row that fits counts
-  GpuModel model;
-};
-
-// source: NVIDIA datasheets of these products (PCIe, links), the CUDA GPUs page (compute capability) and the
-// whitepapers of their generations. NVSwitch: assumed impossible for cards, for SXM2 boards and for NVLink 1.
-constexpr std::array kModels = {
-    Row{"K80", {37, 0, 3, false}},         Row{"P100 PCIE", {60, 0, 3, false}},
-    Row{"P100", {60, 4, 3, false}},        Row{"P40", {61, 0, 3, false}},
-    Row{"V100 PCIE", {70, 0, 3, false}},   Row{"V100 SXM2", {70, 6, 3, false}},
-    Row{"V100", {70, 6, 3, true}},         Row{"T4", {75, 0, 3, false}},
-    Row{"RTX 2080 Ti", {75, 2, 3, false}}, Row{"RTX 2080", {75, 1, 3, false}},
-    Row{"A100 PCIE", {80, 12, 4, false}},  Row{"A100 80GB PCIE", {80, 12, 4, false}},
-    Row{"A100", {80, 12, 4, true}},        Row{"A800", {80, 8, 4, true}},
-    Row{"A30", {80, 4, 4, false}},         Row{"A10", {86, 0, 4, false}},
-    Row{"A40", {86, 4, 4, false}},         Row{"A6000", {86, 4, 4, false}},
-    Row{"RTX 3090", {86, 4, 4, false}},    Row{"L4", {89, 0, 4, false}},
-    Row{"L40", {89, 0, 4, false}},         Row{"L40S", {89, 0, 4, false}},
-    Row{"RTX 4090", {89, 0, 4, false}},    Row{"H100 PCIE", {90, 12, 5, false}},
-    Row{"H100 NVL", {90, 12, 5, false}},   Row{"H100", {90, 18, 5, true}},
-    Row{"H200", {90, 18, 5, true}},        Row{"GH200", {90, 18, 5, true}},
-    Row{"H800", {90, 8, 5, true}},         Row{"H20", {90, 18, 5, true}},
-    Row{"B200", {100, 18, 5, true}},       Row{"GB200", {100, 18, 5, true}},
-};
-
 /// Upper case, words of letters and digits with one blank before and after each: " TESLA V100 SXM2 16GB ".
-std::string words_of(const std::string& text) {
+std::string words_of(std::string_view text) {
   std::string words = " ";
   for (const char c : text)
     if (std::isalnum(static_cast<unsigned char>(c)))
@@ -55,8 +29,8 @@ constexpr std::array kShown = {std::pair(1, 19.531), std::pair(2, 25.781), std::
 
 std::optional<GpuModel> find_gpu_model(const std::string& name) {
   const std::string words = words_of(name);
-  for (const Row& row : kModels)
-    if (words.find(words_of(row.words)) != std::string::npos) return row.model;
+  for (const GpuModel& model : kGpuModels)
+    if (words.find(words_of(model.words)) != std::string::npos) return model;
   return std::nullopt;
 }
 

@@ -3,16 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "sim/records/link_rates.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::topology_import {
-
-struct GpuModel {
-  int sm = 0;               ///< compute capability x 10
-  int nvlinks = 0;          ///< links that leave the GPU; 0: it has none
-  int pcie_generation = 0;  ///< of its x16 port
-  bool nvswitch = false;    ///< could hang on an NVSwitch
-};
 
 /// @param name  as nvidia-smi or CUDA print it ("NVIDIA H200", "Tesla V100-SXM2-16GB"), or only the model ("H200")
 /// @returns nothing for a model not listed here

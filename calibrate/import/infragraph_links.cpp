@@ -1,13 +1,12 @@
 #include "calibrate/import/infragraph_links.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <regex>
 
 #include "sim/platform/topology.hpp"
-#include "sim/records/link_rates.hpp"
+#include "sim/records/gpu_models.hpp"
 
 namespace linkcast::infragraph {
 namespace {
@@ -33,10 +32,14 @@ int number_in(const std::string& text, const char* pattern) {
   return std::regex_search(text, match, std::regex(pattern)) ? std::stoi(match[1]) : 0;
 }
 
+/// A kind in full; of those of several generations with its number.
 bool is_kind(const std::string& text) {
-  static const std::regex exact("(nvlink[1-9]|pcie[1-9]).*|nvlink_cpu|c2c|qpi|upi|xbus|infinity_fabric.*");
-  return std::regex_match(text, exact) && (is_accelerator_cable(text) || is_pcie_cable(text) || is_socket_cable(text));
+  const CableKind* row = find_cable_kind(text);
+  return row && row->family != CableFamily::kNetwork && (!row->open() || cable_generation(text) > 0);
 }
+
+CableFacts one_link(std::string_view kind) { return {std::string(kind), 1, {find_cable_kind(kind)->rate_Bps}, ""}; }
+CableFacts one_link(const SocketLink& socket) { return {socket.kind, 1, socket.rate, ""}; }
 
 /// Names that linkcast's own export writes: "2 x nvlink2", "pcie3", "nvlink2 (2)".
 std::optional<CableFacts> own_name(const Link& link) {
@@ -53,11 +56,12 @@ CableFacts nvlink(const Device& device, const Link& link, const std::string& tex
   const int named = number_in(text, "nv-?link[ _-]?(?:gen)?[ _-]?([1-9])");
   const int generation = request.number("nvlink").value_or(named > 0 ? named : type ? type->generation : 0);
   if (generation == 0) refuse(device, link, "does not say which NVLink this is: add --option nvlink=GENERATION");
-  static constexpr std::array kNominal = {20e9, 25e9, 25e9, 25e9, 50e9};  // source: sim/records/link_rates.hpp
-  if (generation > static_cast<int>(kNominal.size())) refuse(device, link, "NVLink is known up to generation 5");
+  const auto of_generation = nvlink_of_generation(generation);
+  if (!of_generation)
+    refuse(device, link, "NVLink is known of generation " + known_generations(CableFamily::kAccelerator));
   const bool of_gpu = type && type->generation == generation;
-  const double nominal = of_gpu ? type->rate.si : kNominal[static_cast<std::size_t>(generation) - 1];
-  CableFacts cable{"nvlink" + std::to_string(generation), 1, {nominal}, ""};
+  const double nominal = (of_gpu ? type : of_generation)->rate.si;
+  CableFacts cable{of_generation->kind(), 1, {nominal}, ""};
   if (!link.bytes_per_s) {
     cable.note = "assumed: one link at its nominal rate, the file gives none";
     return cable;
@@ -76,13 +80,14 @@ CableFacts nvlink(const Device& device, const Link& link, const std::string& tex
 CableFacts pcie(const Device& device, const Link& link, const std::string& text, const Ends& ends,
                 const TopologyRequest& request) {
   const auto told = request.pcie();
-  PcieLink port{number_in(text, "(?:pcie|pci express|\\bgen)[ _-]*(?:gen)?[ _-]*([1-6])(?![0-9])"),
+  PcieLink port{number_in(text, "(?:pcie|pci express|\\bgen)[ _-]*(?:gen)?[ _-]*([1-9])(?![0-9])"),
                 number_in(text, "\\bx([1-9][0-9]?)\\b")};
   if (link.transfers_GT)
-    for (int g = 1; g <= 6; ++g) {                                 // 2.5 GT/s, then 5, 8, 16, ...
+    for (int g = 1; pcie_lane(g); ++g) {                           // 2.5 GT/s, then 5, 8, 16, ...
       const double rate = g < 3 ? 2.5 * g : 8.0 * (1 << (g - 3));  // source: PCI Express Base Specification
       if (*link.transfers_GT == rate) port.generation = g;
     }
+  if (!pcie_lane(port.generation)) port.generation = 0;
   std::string note;
   if (port.generation == 0 && told) port = *told;
   if (port.generation == 0 && ends.pcie > 0) {
@@ -101,14 +106,13 @@ CableFacts pcie(const Device& device, const Link& link, const std::string& text,
 /// Kinds that their name alone tells, with the nominal rate of one link where the file gives none.
 std::optional<CableFacts> named(const std::string& text, const Ends& ends) {
   const auto has = [&](const char* pattern) { return std::regex_search(text, std::regex(pattern)); };
-  if (has("c2c")) return CableFacts{"c2c", 1, {450e9}, ""};  // source: GH200 data sheet, 900 GB/s both directions
-  if (has("\\bqpi\\b")) return CableFacts{"qpi", 1, {19.2e9}, ""};  // source: Xeon E5 v4, 9.6 GT/s x 2 bytes
-  if (has("\\bupi\\b|ultra path")) return CableFacts{"upi", 1, socket_link("intel").rate, ""};
-  if (has("x-?bus")) return CableFacts{"xbus", 1, socket_link("ibm").rate, ""};
+  if (has("c2c")) return one_link("c2c");
+  if (has("\\bqpi\\b")) return one_link("qpi");
+  if (has("\\bupi\\b|ultra path")) return one_link(socket_link("intel"));
+  if (has("x-?bus")) return one_link(socket_link("ibm"));
   if (!has("infinity|xgmi")) return std::nullopt;
-  if (ends.cpus) return CableFacts{"infinity_fabric_cpu", 1, socket_link("amd").rate, ""};
-  if (ends.a_cpu) return CableFacts{"infinity_fabric_host", 1, {36e9}, ""};  // source: SC24, II-C: 288 Gb/s
-  return CableFacts{"infinity_fabric", 1, {50e9}, ""};                       // source: SC24, II-C: 400 Gb/s
+  if (ends.cpus) return one_link(socket_link("amd"));
+  return one_link(ends.a_cpu ? "infinity_fabric_host" : "infinity_fabric");
 }
 
 }  // namespace
@@ -131,8 +135,7 @@ CableFacts cable_of(const Device& device, const Link& link, const Ends& ends, co
   }
   if (!cable)
     refuse(device, link,
-           "neither name nor description says what it is: one of nvlink1 to nvlink5, pcie1 to pcie6, c2c, infinity "
-           "fabric, qpi, upi, xbus, as in '2 x nvlink2'");
+           "neither name nor description says what it is: one of " + known_cable_kinds() + ", as in '2 x nvlink2'");
   if (link.bytes_per_s)
     cable->rate.si = *link.bytes_per_s;
   else if (cable->note.empty())

@@ -109,7 +109,7 @@ CpuPart NcclXml::cpu_part(const XmlNode& node) const {
   if (cpu.vendor != "intel" || family != 6 || model < 0) return cpu;
   // source: Intel Xeon datasheets: E5/E7 v4 QPI 9.6 GT/s; UPI of Skylake-SP (model 85) 10.4, Ice Lake-SP (106, 108)
   // 11.2, Sapphire Rapids (143) 16 and Emerald Rapids (207) 20 GT/s; 2 bytes a transfer and direction
-  cpu.link_kind = model < 85 ? "qpi" : "upi";
+  cpu.link_kind = model < 85 ? "qpi" : socket_link("intel").kind;
   cpu.link_rate = {model < 85 ? 19.2e9 : model < 106 ? 20.8e9 : model < 143 ? 22.4e9 : model < 207 ? 32e9 : 40e9};
   return cpu;
 }
@@ -234,10 +234,9 @@ NvlinkType NcclXml::nvlink_type(const Gpu& gpu) const {
                   "GPUs of sm " + std::to_string(gpu.sm) + " have NVLink " + std::to_string(known->generation));
   if (known) return *known;
   if (option)
-    for (const int sm : {60, 70, 80, 90, 100})
-      if (nvlink_of(sm)->generation == *option) return *nvlink_of(sm);
+    if (const auto type = nvlink_of_generation(*option)) return *type;
   gpu.node.fail("sm", "no NVLink is known for compute capability " + std::to_string(gpu.sm) +
-                          ": --option nvlink=1 to 5 says which it is");
+                          ": --option nvlink=" + known_generations(CableFamily::kAccelerator) + " says which it is");
 }
 
 /// Device at the other end; empty if it is to be left out.
@@ -294,7 +293,7 @@ void NcclXml::add_nvlinks() {
   for (const auto& [ends, bundle] : bundles_) {
     const auto& [gpu, target] = ends;
     const NvlinkType type = nvlink_type(gpus_[gpu]);
-    if ((links[gpu] += bundle.count) > type.links)
+    if ((links[gpu] += bundle.count) > type.links && type.links > 0)
       gpus_[gpu].node.fail("more NVLinks than the " + std::to_string(type.links) + " that GPUs of sm " +
                            std::to_string(gpus_[gpu].sm) + " have");
     if (target.rfind("gpu", 0) == 0) {
@@ -308,8 +307,7 @@ void NcclXml::add_nvlinks() {
         gpus_[gpu].node.fail("NVLinks to " + target + ", which has NVLinks of another generation");
       if (other < gpu) continue;  // its own turn has added the cable
     }
-    writer_.cable("gpu" + std::to_string(gpu), target, "nvlink" + std::to_string(type.generation), bundle.count,
-                  type.rate, bundle.source);
+    writer_.cable("gpu" + std::to_string(gpu), target, type.kind(), bundle.count, type.rate, bundle.source);
   }
 }
 

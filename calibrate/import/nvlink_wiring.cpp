@@ -134,8 +134,7 @@ void Island::add_straight(TopologyWriter& writer) const {
     for (const std::size_t b : members_) {
       const int count = links_[a][b];
       if (b <= a || count == 0) continue;
-      writer.cable(wired_gpu_id(a), wired_gpu_id(b), "nvlink" + std::to_string(gpus_[a].nvlink->generation), count,
-                   gpus_[a].nvlink->rate,
+      writer.cable(wired_gpu_id(a), wired_gpu_id(b), gpus_[a].nvlink->kind(), count, gpus_[a].nvlink->rate,
                    question_.source + ": NV" + std::to_string(count) + "; straight, " +
                        (question_.nvswitch ? "as --option nvswitch says" : "for no NVSwitch fits") + "; " +
                        rate_source());
@@ -146,8 +145,7 @@ void Island::add_nvswitch(TopologyWriter& writer, int number) const {
   const std::string id = "nvs" + std::to_string(number);
   writer.device(id, "nvswitch", "", "baseboard" + std::to_string(number));
   for (const std::size_t gpu : members_)
-    writer.cable(wired_gpu_id(gpu), id, "nvlink" + std::to_string(gpus_[gpu].nvlink->generation), pair_links(),
-                 gpus_[gpu].nvlink->rate,
+    writer.cable(wired_gpu_id(gpu), id, gpus_[gpu].nvlink->kind(), pair_links(), gpus_[gpu].nvlink->rate,
                  question_.source + ": NV" + std::to_string(pair_links()) + " to all others; NVSwitch, " +
                      (question_.nvswitch ? "as --option nvswitch says" : "for straight cables need more links") +
                      "; assumed: one device stands for all switches; " + rate_source());

@@ -7,8 +7,6 @@
 #include <map>
 #include <sstream>
 
-#include "sim/records/link_rates.hpp"
-
 namespace linkcast::topology_import {
 namespace {
 
@@ -52,7 +50,7 @@ std::vector<ImportOption> described_options(const std::set<std::string>& keys) {
       {"device", "which device of the file, where several have GPUs"},
       {"gpu", "model, e.g. H100: gives generation and number of NVLinks where no file names it"},
       {"sm", "compute capability x 10 of a model not known here, e.g. 90"},
-      {"nvlink", "generation of the NVLinks, 1 to 5"},
+      {"nvlink", "generation of the NVLinks, " + known_generations(CableFamily::kAccelerator)},
       {"nvswitch", "yes or no: do the NVLinks go to NVSwitches"},
       {"pcie", "generation and lanes of the GPUs' PCIe where no file says, e.g. 4x16"},
       {"cpu", "intel, amd, ibm or arm"},

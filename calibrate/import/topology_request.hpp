@@ -5,6 +5,7 @@
 #include <string>
 
 #include "calibrate/import/importer.hpp"
+#include "sim/records/cable_kinds.hpp"
 #include "sim/units/quantity.hpp"
 
 namespace linkcast::topology_import {
@@ -12,7 +13,7 @@ namespace linkcast::topology_import {
 /// One PCI Express link.
 struct PcieLink {
   int generation = 0, width = 0;
-  [[nodiscard]] std::string kind() const { return "pcie" + std::to_string(generation); }
+  [[nodiscard]] std::string kind() const { return std::string(cable_kind_of(CableFamily::kPcie, generation)->name); }
   [[nodiscard]] std::string text() const {  ///< "PCIe 3 x16"
     return "PCIe " + std::to_string(generation) + " x" + std::to_string(width);
   }

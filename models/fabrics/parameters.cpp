@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sim/platform/topology.hpp"
+#include "sim/records/cable_kinds.hpp"
 
 namespace linkcast::fabrics {
 
@@ -29,7 +30,8 @@ std::vector<FabricLinkClass> read_link_classes(ObjectReader& parameters, const s
     c.name = name;
     c.cable = r.required<std::string>("cable");
     if (!is_fabric_cable(c.cable))
-      r.fail("cable", "'" + c.cable + "' is no cable between nodes: ib_*, slingshot*, apelink are known");
+      r.fail("cable",
+             "'" + c.cable + "' is no cable between nodes: " + known_cable_kinds(CableFamily::kNetwork) + " are known");
     c.bandwidth = r.bandwidth("bandwidth");
     if (c.bandwidth.si <= 0) r.fail("bandwidth", "must be above 0");
     c.latency = r.seconds("latency");

@@ -8,8 +8,8 @@
 #include <regex>
 
 #include "sim/exporters/nccl_text.hpp"
+#include "sim/records/cable_kinds.hpp"
 #include "sim/records/input_error.hpp"
-#include "sim/records/link_rates.hpp"
 
 namespace linkcast::nccl {
 namespace {
@@ -66,7 +66,7 @@ Attributes port_of(const Cable* cable) {
   if (!cable) return {{"link_speed", ""}, {"link_width", "0"}};
   static const std::array<std::string, 6> kSpeeds = {"2.5 GT/s PCIe",  "5.0 GT/s PCIe",  "8.0 GT/s PCIe",
                                                      "16.0 GT/s PCIe", "32.0 GT/s PCIe", "64.0 GT/s PCIe"};
-  const int generation = cable->kind.size() > 4 ? cable->kind[4] - '0' : 0;
+  const int generation = cable_generation(cable->kind);
   const auto lane = pcie_lane(generation);
   const long lanes = lane ? std::lround(cable->count * (cable->bandwidth / *lane)) : 0;
   constexpr long most = 32;  // source: PCI Express Base Specification, widest link
@@ -109,7 +109,7 @@ class Writer {
 
   void refuse_foreign() const {
     for (const Cable& cable : topology_.cables)
-      if (cable.kind.rfind("infinity_fabric", 0) == 0 && !is_socket_cable(cable.kind))
+      if (is_accelerator_cable(cable.kind) && find_cable_kind(cable.kind)->maker != "nvidia")
         throw InputError(cable.id + ": NCCL's topology has no word for " + cable.kind);
   }
 
@@ -208,7 +208,7 @@ class Writer {
     if (end == DeviceKind::kCpu && cpu_[index(gpu)] != other)
       throw InputError(cable.id + ": NCCL's topology knows links to the CPU above the GPU only, " +
                        device(cpu_[index(gpu)]).id);
-    if (cable.kind == "c2c" && end == DeviceKind::kCpu)  // in MB/s
+    if (trait_of(cable.kind) == CableTrait::kChip && end == DeviceKind::kCpu)  // in MB/s
       return {"c2c", {{"bw", std::to_string(std::llround(cable.bandwidth.si / 1e6))}, {"count", count}}, {}};
     if (end == DeviceKind::kCpu)  // whose bus id NCCL does not look at
       return {"nvlink", {{"target", bus_id(4, 0)}, {"count", count}, {"tclass", kCpuClass}}, {}};

@@ -5,6 +5,7 @@
 
 #include "sim/platform/edited_fabric.hpp"
 #include "sim/platform/edited_rates.hpp"
+#include "sim/records/cable_kinds.hpp"
 
 namespace linkcast {
 namespace {
@@ -188,10 +189,9 @@ void Editor::remove(const Edit& edit) {
 }
 
 BytesPerSecond Editor::take_kind(const Edit& edit, const std::string& kind) {
-  if (!is_accelerator_cable(kind) && !is_pcie_cable(kind) && !is_socket_cable(kind) && !is_fabric_cable(kind))
-    refuse(edit, "unknown cable kind '" + kind + "'; here are " + joined(kinds()) +
-                     "; known are nvlink*, infinity_fabric*, c2c, pcie*, qpi, upi, xbus, nvlink_cpu, "
-                     "infinity_fabric_cpu, ib_*, slingshot*, apelink");
+  if (!find_cable_kind(kind))
+    refuse(edit,
+           "unknown cable kind '" + kind + "'; here are " + joined(kinds()) + "; known are " + known_cable_kinds());
   std::optional<KindOffer> offer = offer_of(*base_, kind);
   const bool own = offer.has_value();
   if (!own) offer = (*elsewhere_)(kind);

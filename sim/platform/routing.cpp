@@ -5,6 +5,8 @@
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/filtered_graph.hpp>
 
+#include "sim/records/cable_kinds.hpp"
+
 namespace linkcast {
 namespace {
 
@@ -72,7 +74,7 @@ RoutingRule accelerator_rule() {
           [](const Device& device) { return device.kind == DeviceKind::kNvswitch; }};
 }
 RoutingRule forwarding_rule() {
-  return {[](const Cable& cable) { return cable.kind == "infinity_fabric"; },
+  return {[](const Cable& cable) { return trait_of(cable.kind) == CableTrait::kForwarded; },
           [](const Device& device) { return device.kind == DeviceKind::kGpu; }};
 }
 RoutingRule host_rule() {

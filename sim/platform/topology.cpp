@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/records/cable_kinds.hpp"
 #include "sim/records/file_hash.hpp"
 
 namespace linkcast {
@@ -56,10 +57,8 @@ Cable read_cable(ObjectReader r, const Topology& topology) {
   if (c.a == c.b) r.fail("between", "a cable joins two different devices");
   c.id = ends[0] + "-" + ends[1];
   c.kind = r.required<std::string>("kind");
-  if (!is_accelerator_cable(c.kind) && !is_pcie_cable(c.kind) && !is_socket_cable(c.kind) && !is_fabric_cable(c.kind))
-    r.fail("kind", "unknown cable kind '" + c.kind +
-                       "': nvlink*, infinity_fabric*, c2c, pcie*, qpi, upi, xbus, nvlink_cpu, "
-                       "infinity_fabric_cpu, ib_*, slingshot*, apelink are known");
+  if (!find_cable_kind(c.kind))
+    r.fail("kind", "unknown cable kind '" + c.kind + "': " + known_cable_kinds() + " are known");
   c.count = r.required<int>("count");
   if (c.count < 1) r.fail("count", "must be at least 1");
   c.bandwidth = r.bandwidth("bandwidth");
@@ -91,17 +90,10 @@ void name_cables(Topology& topology) {
 
 const std::string& to_text(DeviceKind kind) { return kDeviceKinds.at(static_cast<std::size_t>(kind)); }
 
-bool is_accelerator_cable(const std::string& kind) {
-  return (starts_with(kind, "nvlink") && !is_socket_cable(kind)) || starts_with(kind, "infinity_fabric_gpu") ||
-         kind == "infinity_fabric" || kind == "infinity_fabric_host" || kind == "c2c";
-}
-bool is_pcie_cable(const std::string& kind) { return starts_with(kind, "pcie"); }
-bool is_socket_cable(const std::string& kind) {
-  return kind == "qpi" || kind == "upi" || kind == "xbus" || kind == "nvlink_cpu" || kind == "infinity_fabric_cpu";
-}
-bool is_fabric_cable(const std::string& kind) {
-  return starts_with(kind, "ib_") || starts_with(kind, "slingshot") || kind == "apelink";
-}
+bool is_accelerator_cable(const std::string& kind) { return is_of_family(kind, CableFamily::kAccelerator); }
+bool is_pcie_cable(const std::string& kind) { return is_of_family(kind, CableFamily::kPcie); }
+bool is_socket_cable(const std::string& kind) { return is_of_family(kind, CableFamily::kSocket); }
+bool is_fabric_cable(const std::string& kind) { return is_of_family(kind, CableFamily::kNetwork); }
 
 std::optional<int> Topology::find(const std::string& device_id) const {
   for (std::size_t i = 0; i < devices.size(); ++i)

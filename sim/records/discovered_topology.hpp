@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/records/discovery.hpp"
+#include "sim/records/gpu_models.hpp"
 #include "sim/records/topology_writer.hpp"
 
 namespace linkcast {
@@ -56,7 +57,7 @@ inline void DiscoveredTopology::add_pcie(std::size_t index) {
   const int generation = known ? facts.pcie_generation : assumed_generation;
   const int width = known ? facts.pcie_width : assumed_width;
   const BytesPerSecond rate = width * *pcie_lane(generation);
-  const std::string kind = "pcie" + std::to_string(generation);
+  const std::string kind(cable_kind_of(CableFamily::kPcie, generation)->name);
   std::string source =
       known ? "NVML: most that GPU and slot can do, PCIe " + std::to_string(generation) + " x" + std::to_string(width)
             : "assumed: PCIe 3 x16, NVML does not say";
@@ -89,10 +90,9 @@ inline std::string DiscoveredTopology::nvswitch(const std::string& pci) {
 
 inline void DiscoveredTopology::nvlink_cable(std::size_t index, const std::string& to, int count,
                                              const std::string& source) {
-  const int newest_known = 103;  // of nvlink_of(); a machine is described though its GPU is newer than this table
   const auto known = nvlink_of(facts_.gpus[index].sm);
-  const NvlinkType type = known ? *known : *nvlink_of(newest_known);
-  writer_.cable(gpu(index), to, "nvlink" + std::to_string(type.generation), count > 0 ? count : type.links, type.rate,
+  const NvlinkType type = known ? *known : newest_nvlink();
+  writer_.cable(gpu(index), to, type.kind(), count > 0 ? count : type.links, type.rate,
                 source + (known ? "; rate of the generation from the datasheet, one direction"
                                 : "; assumed: generation and rate, none is known for this compute capability"));
 }

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "sim/records/link_rates.hpp"
+#include "sim/records/cable_kinds.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast {

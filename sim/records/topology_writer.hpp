@@ -1,13 +1,22 @@
 #pragma once
 // Builds a topology/1 record device by device. Header only: linkcast-bench is built without our libraries.
+#include <array>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "sim/records/link_rates.hpp"
 #include "sim/records/object_reader.hpp"
+#include "sim/units/quantity.hpp"
 
 namespace linkcast {
+
+/// "15.754 GB/s": as topologies write rates.
+inline std::string rate_text(BytesPerSecond rate) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.5g GB/s", rate.si / 1e9);
+  return text.data();
+}
 
 class TopologyWriter {
  public:

@@ -3,6 +3,7 @@
 import unittest
 from pathlib import Path
 
+import cable_kinds
 import constants_source
 import include_rules
 import tree_rules
@@ -52,6 +53,28 @@ class Constants(unittest.TestCase):
         block = "// source of all in this block: x\na = 1;\nb = 1;\nc = 1;\nd = 1;\n"
         self.assertEqual(self.found(block + "e = 3.7;"), 0)
         self.assertEqual(self.found(block + "\ne = 1;\nf = 1;\ng = 1;\nh = 3.7;"), 1)
+
+
+class CableKinds(unittest.TestCase):
+    def found(self, text: str, name: str = "sim/activities/x.cpp") -> int:
+        return len(cable_kinds.named(Path(name), text, {kind for kind, _ in cable_kinds.kinds()}))
+
+    def test_named(self):
+        self.assertEqual(self.found('if (cable.kind == "xbus") f();'), 1)
+        self.assertEqual(self.found('kind = "nvlink" + std::to_string(generation);'), 1)
+        self.assertEqual(self.found('option("nvlink"); say("no xbus");  // "xbus"'), 0)
+        self.assertEqual(self.found('return "c2c";', "sim/exporters/nccl_topo.cpp"), 0)
+
+    def test_one_row_is_one_row(self):
+        """A further generation needs no other file: neither the schema nor a list of kinds changes."""
+        rows = cable_kinds.kinds()
+        self.assertEqual(cable_kinds.pattern(rows), cable_kinds.pattern(rows + [("nvlink6", "Accelerator")]))
+        self.assertIn("|new", cable_kinds.pattern(rows + [("new", "Accelerator")]))
+        self.assertNotIn("|new", cable_kinds.pattern(rows + [("new", "Accelerator")], "Network"))
+
+    def test_schema_follows_the_table(self):
+        self.assertEqual(cable_kinds.schema_findings(cable_kinds.kinds(), update=False), [])
+        self.assertEqual(len(cable_kinds.schema_findings([("apelink", "Network")], update=False)), 2)
 
 
 class Tree(unittest.TestCase):

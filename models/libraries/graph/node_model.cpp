@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "models/libraries/compute_capability.hpp"
+#include "sim/records/cable_kinds.hpp"
 #include "sim/units/factors.hpp"
 
 namespace linkcast::graph {
@@ -18,7 +19,7 @@ const Device& device(const Platform& platform, int index) {
 }
 
 /// Between an AMD GPU and its CPU: the sample of LUMI has PCIe 4.0 x16 in its place.
-bool is_host_fabric(const std::string& kind) { return kind == "infinity_fabric_host"; }
+bool is_host_fabric(const std::string& kind) { return trait_of(kind) == CableTrait::kHost; }
 constexpr double kHostFabric = 24;
 
 /// By the model number of family 6. source: models/libraries/SOURCES.md, "Graph era: paths", between CPUs
@@ -74,13 +75,11 @@ CpuMaker cpu_maker(const Device& cpu) {
 }
 
 double pcie_bandwidth(const Cable& cable) {
-  // GB/s of one lane, generations 1 to 6. source: PCI Express base specifications, after coding
-  static const std::vector<double> kLane = {0.25, 0.5, 0.98462, 1.96923, 3.93846, 7.5625};
   static const std::vector<double> kLibrary = {15, 30, 60, 120, 240, 480};
-  const int number = cable.kind.size() > 4 && std::isdigit(cable.kind[4]) ? cable.kind[4] - '0' : 3;
-  const auto generation = static_cast<std::size_t>(std::clamp(number, 1, 6) - 1);
-  const double lanes = std::round(cable.bandwidth.si / kGiga / kLane[generation]);
-  return cable.count * lanes * kLibrary[generation] / 80;
+  const int named = cable_generation(cable.kind), newest = static_cast<int>(kLibrary.size());
+  const int generation = named > 0 ? std::min(named, newest) : 3;
+  const double lanes = std::round(cable.bandwidth / *pcie_lane(generation));
+  return cable.count * lanes * kLibrary[static_cast<std::size_t>(generation) - 1] / 80;
 }
 
 NodeModel::NodeModel(const Platform& platform, const std::vector<int>& gpus, const SearchTraits& traits)
@@ -159,7 +158,7 @@ void NodeModel::add_accelerator_links(int gpu) {
     const int node = node_of_device_[static_cast<std::size_t>(other)];
     if (device(*platform_, other).kind == DeviceKind::kNvswitch) to_switch += cable.count;
     if (node < 0) continue;
-    if (cable.kind == "c2c") {
+    if (trait_of(cable.kind) == CableTrait::kChip) {
       connect(gpu, node, LinkKind::kC2c, cable.count * cable.bandwidth.si / kGiga);
       connect(node, gpu, LinkKind::kC2c, cable.count * cable.bandwidth.si / kGiga);
     } else {

@@ -1,0 +1,114 @@
+#pragma once
+// Every model of GPU whose name tells what it has. A new model is one row here.
+// Header only: linkcast-bench is built without our libraries.
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/records/cable_kinds.hpp"
+
+namespace linkcast {
+
+struct GpuModel {
+  std::string_view words;  ///< of the name that tools print; the first row that fits counts
+  int sm = 0;              ///< compute capability x 10
+  int nvlinks = 0;         ///< links that leave the GPU; 0: it has none
+  int nvlink_generation = 0;
+  int pcie_generation = 0;  ///< of its x16 port; 0: not known here
+  bool nvswitch = false;    ///< could hang on an NVSwitch
+  double nvlink_Bps = 0;    ///< of one link, one direction; 0: that of its generation
+};
+
+// One link of GA102 at 14.0625 GT/s x 8 lanes: 112.5 GB/s for both directions of four. source: NVIDIA RTX A6000
+// datasheet
+inline constexpr double kSlowNvlink3_Bps = 14.0625e9;
+
+// source: NVIDIA datasheets of these products (PCIe, links), the CUDA GPUs page (compute capability) and the
+// whitepapers of their generations. NVSwitch: assumed impossible for cards, for SXM2 boards and for NVLink 1.
+inline constexpr std::array kGpuModels = {
+    GpuModel{"K80", 37, 0, 0, 3, false},
+    GpuModel{"P100 PCIE", 60, 0, 0, 3, false},
+    GpuModel{"P100", 60, 4, 1, 3, false},
+    GpuModel{"P40", 61, 0, 0, 3, false},
+    GpuModel{"V100 PCIE", 70, 0, 0, 3, false},
+    GpuModel{"V100 SXM2", 70, 6, 2, 3, false},
+    GpuModel{"V100", 70, 6, 2, 3, true},
+    GpuModel{"T4", 75, 0, 0, 3, false},
+    GpuModel{"RTX 2080 Ti", 75, 2, 2, 3, false},
+    GpuModel{"RTX 2080", 75, 1, 2, 3, false},
+    GpuModel{"A100 PCIE", 80, 12, 3, 4, false},
+    GpuModel{"A100 80GB PCIE", 80, 12, 3, 4, false},
+    GpuModel{"A100", 80, 12, 3, 4, true},
+    GpuModel{"A800", 80, 8, 3, 4, true},
+    GpuModel{"A30", 80, 4, 3, 4, false},
+    GpuModel{"A10", 86, 0, 0, 4, false},
+    GpuModel{"A40", 86, 4, 3, 4, false, kSlowNvlink3_Bps},
+    GpuModel{"A6000", 86, 4, 3, 4, false, kSlowNvlink3_Bps},
+    GpuModel{"RTX 3090", 86, 4, 3, 4, false, kSlowNvlink3_Bps},
+    GpuModel{"L4", 89, 0, 0, 4, false},
+    GpuModel{"L40", 89, 0, 0, 4, false},
+    GpuModel{"L40S", 89, 0, 0, 4, false},
+    GpuModel{"RTX 4090", 89, 0, 0, 4, false},
+    GpuModel{"H100 PCIE", 90, 12, 4, 5, false},
+    GpuModel{"H100 NVL", 90, 12, 4, 5, false},
+    GpuModel{"H100", 90, 18, 4, 5, true},
+    GpuModel{"H200", 90, 18, 4, 5, true},
+    GpuModel{"GH200", 90, 18, 4, 5, true},
+    GpuModel{"H800", 90, 8, 4, 5, true},
+    GpuModel{"H20", 90, 18, 4, 5, true},
+    GpuModel{"B200", 100, 18, 5, 5, true},
+    GpuModel{"GB200", 100, 18, 5, 5, true},
+    GpuModel{"B300", 103, 18, 5, 0, true},
+    GpuModel{"GB300", 103, 18, 5, 0, true},
+};
+
+struct NvlinkType {
+  int generation = 0;
+  BytesPerSecond rate;
+  int links = 0;  ///< that leave a GPU
+  [[nodiscard]] std::string kind() const {
+    return std::string(cable_kind_of(CableFamily::kAccelerator, generation)->name);
+  }
+};
+
+namespace detail {
+/// Of the model with the most links among those that `fits` takes, the first of equals.
+template <class Condition>
+std::optional<NvlinkType> largest_nvlink(Condition fits) {
+  std::optional<NvlinkType> most;
+  for (const GpuModel& model : kGpuModels) {
+    const CableKind* cable = cable_kind_of(CableFamily::kAccelerator, model.nvlink_generation);
+    if (!cable || !fits(model) || (most && most->links >= model.nvlinks)) continue;
+    most =
+        NvlinkType{model.nvlink_generation, {model.nvlink_Bps > 0 ? model.nvlink_Bps : cable->rate_Bps}, model.nvlinks};
+  }
+  return most;
+}
+}  // namespace detail
+
+/// Of the largest GPU with a compute capability (x 10). @returns nothing where none with NVLink is known here
+inline std::optional<NvlinkType> nvlink_of(int sm) {
+  return detail::largest_nvlink([sm](const GpuModel& model) { return model.sm == sm; });
+}
+
+/// Of the largest GPU of a generation of NVLink, at the generation's own rate; 0 links where no GPU of it is listed.
+/// @returns nothing for an unknown generation
+inline std::optional<NvlinkType> nvlink_of_generation(int generation) {
+  const CableKind* cable = cable_kind_of(CableFamily::kAccelerator, generation);
+  if (!cable) return std::nullopt;
+  const auto most =
+      detail::largest_nvlink([generation](const GpuModel& model) { return model.nvlink_generation == generation; });
+  return NvlinkType{generation, {cable->rate_Bps}, most ? most->links : 0};
+}
+
+/// The newest generation listed: a machine is described though its GPU is newer than this table.
+inline NvlinkType newest_nvlink() {
+  NvlinkType newest;
+  for (const CableKind& row : kCableKinds)
+    if (row.family == CableFamily::kAccelerator && row.generation > newest.generation)
+      newest = *nvlink_of_generation(row.generation);
+  return newest;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Kinds of cable are named in one table, sim/records/cable_kinds.hpp: nowhere else in C++, and the schema follows it.
+
+Importers may say which kind a word of another program means (MEANT); files of other formats have words that look like
+kinds (FOREIGN). `--update` writes the patterns of topologies/schema.json.
+"""
+import argparse
+import json
+import re
+from pathlib import Path
+
+from tree import ROOT, files, finish, text_of
+
+TABLE = Path("sim/records/cable_kinds.hpp")
+SCHEMA = Path("topologies/schema.json")
+ROOMS = ("sim", "cli", "models", "calibrate", "validate", "apps-traces")
+ROW = re.compile(r'CableKind\{\s*"([a-z0-9_]+\*?)",\s*"[a-z]*",\s*CableFamily::k(\w+)')
+BUILT = re.compile(r'"(nvlink|pcie|slingshot|ib_)"(?:\)|\s)*\+')
+
+MEANT = {  # (file, kind): which word of which program
+    ("calibrate/import/nccl_xml.cpp", "qpi"): "NCCL's CPU models before Skylake-SP",
+    ("calibrate/import/infragraph_links.cpp", "c2c"): "InfraGraph describes links in words",
+    ("calibrate/import/infragraph_links.cpp", "qpi"): "the same",
+    ("calibrate/import/infragraph_links.cpp", "infinity_fabric"): "the same",
+    ("calibrate/import/infragraph_links.cpp", "infinity_fabric_host"): "the same",
+}
+FOREIGN = {
+    ("calibrate/import/nccl_xml.cpp", "c2c"): "an element of NCCL's topology file",
+    ("sim/exporters/nccl_topo.cpp", "c2c"): "the same element, written",
+}
+
+
+def kinds() -> list[tuple[str, str]]:
+    """(name, family) of every row."""
+    return ROW.findall(text_of(TABLE))
+
+
+def pattern(rows: list[tuple[str, str]], family: str = "") -> str:
+    """Regular expression of what a topology may write: rows that another one's '*' covers are left out."""
+    shown = [name for name, of in rows if (not family or of == family) and not any(
+        other != name and other.endswith("*") and of_other == of and name.startswith(other[:-1])
+        for other, of_other in rows)]
+    return "^(" + "|".join(name.replace("*", ".*") for name in shown) + ")$"
+
+
+def schema_places(schema: dict) -> list[tuple[dict, str]]:
+    definitions = schema["$defs"]
+    return [(definitions["cable"]["properties"]["kind"], ""),
+            (definitions["fabric_link"]["properties"]["cable"], "Network")]
+
+
+def schema_findings(rows: list[tuple[str, str]], update: bool) -> list[str]:
+    text = text_of(SCHEMA)
+    found = []
+    for place, family in schema_places(json.loads(text)):
+        now, wanted = place["pattern"], pattern(rows, family)
+        if now == wanted:
+            continue
+        found.append(f"{SCHEMA}: {now} is not what {TABLE} says: {wanted}")
+        text = text.replace(json.dumps(now), json.dumps(wanted))
+    if found and update:
+        (ROOT / SCHEMA).write_text(text, encoding="utf-8")
+        return []
+    return found
+
+
+def named(name: Path, text: str, known: set[str]) -> list[str]:
+    """Literals that are a kind, or build one."""
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        code = re.sub(r"//.*", "", line)
+        for literal in re.findall(r'"([^"\\]*)"', code):
+            key = (str(name), literal)
+            if literal in known and key not in MEANT and key not in FOREIGN:
+                found.append(f'{name}:{number}: "{literal}" is a kind of cable: ask {TABLE} for it')
+        if BUILT.search(code):
+            found.append(f"{name}:{number}: builds a kind of cable: ask {TABLE} for it")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--update", action="store_true", help="write the patterns of the schema")
+    rows = kinds()
+    known = {name for name, _ in rows}
+    findings = schema_findings(rows, parser.parse_args().update)
+    names = [name for name in files(".cpp", ".hpp", ".cu", under=ROOMS) if name != TABLE]
+    for name in names:
+        findings += named(name, text_of(name), known)
+    finish("cable kinds", findings, len(names) if rows else 0)
+
+
+if __name__ == "__main__":
+    main()
