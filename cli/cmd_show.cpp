@@ -6,6 +6,7 @@
 #include "sim/exporters/nccl_topo.hpp"
 #include "sim/query/fabric_view.hpp"
 #include "sim/query/show.hpp"
+#include "sim/records/parameters.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -31,7 +32,7 @@ void print_platform(const Platform& platform) {
   std::cout << "\nparameters\n";
   table.clear();
   for (const auto& [name, p] : platform.calibration().parameters)
-    table.push_back({"  " + name, " " + number(p), p.provenance});
+    table.push_back({"  " + name, " " + number(p), p.provenance, find_parameter_kind(name)->meaning});
   print_table(table);
   std::cout << "\nmeasured on\n";
   for (const SourceFile& file : platform.calibration().from)

@@ -37,18 +37,22 @@ class Bytewise {
 /// @param alone  nothing else flows: of the links only the slowest counts, the first of equals as the solver takes it
 void add_way(Bytewise& shape, const activities::ProblemBuilder& builder, const std::vector<Hop>& way, bool alone) {
   const Activity flow = activities::channel_activity(builder, way, {1, 1, std::numeric_limits<double>::infinity()});
-  shape.add(flow.work_B);
-  shape.add(flow.rate_cap_Bps);
+  const auto& [delay_s, work_B, rate_cap_Bps, uses, after, queues] = flow;  // a further member belongs into the shape
+  shape.add(delay_s);
+  shape.add(work_B);
+  shape.add(rate_cap_Bps);
+  shape.add(after.size());
+  shape.add(queues.size());
   if (!alone) {
-    shape.add(flow.uses.size());
-    for (const Use& use : flow.uses) {
+    shape.add(uses.size());
+    for (const Use& use : uses) {
       shape.add(use.constraint);
       shape.add(use.weight);
     }
     return;
   }
   std::pair<double, int> slowest{std::numeric_limits<double>::infinity(), kOwnCap};
-  for (const Use& use : flow.uses)
+  for (const Use& use : uses)
     slowest = std::min(slowest, {builder.problem().capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight,
                                  use.constraint});
   shape.add(slowest.first);

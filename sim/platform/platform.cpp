@@ -5,7 +5,7 @@
 #include <set>
 
 #include "sim/platform/routing.hpp"
-#include "sim/records/measurement.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 namespace {
@@ -20,35 +20,9 @@ std::string link_id(const Topology& topology, const Link& link) {
          topology.devices[static_cast<std::size_t>(link.to)].id;
 }
 
-/// "ring.LL", "tree.Simple", "sendrecv" and what is known of them.
-bool known_cost(const std::string& subject, const std::string& what) {
-  static const std::set<std::string> subjects = {"ring.LL",    "ring.LL128",  "ring.Simple", "tree.LL",
-                                                 "tree.LL128", "tree.Simple", "sendrecv"};
-  static const std::set<std::string> costs = {"base_s", "hop_s", "channel_Bps", "turn_steps"};
-  return subjects.count(subject) > 0 && costs.count(what) > 0;
-}
-
-/// What a parameter may be called behind its subject. @returns false for a misspelt one
-bool known_quantity(const std::string& head, const std::string& subject, const std::string& what) {
-  static const std::set<std::string> of_cable = {"bandwidth_Bps", "duplex_Bps",  "flow_bandwidth_Bps",
-                                                 "from_host_Bps", "to_host_Bps", "half_bandwidth_B",
-                                                 "store_Bps",     "load_Bps",    "kernel_duplex_Bps"};
-  static const std::set<std::string> of_regime = {"startup_s", "flat_s", "to_B", "bandwidth_Bps"};
-  static const std::set<std::string> messages = {"mpi_socket",      "mpi_node",      "mpi_network",
-                                                 "mpi_socket_host", "mpi_node_host", "mpi_network_host"};
-  static const std::set<std::string> of_noise = {"most_loss", "loss_exponent", "wait_s", "wait_sigma"};
-  if (head == "cable") return of_cable.count(what) > 0;
-  if (head == "link") return what == "bandwidth_Bps";
-  if (head == "noise") return of_noise.count(what) > 0;
-  const auto dot = subject.find('.');
-  const bool regime = dot != std::string::npos && subject.size() > dot + 2 && subject[dot + 1] == 'r';
-  if (head == "copy_engine") return what == "turn_s";
-  if (head == "nccl") return known_cost(subject, what);
-  const std::string transport = subject.substr(0, dot);
-  if (!Transports::known(transport) && !messages.count(transport) && !is_network_transport(transport)) return false;
-  if (regime) return of_regime.count(what) > 0;
-  return what == "single_s" || (subject == "staged" && what == "chunk_B") ||
-         (subject == "relay" && what == "handover_s");
+bool is_transport(const std::string& name) {
+  const auto& messages = Transports::message_names();
+  return Transports::known(name) || std::find(messages.begin(), messages.end(), name) != messages.end();
 }
 
 void check_parameter_names(const Calibration& calibration, const Topology& topology, const std::vector<Link>& links) {
@@ -59,17 +33,15 @@ void check_parameter_names(const Calibration& calibration, const Topology& topol
   }
   for (const Link& link : links) ids.insert(link_id(topology, link));
   for (const auto& [name, parameter] : calibration.parameters) {
-    const auto dot = name.find('.');
-    const auto last = name.rfind('.');
-    const std::string head = name.substr(0, dot);
-    const std::string subject = dot == last ? "" : name.substr(dot + 1, last - dot - 1);
+    const auto& [head, subject, what] = ParameterName(name);
     const bool known = head == "transport" || head == "copy_engine" || head == "nccl" || head == "noise" ||
                        (head == "cable" && (kinds.count(subject) || ids.count(subject))) ||
                        (head == "link" && ids.count(subject));
     if (!known)
       throw InputError(calibration.path, "/parameters/" + name,
                        "names no transport, cable kind, cable or link of topology " + topology.name);
-    if (!known_quantity(head, subject, name.substr(last + 1)))
+    check_parameter_name(calibration.path, name);
+    if (head == "transport" && !is_transport(subject.substr(0, subject.find('.'))))
       throw InputError(calibration.path, "/parameters/" + name, "no such parameter of a " + head);
   }
 }
@@ -97,6 +69,7 @@ void Platform::build_links() {
     const Cable& cable = topology_.cables[i];
     links_.push_back({static_cast<int>(i), cable.a, cable.b});
     links_.push_back({static_cast<int>(i), cable.b, cable.a});
+    accelerator_.insert(accelerator_.end(), 2, is_accelerator_cable(cable.kind));
   }
 }
 
@@ -107,10 +80,26 @@ std::optional<Resolved> Platform::cable_parameter(const Cable& cable, const std:
   return std::nullopt;
 }
 
+std::vector<double> Platform::link_figures(int link) const {
+  std::vector<double> figures;
+  const Cable& cable = topology_.cables[static_cast<std::size_t>(links_[static_cast<std::size_t>(link)].cable)];
+  for (const ParameterKind& row : parameter_kinds()) {
+    std::optional<Resolved> one;
+    if (row.of == ParameterOf::kCable) one = cable_parameter(cable, row.what);
+    if (row.of == ParameterOf::kLink) one = link_parameter(link, row.what);
+    figures.insert(figures.end(), {one ? one->value : -1, one ? one->rel_error : -1});
+  }
+  return figures;
+}
+
+std::optional<Resolved> Platform::link_parameter(int link, const std::string& what) const {
+  const std::string name = "link." + link_id(topology_, links_[static_cast<std::size_t>(link)]) + "." + what;
+  return calibration_.find(name) ? std::optional(resolve(calibration_, name, 0)) : std::nullopt;
+}
+
 Resolved Platform::link_capacity(const Link& link) const {
   const Cable& cable = topology_.cables[static_cast<std::size_t>(link.cable)];
-  const std::string own = "link." + link_id(topology_, link) + ".bandwidth_Bps";
-  if (calibration_.find(own)) return resolve(calibration_, own, 0);
+  if (const auto own = link_parameter(static_cast<int>(&link - links_.data()), "bandwidth_Bps")) return *own;
   // Towards the host and away from it differ on PCIe: reads and writes of host memory are different transactions.
   const auto index = static_cast<std::size_t>(&link - links_.data());
   std::optional<Resolved> rate;
@@ -224,10 +213,8 @@ const Route& Platform::between_sockets(int from_cpu, int to_cpu) const {
 }
 
 bool Platform::accelerators_only(const std::vector<int>& links) const {
-  return std::all_of(links.begin(), links.end(), [&](int link) {
-    const auto cable = static_cast<std::size_t>(links_[static_cast<std::size_t>(link)].cable);
-    return is_accelerator_cable(topology_.cables[cable].kind);
-  });
+  return std::all_of(links.begin(), links.end(),
+                     [&](int link) { return accelerator_[static_cast<std::size_t>(link)]; });
 }
 
 std::vector<int> Platform::relays(int source, int target) const {

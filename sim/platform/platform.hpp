@@ -84,6 +84,11 @@ class Platform {
   }
   /// "cable.<kind>@<id>.<what>", else "cable.<kind>.<what>"; nullopt if neither was fitted.
   [[nodiscard]] std::optional<Resolved> cable_parameter(const Cable& cable, const std::string& what) const;
+  /// "link.<a>-><b>.<what>"; nullopt if it was not fitted.
+  [[nodiscard]] std::optional<Resolved> link_parameter(int link, const std::string& what) const;
+  /// Every parameter of a link and of its cable, as parameter_kinds() lists them: value and relative error, -1 where
+  /// none was fitted. Links of equal figures and equal cables carry alike.
+  [[nodiscard]] std::vector<double> link_figures(int link) const;
 
  private:
   void build_links();
@@ -104,6 +109,7 @@ class Platform {
   std::vector<int> duplex_of_cable_, kernel_duplex_of_cable_;
   std::vector<Route> to_host_, from_host_;
   std::vector<int> socket_of_;
+  std::vector<char> accelerator_;                                    ///< per link: of an accelerator cable
   std::vector<char> towards_host_;                                   ///< per link: on the way from a device to its CPU
   std::vector<double> flow_caps_, store_caps_, load_caps_;           ///< per link
   std::map<std::pair<int, int>, std::optional<Route>> peer_routes_;  ///< by GPU device indices

@@ -31,39 +31,42 @@ ColouredGraph graph_of(const Platform& platform) {
 using Properties = std::tuple<int, std::string, std::string, std::vector<double>>;
 
 Properties properties(const Device& device) {
-  return {static_cast<int>(device.kind),
-          device.model,
-          device.vendor,
-          {static_cast<double>(device.sm), device.slow, static_cast<double>(device.engine.has_value())}};
+  std::vector<double> figures = {static_cast<double>(device.sm), device.slow};
+  if (device.engine)
+    for (const auto& [name, value] : device.engine->figures()) figures.push_back(value);
+  return {static_cast<int>(device.kind), device.model, device.vendor, std::move(figures)};
 }
 
-double duplex(const Platform& platform, int constraint) {
-  return constraint < 0 ? 0 : platform.constraints()[vertex(constraint)].capacity.value;
-}
-
+/// Every parameter that the table of parameters has for links and cables, and the rate that follows from them.
 Properties properties(const Platform& platform, int index) {
   const Link& link = platform.links()[vertex(index)];
   const Cable& cable = platform.topology().cables[vertex(link.cable)];
   constexpr int kLinkKind = -1;  // beside the kinds of devices
-  return {kLinkKind,
-          cable.kind,
-          "",
-          {static_cast<double>(cable.count), cable.bandwidth.si, platform.constraints()[vertex(index)].capacity.value,
-           platform.flow_cap(index), platform.kernel_cap(index, false), platform.kernel_cap(index, true),
-           duplex(platform, platform.duplex_of(link.cable)), duplex(platform, platform.kernel_duplex_of(link.cable))}};
+  std::vector<double> figures = platform.link_figures(index);
+  figures.insert(figures.end(),
+                 {static_cast<double>(cable.count), cable.bandwidth.si, static_cast<double>(cable.edited),
+                  platform.constraints()[vertex(index)].capacity.value});
+  return {kLinkKind, cable.kind, "", std::move(figures)};
+}
+
+/// By vertex.
+std::vector<Properties> all_properties(const Platform& platform) {
+  std::vector<Properties> all;
+  for (const Device& device : platform.topology().devices) all.push_back(properties(device));
+  for (int i = 0; i < static_cast<int>(platform.links().size()); ++i) all.push_back(properties(platform, i));
+  return all;
 }
 
 /// @param gpu_colours  by GPU number
-Colours first_colours(const Platform& platform, const std::vector<int>& gpu_colours) {
-  const auto& devices = platform.topology().devices;
+Colours first_colours(const Platform& platform, const std::vector<Properties>& properties,
+                      const std::vector<int>& gpu_colours) {
   std::vector<std::pair<Properties, int>> all;
-  for (const Device& device : devices) all.emplace_back(properties(device), 0);
+  for (const Properties& one : properties) all.emplace_back(one, 0);
   for (int k = 0; k < platform.gpu_count(); ++k) all[vertex(platform.gpu(k))].second = gpu_colours[vertex(k)];
-  for (int i = 0; i < static_cast<int>(platform.links().size()); ++i) all.emplace_back(properties(platform, i), 0);
   std::map<std::pair<Properties, int>, std::size_t> numbers;
   for (const auto& one : all) numbers.emplace(one, 0);
   std::size_t next = 0;
-  for (auto& [properties, number] : numbers) number = next++;
+  for (auto& [coloured, number] : numbers) number = next++;
   Colours colours;
   for (const auto& one : all) colours.push_back(numbers.at(one));
   return colours;
@@ -129,7 +132,10 @@ struct Invariant {
 class Search {
  public:
   Search(const Platform& platform, std::vector<int> colours)
-      : platform_(platform), graph_(graph_of(platform)), colours_(std::move(colours)) {}
+      : platform_(platform),
+        graph_(graph_of(platform)),
+        properties_(all_properties(platform)),
+        colours_(std::move(colours)) {}
 
   std::vector<GpuPermutation> run() {
     const int gpus = platform_.gpu_count();
@@ -155,8 +161,8 @@ class Search {
   }
 
   [[nodiscard]] std::optional<GpuPermutation> fixing_all_before(int base, int image) const {
-    const Refinement refined(graph_, first_colours(platform_, marked(base, base)),
-                             first_colours(platform_, marked(base, image)));
+    const Refinement refined(graph_, first_colours(platform_, properties_, marked(base, base)),
+                             first_colours(platform_, properties_, marked(base, image)));
     if (!refined.alike()) return std::nullopt;
     std::vector<ColouredGraph::vertex_descriptor> to(boost::num_vertices(graph_));
     const auto index = boost::get(boost::vertex_index, graph_);
@@ -182,6 +188,7 @@ class Search {
 
   const Platform& platform_;
   ColouredGraph graph_;
+  std::vector<Properties> properties_;
   std::vector<int> colours_;
   std::vector<GpuPermutation> generators_;
 };

@@ -66,14 +66,13 @@ class Topology {
   std::vector<int> gpus_;
 };
 
-/// True for cables of a GPU that are not PCIe: nvlink*, infinity_fabric, infinity_fabric_host, c2c.
+// Families of cable kinds; the kinds are rows of sim/records/cable_kinds.hpp.
+/// A cable of a GPU that is not PCIe.
 bool is_accelerator_cable(const std::string& kind);
-/// True for pcie*.
 bool is_pcie_cable(const std::string& kind);
-/// True for qpi, upi, xbus, nvlink_cpu, infinity_fabric_cpu: between two CPUs.
+/// Between two CPUs.
 bool is_socket_cable(const std::string& kind);
-
-/// True for cables between nodes: ib_*, slingshot*, apelink.
+/// Between nodes.
 bool is_fabric_cable(const std::string& kind);
 
 /// Reads schema "topology/1". @throws InputError

@@ -1,5 +1,7 @@
 #include "sim/query/show.hpp"
 
+#include "sim/records/parameters.hpp"
+
 namespace linkcast::query {
 namespace {
 
@@ -48,7 +50,11 @@ Json links_json(const Platform& platform) {
 Json parameters_json(const Calibration& calibration) {
   Json map = Json::object();
   for (const auto& [name, p] : calibration.parameters)
-    map[name] = {{"value", p.value}, {"stderr", p.stderr_}, {"unit", p.unit}, {"provenance", p.provenance}};
+    map[name] = {{"value", p.value},
+                 {"stderr", p.stderr_},
+                 {"unit", p.unit},
+                 {"meaning", find_parameter_kind(name)->meaning},
+                 {"provenance", p.provenance}};
   return map;
 }
 

@@ -1,18 +1,23 @@
 #include "sim/records/calibration.hpp"
 
 #include "sim/records/file_hash.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 namespace {
 
-Parameter read_parameter(ObjectReader r) {
+Parameter read_parameter(const std::string& name, ObjectReader r) {
   Parameter p;
   p.value = r.required<double>("value");
   p.stderr_ = r.required<double>("stderr");
   if (p.stderr_ < 0) r.fail("stderr", "must be 0 or more");
   p.unit = r.choice("unit", {"s", "B", "B/s", "1"});
+  check_parameter_name(r.file(), name);
+  const ParameterKind* row = find_parameter_kind(name);
+  if (row && p.unit != row->unit) r.fail("unit", "'" + p.unit + "' is not the unit of this parameter: " + row->unit);
   if (p.unit == "B/s" && !(p.value > 0)) r.fail("value", "a bandwidth must be above 0");
   if (p.value < 0) r.fail("value", "must be 0 or more");
+  if (row && p.value >= row->below) r.fail("value", "must be below " + std::to_string(row->below));
   p.provenance = r.required<std::string>("provenance");
   r.finish();
   return p;
@@ -48,7 +53,7 @@ Calibration read_calibration(const std::string& path) {
   c.topology = r.required<std::string>("topology");
   c.default_library = r.required<std::string>("default_library");
   for (auto& [name, reader] : r.object("parameters").named_objects())
-    c.parameters.emplace(name, read_parameter(reader));
+    c.parameters.emplace(name, read_parameter(name, reader));
   ObjectReader valid = r.object("valid_for");
   c.valid_from_B = valid.required<double>("from_B");
   c.valid_to_B = valid.required<double>("to_B");

@@ -9,8 +9,7 @@
 
 namespace linkcast {
 
-/// One fitted number. Names: "transport.<transport>.<what>", "cable.<kind>.<what>",
-/// "cable.<kind>@<cable id>.<what>" where one cable is measurably unlike its kind.
+/// One fitted number. What it may be called, its unit and its meaning: sim/records/parameters.hpp.
 struct Parameter {
   double value = 0;
   double stderr_ = 0;      ///< standard error, same unit

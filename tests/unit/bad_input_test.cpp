@@ -41,7 +41,8 @@ const std::vector<WrongFile> kTopologies = {
     {"cable_with_three_ends", ":/cables/0/between: must name two devices"},
     {"cable_twice", ":/cables: 'gpu1-gpu0' (nvlink1) is listed twice: give it once with a count"},
     {"cable_kind",
-     ":/cables/0/kind: unknown cable kind 'string': nvlink*, infinity_fabric, infinity_fabric_gpu*, infinity_fabric_host, "
+     ":/cables/0/kind: unknown cable kind 'string': nvlink*, infinity_fabric, infinity_fabric_gpu*, "
+     "infinity_fabric_host, "
      "c2c, pcie*, qpi, upi, xbus, nvlink_cpu, infinity_fabric_cpu, ib_*, slingshot*, apelink are known"},
     {"count_zero", ":/cables/0/count: must be at least 1"},
     {"count_fraction", ":/cables/0/count: must be a whole number"},

@@ -7,7 +7,6 @@
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;
-using Catch::Matchers::WithinRel;
 
 TEST_CASE("every row of the cable kinds is found by its own name, and has one family", "[unit]") {
   std::set<std::string_view> names;

@@ -1,0 +1,135 @@
+// The table of parameters: names and units of every shipped calibration follow it, and so does what makes links alike.
+#include "sim/records/parameters.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "sim/platform/symmetry.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+/// Two GPUs below one switch and one CPU, with the NIC and the kinds of cable that every parameter of a link needs.
+Topology pair() {
+  Topology t;
+  t.path = "pair.json";
+  t.name = t.title = t.source = "pair";
+  for (const char* id : {"gpu0", "gpu1"}) t.devices.push_back({id, DeviceKind::kGpu, "", 90, "", ""});
+  t.devices.push_back({"cpu0", DeviceKind::kCpu, "", 0, "", ""});
+  t.devices.push_back({"nic0", DeviceKind::kNic, "", 0, "", ""});
+  t.devices.push_back({"nic1", DeviceKind::kNic, "", 0, "", ""});
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    t.cables.push_back({"", gpu, 2, "pcie5", 1, {63e9}, "test"});
+    t.cables.push_back({"", gpu, 2, "c2c", 1, {450e9}, "test"});
+    t.cables.push_back({"", gpu, 3 + gpu, "pcie4", 1, {31e9}, "test"});
+  }
+  t.index();
+  return t;
+}
+
+Calibration calibration_of(const Topology& t) {
+  Calibration c;
+  c.path = "c.json";
+  c.name = c.topology = t.name;
+  return c;
+}
+
+bool alike(Topology t, const Calibration& c) { return !gpu_symmetries(Platform(std::move(t), c), {0, 0}).empty(); }
+
+double value_of(const ParameterKind& row) { return row.unit == "1" ? 0.25 : 1e9; }
+
+}  // namespace
+
+TEST_CASE("links that differ in one parameter alone are not taken for each other", "[unit]") {
+  const Topology t = pair();
+  CHECK(alike(t, calibration_of(t)));
+  for (const ParameterKind& row : parameter_kinds()) {
+    if (row.of != ParameterOf::kCable && row.of != ParameterOf::kLink) continue;
+    const bool link = row.of == ParameterOf::kLink;
+    const std::string of_kind = "cable.pcie5." + row.what, of_one = "cable.pcie5@gpu0-cpu0:pcie5." + row.what;
+    const std::string head = link ? "link.gpu0->nic0." + row.what : of_one;
+    INFO(head);
+    REQUIRE(find_parameter_kind(head) == &row);
+    const double value = value_of(row);
+    Calibration both = calibration_of(t), one = both, less_sure = both;
+    if (link) {
+      both.parameters[head] = both.parameters["link.gpu1->nic1." + row.what] = {value, 0, row.unit, "fitted"};
+      less_sure = both;
+    } else {
+      both.parameters[of_kind] = less_sure.parameters[of_kind] = {value, 0, row.unit, "fitted"};
+    }
+    one = both;
+    one.parameters[head] = {value / 2, 0, row.unit, "fitted"};
+    less_sure.parameters[head] = {value, value / 8, row.unit, "fitted"};
+    CHECK(alike(t, both));
+    CHECK_FALSE(alike(t, one));
+    CHECK_FALSE(alike(t, less_sure));  // the interval of a forecast depends on it
+  }
+}
+
+TEST_CASE("cards whose engines differ in one figure are not taken for each other", "[unit]") {
+  Topology t = pair();
+  NicEngine engine{{4096}, {1e-6}, {8192}, {1e-6}, {1e-6}, {1e9}, {2e9}, {4096}, {1e-6}, "test"};
+  t.devices[3].engine = t.devices[4].engine = engine;
+  CHECK(alike(t, calibration_of(t)));
+  for (const auto& [name, value] : engine.figures()) {
+    INFO(name);
+    Topology other = t;
+    const bool time =
+        name == "read_interval" || name == "head_latency" || name == "transmit_start" || name == "message_overhead";
+    const bool rate = name == "gpu_read" || name == "host_read";
+    REQUIRE(other.devices[4].engine->set(name, time ? "7us" : rate ? "7GB/s" : "7KiB"));
+    CHECK_FALSE(alike(other, calibration_of(t)));
+  }
+}
+
+TEST_CASE("every row of the parameters has a unit and a meaning, and is found by one name only", "[unit]") {
+  const std::vector<std::pair<std::string, std::string>> found = {{"cable.nvlink2.bandwidth_Bps", "B/s"},
+                                                                  {"cable.nvlink2@gpu0-gpu1.bandwidth_Bps", "B/s"},
+                                                                  {"link.gpu0->gpu1.bandwidth_Bps", "B/s"},
+                                                                  {"transport.peer.r0.startup_s", "s"},
+                                                                  {"transport.peer.r0.to_B", "B"},
+                                                                  {"transport.peer.single_s", "s"},
+                                                                  {"transport.staged.chunk_B", "B"},
+                                                                  {"transport.relay.handover_s", "s"},
+                                                                  {"copy_engine.turn_s", "s"},
+                                                                  {"nccl.ring.LL128.hop_s", "s"},
+                                                                  {"nccl.sendrecv.turn_steps", "1"},
+                                                                  {"noise.most_loss", "1"}};
+  for (const auto& [name, unit] : found) {
+    INFO(name);
+    REQUIRE(find_parameter_kind(name));
+    CHECK(find_parameter_kind(name)->unit == unit);
+    CHECK_FALSE(find_parameter_kind(name)->meaning.empty());
+  }
+  for (const std::string name : {"cable.nvlink2.bandwith_Bps", "link.gpu0->gpu1.duplex_Bps", "transport.peer.chunk_B",
+                                 "transport.peer.startup_s", "transport.peer.r0.single_s", "nccl.ring.LL256.hop_s",
+                                 "gpu.gpu0.bandwidth_Bps", "nonsense", ""})
+    CHECK(find_parameter_kind(name) == nullptr);
+}
+
+TEST_CASE("a calibration is read with the names and units of the table", "[unit]") {
+  const std::string file = std::string(LINKCAST_DATA_DIR) + "/models/params/p100-dgx1.json";
+  const auto error_of = [&](const std::string& name, Json parameter) -> std::string {
+    Json json = read_json_file(file);
+    json["parameters"][name] = std::move(parameter);
+    const auto path = std::filesystem::temp_directory_path() / "linkcast_parameters_test.json";
+    std::ofstream(path) << json;
+    try {
+      read_calibration(path.string());
+    } catch (const InputError& error) {
+      const std::string text = error.what();
+      return text.substr(text.find(":/") + 1);
+    }
+    return "";
+  };
+  const Json seconds = {{"value", 1}, {"stderr", 0}, {"unit", "s"}, {"provenance", "fitted"}};
+  CHECK(error_of("transport.peer.single_s", seconds).empty());
+  CHECK(error_of("cable.nvlink1.duplex_Bps", seconds) ==
+        "/parameters/cable.nvlink1.duplex_Bps/unit: 's' is not the unit of this parameter: B/s");
+  CHECK(error_of("cable.nvlink1.latency_s", seconds) ==
+        "/parameters/cable.nvlink1.latency_s: no such parameter of a cable");
+}
