@@ -129,6 +129,7 @@ void Catalogue::forget_oldest() {
   erase_platform(communicators_, id);
   erase_platform(across_, id);
   clusters_.erase(id);
+  lone_nodes_.erase(id);
   edited_.erase(id);
 }
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/collective/cluster_collective.hpp"
-#include "sim/collective/collective_run.hpp"
-#include "sim/collective/mpi_collective.hpp"
+#include "sim/collective/collective_answer.hpp"
 #include "sim/congestion/network_load.hpp"
 #include "sim/copy/cluster_copies.hpp"
 #include "sim/copy/copies.hpp"
@@ -41,10 +39,6 @@ Json dispatch(catalogue::Catalogue& catalogue, const Json& query, const std::str
     return copy::nic_p2p_answer(catalogue.cluster(platform), solver, r);
   if (kind == "p2p") return copy::p2p_answer(catalogue.platform(platform), solver, r);
   if (kind == "flows") return copy::flows_answer(catalogue.platform(platform), solver, r);
-  if (kind == "collective" && collective::is_mpi(query))
-    return collective::mpi_collective_answer(catalogue, platform, solver, r);
-  if (kind == "collective" && query.contains("nodes"))
-    return collective::cluster_collective_answer(catalogue, platform, solver, r);
   if (kind == "collective") return collective::collective_answer(catalogue, platform, solver, r);
   if (kind == "rings") return collective::rings_answer(catalogue, platform, r);
   if (kind == "routes" && copy::names_nodes(query))
