@@ -3,26 +3,46 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "sim/platform/adaptive_routing.hpp"
 
 namespace linkcast::activities {
 
-void ClusterProblem::use(int key, double weight) {
+void ClusterProblem::take_whole_node() {
+  problem_.capacity_Bps = node_.problem().capacity_Bps;
+  whole_ = static_cast<int>(problem_.capacity_Bps.size());
+  keys_.resize(problem_.capacity_Bps.size());
+  std::iota(keys_.begin(), keys_.end(), cluster_->key(0, 0));
+  place_.assign(problem_.capacity_Bps.size(), -1);
+}
+
+int ClusterProblem::number(int key) {
+  if (key < whole_) return key;
   const auto [entry, fresh] = number_.try_emplace(key, static_cast<int>(keys_.size()));
   if (fresh) {
     keys_.push_back(key);
     place_.push_back(-1);
     problem_.capacity_Bps.push_back(cluster_->capacity(key));
   }
-  int& place = place_[static_cast<std::size_t>(entry->second)];
+  return entry->second;
+}
+
+void ClusterProblem::use(int key, double weight) {
+  const int constraint = number(key);
+  int& place = place_[static_cast<std::size_t>(constraint)];
   if (place < 0) {
     place = static_cast<int>(uses_.size());
-    uses_.push_back({entry->second, 0});
+    uses_.push_back({constraint, 0});
   }
   uses_[static_cast<std::size_t>(place)].weight += weight;
-  if (within_) crossed_.back().uses.push_back({entry->second, weight});
+  if (within_) crossed_.back().uses.push_back({constraint, weight});
+}
+
+int ClusterProblem::add_in_node(int node, Activity activity) {
+  pass_constraints(node, activity.uses);
+  return add(std::move(activity));
 }
 
 void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy by, double weight) {

@@ -19,6 +19,14 @@ class ClusterProblem {
   explicit ClusterProblem(const Cluster& cluster, int most_ways = std::numeric_limits<int>::max())
       : cluster_(&cluster), node_(cluster.node()), most_ways_(most_ways) {}
 
+  /// Every constraint of the first node becomes one of the Problem, with its own number: of what is equally full the
+  /// solvers name the lower one. To be called first.
+  void take_whole_node();
+  /// Inside a node, whatever the node's number.
+  [[nodiscard]] const ProblemBuilder& in_node() const { return node_; }
+  /// An activity made for a node: its uses are of the node's constraints. @returns index of the activity
+  int add_in_node(int node, Activity activity);
+
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
   void pass_node(int node, const std::vector<int>& links, MoveBy by, double weight = 1);
@@ -64,6 +72,7 @@ class ClusterProblem {
     double weight = 0;
   };
   void use(int key, double weight);
+  int number(int key);
   void add_uses(int activity, const std::function<void()>& pass);
 
   const Cluster* cluster_;
@@ -71,7 +80,8 @@ class ClusterProblem {
   int most_ways_;
   Problem problem_;
   std::vector<int> keys_;                ///< per constraint of the Problem
-  std::unordered_map<int, int> number_;  ///< key -> constraint of the Problem
+  int whole_ = 0;                        ///< so many constraints of the Problem have their keys as numbers
+  std::unordered_map<int, int> number_;  ///< key -> constraint of the Problem, of the others
   std::vector<Use> uses_;                ///< of the next activity
   std::vector<int> place_;               ///< per constraint of the Problem: index in uses_, -1 if not used yet
   std::vector<WeightedLink> way_;        ///< kept for its memory

@@ -11,27 +11,27 @@ constexpr double kWorthSaying = 0.05;  // source: ours, half of the spread assum
 
 }  // namespace
 
-void add_alternatives(const std::vector<TunerEntry>& rows, const std::string& algorithm, const std::string& protocol,
-                      double time_s, const std::function<double(const TunerEntry&)>& forecast_s, Json& out) {
-  std::vector<std::pair<double, Json>> others;
-  for (const TunerEntry& entry : rows) {
-    const bool taken = entry.algorithm == algorithm && entry.protocol == protocol;
-    if (taken) out["library_believes"] = {{"time_s", entry.time.si}, {"bandwidth_Bps", entry.bandwidth.si}};
-    if (taken || !entry.enabled) continue;
-    const double other_s = forecast_s(entry);
-    others.emplace_back(other_s, Json{{"algorithm", entry.algorithm},
-                                      {"protocol", entry.protocol},
-                                      {"time_s", other_s},
-                                      {"library_believes_s", entry.time.si}});
+Alternatives alternatives_to(const CollectiveJob& job, const CollectiveForecast& taken, Solver& solver) {
+  Alternatives found;
+  const TunerRequest request{job.op_name, {job.size_B}, "", "", job.nvls};
+  for (const TunerEntry& entry : job.library.tuner(job.node(), job.communicator, request)) {
+    const bool is_taken = entry.algorithm == taken.algorithm && entry.protocol == taken.protocol;
+    if (is_taken) found.believes = entry;
+    if (is_taken || !entry.enabled) continue;
+    CollectiveJob other = job;
+    other.algorithm = entry.algorithm;
+    other.protocol = entry.protocol;
+    found.rows.push_back({entry.algorithm, entry.protocol, run_alone(other, solver).time_s(), entry.time.si});
   }
-  std::stable_sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  out["alternatives"] = Json::array();
-  for (const auto& [other_s, row] : others) out["alternatives"].push_back(row);
-  if (!others.empty() && others.front().first < (1 - kWorthSaying) * time_s)
-    out["hint"] = others.front().second["algorithm"].get<std::string>() + " " +
-                  others.front().second["protocol"].get<std::string>() + " would be " +
-                  std::to_string(static_cast<int>(std::lround(100 * (time_s / others.front().first - 1)))) +
-                  " % faster than what the library takes";
+  std::stable_sort(found.rows.begin(), found.rows.end(),
+                   [](const Alternatives::Row& a, const Alternatives::Row& b) { return a.time_s < b.time_s; });
+  if (found.rows.empty()) return found;
+  const Alternatives::Row& best = found.rows.front();
+  if (best.time_s < (1 - kWorthSaying) * taken.time_s)
+    found.hint = best.algorithm + " " + best.protocol + " would be " +
+                 std::to_string(static_cast<int>(std::lround(100 * (taken.time_s / best.time_s - 1)))) +
+                 " % faster than what the library takes";
+  return found;
 }
 
 }  // namespace linkcast::collective

@@ -1,47 +1,90 @@
 #pragma once
-// Forecasts of collectives on one node for those who ask for thousands of them: what a query of kind "collective"
-// answers about time, without JSON around it.
+// What a forecast of a collective says, whatever the machine and the library, and its JSON.
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/catalogue/catalogue.hpp"
-#include "sim/collective/collective_job.hpp"
+#include "sim/collective/collective_run.hpp"
 #include "sim/records/object_reader.hpp"
+#include "sim/uncertainty/interval.hpp"
 
 namespace linkcast::collective {
 
-/// One collective. @param gpus  in rank order
-struct CollectiveAsk {
-  std::string op;
-  std::vector<int> gpus;
-  double size_B = 0;
+/// What the library believes of its choice, and what it could have taken instead.
+struct Alternatives {
+  struct Row {
+    std::string algorithm, protocol;
+    double time_s = 0;                   ///< forecast
+    std::optional<double> believed_s{};  ///< by the library; none of a schedule
+  };
+  std::optional<TunerEntry> believes{};
+  std::vector<Row> rows{};  ///< fastest first
+  std::string hint{};       ///< where one is clearly faster
 };
 
-struct CollectiveTimes {
-  double time_s = 0, low_s = 0, high_s = 0;  ///< with a 90 % interval
-  double alone_s = 0;                        ///< without the others
-};
-
-/// The first of `all` with the others beside it, each with both its times.
 struct CollectiveForecast {
-  std::vector<CollectiveTimes> times{};  ///< of each; the interval is the first one's
-  Json bottleneck = Json::array();       ///< of the first
-  Json warnings = Json::array();         ///< of the first
+  /// Collectives of other communicators that began at the same moment.
+  struct Other {
+    std::string op;
+    std::vector<int> gpus{};  ///< of each node
+    double size_B = 0;
+    std::string library;
+    double time_s = 0, alone_s = 0;
+    int nodes = 1;
+  };
+  struct Beside {
+    double alone_s = 0;
+    std::vector<Other> others{};
+  };
+  /// Of messages between nodes.
+  struct Messages {
+    std::size_t bottlenecks = 0;  ///< of which a few are named
+    std::string engine;
+    double count = 0;
+    std::size_t classes = 0;
+    std::string why_direct{};
+  };
+  /// Of rounds of messages.
+  struct Rounds {
+    int rounds = 0;
+    bool steady = false;  ///< some stand for others
+    int ranks = 0;
+    double staging_s = 0, reducing_s = 0;
+    std::vector<std::string> transports{};
+  };
+
+  double time_s = 0;
+  uncertainty::Interval interval{};
+  double latency_s = 0, size_B = 0, bus_factor = 1;
+  std::string library, algorithm, protocol;
+  std::optional<Rounds> rounds{};
+  int nodes = 1, gpus_per_node = 0;
+  std::vector<std::vector<int>> channels{};  ///< GPUs of each distinct ring, or the head of each channel with multicast
+  int blocks = 0;
+  std::optional<double> channel_Bps{};  ///< of the ring or tree that carries most
+  std::optional<std::string> path_class{};
+  bool fallback = false;
+  std::vector<std::string> bottleneck{}, warnings{};
+  Json load{};  ///< in noise and beside other jobs (network_load.hpp): keys of the result
+  std::optional<Beside> beside{};
+  std::optional<Messages> messages{};
+  std::optional<Alternatives> alternatives{};
 };
 
-/// @param library  one that builds rings or sends messages between GPUs, no mpi-*. @throws InputError
-CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                                        const std::string& library, const std::vector<CollectiveAsk>& all);
+/// Of a collective alone; of the run's own time, whatever it was run in.
+CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& run);
+/// Of the first of several that begin together.
+CollectiveForecast forecast_together(const std::vector<CollectiveJob>& jobs, const std::vector<Contended>& all);
+uncertainty::Interval interval_of(const CollectiveJob& job, const CollectiveRun& run);
 
-/// The time of one with nothing beside it, of a communicator at hand. @throws InputError
-CollectiveTimes forecast_alone(const Platform& platform, const Library& library, const Communicator& communicator,
-                               const std::string& op, double size_B, Solver& solver);
+/// As activities that share links, with spread and warnings.
+activities::Plan forecast_to_share(const CollectiveJob& job, Solver& solver);
 
-/// Everything about a communicator that the time of an operation depends on, whatever its size: which GPUs there are
-/// is not among it. Two with the same text have the same forecast_alone() to the last digit.
-/// @returns  nullopt  of operations made of messages
-std::optional<std::string> collective_shape(const Platform& platform, const Communicator& communicator,
-                                            const std::string& op);
+/// Links inside a node that limit hops through host memory.
+std::vector<std::string> host_links(const Platform& platform, const std::vector<Hop>& hops);
+
+/// Keys of the result.
+Json to_json(const CollectiveForecast& forecast);
 
 }  // namespace linkcast::collective

@@ -2,122 +2,135 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
-#include "sim/activities/request.hpp"
-#include "sim/collective/alternatives.hpp"
-#include "sim/collective/cluster_collective.hpp"
-#include "sim/collective/collective_job.hpp"
-#include "sim/collective/collective_result.hpp"
-#include "sim/collective/library_view.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::collective {
 namespace {
 
-std::string library_name(const Platform& platform, ObjectReader& r) {
-  return r.optional<std::string>("library").value_or(platform.calibration().default_library);
+// What a block takes of each rank's part in one round. source: NCCL's buffers, 4 slots of 512 KiB a chunk (SOURCES.md)
+constexpr double kRound_B = 2097152;
+// What a block of a chain takes before it passes it on. source: an eighth of the buffer of a channel, 4 MiB
+// (NCCL_BUFFSIZE, NCCL user guide; 8 steps, SOURCES.md)
+constexpr double kChunk_B = 524288;
+
+/// What a chain's time grows by: once in a row of calls its last rank waits until each before it has passed on a whole
+/// chunk of every block.
+double chain_fill(const CollectiveJob& job, int blocks) {
+  return 1 + job.op.steps(job.ranks()) * std::min(1.0, kChunk_B * blocks / job.size_B) / job.calls;
 }
 
-void forecast_alternatives(const Job& job, Solver& solver, const Run& run, Json& out) {
-  const auto rows = job.library.tuner(job.platform, job.communicator, {job.op_name, {job.size_B}, "", "", job.nvls});
-  const auto forecast_s = [&](const TunerEntry& entry) {
-    Job other = job;
-    other.algorithm = entry.algorithm;
-    other.protocol = entry.protocol;
-    return run_alone(other, solver).time_s();
-  };
-  add_alternatives(rows, run.taken.algorithm, run.taken.protocol, run.time_s(), forecast_s, out);
+/// What the time of the bytes grows by where they have to wait. A round of a ring contains a part, `turn_steps`, in
+/// which a block sends nothing. In the first round all blocks turn at once and the links idle; then they drift apart as
+/// in a random walk, so that after r rounds 1 / sqrt(r) of the part is still common: 2 sqrt(R) - 1 in R rounds.
+/// @limits  turns were measured inside nodes only
+double waiting_stretch(const CollectiveJob& job, const CollectiveRun& run) {
+  const CollectivePlan& made = run.made;
+  if (made.taken.algorithm != "ring") return 1;
+  if (made.taken.protocol == "Simple" && !job.op.closed()) return chain_fill(job, made.taken.blocks);
+  if (!job.one_node() || made.cost.turn_steps <= 0 || !job.op.closed() || run.flow_s <= 0) return 1;
+  const double piece_B = job.size_B / job.ranks() / made.taken.blocks;
+  const double rounds = std::max(1.0, piece_B / kRound_B);
+  return 1 + made.cost.turn_steps / made.steps * (2 * std::sqrt(rounds) - 1) / rounds;
 }
 
-/// `with`: collectives of other communicators that start at the same moment.
-std::vector<Job> read_others(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                             const std::string& library_id, bool nvls, ObjectReader& r) {
-  std::vector<Job> others;
-  if (!r.has("with")) return others;
-  const Json& list = r.raw("with");
-  if (!list.is_array()) r.fail("with", "must be an array of {\"op\", \"size_B\", \"gpus\"}");
-  const Platform& platform = catalogue.platform(platform_id);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    ObjectReader one(list[i], r.file(), r.pointer("with") + "/" + std::to_string(i));
-    const auto op_name = one.required<std::string>("op");
-    const auto gpus = activities::read_gpus(one, platform, 2);
-    const double size_B = activities::read_size(one, "size_B");
-    const std::string library = one.optional<std::string>("library").value_or(library_id);
-    one.finish();
-    others.push_back({platform, libraries().get(library), catalogue.communicator(platform_id, library, gpus),
-                      collectives().get(op_name), op_name, size_B, "", "", nvls});
+CollectiveRun run_between(const CollectiveJob& job, Solver& solver, MessageParts wanted) {
+  MessageAnswer answer = run_messages(job, wanted, solver);
+  CollectiveRun run{answer.made, answer.flow_s, 1, answer.limits};
+  run.messages = std::move(answer);
+  return run;
+}
+
+/// One activity for all messages between nodes, each at the rate of the slowest.
+activities::Plan sum_to_share(CollectiveRun run) {
+  Activity flow{run.made.latency_s, run.made.busiest_B};
+  flow.rate_cap_Bps = flow.work_B / run.flow_s;
+  flow.uses = std::move(run.messages->loads);
+  activities::Plan plan;
+  plan.activities.push_back(std::move(flow));
+  return plan;
+}
+
+/// Limits of the plan's own beside those of the links that it uses.
+void hold_back(const Cluster& machine, double stretch, activities::Plan& plan) {
+  if (stretch <= 1) return;
+  std::map<int, int> own;  // by key
+  for (Activity& activity : plan.activities) {
+    activity.rate_cap_Bps /= stretch;
+    const std::vector<Use> uses = activity.uses;
+    for (const Use& use : uses) {
+      const auto [limit, added] = own.try_emplace(use.constraint, static_cast<int>(plan.own_limits.size()));
+      if (added) plan.own_limits.push_back({machine.capacity(use.constraint) / stretch, use.constraint});
+      activity.uses.push_back({activities::own_limit(limit->second), use.weight});
+    }
   }
-  return others;
 }
 
 }  // namespace
 
-Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
-                       ObjectReader& r) {
-  const Platform& platform = catalogue.platform(platform_id);
-  const auto op_name = r.required<std::string>("op");
-  const auto gpus = activities::read_gpus(r, platform, 2);
-  const double size_B = activities::read_size(r, "size_B");
-  const std::string library_id = library_name(platform, r);
-  const auto protocol = r.optional<std::string>("protocol").value_or("");
-  const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree", "nvls"}) : "";
-  const bool nvls = r.optional<bool>("nvls").value_or(false) || algorithm == "nvls";
-  const int calls = r.optional<int>("calls").value_or(kUsualCalls);
-  if (calls < 1) r.fail("calls", "must be at least 1");
-  const bool alternatives = r.optional<bool>("alternatives").value_or(false);
-  const std::vector<Job> others = read_others(catalogue, platform_id, library_id, nvls, r);
-  if (alternatives && !others.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
-  r.finish();
-  const Job job{platform,
-                libraries().get(library_id),
-                catalogue.communicator(platform_id, library_id, gpus),
-                collectives().get(op_name),
-                op_name,
-                size_B,
-                algorithm,
-                protocol,
-                nvls,
-                calls};
-  if (!others.empty()) {
-    std::vector<Job> jobs{job};
-    for (const Job& other : others) jobs.push_back(other);
-    return contended_json(jobs, run_together(jobs, solver));
-  }
-  const Run run = run_alone(job, solver);
-  Json out = result_json(job, run);
-  if (alternatives && run.taken.algorithm != "messages") forecast_alternatives(job, solver, run, out);
-  return out;
+void read_solution(const CollectiveJob& job, const activities::ClusterProblem& problem, const Solution& solution,
+                   CollectiveRun& run) {
+  run.flow_s = solution.makespan_s;
+  run.stretch = waiting_stretch(job, run);
+  run.flow_s *= run.stretch;
+  run.limited_by.clear();
+  for (const int limit : solution.limited_by) run.limited_by.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
 }
 
-Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
-  const bool across = r.has("nodes");
-  const Platform& platform = across ? catalogue.cluster(platform_id).node() : catalogue.platform(platform_id);
-  const AcrossNodes several = across ? read_nodes(catalogue.cluster(platform_id), r) : AcrossNodes{};
-  const std::vector<int> gpus = across ? std::vector<int>{} : activities::read_gpus(r, platform, 2);
-  const std::string library_id = across ? library_across(platform.calibration(), r) : library_name(platform, r);
-  const auto op = r.optional<std::string>("op");
-  const double size_B = op ? activities::read_size(r, "size_B") : 0;
-  if (op && !collectives().get(*op).messages({size_B}, 2).empty())  // two ranks tell
-    r.fail("op", *op + " is made of messages, which take no rings");
-  const bool nvls = r.optional<bool>("nvls").value_or(false);
-  r.finish();
-  const Communicator& communicator =
-      across ? catalogue.communicator_across(platform_id, library_id, several.nodes, several.gpus_per_node)
-             : catalogue.communicator(platform_id, library_id, gpus);
-  Json out = communicator_json(communicator);
-  out["library"] = library_id;
-  if (across) {
-    out["nodes"] = communicator.nodes;
-    out["gpus_per_node"] = several.gpus_per_node;
-    out["leaves_at_entry"] = communicator.leaves_at_entry;
-    out["library_network_channel_bandwidth_Bps"] = communicator.network_channel_bandwidth.si;
+CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, activities::ClusterProblem& problem) {
+  CollectiveRun run{plan(job, problem)};
+  read_solution(job, problem, solver.run(problem.problem()), run);
+  return run;
+}
+
+CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, MessageParts wanted) {
+  if (job.of_messages() && !job.one_node()) return run_between(job, solver, wanted);
+  activities::ClusterProblem problem(job.machine);
+  return run_alone(job, solver, problem);
+}
+
+SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
+  if (job.of_messages() && !job.one_node()) {
+    CollectiveRun run = run_between(job, solver, {false, true});
+    activities::Plan plan = sum_to_share(run);
+    return {std::move(run), std::move(plan)};
   }
-  if (op) out.update(tuner_json(libraries().get(library_id), platform, communicator, {*op, {size_B}, "", "", nvls}));
-  std::vector<std::vector<Hop>> hops;  // only a fallback's limit is known without a size: its hops through host memory
-  if (communicator.fallback)
-    for (const Channel& channel : communicator.channels) hops.push_back(channel.hops);
-  out["bottleneck"] = bottleneck_json(platform, hops, std::vector<int>(hops.size(), kOwnCap));
-  out["warnings"] = Json::array();
-  return out;
+  activities::ClusterProblem problem(job.machine);
+  SharedRun shared{run_alone(job, solver, problem), {}};
+  shared.plan.activities = problem.problem().activities;
+  for (Activity& activity : shared.plan.activities) {
+    activity.delay_s = shared.run.made.latency_s;
+    for (Use& use : activity.uses) use.constraint = problem.key(use.constraint);
+  }
+  hold_back(job.machine, shared.run.stretch, shared.plan);
+  return shared;
+}
+
+std::vector<Contended> run_together(const std::vector<CollectiveJob>& jobs, Solver& solver) {
+  activities::PlanProblem problem(jobs.front().machine);
+  std::vector<Contended> all;
+  std::vector<std::vector<int>> places;
+  for (const CollectiveJob& job : jobs) {
+    SharedRun shared = run_to_share(job, solver);
+    places.push_back(problem.add(shared.plan));
+    all.push_back({shared.run, std::move(shared.run)});
+  }
+  const Solution solution = solver.run(problem.problem());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CollectiveRun& together = all[i].together;
+    together.flow_s = 0;
+    together.limited_by.clear();
+    for (const int place : places[i]) {
+      together.flow_s = std::max(together.flow_s, solution.finish_s[at(place)]);
+      if (solution.limited_by.empty()) continue;
+      const int limit = solution.limited_by[at(place)];
+      together.limited_by.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
+    }
+    together.flow_s -= together.made.latency_s;
+  }
+  return all;
 }
 
 }  // namespace linkcast::collective

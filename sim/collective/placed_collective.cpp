@@ -29,21 +29,31 @@ int key_in(const Cluster& cluster, int key, const std::vector<int>& order) {
 
 }  // namespace
 
-ClusterFlows placed_collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                                     const std::string& library, const std::string& op, double size_B,
-                                     const PlacedNodes& where, int calls) {
+std::string usual_library_across(const Calibration& calibration) {
+  return libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
+}
+
+activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                                   const PlacedCollective& asked, const PlacedNodes& where) {
   const Cluster& cluster = catalogue.cluster(platform_id);
-  const std::string taken = library.empty() ? usual_library_across(cluster.node().calibration()) : library;
+  const std::string library =
+      asked.library.empty() ? usual_library_across(cluster.node().calibration()) : asked.library;
   const std::vector<int> order = order_of(where.nodes, cluster.nodes());
   const std::unique_ptr<Cluster> placed = placed_cluster(cluster, order);
   const int nodes = static_cast<int>(where.nodes.size());
-  ClusterFlows made = cluster_collective_flows(
-      {*placed, libraries().get(taken), catalogue.communicator_across(platform_id, taken, nodes, where.gpus),
-       collectives().get(op), op, size_B, "", "", "", calls},
-      catalogue.solver("fluid"));
-  for (Activity& flow : made.flows)
-    for (Use& use : flow.uses) use.constraint = key_in(cluster, use.constraint, order);
-  return made;
+  CollectiveJob job{*placed,
+                    libraries().get(library),
+                    catalogue.communicator_across(platform_id, library, nodes, where.gpus),
+                    collectives().get(asked.op),
+                    asked.op,
+                    asked.size_B};
+  job.calls = asked.calls;
+  activities::Plan plan = forecast_to_share(job, catalogue.solver("fluid"));
+  for (Activity& flow : plan.activities)
+    for (Use& use : flow.uses)
+      if (!activities::is_own_limit(use.constraint)) use.constraint = key_in(cluster, use.constraint, order);
+  for (activities::OwnLimit& limit : plan.own_limits) limit.key = key_in(cluster, limit.key, order);
+  return plan;
 }
 
 }  // namespace linkcast::collective

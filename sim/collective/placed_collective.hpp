@@ -1,7 +1,7 @@
 #pragma once
-// A collective on nodes wherever they are.
+// A collective on nodes wherever they are, as activities that share links.
 #include "sim/catalogue/catalogue.hpp"
-#include "sim/collective/cluster_collective.hpp"
+#include "sim/collective/collective_forecast.hpp"
 
 namespace linkcast::collective {
 
@@ -10,10 +10,18 @@ struct PlacedNodes {
   std::vector<int> nodes, gpus;
 };
 
-/// Its flows on the links of these nodes. @param library  empty: usual_library_across()
-/// @returns  constraints are keys of the platform's cluster
-ClusterFlows placed_collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                                     const std::string& library, const std::string& op, double size_B,
-                                     const PlacedNodes& where, int calls);
+/// What is asked of a library. @param library  empty: usual_library_across()
+struct PlacedCollective {
+  std::string library, op;
+  double size_B = 0;
+  int calls = kUsualCalls;
+};
+
+/// On these nodes. @returns  with keys of the platform's cluster
+activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                                   const PlacedCollective& asked, const PlacedNodes& where);
+
+/// The library of the machine's time; where that is modelled for one node only, the oldest that is not.
+std::string usual_library_across(const Calibration& calibration);
 
 }  // namespace linkcast::collective

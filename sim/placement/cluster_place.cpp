@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "sim/collective/mpi_collective.hpp"
+#include "sim/collective/schedule_forecast.hpp"
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
 
@@ -182,12 +182,12 @@ class Answer {
   }
 
  private:
-  collective::ClusterFlows forecast_on(const std::vector<int>& nodes) {
-    return collective::placed_collective_flows(catalogue_, q_.platform, q_.library, q_.job.op, q_.job.size_B,
-                                               {nodes, q_.gpus()}, collective::kUsualCalls);
+  activities::Plan forecast_on(const std::vector<int>& nodes) {
+    return collective::placed_collective(catalogue_, q_.platform, {q_.library, q_.job.op, q_.job.size_B},
+                                         {nodes, q_.gpus()});
   }
   Traffic traffic_on(const std::vector<int>& nodes) {
-    return traffic_of(forecast_on(nodes).flows, [this](int key) { return cluster_.capacity(key); });
+    return traffic_of(forecast_on(nodes).activities, [this](int key) { return cluster_.capacity(key); });
   }
 
   void put_neighbours(Json& out, const ClusterChoice& best) const {

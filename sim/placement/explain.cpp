@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "sim/collective/mpi_collective.hpp"
+#include "sim/collective/schedule_forecast.hpp"
 #include "sim/plugin/collective.hpp"
 
 namespace linkcast::placement {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sim/collective/mpi_collective.hpp"
+#include "sim/collective/schedule_forecast.hpp"
 #include "sim/placement/objective.hpp"
 #include "sim/placement/placement_memory.hpp"
 #include "sim/query/query.hpp"
@@ -50,10 +50,10 @@ class Pattern final : public Objective {
     if (known == nullptr)
       known = &shape->times.put(size_B, of_job([&] {
                                   return collective::forecast_alone(
-                                      catalogue_.platform(request_.platform), libraries().get(library_),
+                                      catalogue_.lone_node(request_.platform), libraries().get(library_),
                                       shape->communicator, request_.job.op, size_B, catalogue_.solver("fluid"));
                                 }));
-    Score score{known->time_s, known->low_s, known->high_s, known->alone_s};
+    Score score{known->time_s, known->low_s, known->high_s, known->time_s};
     score.told = false;
     return score;
   }
@@ -92,14 +92,15 @@ class Pattern final : public Objective {
     std::vector<collective::CollectiveAsk> all{{request_.job.op, gpus, request_.job.size_B}};
     for (const Neighbour& neighbour : request_.neighbours)
       all.push_back({neighbour.job.op, neighbour.gpus, neighbour.job.size_B});
-    collective::CollectiveForecast forecast =
+    const collective::CollectiveForecast forecast =
         of_job([&] { return collective::forecast_collectives(catalogue_, request_.platform, library_, all); });
-    const collective::CollectiveTimes& own = forecast.times.front();
-    Score score{own.time_s, own.low_s, own.high_s, own.alone_s};
-    for (std::size_t i = 1; i < forecast.times.size(); ++i)
-      score.neighbours.push_back({forecast.times[i].alone_s, forecast.times[i].time_s});
-    score.bottleneck = std::move(forecast.bottleneck);
-    score.warnings = std::move(forecast.warnings);
+    Score score{forecast.time_s, forecast.interval.low_s, forecast.interval.high_s, forecast.time_s};
+    if (forecast.beside) {
+      score.alone_s = forecast.beside->alone_s;
+      for (const auto& other : forecast.beside->others) score.neighbours.push_back({other.alone_s, other.time_s});
+    }
+    score.bottleneck = forecast.bottleneck;
+    score.warnings = forecast.warnings;
     return score;
   }
 

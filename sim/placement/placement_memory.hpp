@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/collective/collective_forecast.hpp"
+#include "sim/collective/collective_shape.hpp"
 #include "sim/platform/symmetry.hpp"
 
 namespace linkcast::placement {

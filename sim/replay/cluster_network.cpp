@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include "sim/collective/cluster_collective.hpp"
-#include "sim/collective/mpi_collective.hpp"
 #include "sim/collective/placed_collective.hpp"
+#include "sim/collective/schedule_forecast.hpp"
 #include "sim/copy/cluster_copies.hpp"
 #include "sim/plugin/message_library.hpp"
 #include "sim/query/query.hpp"
@@ -146,12 +145,12 @@ FlowNetwork::Planned ClusterNetwork::forecast_alone(const NetworkOp& op, const M
 FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
   const Members members = members_of(op);
   if (collective::is_mpi_library(library_)) return forecast_alone(op, members);
-  collective::ClusterFlows made = collective::placed_collective_flows(catalogue_, platform_id_, library_, op.op,
-                                                                      op.size_B, {members.nodes, members.gpus}, 1);
-  for (const Json& warning : made.warnings) said().insert(warning.get<std::string>());
-  for (Activity& flow : made.flows)
+  activities::Plan made = collective::placed_collective(catalogue_, platform_id_, {library_, op.op, op.size_B, 1},
+                                                        {members.nodes, members.gpus});
+  said().insert(made.warnings.begin(), made.warnings.end());
+  for (Activity& flow : made.activities)
     for (Use& use : flow.uses) use.constraint = constraint(use.constraint);
-  return {{std::move(made.flows)}, made.spread};
+  return {{std::move(made.activities)}, made.spread};
 }
 
 FlowNetwork::Planned ClusterNetwork::collective(const NetworkOp& op) {

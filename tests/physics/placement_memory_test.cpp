@@ -55,8 +55,9 @@ TEST_CASE("GPUs of one shape take the time of a forecast of their own, to the la
       const auto shape = memory.shape(catalogue(), platform_id, library_id, op, gpus);
       REQUIRE(shape);
       shared += first.emplace(shape.get(), gpus).first->second != gpus ? 1 : 0;
-      const collective::CollectiveTimes times = collective::forecast_alone(
-          platform, libraries().get(library_id), shape->communicator, op, size_B, catalogue().solver("fluid"));
+      const collective::CollectiveTimes times =
+          collective::forecast_alone(catalogue().lone_node(platform_id), libraries().get(library_id),
+                                     shape->communicator, op, size_B, catalogue().solver("fluid"));
       const Json whole = query::answer(catalogue(), {{"kind", "collective"},
                                                      {"platform", platform_id},
                                                      {"op", op},

@@ -4,7 +4,7 @@
 #include <ctime>
 #include <map>
 
-#include "sim/collective/cluster_messages.hpp"
+#include "sim/collective/collective_messages.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
@@ -36,9 +36,9 @@ collective::MessageAnswer run_on(const Cluster& cluster, const Asked& asked) {
   for (int gpu = 0; gpu < asked.per_node; ++gpu) gpus.push_back(gpu);
   const Library& library = libraries().get(kLibrary);
   const Communicator made = library.build_across(cluster, gpus, asked.nodes);
-  return collective::run_messages(
-      {cluster, library, made, collectives().get(asked.op), asked.op, kSize_B, asked.engine},
-      catalogue().solver("fluid"));
+  collective::CollectiveJob job{cluster, library, made, collectives().get(asked.op), asked.op, kSize_B};
+  job.engine = asked.engine;
+  return collective::run_messages(job, {}, catalogue().solver("fluid"));
 }
 
 void check_equal(const Cluster& cluster, int nodes, int per_node) {
@@ -49,8 +49,8 @@ void check_equal(const Cluster& cluster, int nodes, int per_node) {
   CHECK(direct.messages == ranks * (ranks - 1));
   CHECK(reduced.messages == direct.messages);
   CHECK(reduced.classes <= direct.classes);
-  CHECK_THAT(reduced.run.flow_s, WithinRel(direct.run.flow_s, 1e-9));
-  CHECK_THAT(reduced.run.latency_s, WithinRel(direct.run.latency_s, 1e-12));
+  CHECK_THAT(reduced.flow_s, WithinRel(direct.flow_s, 1e-9));
+  CHECK_THAT(reduced.made.latency_s, WithinRel(direct.made.latency_s, 1e-12));
 }
 
 /// Payload that a port of NIC 0 carries.
@@ -60,7 +60,7 @@ double port_Bps(const Cluster& cluster, const collective::MessageAnswer& answer)
   return cluster.capacity(cluster.key_of_fabric_link(way.front())) *
          libraries()
              .get(kLibrary)
-             .message(libraries().get(kLibrary).build_across(cluster, {0}, 2), {answer.run.busiest_B})
+             .message(libraries().get(kLibrary).build_across(cluster, {0}, 2), {answer.made.busiest_B})
              ->payload_share;
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("alltoall below one switch waits for its ports", "[physics]") {
       const collective::MessageAnswer answer = run_on(cluster, {"alltoall", nodes, sharing});
       const double out = sharing * sharing * (nodes - 1);
       CHECK(answer.engine == "reduced");
-      CHECK_THAT(answer.run.flow_s, WithinRel(out * kSize_B / (nodes * sharing) / port_Bps(cluster, answer), 1e-9));
+      CHECK_THAT(answer.flow_s, WithinRel(out * kSize_B / (nodes * sharing) / port_Bps(cluster, answer), 1e-9));
     }
   }
 }
@@ -124,7 +124,7 @@ TEST_CASE("alltoall below one switch waits for its ports", "[physics]") {
 TEST_CASE("alltoall over tapered leaves waits for their up-links", "[physics]") {
   const Cluster cluster = cluster_on(test::fat_tree(test::TwoLevelsOf{4, 2, 8, 4}), 1);
   const collective::MessageAnswer answer = run_on(cluster, {"alltoall", 32, 1});
-  CHECK_THAT(answer.run.flow_s, WithinRel(8 * 24 / 4 * kSize_B / 32 / port_Bps(cluster, answer), 1e-9));
+  CHECK_THAT(answer.flow_s, WithinRel(8 * 24 / 4 * kSize_B / 32 / port_Bps(cluster, answer), 1e-9));
   CHECK(answer.limits.size() == 2 * 4 * 4);  // four of each leaf, up and down, all as busy
   for (const int key : answer.limits) CHECK(cluster.id(key).find("spine") != std::string::npos);
 }
@@ -132,19 +132,19 @@ TEST_CASE("alltoall over tapered leaves waits for their up-links", "[physics]") 
 TEST_CASE("alltoall between two groups waits for the cables between them", "[physics]") {
   const Cluster cluster = cluster_on(test::dragonfly_plus({2, 2, 2, 8, 2}), 1);
   const collective::MessageAnswer answer = run_on(cluster, {"alltoall", 32, 1});
-  CHECK_THAT(answer.run.flow_s, WithinRel(16 * 16 / 2 * kSize_B / 32 / port_Bps(cluster, answer), 1e-9));
+  CHECK_THAT(answer.flow_s, WithinRel(16 * 16 / 2 * kSize_B / 32 / port_Bps(cluster, answer), 1e-9));
 }
 
 TEST_CASE("rings of messages, gather and scatter below one switch in closed form", "[physics]") {
   const Cluster cluster = cluster_on(test::single_switch(40), 1);
   for (const int nodes : {2, 5, 40}) {
     const collective::MessageAnswer ring = run_on(cluster, {"sendrecv", nodes, 1});
-    CHECK_THAT(ring.run.flow_s, WithinRel(kSize_B / port_Bps(cluster, ring), 1e-9));
+    CHECK_THAT(ring.flow_s, WithinRel(kSize_B / port_Bps(cluster, ring), 1e-9));
     for (const char* op : {"gather", "scatter"}) {
       const collective::MessageAnswer answer = run_on(cluster, {op, nodes, 1});
       CHECK(answer.engine == "direct");
       CHECK(answer.messages == nodes - 1);
-      CHECK_THAT(answer.run.flow_s, WithinRel((nodes - 1) * kSize_B / nodes / port_Bps(cluster, answer), 1e-9));
+      CHECK_THAT(answer.flow_s, WithinRel((nodes - 1) * kSize_B / nodes / port_Bps(cluster, answer), 1e-9));
     }
   }
 }
@@ -153,14 +153,14 @@ TEST_CASE("messages between nodes start after the library's latencies and the lo
   const Library& library = libraries().get(kLibrary);
   const Cluster near = cluster_on(test::single_switch(5), 1);
   const collective::MessageAnswer at_one = run_on(near, {"alltoall", 5, 1});
-  const std::string protocol = at_one.run.taken.protocol;
+  const std::string protocol = at_one.made.taken.protocol;
   const double base = library.base_latency(protocol).si, network = library.network_hop_latency("ring", protocol).si;
   const Communicator made = library.build_across(near, {0}, 5);
   const double hop = library.hop_latency(protocol, made.path_class).si;
-  CHECK_THAT(at_one.run.latency_s, WithinRel(base + hop + network, 1e-12));
+  CHECK_THAT(at_one.made.latency_s, WithinRel(base + hop + network, 1e-12));
   // Two host links and one between switches here, two host links there, at 300 ns each.
   const collective::MessageAnswer wide = run_on(cluster_on(test::dragonfly({2, 5, 2, 3}), 1), {"alltoall", 4, 1});
-  CHECK_THAT(wide.run.latency_s - at_one.run.latency_s, WithinRel(300e-9, 1e-6));
+  CHECK_THAT(wide.made.latency_s - at_one.made.latency_s, WithinRel(300e-9, 1e-6));
 }
 
 TEST_CASE("reduction is refused where ways follow endpoints", "[physics]") {
@@ -187,13 +187,13 @@ TEST_CASE("alltoall takes detours where minimal ways are busier than NICs", "[ph
   cluster.fabric().minimal_way(0, 4 * 12, 0, way);
   REQUIRE(way.size() == 3);
   // 16 x 16 messages cross the cable between two switches; a NIC sends 60, the least that a message needs with detours.
-  const double wire = cluster.capacity(cluster.key_of_fabric_link(way[1])), message_B = small.run.busiest_B;
+  const double wire = cluster.capacity(cluster.key_of_fabric_link(way[1])), message_B = small.made.busiest_B;
   const double share = libraries()
                            .get(kLibrary)
                            .message(libraries().get(kLibrary).build_across(cluster, {0, 1, 2, 3}, 16), {message_B})
                            ->payload_share;
-  CHECK(small.run.flow_s < 256 * message_B / share / wire);
-  CHECK(small.run.flow_s > (60 - 1e-6) * message_B / share / wire);
+  CHECK(small.flow_s < 256 * message_B / share / wire);
+  CHECK(small.flow_s > (60 - 1e-6) * message_B / share / wire);
 }
 
 TEST_CASE("alltoall of ever more nodes has no jumps", "[physics]") {
@@ -208,10 +208,10 @@ TEST_CASE("alltoall of ever more nodes has no jumps", "[physics]") {
     double before = 0;
     for (int nodes = walk.first; nodes <= walk.last; nodes += walk.step) {
       const collective::MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 4});
-      INFO(walk.platform << ' ' << nodes << ": " << answer.run.flow_s << " after " << before);
+      INFO(walk.platform << ' ' << nodes << ": " << answer.flow_s << " after " << before);
       CHECK(answer.engine == "reduced");
-      if (before > 0) CHECK(std::abs(answer.run.flow_s / before - 1) < settled + 1.0 * walk.step / nodes);
-      before = answer.run.flow_s;
+      if (before > 0) CHECK(std::abs(answer.flow_s / before - 1) < settled + 1.0 * walk.step / nodes);
+      before = answer.flow_s;
     }
   }
 }
@@ -222,16 +222,16 @@ TEST_CASE("alltoall over full groups of a dragonfly lies between its NICs and de
   for (const int groups : {2, 4, 8}) {
     const int nodes = groups * in_group;
     const collective::MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 4});
-    const double message_s = answer.run.busiest_B / port_Bps(cluster, answer);
+    const double message_s = answer.made.busiest_B / port_Bps(cluster, answer);
     const double ports_s = 4 * (nodes - 1) * message_s;
     // Of the messages between two groups 1/41 stay on their cables after 40 rounds of averaging; the rest goes over the
     // all - 2 other groups, and 2 (groups - 2) other pairs of groups in use have this pair's cables on such ways.
     const double detoured = 40.0 / 41, between = std::pow(4 * in_group, 2) * message_s / cables;
     const double cables_s = between * (1 - detoured + 2 * (groups - 2) * detoured / (all - 2));
-    INFO(groups << " groups, " << answer.run.flow_s << ": ports " << ports_s << ", cables " << cables_s);
-    CHECK(answer.run.flow_s >= ports_s * (1 - 1e-9));
-    CHECK(answer.run.flow_s < 1.25 * std::max(ports_s, cables_s));  // chosen ways are not quite even
-    CHECK(answer.run.flow_s < between);                             // all on minimal ways
+    INFO(groups << " groups, " << answer.flow_s << ": ports " << ports_s << ", cables " << cables_s);
+    CHECK(answer.flow_s >= ports_s * (1 - 1e-9));
+    CHECK(answer.flow_s < 1.25 * std::max(ports_s, cables_s));  // chosen ways are not quite even
+    CHECK(answer.flow_s < between);                             // all on minimal ways
   }
 }
 

@@ -1,9 +1,7 @@
 // Queries of kind collective: one operation of a communication library.
 #include "sim/plugin/collective.hpp"
 
-#include "sim/collective/cluster_collective.hpp"
-#include "sim/collective/collective_run.hpp"
-#include "sim/collective/mpi_collective.hpp"
+#include "sim/collective/collective_answer.hpp"
 #include "sim/collective/query/library_keys.hpp"
 #include "sim/congestion/network_load.hpp"
 #include "sim/platform/transport.hpp"
@@ -203,13 +201,10 @@ class CollectiveQuery final : public query::QueryKind {
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864, "library": "mpi-openmpi"})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (is_mpi(asked.query)) {
+    if (is_mpi(asked.query))
       congestion::refuse_network_keys(asked.query, "is not modelled for rounds of MPI messages");
-      return mpi_collective_answer(asked.catalogue, asked.platform, asked.solver, r);
-    }
-    if (asked.query.contains("nodes"))
-      return cluster_collective_answer(asked.catalogue, asked.platform, asked.solver, r);
-    congestion::refuse_network_keys(asked.query, "needs several nodes: give nodes");
+    else if (!asked.query.contains("nodes"))
+      congestion::refuse_network_keys(asked.query, "needs several nodes: give nodes");
     return collective_answer(asked.catalogue, asked.platform, asked.solver, r);
   }
 };

@@ -1,5 +1,5 @@
 // Queries of kind rings: what a communication library builds, and why.
-#include "sim/collective/collective_run.hpp"
+#include "sim/collective/collective_answer.hpp"
 #include "sim/collective/query/library_keys.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"

@@ -1,0 +1,178 @@
+#include "sim/collective/collective_answer.hpp"
+
+#include <numeric>
+
+#include "sim/activities/cluster_message.hpp"
+#include "sim/activities/request.hpp"
+#include "sim/collective/alternatives.hpp"
+#include "sim/collective/collective_load.hpp"
+#include "sim/collective/collective_ranks.hpp"
+#include "sim/collective/schedule_forecast.hpp"
+#include "sim/congestion/jobs_beside.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+/// `with`: collectives of other communicators that start at the same moment.
+std::vector<CollectiveJob> read_others(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                                       const std::string& library_id, bool nvls, ObjectReader& r) {
+  std::vector<CollectiveJob> others;
+  if (!r.has("with")) return others;
+  const Json& list = r.raw("with");
+  if (!list.is_array()) r.fail("with", "must be an array of {\"op\", \"size_B\", \"gpus\"}");
+  const Cluster& machine = catalogue.lone_node(platform_id);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ObjectReader one(list[i], r.file(), r.pointer("with") + "/" + std::to_string(i));
+    const auto op_name = one.required<std::string>("op");
+    const auto gpus = activities::read_gpus(one, machine.node(), 2);
+    const double size_B = activities::read_size(one, "size_B");
+    const std::string library = one.optional<std::string>("library").value_or(library_id);
+    one.finish();
+    others.push_back({machine, libraries().get(library), catalogue.communicator(platform_id, library, gpus),
+                      collectives().get(op_name), op_name, size_B, "", "", nvls});
+  }
+  return others;
+}
+
+int read_calls(ObjectReader& r) {
+  const int calls = r.optional<int>("calls").value_or(kUsualCalls);
+  if (calls < 1) r.fail("calls", "must be at least 1");
+  return calls;
+}
+
+/// Of rings, trees and messages of a library: forecast alone, in the load of a network, or with others.
+class Asked {
+ public:
+  Asked(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r)
+      : op_name_(r.required<std::string>("op")),
+        ranks_(read_ranks(catalogue, platform_id, r)),
+        size_B_(activities::read_size(r, "size_B")),
+        library_(read_library(ranks_, r)),
+        calls_(read_calls(r)),
+        protocol_(r.optional<std::string>("protocol").value_or("")) {
+    if (ranks_.one_node())
+      read_in_node(catalogue, platform_id, r);
+    else
+      read_between(r);
+    r.finish();
+    placed_ = ranks_.one_node() ? nullptr : congestion::place_jobs(ranks_.machine, ranks_.nodes, load_);
+    communicator_ = &communicator_of(catalogue, platform_id, library_, ranks_);
+  }
+
+  [[nodiscard]] CollectiveForecast forecast(Solver& solver) const {
+    const CollectiveJob job = this->job();
+    if (!job.engine.empty() && !job.of_messages())
+      throw InputError("engine: " + op_name_ + " is no operation of messages");
+    if (!others_.empty()) {
+      std::vector<CollectiveJob> jobs{job};
+      for (const CollectiveJob& other : others_) jobs.push_back(other);
+      return forecast_together(jobs, run_together(jobs, solver));
+    }
+    if (load_.noise || !load_.beside.empty()) return forecast_in_load(job, load_, solver);
+    CollectiveForecast forecast = forecast_of(job, run_alone(job, solver));
+    if (alternatives_ && !job.of_messages()) forecast.alternatives = alternatives_to(job, forecast, solver);
+    return forecast;
+  }
+
+ private:
+  void read_in_node(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+    if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree", "nvls"});
+    nvls_ = r.optional<bool>("nvls").value_or(false) || algorithm_ == "nvls";
+    alternatives_ = r.optional<bool>("alternatives").value_or(false);
+    others_ = read_others(catalogue, platform_id, library_, nvls_, r);
+    if (alternatives_ && !others_.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
+  }
+  void read_between(ObjectReader& r) {
+    if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree"});
+    alternatives_ = r.optional<bool>("alternatives").value_or(false);
+    if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
+    load_ = congestion::read_network_load(r, ranks_.machine.node().calibration());
+  }
+  [[nodiscard]] CollectiveJob job() const {
+    return {placed_ ? *placed_ : ranks_.machine,
+            libraries().get(library_),
+            *communicator_,
+            collectives().get(op_name_),
+            op_name_,
+            size_B_,
+            algorithm_,
+            protocol_,
+            nvls_,
+            calls_,
+            engine_};
+  }
+
+  std::string op_name_;
+  CollectiveRanks ranks_;
+  double size_B_;
+  std::string library_;
+  int calls_;
+  std::string protocol_, algorithm_{}, engine_{};
+  bool nvls_ = false, alternatives_ = false;
+  congestion::NetworkLoad load_{};
+  std::vector<CollectiveJob> others_{};
+  std::unique_ptr<Cluster> placed_;  ///< where the nodes are not the first ones
+  const Communicator* communicator_ = nullptr;
+};
+
+/// A schedule's messages go through one node of a cluster too.
+CollectiveRanks read_schedule_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+  if (!r.has("nodes")) return read_ranks(catalogue, platform_id, r);
+  const Cluster& machine = catalogue.cluster(platform_id);
+  const int nodes = r.required<int>("nodes"), per_node = r.required<int>("gpus_per_node");
+  const int most = machine.node().gpu_count();
+  if (nodes < 1 || nodes > machine.nodes())
+    r.fail("nodes", "must be 1 to " + std::to_string(machine.nodes()) + ", as many as the fabric joins");
+  if (per_node < 1 || per_node > most || nodes * per_node < 2)
+    r.fail("gpus_per_node", "must be 1 to " + std::to_string(most) + ", with at least 2 GPUs in all");
+  std::vector<int> gpus(static_cast<std::size_t>(per_node));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return {machine, nodes, std::move(gpus)};
+}
+
+void read_transport(CollectiveJob& job, const MessageLibrary& library, ObjectReader& r) {
+  if (!r.has("transport")) return;
+  job.transport = r.choice("transport", Transports::message_names());
+  if (job.one_node()) r.fail("transport", "is of messages between nodes");
+  if (library.staging(job.op_name) != Staging::kNone)
+    r.fail("transport", job.communicator.library + " moves the buffers of " + job.op_name + " through host memory");
+  if (activities::staged_in_turn(job.node(), job.transport))
+    r.fail("transport", job.transport + " on " + job.node().topology().name +
+                            " is made of copies, which no schedule of messages has");
+}
+
+CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
+                                   ObjectReader& r) {
+  const auto library_id = r.required<std::string>("library");
+  const auto* library = dynamic_cast<const MessageLibrary*>(&libraries().get(library_id));
+  if (library == nullptr) r.fail("library", library_id + " sends no messages by a schedule");
+  const auto op_name = r.required<std::string>("op");
+  const Collective& op = collectives().get(op_name);
+  const CollectiveRanks ranks = read_schedule_ranks(catalogue, platform_id, r);
+  Communicator members;
+  members.library = library_id;
+  members.gpus = ranks.gpus;
+  members.nodes = ranks.nodes;
+  CollectiveJob job{ranks.machine, *library, members, op, op_name, activities::read_size(r, "size_B")};
+  read_transport(job, *library, r);
+  if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
+  const bool alternatives = r.optional<bool>("alternatives").value_or(false);
+  r.finish();
+  return schedule_forecast(job, *library, alternatives, solver);
+}
+
+}  // namespace
+
+bool is_mpi(const Json& query) {
+  return query.contains("library") && query["library"].is_string() &&
+         is_mpi_library(query["library"].get<std::string>());
+}
+
+Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
+                       ObjectReader& r) {
+  const bool scheduled = r.has("library") && r.raw("library").is_string() && is_mpi_library(r.raw("library"));
+  return to_json(scheduled ? schedule_answer(catalogue, platform_id, solver, r)
+                           : Asked(catalogue, platform_id, r).forecast(solver));
+}
+
+}  // namespace linkcast::collective

@@ -1,0 +1,12 @@
+#pragma once
+// Collectives over nodes in the noise of other jobs, and beside jobs that are asked for.
+#include "sim/collective/collective_forecast.hpp"
+#include "sim/congestion/network_load.hpp"
+
+namespace linkcast::collective {
+
+/// With noise, the run of the median draw. @param load  has noise, or jobs beside
+/// @throws InputError  messages beside other jobs
+CollectiveForecast forecast_in_load(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver);
+
+}  // namespace linkcast::collective

@@ -1,0 +1,38 @@
+#pragma once
+// Operations that are made of messages between pairs of ranks: alltoall, sendrecv, gather, scatter.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/collective/collective_plan.hpp"
+#include "sim/congestion/busy_links.hpp"
+#include "sim/engine/problem.hpp"
+
+namespace linkcast::collective {
+
+/// Every message of the group at once, each with the blocks that the library gives it.
+/// @throws InputError  the library has no messages
+CollectivePlan plan_messages(const CollectiveJob& job, activities::ClusterProblem& problem);
+
+/// What messages between nodes add up to, should somebody want more than their time.
+struct MessageParts {
+  bool busy = false, loads = false;
+};
+
+/// Messages between nodes.
+struct MessageAnswer {
+  CollectivePlan made;
+  double flow_s = 0;
+  std::string engine{};      ///< direct: every message is an activity; reduced: bytes on each link are summed
+  std::string why_direct{};  ///< of an alltoall: why its messages were not taken together
+  double messages = 0;
+  std::size_t classes = 0;                      ///< activities, or sorts of messages that are alike
+  std::vector<int> limits{};                    ///< keys in the cluster of what limits the messages that end last
+  std::optional<congestion::BusyLinks> busy{};  ///< where asked for
+  std::vector<Use> loads{};                     ///< by key in the cluster, per byte of one message, where asked for
+};
+
+/// @throws InputError  the library has no messages; too many that cannot be taken together
+MessageAnswer run_messages(const CollectiveJob& job, MessageParts wanted, Solver& solver);
+
+}  // namespace linkcast::collective

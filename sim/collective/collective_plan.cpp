@@ -1,0 +1,175 @@
+#include "sim/collective/collective_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/activities/channel_flows.hpp"
+#include "sim/collective/collective_messages.hpp"
+#include "sim/units/index.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+int total_blocks(const Communicator& communicator) {
+  int blocks = 0;
+  for (const Channel& channel : communicator.channels) blocks += channel.blocks;
+  return blocks;
+}
+
+TunerRequest request_of(const CollectiveJob& job) {
+  return {job.op_name, {job.size_B}, job.algorithm, job.protocol, job.nvls};
+}
+
+Taken library_takes(const CollectiveJob& job) {
+  const auto choice = job.library.choose(job.node(), job.communicator, request_of(job));
+  if (choice) return {choice->entry.algorithm, choice->entry.protocol, choice->channels, choice->payload_share};
+  if (!job.one_node())
+    throw InputError("library: " + job.communicator.library + " has no cost model for several nodes");
+  if (job.algorithm == "tree") throw InputError("algorithm: " + job.communicator.library + " builds no trees");
+  if (job.algorithm == "nvls") throw InputError("algorithm: " + job.communicator.library + " has no NVLS");
+  const ProtocolChoice old =
+      job.library.protocol(job.node(), job.communicator, job.op_name, {job.size_B}, job.protocol);
+  return {"ring", old.protocol, total_blocks(job.communicator), old.payload_share};
+}
+
+/// Hops that the first byte makes one after the other, and the latencies of the fabric on its way.
+struct Steps {
+  double inside = 0, between = 0, distance_s = 0;
+};
+
+void add_latency(const CollectiveJob& job, const Steps& steps, CollectivePlan& made) {
+  made.steps = static_cast<int>(std::lround(steps.inside + steps.between));
+  made.cost = collective_cost(job.node(), job.library, job.communicator, made.taken.algorithm, made.taken.protocol,
+                              static_cast<int>(std::lround(steps.inside)));
+  made.latency_s = made.cost.base_s + steps.inside * made.cost.hop_s;
+  if (job.one_node()) return;
+  const double hop_s = job.library.network_hop_latency(made.taken.algorithm, made.taken.protocol).si;
+  made.latency_s = made.latency_s + steps.between * hop_s + steps.distance_s;
+  made.cost.error_s = std::hypot(made.cost.error_s, kNetworkHopError * steps.between * hop_s);
+}
+
+/// How often the first byte's way contains a whole round through the nodes.
+double rounds_of(const CollectiveJob& job) {
+  return job.op.closed() ? 1.0 * job.op.steps(job.ranks()) / job.ranks() : 1.0 / job.calls;
+}
+
+/// Calls follow each other, as nccl-tests times them: the root of a chain goes on while the last call runs down it.
+/// Between nodes the first byte's way to the last rank counts once in a row of calls; inside a node it is one hop.
+Steps ring_steps(const CollectiveJob& job) {
+  const Communicator& made = job.communicator;
+  const bool closed = job.op.closed();
+  if (job.one_node()) return {closed ? 1.0 * job.op.steps(job.ranks()) : 1, 0, 0};
+  const double share = closed ? 1 : 1.0 / job.calls;
+  const double steps = job.op.steps(job.ranks()) * share;
+  const double between = closed ? steps * made.nodes / job.ranks() : (made.nodes - 1) * share;
+  return {steps - between, between,
+          activities::ring_distance_s(job.machine, made, made.channels.front(), closed) * rounds_of(job)};
+}
+
+Steps tree_steps(const CollectiveJob& job) {
+  const Communicator& made = job.communicator;
+  const double chain = 2 * (static_cast<double>(made.gpus.size()) - 1);
+  if (job.one_node()) return {chain, 0, 0};
+  const int depth = std::max(activities::tree_depth(made.nodes, 0), activities::tree_depth(made.nodes, 1));
+  return {chain, 2.0 * depth, 2 * activities::tree_distance_s(job.machine, made, made.channels.front(), 0)};
+}
+
+void add_in_node(activities::ClusterProblem& problem, CollectivePlan& made, std::vector<Hop> way,
+                 const activities::ChannelLoad& load) {
+  problem.add_in_node(0, activities::channel_activity(problem.in_node(), way, load));
+  made.hops.push_back(std::move(way));
+}
+
+/// Thread blocks of ring number i. A library that builds no trees gives each ring its own.
+int blocks_of_ring(const CollectiveJob& job, int i, int blocks) {
+  const Communicator& made = job.communicator;
+  if (job.one_node() && made.trees.empty()) return made.channels[at(i)].blocks;
+  return blocks_on(i, static_cast<int>(made.channels.size()), blocks);
+}
+
+/// Every ring in steady state at once.
+void plan_rings(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
+  const Communicator& communicator = job.communicator;
+  add_latency(job, ring_steps(job), made);
+  made.cost.channel_Bps *= alignment_share(made.taken.protocol, job.op.block_distance({job.size_B}, job.ranks()).si);
+  const double per_hop = job.op.bytes_per_hop({job.size_B}, job.ranks()).si;
+  for (int i = 0; i < static_cast<int>(communicator.channels.size()); ++i) {
+    const int blocks = blocks_of_ring(job, i, made.taken.blocks);
+    if (blocks == 0) continue;
+    const activities::ChannelLoad load{per_hop * blocks / made.taken.blocks, made.taken.payload_share,
+                                       blocks * made.cost.channel_Bps};
+    made.busiest_B = std::max(made.busiest_B, load.bytes);
+    const Channel& ring = communicator.channels[at(i)];
+    if (job.one_node())
+      add_in_node(problem, made, activities::ring_hops(ring, job.op.closed()), load);
+    else
+      activities::add_cluster_ring(problem, communicator, ring, job.op.closed(), load);
+  }
+}
+
+/// Trees of one node are chains, run up and down at once.
+void plan_trees_in_node(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
+  const int distinct = static_cast<int>(job.communicator.trees.size());
+  for (int i = 0; i < distinct; ++i) {
+    const int blocks = blocks_on(i, distinct, made.taken.blocks);
+    if (blocks == 0) continue;
+    const activities::ChannelLoad load{job.size_B * blocks / made.taken.blocks, made.taken.payload_share,
+                                       blocks * made.cost.channel_Bps};
+    made.busiest_B = std::max(made.busiest_B, load.bytes);
+    for (std::vector<Hop>& way : activities::tree_ways(job.communicator.trees[at(i)]))
+      add_in_node(problem, made, std::move(way), load);
+  }
+}
+
+/// The first half of the blocks runs the first tree between nodes, their duplicates the second one.
+void plan_trees_between(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
+  const Communicator& communicator = job.communicator;
+  const int distinct = static_cast<int>(communicator.channels.size());
+  for (int block = 0; block < std::min(made.taken.blocks, 2 * distinct); ++block) {
+    const activities::ChannelLoad load{job.size_B / made.taken.blocks, made.taken.payload_share, made.cost.channel_Bps};
+    made.busiest_B = std::max(made.busiest_B, load.bytes);
+    activities::add_cluster_tree(problem, communicator, communicator.channels[at(block % distinct)], block / distinct,
+                                 load);
+  }
+}
+
+/// Each member is the head of one part. What one thread block moves was never measured, so only the links limit.
+void plan_nvls(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
+  made.cost = library_cost(job.library.choose(job.node(), job.communicator, request_of(job))->entry.latency);
+  made.latency_s = made.cost.base_s;
+  made.busiest_B = job.size_B / job.ranks();
+  for (const int head : job.communicator.gpus) {
+    problem.add_in_node(0,
+                        activities::multicast_activity(problem.in_node(), job.communicator.gpus, head, made.busiest_B));
+    made.hops.emplace_back();
+  }
+}
+
+}  // namespace
+
+int blocks_on(int i, int distinct, int blocks) { return blocks / distinct + (i < blocks % distinct ? 1 : 0); }
+
+CollectivePlan plan(const CollectiveJob& job, activities::ClusterProblem& problem) {
+  if (job.one_node()) problem.take_whole_node();
+  if (job.of_messages()) return plan_messages(job, problem);
+  CollectivePlan made{library_takes(job), {}};
+  if (made.taken.algorithm == "nvls") {
+    plan_nvls(job, problem, made);
+  } else if (made.taken.algorithm == "tree") {
+    add_latency(job, tree_steps(job), made);
+    job.one_node() ? plan_trees_in_node(job, problem, made) : plan_trees_between(job, problem, made);
+  } else {
+    plan_rings(job, problem, made);
+  }
+  return made;
+}
+
+double waits_s(const CollectiveJob& job, const CollectivePlan& made, const activities::HopDelay& wait_s) {
+  const Communicator& communicator = job.communicator;
+  const Channel& first = communicator.channels.front();
+  if (made.taken.algorithm == "tree") return 2 * activities::tree_delay_s(job.machine, communicator, first, 0, wait_s);
+  return rounds_of(job) * activities::ring_delay_s(job.machine, communicator, first, job.op.closed(), wait_s);
+}
+
+}  // namespace linkcast::collective

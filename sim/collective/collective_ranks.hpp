@@ -1,0 +1,27 @@
+#pragma once
+// Where the ranks of a collective are, as a query says it.
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast::collective {
+
+/// GPUs of one node, or the first GPUs of each of several.
+struct CollectiveRanks {
+  const Cluster& machine;
+  int nodes = 1;
+  std::vector<int> gpus{};  ///< of each node
+  [[nodiscard]] bool one_node() const { return nodes == 1; }
+};
+
+/// Keys nodes and gpus_per_node, or gpus. @throws InputError  more than the machine has
+CollectiveRanks read_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
+/// Key library, else that of the machine's time that has such ranks.
+std::string read_library(const CollectiveRanks& ranks, ObjectReader& r);
+/// What it builds for them.
+const Communicator& communicator_of(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                                    const std::string& library, const CollectiveRanks& ranks);
+
+}  // namespace linkcast::collective

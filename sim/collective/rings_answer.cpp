@@ -1,0 +1,46 @@
+#include "sim/activities/request.hpp"
+#include "sim/collective/collective_answer.hpp"
+#include "sim/collective/collective_forecast.hpp"
+#include "sim/collective/collective_ranks.hpp"
+#include "sim/collective/library_view.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+/// Only a fallback's limit is known without a size: its hops through host memory.
+std::vector<std::string> bottleneck_of(const Platform& node, const Communicator& communicator) {
+  std::vector<Hop> hops;
+  if (communicator.fallback)
+    for (const Channel& channel : communicator.channels)
+      hops.insert(hops.end(), channel.hops.begin(), channel.hops.end());
+  return host_links(node, hops);
+}
+
+}  // namespace
+
+Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+  const CollectiveRanks ranks = read_ranks(catalogue, platform_id, r);
+  const Platform& node = ranks.machine.node();
+  const std::string library_id = read_library(ranks, r);
+  const auto op = r.optional<std::string>("op");
+  const double size_B = op ? activities::read_size(r, "size_B") : 0;
+  if (op && !collectives().get(*op).messages({size_B}, 2).empty())  // two ranks tell
+    r.fail("op", *op + " is made of messages, which take no rings");
+  const bool nvls = r.optional<bool>("nvls").value_or(false);
+  r.finish();
+  const Communicator& communicator = communicator_of(catalogue, platform_id, library_id, ranks);
+  Json out = communicator_json(communicator);
+  out["library"] = library_id;
+  if (!ranks.one_node()) {
+    out["nodes"] = communicator.nodes;
+    out["gpus_per_node"] = communicator.gpus.size();
+    out["leaves_at_entry"] = communicator.leaves_at_entry;
+    out["library_network_channel_bandwidth_Bps"] = communicator.network_channel_bandwidth.si;
+  }
+  if (op) out.update(tuner_json(libraries().get(library_id), node, communicator, {*op, {size_B}, "", "", nvls}));
+  out["bottleneck"] = bottleneck_of(node, communicator);
+  out["warnings"] = Json::array();
+  return out;
+}
+
+}  // namespace linkcast::collective

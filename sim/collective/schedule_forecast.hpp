@@ -1,0 +1,23 @@
+#pragma once
+// Collectives of libraries that send messages by a schedule, on one node or several.
+#include <string>
+#include <vector>
+
+#include "sim/collective/collective_forecast.hpp"
+#include "sim/plugin/message_library.hpp"
+
+namespace linkcast::collective {
+
+/// True of the name of a library that models GPU-aware MPI.
+bool is_mpi_library(const std::string& name);
+
+/// The library's choice, or the algorithm that the job forces.
+/// @param library  the job's
+/// @param alternatives  forecast the other algorithms too, where all messages are simulated
+CollectiveForecast schedule_forecast(const CollectiveJob& job, const MessageLibrary& library, bool alternatives,
+                                     Solver& solver);
+
+/// Algorithms that have an operation, by name.
+std::vector<std::string> algorithms_for(const std::string& op);
+
+}  // namespace linkcast::collective
