@@ -70,7 +70,7 @@ void check_uses(const Problem& problem, std::size_t index, Duplicates& seen) {
   }
 }
 
-void check_order(const Problem& problem, std::size_t index, Duplicates& seen) {
+void check_waits(const Problem& problem, std::size_t index, Duplicates& seen) {
   for (const int before : problem.activities[index].after) {
     if (!in_range(before, problem.activities.size())) {
       fail("activity", index,
@@ -110,31 +110,13 @@ void check_activity(const Problem& problem, const Solution& solution, std::size_
   if (finish_s - start_s < bound_s * (1 - kRelative) - slack_s) {
     fail("activity", index, "took " + exact(finish_s - start_s) + " s, its wires need " + exact(bound_s) + " s");
   }
-  for (const int before : activity.after) {
-    if (start_s < solution.finish_s[static_cast<std::size_t>(before)] - slack_s) {
-      fail("activity", index, "started before its predecessor " + std::to_string(before) + " ended");
-    }
-  }
 }
 
-struct Load {
-  double bytes = 0;
-  int activities = 0;
-};
-
-void check_constraint(const Problem& problem, const Solution& solution, const Load& load, std::size_t index) {
-  const double capacity_Bps = problem.capacity_Bps[index];
-  const double carried_B = solution.carried_B[index];
-  const double slack_B =
-      kRelative * load.bytes + load.activities * capacity_Bps * kEventSlack_s * (1 + solution.makespan_s);
-  if (!(std::abs(carried_B - load.bytes) <= slack_B)) {
-    fail("constraint", index, "carried " + exact(carried_B) + " B, its activities have " + exact(load.bytes) + " B");
-  }
-  if (!(carried_B <= capacity_Bps * solution.makespan_s + slack_B)) {
-    fail("constraint", index,
-         "carried " + exact(carried_B) + " B, " + exact(capacity_Bps) + " B/s for " + exact(solution.makespan_s) +
-             " s allow less");
-  }
+void check_predecessors(const Problem& problem, const Solution& solution, std::size_t index) {
+  const double slack_s = kEventSlack_s * (1 + solution.makespan_s);
+  for (const int before : problem.activities[index].after)
+    if (solution.start_s[index] < solution.finish_s[static_cast<std::size_t>(before)] - slack_s)
+      fail("activity", index, "started before its predecessor " + std::to_string(before) + " ended");
 }
 
 void check_sizes(const Problem& problem, const Solution& solution) {
@@ -160,23 +142,65 @@ void check_problem(const Problem& problem) {
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
     check_quantities(problem.activities[a], a);
     check_uses(problem, a, constraints);
-    check_order(problem, a, queues);
+    check_waits(problem, a, queues);
   }
 }
 
 void check_solution(const Problem& problem, const Solution& solution) {
   check_sizes(problem, solution);
-  std::vector<Load> loads(problem.capacity_Bps.size());
+  std::vector<ConstraintLoad> loads(problem.capacity_Bps.size());
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
     check_activity(problem, solution, a);
+    check_predecessors(problem, solution, a);
     const Activity& activity = problem.activities[a];
     for (const Use& use : activity.uses) {
-      Load& load = loads[static_cast<std::size_t>(use.constraint)];
-      load.bytes += activity.work_B * use.weight;
+      ConstraintLoad& load = loads[static_cast<std::size_t>(use.constraint)];
+      load.asked_B += activity.work_B * use.weight;
       ++load.activities;
     }
   }
-  for (std::size_t c = 0; c < loads.size(); ++c) check_constraint(problem, solution, loads[c], c);
+  for (std::size_t c = 0; c < loads.size(); ++c) {
+    loads[c].carried_B = solution.carried_B[c];
+    loads[c].now_s = solution.makespan_s;
+    check_constraint(problem, static_cast<int>(c), loads[c]);
+  }
+}
+
+void check_order(const Problem& problem, const Solution& solution) {
+  check_sizes(problem, solution);
+  for (std::size_t a = 0; a < problem.activities.size(); ++a) check_predecessors(problem, solution, a);
+}
+
+void check_end(const Problem& problem, int index, const ActivityEnd& end) {
+  const Activity& activity = problem.activities[static_cast<std::size_t>(index)];
+  const double slack_s = kEventSlack_s * (1 + end.end_s);
+  // By the time that was left for the bytes: products instead of the quotients of wire_bound_s.
+  constexpr double kLonger = 1 / (1 - kRelative);
+  const double flow_s = (end.end_s - end.start_s + slack_s) * kLonger - activity.delay_s;
+  bool early = !(flow_s >= 0) || activity.work_B > activity.rate_cap_Bps * flow_s;
+  for (const Use& use : activity.uses)
+    early =
+        early || activity.work_B * use.weight > problem.capacity_Bps[static_cast<std::size_t>(use.constraint)] * flow_s;
+  if (early)
+    fail("activity", static_cast<std::size_t>(index),
+         "took " + exact(end.end_s - end.start_s) + " s, its wires need " + exact(wire_bound_s(problem, activity)) +
+             " s");
+  if (activity.work_B == 0 || (activity.uses.empty() && std::isinf(activity.rate_cap_Bps))) return;
+  if (!(std::abs(end.moved_B - activity.work_B) <= kRelative * activity.work_B + end.rate_Bps * slack_s))
+    fail("activity", static_cast<std::size_t>(index),
+         "ended after " + exact(end.moved_B) + " of " + exact(activity.work_B) + " B");
+}
+
+void check_constraint(const Problem& problem, int index, const ConstraintLoad& load) {
+  const std::size_t c = static_cast<std::size_t>(index);
+  const double capacity_Bps = problem.capacity_Bps[c];
+  const double slack_B = kRelative * load.asked_B + load.activities * capacity_Bps * kEventSlack_s * (1 + load.now_s);
+  if (!(std::abs(load.carried_B - load.asked_B) <= slack_B))
+    fail("constraint", c, "carried " + exact(load.carried_B) + " B, its activities have " + exact(load.asked_B) + " B");
+  if (!(load.carried_B <= capacity_Bps * (load.now_s - load.since_s) + slack_B))
+    fail("constraint", c,
+         "carried " + exact(load.carried_B) + " B, " + exact(capacity_Bps) + " B/s for " +
+             exact(load.now_s - load.since_s) + " s allow less");
 }
 
 }  // namespace linkcast

@@ -15,4 +15,30 @@ void check_problem(const Problem& problem);
 /// @throws InvariantError  names the activity or constraint, and both numbers
 void check_solution(const Problem& problem, const Solution& solution);
 
+/// Of check_solution what the engine does not see: that no activity started before its predecessors ended.
+/// @throws InvariantError
+void check_order(const Problem& problem, const Solution& solution);
+
+/// How one activity ended.
+struct ActivityEnd {
+  double start_s = 0, end_s = 0;
+  double moved_B = 0;   ///< 0 if it never flowed
+  double rate_Bps = 0;  ///< the last one
+};
+
+/// What check_solution asks of one activity, at the moment of its end; and that it moved all its bytes.
+/// @throws InvariantError
+void check_end(const Problem& problem, int activity, const ActivityEnd& end);
+
+/// What one constraint carried from a moment on.
+struct ConstraintLoad {
+  double carried_B = 0;
+  double asked_B = 0;  ///< by its activities
+  int activities = 0;
+  double since_s = 0, now_s = 0;
+};
+
+/// What check_solution asks of one constraint. @throws InvariantError
+void check_constraint(const Problem& problem, int constraint, const ConstraintLoad& load);
+
 }  // namespace linkcast

@@ -10,31 +10,57 @@ void Scheduler::load(const Problem& problem) {
   unfinished_ = static_cast<int>(problem.activities.size());
   missing_.assign(problem.activities.size(), 0);
   behind_.assign(problem.activities.size(), 0);
-  if (queues_.size() < at(problem.queue_count)) queues_.resize(at(problem.queue_count));
+  first_edge_.assign(problem.activities.size(), kNone);
+  edges_.clear();
+  free_edge_ = kNone;
   for (Queue& queue : queues_) {
     queue.order.clear();
     queue.head = 0;
   }
-  link_successors();
+  reserve_queues();
+  for (std::size_t a = 0; a < problem.activities.size(); ++a) link_after(static_cast<int>(a));
 }
 
-// Counting sort of the edges by predecessor: one flat array instead of a vector per activity.
-void Scheduler::link_successors() {
-  const auto& activities = problem_->activities;
-  first_successor_.assign(activities.size() + 2, 0);
-  for (std::size_t a = 0; a < activities.size(); ++a) {
-    missing_[a] = static_cast<int>(activities[a].after.size());
-    for (const int before : activities[a].after) ++first_successor_[at(before) + 2];
-  }
-  for (std::size_t a = 2; a < first_successor_.size(); ++a) {
-    first_successor_[a] += first_successor_[a - 1];
-  }
-  successors_.resize(at(first_successor_.back()));
-  for (std::size_t a = 0; a < activities.size(); ++a) {
-    for (const int before : activities[a].after) {
-      successors_[at(first_successor_[at(before) + 1]++)] = static_cast<int>(a);
+void Scheduler::reserve_queues() {
+  if (queues_.size() < at(problem_->queue_count)) queues_.resize(at(problem_->queue_count));
+}
+
+/// One flat array of edges instead of a vector per activity.
+void Scheduler::link_after(int activity) {
+  const std::vector<int>& after = problem_->activities[at(activity)].after;
+  missing_[at(activity)] = static_cast<int>(after.size());
+  for (const int before : after) {
+    int edge = free_edge_;
+    if (edge < 0) {
+      edge = static_cast<int>(edges_.size());
+      edges_.emplace_back();
+    } else {
+      free_edge_ = edges_[at(edge)].next;
     }
+    edges_[at(edge)] = {activity, first_edge_[at(before)]};
+    first_edge_[at(before)] = edge;
   }
+}
+
+void Scheduler::free_edges(int activity, int last) {
+  edges_[at(last)].next = free_edge_;
+  free_edge_ = first_edge_[at(activity)];
+  first_edge_[at(activity)] = kNone;
+}
+
+bool Scheduler::add(int activity) {
+  ++unfinished_;
+  reserve_queues();
+  if (missing_.size() <= at(activity)) {
+    missing_.resize(at(activity) + 1, 0);
+    behind_.resize(at(activity) + 1, 0);
+    first_edge_.resize(at(activity) + 1, kNone);
+  }
+  link_after(activity);
+  if (missing_[at(activity)] > 0) return false;
+  ready_.clear();
+  join_queues(activity, ready_);
+  return !ready_.empty();
 }
 
 void Scheduler::begin(std::vector<int>& started) {
@@ -44,20 +70,27 @@ void Scheduler::begin(std::vector<int>& started) {
   }
 }
 
-void Scheduler::finish(const std::vector<int>& finished, std::vector<int>& started) {
+void Scheduler::finish(std::span<const int> finished, std::vector<int>& started) {
   started.clear();
   ready_.clear();
   for (const int done : finished) {
     leave_queues(done, started);
-    for (int s = first_successor_[at(done)]; s < first_successor_[at(done) + 1]; ++s) {
-      const int next = successors_[at(s)];
+    int last = kNone;
+    for (int edge = first_edge_[at(done)]; edge >= 0; edge = edges_[at(edge)].next) {
+      const int next = edges_[at(edge)].successor;
       if (--missing_[at(next)] == 0) ready_.push_back(next);
+      last = edge;
     }
+    if (last >= 0) free_edges(done, last);
   }
   unfinished_ -= static_cast<int>(finished.size());
   std::sort(ready_.begin(), ready_.end());
   for (const int activity : ready_) join_queues(activity, started);
   std::sort(started.begin(), started.end());
+}
+
+bool Scheduler::busy(int queue) const {
+  return at(queue) < queues_.size() && queues_[at(queue)].head < queues_[at(queue)].order.size();
 }
 
 void Scheduler::join_queues(int activity, std::vector<int>& started) {
@@ -73,7 +106,11 @@ void Scheduler::leave_queues(int activity, std::vector<int>& started) {
   for (const int index : problem_->activities[at(activity)].queues) {
     Queue& queue = queues_[at(index)];
     ++queue.head;
-    if (queue.head == queue.order.size()) continue;
+    if (2 * queue.head >= queue.order.size()) {  // so that one that is never free stays as short as its waiters
+      queue.order.erase(queue.order.begin(), queue.order.begin() + static_cast<std::ptrdiff_t>(queue.head));
+      queue.head = 0;
+    }
+    if (queue.order.empty()) continue;
     const int next = queue.order[queue.head];
     if (--behind_[at(next)] == 0) started.push_back(next);
   }

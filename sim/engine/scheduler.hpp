@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "sim/engine/problem.hpp"
@@ -17,28 +18,42 @@ class Scheduler {
   /// @param started  receives the started ones, in index order; what it held is lost
   void begin(std::vector<int>& started);
 
+  /// One that the problem got after load(), or another in the place of one that ended: if it waits for nothing it joins
+  /// its queues. @returns  whether it holds all of them
+  bool add(int activity);
+
   /// `finished` ended together: their queues move on, then their successors become ready together.
   /// @param started  as in begin()
-  void finish(const std::vector<int>& finished, std::vector<int>& started);
+  void finish(std::span<const int> finished, std::vector<int>& started);
 
   int unfinished() const { return unfinished_; }
+  /// Whether an activity holds the queue.
+  bool busy(int queue) const;
 
  private:
   struct Queue {
-    std::vector<int> order;  // everyone who ever joined
+    std::vector<int> order;  // everyone who joined since it was free, or the later half of them
     std::size_t head = 0;    // who holds it; order.size() when free
   };
+  struct Edge {
+    int successor = 0;
+    int next = kNone;  // edge from the same predecessor
+  };
+  static constexpr int kNone = -1;
 
-  void link_successors();
+  void reserve_queues();
+  void link_after(int activity);
+  void free_edges(int activity, int last);
   void join_queues(int activity, std::vector<int>& started);
   void leave_queues(int activity, std::vector<int>& started);
 
   const Problem* problem_ = nullptr;
   int unfinished_ = 0;
-  std::vector<int> missing_;          // per activity: predecessors not yet finished
-  std::vector<int> behind_;           // per activity: queues that it has joined but does not hold
-  std::vector<int> first_successor_;  // per activity: where its successors begin; one extra at the end
-  std::vector<int> successors_;
+  std::vector<int> missing_;     // per activity: predecessors not yet finished
+  std::vector<int> behind_;      // per activity: queues that it has joined but does not hold
+  std::vector<int> first_edge_;  // per activity: to its successors
+  std::vector<Edge> edges_;
+  int free_edge_ = kNone;
   std::vector<Queue> queues_;
   std::vector<int> ready_;
 };

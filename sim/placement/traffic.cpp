@@ -4,7 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "sim/engine/open_fluid.hpp"
+#include "sim/engine/fluid_engine.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 /// The constraints that own flows use, by key.
 class Shared {
  public:
-  Shared(const Traffic& own, const Capacity& capacity_Bps) : fluid_({}) {
+  Shared(const Traffic& own, const Capacity& capacity_Bps) {
     for (const Activity& flow : own.flows)
       for (const Use& use : flow.uses) {
         const auto [number, added] = number_.try_emplace(use.constraint, fluid_.constraints());
@@ -30,21 +30,23 @@ class Shared {
         uses.push_back({number->second, use.weight});
     flow.uses = std::move(uses);
     flow.delay_s = 0;
+    flow.after.clear();  // all at once
+    flow.queues.clear();
     return fluid_.start(flow);
   }
   /// Until these have ended, in seconds.
   double run(std::vector<int> handles) {
-    std::vector<int> ended;
     while (!handles.empty()) {
-      ended.clear();
-      fluid_.advance(fluid_.next_event_s(), ended);
-      for (const int handle : ended) handles.erase(std::remove(handles.begin(), handles.end(), handle), handles.end());
+      fluid_.advance(fluid_.next_event_s());
+      for (const int handle : fluid_.ended())
+        handles.erase(std::remove(handles.begin(), handles.end(), handle), handles.end());
     }
+    fluid_.check_carried();
     return fluid_.now_s();
   }
 
  private:
-  OpenFluid fluid_;
+  FluidEngine fluid_;
   std::unordered_map<int, int> number_;
 };
 

@@ -43,6 +43,7 @@ const FlowNetwork::Stages& FlowNetwork::stages_of(const NetworkOp& op) {
 void FlowNetwork::begin(long ticket, const Activity& flow) {
   Activity alone = flow;
   alone.queues.clear();
+  alone.after.clear();
   const int handle = fluid_.start(alone);
   if (served_.size() <= at(handle)) served_.resize(at(handle) + 1);
   served_[at(handle)] = {ticket, flow.queues.empty() ? -1 : flow.queues.front()};
@@ -77,7 +78,10 @@ long FlowNetwork::start(const NetworkOp& op) {
 
 void FlowNetwork::advance(double to_s, std::vector<long>& ended) {
   ended.clear();
-  fluid_.advance(to_s, flows_ended_);
+  fluid_.advance(to_s);
+  flows_ended_ = fluid_.ended();
+  std::sort(flows_ended_.begin(), flows_ended_.end(),
+            [this](int a, int b) { return served_[at(a)].ticket < served_[at(b)].ticket; });
   ended_.clear();  // all of them before a next stage takes the handles
   for (const int handle : flows_ended_) ended_.push_back(served_[at(handle)]);
   for (const auto& [ticket, queue] : ended_) {

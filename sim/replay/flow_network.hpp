@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/engine/open_fluid.hpp"
+#include "sim/engine/fluid_engine.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/uncertainty/interval.hpp"
 
@@ -44,7 +44,7 @@ class FlowNetwork : public ReplayNetwork {
   /// Of a constraint; empty if it is no link that people know.
   [[nodiscard]] virtual std::string link_id(int constraint) const = 0;
 
-  [[nodiscard]] OpenFluid& fluid() { return fluid_; }
+  [[nodiscard]] FluidEngine& fluid() { return fluid_; }
   [[nodiscard]] std::set<std::string>& said() { return warnings_; }  ///< warnings
 
  private:
@@ -59,7 +59,7 @@ class FlowNetwork : public ReplayNetwork {
   void begin(long ticket, const Activity& flow);
   void next_in_line(int queue);
 
-  OpenFluid fluid_;
+  FluidEngine fluid_;
   std::map<Key, Stages> known_;
   std::map<long, Running> running_;  ///< by ticket
   struct Served {
