@@ -26,7 +26,7 @@ class LinkcastError(Exception):
 
 def program() -> Path:
     """The program inside this package; in a checkout, the one in build/."""
-    here = Path(__file__).resolve().parent
+    here = Path(__file__).absolute().parent
     for candidate in (here / "bin" / "linkcast", here.parents[1] / "build" / "linkcast"):
         if candidate.is_file():
             return candidate

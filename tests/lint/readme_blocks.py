@@ -24,7 +24,7 @@ from printed import TOLERANCE, Change, changes
 from tree import ROOT, files, finish, text_of
 
 BLOCK = re.compile(r"(?P<open>^```console(?: (?P<how>[^\n]*))?\n)(?P<body>.*?)(?=^```$)", re.M | re.S)
-SECONDS = 120  # of a page, on a slow machine; the longest takes a fifth of it
+SECONDS = 240  # of a page, on a slow machine that is busy; alone the longest takes 30
 
 
 @dataclass

@@ -50,6 +50,13 @@ def draw_sizes(axis, points: list[dict]) -> None:
     axis.legend(loc="upper left", fontsize=7.5)
 
 
+def figures(data: dict) -> str:
+    """What is drawn, in words: kept in the picture, so that tests/lint/picture_check.py can tell whether it is of today."""
+    counts = zip(data["p100"]["counts"], all_reduce_by_gpus.rates(data["p100"]["predicted"]["p100-dgx1"])[0], strict=True)
+    texts = [f"{count} GPUs {rate:.2f} GB/s" for count, rate in counts]
+    return "; ".join(texts + [f"{point['ranks']} H200 {point['size_B']} B {1e6 * point['predicted_s']:.2f} us" for point in data["h200"]])
+
+
 def plot(data: dict, out: Path) -> Path:
     plt = common.pyplot()
     plt.rcParams.update({"font.size": 8, "svg.fonttype": "none", "svg.hashsalt": "linkcast"})
@@ -59,7 +66,7 @@ def plot(data: dict, out: Path) -> Path:
     draw_sizes(right, data["h200"])
     figure.text(0.01, 0.01, f"Held out: no parameter was fitted to these points; {data['made_by']}", fontsize=6.5, color=GREY)
     out.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out, metadata={"Date": None} if out.suffix == ".svg" else None)
+    figure.savefig(out, metadata={"Date": None, "Description": figures(data)} if out.suffix == ".svg" else None)
     plt.close(figure)
     return out
 
