@@ -7,6 +7,7 @@
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/schedule.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/query/query_kind.hpp"
 #include "sim/replay/open_trace.hpp"
 #include "validate/claim.hpp"
 
@@ -14,7 +15,7 @@ namespace linkcast::cli {
 namespace {
 
 struct Row {
-  std::string name, summary, source;
+  std::string name, summary, source, command{};
 };
 
 std::vector<Row> rows_of(const std::string& what, Context& context) {
@@ -31,6 +32,9 @@ std::vector<Row> rows_of(const std::string& what, Context& context) {
   if (what == "libraries") plugins(libraries().list());
   if (what == "algorithms") plugins(algorithms().list());
   if (what == "fabrics") plugins(fabric_generators().list());
+  if (what == "kinds")
+    for (const PluginInfo& info : query::query_kinds().list())
+      rows.push_back({info.name, info.summary, info.source, query::query_kinds().get(info.name).command()});
   if (what == "claims")
     for (const validate::Claim& claim : validate::load_claims(context.catalogue().data_dir() + "/validate/claims"))
       rows.push_back({claim.id, claim.statement, claim.source});
@@ -51,17 +55,22 @@ std::vector<Row> rows_of(const std::string& what, Context& context) {
 void add_list(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("list", "names of platforms, collectives, libraries, algorithms, fabrics, ...");
   auto what = std::make_shared<std::string>();
-  command->add_option("what", *what, "platforms, collectives, libraries, algorithms, fabrics, traces or claims")
+  command
+      ->add_option("what", *what,
+                   "platforms, collectives, libraries, algorithms, fabrics, traces, kinds (of queries) or claims")
       ->required()
-      ->check(CLI::IsMember({"platforms", "collectives", "libraries", "algorithms", "fabrics", "traces", "claims"}));
+      ->check(CLI::IsMember(
+          {"platforms", "collectives", "libraries", "algorithms", "fabrics", "traces", "kinds", "claims"}));
   command->add_flag("--json", context.json, "JSON on stdout");
   command->footer("Example:\n  linkcast list platforms");
   command->callback([what, &context] {
     const auto rows = rows_of(*what, context);
     if (context.json) {
       Json list = Json::array();
-      for (const Row& row : rows)
+      for (const Row& row : rows) {
         list.push_back({{"name", row.name}, {"summary", row.summary}, {"source", row.source}});
+        if (!row.command.empty()) list.back()["command"] = row.command;
+      }
       std::cout << Json{{*what, list}}.dump(2) << '\n';
       return;
     }

@@ -2,8 +2,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "cli/command.hpp"
 #include "cli/place_formats.hpp"
+#include "cli/query_options.hpp"
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/placement/place.hpp"
@@ -13,9 +13,10 @@ namespace linkcast::cli {
 namespace {
 
 struct PlaceOptions {
-  std::string platform, job, busy, objective, library, format = "table";
-  std::vector<std::string> with, options, hosts;
-  int ranks = 0, top = 0, nodes = 0, gpus_per_node = 0;
+  PlaceOptions(CLI::App& command, Context& context) : query(command, context, "place") {}
+  QueryOptions query;
+  std::string format = "table";
+  std::vector<std::string> options{}, hosts{};
   bool slurm = false;
 };
 
@@ -82,40 +83,15 @@ void print_place(const Json& result) {
   print_warnings(result);
 }
 
-/// "JOB:GPUS", or nodes. @param where  key of what follows the last colon
-Json neighbour(const std::string& text, const char* where) {
-  const std::size_t at = text.rfind(':');
-  if (at == std::string::npos || at == 0)
-    throw InputError("--with: '" + text + "' is not JOB:GPUS, e.g. all_reduce:64MiB:4-7");
-  return {{"job", text.substr(0, at)}, {where, parse_gpus(text.substr(at + 1), "--with")}};
-}
-
-/// "gpu0,gpu1" or "0-3,6".
-Json busy_gpus(const std::string& text) {
-  Json busy = Json::array();
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    if (part.rfind("gpu", 0) == 0 || part.rfind("node", 0) == 0)
-      busy.push_back(part);
-    else
-      for (const int gpu : parse_gpus(part, "--busy")) busy.push_back(gpu);
-  }
-  return busy;
-}
-
+/// With the options of an application, and of whole nodes with neighbours by nodes.
 Json query_of(const PlaceOptions& o) {
-  Json query{{"kind", "place"}, {"platform", o.platform}, {"job", o.job}, {"ranks", o.ranks}};
+  Json query = o.query.query();
   if (!o.options.empty()) {
-    query["job"] = {{"trace", o.job}, {"options", Json::object()}};
+    query["job"] = {{"trace", query["job"]}, {"options", Json::object()}};
     for (const auto& [key, value] : key_values(o.options, "trace")) query["job"]["options"][key] = value;
   }
-  if (!o.busy.empty()) query["busy"] = busy_gpus(o.busy);
-  for (const std::string& text : o.with) query["with"].push_back(neighbour(text, o.nodes > 0 ? "nodes" : "gpus"));
-  if (!o.objective.empty()) query["objective"] = o.objective;
-  if (!o.library.empty()) query["library"] = o.library;
-  if (o.top > 0) query["top"] = o.top;
-  if (o.nodes > 0) query["nodes"] = o.nodes;
-  if (o.gpus_per_node > 0) query["gpus_per_node"] = o.gpus_per_node;
+  if (query.contains("nodes") && query.contains("with"))
+    for (Json& neighbour : query["with"]) neighbour = {{"job", neighbour["job"]}, {"nodes", neighbour["gpus"]}};
   return query;
 }
 
@@ -134,7 +110,7 @@ void print_for_others(Context& context, const PlaceOptions& o, const Json& resul
   if (o.format == "cuda")
     std::cout << cuda_line(result["gpus"]) << '\n';
   else
-    std::cout << rankfile(result["gpus"], context.catalogue().platform(context.edited(o.platform)), host_of(o));
+    std::cout << rankfile(result["gpus"], context.catalogue().platform(context.edited(o.query.platform())), host_of(o));
 }
 
 /// A job on standard input, its answer as JSON.
@@ -160,29 +136,11 @@ void need(const CLI::App& command) {
 
 void add_place(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("place", "which GPUs for a job, given what is busy and what the neighbours do");
-  auto o = std::make_shared<PlaceOptions>();
-  add_common(*command, context, o->platform);
+  auto o = std::make_shared<PlaceOptions>(*command, context);
   command->get_option("--platform")->required(false);  // --slurm says it for each node
-  command->add_option("--job", o->job, "OP:SIZE, e.g. all_reduce:64MiB; or a trace file, shipped trace or application");
-  command->add_option("--ranks", o->ranks, "GPUs of the job");
   command
       ->add_option("--option", o->options, "key=value of an application, see 'linkcast trace --help'; may be repeated")
       ->allow_extra_args(false);
-  command->add_option("--busy", o->busy, "GPUs that are not free: gpu0,gpu1 or 0-3,6");
-  command
-      ->add_option("--with", o->with, "what a neighbour does, e.g. all_reduce:64MiB:4-7; its GPUs are busy; repeatable")
-      ->type_name("JOB:GPUS")
-      ->allow_extra_args(false);
-  command->add_option("--objective", o->objective,
-                      "time (of the job, default), neighbours (what they lose), both (the sum, in shares of times)");
-  command
-      ->add_option("--nodes", o->nodes,
-                   "whole nodes of a machine of so many, on its fabric; --busy and --with then name nodes")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--gpus-per-node", o->gpus_per_node, "with --nodes: of each node, the first ones (default: all)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--library", o->library, "communication library (default: the platform's)");
-  command->add_option("--top", o->top, "so many placements are listed (default: 10)")->check(CLI::PositiveNumber);
   command
       ->add_option("--format", o->format,
                    "table (default), cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)")
@@ -201,12 +159,12 @@ void add_place(CLI::App& app, Context& context) {
       last = std::chrono::steady_clock::now();
       std::cerr << "place: " << evaluated << " forecasts\n";
     });
-    if (o->nodes > 0 && o->format != "table")
+    const Json query = query_of(*o);
+    if (query.contains("nodes") && o->format != "table")
       throw InputError("--format: is of the GPUs of one node; leave out --nodes");
-    if (o->gpus_per_node > 0 && o->nodes == 0) throw InputError("--gpus-per-node: needs --nodes");
     if (context.json && o->format != "table") throw InputError("--json: excludes --format " + o->format);
     if (!o->hosts.empty() && o->format != "rankfile") throw InputError("--hosts: is of --format rankfile");
-    const Json result = run_query(context, query_of(*o));
+    const Json result = run_query(context, query);
     if (o->format != "table")
       print_for_others(context, *o, result);
     else if (context.json)

@@ -2,12 +2,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <optional>
+#include <map>
 
 #include "cli/command.hpp"
 #include "cli/network_options.hpp"
+#include "cli/query_options.hpp"
 #include "cli/texts.hpp"
 #include "sim/query/query.hpp"
+#include "sim/query/query_kind.hpp"
 #include "sim/query/whatif.hpp"
 #include "sim/units/parse.hpp"
 
@@ -79,168 +81,39 @@ void print_result(const Json& result) {
 }
 
 void show_result(const Context& context, const Json& result) {
-  if (context.json)
-    std::cout << result.dump(2) << '\n';
-  else if (context.whatif)
+  if (context.whatif && !context.json)
     print_whatif(result);
+  else if (context.json || !result.contains("time_s"))  // of a kind that no table is known for
+    std::cout << result.dump(2) << '\n';
   else
     print_result(result);
 }
 
-struct P2pOptions {
-  std::string platform, src, dst, size, transport, via, engine, direction, timing, chunk;
-  bool bidirectional = false, pageable = false;
-  NetworkOptions network{};
-};
-
-void add_p2p(CLI::App& predict, Context& context) {
-  auto* command = predict.add_subcommand("p2p", "one copy between two devices, nothing else going on");
-  auto o = std::make_shared<P2pOptions>();
-  add_common(*command, context, o->platform);
-  command->add_option("--src", o->src, "device the bytes come from, e.g. gpu0")->required();
-  command->add_option("--dst", o->dst, "device the bytes go to")->required();
-  command->add_option("--size", o->size, "e.g. 64MiB")->required();
-  command->add_option(
-      "--transport", o->transport,
-      "local, peer, relay (through another GPU), staged (through host memory, as with peer access off); "
-      "default: what the runtime takes");
-  command->add_option("--via", o->via, "relaying GPU; implies --transport relay. A NIC: out and in by that card");
-  command->add_option("--engine", o->engine, "dma (copy engines, default) or sm (kernels)");
-  command->add_option("--direction", o->direction,
-                      "read (the target pulls) or write (the source pushes); default: write if that was measured");
-  command->add_option("--timing", o->timing, "back_to_back (one of a queue of copies, default) or single (from rest)");
-  command->add_option("--chunk", o->chunk, "relay: chunk size, the second copy follows chunk by chunk");
-  command->add_flag("--pageable", o->pageable, "host copies: memory that is not pinned");
-  command->add_flag("--bidirectional", o->bidirectional, "both directions at once; bandwidth is their sum");
-  add_noise(*command, o->network);
-  command->footer(
-      "Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu1 --size 40MB --transport staged");
-  command->callback([o, &context] {
-    Json query{{"kind", "p2p"}, {"platform", o->platform}, {"src", o->src}, {"dst", o->dst}};
-    query["size_B"] = parse_size("--size", o->size);
-    if (!o->transport.empty()) query["transport"] = o->transport;
-    if (!o->via.empty()) query["via"] = o->via;
-    if (!o->engine.empty()) query["engine"] = o->engine;
-    if (!o->direction.empty()) query["direction"] = o->direction;
-    if (!o->timing.empty()) query["timing"] = o->timing;
-    if (!o->chunk.empty()) query["chunk_B"] = parse_size("--chunk", o->chunk);
-    if (o->pageable) query["pageable"] = true;
-    if (o->bidirectional) query["bidirectional"] = true;
-    put_network(o->network, query);
-    show_progress();
-    show_result(context, run_query(context, query));
-  });
+/// The other choices are asked for where they are forecast: not beside other communicators.
+void ask_alternatives(Json& query, const query::KeyTable& keys) {
+  if (query::find_key(keys, "alternatives") != nullptr) query["alternatives"] = !query.contains("with");
 }
 
-/// "gpu0:gpu1:64MiB"
-Json parse_flow(const std::string& text) {
-  const auto first = text.find(':');
-  const auto second = text.find(':', first == std::string::npos ? first : first + 1);
-  if (second == std::string::npos || text.find(':', second + 1) != std::string::npos)
-    throw InputError("--flow: '" + text + "' is not SRC:DST:SIZE, e.g. gpu0:gpu1:64MiB");
-  return {text.substr(0, first), text.substr(first + 1, second - first - 1),
-          parse_size("--flow", text.substr(second + 1))};
-}
-
-struct FlowsOptions {
-  std::string platform, engine, transport, direction, timing;
-  std::vector<std::string> flows;
-};
-
-void add_flows(CLI::App& predict, Context& context) {
-  auto* command = predict.add_subcommand("flows", "several copies that start together and contend");
-  auto o = std::make_shared<FlowsOptions>();
-  add_common(*command, context, o->platform);
-  command->add_option("--flow", o->flows, "SRC:DST:SIZE, as often as there are copies")->required();
-  command->add_option("--engine", o->engine, "dma (copies of one engine take turns, default) or sm (kernels share)");
-  command->add_option("--transport", o->transport,
-                      "peer, relay or staged for all of them; default: what the runtime takes");
-  command->add_option("--direction", o->direction, "read (the targets pull) or write (the sources push)");
-  command->add_option("--timing", o->timing, "single (all start from rest, default) or back_to_back");
-  command->footer(
-      "Example:\n  linkcast predict flows --platform v100-dgx1 --flow gpu0:gpu1:64MiB --flow gpu0:gpu2:64MiB --engine "
-      "sm");
-  command->callback([o, &context] {
-    Json query{{"kind", "flows"}, {"platform", o->platform}, {"flows", Json::array()}};
-    for (const std::string& flow : o->flows) query["flows"].push_back(parse_flow(flow));
-    if (!o->engine.empty()) query["engine"] = o->engine;
-    if (!o->transport.empty()) query["transport"] = o->transport;
-    if (!o->direction.empty()) query["direction"] = o->direction;
-    if (!o->timing.empty()) query["timing"] = o->timing;
-    show_result(context, run_query(context, query));
-  });
-}
-
-/// "all_reduce:64MiB:4-7"
-Json parse_other(const std::string& text) {
-  const auto first = text.find(':');
-  const auto second = text.find(':', first == std::string::npos ? first : first + 1);
-  if (second == std::string::npos)
-    throw InputError("--with: '" + text + "' is not OP:SIZE:GPUS, e.g. all_reduce:64MiB:4-7");
-  return {{"op", text.substr(0, first)},
-          {"size_B", parse_size("--with", text.substr(first + 1, second - first - 1))},
-          {"gpus", parse_gpus(text.substr(second + 1), "--with")}};
-}
-
-struct CollectiveOptions {
-  std::string platform, gpus, op, size, library, algorithm, protocol;
-  std::vector<std::string> with;
-  NetworkOptions network{};
-  bool nvls = false;
-  int nodes = 0, gpus_per_node = 0;
-  std::optional<int> calls{};
-};
-
-Json collective_query(const CollectiveOptions& o) {
-  Json query{{"kind", "collective"}, {"platform", o.platform}, {"op", o.op}};
-  if (o.gpus.empty() && o.nodes == 0) throw InputError("--gpus, or --nodes and --gpus-per-node: one is required");
-  if (o.nodes != 0) {
-    query["nodes"] = o.nodes;
-    query["gpus_per_node"] = o.gpus_per_node;
-  } else {
-    query["gpus"] = parse_gpus(o.gpus);
+/// A subcommand for each kind of query that names one, with the options of its key table.
+void add_kinds(CLI::App& predict, Context& context) {
+  static const std::map<std::string, std::string> examples = {
+      {"p2p", "--platform p100-dgx1 --src gpu0 --dst gpu1 --size 40MB --transport staged"},
+      {"flows", "--platform v100-dgx1 --flow gpu0:gpu1:64MiB --flow gpu0:gpu2:64MiB --engine sm"},
+      {"collective", "--platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB"}};
+  for (const PluginInfo& info : query::query_kinds().list()) {
+    const query::QueryKind& kind = query::query_kinds().get(info.name);
+    if (kind.command() != "predict " + info.name) continue;
+    auto* command = predict.add_subcommand(info.name, info.summary);
+    auto options = std::make_shared<QueryOptions>(*command, context, info.name);
+    if (const auto example = examples.find(info.name); example != examples.end())
+      command->footer("Example:\n  linkcast " + kind.command() + " " + example->second);
+    command->callback([options, &kind, &context] {
+      Json query = options->query();
+      ask_alternatives(query, kind.keys());
+      show_progress();
+      show_result(context, run_query(context, query));
+    });
   }
-  query["size_B"] = parse_size("--size", o.size);
-  if (!o.library.empty()) query["library"] = o.library;
-  if (!o.algorithm.empty()) query["algorithm"] = o.algorithm;
-  if (!o.protocol.empty()) query["protocol"] = o.protocol;
-  if (o.nvls) query["nvls"] = true;
-  if (o.calls) query["calls"] = *o.calls;
-  for (const std::string& other : o.with) query["with"].push_back(parse_other(other));
-  put_network(o.network, query);
-  query["alternatives"] = o.with.empty();
-  return query;
-}
-
-void add_collective(CLI::App& predict, Context& context) {
-  auto* command = predict.add_subcommand("collective", "one collective operation of a communication library");
-  auto o = std::make_shared<CollectiveOptions>();
-  add_common(*command, context, o->platform);
-  auto* gpus = command->add_option("--gpus", o->gpus, "members in rank order, e.g. 0-3 or 0,1,4,5");
-  auto* nodes = command->add_option("--nodes", o->nodes, "instead of --gpus: that many nodes of a cluster");
-  auto* per_node = command->add_option("--gpus-per-node", o->gpus_per_node, "with --nodes: the first GPUs of each");
-  gpus->excludes(nodes)->excludes(per_node);
-  nodes->needs(per_node);
-  per_node->needs(nodes);
-  command->add_option("--op", o->op, "see 'linkcast list collectives'")->required();
-  command->add_option("--size", o->size, "the size column of nccl-tests, e.g. 1GiB")->required();
-  command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
-  command->add_option("--algorithm", o->algorithm, "ring, tree or nvls; default: what the library takes for the size");
-  command->add_option("--calls", o->calls,
-                      "made one behind the other, at least 1, default 20 as nccl-tests; the time is that of one");
-  command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
-  command->add_option("--protocol", o->protocol, "LL, LL128 or Simple; default: what the library takes for the size");
-  command->add_option(
-      "--with", o->with,
-      "OP:SIZE:GPUS of another communicator that starts at the same moment, as often as there are some");
-  add_noise(*command, o->network);
-  add_jobs(*command, o->network);
-  command->footer(
-      "Example:\n  linkcast predict collective --platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB");
-  command->callback([o, &context] {
-    show_progress();
-    show_result(context, run_query(context, collective_query(*o)));
-  });
 }
 
 /// Edits of the command line come on top of those of a query.
@@ -296,9 +169,7 @@ void add_predict(CLI::App& app, Context& context) {
   command->add_option("--batch", *batch, "JSON queries, one a line ('-': standard input); one result a line");
   command->footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
   add_edits(*command, context);
-  add_p2p(*command, context);
-  add_flows(*command, context);
-  add_collective(*command, context);
+  add_kinds(*command, context);
   command->parse_complete_callback([command, batch] {  // before any subcommand prints
     if (command->get_subcommands().empty() == batch->empty())
       throw InputError("predict: give one of p2p, flows, collective, or --batch FILE (see --help)");

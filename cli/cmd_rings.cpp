@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include "cli/command.hpp"
+#include "cli/query_options.hpp"
 #include "sim/exporters/nccl_graph.hpp"
 
 namespace linkcast::cli {
@@ -68,49 +68,25 @@ void print_rings(const Json& result) {
 void add_rings(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("rings", "the rings a communication library builds, and why");
   struct Options {
-    std::string platform, gpus, library, op, size, out;
-    int nodes = 0, gpus_per_node = 0;
-    bool nvls = false, nccl_graph = false;
+    Options(CLI::App& app, Context& shared) : query(app, shared, "rings") {}
+    QueryOptions query;
+    std::string out{};
+    bool nccl_graph = false;
   };
-  auto o = std::make_shared<Options>();
-  add_common(*command, context, o->platform);
-  auto* gpus = command->add_option("--gpus", o->gpus, "members in rank order, e.g. 0-7");
-  auto* nodes = command->add_option("--nodes", o->nodes, "instead of --gpus: that many nodes of a cluster");
-  auto* per_node = command->add_option("--gpus-per-node", o->gpus_per_node, "with --nodes: the first GPUs of each");
-  gpus->excludes(nodes)->excludes(per_node);
-  nodes->needs(per_node);
-  per_node->needs(nodes);
-  command->add_option("--library", o->library, "see 'linkcast list libraries'; default: that of the machine's time");
-  auto* op = command->add_option("--op", o->op, "show the library's cost model for this collective");
-  auto* size = command->add_option("--size", o->size, "and this size, e.g. 64MiB")->needs(op);
-  op->needs(size);
-  auto* nvls = command->add_flag("--nvls", o->nvls, "the machine offers multicast by NVSwitch");
+  auto o = std::make_shared<Options>(*command, context);
   auto* graph = command->add_flag("--nccl-graph", o->nccl_graph, "rings and trees as a file for NCCL_GRAPH_FILE");
-  graph->excludes(op)->excludes(nvls)->excludes(nodes)->excludes(command->get_option("--json"));
+  for (const char* other : {"--op", "--nvls", "--nodes", "--json"}) graph->excludes(command->get_option(other));
   command->add_option("--out", o->out, "file for --nccl-graph (default: standard output)")->needs(graph);
   command->footer(
       "Example:\n  linkcast rings --platform p100-dgx1 --gpus 0-4\n"
       "  linkcast rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.18 --op all_reduce --size 1MiB\n"
       "  linkcast rings --platform v100-dgx1 --gpus 0-7 --library nccl-2.18 --nccl-graph --out rings.xml");
   command->callback([o, &context] {
-    Json query{{"kind", "rings"}, {"platform", o->platform}};
-    if (o->gpus.empty() && o->nodes == 0) throw InputError("--gpus, or --nodes and --gpus-per-node: one is required");
-    if (o->nodes != 0) {
-      query["nodes"] = o->nodes;
-      query["gpus_per_node"] = o->gpus_per_node;
-    } else {
-      query["gpus"] = parse_gpus(o->gpus);
-    }
-    if (!o->library.empty()) query["library"] = o->library;
-    if (!o->op.empty()) {
-      query["op"] = o->op;
-      query["size_B"] = parse_size("--size", o->size);
-    }
-    if (o->nvls) query["nvls"] = true;
+    const Json query = o->query.query();
     if (o->nccl_graph && context.whatif) throw InputError("--nccl-graph: one file, not one before and one after");
     const Json result = run_query(context, query);
     if (o->nccl_graph)
-      write_out(o->out, nccl::graph_xml(context.catalogue().communicator(context.edited(o->platform),
+      write_out(o->out, nccl::graph_xml(context.catalogue().communicator(context.edited(o->query.platform()),
                                                                          result["library"].get<std::string>(),
                                                                          query["gpus"].get<std::vector<int>>())));
     else if (context.json)

@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include "cli/command.hpp"
+#include "cli/query_options.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -42,24 +42,12 @@ void print_routes(const Json& result) {
 
 void add_routes(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("routes", "every way between two GPUs, ranked by predicted time");
-  struct Options {
-    std::string platform, src, dst, size;
-    int ways = 0;
-  };
-  auto o = std::make_shared<Options>();
-  add_common(*command, context, o->platform);
-  command->add_option("--src", o->src, "device the bytes come from")->required();
-  command->add_option("--dst", o->dst, "device the bytes go to")->required();
-  command->add_option("--size", o->size, "ranking is for this size (default 64MiB)");
-  command->add_option("-k", o->ways, "between nodes: up to so many minimal ways and so many detours (default 4)");
+  auto options = std::make_shared<QueryOptions>(*command, context, "routes");
   command->footer(
       "Example:\n  linkcast routes --platform v100-dgx1 --src gpu0 --dst gpu7\n"
       "  linkcast routes --platform alps --src node0/gpu0 --dst node700/gpu0");
-  command->callback([o, &context] {
-    Json query{{"kind", "routes"}, {"platform", o->platform}, {"src", o->src}, {"dst", o->dst}};
-    if (!o->size.empty()) query["size_B"] = parse_size("--size", o->size);
-    if (o->ways != 0) query["k"] = o->ways;
-    const Json result = run_query(context, query);
+  command->callback([options, &context] {
+    const Json result = run_query(context, options->query());
     if (context.json)
       std::cout << result.dump(2) << '\n';
     else if (context.whatif)

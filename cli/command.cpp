@@ -1,18 +1,16 @@
 #include "cli/command.hpp"
 
-#include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
 
 #include "cli/option_names.hpp"
-#include "sim/engine/solvers.hpp"
+#include "cli/query_options.hpp"
 #include "sim/query/query.hpp"
+#include "sim/query/query_kind.hpp"
 #include "sim/query/whatif.hpp"
 #include "sim/records/atomic_file.hpp"
-#include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
 namespace fs = std::filesystem;
@@ -33,9 +31,10 @@ catalogue::Catalogue& Context::catalogue() {
 }
 
 void add_common(CLI::App& command, Context& context, std::string& platform) {
-  command.add_option("-p,--platform", platform, "machine, see 'linkcast list platforms'")->required();
+  const auto help = [](const char* key) { return option_help(*query::find_key(query::common_keys(), key)); };
+  command.add_option("-p,--platform", platform, help("platform"))->required();
   command.add_flag("--json", context.json, "one JSON object on stdout instead of a table");
-  command.add_option("--solver", context.solver, "fluid (default) or native (SimGrid's own model, the reference)");
+  command.add_option("--solver", context.solver, help("solver"));
   add_edits(command, context);
 }
 
@@ -65,46 +64,24 @@ void add_edits(CLI::App& command, Context& context, bool fabric) {
   option("edit", "EDIT", "any of these as in the edits of a batch: \"remove gpu0-gpu4\"");
 }
 
-std::vector<int> parse_gpus(const std::string& text, const std::string& option) {
-  const auto fail = [&]() -> InputError {
-    return InputError(option + ": '" + text + "' is not a list of GPU numbers: write 0-3 or 0,1,4");
-  };
-  const auto number = [&](std::string_view part) {
-    int value = -1;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size() || value < 0) throw fail();
-    return value;
-  };
-  std::vector<int> gpus;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    const std::string_view part = std::string_view(text).substr(begin, comma - begin);
-    const std::size_t dash = part.find('-');
-    const int first = number(part.substr(0, dash));
-    const int last = dash == std::string_view::npos ? first : number(part.substr(dash + 1));
-    constexpr int most = 1000000;  // far above any machine: a typing error, not a request
-    if (last < first || last - first > most) throw fail();
-    for (int gpu = first; gpu <= last; ++gpu) gpus.push_back(gpu);
-    begin = comma + 1;
-  }
-  return gpus;
-}
-
-double parse_size(const std::string& option, const std::string& text) {
-  try {
-    return parse_bytes(text).si;
-  } catch (const UnitError& error) {
-    throw InputError(option + ": " + error.what());
-  }
+InputError in_options(const InputError& error, const std::string& kind) {
+  const std::string what = error.what();
+  if (what.rfind(std::string(kCommandLine) + ":/", 0) != 0) return error;
+  const std::size_t begin = std::string_view(kCommandLine).size() + 2;
+  const std::string key = what.substr(begin, what.find_first_of("/:", begin) - begin);
+  return InputError(option_of_key(kind, key) + what.substr(what.find(": ", begin)));
 }
 
 Json run_query(Context& context, const Json& query) {
   Json with_solver = query;
   with_solver["solver"] = context.solver;
   if (const auto edits = context.edit_list(); !edits.empty()) with_solver["edits"] = edits;
-  if (context.whatif) return query::whatif_answer(context.catalogue(), with_solver, kCommandLine);
-  return query::answer_or_throw(context.catalogue(), with_solver, kCommandLine);
+  try {
+    if (context.whatif) return query::whatif_answer(context.catalogue(), with_solver, kCommandLine);
+    return query::answer_or_throw(context.catalogue(), with_solver, kCommandLine);
+  } catch (const InputError& error) {
+    throw in_options(error, query.at("kind").get<std::string>());
+  }
 }
 
 void write_out(const std::string& out, const std::string& text) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/query/key_text.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::cli {
@@ -57,6 +58,7 @@ void add_place(CLI::App& app, Context& context);
 void add_schedule(CLI::App& app, Context& context);
 void add_wiring(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
+void add_schema(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
 
@@ -64,10 +66,10 @@ void add_serve(CLI::App& app, Context& context);
 void add_common(CLI::App& command, Context& context, std::string& platform);
 /// Adds --remove and the other what-if edits. @param fabric  --fabric too, where that is no option of the command
 void add_edits(CLI::App& command, Context& context, bool fabric = true);
-/// "0-3,6" to {0, 1, 2, 3, 6}. @throws InputError
-std::vector<int> parse_gpus(const std::string& text, const std::string& option = "--gpus");
-/// A --size option in bytes. @throws InputError
-double parse_size(const std::string& option, const std::string& text);
+using query::parse_gpus;
+using query::parse_size;
+/// An error of a query made from options, in their words.
+InputError in_options(const InputError& error, const std::string& kind);
 /// Answers one query made from options, with the edits; {"before", "after", "change"} under whatif. Errors name the
 /// command line.
 Json run_query(Context& context, const Json& query);

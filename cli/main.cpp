@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   add_whatif(app, context);
   add_sweep(app, context);
   add_report(app, context);
+  add_schema(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

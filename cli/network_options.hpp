@@ -1,7 +1,5 @@
 #pragma once
-// Options of `predict` about the network that a message or collective runs in, and what its answer says of it.
-#include <CLI/CLI.hpp>
-#include <optional>
+// What an answer says of the network that a message or collective runs in, and how far a long one is.
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,19 +8,6 @@
 
 namespace linkcast::cli {
 
-struct NetworkOptions {
-  std::optional<std::int64_t> noise{}, allocation_seed{};
-  std::optional<int> samples{}, service_level{};
-  std::string allocation{};
-  std::vector<std::string> beside{};
-};
-
-/// --noise, --samples, --service-level
-void add_noise(CLI::App& command, NetworkOptions& options);
-/// --allocation, --allocation-seed, --beside
-void add_jobs(CLI::App& command, NetworkOptions& options);
-/// Keys of the same names.
-void put_network(const NetworkOptions& options, Json& query);
 /// A line on stderr every two seconds of samples, from now on.
 void show_progress();
 /// Rows to print: label, text.

@@ -1,0 +1,140 @@
+#include "cli/query_options.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/query/query_kind.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+/// "--platform" of "-p,--platform".
+std::string long_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
+
+/// "key=value" texts as one object; the keys in order, as a record has them.
+Json merged(const std::vector<std::string>& texts, const query::CliOption& cli) {
+  std::map<std::string, Json> values;
+  for (const std::string& text : texts) {
+    const Json entry = cli.parse(text, cli.name);
+    for (const auto& [key, value] : entry.items())
+      if (!values.emplace(key, value).second) throw InputError(cli.name + " " + key + ": is given twice");
+  }
+  Json object = Json::object();
+  for (const auto& [key, value] : values) object[key] = value;
+  return object;
+}
+
+Json elements(const std::vector<std::string>& texts, const query::CliOption& cli) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(cli.parse(text, cli.name));
+  return list;
+}
+
+}  // namespace
+
+std::string option_help(const query::Key& key) {
+  std::string text = key.help;
+  if (!key.listed.empty() && text.find("linkcast list") == std::string::npos)
+    text += ", see 'linkcast list " + key.listed + "'";
+  return key.unset.empty() ? text : text + " (default: " + key.unset + ")";
+}
+
+std::string option_of_key(const std::string& kind, const std::string& key) {
+  for (const query::KeyTable* table : {&query::query_kinds().get(kind).keys(), &query::common_keys()})
+    if (const query::Key* row = query::find_key(*table, key); row != nullptr && !row->cli.name.empty())
+      return long_name(row->cli.name);
+  std::string name = "--" + key;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+QueryOptions::QueryOptions(CLI::App& command, Context& context, const std::string& kind) : kind_(kind) {
+  add_common(command, context, platform_);
+  for (const query::Key& key : query::query_kinds().get(kind).keys())
+    if (!key.cli.name.empty()) add(command, slots_.emplace_back(Slot{&key}));
+  relate();
+}
+
+void QueryOptions::add(CLI::App& command, Slot& slot) {
+  const query::Key& key = *slot.key;
+  const query::CliOption& cli = key.cli;
+  const std::string help = option_help(key);
+  if (cli.repeated)
+    slot.option = command.add_option(cli.name, slot.texts, help);
+  else if (key.type == query::ValueType::kFlag)
+    slot.option = command.add_flag(cli.name, slot.flag, help);
+  else if (key.type == query::ValueType::kWhole && !cli.parse)
+    slot.option = command.add_option(cli.name, slot.whole, help);
+  else if (key.type == query::ValueType::kNumber)
+    slot.option = command.add_option(cli.name, slot.number, help);
+  else
+    slot.option = command.add_option(cli.name, slot.text, help);
+  if (key.required && !cli.optional) slot.option->required();
+  if (!cli.type_name.empty()) slot.option->type_name(cli.type_name);
+  if (cli.repeated) slot.option->allow_extra_args(cli.several);
+}
+
+/// Which options need or exclude which.
+void QueryOptions::relate() {
+  for (const Slot& slot : slots_)
+    for (const Slot& other : slots_) {
+      const auto named = [&](const std::vector<std::string>& names) {
+        return std::find(names.begin(), names.end(), other.key->name) != names.end();
+      };
+      if (named(slot.key->needs)) slot.option->needs(other.option);
+      if (named(slot.key->excludes)) slot.option->excludes(other.option);
+    }
+}
+
+bool QueryOptions::given(const Slot& slot) {
+  if (slot.option->count() == 0) return false;
+  const bool is_text = !slot.key->cli.repeated && (slot.key->type != query::ValueType::kFlag) &&
+                       (slot.key->cli.parse || slot.key->type == query::ValueType::kText);
+  return slot.key->required || !is_text || !slot.text.empty();
+}
+
+Json QueryOptions::value_of(const Slot& slot) {
+  const query::CliOption& cli = slot.key->cli;
+  if (cli.repeated)
+    return slot.key->type == query::ValueType::kObject ? merged(slot.texts, cli) : elements(slot.texts, cli);
+  if (cli.parse) return cli.parse(slot.text, long_name(cli.name));
+  switch (slot.key->type) {
+    case query::ValueType::kFlag:
+      return slot.flag;
+    case query::ValueType::kWhole:
+      return slot.whole;
+    case query::ValueType::kNumber:
+      return slot.number;
+    default:
+      return slot.text;
+  }
+}
+
+/// Of keys that stand in for each other one must be given.
+void QueryOptions::check_alternatives() const {
+  for (const Slot& slot : slots_) {
+    if (slot.key->unless.empty() || given(slot)) continue;
+    std::string others;
+    bool other_given = false;
+    for (const Slot& other : slots_) {
+      const auto& needs = other.key->needs;
+      const bool stands_in = other.key->name == slot.key->unless;
+      if (!stands_in && std::find(needs.begin(), needs.end(), slot.key->unless) == needs.end()) continue;
+      if (std::find(slot.key->excludes.begin(), slot.key->excludes.end(), other.key->name) == slot.key->excludes.end())
+        continue;
+      others += (others.empty() ? "" : " and ") + other.key->cli.name;
+      other_given = other_given || (stands_in && given(other));
+    }
+    if (!other_given) throw InputError(slot.key->cli.name + ", or " + others + ": one is required");
+  }
+}
+
+Json QueryOptions::query() const {
+  check_alternatives();
+  Json query{{"kind", kind_}, {"platform", platform_}};
+  for (const Slot& slot : slots_)
+    if (given(slot)) query[slot.key->name] = value_of(slot);
+  return query;
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""The key tables, the readers of queries and the JSON Schemas made from the tables say the same."""
+import importlib.util
+import json
+import re
+import sys
+import unittest
+
+from program import ROOT, answers, main, run
+
+sys.path.insert(0, str(ROOT / "tests/corpus"))
+import queries as corpus  # noqa: E402
+
+SHARE = 5  # of the queries that have answers, one of so many is asked; all that must be refused are
+# A key or type that a reader refuses by itself: what a schema can know.
+FORM = re.compile(r"^- line \d+:/.*(unknown key|missing key|must be (a string|true or false|a whole number|a number|a finite number|an array|an object))")
+
+
+def by_kind(name: str) -> dict:
+    return json.loads(run("schema", name).stdout)
+
+
+def kinds() -> list[dict]:
+    return json.loads(run("list", "kinds", "--json").stdout)["kinds"]
+
+
+class Tables(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.schemas = {kind["name"]: by_kind(kind["name"]) for kind in kinds()}
+
+    def queries_with(self, name: str, key: str, value: object) -> list[dict]:
+        """The examples of the kind with the key, and what it needs, and without what it excludes."""
+        schema = self.schemas[name]["$defs"]["query"]
+        made = []
+        for example in schema["examples"]:
+            query = {**example}
+            for needed in schema.get("dependentRequired", {}).get(key, []):
+                query.setdefault(needed, schema["properties"][needed]["examples"][0])
+            for rule in schema.get("allOf", []):
+                pair = rule.get("not", {}).get("required", [])
+                if key in pair:
+                    query.pop(pair[1 - pair.index(key)], None)
+            made.append({**query, key: value})
+        return made
+
+    def of_each_operation(self, name: str, query: dict) -> list[dict]:
+        """An algorithm is one of some operations."""
+        operations = self.schemas[name]["$defs"]["query"]["properties"].get("op", {}).get("enum", [])
+        return [{**query, "op": op} for op in operations] if "algorithm" in query else [query]
+
+    def test_every_example_is_answered(self):
+        asked = [example for schema in self.schemas.values() for example in schema["$defs"]["query"]["examples"]]
+        for query, answer in zip(asked, answers(asked), strict=True):
+            self.assertNotIn("error", answer, query)
+
+    def test_a_reader_knows_every_key_of_its_table(self):
+        for name, schema in self.schemas.items():
+            for key, row in schema["$defs"]["query"]["properties"].items():
+                if key == "kind":
+                    continue
+                self.assertIn("examples", row, f"{name}: {key} has no example")
+                tried = answers(self.queries_with(name, key, row["examples"][0]))
+                self.assertTrue(any("unknown key" not in answer.get("error", "") for answer in tried), (name, key, tried))
+
+    def test_a_reader_knows_every_choice_of_its_table(self):
+        for name, schema in self.schemas.items():
+            for key, row in schema["$defs"]["query"]["properties"].items():
+                for value in row.get("enum", []):
+                    asked = self.queries_with(name, key, value)
+                    tried = answers([query for one in asked for query in self.of_each_operation(name, one)])
+                    self.assertTrue(any(not re.search("is not allowed|unknown (library|collective)", answer.get("error", ""))
+                                        for answer in tried), (name, key, value, tried))
+
+    def test_a_reader_refuses_other_keys(self):
+        for name, schema in self.schemas.items():
+            asked = [{**example, "launch_time": 1} for example in schema["$defs"]["query"]["examples"]]
+            known = set(schema["$defs"]["query"]["properties"])
+            for answer in answers(asked):
+                self.assertIn("/launch_time: unknown key; known here: ", answer.get("error", ""))
+                read = set(answer["error"].split("known here: ")[1].split(", "))
+                self.assertLessEqual(read, known, f"{name}: read, but not in its table")
+
+    def test_every_kind_has_a_command(self):
+        for kind in kinds():
+            shown = run(*kind["command"].split(), "--help")
+            self.assertEqual(shown.returncode, 0, kind)
+            for row in self.schemas[kind["name"]]["$defs"]["query"]["properties"].values():
+                if kind["command"].startswith("show"):
+                    continue
+                option = row.get("x-option", "").split(",")[-1]
+                self.assertIn(option, shown.stdout, kind)
+
+    def test_a_replay_has_at_least_one_rank(self):
+        query = {"kind": "replay", "platform": "hgx-h200", "trace": "h200x4-alexnet"}
+        for ranks in (-1, 0, 1000001):
+            self.assertIn("/ranks: must be 1 to 1000000", answers([{**query, "ranks": ranks}])[0]["error"])
+
+
+@unittest.skipUnless(importlib.util.find_spec("jsonschema"), "needs jsonschema")
+class Schemas(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        from jsonschema import Draft202012Validator
+        cls.all = json.loads(run("schema").stdout)
+        Draft202012Validator.check_schema(cls.all)
+
+        def validator(name):
+            return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": cls.all["$defs"]})
+        cls.of = {name: validator(name) for name in cls.all["$defs"]}
+        lines = [json.loads(line) for line in corpus.lines() if line.startswith('{"id"') and line.endswith("}") and "1e999" not in line
+                 and '"id": 15' not in line]
+        wrong = [query for query in lines if str(query["id"]).startswith("wrong-")]
+        good = [query for query in lines if not str(query["id"]).startswith("wrong-")]
+        asked = good[::SHARE] + wrong
+        cls.pairs = list(zip(asked, answers(asked), strict=True))
+
+    def test_a_query_that_is_answered_passes(self):
+        for query, answer in self.pairs:
+            if "error" not in answer:
+                self.assertEqual([error.message for error in self.of[f"{query['kind']}_query"].iter_errors(query)], [], query)
+
+    def test_an_answer_passes(self):
+        for query, answer in self.pairs:
+            name = "error" if "error" in answer else f"{query['kind']}_result"
+            self.assertEqual([error.message for error in self.of[name].iter_errors(answer)], [], query)
+
+    def test_a_wrong_key_or_type_does_not_pass(self):
+        refused = 0
+        for query, answer in self.pairs:
+            if not FORM.search(answer.get("error", "")) or f"{query.get('kind')}_query" not in self.of:
+                continue
+            known = self.all["$defs"][f"{query['kind']}_query"]["properties"]
+            if "unknown key" in answer["error"] and set(query) <= set(known):
+                continue  # a key of the kind that this machine, library or pair of devices does not take
+            refused += 1
+            self.assertFalse(self.of[f"{query['kind']}_query"].is_valid(query), (query, answer))
+        self.assertGreater(refused, 100)
+
+
+if __name__ == "__main__":
+    main()
