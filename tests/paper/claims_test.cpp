@@ -8,7 +8,7 @@
 #include "validate/evaluate.hpp"
 #include "validate/scoreboard.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::claims_test {
 
 namespace {
 
@@ -186,7 +186,7 @@ TEST_CASE("every row about copies or collectives fails on the right wiring with 
     claim.data.reset();
     if (runs) rows.push_back(claim);
   }
-  const auto world = [&](const std::function<double(const Json&)>& number) -> Answer {
+  const auto world = [&](const std::function<double(const Json&)>& number) -> validate::Answer {
     return [&catalogue, number](const Json& query) {
       return query.at("kind") == "show" ? query::answer(catalogue, query) : result_of(number(query));
     };
@@ -218,3 +218,5 @@ TEST_CASE("verdicts are those recorded in tests/paper/verdicts.json", "[paper]")
     if (result.verdict != validate::ClaimVerdict::kNotModelled) CHECK_FALSE(result.why.empty());
   }
 }
+
+}  // namespace linkcast::test::claims_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::compare_test {
 
 namespace {
 const std::string kData = LINKCAST_DATA_DIR;
@@ -67,3 +67,5 @@ TEST_CASE("messages between processes are compared with their curves", "[paper]"
     CHECK(validate::compare(catalogue, measurement, {}).held_out.points == static_cast<int>(measurement.points.size()));
   }
 }
+
+}  // namespace linkcast::test::compare_test

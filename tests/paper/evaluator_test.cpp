@@ -10,7 +10,7 @@
 #include "validate/scoreboard.hpp"
 #include "validate/wiring.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::evaluator_test {
 
 namespace {
 
@@ -308,3 +308,5 @@ TEST_CASE("pair classes and measures follow from cables", "[paper]") {
   const Json rings = Json::parse("[[0, 1, 2, 3], [0, 3, 2, 1], [0, 2, 1, 3]]");
   CHECK(wiring.ring_links(rings, true) == std::vector<double>{2, 0});
 }
+
+}  // namespace linkcast::test::evaluator_test

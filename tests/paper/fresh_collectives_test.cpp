@@ -7,7 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "validate/compare.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::fresh_collectives_test {
 
 namespace {
 
@@ -122,3 +122,5 @@ TEST_CASE("no parameter of H200 names the measured collectives as its source", "
   for (const SourceFile& file : catalogue.platform("hgx-h200").calibration().from)
     CHECK(file.path.find("nccl_ops") == std::string::npos);
 }
+
+}  // namespace linkcast::test::fresh_collectives_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "validate/compare.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::fresh_hardware_test {
 
 namespace {
 
@@ -102,3 +102,5 @@ TEST_CASE("no copies that start together were fitted on any occasion", "[paper]"
   const validate::Comparison comparison = compared(catalogue, "20261121a", "concurrency");
   for (const validate::ComparedPoint& point : comparison.points) CHECK_FALSE(point.determined);
 }
+
+}  // namespace linkcast::test::fresh_hardware_test

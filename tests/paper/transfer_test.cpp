@@ -8,8 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "validate/compare.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::transfer_test {
 
 namespace {
 
@@ -106,3 +105,5 @@ TEST_CASE("edits apply to comparisons and name the platform", "[paper]") {
     if (plain.points[i].transport == "peer" && plain.points[i].size_B > 1e6)  // source: start-up is below 1 %
       CHECK_THAT(edited.points[i].predicted_s / plain.points[i].predicted_s, WithinRel(2.0, 0.01));
 }
+
+}  // namespace linkcast::test::transfer_test

@@ -8,8 +8,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::cluster_placement_test {
 
 namespace {
 
@@ -140,3 +139,5 @@ TEST_CASE("a day on a small dragonfly+: every job runs, linkcast loses least to 
     CHECK(ours <= mean(policy));
   }
 }
+
+}  // namespace linkcast::test::cluster_placement_test

@@ -11,8 +11,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::cluster_test {
 
 namespace {
 
@@ -264,3 +263,5 @@ TEST_CASE("wrong cluster queries are refused in one line", "[physics]") {
   CHECK(error({{"platform", "alps"}, {"kind", "p2p"}, {"src", "nodeX/gpu0"}, {"dst", "node1/gpu0"}, {"size_B", 1}})
             .find("nodeX") != std::string::npos);
 }
+
+}  // namespace linkcast::test::cluster_test

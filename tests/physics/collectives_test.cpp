@@ -8,8 +8,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::collectives_test {
 
 namespace {
 
@@ -122,3 +121,5 @@ TEST_CASE("operations that a library or a machine does not have are refused", "[
   CHECK(error({{"op", "alltoall"}, {"library", "nccl-2.12"}, {"protocol", "LL"}}) ==
         "query: op: alltoall is made of messages, which take no algorithm and no protocol");
 }
+
+}  // namespace linkcast::test::collectives_test

@@ -7,8 +7,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::consistency_test {
 
 namespace {
 
@@ -56,3 +55,5 @@ TEST_CASE("flows of one copy are that copy from rest, with its interval", "[phys
       CHECK(one[key] == list[key]);
   }
 }
+
+}  // namespace linkcast::test::consistency_test

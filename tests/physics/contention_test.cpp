@@ -3,8 +3,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::contention_test {
 
 namespace {
 
@@ -136,3 +135,5 @@ TEST_CASE("wrong others are refused with their place", "[physics]") {
   CHECK(says(error({{"with", "all_reduce"}}), "must be an array"));
   CHECK(says(error(both), "are forecast alone"));
 }
+
+}  // namespace linkcast::test::contention_test

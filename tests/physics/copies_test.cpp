@@ -8,7 +8,7 @@
 #include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::copies_test {
 
 namespace {
 
@@ -77,14 +77,14 @@ Json ask(Json (*answer)(const Platform&, Solver&, ObjectReader&), const Json& qu
 
 double p2p(Json query) {
   query.update({{"src", "gpu0"}, {"dst", query.value("dst", "gpu1")}, {"size_B", kSize}});
-  return ask(p2p_answer, query)["time_s"].get<double>();
+  return ask(copy::p2p_answer, query)["time_s"].get<double>();
 }
 
 Json flows(const std::vector<std::pair<int, int>>& pairs, const std::string& engine, const std::string& direction) {
   Json list = Json::array();
   for (const auto& [source, target] : pairs)
     list.push_back({"gpu" + std::to_string(source), "gpu" + std::to_string(target), kSize});
-  return ask(flows_answer, {{"flows", list}, {"engine", engine}, {"direction", direction}});
+  return ask(copy::flows_answer, {{"flows", list}, {"engine", engine}, {"direction", direction}});
 }
 
 }  // namespace
@@ -170,3 +170,5 @@ TEST_CASE("without a third GPU there is no relay", "[physics]") {
   CHECK_THROWS_WITH(activities::ProblemBuilder(platform).add({0, 1, 1, "relay"}),
                     "no GPU has a direct link to both gpu0 and gpu1");
 }
+
+}  // namespace linkcast::test::copies_test

@@ -10,7 +10,7 @@
 #include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::engine_random_test {
 
 namespace {
 
@@ -170,3 +170,5 @@ TEST_CASE("bytes are conserved on every constraint", "[physics]") {
     require_same(solve("fluid", problem).carried_B, expected_B, 1);
   }
 }
+
+}  // namespace linkcast::test::engine_random_test

@@ -11,7 +11,7 @@
 #include "sim/records/input_error.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::engine_test {
 
 namespace {
 
@@ -272,3 +272,5 @@ TEST_CASE("a wrong solution is caught", "[physics]") {
   SECTION("an activity missing") { solution.finish_s.pop_back(); }
   CHECK_THROWS_AS(check_solution(problem, solution), InvariantError);
 }
+
+}  // namespace linkcast::test::engine_test

@@ -4,8 +4,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::fabric_load_test {
 
 namespace {
 
@@ -201,3 +200,5 @@ TEST_CASE("expected peaks inside a node are the paper's", "[physics][fabric]") {
     CHECK_THAT(peaks(name).allreduce.si * 8, WithinRel(bits, kTight));
   }
 }
+
+}  // namespace linkcast::test::fabric_load_test

@@ -13,8 +13,7 @@
 #include "tests/support/catch.hpp"
 #include "validate/compare.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::forecast_test {
 
 namespace {
 
@@ -384,3 +383,5 @@ TEST_CASE("copies that were fitted are not passed off as held out", "[physics][f
     }
   }
 }
+
+}  // namespace linkcast::test::forecast_test

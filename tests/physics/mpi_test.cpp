@@ -12,8 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::mpi_test {
 
 namespace {
 
@@ -234,3 +233,5 @@ TEST_CASE("the rules of Open MPI 4.1.4 and MPICH 4.0.2", "[physics][mpi]") {
   CHECK(takes("mpi-mpich", "alltoall", 32769 * 8, 8) == "pairwise");
   CHECK(takes("mpi-mpich", "all_gather", 524288, 8) == "ring");
 }
+
+}  // namespace linkcast::test::mpi_test

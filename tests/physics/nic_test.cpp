@@ -5,7 +5,7 @@
 #include "sim/query/query.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::nic_test {
 
 namespace {
 
@@ -166,3 +166,5 @@ TEST_CASE("the messages of a collective share a card's engine", "[physics]") {
                                                 {"size_B", kSize}});
   CHECK(ring["time_s"].get<double>() >= 7.0 / 8 * kSize / gpu_Bps);
 }
+
+}  // namespace linkcast::test::nic_test

@@ -7,7 +7,7 @@
 #include "sim/query/query.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::noise_test {
 
 namespace {
 
@@ -172,3 +172,5 @@ TEST_CASE("beside a job in noise, what the collective takes alone is in the same
   CHECK_THAT(beside["slowdown"].get<double>(),
              WithinRel(beside["time_s"].get<double>() / alone["time_s"].get<double>(), 1e-9));
 }
+
+}  // namespace linkcast::test::noise_test

@@ -4,8 +4,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::nvls_test {
 
 namespace {
 
@@ -88,3 +87,5 @@ TEST_CASE("multicast is refused where library, machine or operation have none", 
   CHECK(error("dgx-a100", {{"library", "nccl-2.18"}}) == "query: nccl-2.18 has no nvls for all_reduce here");
   CHECK(error("hgx-h200", {{"op", "broadcast"}}).find("has no nvls for broadcast here") != std::string::npos);
 }
+
+}  // namespace linkcast::test::nvls_test

@@ -8,8 +8,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::placement_memory_test {
 
 namespace {
 
@@ -95,3 +94,5 @@ TEST_CASE("a placement does not depend on what was placed before") {
     CHECK(placement::place(catalogue(), request, memory) == placement::place(catalogue(), request));
   }
 }
+
+}  // namespace linkcast::test::placement_memory_test

@@ -7,8 +7,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::placement_test {
 
 namespace {
 
@@ -190,3 +189,5 @@ TEST_CASE("rank order of a pipeline: neighbours in the ring of messages sit next
   CHECK(placed["time_s"].get<double>() <= best_s * (1 + kSame));
   CHECK(placed["search"]["exact"] == true);
 }
+
+}  // namespace linkcast::test::placement_test

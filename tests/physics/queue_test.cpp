@@ -6,8 +6,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::queue_test {
 
 namespace {
 
@@ -79,3 +78,5 @@ TEST_CASE("a row of calls pays once for the filling of a chain", "[physics]") {
                                                    {"calls", 0}});
   CHECK(refused.value("error", "") == "query:/calls: must be at least 1");
 }
+
+}  // namespace linkcast::test::queue_test

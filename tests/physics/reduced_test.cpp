@@ -11,8 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::reduced_test {
 
 namespace {
 
@@ -251,3 +250,5 @@ TEST_CASE("alltoall of 4096 GPUs takes seconds", "[physics]") {
     CHECK(static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC < 60);  // of this process; with sanitizers too
   }
 }
+
+}  // namespace linkcast::test::reduced_test

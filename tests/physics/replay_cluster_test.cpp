@@ -7,9 +7,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-namespace {
+namespace linkcast::test::replay_cluster_test {
 
-using namespace linkcast;
+namespace {
 
 constexpr double kExact = 1e-9;
 
@@ -280,3 +280,5 @@ TEST_CASE("replay: a slow GPU computes slowly, and one GPU computes for one job"
   request.parts = {{file}, {file, {0}}};
   CHECK_THROWS_AS(replay::replay(test::catalogue(), request), InputError);
 }
+
+}  // namespace linkcast::test::replay_cluster_test

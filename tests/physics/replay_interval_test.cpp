@@ -7,9 +7,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-namespace {
+namespace linkcast::test::replay_interval_test {
 
-using namespace linkcast;
+namespace {
 
 constexpr double kExact = 1e-9;
 constexpr double kSize = 16777216;
@@ -142,3 +142,5 @@ TEST_CASE("replay: a message of no bytes takes the start-up", "[replay]") {
                             .get<double>();
   CHECK_THAT(replayed("hgx-h200", message).time_s, WithinRel(node_s, kOneByte));
 }
+
+}  // namespace linkcast::test::replay_interval_test

@@ -4,7 +4,7 @@
 #include "sim/query/whatif.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::replay_query_test {
 
 namespace {
 
@@ -84,3 +84,5 @@ TEST_CASE("a what-if changes a replay", "[physics]") {
                                          "query");
   CHECK(step_s(both.at("after")) > step_s(both.at("before")));
 }
+
+}  // namespace linkcast::test::replay_query_test

@@ -8,9 +8,7 @@
 #include "tests/support/replays.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
-using linkcast::test::replay_text;
-using linkcast::test::ScratchFolder;
+namespace linkcast::test::replay_test {
 
 namespace {
 
@@ -225,3 +223,5 @@ TEST_CASE("replay: two jobs that share their narrowest link get half of it each"
   CHECK_THAT(both["jobs"][0]["exposed_communication_s"].get<double>(),
              WithinRel(both["jobs"][1]["exposed_communication_s"].get<double>(), kExact));
 }
+
+}  // namespace linkcast::test::replay_test

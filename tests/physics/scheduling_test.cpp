@@ -8,8 +8,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::scheduling_test {
 
 namespace {
 
@@ -127,3 +126,5 @@ TEST_CASE("job lists: what is refused") {
   scheduling::JobList list{"big", "test", {}, {job("a", 9, 0, 1, 1)}};
   CHECK_THROWS_AS(run(list, "linkcast"), InputError);
 }
+
+}  // namespace linkcast::test::scheduling_test

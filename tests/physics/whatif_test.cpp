@@ -8,8 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::whatif_test {
 
 namespace {
 
@@ -182,3 +181,5 @@ TEST_CASE("a batch with edits: those of the line and those of the command line",
   CHECK_THAT(ratio(both[0]), WithinRel(3, 1e-9));
   CHECK(both[2].contains("error"));
 }
+
+}  // namespace linkcast::test::whatif_test

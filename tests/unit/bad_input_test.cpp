@@ -7,11 +7,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-namespace {
+namespace linkcast::test::bad_input_test {
 
-using linkcast::test::lines_of;
-using linkcast::test::Run;
-using linkcast::test::run_program;
+namespace {
 
 struct WrongFile {
   std::string name;   ///< without fail_ and .json
@@ -197,3 +195,5 @@ TEST_CASE("files before the wrong one are reported, the wrong one is not", "[uni
   CHECK(run.out == "tests/input/pass_topology.json: ok, topology/1\n");
   CHECK(run.err == "error: tests/input/fail_topology_no_gpu.json:/devices: no gpu\n");
 }
+
+}  // namespace linkcast::test::bad_input_test

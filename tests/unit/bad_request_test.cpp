@@ -5,11 +5,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-namespace {
+namespace linkcast::test::bad_request_test {
 
-using linkcast::test::lines_of;
-using linkcast::test::Run;
-using linkcast::test::run_program;
+namespace {
 
 struct WrongRequest {
   std::string arguments;
@@ -169,3 +167,5 @@ TEST_CASE("fits that must be refused", "[unit][bad_input]") {
        {"calibrate fit " + data + " --topology p100-dgx1", "--out is required"}});
   CHECK_FALSE(std::filesystem::exists(std::string(LINKCAST_DATA_DIR) + "/fit-must-not-write-this.json"));
 }
+
+}  // namespace linkcast::test::bad_request_test

@@ -7,11 +7,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-namespace {
+namespace linkcast::test::batch_test {
 
-using linkcast::Json;
-using linkcast::test::Run;
-using linkcast::test::run_program;
+namespace {
 
 const std::string kMixed = "tests/input/batch_mixed.jsonl";
 
@@ -22,9 +20,7 @@ std::vector<std::string> split(const std::string& text) {
   return lines;
 }
 
-std::vector<std::string> questions() {
-  return split(linkcast::test::text_of_file(std::string(LINKCAST_DATA_DIR) + "/" + kMixed));
-}
+std::vector<std::string> questions() { return split(text_of_file(std::string(LINKCAST_DATA_DIR) + "/" + kMixed)); }
 
 /// An answer without the place its question stood at: "FILE line 7: ..." becomes "...".
 std::string without_place(const std::string& line) {
@@ -36,7 +32,7 @@ std::string without_place(const std::string& line) {
 }
 
 Run batch_of(const std::vector<std::string>& lines) {
-  const linkcast::test::ScratchFolder scratch;
+  const ScratchFolder scratch;
   std::ofstream out(scratch / "batch.jsonl");
   for (const std::string& line : lines) out << line << '\n';
   out.close();
@@ -124,10 +120,12 @@ TEST_CASE("blank lines, broken UTF-8 and a missing last newline do no harm", "[u
   const Run unfinished = run_program("predict --batch - < /dev/null");
   CHECK(unfinished.code == 0);
   CHECK(unfinished.out.empty());
-  const Run cut = linkcast::test::run_command(
+  const Run cut = run_command(
       "printf '%s' '{\"id\": 2, \"kind\": \"rings\", \"platform\": \"dgx2\", \"gpus\": [0, 1]}' | '" LINKCAST_PROGRAM
       "' predict --batch -");
   CHECK(cut.code == 0);
   REQUIRE(split(cut.out).size() == 1);
   CHECK(Json::parse(cut.out)["id"] == 2);
 }
+
+}  // namespace linkcast::test::batch_test

@@ -9,8 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::bootstrap_test {
 
 namespace {
 
@@ -127,3 +126,5 @@ TEST_CASE("draws: whole points, or the repetitions of a lone one, the same every
   CHECK(lone.size() <= 3);
   CHECK(drawn[0].time_s == std::floor(drawn[0].time_s));
 }
+
+}  // namespace linkcast::test::bootstrap_test

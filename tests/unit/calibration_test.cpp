@@ -5,7 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::calibration_test {
 
 TEST_CASE("a calibration is read whole", "[unit]") {
   const std::string path = std::string(LINKCAST_DATA_DIR) + "/tests/input/pass_calibration.json";
@@ -66,3 +66,5 @@ TEST_CASE("every shipped parameter has an error, a known unit and a provenance",
     }
   }
 }
+
+}  // namespace linkcast::test::calibration_test

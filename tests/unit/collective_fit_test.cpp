@@ -5,7 +5,7 @@
 #include "calibrate/fit/fit.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::collective_fit_test {
 
 namespace {
 
@@ -94,3 +94,5 @@ TEST_CASE("collectives of any other bench are left out of every fit", "[unit][fi
   for (const auto& [name, parameter] : fit(measurement({2, 3, 4}, "nccl_ops")).calibration.parameters)
     CHECK(name.rfind("nccl.", 0) != 0);
 }
+
+}  // namespace linkcast::test::collective_fit_test

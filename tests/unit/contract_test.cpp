@@ -7,17 +7,14 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-namespace {
+namespace linkcast::test::contract_test {
 
-using linkcast::Json;
-using linkcast::test::catalogue;
-using linkcast::test::Run;
-using linkcast::test::run_program;
+namespace {
 
 using Keys = std::vector<std::string>;
 
 Json ask(const std::string& text) {
-  const Json result = linkcast::answer(catalogue(), Json::parse(text));
+  const Json result = query::answer(catalogue(), Json::parse(text));
   INFO(text);
   REQUIRE(result.value("error", "") == "");
   return result;
@@ -116,9 +113,9 @@ TEST_CASE("a size beyond what was measured is answered with a warning and a wide
 }
 
 TEST_CASE("an unanswerable query gives its id and an error", "[unit][contract]") {
-  const Json error = linkcast::answer(catalogue(), Json::parse(R"({"id": [1], "kind": "p2p"})"));
+  const Json error = query::answer(catalogue(), Json::parse(R"({"id": [1], "kind": "p2p"})"));
   CHECK(error == Json::parse(R"({"id": [1], "error": "query:/platform: missing key"})"));
-  CHECK(linkcast::answer(catalogue(), Json("text")) ==
+  CHECK(query::answer(catalogue(), Json("text")) ==
         Json::parse(R"({"error": "query:/: must be an object, not string"})"));
 }
 
@@ -168,3 +165,5 @@ TEST_CASE("a comparison that misses its limit ends with 4", "[unit][contract]") 
   CHECK(run.code == 4);
   CHECK(run.out.find("over the limit") != std::string::npos);
 }
+
+}  // namespace linkcast::test::contract_test

@@ -7,8 +7,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::diagnose_test {
 
 namespace {
 
@@ -78,3 +77,5 @@ TEST_CASE("diagnose: what is faster than expected is no fault") {
   CHECK(found.normal());
   CHECK(found.fast == 2);
 }
+
+}  // namespace linkcast::test::diagnose_test

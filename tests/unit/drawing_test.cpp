@@ -9,8 +9,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::drawing_test {
 
 TEST_CASE("a drawing shows every device once and every cable, and no box covers another", "[unit]") {
   for (const std::string& name : catalogue().platforms()) {
@@ -53,3 +52,5 @@ TEST_CASE("a drawing shows every device once and every cable, and no box covers 
     CHECK(drawn == wired);
   }
 }
+
+}  // namespace linkcast::test::drawing_test

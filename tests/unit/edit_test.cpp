@@ -11,8 +11,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::edit_test {
 
 namespace {
 
@@ -306,3 +305,5 @@ TEST_CASE("a forced transport that the edits take away is refused", "[unit][edit
   }
   CHECK(test::run_program(copy + "--transport staged").code == 0);
 }
+
+}  // namespace linkcast::test::edit_test

@@ -9,10 +9,9 @@
 #include "tests/unit/import_topology.hpp"
 #include "tests/unit/nccl_graph.hpp"
 
-namespace {
+namespace linkcast::test::export_test {
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace {
 
 Topology written_and_read(const Topology& topology) {
   const ScratchFolder scratch;
@@ -255,3 +254,5 @@ TEST_CASE("files for NCCL from the command line", "[unit]") {
   CHECK(run_program("show summit --out '" + path + "'").code == 2);  // nothing to write there
   CHECK(run_program(rings + " --nvls").code == 2);
 }
+
+}  // namespace linkcast::test::export_test

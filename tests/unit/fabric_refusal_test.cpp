@@ -2,8 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::fabric_refusal_test {
 
 namespace {
 
@@ -200,3 +199,5 @@ TEST_CASE("refused: impossible tori and rails", "[unit][fabric]") {
        {R"({"nodes_per_unit": 7})", "/radix: 8 ports are too few for a switch of the level leaf: 7 down and 2 up"},
        {R"({"switches_per_node": 4})", "/switches_per_node: unknown key"}});
 }
+
+}  // namespace linkcast::test::fabric_refusal_test

@@ -8,8 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::fabric_test {
 
 namespace {
 
@@ -273,3 +272,5 @@ TEST_CASE("pairs are numbered one by one and found again", "[unit][fabric]") {
   CHECK(many.ends(many.pairs() - 1) == std::pair(31998, 31999));
   CHECK(many.ends(many.number(12345, 23456)) == std::pair(12345, 23456));
 }
+
+}  // namespace linkcast::test::fabric_test

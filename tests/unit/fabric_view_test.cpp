@@ -3,8 +3,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::fabric_view_test {
 
 namespace {
 
@@ -90,3 +89,5 @@ TEST_CASE("show --fabric: another file, every link, what is wrong", "[unit][fabr
   CHECK(wrong.err.find("/fabric: missing key") != std::string::npos);
   CHECK(run_program("show alps --links").code == 2);
 }
+
+}  // namespace linkcast::test::fabric_view_test

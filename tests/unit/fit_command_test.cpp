@@ -5,8 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast::test;
-using linkcast::Json;
+namespace linkcast::test::fit_command_test {
 
 namespace {
 
@@ -108,3 +107,5 @@ TEST_CASE("all that linkcast-bench writes on one GPU, or on two, is fitted", "[u
     CHECK(run.code == 0);
   }
 }
+
+}  // namespace linkcast::test::fit_command_test

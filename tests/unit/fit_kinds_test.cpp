@@ -3,7 +3,7 @@
 #include "calibrate/fit/fit.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::fit_kinds_test {
 
 namespace {
 
@@ -91,3 +91,5 @@ TEST_CASE("a PCIe generation that nobody calibrated gets the rate of its staged 
   CHECK_THAT(parameter(result, "cable.pcie4.to_host_Bps").value, WithinRel(rate, 1e-3));
   CHECK_THAT(parameter(result, "cable.pcie4.from_host_Bps").value, WithinRel(rate, 1e-3));
 }
+
+}  // namespace linkcast::test::fit_kinds_test

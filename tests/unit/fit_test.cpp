@@ -9,8 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::fit_test {
 
 namespace {
 
@@ -274,3 +273,5 @@ TEST_CASE("fits refuse what the data cannot tell", "[unit][fit]") {
   CHECK(error_of([&] { fit({falling}); }) ==
         "the time of peer copies does not grow with their size: larger copies are needed");
 }
+
+}  // namespace linkcast::test::fit_test

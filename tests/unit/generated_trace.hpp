@@ -4,7 +4,7 @@
 
 #include "sim/plugin/trace_source.hpp"
 
-namespace linkcast {
+namespace linkcast::test {
 
 struct GeneratedTrace final : TraceSink {
   TraceHeader head;
@@ -45,4 +45,4 @@ inline double seconds(const std::vector<TraceEvent>& events) {
   return sum;
 }
 
-}  // namespace linkcast
+}  // namespace linkcast::test

@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/generated_trace.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::generators_test {
 
 namespace {
 
@@ -244,3 +244,5 @@ TEST_CASE("every generator says what each option is for and where the applicatio
     for (const TraceOption& option : trace_generators().get(info.name).options()) CHECK_FALSE(option.text.empty());
   }
 }
+
+}  // namespace linkcast::test::generators_test

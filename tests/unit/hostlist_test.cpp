@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::hostlist_test {
 
 namespace {
 
@@ -45,3 +45,5 @@ TEST_CASE("hostlists that are none are refused") {
   CHECK(error_of("n[0-4000000000]") == "'0-4000000000' in 'n[0-4000000000]' is too long");
   CHECK(error_of("n[0-999]x[0-999]") == "'n[0-999]x[0-999]' is too long");
 }
+
+}  // namespace linkcast::test::hostlist_test

@@ -2,8 +2,7 @@
 // Expected times are written out from the printed figures.
 #include "tests/unit/import_support.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::import_programs_test {
 
 namespace {
 
@@ -283,3 +282,5 @@ TEST_CASE("osu: what is refused", "[unit][import]") {
             ": osu_latency with files of the other timing: latencies time one message, bandwidths a queue: import them "
             "one by one");
 }
+
+}  // namespace linkcast::test::import_programs_test

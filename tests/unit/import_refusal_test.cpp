@@ -3,8 +3,7 @@
 
 #include "tests/unit/import_topology.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::import_refusal_test {
 
 namespace {
 
@@ -330,3 +329,5 @@ TEST_CASE("a discovery without GPUs is no topology", "[unit][import][bad_input]"
   CHECK(run_program("import discovery '" + path + "' --machine x").err ==
         "error: " + path + ":/points: no gpu: everything was waived\n");
 }
+
+}  // namespace linkcast::test::import_refusal_test

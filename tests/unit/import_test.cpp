@@ -4,8 +4,7 @@
 
 #include "tests/unit/import_support.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::import_test {
 
 namespace {
 
@@ -264,3 +263,5 @@ TEST_CASE("linkcast import: exit codes, one line, help", "[unit][import]") {
       CHECK(help.find("      " + option.key + ": " + option.text) != std::string::npos);
   }
 }
+
+}  // namespace linkcast::test::import_test

@@ -7,8 +7,7 @@
 #include "sim/platform/platform.hpp"
 #include "sim/plugin/communicator.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::import_topology_test {
 
 TEST_CASE("NCCL's files give the wiring of the shipped topologies", "[unit][import]") {
   for (const std::string name : {"p100-dgx1", "v100-dgx1", "dgx2", "hgx-h200"}) {
@@ -269,3 +268,5 @@ TEST_CASE("imported topologies pass linkcast check", "[unit][import]") {
     CHECK(read_topology(out).name == "some-box");
   }
 }
+
+}  // namespace linkcast::test::import_topology_test

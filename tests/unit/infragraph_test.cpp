@@ -7,12 +7,9 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/unit/import_topology.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::infragraph_test {
 
 namespace {
-
-using test::import_file;
 
 /// Ends, kind, number and rate of every cable.
 std::multiset<std::string> cables(const Topology& t) {
@@ -191,3 +188,5 @@ TEST_CASE("InfraGraph on the command line", "[unit][import]") {
   const auto edited = test::run_program("show p100-dgx1 --remove gpu0-gpu4 --infragraph");
   CHECK(Json::parse(edited.out)["devices"][0]["name"] == "p100-dgx1 (edited_ remove gpu0-gpu4)");
 }
+
+}  // namespace linkcast::test::infragraph_test

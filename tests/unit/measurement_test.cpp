@@ -5,7 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::measurement_test {
 
 namespace {
 
@@ -76,3 +76,5 @@ TEST_CASE("every committed measurement is read", "[unit]") {
   }
   CHECK(files >= 6);
 }
+
+}  // namespace linkcast::test::measurement_test

@@ -6,7 +6,7 @@
 #include "calibrate/fit/fit.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::message_fit_test {
 
 namespace {
 
@@ -153,3 +153,5 @@ TEST_CASE("buffers of a message are both of GPUs or both of CPUs", "[unit][fit]"
   CHECK(refusal("nic0", "gpu0") ==
         "synthetic.json:/points/0: 'nic0': the buffer of a message lies in the memory of a GPU or a CPU");
 }
+
+}  // namespace linkcast::test::message_fit_test

@@ -8,7 +8,7 @@
 #include "sim/platform/platform.hpp"
 #include "sim/plugin/communicator.hpp"
 
-namespace nccl_graph {
+namespace linkcast::test::nccl_graph {
 
 /// Every version of the graph era.
 inline const std::vector<std::string>& names() {
@@ -48,4 +48,4 @@ inline std::string summary(const linkcast::Communicator& made) {
   return std::to_string(made.channels.size()) + "x" + std::to_string(speed) + " " + made.path_class;
 }
 
-}  // namespace nccl_graph
+}  // namespace linkcast::test::nccl_graph

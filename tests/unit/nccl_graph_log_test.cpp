@@ -6,15 +6,12 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/nccl_graph.hpp"
 
+namespace linkcast::test::nccl_graph_log_test {
+
 namespace {
 
-using linkcast::Communicator;
-using linkcast::Json;
-using linkcast::TunerEntry;
-
 const Json& log_of(std::size_t index) {
-  static const Json kLog =
-      linkcast::read_json_file(std::string(LINKCAST_DATA_DIR) + "/tests/input/nccl_2_28_9_h200.json");
+  static const Json kLog = read_json_file(std::string(LINKCAST_DATA_DIR) + "/tests/input/nccl_2_28_9_h200.json");
   return kLog["communicators"][index];
 }
 
@@ -86,3 +83,5 @@ TEST_CASE("real log: algorithm, protocol and blocks by size", "[unit]") {
   }
   CHECK(choices > 150);
 }
+
+}  // namespace linkcast::test::nccl_graph_log_test

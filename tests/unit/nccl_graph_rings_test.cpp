@@ -7,6 +7,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/nccl_graph.hpp"
 
+namespace linkcast::test::nccl_graph_rings_test {
+
 namespace {
 
 using nccl_graph::build;
@@ -57,7 +59,7 @@ std::string digits(const std::vector<int>& order) {
   return text;
 }
 
-std::multiset<std::string> orders(const linkcast::Communicator& made) {
+std::multiset<std::string> orders(const Communicator& made) {
   std::multiset<std::string> found;
   for (const auto& channel : made.channels) found.insert(digits(channel.order));
   return found;
@@ -210,11 +212,13 @@ TEST_CASE("graph era: up to 2.7 NVLink through a POWER CPU keeps its class", "[u
 TEST_CASE("graph era: how the hop without a link is made", "[unit]") {
   const auto early = build("nccl-2.7", "p100-dgx1", first(5));
   CHECK(early.fallback);
-  CHECK(early.channels[0].hops[3].kind == linkcast::HopKind::kHostMemory);
+  CHECK(early.channels[0].hops[3].kind == HopKind::kHostMemory);
   const auto late = build("nccl-2.18", "p100-dgx1", first(5));
   CHECK_FALSE(late.fallback);
-  CHECK(late.channels[0].hops[3].kind == linkcast::HopKind::kRelay);
+  CHECK(late.channels[0].hops[3].kind == HopKind::kRelay);
   CHECK(late.channels[0].hops[3].via == 0);
   CHECK(late.link_equivalents == 1);
   CHECK(late.why == "1 ring of 18 GB/s as the library counts; no direct NVLink for 3->4 over GPU 0");
 }
+
+}  // namespace linkcast::test::nccl_graph_rings_test

@@ -5,6 +5,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/nccl_set_checks.hpp"
 
+namespace linkcast::test::nccl_graph_sets_test {
+
 namespace {
 
 using nccl_graph::first;
@@ -40,10 +42,10 @@ std::vector<std::vector<int>> all_sets(int count) {
 }
 
 /// The answer with GPU numbers replaced by ranks in the set.
-std::string by_rank(const linkcast::Communicator& made) {
+std::string by_rank(const Communicator& made) {
   std::map<int, int> rank;
   for (std::size_t i = 0; i < made.gpus.size(); ++i) rank[made.gpus[i]] = static_cast<int>(i);
-  linkcast::Communicator turned = made;
+  Communicator turned = made;
   const auto turn = [&](auto& list) {
     for (auto& item : list) {
       for (int& gpu : item.order) gpu = rank.at(gpu);
@@ -133,8 +135,10 @@ TEST_CASE("graph era: members in another order turn the rings only", "[unit]") {
   CHECK(made.channels.size() == 6);
   for (const auto& channel : made.channels) CHECK(channel.order.front() == 7);
   CHECK_THROWS_WITH(nccl_graph::build("nccl-2.18", "p100-dgx1", {0, 8}), "gpus: no GPU 8: 0 to 7 exist");
-  CHECK_THROWS_WITH(linkcast::libraries().get("nccl-2.28"),
+  CHECK_THROWS_WITH(libraries().get("nccl-2.28"),
                     "unknown library 'nccl-2.28': one of mpi-cray, mpi-mpich, mpi-openmpi, mpi-spectrum, mpi-staged, "
                     "nccl-2.12, nccl-2.18, nccl-2.22, nccl-2.27, nccl-2.3, "
                     "nccl-2.30, nccl-2.7, nccl-2.8");
 }
+
+}  // namespace linkcast::test::nccl_graph_sets_test

@@ -6,10 +6,10 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/nccl_graph.hpp"
 
+namespace linkcast::test::nccl_graph_tuner_test {
+
 namespace {
 
-using linkcast::Communicator;
-using linkcast::TunerChoice;
 using nccl_graph::build;
 using nccl_graph::first;
 using nccl_graph::library;
@@ -142,12 +142,8 @@ TEST_CASE("tuner: what is forced is taken, what does not exist is refused", "[un
   CHECK(choose("", "LL128")->payload_share == 120.0 / 128);
   CHECK_THROWS_WITH(choose("nvls", ""), "nccl-2.18 has no nvls for all_reduce here");
   CHECK_THROWS_WITH(choose("", "LL64"), "protocol 'LL64': one of LL, LL128, Simple");
-  CHECK(linkcast::libraries()
-            .get("nccl-2.3")
-            .tuner(platform("v100-dgx1"), made, {"all_reduce", {kMi}, "", "", false})
-            .empty());
-  CHECK_FALSE(
-      linkcast::libraries().get("nccl-2.3").choose(platform("v100-dgx1"), made, {"all_reduce", {kMi}, "", "", false}));
+  CHECK(libraries().get("nccl-2.3").tuner(platform("v100-dgx1"), made, {"all_reduce", {kMi}, "", "", false}).empty());
+  CHECK_FALSE(libraries().get("nccl-2.3").choose(platform("v100-dgx1"), made, {"all_reduce", {kMi}, "", "", false}));
 }
 
 TEST_CASE("tuner: small sizes take fewer blocks, then fewer threads", "[unit]") {
@@ -160,3 +156,5 @@ TEST_CASE("tuner: small sizes take fewer blocks, then fewer threads", "[unit]") 
   CHECK(middle.threads == 512);
   CHECK(taken({"nccl-2.18", "v100-dgx1", 8}, 1024 * kMi).channels == 12);
 }
+
+}  // namespace linkcast::test::nccl_graph_tuner_test

@@ -8,19 +8,16 @@
 #include "sim/plugin/communicator.hpp"
 #include "tests/support/catch.hpp"
 
-namespace {
+namespace linkcast::test::nccl_matrix_test {
 
-using linkcast::Channel;
-using linkcast::Communicator;
-using linkcast::HopKind;
-using linkcast::Platform;
+namespace {
 
 constexpr double kFallback = 0;  // link-equivalents of a communicator without NVLink rings
 
 Platform load(const std::string& name) {
-  linkcast::Calibration calibration;  // rings follow from structure: nothing fitted is needed
+  Calibration calibration;  // rings follow from structure: nothing fitted is needed
   calibration.topology = name;
-  return {linkcast::read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json"), calibration};
+  return {read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json"), calibration};
 }
 
 const Platform& platform(const std::string& name) {
@@ -29,7 +26,7 @@ const Platform& platform(const std::string& name) {
   return it != loaded.end() ? it->second : loaded.emplace(name, load(name)).first->second;
 }
 
-const linkcast::Library& library() { return linkcast::libraries().get("nccl-2.3"); }
+const Library& library() { return libraries().get("nccl-2.3"); }
 
 std::vector<int> first(int count) {
   std::vector<int> gpus;
@@ -63,7 +60,7 @@ std::multiset<std::vector<int>> orders(const Communicator& communicator) {
 std::map<std::pair<int, int>, double> links_used(const std::vector<Channel>& channels) {
   std::map<std::pair<int, int>, double> used;
   for (const Channel& channel : channels)
-    for (const linkcast::Hop& hop : channel.hops) used[{hop.from, hop.to}] += channel.links;
+    for (const Hop& hop : channel.hops) used[{hop.from, hop.to}] += channel.links;
   return used;
 }
 
@@ -209,9 +206,9 @@ TEST_CASE("DGX-2: six rings in rank order for any number of GPUs", "[unit]") {
 
 TEST_CASE("without NVLink: one ring, nearest neighbour first, sockets joined by host memory", "[unit]") {
   // Expected: models/libraries/SOURCES.md, PCIe; the switches of the machine hold GPUs 0 1, 2 3, 4 5 and 6 7.
-  linkcast::Topology topology = platform("p100-dgx1").topology();
-  std::erase_if(topology.cables, [](const auto& cable) { return linkcast::is_accelerator_cable(cable.kind); });
-  linkcast::Calibration calibration;
+  Topology topology = platform("p100-dgx1").topology();
+  std::erase_if(topology.cables, [](const auto& cable) { return is_accelerator_cable(cable.kind); });
+  Calibration calibration;
   calibration.topology = topology.name;
   const Platform pcie(topology, calibration);
 
@@ -277,7 +274,7 @@ TEST_CASE("latencies", "[unit]") {
   CHECK_THAT(library().hop_latency("LL", "SYS").si, WithinRel(1.0e-6, 1e-12));
   CHECK_THAT(library().hop_latency("Simple", "NVL").si, WithinRel(5.7e-6, 1e-12));
   CHECK_THAT(library().hop_latency("Simple", "PIX").si, WithinRel(5.7e-6, 1e-12));
-  CHECK_THROWS_AS(library().base_latency("LL128"), linkcast::InputError);
+  CHECK_THROWS_AS(library().base_latency("LL128"), InputError);
 }
 
 TEST_CASE("ring collectives: bytes, steps, bus factor", "[unit]") {
@@ -292,9 +289,11 @@ TEST_CASE("ring collectives: bytes, steps, bus factor", "[unit]") {
   const auto row = GENERATE(Expected{"all_reduce", 1.5, 6, true, 1.5}, Expected{"all_gather", 0.75, 3, true, 0.75},
                             Expected{"reduce_scatter", 0.75, 3, true, 0.75}, Expected{"broadcast", 1, 3, false, 1},
                             Expected{"reduce", 1, 3, false, 1});
-  const linkcast::Collective& collective = linkcast::collectives().get(row.name);
+  const Collective& collective = collectives().get(row.name);
   CHECK_THAT(collective.bytes_per_hop({4096}, 4).si, WithinRel(4096 * row.share, 1e-12));
   CHECK(collective.steps(4) == row.steps);
   CHECK(collective.closed() == row.closed);
   CHECK_THAT(collective.bus_factor(4), WithinRel(row.bus_factor, 1e-12));
 }
+
+}  // namespace linkcast::test::nccl_matrix_test

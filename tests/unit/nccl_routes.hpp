@@ -10,7 +10,7 @@
 
 #include "tests/unit/nccl_graph.hpp"
 
-namespace nccl_graph {
+namespace linkcast::test::nccl_graph {
 
 /// Between two devices links of several kinds may lie. All NVSwitches are one device: kSwitches.
 struct Leg {
@@ -225,4 +225,4 @@ class Counting {
   std::map<int, std::vector<Leg>> up_;
 };
 
-}  // namespace nccl_graph
+}  // namespace linkcast::test::nccl_graph

@@ -6,7 +6,7 @@
 
 #include "tests/unit/nccl_routes.hpp"
 
-namespace nccl_graph {
+namespace linkcast::test::nccl_graph {
 
 /// Over all searches of one SetChecks.
 struct SetFigures {
@@ -161,4 +161,4 @@ class SetChecks {
   SetFigures figures_;
 };
 
-}  // namespace nccl_graph
+}  // namespace linkcast::test::nccl_graph

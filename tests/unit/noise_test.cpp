@@ -15,7 +15,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::noise_test {
 
 namespace {
 
@@ -214,3 +214,5 @@ TEST_CASE("requests of noise that make no sense are refused in one line", "[unit
                       {"gpus", {0, 1}},         {"size_B", 8},          {"noise", 1}};
   has(error(query::answer(catalogue(), one_node)), "needs several nodes");
 }
+
+}  // namespace linkcast::test::noise_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::object_reader_test {
 
 namespace {
 
@@ -171,5 +171,7 @@ TEST_CASE("an error without a pointer points at the whole document", "[unit]") {
 
 TEST_CASE("JSON nested too deeply is refused, not recursed into", "[unit]") {
   const std::string deep = std::string(1000, '[') + std::string(1000, ']');
-  CHECK_THROWS_WITH(linkcast::parse_json(deep, "line 1"), "line 1: nested deeper than 100 levels");
+  CHECK_THROWS_WITH(parse_json(deep, "line 1"), "line 1: nested deeper than 100 levels");
 }
+
+}  // namespace linkcast::test::object_reader_test

@@ -7,8 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::pair_classes_test {
 
 namespace {
 
@@ -156,3 +155,5 @@ TEST_CASE("pairs in few words", "[unit][fit]") {
   CHECK(fit::compact(t, {{3, 3}, {4, 4}, {5, 5}, {7, 7}}, {{0, 0}, {3, 3}, {4, 4}, {5, 5}, {7, 7}}) ==
         std::vector<std::string>{"gpu3..gpu5,gpu7"});
 }
+
+}  // namespace linkcast::test::pair_classes_test

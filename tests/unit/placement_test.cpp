@@ -4,14 +4,14 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::placement_test {
 
 namespace {
 
 std::string error_of(Json changes) {
   Json query{{"kind", "place"}, {"platform", "p100-dgx1"}, {"job", "all_reduce:64MiB"}, {"ranks", 4}};
   query.update(changes);
-  return query::answer(linkcast::test::catalogue(), query).value("error", "");
+  return query::answer(catalogue(), query).value("error", "");
 }
 
 bool says(const std::string& text, const std::string& part) {
@@ -57,7 +57,7 @@ TEST_CASE("placement: what is refused") {
 
 TEST_CASE("one rank: any GPU does, and what stays joined decides") {
   Json query{{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", "all_reduce:64MiB"}, {"ranks", 1}};
-  const Json placed = query::answer(linkcast::test::catalogue(), query);
+  const Json placed = query::answer(catalogue(), query);
   CHECK(placed["time_s"] == 0);
   CHECK(placed["classes"].size() >= 1);
   CHECK(placed["warnings"].dump().find("moves nothing") != std::string::npos);
@@ -65,16 +65,15 @@ TEST_CASE("one rank: any GPU does, and what stays joined decides") {
 
 TEST_CASE("a trace's placement has the interval of its replay", "[unit]") {
   Json job{{"trace", "data_parallel"}, {"options", {{"ranks", "4"}, {"steps", "2"}}}};
-  const Json placed =
-      query::answer(linkcast::test::catalogue(),
-                    {{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", job}, {"ranks", 4}, {"top", 1}});
+  const Json placed = query::answer(
+      catalogue(), {{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", job}, {"ranks", 4}, {"top", 1}});
   INFO(placed.dump());
   REQUIRE(placed.contains("gpus"));
-  const Json replayed = query::answer(linkcast::test::catalogue(), {{"kind", "replay"},
-                                                                    {"platform", "v100-dgx1"},
-                                                                    {"trace", "data_parallel"},
-                                                                    {"options", job["options"]},
-                                                                    {"placement", placed["gpus"]}});
+  const Json replayed = query::answer(catalogue(), {{"kind", "replay"},
+                                                    {"platform", "v100-dgx1"},
+                                                    {"trace", "data_parallel"},
+                                                    {"options", job["options"]},
+                                                    {"placement", placed["gpus"]}});
   CHECK(placed["time_s"] == replayed["step_time_s"]);
   CHECK(placed["time_low_s"] == replayed["step_time_low_s"]);
   CHECK(placed["time_high_s"] == replayed["step_time_high_s"]);
@@ -82,11 +81,11 @@ TEST_CASE("a trace's placement has the interval of its replay", "[unit]") {
 }
 
 TEST_CASE("without NVLink the reason is none of NVLink", "[unit]") {
-  const Json placed = query::answer(linkcast::test::catalogue(), {{"kind", "place"},
-                                                                  {"platform", "p100-dgx1"},
-                                                                  {"edits", {"disable nvlink"}},
-                                                                  {"job", "all_reduce:64MiB"},
-                                                                  {"ranks", 4}});
+  const Json placed = query::answer(catalogue(), {{"kind", "place"},
+                                                  {"platform", "p100-dgx1"},
+                                                  {"edits", {"disable nvlink"}},
+                                                  {"job", "all_reduce:64MiB"},
+                                                  {"ranks", 4}});
   CHECK(says(placed.value("why", ""), "goes through host memory"));
 }
 
@@ -94,7 +93,7 @@ TEST_CASE("rank orders beyond what may be spent: an answer that says it is not e
   Json job{{"trace", "transformer"},
            {"options", {{"pp", "2"}, {"dp", "2"}, {"tp", "2"}, {"steps", "1"}, {"layers", "2"}}}};
   const Json placed = query::answer(
-      linkcast::test::catalogue(),
+      catalogue(),
       {{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", job}, {"ranks", 8}, {"library", "nccl-2.18"}, {"top", 1}});
   INFO(placed.dump());
   REQUIRE(placed.contains("search"));
@@ -102,3 +101,5 @@ TEST_CASE("rank orders beyond what may be spent: an answer that says it is not e
   CHECK(placed["search"]["evaluated"].get<long>() <= 401);
   CHECK(placed["time_s"].get<double>() <= placed["first_free"]["time_s"].get<double>());
 }
+
+}  // namespace linkcast::test::placement_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::platform_test {
 
 namespace {
 
@@ -256,3 +256,5 @@ TEST_CASE("a calibration that does not fit the topology is refused", "[unit]") {
   c.topology = "v100-dgx1";
   CHECK_THROWS_WITH(Platform(t, c), "c.json:/topology: is for 'v100-dgx1', not for 'p100-dgx1'");
 }
+
+}  // namespace linkcast::test::platform_test

@@ -7,9 +7,10 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
+namespace linkcast::test::refit_test {
+
 namespace {
 
-using linkcast::Json;
 namespace fs = std::filesystem;
 
 // source: STYLE.md section 9: re-running the fit reproduces models/params to a relative 1e-9
@@ -50,8 +51,7 @@ std::vector<std::string> shipped_names() {
 }
 
 void refit(const fs::path& folder) {
-  const auto run =
-      linkcast::test::run_command("calibrate/data/refit.sh '" LINKCAST_PROGRAM "' '" + folder.string() + "'");
+  const auto run = run_command("calibrate/data/refit.sh '" LINKCAST_PROGRAM "' '" + folder.string() + "'");
   INFO(run.err);
   REQUIRE(run.code == 0);
 }
@@ -59,22 +59,24 @@ void refit(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("refitting the committed measurements gives the shipped parameters, twice the same bytes", "[unit][fit]") {
-  const linkcast::test::ScratchFolder scratch;
+  const ScratchFolder scratch;
   const fs::path folder = scratch / "params";
   refit(folder);
   std::map<std::string, std::string> first;
   for (const auto& entry : fs::directory_iterator(folder))
-    first[entry.path().filename().string()] = linkcast::test::text_of_file(entry.path());
+    first[entry.path().filename().string()] = text_of_file(entry.path());
   const auto names = shipped_names();
   CHECK(first.size() == names.size());
   for (const std::string& name : names) {
     REQUIRE(first.count(name) == 1);
     const fs::path shipped = fs::path(LINKCAST_DATA_DIR) / "models" / "params" / name;
-    require_alike(Json::parse(first[name]), Json::parse(linkcast::test::text_of_file(shipped)), name);
+    require_alike(Json::parse(first[name]), Json::parse(text_of_file(shipped)), name);
   }
   refit(folder);
   for (const auto& [name, text] : first) {
     INFO(name);
-    CHECK((linkcast::test::text_of_file(folder / name) == text));
+    CHECK((text_of_file(folder / name) == text));
   }
 }
+
+}  // namespace linkcast::test::refit_test

@@ -7,10 +7,10 @@
 
 #include "tests/support/catch.hpp"
 
+namespace linkcast::test::ring_packing_test {
+
 namespace {
 
-using linkcast::LinkMatrix;
-using linkcast::RingPacking;
 using Rings = std::vector<std::vector<int>>;
 
 constexpr int kMaxRings = 16;
@@ -80,7 +80,7 @@ Rings every_order(int members) {
 
 TEST_CASE("two members: a ring for each link", "[unit]") {
   const int links = GENERATE(1, 2, 6);
-  const RingPacking packing = linkcast::pack_rings_or_half_links(graph(2, {{0, 1, links}}), kMaxRings, kMaxSteps);
+  const RingPacking packing = pack_rings_or_half_links(graph(2, {{0, 1, links}}), kMaxRings, kMaxSteps);
   CHECK(packing.rings == Rings(static_cast<std::size_t>(links), {0, 1}));
   CHECK(packing.links_per_ring == 1);
 }
@@ -88,8 +88,8 @@ TEST_CASE("two members: a ring for each link", "[unit]") {
 TEST_CASE("complete graph of four: two rings, or six of half a link", "[unit]") {
   // Expected: models/libraries/SOURCES.md (measured: 52.1 GB/s = 3 links of 17.37).
   const LinkMatrix four = complete_graph(4, 1);
-  CHECK(linkcast::pack_rings(four, kMaxRings, kMaxSteps).rings == Rings{{0, 1, 2, 3}, {0, 3, 2, 1}});
-  const RingPacking half = linkcast::pack_rings_or_half_links(four, kMaxRings, kMaxSteps);
+  CHECK(pack_rings(four, kMaxRings, kMaxSteps).rings == Rings{{0, 1, 2, 3}, {0, 3, 2, 1}});
+  const RingPacking half = pack_rings_or_half_links(four, kMaxRings, kMaxSteps);
   CHECK(half.rings.size() == 6);
   CHECK(half.links_per_ring == 0.5);
   CHECK(fewest_left(complete_graph(4, 2), half.rings) == 0);
@@ -99,7 +99,7 @@ TEST_CASE("half links are not taken for exactly twice the rings", "[unit]") {
   // A square and a triangle use up the links of a member; twice the links give twice the rings, not more.
   const LinkMatrix square = graph(4, {{0, 1, 1}, {1, 2, 1}, {2, 3, 1}, {3, 0, 1}});
   for (const LinkMatrix& matrix : {square, complete_graph(3, 1)}) {
-    const RingPacking packing = linkcast::pack_rings_or_half_links(matrix, kMaxRings, kMaxSteps);
+    const RingPacking packing = pack_rings_or_half_links(matrix, kMaxRings, kMaxSteps);
     CHECK(packing.rings.size() == 2);
     CHECK(packing.links_per_ring == 1);
   }
@@ -107,7 +107,7 @@ TEST_CASE("half links are not taken for exactly twice the rings", "[unit]") {
 
 TEST_CASE("half links are for four members at most", "[unit]") {
   // Six members: the complete directed graph has no decomposition into rings either (Tillson, JCTB 29, 1980).
-  const RingPacking packing = linkcast::pack_rings_or_half_links(complete_graph(6, 1), kMaxRings, kMaxSteps);
+  const RingPacking packing = pack_rings_or_half_links(complete_graph(6, 1), kMaxRings, kMaxSteps);
   CHECK(packing.rings.size() == 4);
   CHECK(packing.links_per_ring == 1);
 }
@@ -115,7 +115,7 @@ TEST_CASE("half links are for four members at most", "[unit]") {
 TEST_CASE("complete graphs fill every link", "[unit]") {
   // n-1 disjoint rings exist for every n but 4 and 6: Tillson, JCTB 29, 1980.
   const int members = GENERATE(3, 5, 7, 8, 12, 16);
-  const RingPacking packing = linkcast::pack_rings(complete_graph(members, 1), kMaxRings, kMaxSteps);
+  const RingPacking packing = pack_rings(complete_graph(members, 1), kMaxRings, kMaxSteps);
   CHECK(static_cast<int>(packing.rings.size()) == members - 1);
   CHECK(fewest_left(complete_graph(members, 1), packing.rings) == 0);
   CHECK(each_once(packing.rings, members));
@@ -126,7 +126,7 @@ TEST_CASE("no ring where a member hangs on one other, or on none", "[unit]") {
   const LinkMatrix tail = graph(4, {{0, 1, 1}, {1, 2, 1}, {2, 0, 1}, {3, 0, 2}});
   const LinkMatrix lone = graph(4, {{0, 1, 1}, {1, 2, 1}, {2, 0, 1}});
   for (const LinkMatrix& matrix : {tail, lone}) {
-    const RingPacking packing = linkcast::pack_rings_or_half_links(matrix, kMaxRings, kMaxSteps);
+    const RingPacking packing = pack_rings_or_half_links(matrix, kMaxRings, kMaxSteps);
     CHECK(packing.rings.empty());
     CHECK(packing.complete);
   }
@@ -134,15 +134,15 @@ TEST_CASE("no ring where a member hangs on one other, or on none", "[unit]") {
 
 TEST_CASE("the bound is the fewest links into or out of a member", "[unit]") {
   LinkMatrix matrix = complete_graph(3, 2);
-  CHECK(linkcast::ring_bound(matrix) == 4);
+  CHECK(ring_bound(matrix) == 4);
   matrix.at(2, 0) = 0;
   matrix.at(2, 1) = 1;
-  CHECK(linkcast::ring_bound(matrix) == 1);
+  CHECK(ring_bound(matrix) == 1);
 }
 
 TEST_CASE("the search stops at the number of rings and of steps it is given", "[unit]") {
-  CHECK(linkcast::pack_rings(complete_graph(8, 6), kMaxRings, kMaxSteps).rings.size() == kMaxRings);
-  const RingPacking cut = linkcast::pack_rings(complete_graph(8, 1), kMaxRings, 20);
+  CHECK(pack_rings(complete_graph(8, 6), kMaxRings, kMaxSteps).rings.size() == kMaxRings);
+  const RingPacking cut = pack_rings(complete_graph(8, 1), kMaxRings, 20);
   CHECK_FALSE(cut.complete);
   CHECK(cut.steps == 20);
   CHECK(cut.rings.size() < 7);
@@ -161,14 +161,16 @@ TEST_CASE("the cuts of the search change nothing", "[unit]") {
     Rings found, best;
     pack_slowly(free, every_order(members), found, best);
     INFO("round " << round << ", members " << members);
-    CHECK(linkcast::pack_rings(matrix, kMaxRings, kMaxSteps).rings == best);
+    CHECK(pack_rings(matrix, kMaxRings, kMaxSteps).rings == best);
   }
 }
 
 TEST_CASE("the search is deterministic", "[unit]") {
   const LinkMatrix matrix = complete_graph(7, 2);
-  const RingPacking one = linkcast::pack_rings(matrix, kMaxRings, kMaxSteps);
-  const RingPacking two = linkcast::pack_rings(matrix, kMaxRings, kMaxSteps);
+  const RingPacking one = pack_rings(matrix, kMaxRings, kMaxSteps);
+  const RingPacking two = pack_rings(matrix, kMaxRings, kMaxSteps);
   CHECK(one.rings == two.rings);
   CHECK(one.steps == two.steps);
 }
+
+}  // namespace linkcast::test::ring_packing_test

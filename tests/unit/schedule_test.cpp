@@ -10,7 +10,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::schedule_test {
 
 namespace {
 
@@ -170,3 +170,5 @@ TEST_CASE("rounds and bytes are the closed forms", "[unit][schedule]") {
   check_totals("recursive_doubling", "all_reduce", 6, 4, 3);
   check_totals("rabenseifner", "all_reduce", 6, 6, 2 * 0.75 + 1);
 }
+
+}  // namespace linkcast::test::schedule_test

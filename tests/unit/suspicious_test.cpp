@@ -5,8 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::suspicious_test {
 
 namespace {
 
@@ -102,3 +101,5 @@ TEST_CASE("8 H200: staged copies from rest take one of two times, pulled ones to
   CHECK(staged > staged_points / 2);
   CHECK(pulled > 0);
 }
+
+}  // namespace linkcast::test::suspicious_test

@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::topology_test {
 
 namespace {
 
@@ -215,3 +215,5 @@ TEST_CASE("every shipped topology is named like its file and gives every rate a 
   }
   CHECK(files >= 4);
 }
+
+}  // namespace linkcast::test::topology_test

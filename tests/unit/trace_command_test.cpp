@@ -3,8 +3,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::trace_command_test {
 
 namespace {
 
@@ -137,3 +136,5 @@ TEST_CASE("calibrate trace takes a shipped trace by its name", "[unit][trace]") 
   CHECK(run.err.rfind("host_scale ", 0) == 0);
   CHECK(run_program("check '" + out + "'").code == 0);
 }
+
+}  // namespace linkcast::test::trace_command_test

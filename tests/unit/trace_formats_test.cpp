@@ -1,8 +1,8 @@
 // Importers of traces that hold what a program did, but no time of its network. Figures are worked out by hand.
 #include "tests/unit/trace_import.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::trace_formats_test {
+
 using Ids = std::vector<std::int64_t>;
 
 namespace {
@@ -320,3 +320,5 @@ TEST_CASE("kineto: work is part of an exchange if some span of its thread holds 
   }
   CHECK(found == static_cast<int>(launches.size()));
 }
+
+}  // namespace linkcast::test::trace_formats_test

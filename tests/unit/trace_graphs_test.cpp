@@ -4,8 +4,8 @@
 
 #include "tests/unit/trace_import.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::trace_graphs_test {
+
 using Ids = std::vector<std::int64_t>;
 
 namespace {
@@ -171,3 +171,5 @@ TEST_CASE("broken execution traces are taken or refused, never a crash", "[unit]
   check_mutations("pytorch-et", text_of_file(trace_sample("pytorch-et.json")), 1500, {{"compute", "1us"}});
   check_mutations("chakra", good_graph(), 1500);
 }
+
+}  // namespace linkcast::test::trace_graphs_test

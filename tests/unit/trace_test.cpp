@@ -7,8 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
-using namespace linkcast::test;
+namespace linkcast::test::trace_test {
 
 namespace {
 
@@ -175,3 +174,5 @@ TEST_CASE("replay: several jobs, and options that cannot be", "[trace][replay]")
   CHECK(replay_training(scratch, "--repeat 0").code == 2);
   CHECK(replay_training(scratch, "--timeline /dev/full").code == 2);
 }
+
+}  // namespace linkcast::test::trace_test

@@ -7,7 +7,7 @@
 #include "sim/units/parse.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace linkcast;
+namespace linkcast::test::units_test {
 
 namespace {
 
@@ -152,3 +152,5 @@ TEST_CASE("quantities of different dimensions do not mix", "[unit]") {
   sum += Bytes{2};
   CHECK(sum == Bytes{3});
 }
+
+}  // namespace linkcast::test::units_test

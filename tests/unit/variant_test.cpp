@@ -9,8 +9,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
-using namespace linkcast;
-using linkcast::test::catalogue;
+namespace linkcast::test::variant_test {
 
 namespace {
 
@@ -115,3 +114,5 @@ TEST_CASE("a variant that is wrong is refused in one line with its place", "[uni
   CHECK(refusal(with(R"({"edit": "add gpu0-gpu7:nvlink4", "source": "x"})"))
             .rfind("/changes: edit 'add gpu0-gpu7:nvlink4': no platform here has cables of the kind nvlink4", 0) == 0);
 }
+
+}  // namespace linkcast::test::variant_test
