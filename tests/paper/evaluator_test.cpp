@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 #include "validate/evaluate.hpp"
 #include "validate/measured_answer.hpp"
 #include "validate/reduce.hpp"
@@ -82,12 +83,7 @@ Json square_machine() {
 }
 
 std::string error_of(const Json& changed) {
-  try {
-    read_row(changed);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { read_row(changed); });
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

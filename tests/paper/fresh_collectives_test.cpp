@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "validate/compare.hpp"
 
@@ -14,7 +15,6 @@ namespace {
 const std::string kRoot = LINKCAST_DATA_DIR;
 const std::string kFolder = "calibrate/data/hgx-h200/";
 
-constexpr double kMiB = 1048576;
 constexpr std::size_t kPoints = 246, kBelow = 27, kFrom1 = 15, kFrom64 = 6;  // a file; of them all_reduce, by size
 
 struct Figures {

@@ -32,8 +32,6 @@ Json place(Json changes) {
   return query::answer(catalogue(), query);
 }
 
-constexpr double kSame = 1e-9;
-
 }  // namespace
 
 TEST_CASE("groups of a fabric: nodes of a leaf, of a group") {
@@ -85,7 +83,7 @@ TEST_CASE("placement over nodes: none of all sets is faster, none beats the boun
     CHECK(time_s >= placed["bound_s"].get<double>());
   } while (std::prev_permutation(taken.begin(), taken.end()));
   CHECK(placed["time_s"].get<double>() <= least_s * 1.001);
-  CHECK(placed["first_free"]["time_s"].get<double>() == Approx(alone_s({0, 3, 4, 5})).epsilon(kSame));
+  CHECK(placed["first_free"]["time_s"].get<double>() == Approx(alone_s({0, 3, 4, 5})).epsilon(kExact));
   CHECK(placed["gap"].get<double>() == Approx(placed["time_s"].get<double>() / placed["bound_s"].get<double>() - 1));
 }
 
@@ -95,8 +93,8 @@ TEST_CASE("placement over nodes keeps off a neighbour's cables") {
       place({{"with", {{{"job", "all_reduce:256MiB"}, {"nodes", {2, 3, 4, 5}}}}}, {"objective", "both"}});
   INFO(placed.dump());
   REQUIRE(placed.contains("time_s"));
-  CHECK(placed["time_s"].get<double>() == Approx(placed["alone_s"].get<double>()).epsilon(kSame));
-  CHECK(placed["neighbours"][0]["slowdown"].get<double>() == Approx(1).epsilon(kSame));
+  CHECK(placed["time_s"].get<double>() == Approx(placed["alone_s"].get<double>()).epsilon(kExact));
+  CHECK(placed["neighbours"][0]["slowdown"].get<double>() == Approx(1).epsilon(kExact));
   for (const Json& node : placed["nodes"]) CHECK(node.get<int>() / 4 >= 2);
 }
 

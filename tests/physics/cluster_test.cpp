@@ -8,19 +8,13 @@
 #include "sim/plugin/binary_tree.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::cluster_test {
 
 namespace {
-
-Json ask(Json query) {
-  Json result = query::answer(catalogue(), query);
-  INFO(query.dump());
-  REQUIRE(result.value("error", "") == "");
-  return result;
-}
 
 Json message(const std::string& platform, const std::string& src, const std::string& dst, double size_B) {
   return ask({{"platform", platform}, {"kind", "p2p"}, {"src", src}, {"dst", dst}, {"size_B", size_B}});
@@ -31,12 +25,6 @@ Json across(const std::string& platform, int nodes, int per_node, double size_B,
              {"gpus_per_node", per_node}, {"library", "nccl-2.18"}, {"size_B", size_B}};
   query.update(more);
   return ask(query);
-}
-
-double parameter(const std::string& platform, const std::string& name) {
-  const Parameter* found = catalogue().platform(platform).calibration().find(name);
-  REQUIRE(found != nullptr);
-  return found->value;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "sim/collective/collective_cost.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -22,11 +23,7 @@ Json collective(const std::string& op, int gpus, double size_B, Json more = Json
   return result;
 }
 
-double parameter(const std::string& name) {
-  const Parameter* found = catalogue().platform("hgx-h200").calibration().find(name);
-  REQUIRE(found != nullptr);
-  return found->value;
-}
+double parameter(const std::string& name) { return test::parameter("hgx-h200", name); }
 
 }  // namespace
 

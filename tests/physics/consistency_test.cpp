@@ -4,21 +4,13 @@
 #include <vector>
 
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::consistency_test {
 
 namespace {
-
-constexpr double kMiB = 1048576;
-
-Json ask(const Json& query) {
-  Json result = query::answer(catalogue(), query);
-  INFO(query.dump());
-  REQUIRE(result.value("error", "") == "");
-  return result;
-}
 
 Json tree(const std::string& platform, const std::vector<int>& gpus, double size_B, const Json& more) {
   Json query{{"platform", platform}, {"kind", "collective"}, {"op", "all_reduce"},

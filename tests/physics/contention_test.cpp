@@ -1,13 +1,12 @@
 // Communicators that start together: who shares a link takes longer by a closed form, who shares none does not.
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::contention_test {
 
 namespace {
-
-constexpr double kMiB = 1048576;
 
 Json other(const std::string& op, double size_B, const std::vector<int>& gpus) {
   return {{"op", op}, {"size_B", size_B}, {"gpus", gpus}};
@@ -32,12 +31,6 @@ Json result(const std::string& platform, const Json& main, const Others& with = 
 }
 
 double number(const Json& json, const char* key) { return json.at(key).get<double>(); }
-
-double parameter(const std::string& platform, const std::string& name) {
-  const Parameter* found = catalogue().platform(platform).calibration().find(name);
-  REQUIRE(found != nullptr);
-  return found->value;
-}
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -9,15 +9,13 @@
 #include "sim/engine/problem.hpp"
 #include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/solve.hpp"
 
 namespace linkcast::test::engine_random_test {
 
 namespace {
 
 // source: our choice for the physics suite, far below any measured effect
-constexpr double kRelative = 1e-9;
-
-Solution solve(const std::string& solver, const Problem& problem) { return make_solver(solver)->run(problem); }
 
 /// Numbers in a range, the same on every machine: the standard distributions are not.
 class Dice {
@@ -80,7 +78,7 @@ void require_same(const std::vector<double>& left, const std::vector<double>& ri
   REQUIRE(left.size() == right.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
     INFO("entry " << i);
-    CHECK_THAT(left[i], WithinRel(right[i] * factor, kRelative));
+    CHECK_THAT(left[i], WithinRel(right[i] * factor, kExact));
   }
 }
 
@@ -152,7 +150,7 @@ TEST_CASE("more bytes never end earlier on one constraint", "[physics]") {
     problem.activities[0].work_B *= 1.5;
     const Solution after = solve("fluid", problem);
     for (std::size_t a = 0; a < before.finish_s.size(); ++a) {
-      CHECK(after.finish_s[a] >= before.finish_s[a] * (1 - kRelative));
+      CHECK(after.finish_s[a] >= before.finish_s[a] * (1 - kExact));
     }
   }
 }

@@ -10,15 +10,13 @@
 #include "sim/engine/solvers.hpp"
 #include "sim/records/input_error.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/solve.hpp"
 
 namespace linkcast::test::engine_test {
 
 namespace {
 
 // source: our choice for the physics suite, far below any measured effect
-constexpr double kRelative = 1e-9;
-
-Solution solve(const std::string& solver, const Problem& problem) { return make_solver(solver)->run(problem); }
 
 Activity flow(double work_B, std::vector<Use> uses, double delay_s = 0) {
   Activity activity;
@@ -48,7 +46,7 @@ void require_finish(const Solution& solution, const std::vector<double>& expecte
   REQUIRE(solution.finish_s.size() == expected_s.size());
   for (std::size_t a = 0; a < expected_s.size(); ++a) {
     INFO("activity " << a);
-    CHECK_THAT(solution.finish_s[a], WithinRel(expected_s[a], kRelative));
+    CHECK_THAT(solution.finish_s[a], WithinRel(expected_s[a], kExact));
   }
 }
 
@@ -59,7 +57,7 @@ TEST_CASE("one flow takes its delay and bytes / capacity", "[physics]") {
   // 10 us + 1 GB / 450 GB/s; SimGrid's defaults make it 5.0 ms
   const Solution solution = solve(solver, {{450e9}, 0, {flow(1e9, {{0, 1}}, 10e-6)}});
   require_finish(solution, {10e-6 + 1e9 / 450e9});
-  CHECK_THAT(solution.carried_B[0], WithinRel(1e9, kRelative));
+  CHECK_THAT(solution.carried_B[0], WithinRel(1e9, kExact));
   CHECK(solution.start_s[0] == 0);
   CHECK(solution.makespan_s == solution.finish_s[0]);
 }
@@ -86,7 +84,7 @@ TEST_CASE("a weight is paid in capacity, and shares stay equal in rate", "[physi
   // x + 2x = 90 gives 30 B/s each; 60 B end at 2 s; then 60 B more alone at 90 B/s
   const Solution solution = solve(solver, {{90}, 0, {flow(120, {{0, 1}}), flow(60, {{0, 2}})}});
   require_finish(solution, {2 + 60.0 / 90, 2});
-  CHECK_THAT(solution.carried_B[0], WithinRel(120 + 2 * 60.0, kRelative));
+  CHECK_THAT(solution.carried_B[0], WithinRel(120 + 2 * 60.0, kExact));
 }
 
 TEST_CASE("a fractional weight is exact in fluid and refused by native", "[physics]") {
@@ -146,8 +144,8 @@ TEST_CASE("a chain of 20000 hops does not drift", "[physics]") {
   // 0.04 s at 1 GB/s beside the chain of 20000 (2.5 us + 10 ns)
   problem.activities.push_back(flow(4e7, {{1, 1}}));
   const Solution solution = solve(solver, problem);
-  CHECK_THAT(solution.finish_s[kHops - 1], WithinRel(kHops * (2.5e-6 + 1e-8), kRelative));
-  CHECK_THAT(solution.finish_s[kHops], WithinRel(0.04, kRelative));
+  CHECK_THAT(solution.finish_s[kHops - 1], WithinRel(kHops * (2.5e-6 + 1e-8), kExact));
+  CHECK_THAT(solution.finish_s[kHops], WithinRel(0.04, kExact));
 }
 
 TEST_CASE("queues serve one at a time, first come first served", "[physics]") {
@@ -156,7 +154,7 @@ TEST_CASE("queues serve one at a time, first come first served", "[physics]") {
     const Activity one = queued({0}, flow(100, {{0, 1}}, 1));  // 1 s + 100 B / 100 B/s
     const Solution solution = solve(solver, {{100}, 1, {one, one, one}});
     require_finish(solution, {2, 4, 6});
-    CHECK_THAT(solution.start_s[2], WithinRel(4.0, kRelative));
+    CHECK_THAT(solution.start_s[2], WithinRel(4.0, kExact));
   }
   SECTION("who needs two queues holds its place in both") {
     // 1 waits for queue 0 until 1 s and meanwhile keeps 2 out of queue 1
@@ -212,8 +210,8 @@ TEST_CASE("a flow over all hops of a ring equals the ring step by step", "[physi
   Problem coupled{stepwise.capacity_Bps, 0, {flow(steps * chunk_B, {}, steps * delay_s)}};
   for (int rank = 0; rank < ranks; ++rank) coupled.activities[0].uses.push_back({rank, 1});
   const double expected_s = steps * (delay_s + chunk_B / 25e9);
-  CHECK_THAT(solve(solver, stepwise).makespan_s, WithinRel(expected_s, kRelative));
-  CHECK_THAT(solve(solver, coupled).makespan_s, WithinRel(expected_s, kRelative));
+  CHECK_THAT(solve(solver, stepwise).makespan_s, WithinRel(expected_s, kExact));
+  CHECK_THAT(solve(solver, coupled).makespan_s, WithinRel(expected_s, kExact));
 }
 
 TEST_CASE("zero bytes take the delay only, and nothing takes nothing", "[physics]") {

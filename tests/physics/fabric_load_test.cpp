@@ -8,8 +8,6 @@ namespace linkcast::test::fabric_load_test {
 
 namespace {
 
-constexpr double kTight = 1e-9;
-
 /// Ways over each link, pair by pair, and the sum of the lengths.
 struct Counted {
   explicit Counted(const Fabric& fabric) : loads(static_cast<std::size_t>(fabric.links())) {
@@ -38,14 +36,14 @@ void check_class(const Fabric& fabric, const std::string& name, double expected)
   for (int id = 0; id < fabric.links(); ++id) {
     if (fabric.classes()[static_cast<std::size_t>(fabric.link(id).link_class)].name != name) continue;
     ++found;
-    REQUIRE_THAT(counted.loads[static_cast<std::size_t>(id)], WithinRel(expected, kTight));
+    REQUIRE_THAT(counted.loads[static_cast<std::size_t>(id)], WithinRel(expected, kExact));
   }
   CHECK(found > 0);
   const bounds::FabricFacts facts = bounds::fabric_facts(fabric, 1);
   for (std::size_t c = 0; c < fabric.classes().size(); ++c) {
     if (fabric.classes()[c].name != name) continue;
-    CHECK_THAT(facts.loads[c].most, WithinRel(expected, kTight));
-    CHECK_THAT(facts.loads[c].mean, WithinRel(expected, kTight));
+    CHECK_THAT(facts.loads[c].most, WithinRel(expected, kExact));
+    CHECK_THAT(facts.loads[c].mean, WithinRel(expected, kExact));
     CHECK(facts.cables[c] == found / 2);
   }
 }
@@ -58,7 +56,7 @@ TEST_CASE("facts of a fabric are those of a walk over all pairs", "[physics][fab
     const Counted counted(*fabric);
     const bounds::FabricFacts facts = bounds::fabric_facts(*fabric, 1);
     const double pairs = static_cast<double>(fabric->endpoints()) * (fabric->endpoints() - 1);
-    CHECK_THAT(facts.average_links, WithinRel(counted.length / pairs, kTight));
+    CHECK_THAT(facts.average_links, WithinRel(counted.length / pairs, kExact));
     double sum = 0, most = 0, all_pairs = 0, cables = 0;
     for (std::size_t c = 0; c < facts.loads.size(); ++c) {
       sum += facts.loads[c].mean * 2 * facts.cables[c];
@@ -66,16 +64,16 @@ TEST_CASE("facts of a fabric are those of a walk over all pairs", "[physics][fab
       most = std::max(most, facts.loads[c].most);
     }
     for (const double share : facts.pairs) all_pairs += share;
-    CHECK_THAT(sum, WithinRel(counted.length, kTight));  // no way is lost
-    CHECK_THAT(most, WithinRel(*std::max_element(counted.loads.begin(), counted.loads.end()), kTight));
+    CHECK_THAT(sum, WithinRel(counted.length, kExact));  // no way is lost
+    CHECK_THAT(most, WithinRel(*std::max_element(counted.loads.begin(), counted.loads.end()), kExact));
     CHECK(all_pairs == pairs);
     CHECK(2 * cables == fabric->links());
     // Nobody sends faster than its own cables, and the half of all sends at most what the cut carries.
-    CHECK(facts.alltoall.si <= (fabric->switches() > 0 ? 1 : 6) * 25e9 * (1 + kTight));
+    CHECK(facts.alltoall.si <= (fabric->switches() > 0 ? 1 : 6) * 25e9 * (1 + kExact));
     const double half = fabric->endpoints() / 2, other = fabric->endpoints() - half;
     const double crossing = half * other * facts.alltoall.si / (fabric->endpoints() - 1);
-    CHECK_THAT(facts.bisection.cables * 25e9, WithinRel(facts.bisection.bandwidth.si, kTight));
-    CHECK(crossing <= facts.bisection.bandwidth.si * (1 + kTight));
+    CHECK_THAT(facts.bisection.cables * 25e9, WithinRel(facts.bisection.bandwidth.si, kExact));
+    CHECK(crossing <= facts.bisection.bandwidth.si * (1 + kExact));
   }
 }
 
@@ -83,9 +81,9 @@ TEST_CASE("single switch: each cable carries one way to every other endpoint", "
   check_class(*single_switch(7), "host", 6);
   const bounds::FabricFacts facts = bounds::fabric_facts(*single_switch(8), 1);
   CHECK(facts.average_links == 2);
-  CHECK_THAT(facts.alltoall.si, WithinRel(25e9, kTight));
-  CHECK_THAT(facts.allreduce.si, WithinRel(12.5e9, kTight));
-  CHECK_THAT(facts.bisection.bandwidth.si, WithinRel(4 * 25e9, kTight));
+  CHECK_THAT(facts.alltoall.si, WithinRel(25e9, kExact));
+  CHECK_THAT(facts.allreduce.si, WithinRel(12.5e9, kExact));
+  CHECK_THAT(facts.bisection.bandwidth.si, WithinRel(4 * 25e9, kExact));
   CHECK(facts.bisection.cables == 4);
 }
 
@@ -96,9 +94,9 @@ TEST_CASE("fat tree of two levels: p p (l - 1) / u ways a cable", "[physics][fab
   check_class(*rail_optimized(2, 3, 4, 2, 4), "leaf_spine", 3.0 * 3 * 7 / 4);
   // Tapered 2:1, so half of the endpoints of one half can send to the other at full rate: 16 endpoints, 8 cables.
   const bounds::FabricFacts tapered = bounds::fabric_facts(*fat_tree(TwoLevelsOf{4, 2, 8, 4}), 1);
-  CHECK_THAT(tapered.bisection.bandwidth.si, WithinRel(8 * 25e9, kTight));
+  CHECK_THAT(tapered.bisection.bandwidth.si, WithinRel(8 * 25e9, kExact));
   // source of the bound: all traffic of a leaf crosses its u cables
-  CHECK_THAT(tapered.alltoall.si, WithinRel(25e9 * 4 * 31 / (8 * 24), kTight));
+  CHECK_THAT(tapered.alltoall.si, WithinRel(25e9 * 4 * 31 / (8 * 24), kExact));
 }
 
 // e endpoints a pod of l leaves, p a leaf; all of a leaf's traffic climbs u cables, all of a pod's the l' cables above.
@@ -110,8 +108,8 @@ TEST_CASE("fat tree of three levels: loads of both upper classes", "[physics][fa
   check_class(*tapered, "leaf_aggregation", 4.0 * (36 - 4) / 4);
   check_class(*tapered, "aggregation_core", 12.0 * (36 - 12) / (2 * 4));
   // Average way of the k-ary tree: 2, 4 and 6 links to k/2 - 1, (k/2)(k/2 - 1) and the remaining endpoints.
-  CHECK_THAT(bounds::fabric_facts(*full, 1).average_links, WithinRel((1 * 2 + 2 * 4 + 12 * 6) / 15.0, kTight));
-  CHECK_THAT(bounds::fabric_facts(*full, 1).bisection.bandwidth.si, WithinRel(8 * 25e9, kTight));
+  CHECK_THAT(bounds::fabric_facts(*full, 1).average_links, WithinRel((1 * 2 + 2 * 4 + 12 * 6) / 15.0, kExact));
+  CHECK_THAT(bounds::fabric_facts(*full, 1).bisection.bandwidth.si, WithinRel(8 * 25e9, kExact));
 }
 
 // One cable between two groups (g = a h + 1): it carries all a p x a p ways between them. A link inside a group carries
@@ -126,7 +124,7 @@ TEST_CASE("balanced dragonfly with one cable a pair of groups", "[physics][fabri
   check_class(*fabric, "global", a * p * a * p);
   // 2 links at the same switch, 3 in the group; to another group 3 and one more for each end that is not at the cable
   const double here = (p - 1) * 2 + (a - 1) * p * 3, elsewhere = a * h * a * p * (3 + 2 * (a - 1) / a);
-  CHECK_THAT(bounds::fabric_facts(*fabric, 1).average_links, WithinRel((here + elsewhere) / (9 * a * p - 1), kTight));
+  CHECK_THAT(bounds::fabric_facts(*fabric, 1).average_links, WithinRel((here + elsewhere) / (9 * a * p - 1), kExact));
 }
 
 // a cables between two groups of a switches, one from each switch to its like: (a p)^2 / a ways each. Of the ways from
@@ -149,7 +147,7 @@ TEST_CASE("dragonfly+ with a cable from each spine to each other group", "[physi
   check_class(*fabric, "global", l * p * l * p / s);
   check_class(*fabric, "local", p * (g * l * p - p) / s);
   const double here = (p - 1) * 2 + (l - 1) * p * 4, elsewhere = (g - 1) * l * p * 5;
-  CHECK_THAT(bounds::fabric_facts(*fabric, 1).average_links, WithinRel((here + elsewhere) / (g * l * p - 1), kTight));
+  CHECK_THAT(bounds::fabric_facts(*fabric, 1).average_links, WithinRel((here + elsewhere) / (g * l * p - 1), kExact));
 }
 
 // A ring of k nodes: sum of distances k^2/4 (k even) or (k^2 - 1)/4; each of N nodes sends to N/k nodes at each offset
@@ -169,15 +167,15 @@ TEST_CASE("torus: load of a link of each dimension and average distance", "[phys
       double sum = 0;
       for (int id = 2 * nodes * static_cast<int>(d); id < 2 * nodes * (static_cast<int>(d) + 1); ++id)
         sum += counted.loads[static_cast<std::size_t>(id)];
-      CHECK_THAT(sum, WithinRel(nodes * in_dimension, kTight));
+      CHECK_THAT(sum, WithinRel(nodes * in_dimension, kExact));
     }
-    CHECK_THAT(bounds::fabric_facts(*fabric, 1).average_links, WithinRel(hops / (nodes - 1), kTight));
+    CHECK_THAT(bounds::fabric_facts(*fabric, 1).average_links, WithinRel(hops / (nodes - 1), kExact));
   }
   // Two halves of a 4x2 torus touch along rings of four, cut twice: 2 rings x 2 cables, or all 8 cables of the rings of
   // two.
   const Cut cut = bounds::fabric_facts(*torus({2, 4}), 1).bisection;
   CHECK(cut.cables == 4);
-  CHECK_THAT(cut.bandwidth.si, WithinRel(4 * 25e9, kTight));
+  CHECK_THAT(cut.bandwidth.si, WithinRel(4 * 25e9, kExact));
 }
 
 TEST_CASE("expected peaks inside a node are the paper's", "[physics][fabric]") {
@@ -189,15 +187,15 @@ TEST_CASE("expected peaks inside a node are the paper's", "[physics][fabric]") {
   };
   // SC24, sections IV-A and IV-C: four ways cross the link of GCD 1 and 5; 600 and 800 Gb/s
   const bounds::NodePeaks lumi = peaks("lumi");
-  CHECK_THAT(lumi.forwarding_index, WithinRel(4.0, kTight));
-  CHECK_THAT(lumi.alltoall.si * 8, WithinRel(600e9, kTight));
+  CHECK_THAT(lumi.forwarding_index, WithinRel(4.0, kExact));
+  CHECK_THAT(lumi.alltoall.si * 8, WithinRel(600e9, kExact));
   CHECK(lumi.rings == 4);
-  CHECK_THAT(lumi.allreduce.si * 8, WithinRel(800e9, kTight));
+  CHECK_THAT(lumi.allreduce.si * 8, WithinRel(800e9, kExact));
   // the same sections: fully connected, so all links of a GPU: 3 x 1.2 Tb/s and 3 x 800 Gb/s (table I)
   for (const auto& [name, bits] : {std::pair("alps", 3.6e12), std::pair("leonardo", 2.4e12)}) {
     CHECK(peaks(name).forwarding_index == 1);
-    CHECK_THAT(peaks(name).alltoall.si * 8, WithinRel(bits, kTight));
-    CHECK_THAT(peaks(name).allreduce.si * 8, WithinRel(bits, kTight));
+    CHECK_THAT(peaks(name).alltoall.si * 8, WithinRel(bits, kExact));
+    CHECK_THAT(peaks(name).allreduce.si * 8, WithinRel(bits, kExact));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "validate/compare.hpp"
@@ -16,18 +17,6 @@
 namespace linkcast::test::forecast_test {
 
 namespace {
-
-constexpr double kRelative = 1e-9;  // source: STYLE.md section 10, physics
-constexpr double kMiB = 1048576;
-
-Json ask(const Json& query) {
-  Json result = query::answer(catalogue(), query);
-  INFO(query.dump());
-  REQUIRE(result.value("error", "") == "");
-  return result;
-}
-
-double time_of(const Json& query) { return ask(query)["time_s"].get<double>(); }
 
 std::string gpu(int k) { return "gpu" + std::to_string(k); }
 
@@ -60,9 +49,9 @@ std::vector<int> first(int count) {
 void require_solvers_agree(const Json& query) {
   INFO(query.dump());
   const Json fluid = ask(with(query, "solver", "fluid")), native = ask(with(query, "solver", "native"));
-  CHECK_THAT(fluid["time_s"].get<double>(), WithinRel(native["time_s"].get<double>(), kRelative));
+  CHECK_THAT(fluid["time_s"].get<double>(), WithinRel(native["time_s"].get<double>(), kExact));
   for (std::size_t i = 0; fluid.contains("flow_times_s") && i < fluid["flow_times_s"].size(); ++i)
-    CHECK_THAT(fluid["flow_times_s"][i].get<double>(), WithinRel(native["flow_times_s"][i].get<double>(), kRelative));
+    CHECK_THAT(fluid["flow_times_s"][i].get<double>(), WithinRel(native["flow_times_s"][i].get<double>(), kExact));
 }
 
 /// Nominal bytes/s of a link, from the topology file alone.
@@ -214,7 +203,7 @@ TEST_CASE("relabelling by a symmetry of the P100 NVLink graph changes no collect
       for (const double size : {1e4, 1e8}) {
         INFO(Json(members).dump() << " -> " << Json(mapped).dump());
         CHECK_THAT(time_of(collective("p100-dgx1", mapped, size)),
-                   WithinRel(time_of(collective("p100-dgx1", members, size)), kRelative));
+                   WithinRel(time_of(collective("p100-dgx1", members, size)), kExact));
       }
     }
 }
@@ -229,7 +218,7 @@ TEST_CASE("twice the bytes take twice the time beyond the start-up", "[physics][
   for (const Json& query : {peer, relay, collective("p100-dgx1", first(8), 1), collective("v100-dgx1", first(5), 1)})
     for (const double size : {16 * kMiB, 256 * kMiB}) {
       INFO(query.dump() << size);
-      CHECK_THAT(bytes_part(query, 2 * size), WithinRel(2 * bytes_part(query, size), kRelative));
+      CHECK_THAT(bytes_part(query, 2 * size), WithinRel(2 * bytes_part(query, size), kExact));
     }
   // A staged copy adds pipelined bytes only: the same difference for each further MiB.
   const auto staged = [&](double size) { return time_of(p2p("p100-dgx1", 0, 4, size, "staged")); };
@@ -272,11 +261,11 @@ TEST_CASE("anti-locality comes from the uplink and its duplex capacity, and goes
     CHECK(ratio(kinds, false) > 1.05);
     CHECK(ratio(kinds, true) > 1.5);
     // One way: without a duplex capacity the two directions of the uplink are independent.
-    CHECK_THAT(ratio(no_duplex, false), WithinRel(1.0, kRelative));
-    CHECK_THAT(ratio(bare, false), WithinRel(1.0, kRelative));
+    CHECK_THAT(ratio(no_duplex, false), WithinRel(1.0, kExact));
+    CHECK_THAT(ratio(bare, false), WithinRel(1.0, kExact));
     // Both ways two copies share each direction of one uplink: twice the time, and none of it with a second uplink.
     CHECK_THAT(ratio(bare, true), WithinRel(2.0, 0.02));
-    CHECK_THAT(ratio(wide, true), WithinRel(1.0, kRelative));
+    CHECK_THAT(ratio(wide, true), WithinRel(1.0, kExact));
   }
 }
 
@@ -287,18 +276,18 @@ TEST_CASE("two copies of one copy engine take turns, kernels share", "[physics][
   const double lone = time_of(p2p("p100-dgx1", 0, 1, size));
   const Json two = {{gpu(0), gpu(1), size}, {gpu(0), gpu(2), size}};
   const Json dma = ask(flows("p100-dgx1", two, "dma"));
-  CHECK_THAT(dma["flow_times_s"][0].get<double>(), WithinRel(lone, kRelative));
-  CHECK_THAT(dma["flow_times_s"][1].get<double>(), WithinRel(2 * lone, kRelative));
+  CHECK_THAT(dma["flow_times_s"][0].get<double>(), WithinRel(lone, kExact));
+  CHECK_THAT(dma["flow_times_s"][1].get<double>(), WithinRel(2 * lone, kExact));
   const double lone_sm = time_of(with(p2p("p100-dgx1", 0, 1, size), "engine", "sm"));
   const Json sm = ask(flows("p100-dgx1", two, "sm"));
-  for (const Json& time : sm["flow_times_s"]) CHECK_THAT(time.get<double>(), WithinRel(lone_sm, kRelative));
+  for (const Json& time : sm["flow_times_s"]) CHECK_THAT(time.get<double>(), WithinRel(lone_sm, kExact));
   // The same link twice: kernels get half each, so that both end when the second copy would.
   const Json same = ask(flows("p100-dgx1", {{gpu(0), gpu(1), size}, {gpu(0), gpu(1), size}}, "sm"));
   const double startup = ask(p2p("p100-dgx1", 0, 1, size))["latency_s"].get<double>();
   for (const Json& time : same["flow_times_s"])
-    CHECK_THAT(time.get<double>() - startup, WithinRel(2 * (lone_sm - startup), kRelative));
+    CHECK_THAT(time.get<double>() - startup, WithinRel(2 * (lone_sm - startup), kExact));
   // Opposite directions of one cable do not slow each other.
-  CHECK_THAT(time_of(with(p2p("p100-dgx1", 0, 1, size), "bidirectional", true)), WithinRel(lone, kRelative));
+  CHECK_THAT(time_of(with(p2p("p100-dgx1", 0, 1, size), "bidirectional", true)), WithinRel(lone, kExact));
 }
 
 TEST_CASE("all_reduce falls off a cliff at five GPUs of a DGX-1", "[physics][forecast]") {

@@ -8,6 +8,7 @@
 #include "sim/engine/solvers.hpp"
 #include "sim/plugin/message_library.hpp"
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
@@ -17,7 +18,6 @@ namespace linkcast::test::mpi_test {
 namespace {
 
 constexpr double kAlpha_s = 2e-6, kRate_Bps = 10e9, kStart_s = 3e-6, kCombine_Bps = 40e9, kSize_B = 48e6;
-constexpr double kTight = 1e-9;
 
 /// One GPU and one NIC a node, all NICs at one switch.
 struct Star {
@@ -59,10 +59,7 @@ struct Star {
 
 Json ask(Json query) {
   query["kind"] = "collective";
-  Json result = query::answer(catalogue(), query);
-  INFO(query.dump() << result.value("error", ""));
-  REQUIRE_FALSE(result.contains("error"));
-  return result;
+  return test::ask(query);
 }
 
 std::string refusal(Json query) {
@@ -83,7 +80,7 @@ TEST_CASE("times on a star are the alpha-beta forms, steady or step by step", "[
     for (const activities::Rounds rounds : {activities::Rounds::kAll, activities::Rounds::kSteady}) {
       const auto check = [&](const char* algorithm, const char* op, double expected) {
         INFO(algorithm << " " << op << " " << n << (rounds == activities::Rounds::kAll ? "" : " steady"));
-        CHECK_THAT(star.time(algorithm, op, rounds), WithinRel(expected, kTight));
+        CHECK_THAT(star.time(algorithm, op, rounds), WithinRel(expected, kExact));
       };
       check("recursive_doubling", "all_reduce", log * (kAlpha_s + move + kStart_s + add));
       check("rabenseifner", "all_reduce", 2 * log * kAlpha_s + log * kStart_s + part * (2 * move + add));
@@ -107,12 +104,12 @@ TEST_CASE("what is no power of two takes two rounds more", "[physics][mpi]") {
     const Star star(n);
     const double log = std::floor(std::log2(n)), power = std::exp2(log);
     CHECK_THAT(star.time("recursive_doubling", "all_reduce"),
-               WithinRel((log + 2) * (kAlpha_s + move) + (log + 1) * (kStart_s + add), kTight));
+               WithinRel((log + 2) * (kAlpha_s + move) + (log + 1) * (kStart_s + add), kExact));
     const double part = (power - 1) / power;
     CHECK_THAT(
         star.time("rabenseifner", "all_reduce"),
-        WithinRel((2 * log + 2) * kAlpha_s + (log + 1) * kStart_s + (2 * part + 2) * move + (part + 1) * add, kTight));
-    CHECK_THAT(star.time("binomial", "broadcast"), WithinRel(std::ceil(std::log2(n)) * (kAlpha_s + move), kTight));
+        WithinRel((2 * log + 2) * kAlpha_s + (log + 1) * kStart_s + (2 * part + 2) * move + (part + 1) * add, kExact));
+    CHECK_THAT(star.time("binomial", "broadcast"), WithinRel(std::ceil(std::log2(n)) * (kAlpha_s + move), kExact));
   }
 }
 
@@ -152,7 +149,7 @@ TEST_CASE("a larger buffer never takes less time", "[physics][mpi]") {
                                        {"library", "mpi-cray"},
                                        {"algorithm", info.name}});
           INFO(platform << " " << info.name << " " << op << " " << size);
-          CHECK(time >= before * (1 - kTight));
+          CHECK(time >= before * (1 - kExact));
           before = time;
         }
       }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::nic_test {
@@ -27,12 +28,6 @@ double time_s(const std::string& platform, const std::string& src, const std::st
   INFO(out.value("error", ""));
   REQUIRE(out.contains("time_s"));
   return out["time_s"].get<double>();
-}
-
-double parameter(const std::string& platform, const std::string& name) {
-  const Parameter* found = catalogue().platform(platform).calibration().find(name);
-  REQUIRE(found != nullptr);
-  return found->value;
 }
 
 const Json kQueue{{"timing", "back_to_back"}};

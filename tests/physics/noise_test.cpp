@@ -5,6 +5,7 @@
 #include "sim/congestion/busy_links.hpp"
 #include "sim/congestion/head_of_line.hpp"
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::noise_test {
@@ -18,10 +19,7 @@ catalogue::Catalogue& catalogue() {
 
 Json ask(Json query) {
   query["platform"] = "leonardo";
-  Json result = query::answer(catalogue(), query);
-  INFO(query.dump());
-  REQUIRE(result.value("error", "") == "");
-  return result;
+  return test::ask(query);
 }
 
 Json ring_of(int nodes, Json more) {

@@ -1,14 +1,13 @@
 // all_reduce with multicast by the NVSwitch: what each link carries, against the closed form.
 #include "sim/activities/channel_flows.hpp"
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::nvls_test {
 
 namespace {
-
-constexpr double kMiB = 1048576;
 
 Json ask(const std::string& platform, int gpus, double size_B, const Json& more) {
   Json query{{"platform", platform}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", size_B}};

@@ -4,19 +4,13 @@
 
 #include "sim/placement/gpu_sets.hpp"
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::placement_test {
 
 namespace {
-
-Json ask(const Json& query) {
-  const Json result = query::answer(catalogue(), query);
-  INFO(result.dump());
-  REQUIRE_FALSE(result.contains("error"));
-  return result;
-}
 
 Json place_query(const std::string& platform, int ranks) {
   return {{"kind", "place"}, {"platform", platform}, {"job", "all_reduce:64MiB"}, {"ranks", ranks}};
@@ -40,8 +34,6 @@ std::vector<placement::GpuSet> all_sets(int gpus, int size) {
   for (auto& one : placement::set_classes(free, size, {})) sets.push_back(one.front());
   return sets;
 }
-
-constexpr double kSame = 1e-9;
 
 }  // namespace
 
@@ -67,7 +59,7 @@ TEST_CASE("symmetries keep every copy as fast as it was") {
           const int a = symmetry[static_cast<std::size_t>(from)], b = symmetry[static_cast<std::size_t>(to)];
           REQUIRE(platform.peer_route(platform.gpu(from), platform.gpu(to)).has_value() ==
                   platform.peer_route(platform.gpu(a), platform.gpu(b)).has_value());
-          REQUIRE(copy_s(a, b, "staged") == Approx(copy_s(from, to, "staged")).epsilon(kSame));
+          REQUIRE(copy_s(a, b, "staged") == Approx(copy_s(from, to, "staged")).epsilon(kExact));
         }
   }
 }
@@ -93,7 +85,7 @@ TEST_CASE("sets of one class have one all_reduce time, whatever the library") {
             // A ring through the host runs in rank order, and a symmetry does not keep ascending numbers ascending.
             if (is_fallback(id, set, library)) continue;
             INFO(id << ' ' << library << ' ' << Json(set).dump());
-            CHECK(all_reduce_s(id, set, library) == Approx(all_reduce_s(id, sets.front(), library)).epsilon(kSame));
+            CHECK(all_reduce_s(id, set, library) == Approx(all_reduce_s(id, sets.front(), library)).epsilon(kExact));
           }
     }
 }
@@ -109,14 +101,15 @@ TEST_CASE("the best set is the best of all sets, the worst the worst") {
       }
       const Json placed = ask(place_query(id, size));
       INFO(id << ", " << size << " GPUs");
-      CHECK(placed["time_s"].get<double>() == Approx(best_s).epsilon(kSame));
-      CHECK(all_reduce_s(id, placed["gpus"]) == Approx(best_s).epsilon(kSame));
-      CHECK(placed["worst"]["time_s"].get<double>() == Approx(worst_s).epsilon(kSame));
+      CHECK(placed["time_s"].get<double>() == Approx(best_s).epsilon(kExact));
+      CHECK(all_reduce_s(id, placed["gpus"]) == Approx(best_s).epsilon(kExact));
+      CHECK(placed["worst"]["time_s"].get<double>() == Approx(worst_s).epsilon(kExact));
       CHECK(placed["search"]["sets"] == placement::number_of_sets(8, size));
       std::vector<int> first;
       for (int gpu = 0; gpu < size; ++gpu) first.push_back(gpu);
       CHECK(placed["first_free"]["gpus"] == Json(first));
-      CHECK(placed["first_free"]["regret"].get<double>() == Approx(all_reduce_s(id, first) / best_s - 1).margin(kSame));
+      CHECK(placed["first_free"]["regret"].get<double>() ==
+            Approx(all_reduce_s(id, first) / best_s - 1).margin(kExact));
     }
 }
 
@@ -186,7 +179,7 @@ TEST_CASE("rank order of a pipeline: neighbours in the ring of messages sit next
     best_s = std::min(best_s, replayed["step_time_s"].is_null() ? replayed["makespan_s"].get<double>()
                                                                 : replayed["step_time_s"].get<double>());
   }
-  CHECK(placed["time_s"].get<double>() <= best_s * (1 + kSame));
+  CHECK(placed["time_s"].get<double>() <= best_s * (1 + kExact));
   CHECK(placed["search"]["exact"] == true);
 }
 

@@ -3,6 +3,7 @@
 
 #include "sim/activities/link_queue.hpp"
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -10,13 +11,7 @@ namespace linkcast::test::queue_test {
 
 namespace {
 
-constexpr double kMiB = 1048576;
-
-double parameter(const std::string& name) {
-  const Parameter* found = catalogue().platform("hgx-h200").calibration().find(name);
-  REQUIRE(found != nullptr);
-  return found->value;
-}
+double parameter(const std::string& name) { return test::parameter("hgx-h200", name); }
 
 /// Time of the bytes.
 double flow_s(const std::string& op, int gpus, double size_B, const Json& more = Json::object()) {

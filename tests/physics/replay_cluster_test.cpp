@@ -3,6 +3,7 @@
 
 #include "sim/query/query.hpp"
 #include "sim/replay/replay_run.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
@@ -10,8 +11,6 @@
 namespace linkcast::test::replay_cluster_test {
 
 namespace {
-
-constexpr double kExact = 1e-9;
 
 /// @param lines  events of ranks 0 to 2, one GPU a node
 double makespan_s(const std::string& platform, const std::string& lines, const std::string& transport = "",
@@ -49,12 +48,6 @@ double p2p_s(const std::string& platform, int to, double size_B, const std::stri
              {"size_B", size_B}};
   if (!transport.empty()) query["transport"] = transport;
   return forecast_s(query);
-}
-
-double parameter(const std::string& platform, const std::string& name) {
-  const Parameter* found = test::catalogue().platform(platform).calibration().find(name);
-  REQUIRE(found != nullptr);
-  return found->value;
 }
 
 /// Start-ups and rates of a message on apenet-plus that is staged in host memory (paper 004, section V-C): copied down,

@@ -11,7 +11,6 @@ namespace linkcast::test::replay_interval_test {
 
 namespace {
 
-constexpr double kExact = 1e-9;
 constexpr double kSize = 16777216;
 
 struct Run {

@@ -5,14 +5,13 @@
 #include "sim/replay/replay_run.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/replays.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::replay_test {
 
 namespace {
-
-constexpr double kExact = 1e-9;
 
 std::string compute(int rank, double time_s, const std::string& more = "") {
   return R"({"rank":)" + std::to_string(rank) + R"(,"kind":"compute","time_s":)" + std::to_string(time_s) + more +
@@ -32,17 +31,6 @@ std::string sync(int rank, const std::string& more = "") {
 std::string step(int rank) { return R"({"rank":)" + std::to_string(rank) + R"(,"kind":"step"})" + "\n"; }
 
 double sum(const replay::CriticalPath& path) { return std::accumulate(path.seconds.begin(), path.seconds.end(), 0.0); }
-
-/// What an input error says; empty if there is none.
-template <class Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 }  // namespace
 

@@ -8,3 +8,10 @@
 
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
+
+namespace linkcast::test {
+
+/// Relative difference that rounding may make; source: docs of the engine, times are exact but for rounding.
+constexpr double kExact = 1e-9;
+
+}  // namespace linkcast::test

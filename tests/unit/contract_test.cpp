@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
@@ -13,12 +14,7 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-Json ask(const std::string& text) {
-  const Json result = query::answer(catalogue(), Json::parse(text));
-  INFO(text);
-  REQUIRE(result.value("error", "") == "");
-  return result;
-}
+Json ask(const std::string& text) { return test::ask(Json::parse(text)); }
 
 void require_keys(const Json& result, const Keys& keys) {
   for (const std::string& key : keys) {

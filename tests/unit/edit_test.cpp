@@ -7,8 +7,10 @@
 
 #include "sim/query/query.hpp"
 #include "sim/query/whatif.hpp"
+#include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::edit_test {
@@ -34,19 +36,10 @@ std::map<std::string, std::string> wiring(const Platform& platform) {
   return cables;
 }
 
-double parameter(const Platform& platform, const std::string& name) {
-  const Parameter* found = platform.calibration().find(name);
-  REQUIRE(found != nullptr);
-  return found->value;
-}
+double parameter(const Platform& platform, const std::string& name) { return test::parameter(platform, name); }
 
 std::string error_of(const std::string& id, const Texts& edits) {
-  try {
-    static_cast<void>(edited(id, edits));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { edited(id, edits); });
 }
 
 Json ask(Json query, const Texts& edits = {}) {

@@ -7,6 +7,7 @@
 #include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 
 namespace linkcast::test::fit_test {
@@ -27,16 +28,6 @@ void require_found(const Calibration& c, const std::string& name, double truth) 
   CHECK(std::abs(p->value - truth) <= kSigmas * p->stderr_);
   CHECK(p->stderr_ <= (p->unit == "s" ? 0.04 : 0.02) * truth);  // times contain 3 % between occasions
   CHECK(p->provenance == "fitted");
-}
-
-template <class Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 // The machine of the staged copies: rates up and down, both ways of one cable, chunk, flat part and start-up.

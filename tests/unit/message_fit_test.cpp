@@ -5,6 +5,7 @@
 
 #include "calibrate/fit/fit.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace linkcast::test::message_fit_test {
 
@@ -140,13 +141,8 @@ TEST_CASE("printed figures: wider standard errors and scatter, a lone latency gi
 }
 
 TEST_CASE("buffers of a message are both of GPUs or both of CPUs", "[unit][fit]") {
-  const auto refusal = [](const std::string& source, const std::string& target) -> std::string {
-    try {
-      fit({messages(source, target, false, [](double) { return 1e-6; })});
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "no error";
+  const auto refusal = [](const std::string& source, const std::string& target) {
+    return error_of([&] { fit({messages(source, target, false, [](double) { return 1e-6; })}); });
   };
   CHECK(refusal("gpu0", "cpu0") == "synthetic.json:/points/0: both buffers of a message are of GPUs, or both of CPUs");
   CHECK(refusal("gpu9", "gpu0") == "synthetic.json:/points/0: 'gpu9' is no device of topology summit");

@@ -7,20 +7,12 @@
 
 #include "sim/records/file_hash.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::object_reader_test {
 
 namespace {
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 /// Error of reading `text` as an object of the file "f.json".
 std::string reading(const std::string& text, const std::function<void(ObjectReader&)>& action) {

@@ -6,6 +6,7 @@
 
 #include "sim/platform/routing.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::platform_test {
@@ -76,12 +77,7 @@ Topology made(std::vector<Device> devices, std::vector<Cable> cables, PciePeer p
 Platform plain(const Topology& topology) { return {topology, calibration_for(topology)}; }
 
 std::string error_of(const std::string& name, const std::map<std::string, double>& values) {
-  try {
-    platform(name, values);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { platform(name, values); });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::topology_test {
@@ -15,12 +16,7 @@ Topology shipped(const std::string& name) {
 }
 
 std::string error_of_index(Topology& topology) {
-  try {
-    topology.index();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { topology.index(); });
 }
 
 Device gpu(const std::string& id) { return {id, DeviceKind::kGpu, "", 60, "", ""}; }
