@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "sim/records/link_rates.hpp"
+#include "sim/units/text.hpp"
 
 namespace linkcast::topology_import {
 namespace {
@@ -31,12 +32,6 @@ bool is_utf8(const std::string& text) {
     return false;
   }
   return true;
-}
-
-std::string joined(const std::set<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
-  return list;
 }
 
 }  // namespace
