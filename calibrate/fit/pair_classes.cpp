@@ -7,6 +7,7 @@
 
 #include "calibrate/fit/pair_wiring.hpp"
 #include "sim/units/parse.hpp"
+#include "sim/units/text.hpp"
 
 namespace linkcast::fit {
 namespace {
@@ -115,12 +116,6 @@ void merge_close(const std::vector<double>& sorted, std::vector<std::size_t>& cu
 std::string sizes_text(const PairClasses& found) {
   const std::string from = to_text(Bytes{found.from_B});
   return found.from_B == found.to_B ? from : from + " to " + to_text(Bytes{found.to_B});
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 /// Pairs of one wiring in several classes: the class with most of them is what the others are unlike.

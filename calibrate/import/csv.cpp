@@ -7,6 +7,7 @@
 #include "calibrate/import/device_names.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
+#include "sim/units/text.hpp"
 
 namespace linkcast {
 namespace {
@@ -18,12 +19,6 @@ const std::map<std::string, std::vector<std::string>> kChoices = {
     {"direction", {"read", "write"}},
     {"bidirectional", {"true", "false"}},
     {"engine", {"ce", "sm"}}};
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
-  return list;
-}
 
 /// Cells of one line by the names of their columns; empty cells are absent.
 using Cells = std::map<std::string, std::string>;

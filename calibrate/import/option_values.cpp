@@ -4,18 +4,13 @@
 
 #include "calibrate/import/decimal.hpp"
 #include "sim/units/parse.hpp"
+#include "sim/units/text.hpp"
 
 namespace linkcast {
 namespace {
 
 [[noreturn]] void fail(const std::string& key, const std::string& value, const std::string& allowed) {
   throw InputError("--option " + key + ": '" + value + "' is not " + allowed);
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
-  return list;
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <map>
 #include <sstream>
 
+#include "sim/units/text.hpp"
+
 namespace linkcast::topology_import {
 namespace {
 
@@ -29,12 +31,6 @@ bool is_utf8(const std::string& text) {
     return false;
   }
   return true;
-}
-
-std::string joined(const std::set<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
-  return list;
 }
 
 }  // namespace
