@@ -1,4 +1,3 @@
-#include <chrono>
 #include <iostream>
 #include <sstream>
 
@@ -196,11 +195,6 @@ void add_place(CLI::App& app, Context& context) {
       return;
     }
     need(*command);
-    placement::tell_search([last = std::chrono::steady_clock::now()](long evaluated) mutable {
-      if (std::chrono::steady_clock::now() - last < std::chrono::seconds(2)) return;
-      last = std::chrono::steady_clock::now();
-      std::cerr << "place: " << evaluated << " forecasts\n";
-    });
     if (o->nodes > 0 && o->format != "table")
       throw InputError("--format: is of the GPUs of one node; leave out --nodes");
     if (o->gpus_per_node > 0 && o->nodes == 0) throw InputError("--gpus-per-node: needs --nodes");

@@ -1,7 +1,8 @@
-#include <chrono>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <optional>
 
 #include "cli/command.hpp"
@@ -127,7 +128,6 @@ void add_p2p(CLI::App& predict, Context& context) {
     if (o->pageable) query["pageable"] = true;
     if (o->bidirectional) query["bidirectional"] = true;
     put_network(o->network, query);
-    show_progress();
     show_result(context, run_query(context, query));
   });
 }
@@ -237,10 +237,7 @@ void add_collective(CLI::App& predict, Context& context) {
   add_jobs(*command, o->network);
   command->footer(
       "Example:\n  linkcast predict collective --platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB");
-  command->callback([o, &context] {
-    show_progress();
-    show_result(context, run_query(context, collective_query(*o)));
-  });
+  command->callback([o, &context] { show_result(context, run_query(context, collective_query(*o))); });
 }
 
 /// Edits of the command line come on top of those of a query.
@@ -252,6 +249,13 @@ void add_batch_edits(const Context& context, Json& query) {
     for (const std::string& edit : edits) query["edits"].push_back(edit);
 }
 
+/// 0: a pipe, which is read once.
+std::int64_t lines_of(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return 0;
+  std::ifstream file(path);
+  return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+}
+
 /// One line in, one line out, same order; a bad line gives an error object and the batch goes on.
 void run_batch(Context& context, const std::string& path) {
   std::ifstream file;
@@ -261,10 +265,10 @@ void run_batch(Context& context, const std::string& path) {
     if (!file) throw InputError("--batch: " + path + ": no such file, or not readable");
   }
   std::istream& in = path == "-" ? std::cin : file;
-  using Clock = std::chrono::steady_clock;
-  auto last_progress = Clock::now();
+  log::Work work(context.progress(), "batch", "queries", path == "-" ? 0 : lines_of(path));
   std::string line;
   for (long number = 1; std::getline(in, line); ++number) {
+    work.advance(number - 1);
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string name = path + " line " + std::to_string(number);
     Json result{{"id", nullptr}};  // of a line that is not JSON
@@ -281,10 +285,6 @@ void run_batch(Context& context, const std::string& path) {
       context.exit_code = kBrokenInvariant;
     }
     std::cout << result.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';  // errors quote the line
-    if (Clock::now() - last_progress > std::chrono::seconds(2)) {
-      std::cerr << "batch: " << number << " queries answered\n";
-      last_progress = Clock::now();
-    }
   }
 }
 

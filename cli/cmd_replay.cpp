@@ -79,7 +79,7 @@ replay::ReplayPart other_job(const std::string& text) {
   return {text.substr(0, colon), parse_gpus(gpus, "--also")};
 }
 
-/// 0: not said.
+/// 0: not given.
 int positive(const char* option, const std::optional<int>& value) {
   if (value && *value < 1) throw InputError(std::string(option) + ": must be 1 or more");
   return value.value_or(0);
@@ -117,7 +117,7 @@ Json asked(const ReplayOptions& o) {
 
 /// On the platform with or without edits.
 Json result_on(const std::string& platform, ReplayOptions& o, Context& context) {
-  Progress progress;
+  ReplayProgress progress(context.progress());
   o.request.platform = platform;
   o.request.watcher = &progress;
   Json result = replay::replay(context.catalogue(), o.request);
@@ -133,6 +133,7 @@ Json both_results(ReplayOptions& o, Context& context) {
 }
 
 void run_replay(ReplayOptions& o, Context& context) {
+  const CtrlC ends_the_work;  // so that no half timeline stays
   check(o, context);
   o.request.parts = {{o.trace, {}, o.ranks, key_values(o.options, "trace")}};
   if (!o.placement.empty()) o.request.parts[0].gpus = parse_gpus(o.placement, "--placement");

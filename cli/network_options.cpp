@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
-#include <iostream>
 
 #include "cli/texts.hpp"
-#include "sim/congestion/network_load.hpp"
 #include "sim/records/input_error.hpp"
 #include "sim/units/quantity.hpp"
 
@@ -68,15 +65,6 @@ void put_network(const NetworkOptions& o, Json& query) {
   if (!o.allocation.empty()) query["allocation"] = o.allocation;
   if (o.allocation_seed) query["allocation_seed"] = *o.allocation_seed;
   for (const std::string& job : o.beside) query["beside"].push_back(parse_beside(job));
-}
-
-void show_progress() {
-  using Clock = std::chrono::steady_clock;
-  congestion::tell_samples([last = Clock::now()](int done, int of) mutable {
-    if (Clock::now() - last < std::chrono::seconds(2)) return;
-    last = Clock::now();
-    std::cerr << "noise: " << done << " of " << of << " samples\n";
-  });
 }
 
 std::vector<std::pair<std::string, std::string>> network_rows(const Json& result) {

@@ -23,8 +23,6 @@ void add_noise(CLI::App& command, NetworkOptions& options);
 void add_jobs(CLI::App& command, NetworkOptions& options);
 /// Keys of the same names.
 void put_network(const NetworkOptions& options, Json& query);
-/// A line on stderr every two seconds of samples, from now on.
-void show_progress();
 /// Rows to print: label, text.
 std::vector<std::pair<std::string, std::string>> network_rows(const Json& result);
 

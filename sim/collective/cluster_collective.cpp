@@ -286,7 +286,8 @@ Json cluster_collective_answer(catalogue::Catalogue& catalogue, const std::strin
   const std::string algorithm = r.has("algorithm") ? r.choice("algorithm", {"ring", "tree"}) : "";
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   const std::string engine = r.has("engine") ? r.choice("engine", {"direct", "reduced"}) : "";
-  const congestion::NetworkLoad load = congestion::read_network_load(r, cluster.node().calibration());
+  const congestion::NetworkLoad load =
+      congestion::read_network_load(r, cluster.node().calibration(), catalogue.progress());
   r.finish();
   const auto placed = congestion::place_jobs(cluster, nodes, load);
   const ClusterJob job{placed ? *placed : cluster,

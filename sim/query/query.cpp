@@ -1,6 +1,7 @@
 #include "sim/query/query.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "sim/collective/cluster_collective.hpp"
 #include "sim/collective/collective_run.hpp"
@@ -9,6 +10,7 @@
 #include "sim/copy/cluster_copies.hpp"
 #include "sim/copy/copies.hpp"
 #include "sim/copy/nic_queue.hpp"
+#include "sim/log/log.hpp"
 #include "sim/query/fabric_view.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query_kind.hpp"
@@ -36,7 +38,7 @@ Json dispatch(catalogue::Catalogue& catalogue, const Json& query, const std::str
   if (kind == "collective" && !query.contains("nodes"))
     congestion::refuse_network_keys(query, "needs several nodes: give nodes");
   if (kind == "p2p" && copy::names_nodes(query))
-    return copy::cluster_p2p_answer(catalogue.cluster(platform), solver, r);
+    return copy::cluster_p2p_answer(catalogue.cluster(platform), solver, r, catalogue.progress());
   if (kind == "p2p" && copy::names_nic(catalogue.platform(platform), query))
     return copy::nic_p2p_answer(catalogue.cluster(platform), solver, r);
   if (kind == "p2p") return copy::p2p_answer(catalogue.platform(platform), solver, r);
@@ -60,6 +62,26 @@ Json dispatch(catalogue::Catalogue& catalogue, const Json& query, const std::str
   return show_answer(catalogue.platform(platform));
 }
 
+/// For -v: what was chosen, and what it took to say so.
+class AnswerLog {
+ public:
+  void answered(const Json& out, const std::string& platform) const {
+    if (!log_.shows(log::Level::kDebug)) return;
+    std::string chosen;
+    for (const char* key : {"algorithm", "protocol", "transport", "via", "engine"})
+      if (out.contains(key) && out[key].is_string())
+        chosen += std::string(", ") + key + " " + out[key].get<std::string>();
+    if (out.contains("time_s")) chosen += ", time_s " + out["time_s"].dump();
+    const double spent_s = std::chrono::duration<double>(Clock::now() - start_).count();
+    log_.debug("{} on {}{}: answered in {:.6f} s", out["kind"].get<std::string>(), platform, chosen, spent_s);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  log::Log log_{"query"};
+  Clock::time_point start_ = Clock::now();
+};
+
 }  // namespace
 
 Registry<QueryKind>& query_kinds() {
@@ -76,6 +98,7 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
 
 Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
                      const KindAnswer& kind_answer) {
+  const AnswerLog log;
   ObjectReader r(query, name);
   Json out;
   if (r.has("id")) out["id"] = r.raw("id");
@@ -94,6 +117,7 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);
   }
   put_provenance(catalogue, platform_id, query, solver_id, out);
+  log.answered(out, base_id);
   return out;
 }
 
