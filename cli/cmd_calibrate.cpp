@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -9,8 +8,10 @@
 
 #include "calibrate/fit/residuals.hpp"
 #include "cli/command.hpp"
+#include "cli/progress.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/activities/transfer.hpp"
+#include "sim/log/log.hpp"
 #include "sim/platform/fabric_routing.hpp"
 #include "sim/platform/noise.hpp"
 #include "sim/plugin/fabric_generator.hpp"
@@ -29,19 +30,6 @@ struct FitOptions {
   std::string report;
   int bootstrap = 50;  // a standard error is then known to a tenth: 1 / sqrt(2 (50 - 1))
 };
-
-/// Says on stderr how far the refits are, once they have taken longer than one waits without asking.
-std::function<void(int, int)> progress_line() {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  auto last = std::make_shared<Clock::time_point>(start);
-  return [=](int done, int of) {
-    const auto now = Clock::now();
-    if (now - *last < std::chrono::seconds(2)) return;
-    *last = now;
-    std::cerr << "bootstrap: " << done << " of " << of << " refits\n";
-  };
-}
 
 std::string topology_path(Context& context, const std::string& id) {
   if (id.size() > 5 && id.substr(id.size() - 5) == ".json") return id;
@@ -117,7 +105,7 @@ bool is_measurement(const std::string& path) {
   if (schema == "measurement/1") return true;
   if (schema == "topology/1") read_topology(path);
   if (schema == "calibration/1") read_calibration(path);
-  std::cerr << path << ": " << schema << ", no measurement: left out\n";
+  log::Log("cli").note("{}: {}, no measurement: left out", path, schema);
   return false;
 }
 
@@ -150,7 +138,7 @@ void run_fit(Context& context, const FitOptions& o) {
                   [](const Measurement& m) { return !m.spreads.empty(); }))
     request.distances = fabric_distances(topology);
   request.bootstrap = o.bootstrap;
-  request.progress = progress_line();
+  request.progress = &context.progress();
   fit::FitResult result = fit::fit_parameters(request);
   const Platform platform(topology, result.calibration);
   const auto simulate = simulation(platform, context.catalogue().solver("fluid"));
@@ -181,7 +169,8 @@ void run_trace_fit(Context& context, const TraceFit& o) {
   const double step_s = parse_option_seconds("--local-step", o.local_step);
   const std::unique_ptr<TraceReader> reader = replay::open_trace(context.catalogue().data_dir(), o.trace, {});
   refuse_same_file("--out", o.out, reader->name());
-  TraceOut out(o.out);  // before the fit, which takes its time
+  const CtrlC ends_the_work;                // so that no half trace stays
+  TraceOut out(o.out, context.progress());  // before the fit, which takes its time
   const double scale = replay::fit_host_scale(context.catalogue(), o.platform, o.trace, step_s);
   TraceHeader header = reader->header();
   header.host_scale = scale;
@@ -190,7 +179,7 @@ void run_trace_fit(Context& context, const TraceFit& o) {
   out.header(header);
   while (const auto event = reader->next()) out.event(*event);
   out.close();
-  std::cerr << "host_scale " << scale << '\n';
+  log::Log("cli").note("{}", (std::ostringstream() << "host_scale " << scale).str());
 }
 
 void add_trace_fit(CLI::App& calibrate, Context& context) {

@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
+#include "sim/log/log.hpp"
 #include "validate/diagnose.hpp"
 
 namespace linkcast::cli {
@@ -72,7 +73,7 @@ void print(const validate::Comparison& comparison, const validate::Diagnosis& di
   }
   if (rows.size() > 1) print_table(rows);
   if (off.size() >= rows.size()) std::cout << "and " << off.size() - rows.size() + 1 << " more, see --json\n";
-  for (const std::string& error : comparison.unanswered) std::cerr << "warning: " << error << '\n';
+  for (const std::string& error : comparison.unanswered) log::Log("cli").warning("{}", error);
 }
 
 void run(const DiagnoseOptions& o, Context& context) {

@@ -3,6 +3,7 @@
 
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
+#include "cli/progress.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/plugin/trace_source.hpp"
 
@@ -21,7 +22,8 @@ bool is_trace(const std::string& format) {
   return false;
 }
 
-void import_trace(const ImportOptions& o) {
+void import_trace(const ImportOptions& o, Context& context) {
+  const CtrlC ends_the_work;  // so that no half trace stays
   const TraceImporter& importer = trace_importers().get(o.format);
   const TraceOptions options(o.request.options);
   options.refuse_others(o.format, importer.options());
@@ -32,15 +34,15 @@ void import_trace(const ImportOptions& o) {
     if (std::filesystem::is_directory(file)) throw InputError(file + ": is a folder: name the files in it");
     refuse_same_file("--out", o.out, file);
   }
-  TraceOut sink(o.out);
+  TraceOut sink(o.out, context.progress());
   importer.run(o.request.files, options, sink);
   sink.close();
 }
 
-void run_import(ImportOptions& o) {
+void run_import(ImportOptions& o, Context& context) {
   o.request.options = key_values(o.options, "import");
   if (is_trace(o.format)) {
-    import_trace(o);
+    import_trace(o, context);
     return;
   }
   const Json record = import_record(o.format, o.request);
@@ -65,7 +67,7 @@ std::string formats() {
 
 }  // namespace
 
-void add_import(CLI::App& app, Context&) {
+void add_import(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("import", "turn other tools' output into measurements, topologies or traces");
   auto o = std::make_shared<ImportOptions>();
   command->add_option("format", o->format, "one of the formats below")->required();
@@ -80,7 +82,7 @@ void add_import(CLI::App& app, Context&) {
   command->footer(formats() +
                   "Example:\n  linkcast import nvbandwidth nvbandwidth.json --machine box-1 --topology hgx-h200 "
                   "--out nvbandwidth-1.json");
-  command->callback([o] { run_import(*o); });
+  command->callback([o, &context] { run_import(*o, context); });
 }
 
 }  // namespace linkcast::cli

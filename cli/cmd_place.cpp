@@ -1,4 +1,5 @@
-#include <chrono>
+#include <fmt/format.h>
+
 #include <iostream>
 #include <sstream>
 
@@ -26,21 +27,24 @@ std::string numbers(const Json& gpus) {
   return text;
 }
 
+std::string regret(const Json& one) { return percent(one["regret"].get<double>()); }
+
 void print_on_nodes(const Json& result) {
-  print_table({{"nodes", " " + numbers(result["nodes"])},
-               {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
-                            seconds(result["time_high_s"]) + "; alone " + seconds(result["alone_s"]) + ")"},
-               {"why", " " + result["why"].get<std::string>()},
-               {"bound", " " + seconds(result["bound_s"]) + ", gap " + percent(result["gap"].get<double>()) +
-                             ": bytes over rate of what every placement crosses"},
-               {"first free", " " + seconds(result["first_free"]["time_s"]) + ", regret " +
-                                  percent(result["first_free"]["regret"].get<double>())},
-               {"searched", " " + result["search"]["forecasts"].dump() + " forecasts"}});
+  const Json& first = result["first_free"];
+  print_table(
+      {{"nodes", " " + numbers(result["nodes"])},
+       {"time", fmt::format(" {}  (90 %: {} to {}; alone {})", seconds(result["time_s"]), seconds(result["time_low_s"]),
+                            seconds(result["time_high_s"]), seconds(result["alone_s"]))},
+       {"why", " " + text(result["why"])},
+       {"bound", fmt::format(" {}, gap {}: bytes over rate of what every placement crosses", seconds(result["bound_s"]),
+                             percent(result["gap"].get<double>()))},
+       {"first free", fmt::format(" {}, regret {}", seconds(first["time_s"]), regret(first))},
+       {"searched", fmt::format(" {} forecasts", result["search"]["forecasts"].dump())}});
   std::vector<std::vector<std::string>> table{{"", "time", "regret", "rule", "nodes"}};
   int place = 0;
   for (const Json& row : result["placements"])
-    table.push_back({std::to_string(++place), seconds(row["time_s"]), percent(row["regret"].get<double>()),
-                     row["rule"].get<std::string>(), numbers(row["nodes"])});
+    table.push_back(
+        {std::to_string(++place), seconds(row["time_s"]), regret(row), text(row["rule"]), numbers(row["nodes"])});
   std::cout << '\n';
   print_table(table);
   print_warnings(result);
@@ -54,30 +58,30 @@ void print_place(const Json& result) {
 
   std::vector<std::vector<std::string>> rows{
       {"GPUs", " " + numbers(result["gpus"])},
-      {"time", " " + seconds(result["time_s"]) + "  (90 %: " + seconds(result["time_low_s"]) + " to " +
-                   seconds(result["time_high_s"]) + ")"},
-      {"why", " " + result["why"].get<std::string>()}};
-  const auto other = [&](const char* label, const char* key) {
-    rows.push_back({label, " " + numbers(result[key]["gpus"]) + ": " + seconds(result[key]["time_s"]) + ", regret " +
-                               percent(result[key]["regret"].get<double>())});
+      {"time", fmt::format(" {}  (90 %: {} to {})", seconds(result["time_s"]), seconds(result["time_low_s"]),
+                           seconds(result["time_high_s"]))},
+      {"why", " " + text(result["why"])}};
+  const auto other = [&](const char* label, const Json& one) {
+    rows.push_back(
+        {label, fmt::format(" {}: {}, regret {}", numbers(one["gpus"]), seconds(one["time_s"]), regret(one))});
   };
-  other("first free", "first_free");
-  other("worst", "worst");
-  rows.push_back({"by chance", " regret " + percent(result["mean_regret"].get<double>()) + " on average"});
+  other("first free", result["first_free"]);
+  other("worst", result["worst"]);
+  rows.push_back({"by chance", fmt::format(" regret {} on average", percent(result["mean_regret"].get<double>()))});
   for (const Json& neighbour : result.value("neighbours", Json::array()))
     rows.push_back({neighbour == result["neighbours"].front() ? "neighbours" : "",
-                    " " + neighbour["job"].get<std::string>() + " on " + numbers(neighbour["gpus"]) + ": " +
-                        seconds(neighbour["time_s"]) + "  (alone " + seconds(neighbour["alone_s"]) + ")"});
+                    fmt::format(" {} on {}: {}  (alone {})", text(neighbour["job"]), numbers(neighbour["gpus"]),
+                                seconds(neighbour["time_s"]), seconds(neighbour["alone_s"]))});
   const Json& search = result["search"];
-  rows.push_back({"searched", " " + search["sets"].dump() + " sets in " + search["classes"].dump() + " classes, " +
-                                  search["evaluated"].dump() + " forecasts" +
-                                  (search["exact"].get<bool>() ? "" : ", not every rank order")});
+  rows.push_back({"searched", fmt::format(" {} sets in {} classes, {} forecasts{}", search["sets"].dump(),
+                                          search["classes"].dump(), search["evaluated"].dump(),
+                                          search["exact"].get<bool>() ? "" : ", not every rank order")});
   print_table(rows);
   std::vector<std::vector<std::string>> table{{"", "GPUs", "time", "regret", "class", ""}};
   int place = 0;
   for (const Json& row : result["placements"])
-    table.push_back({std::to_string(++place), numbers(row["gpus"]), seconds(row["time_s"]),
-                     percent(row["regret"].get<double>()), row["class"].dump(), " " + row["why"].get<std::string>()});
+    table.push_back({std::to_string(++place), numbers(row["gpus"]), seconds(row["time_s"]), regret(row),
+                     row["class"].dump(), " " + text(row["why"])});
   std::cout << '\n';
   print_table(table);
   print_warnings(result);
@@ -154,11 +158,6 @@ void add_place(CLI::App& app, Context& context) {
       return;
     }
     need(*command);
-    placement::tell_search([last = std::chrono::steady_clock::now()](long evaluated) mutable {
-      if (std::chrono::steady_clock::now() - last < std::chrono::seconds(2)) return;
-      last = std::chrono::steady_clock::now();
-      std::cerr << "place: " << evaluated << " forecasts\n";
-    });
     const Json query = query_of(*o);
     if (query.contains("nodes") && o->format != "table")
       throw InputError("--format: is of the GPUs of one node; leave out --nodes");

@@ -1,7 +1,10 @@
-#include <chrono>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 
 #include "cli/command.hpp"
@@ -25,56 +28,75 @@ std::string joined(const Json& list, const char* between) {
   return text;
 }
 
-void print_result(const Json& result) {
-  std::vector<std::vector<std::string>> rows = {{"time", " " + seconds(result["time_s"]) +
-                                                             "  (90 %: " + seconds(result["time_low_s"]) + " to " +
-                                                             seconds(result["time_high_s"]) + ")"}};
-  const auto row = [&](const char* label, const std::string& text) { rows.push_back({label, " " + text}); };
-  if (result.contains("alone_s"))
-    row("alone", seconds(result["alone_s"]) + "  (" + fixed(result["slowdown"].get<double>(), 2) +
-                     " times as long with the others)");
-  if (result.contains("bandwidth_Bps")) row("bandwidth", bandwidth(result["bandwidth_Bps"]));
-  if (result.contains("algbw_Bps")) {
-    row("algorithm bandwidth", bandwidth(result["algbw_Bps"]));
-    row("bus bandwidth", bandwidth(result["busbw_Bps"]));
-    row("algorithm, protocol", result["algorithm"].get<std::string>() + ", " + result["protocol"].get<std::string>());
-    if (result.contains("rounds"))
-      row("rounds", std::to_string(result["rounds"].get<int>()) + " between " + result["ranks"].dump() + " ranks");
-    else
-      row("channels", std::to_string(result["channels"].size()) + " distinct, " +
-                          std::to_string(result["blocks"].get<int>()) + " blocks, " +
-                          bandwidth(result["channel_bandwidth_Bps"]) + " on the busiest");
-    for (const Json& order : result["channels"]) row("", joined(order, " "));
-  }
-  if (result.contains("library_believes"))
-    row("library believes", seconds(result["library_believes"]["time_s"]) + "  (its tuner, not a forecast)");
-  for (const Json& other : result.value("alternatives", Json::array()))
-    row(other == result["alternatives"].front() ? "alternatives" : "",
-        other["algorithm"].get<std::string>() + ", " + other["protocol"].get<std::string>() + ": " +
-            seconds(other["time_s"]) +
-            (other.contains("library_believes_s")
-                 ? "  (the library believes " + seconds(other["library_believes_s"]) + ")"
-                 : ""));
-  if (result.contains("hint")) row("hint", result["hint"].get<std::string>());
-  for (const Json& other : result.value("others", Json::array()))
-    row(other == result["others"].front() ? "others" : "",
-        other["op"].get<std::string>() + " of " + to_text(Bytes{other["size_B"].get<double>()}) + " on " +
-            joined(other["gpus"], " ") + ": " + seconds(other["time_s"]) + "  (alone " + seconds(other["alone_s"]) +
-            ")");
+/// "1.2 ms  (90 %: 1 ms to 1.4 ms)"
+std::string time_text(const Json& result) {
+  return fmt::format("{}  (90 %: {} to {})", seconds(result["time_s"]), seconds(result["time_low_s"]),
+                     seconds(result["time_high_s"]));
+}
+
+std::string alternative_text(const Json& other) {
+  const std::string believed = other.contains("library_believes_s")
+                                   ? fmt::format("  (the library believes {})", seconds(other["library_believes_s"]))
+                                   : "";
+  return fmt::format("{}, {}: {}{}", text(other["algorithm"]), text(other["protocol"]), seconds(other["time_s"]),
+                     believed);
+}
+
+std::string other_text(const Json& other) {
+  return fmt::format("{} of {} on {}: {}  (alone {})", text(other["op"]), to_text(Bytes{other["size_B"].get<double>()}),
+                     joined(other["gpus"], " "), seconds(other["time_s"]), seconds(other["alone_s"]));
+}
+
+using AddRow = std::function<void(const char* label, const std::string& text)>;
+
+void add_collective_rows(const Json& result, const AddRow& row) {
+  row("algorithm bandwidth", bandwidth(result["algbw_Bps"]));
+  row("bus bandwidth", bandwidth(result["busbw_Bps"]));
+  row("algorithm, protocol", fmt::format("{}, {}", text(result["algorithm"]), text(result["protocol"])));
+  if (result.contains("rounds"))
+    row("rounds", fmt::format("{} between {} ranks", result["rounds"].get<int>(), result["ranks"].dump()));
+  else
+    row("channels", fmt::format("{} distinct, {} blocks, {} on the busiest", result["channels"].size(),
+                                result["blocks"].get<int>(), bandwidth(result["channel_bandwidth_Bps"])));
+  for (const Json& order : result["channels"]) row("", joined(order, " "));
+}
+
+/// One row an item, the label at the first.
+void add_list(const Json& result, const char* key, std::string (*of)(const Json&), const AddRow& row) {
+  const Json items = result.value(key, Json::array());
+  for (std::size_t i = 0; i < items.size(); ++i) row(i == 0 ? key : "", of(items[i]));
+}
+
+void add_copy_rows(const Json& result, const AddRow& row) {
   if (result.contains("engine"))
-    row("messages", std::to_string(result["messages"].get<long>()) + ", " + result["engine"].get<std::string>() + ": " +
-                        std::to_string(result["classes"].get<long>()) +
-                        (result["engine"] == "direct" ? " activities" : " sorts of them"));
+    row("messages",
+        fmt::format("{}, {}: {}{}", result["messages"].get<long>(), text(result["engine"]),
+                    result["classes"].get<long>(), result["engine"] == "direct" ? " activities" : " sorts of them"));
   if (result.contains("latency_s")) row("start-up", seconds(result["latency_s"]));
   if (result.contains("transport"))
-    row("transport", result["transport"].get<std::string>() +
-                         (result.contains("via") ? " via " + result["via"].get<std::string>() : ""));
+    row("transport", text(result["transport"]) + (result.contains("via") ? " via " + text(result["via"]) : ""));
   if (result.contains("route")) row("route", joined(result["route"], "  "));
   if (result.contains("flow_times_s"))
     for (std::size_t i = 0; i < result["flow_times_s"].size(); ++i)
-      row(i == 0 ? "flows" : "",
-          seconds(result["flow_times_s"][i]) + "  " + result["transports"][i].get<std::string>());
-  for (const auto& [label, text] : network_rows(result)) row(label.c_str(), text);
+      row(i == 0 ? "flows" : "", seconds(result["flow_times_s"][i]) + "  " + text(result["transports"][i]));
+}
+
+void print_result(const Json& result) {
+  std::vector<std::vector<std::string>> rows;
+  const AddRow row = [&](const char* label, const std::string& content) { rows.push_back({label, " " + content}); };
+  row("time", time_text(result));
+  if (result.contains("alone_s"))
+    row("alone", fmt::format("{}  ({:.2f} times as long with the others)", seconds(result["alone_s"]),
+                             result["slowdown"].get<double>()));
+  if (result.contains("bandwidth_Bps")) row("bandwidth", bandwidth(result["bandwidth_Bps"]));
+  if (result.contains("algbw_Bps")) add_collective_rows(result, row);
+  if (result.contains("library_believes"))
+    row("library believes", seconds(result["library_believes"]["time_s"]) + "  (its tuner, not a forecast)");
+  add_list(result, "alternatives", alternative_text, row);
+  if (result.contains("hint")) row("hint", text(result["hint"]));
+  add_list(result, "others", other_text, row);
+  add_copy_rows(result, row);
+  for (const auto& [label, content] : network_rows(result)) row(label.c_str(), content);
   row("bottleneck", joined(result["bottleneck"], "  "));
   print_table(rows);
   print_warnings(result);
@@ -110,7 +132,6 @@ void add_kinds(CLI::App& predict, Context& context) {
     command->callback([options, &kind, &context] {
       Json query = options->query();
       ask_alternatives(query, kind.keys());
-      show_progress();
       show_result(context, run_query(context, query));
     });
   }
@@ -125,6 +146,13 @@ void add_batch_edits(const Context& context, Json& query) {
     for (const std::string& edit : edits) query["edits"].push_back(edit);
 }
 
+/// 0: a pipe, which is read once.
+std::int64_t lines_of(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return 0;
+  std::ifstream file(path);
+  return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+}
+
 /// One line in, one line out, same order; a bad line gives an error object and the batch goes on.
 void run_batch(Context& context, const std::string& path) {
   std::ifstream file;
@@ -134,10 +162,10 @@ void run_batch(Context& context, const std::string& path) {
     if (!file) throw InputError("--batch: " + path + ": no such file, or not readable");
   }
   std::istream& in = path == "-" ? std::cin : file;
-  using Clock = std::chrono::steady_clock;
-  auto last_progress = Clock::now();
+  log::Work work(context.progress(), "batch", "queries", path == "-" ? 0 : lines_of(path));
   std::string line;
   for (long number = 1; std::getline(in, line); ++number) {
+    work.advance(number - 1);
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string name = path + " line " + std::to_string(number);
     Json result{{"id", nullptr}};  // of a line that is not JSON
@@ -154,10 +182,6 @@ void run_batch(Context& context, const std::string& path) {
       context.exit_code = kBrokenInvariant;
     }
     std::cout << result.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';  // errors quote the line
-    if (Clock::now() - last_progress > std::chrono::seconds(2)) {
-      std::cerr << "batch: " << number << " queries answered\n";
-      last_progress = Clock::now();
-    }
   }
 }
 

@@ -105,7 +105,7 @@ void read(ReplayOptions& o) {
 
 /// On the platform with or without edits.
 Json result_on(const std::string& platform, ReplayOptions& o, Context& context) {
-  Progress progress;
+  ReplayProgress progress(context.progress());
   o.request.platform = platform;
   o.request.watcher = &progress;
   Json result = replay::replay(context.catalogue(), o.request);
@@ -122,6 +122,7 @@ Json both_results(ReplayOptions& o, Context& context) {
 }
 
 void run_replay(ReplayOptions& o, Context& context) {
+  const CtrlC ends_the_work;  // so that no half timeline stays
   check(o, context);
   read(o);
   for (const std::string& job : o.also) o.request.parts.push_back(other_job(job));

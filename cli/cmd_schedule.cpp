@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 
 #include "cli/command.hpp"
@@ -31,16 +30,6 @@ void print_schedule(const Json& result) {
   print_warnings(result);
 }
 
-/// On stderr, once it takes longer than two seconds.
-std::function<void(std::size_t)> progress_of(const std::string& policy, std::size_t jobs) {
-  using Clock = std::chrono::steady_clock;
-  return [policy, jobs, last = Clock::now()](std::size_t ended) mutable {
-    if (Clock::now() - last < std::chrono::seconds(2)) return;
-    last = Clock::now();
-    std::cerr << policy << ": " << ended << " of " << jobs << " jobs\n";
-  };
-}
-
 void run_schedule(const ScheduleOptions& o, Context& context) {
   const scheduling::JobList list = scheduling::read_job_list(o.jobs);
   const std::string id = context.edited(o.platform);
@@ -55,7 +44,7 @@ void run_schedule(const ScheduleOptions& o, Context& context) {
   Json result{{"jobs", list.name}, {"platform", o.platform}, {"gpus", machine->gpus()}, {"seed", o.seed}};
   for (const std::string& policy : o.policies.empty() ? known : o.policies)
     result["policies"][policy] = scheduling::schedule_json(
-        scheduling::schedule(list, *machine, policy, o.seed, progress_of(policy, list.jobs.size())), machine->gpus());
+        scheduling::schedule(list, *machine, policy, o.seed, context.progress()), machine->gpus());
   result["warnings"] = list.notes;
   Json query{{"kind", "schedule"}, {"jobs", o.jobs}, {"platform", o.platform}, {"seed", o.seed}};
   if (o.nodes > 0) query["nodes"] = o.nodes;

@@ -1,14 +1,13 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <thread>
 
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
-#include "sim/placement/place.hpp"
+#include "sim/log/log.hpp"
 #include "sim/serve/http_server.hpp"
 #include "sim/serve/service.hpp"
 
@@ -38,10 +37,10 @@ class EndSignals {
   /// From then on a signal ends the program at once.
   void release() const { pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
 
-  [[nodiscard]] bool came() const {
-    sigset_t pending;
-    sigpending(&pending);
-    return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1;
+  [[nodiscard]] bool pending() const {
+    sigset_t waiting;
+    sigpending(&waiting);
+    return sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1;
   }
   void wait() const {
     int which = 0;
@@ -52,40 +51,51 @@ class EndSignals {
   sigset_t set_{};
 };
 
-void warm(serve::Service& service, const EndSignals& signals, const std::vector<std::string>& jobs) {
-  auto last = std::chrono::steady_clock::now();
-  placement::tell_search([&](long /*evaluated*/) {
-    if (signals.came()) throw Interrupted();
-  });
+/// Passes on, and ends the work once a signal is pending.
+class UntilSignal final : public log::Progress {
+ public:
+  UntilSignal(const EndSignals& signals, log::Progress& shown) : signals_(signals), shown_(shown) {}
+  void start(const std::string& what, const std::string& unit, std::int64_t total) override {
+    shown_.start(what, unit, total);
+  }
+  void advance(std::int64_t done, std::string_view text) override {
+    if (signals_.pending()) throw Interrupted();
+    shown_.advance(done, text);
+  }
+  void finish() override { shown_.finish(); }
+
+ private:
+  const EndSignals& signals_;
+  log::Progress& shown_;
+};
+
+void warm(Context& context, serve::Service& service, const EndSignals& signals, const std::vector<std::string>& jobs) {
+  UntilSignal progress(signals, context.progress());
+  context.catalogue().show_progress(progress);
   try {
-    for (const std::string& job : jobs)
-      service.warm(job, [&](long done) {
-        if (std::chrono::steady_clock::now() - last < std::chrono::seconds(2)) return;
-        last = std::chrono::steady_clock::now();
-        std::cerr << "serve: warming " << job << ", " << done << " placements\n";
-      });
+    for (const std::string& job : jobs) service.warm(job, progress);
   } catch (const Interrupted&) {  // the signal is still there to be waited for
   }
-  placement::tell_search([](long /*evaluated*/) {});
+  context.hide_progress();  // many wait for answers, nobody watches them
 }
 
 void serve(Context& context, const ServeOptions& o) {
   const EndSignals signals;
   serve::Service service(context.catalogue(), o.platforms, o.state);
-  warm(service, signals, o.warm);
+  warm(context, service, signals, o.warm);
   serve::HttpServer server([&](const serve::HttpRequest& request) { return service.answer(request); }, kConnections);
   const int port = server.bind(o.host, o.port);
   std::cout << "listening on http://" << o.host << ':' << port << std::endl;
   const pthread_t waiting = pthread_self();
-  std::atomic<bool> told = false;
+  std::atomic<bool> ending = false;
   std::thread listener([&] {
     server.run();
-    if (!told) pthread_kill(waiting, SIGTERM);  // it cannot listen any longer
+    if (!ending) pthread_kill(waiting, SIGTERM);  // it cannot listen any longer
   });
   signals.wait();
-  told = true;
+  ending = true;
   signals.release();
-  std::cerr << "serve: ending, no new connections; a second signal does not wait\n";
+  log::Log("cli").note("serve: ending, no new connections; a second signal does not wait");
   server.stop();
   listener.join();
 }

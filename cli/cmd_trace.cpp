@@ -1,5 +1,6 @@
 // "linkcast trace": the trace of an application, written to a file.
 #include "cli/command.hpp"
+#include "cli/progress.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/plugin/trace_source.hpp"
 
@@ -21,18 +22,19 @@ std::string applications() {
   return text;
 }
 
-void run_trace(const TraceCommand& o) {
+void run_trace(const TraceCommand& o, Context& context) {
+  const CtrlC ends_the_work;  // so that no half trace stays
   const TraceGenerator& generator = trace_generators().get(o.application);
   const TraceOptions options(key_values(o.options, "trace"));
   options.refuse_others(o.application, generator.options());
-  TraceOut sink(o.out);
+  TraceOut sink(o.out, context.progress());
   generator.run(options, sink);
   sink.close();
 }
 
 }  // namespace
 
-void add_trace(CLI::App& app, Context&) {
+void add_trace(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("trace", "write the trace of an application that a generator describes");
   auto o = std::make_shared<TraceCommand>();
   command->add_option("application", o->application, "one of the applications below")->required();
@@ -40,7 +42,7 @@ void add_trace(CLI::App& app, Context&) {
   command->add_option("--option", o->options, "key=value, may be repeated: the application's parameters")
       ->allow_extra_args(false);
   command->footer(applications() + "Example:\n  linkcast trace data_parallel --option ranks=8 --out training.jsonl");
-  command->callback([o] { run_trace(*o); });
+  command->callback([o, &context] { run_trace(*o, context); });
 }
 
 }  // namespace linkcast::cli

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "cli/command.hpp"
+#include "sim/log/log.hpp"
 #include "validate/compare.hpp"
 #include "validate/scoreboard.hpp"
 
@@ -72,7 +73,7 @@ void write_report(const std::string& folder, const std::vector<validate::ClaimRe
   };
   write("claims.json", validate::scoreboard_json(results).dump(1) + "\n");
   write("scoreboard.txt", validate::scoreboard_table(results));
-  std::cerr << "report: " << folder << "/claims.json and scoreboard.txt written\n";
+  log::Log("cli").note("report: {}/claims.json and scoreboard.txt written", folder);
 }
 
 bool check_claims(Context& context, const ValidateOptions& o) {

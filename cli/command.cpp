@@ -5,8 +5,11 @@
 #include <iostream>
 #include <string_view>
 
+#include "cli/console.hpp"
 #include "cli/option_names.hpp"
+#include "cli/progress.hpp"
 #include "cli/query_options.hpp"
+#include "sim/log/log.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/whatif.hpp"
@@ -25,9 +28,25 @@ std::string default_data_dir() {
 }
 
 catalogue::Catalogue& Context::catalogue() {
-  if (!catalogue_)
+  if (!catalogue_) {
     catalogue_ = std::make_unique<catalogue::Catalogue>(data_dir.empty() ? default_data_dir() : data_dir);
+    catalogue_->show_progress(progress());
+    log::Log("cli").debug("data of {}", catalogue_->data_dir());
+  }
   return *catalogue_;
+}
+
+void Context::start_log() {
+  auto console = set_up_log(verbose, quiet);
+  if (!quiet) progress_ = std::make_unique<ConsoleProgress>(std::move(console));
+}
+
+void add_log_options(CLI::App& app, Context& context) {
+  const std::string group = app.get_parent() == nullptr ? "Options" : "";  // in the help of the program alone
+  app.add_flag("-v,--verbose", context.verbose, "say on standard error what is loaded and chosen; -vv: details")
+      ->group(group);
+  app.add_flag("--quiet", context.quiet, "nothing on standard error but errors")->group(group);
+  for (CLI::App* command : app.get_subcommands({})) add_log_options(*command, context);
 }
 
 void add_common(CLI::App& command, Context& context, std::string& platform) {
@@ -121,7 +140,7 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
 void print_warnings(const Json& result) {
   std::cout.flush();
   for (const Json& warning : result.value("warnings", Json::array()))
-    std::cerr << "warning: " << warning.get<std::string>() << '\n';
+    log::Log("cli").warning("{}", warning.get<std::string>());
 }
 
 }  // namespace linkcast::cli

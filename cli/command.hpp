@@ -26,6 +26,8 @@ class Context {
   int exit_code = 0;
   bool whatif = false;                                      ///< every answer without and with the edits
   std::map<std::string, std::vector<std::string>> edits{};  ///< by verb; "edit": whole ones
+  int verbose = 0;                                          ///< how many -v
+  bool quiet = false;                                       ///< errors alone on standard error
 
   /// What the edit options say, as the `edits` of a query.
   [[nodiscard]] std::vector<std::string> edit_list() const;
@@ -33,8 +35,16 @@ class Context {
   std::string edited(const std::string& platform) { return catalogue().edited(platform, edit_list()); }
   /// Made when first needed, so that --help never reads a file.
   catalogue::Catalogue& catalogue();
+  /// Once the options are read, before any work. @throws InputError  LINKCAST_LOG names no level
+  void start_log();
+  /// Of all that takes long; also in catalogue().
+  log::Progress& progress() { return *progress_; }
+  /// From now on catalogue() shows none.
+  void hide_progress() { catalogue().show_progress(hidden_); }
 
  private:
+  log::NoProgress hidden_;
+  std::unique_ptr<log::Progress> progress_ = std::make_unique<log::NoProgress>();  // outlives the catalogue
   std::unique_ptr<catalogue::Catalogue> catalogue_;
 };
 
@@ -62,6 +72,8 @@ void add_schema(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
 
+/// Adds -v, -vv and --quiet to the program and, where they can also be written, to each of its subcommands.
+void add_log_options(CLI::App& app, Context& context);
 /// Adds --platform, --json, --solver and the edits.
 void add_common(CLI::App& command, Context& context, std::string& platform);
 /// Adds --remove and the other what-if edits. @param fabric  --fabric too, where that is no option of the command

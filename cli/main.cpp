@@ -38,6 +38,8 @@ int run(int argc, char** argv) {
   add_sweep(app, context);
   add_report(app, context);
   add_schema(app, context);
+  add_log_options(app, context);
+  app.parse_complete_callback([&context] { context.start_log(); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
@@ -72,6 +74,13 @@ std::string one_line(const std::string& text) {
   return out;
 }
 
+/// The last line, which no level of the log silences.
+int failed(const std::string& line, int code) {
+  std::cout.flush();
+  std::cerr << line << '\n';
+  return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -79,18 +88,12 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const linkcast::InputError& error) {
-    std::cout.flush();
-    std::cerr << "error: " << one_line(error.what()) << '\n';
-    return linkcast::cli::kBadInput;
+    return failed("error: " + one_line(error.what()), linkcast::cli::kBadInput);
   } catch (const linkcast::InvariantError& error) {
-    std::cout.flush();
-    std::cerr << "internal error, please report: " << error.what() << '\n';
-    return linkcast::cli::kBrokenInvariant;
+    return failed(std::string("internal error, please report: ") + error.what(), linkcast::cli::kBrokenInvariant);
   } catch (const linkcast::cli::Interrupted&) {
     return linkcast::cli::kInterrupted;
   } catch (const std::exception& error) {
-    std::cout.flush();
-    std::cerr << "error: " << one_line(error.what()) << '\n';
-    return 1;
+    return failed("error: " + one_line(error.what()), 1);
   }
 }

@@ -8,8 +8,6 @@
 
 namespace linkcast::cli {
 
-/// A line on stderr every two seconds of samples, from now on.
-void show_progress();
 /// Rows to print: label, text.
 std::vector<std::pair<std::string, std::string>> network_rows(const Json& result);
 

@@ -1,19 +1,22 @@
 #include "cli/progress.hpp"
 
-#include <unistd.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
-#include <iostream>
 
+#include "cli/console.hpp"
+#include "sim/log/log.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kFirst{2000}, kThen{200};
-constexpr long kEventsALook = 1024;  // between two looks at the clock
+constexpr std::chrono::milliseconds kFirst{2000}, kNextBar{200}, kNextLine{2000};
+constexpr std::int64_t kEventsAStep = 64;  // of a replay, whose events are short against a look at the clock
+constexpr int kBarWidth = 20;
 
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t interrupted = 0;  // a signal handler can reach nothing else
 
 /// The second Ctrl-C ends the program at once.
 void on_interrupt(int /*signal*/) {
@@ -21,30 +24,79 @@ void on_interrupt(int /*signal*/) {
   std::signal(SIGINT, SIG_DFL);
 }
 
+/// "12 s", "34 min", "5.6 h"
+std::string duration(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+  return seconds < 6000 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string bar(double share) {
+  const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth);
+  return fmt::format("[{:#<{}}{:-<{}}] {:3.0f} %", "", full, "", kBarWidth - full, 100 * share);
+}
+
 }  // namespace
 
-Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), next_(start_ + kFirst) {
+CtrlC::CtrlC() {
   // A job that a shell put into the background ignores the signal, and goes on to.
   if (std::signal(SIGINT, on_interrupt) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
 }
 
-Progress::~Progress() {
-  if (shown_) std::cerr << "\r\x1b[K" << std::flush;
+CtrlC::~CtrlC() {
   if (interrupted == 0) std::signal(SIGINT, SIG_DFL);
 }
 
-void Progress::ends(int /*rank*/, const TraceEvent& /*event*/, double now_s) {
-  if (interrupted != 0) throw Interrupted();
-  ++events_;
-  if (terminal_ && events_ % kEventsALook == 0 && Clock::now() >= next_) show(now_s);
+void ConsoleProgress::start(const std::string& what, const std::string& unit, std::int64_t total) {
+  const auto now = Clock::now();
+  if (pieces_.empty()) next_ = now + kFirst;
+  pieces_.push_back({what, unit, total});
+  pieces_.back().start = now;
 }
 
-void Progress::show(double now_s) {
-  next_ = Clock::now() + kThen;
-  const double spent_s = std::chrono::duration<double>(Clock::now() - start_).count();
-  std::cerr << "\r\x1b[K" << events_ << " events, " << static_cast<long>(static_cast<double>(events_) / spent_s)
-            << " a second, simulated " << to_text(Seconds{now_s}) << std::flush;
-  shown_ = true;
+void ConsoleProgress::advance(std::int64_t done, std::string_view text) {
+  if (interrupted != 0) throw Interrupted();
+  pieces_.back().done = done;
+  pieces_.back().text = text;
+  if (const auto now = Clock::now(); now >= next_) show(now);
+}
+
+void ConsoleProgress::finish() {
+  pieces_.pop_back();
+  if (pieces_.empty()) console_->status("");
+}
+
+/// Of the outermost piece, whose end is what one waits for, how long that takes.
+std::string ConsoleProgress::line(Clock::time_point now) const {
+  std::string all;
+  for (const Piece& piece : pieces_) {
+    if (!all.empty()) all += "; ";
+    all += fmt::format("{}: {}", piece.what, piece.done);
+    if (piece.total > 0) all += fmt::format(" of {}", piece.total);
+    all += " " + piece.unit;
+    if (!piece.text.empty()) all += ", " + piece.text;
+  }
+  const Piece& outer = pieces_.front();
+  const double spent_s = std::chrono::duration<double>(now - outer.start).count();
+  if (outer.total > 0 && outer.done > 0)
+    all += fmt::format(", {} left", duration(spent_s * static_cast<double>(outer.total - outer.done) /
+                                             static_cast<double>(outer.done)));
+  return all;
+}
+
+void ConsoleProgress::show(Clock::time_point now) {
+  const Piece& outer = pieces_.front();
+  if (!console_->terminal()) {
+    next_ = now + kNextLine;
+    log::Log("progress").note("{}", line(now));
+    return;
+  }
+  next_ = now + kNextBar;
+  const double share = outer.total > 0 ? static_cast<double>(outer.done) / static_cast<double>(outer.total) : 0;
+  console_->status((outer.total > 0 ? bar(share) + " " : "") + line(now));
+}
+
+void ReplayProgress::ends(int /*rank*/, const TraceEvent& /*event*/, double now_s) {
+  if (++events_ % kEventsAStep == 0) work_.advance(events_, "simulated " + to_text(Seconds{now_s}));
 }
 
 }  // namespace linkcast::cli

@@ -1,32 +1,64 @@
 #pragma once
 #include <chrono>
-#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "sim/log/progress.hpp"
 #include "sim/replay/observer.hpp"
 
 namespace linkcast::cli {
 
-/// Ctrl-C, told through the stack so that drafts of files are removed.
-class Interrupted : public std::exception {
+class Console;
+
+/// Ctrl-C, thrown through the stack so that drafts of files are removed. No std::exception: nothing failed.
+struct Interrupted {};
+
+/// While it lives Ctrl-C ends the work at its next step instead of the program at once; a second one ends the program.
+class CtrlC {
  public:
-  [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
+  CtrlC();
+  CtrlC(const CtrlC&) = delete;
+  CtrlC& operator=(const CtrlC&) = delete;
+  ~CtrlC();
 };
 
-/// On a terminal a line that says how far a replay is, once it takes longer than two seconds; elsewhere nothing.
-class Progress final : public replay::ReplayObserver {
+/// What takes longer than two seconds is shown: on a terminal a bar with what is left, elsewhere a line every two
+/// seconds, which is a note of logger "progress".
+class ConsoleProgress final : public log::Progress {
  public:
-  Progress();
-  ~Progress() override;
+  explicit ConsoleProgress(std::shared_ptr<Console> console) : console_(std::move(console)) {}
+  void start(const std::string& what, const std::string& unit, std::int64_t total) override;
+  /// @throws Interrupted
+  void advance(std::int64_t done, std::string_view text) override;
+  void finish() override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Piece {
+    std::string what, unit;
+    std::int64_t total = 0, done = 0;
+    std::string text{};
+    Clock::time_point start{};
+  };
+  [[nodiscard]] std::string line(Clock::time_point now) const;
+  void show(Clock::time_point now);
+
+  std::shared_ptr<Console> console_;
+  std::vector<Piece> pieces_;  ///< innermost last
+  Clock::time_point next_{};
+};
+
+/// Shows how far a replay is.
+class ReplayProgress final : public replay::ReplayObserver {
+ public:
+  explicit ReplayProgress(log::Progress& progress) : work_(progress, "replay", "events") {}
   /// @throws Interrupted
   void ends(int rank, const TraceEvent& event, double now_s) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  void show(double now_s);
-
-  bool terminal_, shown_ = false;
-  Clock::time_point start_ = Clock::now(), next_;
-  long events_ = 0;
+  log::Work work_;
+  std::int64_t events_ = 0;
 };
 
 }  // namespace linkcast::cli

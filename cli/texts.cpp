@@ -1,7 +1,6 @@
 #include "cli/texts.hpp"
 
-#include <iomanip>
-#include <sstream>
+#include <fmt/format.h>
 
 #include "sim/units/parse.hpp"
 
@@ -9,11 +8,9 @@ namespace linkcast::cli {
 
 std::string seconds(const Json& value) { return to_text(Seconds{value.get<double>()}); }
 
-std::string fixed(double value, int digits) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(digits) << value;
-  return text.str();
-}
+std::string text(const Json& value) { return value.get<std::string>(); }
+
+std::string fixed(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
 
 std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
 

@@ -8,6 +8,8 @@ namespace linkcast::cli {
 
 /// With a unit that fits: "1.964 ms".
 std::string seconds(const Json& value);
+/// Of a JSON string.
+std::string text(const Json& value);
 std::string fixed(double value, int digits);
 /// "12.3 %"
 std::string percent(double share);

@@ -3,11 +3,20 @@
 #include <utility>
 
 namespace linkcast::cli {
+namespace {
 
-TraceOut::TraceOut(std::string path) : file_("--out", std::move(path)) {}
+constexpr std::int64_t kEventsBetween = 64;  // that are written, between two looks at the clock
+
+}  // namespace
+
+TraceOut::TraceOut(std::string path, log::Progress& progress)
+    : file_("--out", std::move(path)), work_(progress, "trace", "events") {}
 
 void TraceOut::header(const TraceHeader& header) { write(trace_line(to_json(header))); }
-void TraceOut::event(const TraceEvent& event) { write(trace_line(to_json(event))); }
+void TraceOut::event(const TraceEvent& event) {
+  write(trace_line(to_json(event)));
+  if (++events_ % kEventsBetween == 0) work_.advance(events_);
+}
 
 void TraceOut::write(const std::string& line) {
   file_.out() << line;

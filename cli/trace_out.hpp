@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/draft_file.hpp"
+#include "sim/log/progress.hpp"
 #include "sim/plugin/trace_source.hpp"
 
 namespace linkcast::cli {
@@ -12,7 +13,7 @@ namespace linkcast::cli {
 class TraceOut final : public TraceSink {
  public:
   /// @param path  empty or "-": standard output. @throws InputError  it cannot be written
-  explicit TraceOut(std::string path);
+  TraceOut(std::string path, log::Progress& progress);
   void header(const TraceHeader& header) override;
   void event(const TraceEvent& event) override;
   /// @throws InputError  disk full
@@ -22,6 +23,8 @@ class TraceOut final : public TraceSink {
   void write(const std::string& line);
 
   DraftFile file_;
+  log::Work work_;
+  std::int64_t events_ = 0;
 };
 
 /// "key=value" texts of --option. @param command  whose help names the keys. @throws InputError  no "=", or a key twice

@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 
 #include "cli/command.hpp"
 #include "sim/units/parse.hpp"
@@ -19,9 +19,7 @@ std::string number_text(const std::string& key, double value) {
   if (ends_with(key, "_s")) return to_text(Seconds{value});
   if (ends_with(key, "_Bps")) return to_text(BytesPerSecond{value});
   if (ends_with(key, "_B")) return to_text(Bytes{value});
-  std::ostringstream text;
-  text << std::setprecision(4) << value;
-  return text.str();
+  return fmt::format("{:.4g}", value);
 }
 
 std::string text_of(const std::string& key, const Json& value) {
@@ -36,7 +34,7 @@ std::string text_of(const std::string& key, const Json& value) {
   std::string text;
   for (std::size_t i = 0; i < std::min(most, value.size()); ++i)
     text += (text.empty() ? "" : " ") + text_of(key, value[i]);
-  if (value.size() > most) text += " and " + std::to_string(value.size() - most) + " more";
+  if (value.size() > most) text += fmt::format(" and {} more", value.size() - most);
   return text.empty() ? "-" : text;
 }
 
@@ -47,13 +45,8 @@ std::string change_text(const Json& before, const Json& after) {
   const auto was = before.get<double>(), is = after.get<double>();
   if (!(was > 0)) return "changed";
   constexpr double times = 3;  // source: ours, above it a factor reads better than per cent
-  std::ostringstream text;
-  text << std::fixed;
-  if (is > times * was || (is > 0 && was > times * is))
-    text << std::setprecision(2) << "x " << is / was;
-  else
-    text << std::setprecision(1) << std::showpos << 100 * (is / was - 1) << " %";
-  return text.str();
+  const bool far = is > times * was || (is > 0 && was > times * is);
+  return far ? fmt::format("x {:.2f}", is / was) : fmt::format("{:+.1f} %", 100 * (is / was - 1));
 }
 
 Json value_or_null(const Json& result, const std::string& key) { return result.contains(key) ? result[key] : Json(); }
@@ -139,8 +132,8 @@ void print_routes(const Json& before, const Json& after) {
 }
 
 std::string cable_text(const Json& cable) {
-  return std::to_string(cable["count"].get<int>()) + " x " + cable["kind"].get<std::string>() + " of " +
-         to_text(BytesPerSecond{cable["bandwidth_Bps"].get<double>()});
+  return fmt::format("{} x {} of {}", cable["count"].get<int>(), cable["kind"].get<std::string>(),
+                     to_text(BytesPerSecond{cable["bandwidth_Bps"].get<double>()}));
 }
 
 /// Of a list of named things: what is gone, new or another.

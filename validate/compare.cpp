@@ -232,7 +232,11 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
   const auto& from = platform.calibration().from;
   comparison.fitted =
       std::any_of(from.begin(), from.end(), [&](const SourceFile& file) { return file.sha256 == measurement.sha256; });
+  const std::size_t all = measurement.points.size() + measurement.flows.size() + measurement.collectives.size();
+  log::Work work(catalogue.progress(), "compare", "points", static_cast<std::int64_t>(all));
+  std::int64_t done = 0;
   const auto add = [&](const auto& measured) {
+    work.advance(done++);
     Json result;
     try {
       result = query::answer(catalogue, query_of(platform, id, measurement, measured));

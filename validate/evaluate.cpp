@@ -131,17 +131,24 @@ bool holds(const Claim& claim, const Values& quantities) {
   return truth_of(claim.predicate, with_constants(claim, quantities), claim.pointer + "/predicate");
 }
 
-std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_dir, const std::vector<Claim>& claims) {
+std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_dir, const std::vector<Claim>& claims,
+                                  log::Progress* progress) {
   Sampler sampler(answer);
   DataCheck data(answer, data_dir);
   std::vector<ClaimResult> results;
-  for (const Claim& claim : claims) results.push_back(evaluate_one(claim, sampler, data));
+  log::NoProgress none;
+  log::Work work(progress != nullptr ? *progress : none, "validate", "claims",
+                 static_cast<std::int64_t>(claims.size()));
+  for (const Claim& claim : claims) {
+    results.push_back(evaluate_one(claim, sampler, data));
+    work.advance(static_cast<std::int64_t>(results.size()));
+  }
   return results;
 }
 
 std::vector<ClaimResult> evaluate(catalogue::Catalogue& catalogue, const std::vector<Claim>& claims) {
   return evaluate([&catalogue](const Json& query) { return query::answer(catalogue, query); }, catalogue.data_dir(),
-                  claims);
+                  claims, &catalogue.progress());
 }
 
 }  // namespace linkcast::validate

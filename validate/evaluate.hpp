@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/log/progress.hpp"
 #include "validate/claim.hpp"
 #include "validate/expression.hpp"
 
@@ -39,7 +40,9 @@ bool holds(const Claim& claim, const Values& quantities);
 
 /// @param data_dir  folder that the rows' measurement files are relative to
 /// @throws InputError  a row is malformed (unknown variable, a measurement that does not cover its quantities)
-std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_dir, const std::vector<Claim>& claims);
+/// @param progress  told of the claims; may be null
+std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_dir, const std::vector<Claim>& claims,
+                                  log::Progress* progress = nullptr);
 std::vector<ClaimResult> evaluate(catalogue::Catalogue& catalogue, const std::vector<Claim>& claims);
 
 }  // namespace linkcast::validate

@@ -29,8 +29,7 @@ Lattice lattice_of(const TraceOptions& options) {
     throw InputError("option L: " + std::to_string(lattice.side) + " planes cannot be cut into " +
                      std::to_string(lattice.nodes) + " parts of an even number each");
   const std::string part = options.text("part", "all");
-  if (part != "all" && part != "boundary")
-    throw InputError("option part: '" + part + "' is neither all nor boundary");
+  if (part != "all" && part != "boundary") throw InputError("option part: '" + part + "' is neither all nor boundary");
   const double plane = static_cast<double>(lattice.side) * lattice.side, spins = plane * lattice.side;
   const double bulk_s = options.seconds("bulk", lattice.side < kLarge ? kBulk_s : kBulk512_s);
   lattice.bulk_s = part == "boundary" ? 0 : spins * bulk_s / lattice.nodes / kParities;

@@ -115,12 +115,14 @@ std::vector<Sample> resample(const std::vector<Sample>& samples, unsigned seed) 
   return drawn;
 }
 
-Bootstrap run_bootstrap(const FitContext& fitted, int replicas, const std::function<void(int, int)>& progress) {
+Bootstrap run_bootstrap(const FitContext& fitted, int replicas, log::Progress* progress) {
   Bootstrap result;
+  log::NoProgress none;
+  log::Work work(progress != nullptr ? *progress : none, "bootstrap", "refits", replicas);
   const auto wanted = ranged_names(fitted.found);
   std::map<std::string, Running> values;
   for (; result.replicas < replicas; ++result.replicas) {
-    if (progress) progress(result.replicas, replicas);
+    work.advance(result.replicas);
     const unsigned seed = kSeed + static_cast<unsigned>(result.replicas);
     FitContext context;
     context.wires = fitted.wires;

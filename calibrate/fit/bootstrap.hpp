@@ -1,11 +1,11 @@
 #pragma once
 // Standard errors by refitting resampled data: what the covariance of one fit cannot know, since repetitions of one
 // point are not independent and the choice of pieces moves with the data.
-#include <functional>
 #include <map>
 #include <string>
 
 #include "calibrate/fit/fit_context.hpp"
+#include "sim/log/progress.hpp"
 
 namespace linkcast::fit {
 
@@ -31,7 +31,7 @@ struct Bootstrap {
 std::vector<Sample> resample(const std::vector<Sample>& samples, unsigned seed);
 
 /// Refits `replicas` times. A parameter of a range of sizes counts as the same where the range is the same, whatever
-/// its number; sizes that end a range, and the chunk, count where they are the same.
-Bootstrap run_bootstrap(const FitContext& fitted, int replicas, const std::function<void(int, int)>& progress);
+/// its number; sizes that end a range, and the chunk, count where they are the same. @param progress  may be null
+Bootstrap run_bootstrap(const FitContext& fitted, int replicas, log::Progress* progress);
 
 }  // namespace linkcast::fit

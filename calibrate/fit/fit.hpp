@@ -21,7 +21,7 @@ struct FitRequest {
   std::vector<Calibration> inherited;                 ///< best first
   int bootstrap = 0;                                  ///< refits on resampled data, for the standard errors
   std::map<std::string, FabricDistance> distances{};  ///< by their name in the fabric; empty where there is none
-  std::function<void(int done, int of)> progress;     ///< told after each of them; may be empty
+  log::Progress* progress = nullptr;                  ///< told of the refits; may be null
 };
 
 /// Quality of the fit on its own data, per transport: these figures are fitted, not held out.

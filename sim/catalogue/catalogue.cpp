@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "sim/engine/solvers.hpp"
+#include "sim/log/log.hpp"
 #include "sim/platform/variant.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 
@@ -34,7 +35,13 @@ Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)) {
   if (!fs::is_directory(fs::path(data_dir_) / "topologies"))
     throw InputError(data_dir_ + ": not a linkcast data folder: it has no topologies/");
 }
-Catalogue::~Catalogue() = default;
+
+Catalogue::~Catalogue() {
+  if (communicator_use_.asked > 0)
+    log::Log("catalogue")
+        .trace("communicators: asked for {} times, {} of them were there", communicator_use_.asked,
+               communicator_use_.there);
+}
 
 std::vector<std::string> Catalogue::platforms() const {
   std::vector<std::string> ids;
@@ -71,12 +78,14 @@ const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
     if (!fs::exists(path.parent_path() / (variant.base + ".json")))  // no variants of variants
       throw InputError(variant.path, "/base", "'" + variant.base + "' is no platform with a calibration of its own");
     auto built = std::make_unique<Platform>(variant_platform(variant, platform(variant.base)));
+    log::Log("catalogue").debug("platform {}: {}, a variant of {}", id, variant.path, variant.base);
     return *platforms_.emplace(id, std::move(built)).first->second;
   }
   Calibration calibration = read_calibration(path.string());
   const std::string beside = calibration.topology + "-topology.json";  // as linkcast-bench writes it
   fs::path topology = path.parent_path() / beside;
   if (!fs::exists(topology)) topology = fs::path(data_dir_) / "topologies" / (calibration.topology + ".json");
+  log::Log("catalogue").debug("platform {}: {} and {}", id, path.string(), topology.string());
   auto platform = std::make_unique<Platform>(read_topology(topology.string()), std::move(calibration));
   return *platforms_.emplace(id, std::move(platform)).first->second;
 }
@@ -110,6 +119,7 @@ std::string Catalogue::edited(const std::string& id, const std::vector<std::stri
   for (const Edit& edit : edits) key += '\n' + edit.text;
   if (edited_.count(key)) return key;
   EditedPlatform built = build_edited(id, edits);
+  for (const Edit& edit : edits) log::Log("catalogue").debug("platform {}: edit '{}'", id, edit.text);
   if (edited_.size() >= kEditedKept) forget_oldest();
   edited_.emplace(key, std::move(built));
   edited_order_.push_back(key);
@@ -158,7 +168,12 @@ Solver& Catalogue::solver(const std::string& name) {
 const Communicator& Catalogue::communicator(const std::string& platform_id, const std::string& library,
                                             const std::vector<int>& gpus) {
   const auto key = std::make_tuple(platform_id, library, gpus);
-  if (const auto it = communicators_.find(key); it != communicators_.end()) return it->second;
+  ++communicator_use_.asked;
+  if (const auto it = communicators_.find(key); it != communicators_.end()) {
+    ++communicator_use_.there;
+    return it->second;
+  }
+  log::Log("catalogue").debug("{} builds a communicator of {} GPUs", library, gpus.size());
   Communicator built = libraries().get(library).build(platform(platform_id), gpus);
   return communicators_.emplace(key, std::move(built)).first->second;
 }
@@ -173,7 +188,12 @@ const Communicator& Catalogue::communicator_across(const std::string& platform_i
 const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,
                                                    int nodes, const std::vector<int>& gpus) {
   const auto key = std::make_tuple(platform_id, library, nodes, gpus);
-  if (const auto it = across_.find(key); it != across_.end()) return it->second;
+  ++communicator_use_.asked;
+  if (const auto it = across_.find(key); it != across_.end()) {
+    ++communicator_use_.there;
+    return it->second;
+  }
+  log::Log("catalogue").debug("{} builds a communicator of {} nodes with {} GPUs", library, nodes, gpus.size());
   Communicator built = libraries().get(library).build_across(cluster(platform_id), gpus, nodes);
   return across_.emplace(key, std::move(built)).first->second;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/problem.hpp"
+#include "sim/log/progress.hpp"
 #include "sim/platform/cluster.hpp"
 #include "sim/platform/edited.hpp"
 #include "sim/plugin/communicator.hpp"
@@ -23,6 +24,10 @@ class Catalogue {
   ~Catalogue();
 
   [[nodiscard]] const std::string& data_dir() const { return data_dir_; }
+  /// Where long computations say how far they are; shows nothing at first.
+  [[nodiscard]] log::Progress& progress() { return *progress_; }
+  /// @param progress  outlives the catalogue, or is replaced
+  void show_progress(log::Progress& progress) { progress_ = &progress; }
   /// Ids with a topology and a calibration, sorted.
   [[nodiscard]] std::vector<std::string> platforms() const;
   /// @param id  shipped platform, or a calibration file (*.json); the topology of a file is
@@ -62,7 +67,15 @@ class Catalogue {
   [[nodiscard]] std::optional<KindOffer> shipped_kind(const std::string& kind);
   void forget_oldest();
 
+  /// How often a communicator was asked for and how often it was there already.
+  struct Use {
+    long asked = 0, there = 0;
+  };
+
   std::string data_dir_;
+  log::NoProgress none_;
+  log::Progress* progress_ = &none_;
+  Use communicator_use_;
   std::map<std::string, std::unique_ptr<Platform>> platforms_;
   std::map<std::string, EditedPlatform> edited_;
   std::deque<std::string> edited_order_;  ///< oldest first

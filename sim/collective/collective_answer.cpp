@@ -86,7 +86,7 @@ class Asked {
     if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree"});
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
-    load_ = congestion::read_network_load(r, ranks_.machine.node().calibration());
+    load_ = congestion::read_network_load(r, ranks_.machine.node().calibration(), progress);
   }
   [[nodiscard]] CollectiveJob job() const {
     return {placed_ ? *placed_ : ranks_.machine,

@@ -27,17 +27,11 @@ int read_level(ObjectReader& r) {
   return level;
 }
 
-std::function<void(int, int)>& told() {
-  static std::function<void(int, int)> progress;
-  return progress;
-}
-
 }  // namespace
 
-void tell_samples(std::function<void(int done, int of)> progress) { told() = std::move(progress); }
-
-NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration) {
+NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration, log::Progress& progress) {
   NetworkLoad load;
+  load.progress = &progress;
   load.service_level = read_level(r);
   if (!r.has("noise")) {
     if (r.has("samples")) r.fail("samples", "are draws of noise: give noise as well");
@@ -52,8 +46,8 @@ NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration) {
   return load;
 }
 
-NetworkLoad read_network_load(ObjectReader& r, const Calibration& calibration) {
-  NetworkLoad load = read_noise(r, calibration);
+NetworkLoad read_network_load(ObjectReader& r, const Calibration& calibration, log::Progress& progress) {
+  NetworkLoad load = read_noise(r, calibration, progress);
   if (r.has("allocation")) load.allocation = r.choice("allocation", {"packed", "random"});
   if (r.has("allocation_seed")) {
     if (load.allocation != "random") r.fail("allocation_seed", "is of allocation random");
@@ -87,10 +81,11 @@ void refuse_network_keys(const Json& query, const std::string& why) {
 
 SampleTimes draw_samples(const NetworkLoad& load, const std::function<SampleTime(const Background&)>& forecast) {
   SampleTimes times;
+  log::Work work(*load.progress, "noise", "samples", load.samples);
   for (int sample = 0; sample < load.samples; ++sample) {
     times.push_back(forecast(Background(*load.noise, load.seed, sample)));
     times.back().sample = sample;
-    if (told()) told()(sample + 1, load.samples);
+    work.advance(sample + 1);
   }
   std::stable_sort(times.begin(), times.end(),
                    [](const SampleTime& a, const SampleTime& b) { return a.time_s() < b.time_s(); });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/log/progress.hpp"
 #include "sim/platform/cluster.hpp"
 #include "sim/platform/noise.hpp"
 #include "sim/records/object_reader.hpp"
@@ -29,15 +30,17 @@ struct NetworkLoad {
   std::string allocation{};  ///< packed, random, or empty: the first nodes
   std::uint64_t allocation_seed = 0;
   std::vector<JobBeside> beside{};
+  log::Progress* progress = nullptr;  ///< of the samples; of whoever asked
 
   /// Noise that this answer feels: that of its own service level.
   [[nodiscard]] bool noisy() const { return noise && noise->service_level == service_level; }
 };
 
 /// Keys noise (seed), samples, service_level. @throws InputError  no noise was fitted on this machine, ...
-NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration);
+/// @param progress  told of the samples, as long as the load is used
+NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration, log::Progress& progress);
 /// Those, and allocation, allocation_seed, beside [{op, nodes, service_level}].
-NetworkLoad read_network_load(ObjectReader& r, const Calibration& calibration);
+NetworkLoad read_network_load(ObjectReader& r, const Calibration& calibration, log::Progress& progress);
 /// The cluster with the nodes of a job, then those of the ones beside it, first; nothing if they are its first nodes.
 /// @throws InputError  too many nodes
 std::unique_ptr<Cluster> place_jobs(const Cluster& cluster, int nodes, const NetworkLoad& load);
@@ -53,9 +56,6 @@ struct SampleTime {
 
 /// Sorted by time.
 using SampleTimes = std::vector<SampleTime>;
-
-/// Told after each draw how many of how many are done; none at first. For all that follows.
-void tell_samples(std::function<void(int done, int of)> progress);
 
 /// One forecast a draw.
 SampleTimes draw_samples(const NetworkLoad& load, const std::function<SampleTime(const Background&)>& forecast);

@@ -106,7 +106,7 @@ bool names_nodes(const Json& query) {
   return slashed("src") || slashed("dst");
 }
 
-Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {
+Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r, log::Progress& progress) {
   activities::Message there{read_end(cluster, r, "src"), read_end(cluster, r, "dst"),
                             activities::read_size(r, "size_B"), ""};
   if (r.has("transport")) there.transport = r.choice("transport", Transports::message_names());
@@ -117,7 +117,7 @@ Json cluster_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r)
   const bool both = r.optional<bool>("bidirectional").value_or(false);
   const bool queued = r.has("timing") && r.choice("timing", {"single", "back_to_back"}) == "back_to_back";
   if (queued && both) r.fail("bidirectional", "is not known of messages one behind the other");
-  const congestion::NetworkLoad load = congestion::read_noise(r, cluster.node().calibration());
+  const congestion::NetworkLoad load = congestion::read_noise(r, cluster.node().calibration(), progress);
   if (load.noise && there.from.node == there.to.node)
     r.fail("noise", "is of the network, and both ends are on one node");
   if (load.noise && queued) r.fail("noise", "is not modelled of messages one behind the other");

@@ -1,6 +1,7 @@
 #pragma once
 #include "sim/engine/fluid_solver.hpp"
 #include "sim/engine/problem.hpp"
+#include "sim/log/log.hpp"
 
 namespace linkcast {
 
@@ -10,10 +11,14 @@ namespace linkcast {
 /// @limits  one thread: SimGrid has one engine a process
 class FluidModel final : public Solver {
  public:
+  /// Says how much it solved.
+  ~FluidModel() override;
   Solution run(const Problem& problem) override;
 
  private:
   FluidSolver solver_;
+  log::Log log_{"engine"};
+  std::size_t runs_ = 0, activities_ = 0;
 };
 
 }  // namespace linkcast

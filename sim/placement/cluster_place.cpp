@@ -149,8 +149,13 @@ class Answer {
       : catalogue_(catalogue), q_(std::move(request)), cluster_(catalogue.cluster(q_.platform)), groups_(cluster_) {
     std::vector<Background> others;
     for (const NodeNeighbour& one : q_.neighbours) others.push_back({&one.traffic, one.traffic.alone_s});
-    found_ = search_cluster({cluster_, groups_, [this](const std::vector<int>& nodes) { return traffic_on(nodes); },
-                             q_.nodes(), q_.free, std::move(others), q_.objective, kMostForecasts});
+    log::Work work(catalogue_.progress(), "place", "forecasts");
+    const auto traffic = [&, made = 0](const std::vector<int>& nodes) mutable {
+      work.advance(++made);
+      return traffic_on(nodes);
+    };
+    found_ = search_cluster(
+        {cluster_, groups_, traffic, q_.nodes(), q_.free, std::move(others), q_.objective, kMostForecasts});
   }
 
   Json json() {

@@ -49,8 +49,8 @@ class Orders {
   /// @param cost  what is to be small
   /// @param most  forecasts that the whole search may have made
   Orders(NodeSearch& search, PlacementClass& which, Objective& objective,
-         const std::function<double(const Score&)>& cost, long most, const SearchProgress& progress)
-      : search_(search), which_(which), objective_(objective), cost_(cost), most_(most), progress_(progress) {}
+         const std::function<double(const Score&)>& cost, long most, log::Work& work)
+      : search_(search), which_(which), objective_(objective), cost_(cost), most_(most), work_(work) {}
 
   void all() {
     std::set<std::vector<int>> seen;
@@ -86,7 +86,7 @@ class Orders {
   }
   bool take_if_better(const std::vector<int>& order) {
     Score score = objective_.score(order);
-    progress_(++search_.evaluated);
+    work_.advance(++search_.evaluated);
     const double now = cost_(which_.score);
     if (cost_(score) >= now - kSame * std::abs(now)) return false;
     which_.score = std::move(score);
@@ -99,7 +99,7 @@ class Orders {
   Objective& objective_;
   const std::function<double(const Score&)>& cost_;
   long most_;
-  const SearchProgress& progress_;
+  log::Work& work_;
 };
 
 /// All orders of all sets of the class.
@@ -110,8 +110,7 @@ double orders_of(const PlacementClass& which) {
 }
 
 /// From the best class on, so that a bound spares the bad ones.
-void search_orders(NodeSearch& search, const PlaceRequest& request, Objective& objective,
-                   const SearchProgress& progress) {
+void search_orders(NodeSearch& search, const PlaceRequest& request, Objective& objective, log::Work& work) {
   const double best_alone_s = search.best_alone_s();
   const std::function<double(const Score&)> cost = [&](const Score& score) {
     return cost_of(score, request.objective, best_alone_s);
@@ -127,7 +126,7 @@ void search_orders(NodeSearch& search, const PlaceRequest& request, Objective& o
     if (request.objective == PlaceObjective::kTime && objective.least_s(which->gpus) > least) continue;
     if (search.evaluated >= most) search.exact = false;
     if (search.evaluated >= most) break;
-    Orders orders(search, *which, objective, cost, most, progress);
+    Orders orders(search, *which, objective, cost, most, work);
     if (orders_of(*which) <= kMostTuples && orders_of(*which) / static_cast<double>(which->sets.size()) <= kMostOrders)
       orders.all();
     else
@@ -145,7 +144,7 @@ double NodeSearch::best_alone_s() const {
 }
 
 NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Objective& objective,
-                       PlacementMemory& memory, const SearchProgress& progress) {
+                       PlacementMemory& memory, log::Progress& progress) {
   GpuSet free;
   for (int gpu = 0; gpu < platform.gpu_count(); ++gpu)
     if (!std::binary_search(request.busy.begin(), request.busy.end(), gpu)) free.push_back(gpu);
@@ -155,14 +154,15 @@ NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Ob
     throw InputError("ranks: " + std::to_string(request.ranks) + " of " + std::to_string(free.size()) +
                      " free GPUs of one node are too many sets to go through");
   search.symmetries = memory.symmetries(request.platform, platform, colours_of(platform, request));
+  log::Work work(progress, "place", "forecasts");
   for (auto& sets : set_classes(free, request.ranks, search.symmetries)) {
     PlacementClass& which = search.classes.emplace_back(PlacementClass{std::move(sets), {}, {}, false});
     which.gpus = which.sets.front();
     which.score = objective.score(which.gpus);
     which.ordered = objective.order_matters(which.gpus);
-    progress(++search.evaluated);
+    work.advance(++search.evaluated);
   }
-  search_orders(search, request, objective, progress);
+  search_orders(search, request, objective, work);
   return search;
 }
 

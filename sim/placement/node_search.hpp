@@ -1,8 +1,8 @@
 #pragma once
 // Every way to place a job on one node, by classes that a symmetry of the machine makes equal.
-#include <functional>
 #include <vector>
 
+#include "sim/log/progress.hpp"
 #include "sim/placement/gpu_sets.hpp"
 #include "sim/placement/objective.hpp"
 #include "sim/placement/placement_memory.hpp"
@@ -28,12 +28,9 @@ struct NodeSearch {
   [[nodiscard]] double best_alone_s() const;
 };
 
-/// Told after each forecast how many there were; of how many is not known before.
-using SearchProgress = std::function<void(long evaluated)>;
-
 /// @throws InputError  more sets than can be gone through
 NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Objective& objective,
-                       PlacementMemory& memory, const SearchProgress& progress);
+                       PlacementMemory& memory, log::Progress& progress);
 
 /// The best rank order of another set of the class: the image of the class's own under a symmetry.
 std::vector<int> order_of(const NodeSearch& search, const PlacementClass& which, const GpuSet& set);

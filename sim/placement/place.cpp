@@ -10,11 +10,6 @@
 namespace linkcast::placement {
 namespace {
 
-SearchProgress& who_is_told() {
-  static SearchProgress progress = [](long /*evaluated*/) {};
-  return progress;
-}
-
 class Answer {
  public:
   Answer(catalogue::Catalogue& catalogue, const PlaceRequest& request, Objective& objective, NodeSearch search)
@@ -151,8 +146,6 @@ class Answer {
 
 }  // namespace
 
-void tell_search(SearchProgress progress) { who_is_told() = std::move(progress); }
-
 Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request) {
   PlacementMemory memory;
   return place(catalogue, request, memory);
@@ -161,7 +154,8 @@ Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request) {
 Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory) {
   const auto objective =
       request.job.is_trace() ? trace_objective(catalogue, request) : pattern_objective(catalogue, request, memory);
-  NodeSearch search = search_node(catalogue.platform(request.platform), request, *objective, memory, who_is_told());
+  NodeSearch search =
+      search_node(catalogue.platform(request.platform), request, *objective, memory, catalogue.progress());
   return Answer(catalogue, request, *objective, std::move(search)).json();
 }
 

@@ -16,7 +16,4 @@ Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request);
 /// The same answer, with what earlier ones have left, and left to later ones.
 Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory);
 
-/// Who is told how far a search is. For all that follow.
-void tell_search(SearchProgress progress);
-
 }  // namespace linkcast::placement

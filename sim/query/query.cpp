@@ -1,5 +1,8 @@
 #include "sim/query/query.hpp"
 
+#include <chrono>
+
+#include "sim/log/log.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query_kind.hpp"
 
@@ -20,6 +23,26 @@ void refuse_elsewhere(const QueryKind& kind, const Json& query) {
         throw InputError(key.name + ": " + key.elsewhere);
 }
 
+/// For -v: what was chosen, and what it took to say so.
+class AnswerLog {
+ public:
+  void answered(const Json& out, const std::string& platform) const {
+    if (!log_.shows(log::Level::kDebug)) return;
+    std::string chosen;
+    for (const char* key : {"algorithm", "protocol", "transport", "via", "engine"})
+      if (out.contains(key) && out[key].is_string())
+        chosen += std::string(", ") + key + " " + out[key].get<std::string>();
+    if (out.contains("time_s")) chosen += ", time_s " + out["time_s"].dump();
+    const double spent_s = std::chrono::duration<double>(Clock::now() - start_).count();
+    log_.debug("{} on {}{}: answered in {:.6f} s", out["kind"].get<std::string>(), platform, chosen, spent_s);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  log::Log log_{"query"};
+  Clock::time_point start_ = Clock::now();
+};
+
 }  // namespace
 
 Registry<QueryKind>& query_kinds() {
@@ -38,6 +61,7 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
 
 Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
                      const KindAnswer& kind_answer) {
+  const AnswerLog log;
   ObjectReader r(query, name);
   Json out;
   if (r.has("id")) out["id"] = r.raw("id");
@@ -56,6 +80,7 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);
   }
   put_provenance(catalogue, platform_id, query, solver_id, out);
+  log.answered(out, base_id);
   return out;
 }
 

@@ -73,8 +73,9 @@ void TraceFeed::hand_out(TraceEvent event) {
     return;
   }
   if (event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv)
-    throw InputError(name() + " line " + std::to_string(reader_->line()) +
-                     ": a message from rank to rank: only traces of collectives over all ranks can be replayed on another number");
+    throw InputError(
+        name() + " line " + std::to_string(reader_->line()) +
+        ": a message from rank to rank: only traces of collectives over all ranks can be replayed on another number");
   for (int rank = event.rank; rank < ranks(); rank += header().ranks) {
     waiting_[static_cast<std::size_t>(rank)].push_back(event);
     waiting_[static_cast<std::size_t>(rank)].back().rank = rank;

@@ -79,8 +79,8 @@ class NodeMachine final : public Machine {
     for (int gpu = 0; gpu < gpus(); ++gpu)
       if (!std::binary_search(free.begin(), free.end(), gpu)) request.busy.push_back(gpu);
     const auto objective = placement::pattern_objective(catalogue_, request, memory_);
-    const placement::NodeSearch search =
-        placement::search_node(platform_, request, *objective, memory_, [](long /*evaluated*/) {});
+    log::NoProgress none;  // many short ones: the jobs are told
+    const placement::NodeSearch search = placement::search_node(platform_, request, *objective, memory_, none);
     const std::vector<placement::Ranked> ranked = placement::rank(platform_, request, search);
     return {ranked.front().which->gpus, ranked.front().which->score.time_s};
   }

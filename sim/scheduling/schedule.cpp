@@ -23,7 +23,8 @@ class Queue {
     }
   }
 
-  std::vector<JobOutcome> run(const std::function<void(std::size_t)>& progress) {
+  std::vector<JobOutcome> run(log::Progress& progress) {
+    log::Work work(progress, "schedule " + policy_, "jobs", static_cast<std::int64_t>(outcomes_.size()));
     std::size_t arrived = 0, ended = 0;
     while (ended < outcomes_.size()) {
       const double arrival_s = arrived < outcomes_.size() ? outcomes_[arrived].job->arrival_s : kNever_s;
@@ -34,7 +35,7 @@ class Queue {
       else
         waiting_.push_back(arrived++);
       start();
-      progress(ended);
+      work.advance(static_cast<std::int64_t>(ended));
     }
     return std::move(outcomes_);
   }
@@ -142,7 +143,7 @@ Json spread(std::vector<double> values) {
 }  // namespace
 
 std::vector<JobOutcome> schedule(const JobList& list, Machine& machine, const std::string& policy, std::uint64_t seed,
-                                 const std::function<void(std::size_t)>& progress) {
+                                 log::Progress& progress) {
   return Queue(list, machine, policy, seed).run(progress);
 }
 

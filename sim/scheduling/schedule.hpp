@@ -1,7 +1,6 @@
 #pragma once
 // A queue of jobs on a machine under one placement policy: first come, first served.
-#include <functional>
-
+#include "sim/log/progress.hpp"
 #include "sim/scheduling/machine.hpp"
 
 namespace linkcast::scheduling {
@@ -16,11 +15,10 @@ struct JobOutcome {
 
 /// Every job to its end. Whenever one starts or ends, the others' iterations take what their links leave them from then
 /// on; of each of the others an average of its traffic is there (traffic.hpp).
-/// @param progress  told how many jobs have ended
 /// @returns  in the order of the list
 /// @throws InputError  a job needs more GPUs than the machine has
 std::vector<JobOutcome> schedule(const JobList& list, Machine& machine, const std::string& policy, std::uint64_t seed,
-                                 const std::function<void(std::size_t ended)>& progress);
+                                 log::Progress& progress);
 
 /// Keys jobs [{id, gpus, wait_s, run_s, ideal_s, slowdown}], slowdown {mean, median, p95, max}, wait_s {mean, median,
 /// p95, max}, makespan_s, utilisation (of GPUs until the last end).

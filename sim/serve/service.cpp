@@ -66,14 +66,15 @@ Service::Service(catalogue::Catalogue& catalogue, const std::vector<std::string>
     static_cast<void>(placer_.node_state(state, state_file + " node " + name));
 }
 
-void Service::warm(const std::string& job, const std::function<void(long done)>& progress) {
+void Service::warm(const std::string& job, log::Progress& progress) {
+  log::Work work(progress, "serve: warming " + job, "placements");
   long before = 0;
   for (const std::string& platform : placer_.served()) {
     Placer::Warming warming(placer_, platform, job);
     bool more = true;
     while (more) {
       placer_thread_.run([&] { more = warming.next(); });
-      progress(before + warming.done());
+      work.advance(before + warming.done());
     }
     before += warming.done();
   }

@@ -17,8 +17,8 @@ class Service {
   /// @param state_file  of what nodes run; empty: kept in memory only. @throws InputError
   Service(catalogue::Catalogue& catalogue, const std::vector<std::string>& platforms, const std::string& state_file);
 
-  /// Forecasts what is likely to be asked. @param progress  told every now and then how many were placed
-  void warm(const std::string& job, const std::function<void(long done)>& progress);
+  /// Forecasts what is likely to be asked.
+  void warm(const std::string& job, log::Progress& progress);
   /// From any thread. Bad input is answered, nothing is thrown.
   HttpReply answer(const HttpRequest& request);
 

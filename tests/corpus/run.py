@@ -4,6 +4,7 @@ Of what is printed, the path of the tree is written {tree} and that of a command
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHUNK = 40  # queries of a process: what it has built for one serves the next, and a crash costs one process
 NOT_KEPT = {".png", ".html"}  # of the files that a command leaves: pictures and pages differ by their own libraries
 JOURNAL = "journal.jsonl"  # of a sweep: names the digest of the program, and its rows are in the order in which they came
+ENVIRONMENT = {**os.environ, "LINKCAST_LOG": "progress=off"}  # lines about progress come by the clock
 MOST_S = 300  # of a query or a line of a command; far above the slowest, so a hang
 
 
@@ -67,7 +69,7 @@ def _of_one_process(program: Path, lines: list[str], first: int, errors: IO[byte
 
     @returns  how the process ended, where it left queries without an answer"""
     process = subprocess.Popen([str(program.resolve()), "predict", "--batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=errors, cwd=tree_of(program))
+                               stderr=errors, cwd=tree_of(program), env=ENVIRONMENT)
     text = "\n" * first + "".join(line + "\n" for line in lines)
     threading.Thread(target=_feed, args=(process.stdin, text.encode()), daemon=True).start()
     watch = _Watch(process)
@@ -98,7 +100,7 @@ def _of_chunk(program: Path, lines: list[str], first: int) -> list[tuple[str, fl
                     break
             if len(answered) < len(lines):
                 errors.seek(0)
-                said = [line for line in errors.read().decode("utf-8", "replace").splitlines() if not line.startswith("batch: ")]
+                said = [line for line in errors.read().decode("utf-8", "replace").splitlines()]
                 answered.append((json.dumps({"crash": how, "stderr": said[-5:]}), 0.0))
     return answered
 
@@ -126,7 +128,7 @@ def _run_line(program: Path, line: str, stdin: str, place: Path) -> str:
     words = [word.replace("{tmp}", str(place)) for word in shlex.split(line)]
     try:
         done = subprocess.run([str(program.resolve()), *words], cwd=tree_of(program), input=stdin.encode(), capture_output=True,
-                              timeout=MOST_S, check=False)
+                              timeout=MOST_S, check=False, env=ENVIRONMENT)
         how, out, err = _how(done.returncode, False), done.stdout, done.stderr
     except subprocess.TimeoutExpired:
         how, out, err = _how(0, True), b"", b""

@@ -7,18 +7,19 @@ from tree import CPP, ROOT, files, finish, text_of
 
 BASE = ["sim/units", "sim/records"]
 MACHINE = [*BASE, "sim/platform", "sim/plugin"]
-PLAN = [*MACHINE, "sim/engine", "sim/activities"]
+PLAN = [*MACHINE, "sim/log", "sim/engine", "sim/activities"]
 FORECAST = [*PLAN, "sim/catalogue", "sim/uncertainty", "sim/congestion"]
 ANSWER = [*FORECAST, "sim/bounds", "sim/collective", "sim/copy", "sim/query"]
 
 ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower floors first
     "sim/units": [],
+    "sim/log": [],
     "sim/records": ["sim/units"],
     "sim/platform": BASE,
     "sim/plugin": [*BASE, "sim/platform"],
-    "sim/engine": BASE,
+    "sim/engine": [*BASE, "sim/log"],
     "sim/activities": [*MACHINE, "sim/engine"],
-    "sim/catalogue": [*MACHINE, "sim/engine"],
+    "sim/catalogue": [*MACHINE, "sim/log", "sim/engine"],
     "sim/bounds": MACHINE,
     "sim/uncertainty": PLAN,
     "sim/congestion": PLAN,
@@ -32,10 +33,10 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "sim/exporters": MACHINE,
     "apps-traces": [*BASE, "sim/plugin"],
     "models": MACHINE,
-    "calibrate/fit": [*BASE, "sim/platform"],
+    "calibrate/fit": [*BASE, "sim/log", "sim/platform"],
     "calibrate/import": MACHINE,
     "calibrate/bench": BASE,
-    "validate": [*BASE, "sim/platform", "sim/catalogue", "sim/query"],
+    "validate": [*BASE, "sim/log", "sim/platform", "sim/catalogue", "sim/query"],
     "cli": [*ANSWER, "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
             "calibrate/import", "validate"],
     "tests": ["sim", "cli", "models", "calibrate", "validate", "apps-traces"],
@@ -46,6 +47,8 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp", "sim/platform/symmetry.cpp"]),
     (r"CLI/", ["cli", "calibrate/bench"]),
     (r"Eigen/", ["calibrate/fit"]),
+    (r"spdlog/", ["sim/log", "cli/console.hpp", "cli/console.cpp"]),
+    (r"fmt/", ["sim/log", "cli"]),
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import"]),
     (r"httplib\.h$", ["sim/serve/http_server.cpp"]),
@@ -54,8 +57,8 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"nlohmann/", ["sim/records", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
-    # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty in progress, exec in python_program, signals held back in cmd_serve
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "cli/progress.cpp", "cli/python_program.cpp", "cli/cmd_serve.cpp", "calibrate/bench"]),
+    # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty and the width of the terminal in console, exec in python_program, signals held back in cmd_serve
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "cli/console.cpp", "cli/python_program.cpp", "cli/cmd_serve.cpp", "calibrate/bench"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]
 

@@ -30,7 +30,8 @@ scheduling::ScheduledJob job(const std::string& id, int gpus, double arrival_s, 
 
 std::vector<scheduling::JobOutcome> run(const scheduling::JobList& list, const std::string& policy) {
   const auto machine = scheduling::node_machine(catalogue(), "v100-dgx1", "");
-  return scheduling::schedule(list, *machine, policy, 7, [](std::size_t) {});
+  log::NoProgress none;
+  return scheduling::schedule(list, *machine, policy, 7, none);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """An error names the key to whoever wrote a batch query, and the option to whoever wrote a command line."""
+import json
 import unittest
 
 import program
@@ -53,14 +54,14 @@ class Replay(program.InFolder):
 
     def test_ranks(self):
         header = {"schema": "trace/1", "name": "half", "source": "by hand", "ranks": 4, "groups": {"half": [0, 1]}}
-        trace = self.write("half.jsonl", __import__("json").dumps(header) + "\n")
+        trace = self.write("half.jsonl", json.dumps(header) + "\n")
         rest = (f"{trace} has 4 ranks and group 'half' of 2 of them: only traces whose groups are all ranks can be replayed on another "
                 "number")
         self.check({"kind": "replay", "platform": "hgx-h200", "trace": str(trace), "ranks": 2},
                    ("replay", trace, "--ranks", "2", "--platform", "hgx-h200"), "ranks", "--ranks", rest)
 
     def test_also(self):  # no query has it
-        self.assert_refused(run(*WORDS, "--also", "data_parallel:0-1"), "error: --also: GPU 0 has a rank of another job")
+        self.assert_refused(run(*WORDS, "--also", "data_parallel:0-3"), "error: --also: GPU 0 has a rank of another job")
 
     def test_local_step(self):  # calibrate has no query
         done = run("calibrate", "trace", "h200x4-alexnet", "--platform", "hgx-h200", "--local-step", "1us")

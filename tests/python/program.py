@@ -1,6 +1,7 @@
 """Runs the real program, and keeps what it printed."""
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,12 +22,14 @@ def has(module: str) -> bool:
     return subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
 
 
-def run(*words: object, folder: Path = ROOT, stdin: str = "") -> subprocess.CompletedProcess:
-    return subprocess.run([str(PROGRAM), *map(str, words)], cwd=folder, input=stdin, capture_output=True, text=True, check=False)
+def run(*words: object, folder: Path = ROOT, stdin: str = "", env: dict | None = None) -> subprocess.CompletedProcess:
+    """@param env  besides that of this process"""
+    return subprocess.run([str(PROGRAM), *map(str, words)], cwd=folder, input=stdin, capture_output=True, text=True, check=False,
+                          env={**os.environ, **(env or {})})
 
 
-def start(*words: object, folder: Path) -> subprocess.Popen:
-    return subprocess.Popen([str(PROGRAM), *map(str, words)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(*words: object, folder: Path = ROOT, stderr: int = subprocess.PIPE) -> subprocess.Popen:
+    return subprocess.Popen([str(PROGRAM), *map(str, words)], cwd=folder, stdout=subprocess.PIPE, stderr=stderr, text=True)
 
 
 def answers(queries: list[dict]) -> list[dict]:
