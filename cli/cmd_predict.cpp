@@ -108,7 +108,8 @@ void add_p2p(CLI::App& predict, Context& context) {
   command->add_option("--engine", o->engine, "dma (copy engines, default) or sm (kernels)");
   command->add_option("--direction", o->direction,
                       "read (the target pulls) or write (the source pushes); default: write if that was measured");
-  command->add_option("--timing", o->timing, "back_to_back (one of a queue of copies, default) or single (from rest)");
+  command->add_option("--timing", o->timing,
+                      "single (from rest, default between nodes) or back_to_back (one of a queue, default in a node)");
   command->add_option("--chunk", o->chunk, "relay: chunk size, the second copy follows chunk by chunk");
   command->add_flag("--pageable", o->pageable, "host copies: memory that is not pinned");
   command->add_flag("--bidirectional", o->bidirectional, "both directions at once; bandwidth is their sum");
@@ -145,18 +146,25 @@ Json parse_flow(const std::string& text) {
 struct FlowsOptions {
   std::string platform, engine, transport, direction, timing;
   std::vector<std::string> flows;
+  NetworkOptions network{};
 };
 
 void add_flows(CLI::App& predict, Context& context) {
-  auto* command = predict.add_subcommand("flows", "several copies that start together and contend");
+  auto* command =
+      predict.add_subcommand("flows", "several copies that start together and contend, inside nodes and between them");
   auto o = std::make_shared<FlowsOptions>();
   add_common(*command, context, o->platform);
-  command->add_option("--flow", o->flows, "SRC:DST:SIZE, as often as there are copies")->required();
+  command
+      ->add_option("--flow", o->flows,
+                   "SRC:DST:SIZE, as often as there are copies, e.g. gpu0:gpu1:64MiB, node0/gpu0:node1/gpu0:64MiB")
+      ->required();
   command->add_option("--engine", o->engine, "dma (copies of one engine take turns, default) or sm (kernels share)");
   command->add_option("--transport", o->transport,
-                      "peer, relay or staged for all of them; default: what the runtime takes");
+                      "peer, relay or staged for all copies inside nodes, or a kind of message for those between; "
+                      "default: what the runtime takes");
   command->add_option("--direction", o->direction, "read (the targets pull) or write (the sources push)");
-  command->add_option("--timing", o->timing, "single (all start from rest, default) or back_to_back");
+  command->add_option("--timing", o->timing, "single (all start from rest, default) or back_to_back (inside nodes)");
+  add_noise(*command, o->network);
   command->footer(
       "Example:\n  linkcast predict flows --platform v100-dgx1 --flow gpu0:gpu1:64MiB --flow gpu0:gpu2:64MiB --engine "
       "sm");
@@ -167,6 +175,8 @@ void add_flows(CLI::App& predict, Context& context) {
     if (!o->transport.empty()) query["transport"] = o->transport;
     if (!o->direction.empty()) query["direction"] = o->direction;
     if (!o->timing.empty()) query["timing"] = o->timing;
+    put_network(o->network, query);
+    show_progress();
     show_result(context, run_query(context, query));
   });
 }

@@ -9,20 +9,30 @@
 
 namespace linkcast::activities {
 
-void ClusterProblem::use(int key, double weight) {
+int ClusterProblem::number_of(int key) {
   const auto [entry, fresh] = number_.try_emplace(key, static_cast<int>(keys_.size()));
   if (fresh) {
     keys_.push_back(key);
     place_.push_back(-1);
     problem_.capacity_Bps.push_back(cluster_->capacity(key));
   }
-  int& place = place_[static_cast<std::size_t>(entry->second)];
+  return entry->second;
+}
+
+void ClusterProblem::include_node(int node) {
+  const int constraints = static_cast<int>(cluster_->node().constraints().size());
+  for (int constraint = 0; constraint < constraints; ++constraint) number_of(cluster_->key(node, constraint));
+}
+
+void ClusterProblem::use(int key, double weight) {
+  const int number = number_of(key);
+  int& place = place_[static_cast<std::size_t>(number)];
   if (place < 0) {
     place = static_cast<int>(uses_.size());
-    uses_.push_back({entry->second, 0});
+    uses_.push_back({number, 0});
   }
   uses_[static_cast<std::size_t>(place)].weight += weight;
-  if (within_) crossed_.back().uses.push_back({entry->second, weight});
+  if (within_) crossed_.back().uses.push_back({number, weight});
 }
 
 void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy by, double weight) {
@@ -72,6 +82,7 @@ double ClusterProblem::lone_rate() const {
 int ClusterProblem::add(Activity activity) {
   for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
   activity.uses = std::move(uses_);
+  for (const int queue : activity.queues) problem_.queue_count = std::max(problem_.queue_count, queue + 1);
   uses_.clear();
   port_rate_ = std::numeric_limits<double>::infinity();
   problem_.activities.push_back(std::move(activity));

@@ -19,6 +19,9 @@ class ClusterProblem {
   explicit ClusterProblem(const Cluster& cluster, int most_ways = std::numeric_limits<int>::max())
       : cluster_(&cluster), node_(cluster.node()), most_ways_(most_ways) {}
 
+  /// All constraints of a node get their numbers now, in their own order: of limits that are equally tight the same one
+  /// is then named whatever else is in the problem.
+  void include_node(int node);
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
   void pass_node(int node, const std::vector<int>& links, MoveBy by, double weight = 1);
@@ -43,6 +46,7 @@ class ClusterProblem {
   [[nodiscard]] const std::vector<Crossed>& crossed() const { return crossed_; }
   /// Lowest rate that one byte per second of the next activity meets so far, bytes/s.
   [[nodiscard]] double lone_rate() const;
+  /// Queues are numbered over all nodes: those of node n follow those of the nodes before it.
   /// @returns index of the activity
   int add(Activity activity);
 
@@ -63,6 +67,7 @@ class ClusterProblem {
     int activity = 0, from = 0, to = 0;
     double weight = 0;
   };
+  int number_of(int key);
   void use(int key, double weight);
   void add_uses(int activity, const std::function<void()>& pass);
 

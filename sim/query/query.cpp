@@ -6,9 +6,7 @@
 #include "sim/collective/collective_run.hpp"
 #include "sim/collective/mpi_collective.hpp"
 #include "sim/congestion/network_load.hpp"
-#include "sim/copy/cluster_copies.hpp"
 #include "sim/copy/copies.hpp"
-#include "sim/copy/nic_queue.hpp"
 #include "sim/query/fabric_view.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query_kind.hpp"
@@ -25,31 +23,34 @@ std::vector<std::string> all_kinds() {
   return kinds;
 }
 
+/// By one node alone, or the cluster where the query needs its network.
+Json copies_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& kind,
+                   const std::string& platform, Solver& solver, ObjectReader& r) {
+  const bool networked =
+      copy::names_nodes(query) || (kind == "p2p" && copy::names_nic(catalogue.platform(platform), query));
+  const Cluster& machine = networked ? catalogue.cluster(platform) : catalogue.lone_node(platform);
+  if (kind == "p2p") return copy::p2p_answer(machine, solver, r);
+  return kind == "flows" ? copy::flows_answer(machine, solver, r) : copy::routes_answer(machine, solver, r);
+}
+
 Json dispatch(catalogue::Catalogue& catalogue, const Json& query, const std::string& kind, const std::string& platform,
               Solver& solver, ObjectReader& r) {
-  if (kind != "p2p" && kind != "collective")
-    congestion::refuse_network_keys(query, "is of p2p between nodes and of collectives");
-  if (kind == "p2p" && !copy::names_nodes(query))
+  const bool copies = kind == "p2p" || kind == "flows";
+  if (!copies && kind != "collective")
+    congestion::refuse_network_keys(query, "is of p2p and flows between nodes and of collectives");
+  if (copies && !copy::names_nodes(query))
     congestion::refuse_network_keys(query, "needs two nodes: name node0/gpu0, node1/gpu0");
   if (kind == "collective" && collective::is_mpi(query))
     congestion::refuse_network_keys(query, "is not modelled for rounds of MPI messages");
   if (kind == "collective" && !query.contains("nodes"))
     congestion::refuse_network_keys(query, "needs several nodes: give nodes");
-  if (kind == "p2p" && copy::names_nodes(query))
-    return copy::cluster_p2p_answer(catalogue.cluster(platform), solver, r);
-  if (kind == "p2p" && copy::names_nic(catalogue.platform(platform), query))
-    return copy::nic_p2p_answer(catalogue.cluster(platform), solver, r);
-  if (kind == "p2p") return copy::p2p_answer(catalogue.platform(platform), solver, r);
-  if (kind == "flows") return copy::flows_answer(catalogue.platform(platform), solver, r);
+  if (copies || kind == "routes") return copies_answer(catalogue, query, kind, platform, solver, r);
   if (kind == "collective" && collective::is_mpi(query))
     return collective::mpi_collective_answer(catalogue, platform, solver, r);
   if (kind == "collective" && query.contains("nodes"))
     return collective::cluster_collective_answer(catalogue, platform, solver, r);
   if (kind == "collective") return collective::collective_answer(catalogue, platform, solver, r);
   if (kind == "rings") return collective::rings_answer(catalogue, platform, r);
-  if (kind == "routes" && copy::names_nodes(query))
-    return copy::cluster_routes_answer(catalogue.cluster(platform), solver, r);
-  if (kind == "routes") return copy::routes_answer(catalogue.platform(platform), solver, r);
   if (std::find(kOwnKinds.begin(), kOwnKinds.end(), kind) == kOwnKinds.end())
     return query_kinds().get(kind).answer(catalogue, platform, r);
   r.finish();

@@ -69,22 +69,23 @@ const Platform& made() {
   return platform;
 }
 
-Json ask(Json (*answer)(const Platform&, Solver&, ObjectReader&), const Json& query) {
+Json ask(Json (*answer)(const Cluster&, Solver&, ObjectReader&), const Json& query) {
   static const auto solver = make_solver("fluid");
+  static const Cluster alone(made());
   ObjectReader r(query, "query");
-  return answer(made(), *solver, r);
+  return answer(alone, *solver, r);
 }
 
 double p2p(Json query) {
   query.update({{"src", "gpu0"}, {"dst", query.value("dst", "gpu1")}, {"size_B", kSize}});
-  return ask(p2p_answer, query)["time_s"].get<double>();
+  return ask(copy::p2p_answer, query)["time_s"].get<double>();
 }
 
 Json flows(const std::vector<std::pair<int, int>>& pairs, const std::string& engine, const std::string& direction) {
   Json list = Json::array();
   for (const auto& [source, target] : pairs)
     list.push_back({"gpu" + std::to_string(source), "gpu" + std::to_string(target), kSize});
-  return ask(flows_answer, {{"flows", list}, {"engine", engine}, {"direction", direction}});
+  return ask(copy::flows_answer, {{"flows", list}, {"engine", engine}, {"direction", direction}});
 }
 
 }  // namespace
