@@ -9,13 +9,10 @@
 #include <tuple>
 
 #include "sim/query/query.hpp"
-#include "validate/statistics.hpp"
+#include "sim/units/statistics.hpp"
 
 namespace linkcast::validate {
 namespace {
-
-using validate::median;
-using validate::quantile;
 
 constexpr double kSmall_B = 4096, kLarge_B = 1048576;  // start-up decides below, links above, both in between
 constexpr std::size_t kWorst = 5, kUnanswered = 5;     // lines worth reading
@@ -159,14 +156,13 @@ CompareGroup summarise(const std::vector<ComparedPoint>& points, const CompareLi
     errors.push_back(std::abs(p.error()));
     inside += p.measured_s >= p.low_s && p.measured_s <= p.high_s ? 1 : 0;
   }
-  std::sort(errors.begin(), errors.end());
   CompareGroup group;
   group.transport = points.front().transport;
   group.variant = points.front().variant;
   group.sizes = size_text(size_class(points.front().size_B));
   group.points = static_cast<int>(points.size());
   group.median_error = median(errors);
-  group.p95_error = quantile(errors, kP95);
+  group.p95_error = nearest_rank(errors, kP95);
   group.in_interval = static_cast<double>(inside) / static_cast<double>(points.size());
   group.within_limits = group.median_error <= limits.median.value_or(group.median_error) &&
                         group.p95_error <= limits.p95.value_or(group.p95_error);

@@ -5,12 +5,10 @@
 #include <map>
 #include <set>
 
-#include "validate/statistics.hpp"
+#include "sim/units/statistics.hpp"
 
 namespace linkcast::validate {
 namespace {
-
-using validate::median;
 
 // Beyond the interval. source: two P100 DGX-1 differ by 2.6 to 17.5 % on host paths, 5.7 % on NVLink, where the model
 // was fitted to one of them (validate/plots/transfer.py); the interval covers the smaller ones

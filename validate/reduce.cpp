@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "sim/records/input_error.hpp"
+#include "sim/units/statistics.hpp"
 
 namespace linkcast::validate {
 namespace {
@@ -25,10 +26,10 @@ double sum(const Points& points) {
 }
 double mean(const Points& points) { return sum(points) / static_cast<double>(points.size()); }
 
-double median_of(Points points) {
-  std::sort(points.begin(), points.end(), by_value);
-  const std::size_t half = points.size() / 2;
-  return points.size() % 2 == 1 ? points[half].value : (points[half - 1].value + points[half].value) / 2;
+double median_of(const Points& points) {
+  std::vector<double> values;
+  for (const Labelled& point : points) values.push_back(point.value);
+  return median(std::move(values));
 }
 
 double count(const Points& points) {

@@ -51,17 +51,6 @@ void refuse_rank_deficient(const System& s, const std::vector<std::string>& name
 
 }  // namespace
 
-double quantile(std::vector<double> values, double p) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = p * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const auto high = std::min(low + 1, values.size() - 1);
-  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
-}
-
-double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
-
 double robust_sigma(std::vector<double> values, double centre) {
   for (double& value : values) value = std::abs(value - centre);
   return kMadToSigma * median(std::move(values));

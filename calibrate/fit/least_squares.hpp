@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/units/statistics.hpp"
+
 namespace linkcast::fit {
 
 /// One observation: time = sum_k coefficient_k x row[k].
@@ -25,7 +27,6 @@ struct LinearFit {
 /// @source Huber, Robust Statistics, 1981, section 7.8; tuning constant 1.345 (95 % efficiency at the normal)
 LinearFit robust_fit(const std::vector<Observation>& observations, const std::vector<std::string>& names);
 
-double median(std::vector<double> values);
 /// Robust standard deviation: 1.4826 x median absolute deviation from `centre`.
 double robust_sigma(std::vector<double> values, double centre);
 struct MedianEstimate {
@@ -33,7 +34,5 @@ struct MedianEstimate {
 };
 /// Median with its standard error. @source asymptotic: sqrt(pi/2) sigma / sqrt(n), sigma taken robustly
 MedianEstimate estimate_median(const std::vector<double>& values);
-/// Value below which the share p (0..1) of the values lies, linearly interpolated.
-double quantile(std::vector<double> values, double p);
 
 }  // namespace linkcast::fit

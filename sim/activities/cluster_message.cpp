@@ -1,18 +1,17 @@
 #include "sim/activities/cluster_message.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "sim/platform/routing.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/units/index.hpp"
+#include "sim/units/text.hpp"
 
 namespace linkcast::activities {
 namespace {
 
-bool is_cpu(const Platform& node, int device) {
-  return node.topology().devices[static_cast<std::size_t>(device)].kind == DeviceKind::kCpu;
-}
+bool is_cpu(const Platform& node, int device) { return node.topology().devices[at(device)].kind == DeviceKind::kCpu; }
 
 bool through_host(const std::string& transport) {
   return transport == "pinned" || transport == "unpinned" || transport == "unpinned_gpudirect";
@@ -49,7 +48,7 @@ TransportModel stand_in(const Platform& node, const Message& message) {
   const bool host = between_hosts(node, message);
   const TransportModel* network = node.transports().message(host ? "mpi_network_host" : "mpi_network");
   TransportModel model{host ? "mpi_socket_host" : "mpi_socket", {}};
-  Regime regime{std::numeric_limits<double>::infinity(), {}, false, std::nullopt};
+  Regime regime{kInfinity, {}, false, std::nullopt};
   regime.startup = (network ? *network : node.transports().get("peer")).regimes.front().startup;
   regime.startup.calibrated = false;
   if (host) regime.rate_cap = Resolved{kHostCopy_Bps, 1, false, "assumed"};
@@ -66,13 +65,13 @@ const TransportModel* measured_curve(const Platform& node, const Message& messag
 }
 
 [[noreturn]] void refuse(const Platform& node, const Message& message) {
-  std::string measured;
+  std::vector<std::string> measured;
   for (const std::string& name : Transports::message_names())
-    if (node.transports().message(name)) measured += (measured.empty() ? "" : ", ") + name;
+    if (node.transports().message(name)) measured.push_back(name);
   throw InputError("transport: no message of the kind " +
                    (message.transport.empty() ? curves_of(node, message).front() : message.transport) +
                    " was measured on " + node.topology().name +
-                   (measured.empty() ? ", nor of any other" : ": measured were " + measured));
+                   (measured.empty() ? ", nor of any other" : ": measured were " + joined(measured)));
 }
 
 /// Links of a device's way out to the NIC nearest to it, and that NIC.
@@ -121,8 +120,8 @@ void pass_network(ClusterProblem& problem, const Message& message, int nics, Pla
   const auto outs = ways_out(cluster, message.from.device, over_host, plan.nics);
   const auto ins = ways_out(cluster, message.to.device, over_host, plan.nics);
   for (int i = 0; i < plan.nics; ++i) {
-    const auto& [out, out_nic] = outs[static_cast<std::size_t>(i)];
-    const auto& [into, in_nic] = ins[static_cast<std::size_t>(i)];
+    const auto& [out, out_nic] = outs[at(i)];
+    const auto& [into, in_nic] = ins[at(i)];
     problem.pass_node(message.from.node, out, MoveBy::kDma, 1.0 / plan.nics);
     const int from = cluster.endpoint(message.from.node, out_nic), to = cluster.endpoint(message.to.node, in_nic);
     if (message.way.empty())
@@ -139,8 +138,23 @@ void pass_network(ClusterProblem& problem, const Message& message, int nics, Pla
   if (way.empty()) cluster.fabric().minimal_way(from, to, to % cluster.fabric().minimal_ways(from, to), way);
   for (const int link : way) plan.links.push_back(cluster.key_of_fabric_link(link));
   note(plan, cluster, message.to.node, reversed(into));
-  plan.distance = cluster.fabric().distances()[static_cast<std::size_t>(cluster.fabric().distance(from, to))];
+  plan.distance = cluster.fabric().distances()[at(cluster.fabric().distance(from, to))];
   plan.distance_s = cluster.beyond_nearest(fabric_latency(cluster.fabric(), way)).si;
+}
+
+/// A message that has another rate than an engine's long ones holds it for as much of the time.
+void hold_engines(ClusterProblem& problem, const Message& message, const PlannedMessage& plan, double rate_cap_Bps) {
+  if (!message.shares || rate_cap_Bps == kInfinity) return;
+  const Cluster& cluster = problem.cluster();
+  const bool over_host = through_host(plan.transport);
+  const auto outs = ways_out(cluster, message.from.device, over_host, plan.nics);
+  const auto ins = ways_out(cluster, message.to.device, over_host, plan.nics);
+  for (int i = 0; i < plan.nics; ++i) {
+    const int from = cluster.endpoint(message.from.node, outs[at(i)].second);
+    const int to = cluster.endpoint(message.to.node, ins[at(i)].second);
+    if (cluster.has_engine(from) || cluster.has_engine(to))
+      problem.pass_engines(from, to, cluster.capacity(cluster.first_engine_key()) / rate_cap_Bps);
+  }
 }
 
 void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage& plan) {
@@ -188,7 +202,7 @@ class StagedLegs {
     const Route& way = out ? node_.to_host(end.device) : node_.from_host(end.device);
     problem_.pass_node(end.node, way.links, MoveBy::kDma);
     note(plan_, problem_.cluster(), end.node, way.links);
-    Pace pace{0, std::numeric_limits<double>::infinity()};
+    Pace pace{0, kInfinity};
     double least_s = 0;
     if (!staged_) {
       const TransportModel& alone = node_.transports().get(out ? "d2h" : "h2d");
@@ -200,7 +214,9 @@ class StagedLegs {
       plan_.delay_error_s = both.rel_error * both.value;
     }
     pace.delay_s += out ? message_.wait_s : 0;
-    activity(pace, least_s, std::move(after));
+    std::vector<int> queues;
+    if (message_.shares) queues = {queue_of_node(node_, end.node, out ? out_queue(end.device) : in_queue(end.device))};
+    activity(pace, least_s, std::move(after), std::move(queues));
   }
 
   void cross(std::vector<int> after) {
@@ -212,19 +228,21 @@ class StagedLegs {
     const auto& cap = (into_gpu ? *node_.transports().message("gpudirect_rdma") : host_).regimes.back().rate_cap;
     pass_network(problem_, between, cap ? problem_.cluster().nics_for(cap->value) : 1, plan_);
     Pace pace = host_.pace(message_.bytes, problem_.lone_rate());
-    if (into_gpu) pace = {start.value, cap ? cap->value : std::numeric_limits<double>::infinity()};
+    if (into_gpu) pace = {start.value, cap ? cap->value : kInfinity};
     if (cap) plan_.rate_error = cap->rel_error;
     pace.delay_s += plan_.distance_s;
+    hold_engines(problem_, between, plan_, pace.cap_Bps);
     activity(pace, start.value + plan_.distance_s, std::move(after));
     plan_.network = plan_.activity;
   }
 
-  void activity(const Pace& pace, double least_s, std::vector<int> after) {
+  void activity(const Pace& pace, double least_s, std::vector<int> after, std::vector<int> queues = {}) {
     Activity leg;
     leg.delay_s = pace.delay_s;
     leg.work_B = message_.count * message_.bytes;
     leg.rate_cap_Bps = pace.cap_Bps;
     leg.after = std::move(after);
+    leg.queues = std::move(queues);
     plan_.latency_s += least_s;
     plan_.activity = problem_.add(std::move(leg));
   }
@@ -238,6 +256,10 @@ class StagedLegs {
 };
 
 }  // namespace
+
+int queue_of_node(const Platform& node, int number, int queue) {
+  return 2 * static_cast<int>(node.topology().devices.size()) * number + queue;
+}
 
 std::pair<int, int> endpoints_of(const Cluster& cluster, const Message& message) {
   std::string transport = message.transport;
@@ -288,6 +310,7 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
   activity.delay_s = message.wait_s + pace.delay_s + plan.distance_s;
   activity.work_B = message.count * message.bytes;
   activity.rate_cap_Bps = pace.cap_Bps;
+  if (message.from.node != message.to.node) hold_engines(problem, message, plan, pace.cap_Bps);
   activity.after = std::move(after);
   plan.activity = plan.network = problem.add(std::move(activity));
   return plan;

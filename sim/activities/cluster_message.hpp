@@ -20,6 +20,8 @@ struct Message {
   double wait_s = 0;       ///< passes first: posting, reducing
   double count = 1;        ///< equal messages that this one stands for: their bytes, one start-up
   std::vector<int> way{};  ///< links of the fabric; empty: what its routing takes
+  /// Others run beside it: it holds the engines of the cards it passes, and copies of staged ones their copy engines.
+  bool shares = false;
 };
 
 struct PlannedMessage {
@@ -35,6 +37,9 @@ struct PlannedMessage {
   std::string warning{};  ///< what stands in for a kind of message that was not measured
   bool stand_in = false;  ///< no message inside a node was measured: see stand_in() in the .cpp
 };
+
+/// Queue of a node's copy engine (out_queue(), in_queue()) among those of all nodes.
+int queue_of_node(const Platform& node, int number, int queue);
 
 /// True if the bytes are copied to host memory first, sent when all of them are there, and copied on at the other end:
 /// three activities, one after the other. So it is where a staged message's curve has a start-up and no rate, and where

@@ -18,6 +18,11 @@ void ClusterProblem::take_whole_node() {
   place_.assign(problem_.capacity_Bps.size(), -1);
 }
 
+void ClusterProblem::include_node(int node) {
+  const int constraints = static_cast<int>(cluster_->node().constraints().size());
+  for (int constraint = 0; constraint < constraints; ++constraint) number(cluster_->key(node, constraint));
+}
+
 int ClusterProblem::number(int key) {
   if (key < whole_) return key;
   const auto [entry, fresh] = number_.try_emplace(key, static_cast<int>(keys_.size()));
@@ -92,6 +97,7 @@ double ClusterProblem::lone_rate() const {
 int ClusterProblem::add(Activity activity) {
   for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
   activity.uses = std::move(uses_);
+  for (const int queue : activity.queues) problem_.queue_count = std::max(problem_.queue_count, queue + 1);
   uses_.clear();
   port_rate_ = std::numeric_limits<double>::infinity();
   problem_.activities.push_back(std::move(activity));

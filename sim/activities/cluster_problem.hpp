@@ -27,6 +27,9 @@ class ClusterProblem {
   /// An activity made for a node: its uses are of the node's constraints. @returns index of the activity
   int add_in_node(int node, Activity activity);
 
+  /// All constraints of a node get their numbers now, in their own order: of limits that are equally tight the same one
+  /// is then named whatever else is in the problem.
+  void include_node(int node);
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
   void pass_node(int node, const std::vector<int>& links, MoveBy by, double weight = 1);
@@ -51,6 +54,7 @@ class ClusterProblem {
   [[nodiscard]] const std::vector<Crossed>& crossed() const { return crossed_; }
   /// Lowest rate that one byte per second of the next activity meets so far, bytes/s.
   [[nodiscard]] double lone_rate() const;
+  /// Queues are numbered over all nodes: those of node n follow those of the nodes before it.
   /// @returns index of the activity
   int add(Activity activity);
 

@@ -3,19 +3,21 @@
 #include <cmath>
 #include <set>
 
+#include "sim/units/text.hpp"
+
 namespace linkcast::activities {
 
 int device_by_id(const Platform& platform, const std::string& id, ObjectReader& r, const std::string& key) {
   const Topology& topology = platform.topology();
   const auto device = topology.find(id);
-  std::string known;
+  std::vector<std::string> known;
   for (std::size_t d = 0; d < topology.devices.size(); ++d) {
     const DeviceKind kind = topology.devices[d].kind;
     if (kind != DeviceKind::kGpu && kind != DeviceKind::kCpu) continue;
     if (device == static_cast<int>(d)) return *device;
-    known += (known.empty() ? "" : ", ") + topology.devices[d].id;
+    known.push_back(topology.devices[d].id);
   }
-  r.fail(key, "'" + id + "' is no GPU or CPU of " + topology.name + ": one of " + known);
+  r.fail(key, "'" + id + "' is no GPU or CPU of " + topology.name + ": one of " + joined(known));
 }
 
 MoveBy read_engine(ObjectReader& r) {

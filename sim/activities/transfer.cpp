@@ -5,10 +5,11 @@
 #include <limits>
 #include <utility>
 
+#include "sim/units/index.hpp"
+#include "sim/units/text.hpp"
+
 namespace linkcast::activities {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // An NVLink packet is one 16-byte header flit and up to sixteen 16-byte data flits.
 // source: paper 001 (TPDS 2020), section 2.2 (packets of one to sixteen 128-bit flits).
@@ -24,21 +25,15 @@ constexpr double kRequests = kHeader_B / (kKernelPayload_B + kHeader_B);
 constexpr double kStandInError = 0.3;
 constexpr double kMostChunks = 65536;  // keeps one query below a second
 
-/// Copy engines of a GPU: one for data that leaves it, one for data that arrives from host memory.
-int out_queue(int device) { return 2 * device; }
-int in_queue(int device) { return 2 * device + 1; }
-
-const std::string& name_of(const Platform& platform, int device) {
-  return platform.topology().devices[static_cast<std::size_t>(device)].id;
-}
+const std::string& name_of(const Platform& platform, int device) { return platform.topology().devices[at(device)].id; }
 bool is_gpu(const Platform& platform, int device) {
-  return platform.topology().devices[static_cast<std::size_t>(device)].kind == DeviceKind::kGpu;
+  return platform.topology().devices[at(device)].kind == DeviceKind::kGpu;
 }
 
 /// Of the slower of two devices.
 double slowness(const Platform& platform, int a, int b) {
   const auto& devices = platform.topology().devices;
-  return std::max(devices[static_cast<std::size_t>(a)].slow, devices[static_cast<std::size_t>(b)].slow);
+  return std::max(devices[at(a)].slow, devices[at(b)].slow);
 }
 
 Resolved times(Resolved time, double factor) {
@@ -53,6 +48,9 @@ const TransportModel& peer_model(const Transports& transports, MoveBy by, std::o
 }
 
 }  // namespace
+
+int out_queue(int device) { return 2 * device; }
+int in_queue(int device) { return 2 * device + 1; }
 
 double kernel_link_share() {
   return (kKernelPayload_B / (kKernelPayload_B + kHeader_B)) / (kDmaPayload_B / (kDmaPayload_B + kHeader_B));
@@ -80,7 +78,7 @@ ProblemBuilder::ProblemBuilder(const Platform& platform) : platform_(&platform) 
   for (const Constraint& constraint : platform.constraints())
     problem_.capacity_Bps.push_back(constraint.capacity.value);
   problem_.queue_count = 2 * static_cast<int>(platform.topology().devices.size());
-  engine_used_.assign(static_cast<std::size_t>(problem_.queue_count), 0);
+  engine_used_.assign(at(problem_.queue_count), 0);
 }
 
 int ProblemBuilder::add_activity(Activity activity) {
@@ -101,7 +99,7 @@ std::vector<Use> ProblemBuilder::uses(const std::vector<int>& links, MoveBy by, 
   for (const int link : links) {
     add(link, 1);
     if (requests > 0) add(link ^ 1, requests);
-    const int cable = platform_->links()[static_cast<std::size_t>(link)].cable;
+    const int cable = platform_->links()[at(link)].cable;
     if (platform_->duplex_of(cable) >= 0) add(platform_->duplex_of(cable), 1 + requests);
     if (by == MoveBy::kSm && platform_->kernel_duplex_of(cable) >= 0)
       add(platform_->kernel_duplex_of(cable), 1 + requests);
@@ -118,8 +116,7 @@ ProblemBuilder::FlowCap ProblemBuilder::flow_cap(const std::vector<int>& links) 
 
 double ProblemBuilder::lone_rate(const std::vector<int>& links) const {
   double rate = flow_cap(links).rate_Bps;
-  for (const Use& use : uses(links))
-    rate = std::min(rate, problem_.capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight);
+  for (const Use& use : uses(links)) rate = std::min(rate, problem_.capacity_Bps[at(use.constraint)] / use.weight);
   return rate;
 }
 
@@ -135,8 +132,8 @@ double ProblemBuilder::start_extra(const TransportModel& model, const Mover& mov
   if (mover.by == MoveBy::kSm) return model.single_s;
   bool waits = false;
   for (const int queue : mover.queues) {
-    waits = waits || engine_used_[static_cast<std::size_t>(queue)];
-    engine_used_[static_cast<std::size_t>(queue)] = 1;
+    waits = waits || engine_used_[at(queue)];
+    engine_used_[at(queue)] = 1;
   }
   return waits && !mover.pulled ? platform_->transports().engine_turn_s() : model.single_s;
 }
@@ -222,9 +219,10 @@ int ProblemBuilder::choose_relay(const Transfer& transfer) const {
                      name_of(*platform_, transfer.target));
   if (transfer.via >= 0) {
     if (std::find(relays.begin(), relays.end(), transfer.via) != relays.end()) return transfer.via;
-    std::string list;
-    for (const int relay : relays) list += (list.empty() ? "" : ", ") + name_of(*platform_, relay);
-    throw InputError("via: " + name_of(*platform_, transfer.via) + " has no direct link to both ends: one of " + list);
+    std::vector<std::string> names;
+    for (const int relay : relays) names.push_back(name_of(*platform_, relay));
+    throw InputError("via: " + name_of(*platform_, transfer.via) + " has no direct link to both ends: one of " +
+                     joined(names));
   }
   const auto serial_time = [&](int relay) {
     return 1 / lone_rate(platform_->peer_route(transfer.source, relay)->links) +
@@ -257,7 +255,7 @@ PlannedTransfer ProblemBuilder::add_relay(const Transfer& transfer) {
     const auto follow = [&](const std::vector<int>& links, const Mover& mover, bool single, int after) {
       const auto begin = plan.activities.size();
       const int last = add_copy(plan, links, bytes, model, mover, single);
-      if (after >= 0) problem_.activities[static_cast<std::size_t>(plan.activities[begin])].after.push_back(after);
+      if (after >= 0) problem_.activities[at(plan.activities[begin])].after.push_back(after);
       return last;
     };
     before = follow(in, first, transfer.single && sent == 0, before);
@@ -306,7 +304,7 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
   plan.main_activity = previous;
   const auto follow = [&](const std::vector<int>& links, double bytes, double most_Bps, std::vector<int> queues) {
     const int next = add_leg(plan, links, bytes, 0, most_Bps, {transfer.by, false, std::move(queues)});
-    problem_.activities[static_cast<std::size_t>(next)].after = {previous};
+    problem_.activities[at(next)].after = {previous};
     previous = next;
     return next;
   };

@@ -97,6 +97,10 @@ class ProblemBuilder {
   std::vector<char> engine_used_;  ///< per queue: a copy was planned on it
 };
 
+/// Copy engines of a device of a node as queues: the one for data that leaves it, and for data from host memory.
+int out_queue(int device);
+int in_queue(int device);
+
 /// Transport that the runtime takes: local, peer where peer access exists, host to or from a CPU, else staged.
 std::string runtime_transport(const Platform& platform, int source, int target);
 

@@ -53,7 +53,7 @@ class Asked {
     if (ranks_.one_node())
       read_in_node(catalogue, platform_id, r);
     else
-      read_between(r);
+      read_between(r, catalogue.progress());
     r.finish();
     placed_ = ranks_.one_node() ? nullptr : congestion::place_jobs(ranks_.machine, ranks_.nodes, load_);
     communicator_ = &communicator_of(catalogue, platform_id, library_, ranks_);
@@ -82,7 +82,7 @@ class Asked {
     others_ = read_others(catalogue, platform_id, library_, nvls_, r);
     if (alternatives_ && !others_.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
   }
-  void read_between(ObjectReader& r) {
+  void read_between(ObjectReader& r, log::Progress& progress) {
     if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree"});
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});

@@ -8,5 +8,7 @@ namespace linkcast::congestion {
 /// Each activity is a message that crosses the fabric, by one NIC or several: its curve, measured in a quiet network,
 /// is slowed down as its links are. @param made  keeps its crossings
 SampleTimes noisy_message_times(activities::ClusterProblem& made, const NetworkLoad& load, Solver& solver);
+/// All times of one of its draws.
+Solution noisy_messages(activities::ClusterProblem& made, const NetworkLoad& load, int sample, Solver& solver);
 
 }  // namespace linkcast::congestion

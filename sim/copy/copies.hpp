@@ -1,16 +1,17 @@
 #pragma once
-// Answers about copies: one, several at once, and the ways there are between two GPUs.
-#include <string>
-
+// Answers about copies: one, several at once, and the ways there are between two devices. All of a machine: a node is a
+// cluster of one, and of a cluster gpu0 is that of its first node.
+#include "sim/copy/copy_request.hpp"
 #include "sim/engine/problem.hpp"
-#include "sim/platform/platform.hpp"
-#include "sim/records/object_reader.hpp"
 
 namespace linkcast::copy {
 
-Json p2p_answer(const Platform& platform, Solver& solver, ObjectReader& r);
-Json flows_answer(const Platform& platform, Solver& solver, ObjectReader& r);
-/// Every way the runtime or a program could take between two GPUs, fastest first.
-Json routes_answer(const Platform& platform, Solver& solver, ObjectReader& r);
+/// @throws InputError  as read_p2p(), forecast_copies()
+/// @param progress  told of draws of noise
+Json p2p_answer(const Cluster& machine, Solver& solver, ObjectReader& r, log::Progress& progress);
+Json flows_answer(const Cluster& machine, Solver& solver, ObjectReader& r, log::Progress& progress);
+/// In a node every way the runtime or a program could take; between nodes minimal ways and detours of the fabric, up to
+/// `k` of each, each as if the message took it alone. Fastest first.
+Json routes_answer(const Cluster& machine, Solver& solver, ObjectReader& r);
 
 }  // namespace linkcast::copy

@@ -10,7 +10,7 @@ namespace linkcast::query {
 namespace {
 
 constexpr double kMostSamples = 1e6;  // source: sim/congestion/network_load.cpp, ours
-constexpr const char* kNotOfThisKind = "is of p2p between nodes and of collectives";
+constexpr const char* kNotOfThisKind = "is of p2p and flows between nodes and of collectives";
 constexpr const char* kOfCollectives = "is of collectives between nodes";
 
 int whole_number(const std::string& text, const std::string& all, const std::string& option) {

@@ -4,10 +4,10 @@
 
 #include "sim/collective/placed_collective.hpp"
 #include "sim/collective/schedule_forecast.hpp"
-#include "sim/copy/cluster_copies.hpp"
 #include "sim/plugin/message_library.hpp"
 #include "sim/query/query.hpp"
 #include "sim/replay/collective_flows.hpp"
+#include "sim/uncertainty/verdict.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::replay {
@@ -66,7 +66,7 @@ FlowNetwork::Planned ClusterNetwork::message(const NetworkOp& op) {
   if (!plan.warning.empty()) said().insert(plan.warning);
   const double alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
   uncertainty::Verdict verdict;
-  const uncertainty::Uncertainty uncertainty = copy::uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
+  const uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
   Flows flows = taken_over(problem);
   if (message.from.node != message.to.node) share_engines(message, flows[at(plan.network)]);
   Planned planned{{}, uncertainty::spread_of(uncertainty.around(alone_s), alone_s)};

@@ -11,15 +11,10 @@
 #include "sim/replay/summary.hpp"
 #include "sim/replay/timeline.hpp"
 #include "sim/replay/utilisation.hpp"
+#include "sim/units/statistics.hpp"
 
 namespace linkcast::replay {
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 /// GPUs of a part, checked. @param taken  by the parts before
 std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int>& taken) {

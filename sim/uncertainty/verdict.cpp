@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "sim/units/index.hpp"
+
 namespace linkcast::uncertainty {
 namespace {
 
@@ -17,12 +19,19 @@ constexpr double kSharing = 0.015;
 // all_to_all by kernels took 1.1 to 1.7 times as long as max-min fair shares say
 constexpr double kMixing = 0.25;
 
-/// Constraint that would limit an activity alone: for solvers that do not tell which one did.
+// The curve of a message was measured between two nodes next to each other; other pairs of the same distance scatter.
+// source: paper 002 (SC24), section V-B1: 3.7 to 5.7 us under one switch on the same system
+constexpr double kPairError = 0.1;
+// Of a start-up that stands in. source: as kStandInError of transfer.cpp
+constexpr double kMessageStandInError = 0.3;
+
+}  // namespace
+
 int tightest(const Problem& problem, const Activity& activity) {
   double rate = activity.rate_cap_Bps;
   int limit = kOwnCap;
   for (const Use& use : activity.uses) {
-    const double share = problem.capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight;
+    const double share = problem.capacity_Bps[at(use.constraint)] / use.weight;
     if (share >= rate) continue;
     rate = share;
     limit = use.constraint;
@@ -30,11 +39,7 @@ int tightest(const Problem& problem, const Activity& activity) {
   return limit;
 }
 
-}  // namespace
-
-void judge(const activities::ProblemBuilder& builder, const Solution& solution, const activities::PlannedTransfer& plan,
-           Verdict& verdict) {
-  const Platform& platform = builder.platform();
+void judge(const Platform& platform, const activities::PlannedTransfer& plan, double bytes, Verdict& verdict) {
   for (const Resolved& used : plan.used)
     if (!used.calibrated)
       verdict.warnings.insert(
@@ -43,31 +48,59 @@ void judge(const activities::ProblemBuilder& builder, const Solution& solution, 
               : "parameter " + used.name + " was not measured on this machine: an assumption stands in");
   if (plan.transport == "staged" && plan.chosen)
     verdict.warnings.insert("staged copies are moved by the runtime: engine and direction have no effect on them");
+  verdict.scatter = std::max(verdict.scatter, scatter_of(platform.calibration(), plan.model, bytes));
   verdict.delay_error_s = std::max(verdict.delay_error_s, plan.delay_error_s);
-  const auto main = static_cast<std::size_t>(plan.main_activity);
-  int limit = solution.limited_by.empty() ? tightest(builder.problem(), builder.problem().activities[main])
-                                          : solution.limited_by[main];
-  if (limit == kOwnCap) limit = plan.cap_link;
-  if (limit < 0) return;
-  const Constraint& constraint = platform.constraints()[static_cast<std::size_t>(limit)];
-  verdict.bottleneck.insert(constraint.id);
-  verdict.parameter_error = std::max(verdict.parameter_error, constraint.capacity.rel_error);
-  if (!constraint.capacity.calibrated)
-    verdict.warnings.insert("the rate of " + constraint.id + " is nominal, not calibrated");
+}
+
+void judge(const Cluster& cluster, const activities::PlannedMessage& plan, double bytes, Verdict& verdict) {
+  const Platform& node = cluster.node();
+  verdict.scatter = std::max(verdict.scatter, scatter_of(node.calibration(), plan.transport, bytes));
+  verdict.parameter_error = std::max(verdict.parameter_error, plan.rate_error);
+  verdict.delay_error_s = std::max(verdict.delay_error_s, plan.delay_error_s);
+  verdict.distant = verdict.distant || !plan.distance.empty();
+  if (!plan.warning.empty()) verdict.warnings.insert(plan.warning);
+  if (!plan.stand_in) return;
+  verdict.stand_in = true;
+  verdict.warnings.insert("no message inside a node of " + node.topology().name +
+                          " was measured: the start-up of one between nodes and the rates of links stand in");
+}
+
+void judge_limit(const Constraint& limit, const std::string& id, Verdict& verdict) {
+  verdict.bottleneck.insert(id);
+  verdict.parameter_error = std::max(verdict.parameter_error, limit.capacity.rel_error);
+  if (!limit.capacity.calibrated) verdict.warnings.insert("the rate of " + id + " is nominal, not calibrated");
+}
+
+Uncertainty uncertainty_of(const Verdict& verdict, double time_s) {
+  Uncertainty uncertainty;
+  uncertainty.add(verdict.scatter);
+  uncertainty.add(verdict.parameter_error);
+  uncertainty.add(verdict.delay_error_s / time_s);
+  if (verdict.distant) uncertainty.add(kPairError);
+  if (verdict.stand_in) uncertainty.add(kMessageStandInError);
+  return uncertainty;
+}
+
+Uncertainty uncertainty_of(const Cluster& cluster, const activities::PlannedMessage& plan, double bytes, double time_s,
+                           Verdict& verdict) {
+  judge(cluster, plan, bytes, verdict);
+  Uncertainty uncertainty = uncertainty_of(verdict, time_s);
+  check_validity(cluster.node(), bytes, verdict, uncertainty);
+  return uncertainty;
 }
 
 Uncertainty uncertainty_of(const activities::ProblemBuilder& builder, const Solution& solution,
                            const std::vector<activities::PlannedTransfer>& plans, double bytes, Verdict& verdict) {
-  double scatter = 0;
+  const std::vector<Constraint>& constraints = builder.platform().constraints();
   for (const activities::PlannedTransfer& plan : plans) {
-    judge(builder, solution, plan, verdict);
-    scatter = std::max(scatter, scatter_of(builder.platform().calibration(), plan.model, bytes));
+    judge(builder.platform(), plan, bytes, verdict);
+    int limit = solution.limited_by.empty()
+                    ? tightest(builder.problem(), builder.problem().activities[at(plan.main_activity)])
+                    : solution.limited_by[at(plan.main_activity)];
+    if (limit == kOwnCap) limit = plan.cap_link;
+    if (limit >= 0) judge_limit(constraints[at(limit)], constraints[at(limit)].id, verdict);
   }
-  Uncertainty uncertainty;
-  uncertainty.add(scatter);
-  uncertainty.add(verdict.parameter_error);
-  uncertainty.add(verdict.delay_error_s / solution.makespan_s);
-  return uncertainty;
+  return uncertainty_of(verdict, solution.makespan_s);
 }
 
 void add_sharing(const std::vector<activities::Transfer>& transfers, Verdict& verdict, Uncertainty& uncertainty) {
@@ -104,12 +137,6 @@ void put_interval(Json& out, double time, const Interval& interval) {
   out["time_s"] = time;
   out["time_low_s"] = interval.low_s;
   out["time_high_s"] = interval.high_s;
-}
-
-Json link_ids(const Platform& platform, const std::vector<int>& links) {
-  Json ids = Json::array();
-  for (const int link : links) ids.push_back(platform.constraints()[static_cast<std::size_t>(link)].id);
-  return ids;
 }
 
 }  // namespace linkcast::uncertainty

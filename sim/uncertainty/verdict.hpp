@@ -1,9 +1,10 @@
 #pragma once
-// What a simulated copy says about itself: what limited it, what was assumed, how sure the result is.
+// What simulated copies and messages say about themselves: what limited it, what was assumed, how sure the result is.
 #include <set>
 #include <string>
 #include <vector>
 
+#include "sim/activities/cluster_message.hpp"
 #include "sim/activities/transfer.hpp"
 #include "sim/records/object_reader.hpp"
 #include "sim/uncertainty/interval.hpp"
@@ -13,22 +14,35 @@ namespace linkcast::uncertainty {
 struct Verdict {
   std::set<std::string> bottleneck;  ///< constraint ids
   std::set<std::string> warnings;
-  double parameter_error = 0;  ///< largest relative standard error among the limiting constraints
+  double scatter = 0;          ///< largest one of single measurements, of ln(time)
+  double parameter_error = 0;  ///< largest relative standard error among the limiting constraints and rates
   double delay_error_s = 0;    ///< largest standard error of a copy's start-up
+  bool distant = false;        ///< a message crosses the network
+  bool stand_in = false;       ///< a message inside a node, and none was measured
 };
 
-/// Adds what limited a planned transfer and which of its parameters stand in for unmeasured ones.
-void judge(const activities::ProblemBuilder& builder, const Solution& solution, const activities::PlannedTransfer& plan,
-           Verdict& verdict);
+/// Constraint that would limit an activity alone, or kOwnCap: for solvers that do not tell which one did.
+int tightest(const Problem& problem, const Activity& activity);
+
+/// Adds which parameters of a planned copy stand in for unmeasured ones, and how sure it is.
+void judge(const Platform& platform, const activities::PlannedTransfer& plan, double bytes, Verdict& verdict);
+void judge(const Cluster& cluster, const activities::PlannedMessage& plan, double bytes, Verdict& verdict);
+/// Adds a constraint that limited a copy. @param id  as the answer names it
+void judge_limit(const Constraint& limit, const std::string& id, Verdict& verdict);
+/// Of all that was judged; time_s > 0.
+Uncertainty uncertainty_of(const Verdict& verdict, double time_s);
+/// How sure the time of one message alone is.
+Uncertainty uncertainty_of(const Cluster& cluster, const activities::PlannedMessage& plan, double bytes, double time_s,
+                           Verdict& verdict);
 /// Judges copies that start together, and says how sure their time is.
 Uncertainty uncertainty_of(const activities::ProblemBuilder& builder, const Solution& solution,
                            const std::vector<activities::PlannedTransfer>& plans, double bytes, Verdict& verdict);
-/// Widens the interval by what copies at once do to each other beyond fair sharing, and says so where it is much.
+/// Widens the interval by what copies inside nodes at once do to each other beyond fair sharing, and says so where it
+/// is much.
 void add_sharing(const std::vector<activities::Transfer>& transfers, Verdict& verdict, Uncertainty& uncertainty);
 /// Warns of a size outside the calibrated range, and widens the interval by it.
 void check_validity(const Platform& platform, double size_B, Verdict& verdict, Uncertainty& uncertainty);
 
-Json link_ids(const Platform& platform, const std::vector<int>& links);
 void put_interval(Json& out, double time_s, const Interval& interval);
 
 }  // namespace linkcast::uncertainty

@@ -69,10 +69,11 @@ const Platform& made() {
   return platform;
 }
 
-Json ask(Json (*answer)(const Platform&, Solver&, ObjectReader&), const Json& query) {
+Json ask(Json (*answer)(const Cluster&, Solver&, ObjectReader&), const Json& query) {
   static const auto solver = make_solver("fluid");
+  static const Cluster alone(made());
   ObjectReader r(query, "query");
-  return answer(made(), *solver, r);
+  return answer(alone, *solver, r);
 }
 
 double p2p(Json query) {

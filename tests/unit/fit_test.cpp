@@ -191,12 +191,12 @@ TEST_CASE("small residuals of one size: the closed form of weighted least square
 }
 
 TEST_CASE("order statistics", "[unit][fit]") {
-  CHECK(fit::median({3, 1, 2}) == 2);
-  CHECK(fit::median({4, 1, 2, 3}) == 2.5);
-  CHECK(fit::median({}) == 0);
-  CHECK(fit::quantile({0, 10, 20, 30}, 0.5) == 15);
-  CHECK(fit::quantile({0, 10, 20, 30}, 1) == 30);
-  CHECK(fit::quantile({5}, 0.95) == 5);
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 2, 3}) == 2.5);
+  CHECK(median({}) == 0);
+  CHECK(quantile({0, 10, 20, 30}, 0.5) == 15);
+  CHECK(quantile({0, 10, 20, 30}, 1) == 30);
+  CHECK(quantile({5}, 0.95) == 5);
   CHECK_THAT(fit::robust_sigma({1, 2, 3, 4, 100}, 3), WithinRel(1.4826, 1e-12));  // median of 2 1 0 1 97 is 1
   const fit::MedianEstimate estimate = fit::estimate_median({1, 2, 3, 4, 100});
   CHECK(estimate.value == 3);

@@ -1,4 +1,5 @@
 // Queries of kind flows: several copies that start together and contend.
+#include "sim/congestion/network_load.hpp"
 #include "sim/copy/copies.hpp"
 #include "sim/copy/query/copy_keys.hpp"
 #include "sim/query/key_text.hpp"
@@ -20,10 +21,16 @@ Json flow_of(const std::string& text, const std::string& option) {
           query::parse_size(option, text.substr(second + 1))};
 }
 
+std::vector<std::string> flow_transports() {
+  std::vector<std::string> names = {"peer", "relay", "staged"};
+  names.insert(names.end(), Transports::message_names().begin(), Transports::message_names().end());
+  return names;
+}
+
 query::KeyTable flow_keys() {
   return {{.name = "flows",
            .type = ValueType::kAny,
-           .help = "the copies, each [src, dst, size_B]",
+           .help = "the copies, each [src, dst, size_B]; ends as gpu0 or node3/gpu1",
            .required = true,
            .schema = R"({"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 3, "maxItems": 3,
                "prefixItems": [{"type": "string"}, {"type": "string"},
@@ -32,9 +39,9 @@ query::KeyTable flow_keys() {
            .cli = {.name = "--flow", .parse = flow_of, .repeated = true, .type_name = "SRC:DST:SIZE"}},
           engine_key(),
           {.name = "transport",
-           .help = "of all of them",
+           .help = "of all inside nodes peer, relay or staged; of all between them one of the kinds of messages",
            .unset = "what the runtime takes",
-           .choices = {"peer", "relay", "staged"},
+           .registered = flow_transports,
            .example = "\"staged\"",
            .cli = {.name = "--transport"}},
           direction_key("write if that was measured"),
@@ -44,7 +51,7 @@ query::KeyTable flow_keys() {
 class Flows final : public query::QueryKind {
  public:
   [[nodiscard]] const query::KeyTable& keys() const override {
-    static const query::KeyTable table = flow_keys();
+    static const query::KeyTable table = query::joined({flow_keys(), query::noise_keys()});
     return table;
   }
   [[nodiscard]] const query::KeyTable& results() const override {
@@ -53,15 +60,20 @@ class Flows final : public query::QueryKind {
          {{.name = "flow_times_s", .type = ValueType::kNumbers, .help = "when each copy is done", .required = true},
           {.name = "transports", .type = ValueType::kTexts, .help = "of each copy", .required = true},
           {.name = "bandwidth_Bps", .type = ValueType::kNumber, .help = "all bytes over time_s", .required = true},
-          query::bottleneck_result()}});
+          timing_result(),
+          query::bottleneck_result()},
+         query::noise_results()});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "predict flows"; }
   [[nodiscard]] std::vector<std::string> examples() const override {
-    return {R"({"platform": "v100-dgx1", "flows": [["gpu0", "gpu1", 67108864], ["gpu0", "gpu2", 67108864]]})"};
+    return {R"({"platform": "v100-dgx1", "flows": [["gpu0", "gpu1", 67108864], ["gpu0", "gpu2", 67108864]]})",
+            R"({"platform": "leonardo", "flows": [["node0/gpu0", "node9/gpu1", 1048576]], "noise": 3})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    return flows_answer(asked.catalogue.platform(asked.platform), asked.solver, r);
+    if (!names_nodes(asked.query))
+      congestion::refuse_network_keys(asked.query, "needs two nodes: name node0/gpu0, node1/gpu0");
+    return flows_answer(machine_of(asked, names_nodes(asked.query)), asked.solver, r, asked.catalogue.progress());
   }
 };
 

@@ -1,8 +1,6 @@
 // Queries of kind p2p: one copy between two devices, of one node or of several.
 #include "sim/congestion/network_load.hpp"
-#include "sim/copy/cluster_copies.hpp"
 #include "sim/copy/copies.hpp"
-#include "sim/copy/nic_queue.hpp"
 #include "sim/copy/query/copy_keys.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
@@ -57,8 +55,6 @@ query::KeyTable manner() {
            .cli = {.name = "--bidirectional"}}};
 }
 
-query::KeyTable more_results() { return {{.name = "timing", .help = "of a queue of messages: back_to_back"}}; }
-
 class P2p final : public query::QueryKind {
  public:
   [[nodiscard]] const query::KeyTable& keys() const override {
@@ -66,7 +62,7 @@ class P2p final : public query::QueryKind {
     return table;
   }
   [[nodiscard]] const query::KeyTable& results() const override {
-    static const query::KeyTable table = query::joined({copy_results(), more_results(), query::noise_results()});
+    static const query::KeyTable table = query::joined({copy_results(), query::noise_results()});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "predict p2p"; }
@@ -76,11 +72,10 @@ class P2p final : public query::QueryKind {
             R"({"platform": "leonardo", "src": "node0/gpu0", "dst": "node9/gpu1", "size_B": 1048576, "noise": 3})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (names_nodes(asked.query)) return cluster_p2p_answer(asked.catalogue.cluster(asked.platform), asked.solver, r);
-    congestion::refuse_network_keys(asked.query, "needs two nodes: name node0/gpu0, node1/gpu0");
-    if (names_nic(asked.catalogue.platform(asked.platform), asked.query))
-      return nic_p2p_answer(asked.catalogue.cluster(asked.platform), asked.solver, r);
-    return p2p_answer(asked.catalogue.platform(asked.platform), asked.solver, r);
+    if (!names_nodes(asked.query))
+      congestion::refuse_network_keys(asked.query, "needs two nodes: name node0/gpu0, node1/gpu0");
+    const bool networked = names_nodes(asked.query) || names_nic(asked.catalogue.platform(asked.platform), asked.query);
+    return p2p_answer(machine_of(asked, networked), asked.solver, r, asked.catalogue.progress());
   }
 };
 

@@ -1,5 +1,4 @@
 // Queries of kind routes: every way between two devices.
-#include "sim/copy/cluster_copies.hpp"
 #include "sim/copy/copies.hpp"
 #include "sim/copy/query/copy_keys.hpp"
 #include "sim/query/query_kind.hpp"
@@ -54,9 +53,7 @@ class Routes final : public query::QueryKind {
             R"({"platform": "alps", "src": "node0/gpu0", "dst": "node700/gpu0", "k": 2})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (names_nodes(asked.query))
-      return cluster_routes_answer(asked.catalogue.cluster(asked.platform), asked.solver, r);
-    return routes_answer(asked.catalogue.platform(asked.platform), asked.solver, r);
+    return routes_answer(machine_of(asked, names_nodes(asked.query)), asked.solver, r);
   }
 };
 

@@ -1,12 +1,11 @@
-#include "sim/copy/nic_queue.hpp"
+#include "sim/copy/message_queue.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "sim/activities/request.hpp"
+#include "sim/activities/cluster_problem.hpp"
 #include "sim/uncertainty/interval.hpp"
-#include "sim/uncertainty/verdict.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::copy {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 // Enough for the slowest stage to set the pace: a queue of three stages is filled after three. source: ours
 constexpr int kMessages = 16;
 
-enum Server { kHost, kSend, kReceive, kServers };  // each takes one message at a time
+enum Server { kHost, kSend, kReceive };  // each takes one message at a time
 
 struct Queue {
   activities::ClusterEnd from, to;
@@ -23,14 +22,13 @@ struct Queue {
   bool receives = true;   ///< false: the card throws away what it has read
   bool loopback = false;  ///< in by the card that sent it
   int out_nic = 0, in_nic = 0;
+  std::string transport{};
 };
 
-bool is_gpu(const Platform& node, int device) {
-  return node.topology().devices[static_cast<std::size_t>(device)].kind == DeviceKind::kGpu;
-}
+bool is_gpu(const Platform& node, int device) { return node.topology().devices[at(device)].kind == DeviceKind::kGpu; }
 
 const NicEngine& engine_of(const Cluster& cluster, int nic) {
-  const Device& device = cluster.node().topology().devices[static_cast<std::size_t>(cluster.nic_device(nic))];
+  const Device& device = cluster.node().topology().devices[at(cluster.nic_device(nic))];
   if (!device.engine)
     throw InputError("timing: nothing is known of how " + device.id + " of " + cluster.node().topology().name +
                      " overlaps messages, only the time of one");
@@ -59,12 +57,8 @@ class Stages {
 
   /// Seconds from the end of one message to the end of the next, once the queue is full.
   double pace(Solver& solver) {
-    Problem problem = problem_.problem();
-    problem.queue_count = kServers;
-    const Solution solution = solver.run(problem);
-    const auto finish = [&](int i) {
-      return solution.finish_s[static_cast<std::size_t>(ends_[static_cast<std::size_t>(i)])];
-    };
+    const Solution solution = solver.run(problem_.problem());
+    const auto finish = [&](int i) { return solution.finish_s[at(ends_[at(i)])]; };
     return (finish(kMessages - 1) - finish(kMessages / 2)) / (kMessages - 1 - kMessages / 2);
   }
   [[nodiscard]] double rate_error() const { return receive_.rel_error; }
@@ -133,71 +127,15 @@ class Stages {
   const Queue& queue_;
   activities::ClusterProblem problem_;
   const NicEngine& card_;
-  Resolved receive_{std::numeric_limits<double>::infinity(), 0, true, "", false};
+  Resolved receive_{kInfinity, 0, true, "", false};
   std::vector<int> ends_;
 };
 
-Json queue_result(const Cluster& cluster, Solver& solver, const Queue& queue, const std::string& transport) {
-  Stages stages(cluster, queue);
-  const double time_s = stages.pace(solver);
-  Queue small = queue;
-  small.bytes = 1;
-  const double least_s = Stages(cluster, small).pace(solver);
-  uncertainty::Uncertainty uncertainty;
-  uncertainty.add(uncertainty::scatter_of(cluster.node().calibration(), transport, queue.bytes));
-  uncertainty.add(stages.rate_error());
-  Json out;
-  uncertainty::put_interval(out, time_s, uncertainty.around(time_s));
-  out["bandwidth_Bps"] = queue.bytes / time_s;
-  out["latency_s"] = least_s;
-  out["transport"] = transport;
-  out["timing"] = "back_to_back";
-  out["limited_by"] = time_s > 2 * least_s ? "bandwidth" : "start-up";
-  out["bottleneck"] = Json::array();
-  out["warnings"] = {"figures of the NIC's engine are printed ones: " +
-                     cluster.node().topology().devices[static_cast<std::size_t>(cluster.nic_device(queue.out_nic))].id};
-  return out;
-}
-
-int nic_number(const Cluster& cluster, const std::string& id, const ObjectReader& r, const std::string& key) {
-  for (int nic = 0; nic < cluster.nics(); ++nic)
-    if (cluster.node().topology().devices[static_cast<std::size_t>(cluster.nic_device(nic))].id == id) return nic;
-  r.fail(key, "'" + id + "' is not on the fabric of " + cluster.node().topology().name);
-}
-
-}  // namespace
-
-bool names_nic(const Platform& platform, const Json& query) {
-  const auto nic = [&](const char* key) {
-    if (!query.contains(key) || !query[key].is_string()) return false;
-    const auto device = platform.topology().find(query[key].get<std::string>());
-    return device && platform.topology().devices[static_cast<std::size_t>(*device)].kind == DeviceKind::kNic;
-  };
-  return nic("dst") || nic("via");
-}
-
-Json nic_p2p_answer(const Cluster& cluster, Solver& solver, ObjectReader& r) {
-  const auto src = r.required<std::string>("src"), dst = r.required<std::string>("dst");
-  const int device = activities::device_by_id(cluster.node(), src, r, "src");
-  Queue queue{{0, device}, {0, device}, activities::read_size(r, "size_B")};
-  if (r.has("via")) {
-    if (dst != src) r.fail("dst", "over one card the bytes come back to the memory of src: name " + src);
-    queue.out_nic = queue.in_nic = nic_number(cluster, r.required<std::string>("via"), r, "via");
-    queue.loopback = true;
-  } else {
-    queue.out_nic = nic_number(cluster, dst, r, "dst");
-    queue.receives = false;
-  }
-  if (r.has("timing")) r.choice("timing", {"back_to_back"});
-  r.finish();
-  return queue_result(cluster, solver, queue, is_gpu(cluster.node(), device) ? "gpudirect_rdma" : "mpi_network_host");
-}
-
-Json message_queue_answer(const Cluster& cluster, Solver& solver, const activities::Message& message) {
+/// Of one message sent by the NICs that its transport takes.
+Queue network_queue(const Cluster& cluster, const activities::Message& message) {
   const Platform& node = cluster.node();
   if (message.from.node == message.to.node)
     throw InputError("dst: on one node: name both without the node, and the NIC as via");
-  const bool from_gpu = is_gpu(node, message.from.device), to_gpu = is_gpu(node, message.to.device);
   const bool staged = message.transport == "pinned";
   if (!message.transport.empty() && !staged && message.transport != "gpudirect_rdma")
     throw InputError("transport: of messages one behind the other gpudirect_rdma and pinned are known");
@@ -205,8 +143,46 @@ Json message_queue_answer(const Cluster& cluster, Solver& solver, const activiti
   Queue queue{message.from, message.to, message.bytes, staged};
   queue.out_nic = from % cluster.nics();
   queue.in_nic = to % cluster.nics();
-  const bool gpu = from_gpu || to_gpu;
-  return queue_result(cluster, solver, queue, staged ? "pinned" : gpu ? "gpudirect_rdma" : "mpi_network_host");
+  const bool gpu = is_gpu(node, message.from.device) || is_gpu(node, message.to.device);
+  queue.transport = staged ? "pinned" : gpu ? "gpudirect_rdma" : "mpi_network_host";
+  return queue;
+}
+
+Queue queue_of(const Cluster& cluster, const CopyRequest& request) {
+  const Copy& copy = request.copies.front();
+  if (request.into_nic < 0 && request.via_nic < 0) {
+    activities::Message message = request.between;
+    message.from = copy.from;
+    message.to = copy.to;
+    message.bytes = copy.bytes;
+    return network_queue(cluster, message);
+  }
+  Queue queue{copy.from, copy.to, copy.bytes};
+  queue.out_nic = queue.in_nic = std::max(request.into_nic, request.via_nic);
+  queue.receives = queue.loopback = request.via_nic >= 0;
+  queue.transport = is_gpu(cluster.node(), copy.from.device) ? "gpudirect_rdma" : "mpi_network_host";
+  return queue;
+}
+
+}  // namespace
+
+CopyForecast forecast_queue(const Cluster& machine, Solver& solver, const CopyRequest& request) {
+  const Queue queue = queue_of(machine, request);
+  Stages stages(machine, queue);
+  CopyForecast forecast;
+  forecast.time_s = stages.pace(solver);
+  forecast.timing = Timing::kBackToBack;
+  Queue small = queue;
+  small.bytes = 1;
+  forecast.alone = LoneCopyForecast{Stages(machine, small).pace(solver), queue.transport};
+  uncertainty::Uncertainty uncertainty;
+  uncertainty.add(uncertainty::scatter_of(machine.node().calibration(), queue.transport, queue.bytes));
+  uncertainty.add(stages.rate_error());
+  forecast.interval = uncertainty.around(forecast.time_s);
+  forecast.bandwidth_Bps = queue.bytes / forecast.time_s;
+  forecast.warnings.insert("figures of the NIC's engine are printed ones: " +
+                           machine.node().topology().devices[at(machine.nic_device(queue.out_nic))].id);
+  return forecast;
 }
 
 }  // namespace linkcast::copy

@@ -1,0 +1,186 @@
+#include "sim/copy/copy_forecast.hpp"
+
+#include <algorithm>
+
+#include "sim/congestion/noisy_message.hpp"
+#include "sim/copy/engine_orders.hpp"
+#include "sim/copy/message_queue.hpp"
+#include "sim/uncertainty/verdict.hpp"
+#include "sim/units/index.hpp"
+
+namespace linkcast::copy {
+namespace {
+
+/// Judges the copies of one run and says how sure its time is.
+class Judge {
+ public:
+  Judge(const Cluster& machine, const CopyRequest& request, CopyRuns& runs, const Solution& shown)
+      : machine_(machine), request_(request), runs_(runs), shown_(shown) {}
+
+  /// @param time_s  that is shown
+  uncertainty::Uncertainty judge(double time_s, uncertainty::Verdict& verdict) {
+    const std::vector<PlannedCopy>& copies = runs_.median.plan.copies();
+    std::vector<activities::Transfer> inside;
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      if (copies[i].inside) {
+        judge_inside(copies[i], request_.copies[i].bytes, verdict);
+        inside.push_back(request_.inside);
+        inside.back().source = number_of(request_.copies[i].from);
+        inside.back().target = number_of(request_.copies[i].to);
+      } else {
+        judge_message(copies[i], request_.copies[i].bytes, verdict);
+      }
+    }
+    uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(verdict, time_s);
+    uncertainty::add_sharing(inside, verdict, uncertainty);
+    check_sizes(verdict, uncertainty);
+    if (runs_.count > 1)
+      verdict.warnings.insert("copies wait for their copy engine and the hardware picks the first: the median of " +
+                              std::to_string(runs_.count) + " random choices");
+    return uncertainty;
+  }
+
+  /// As the answer names a key of the cluster: without the node where the request names none.
+  [[nodiscard]] std::string name_of_key(int key) const {
+    return request_.names_nodes ? machine_.id(key) : machine_.node().constraints()[at(key)].id;
+  }
+
+ private:
+  /// Of a device among those of all nodes.
+  [[nodiscard]] int number_of(const activities::ClusterEnd& end) const {
+    return end.node * static_cast<int>(machine_.node().topology().devices.size()) + end.device;
+  }
+
+  void judge_inside(const PlannedCopy& copy, double bytes, uncertainty::Verdict& verdict) {
+    const Platform& node = machine_.node();
+    uncertainty::judge(node, *copy.inside, bytes, verdict);
+    const Problem& problem = runs_.median.plan.problem();
+    const std::vector<int>& limited_by = runs_.median.solution.limited_by;
+    const int limit = limited_by.empty() ? uncertainty::tightest(problem, problem.activities[at(copy.main)])
+                                         : limited_by[at(copy.main)];
+    const int first = machine_.key(copy.node, 0);
+    const int constraint =
+        limit == kOwnCap ? copy.inside->cap_link : runs_.median.plan.cluster_problem().key(limit) - first;
+    if (constraint >= 0)
+      uncertainty::judge_limit(node.constraints()[at(constraint)], name_of_key(first + constraint), verdict);
+  }
+
+  void judge_message(const PlannedCopy& copy, double bytes, uncertainty::Verdict& verdict) {
+    const activities::PlannedMessage& plan = *copy.between;
+    uncertainty::judge(machine_, plan, bytes, verdict);
+    const std::vector<int>& limited_by = runs_.median.solution.limited_by;
+    const int limit = limited_by.empty() ? kOwnCap : limited_by[at(copy.main)];
+    if (limit != kOwnCap) {
+      const int key = runs_.median.plan.cluster_problem().key(limit);
+      verdict.bottleneck.insert(machine_.id(key));
+      if (!machine_.calibrated(key))
+        verdict.warnings.insert("the rate of " + machine_.id(key) + " is nominal, not calibrated");
+    } else if (shown_.finish_s[at(copy.last)] > 2 * plan.latency_s) {
+      // the curve's own rate: what its narrowest link attained
+      const auto narrowest = std::min_element(plan.links.begin(), plan.links.end(), [&](int a, int b) {
+        return machine_.capacity(a) < machine_.capacity(b);
+      });
+      if (narrowest != plan.links.end()) verdict.bottleneck.insert(machine_.id(*narrowest));
+    }
+  }
+
+  void check_sizes(uncertainty::Verdict& verdict, uncertainty::Uncertainty& uncertainty) {
+    const auto [smallest, largest] = std::minmax_element(
+        request_.copies.begin(), request_.copies.end(), [](const Copy& a, const Copy& b) { return a.bytes < b.bytes; });
+    const double from_B = machine_.node().calibration().valid_from_B;
+    if (smallest->bytes < from_B) uncertainty::check_validity(machine_.node(), smallest->bytes, verdict, uncertainty);
+    if (largest->bytes >= from_B) uncertainty::check_validity(machine_.node(), largest->bytes, verdict, uncertainty);
+  }
+
+  const Cluster& machine_;
+  const CopyRequest& request_;
+  CopyRuns& runs_;
+  const Solution& shown_;
+};
+
+LoneCopyForecast lone_copy(const Cluster& machine, const CopyRequest& request, const CopyPlan& plan,
+                           const Judge& judge) {
+  const PlannedCopy& copy = plan.copies().front();
+  LoneCopyForecast alone{copy.latency_s(), copy.transport()};
+  if (copy.inside) {
+    if (copy.inside->transport == "peer")
+      alone.direction = request.inside.read.value_or(copy.inside->model == "peer_read") ? "read" : "write";
+    if (copy.inside->via >= 0) alone.via = machine.node().topology().devices[at(copy.inside->via)].id;
+  } else {
+    alone.distance = copy.between->distance;
+    alone.nics = copy.between->nics;
+  }
+  alone.route.emplace();
+  for (const int key : plan.links_of(copy)) alone.route->push_back(judge.name_of_key(key));
+  return alone;
+}
+
+/// Draws of the noise, and the run that has the median one's times.
+NoisyTimes draw_noise(CopyRuns& runs, Solver& solver, const congestion::NetworkLoad& load, Solution& shown) {
+  activities::ClusterProblem& problem = runs.median.plan.cluster_problem();
+  NoisyTimes noise{load, congestion::noisy_message_times(problem, load, solver), shown.makespan_s};
+  shown = congestion::noisy_messages(problem, load, congestion::percentile(noise.samples, 50).sample, solver);
+  return noise;
+}
+
+}  // namespace
+
+CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request) {
+  if (request.copies.front().message && request.timing == Timing::kBackToBack)
+    return forecast_queue(machine, solver, request);
+  CopyRuns runs = run_copies(machine, solver, request);
+  Solution shown = runs.median.solution;
+  CopyForecast forecast;
+  forecast.timing = request.timing;
+  if (request.load.noise) forecast.noise = draw_noise(runs, solver, request.load, shown);
+  forecast.time_s = shown.makespan_s;
+  Judge judge(machine, request, runs, shown);
+  uncertainty::Verdict verdict;
+  const uncertainty::Uncertainty uncertainty = judge.judge(forecast.time_s, verdict);
+  const bool orders = runs.count > 1 && !forecast.noise;
+  forecast.interval = {uncertainty.around(orders ? runs.makespan.low_s : forecast.time_s).low_s,
+                       uncertainty.around(orders ? runs.makespan.high_s : forecast.time_s).high_s};
+  double bytes = 0;
+  for (const Copy& copy : request.copies) bytes += copy.bytes;
+  forecast.bandwidth_Bps = bytes / forecast.time_s;
+  if (request.together)
+    for (const PlannedCopy& copy : runs.median.plan.copies())
+      forecast.flows.push_back({shown.finish_s[at(copy.last)], copy.transport()});
+  else
+    forecast.alone = lone_copy(machine, request, runs.median.plan, judge);
+  forecast.bottleneck = std::move(verdict.bottleneck);
+  forecast.warnings = std::move(verdict.warnings);
+  return forecast;
+}
+
+Json to_json(const CopyForecast& forecast) {
+  Json out;
+  uncertainty::put_interval(out, forecast.time_s, forecast.interval);
+  if (const auto& alone = forecast.alone) {
+    out["bandwidth_Bps"] = forecast.bandwidth_Bps;
+    out["latency_s"] = alone->latency_s;
+    out["transport"] = alone->transport;
+    out["timing"] = name_of(forecast.timing);
+    if (!alone->direction.empty()) out["direction"] = alone->direction;
+    if (!alone->via.empty()) out["via"] = alone->via;
+    if (!alone->distance.empty()) out["distance"] = alone->distance;
+    if (alone->nics > 1) out["nics"] = alone->nics;
+    if (alone->route) out["route"] = *alone->route;
+  } else {
+    out["flow_times_s"] = Json::array();
+    out["transports"] = Json::array();
+    for (const FlowForecast& flow : forecast.flows) {
+      out["flow_times_s"].push_back(flow.time_s);
+      out["transports"].push_back(flow.transport);
+    }
+    out["timing"] = name_of(forecast.timing);
+    out["bandwidth_Bps"] = forecast.bandwidth_Bps;
+  }
+  out["bottleneck"] = forecast.bottleneck;
+  if (forecast.alone) out["limited_by"] = forecast.time_s > 2 * forecast.alone->latency_s ? "bandwidth" : "start-up";
+  if (const auto& noise = forecast.noise) congestion::put_percentiles(out, noise->load, noise->samples, noise->quiet_s);
+  out["warnings"] = forecast.warnings;
+  return out;
+}
+
+}  // namespace linkcast::copy

@@ -1,0 +1,204 @@
+#include "sim/copy/copy_request.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "sim/activities/request.hpp"
+#include "sim/units/index.hpp"
+
+namespace linkcast::copy {
+namespace {
+
+bool names_node(const Json& end) { return end.is_string() && end.get<std::string>().rfind("node", 0) == 0; }
+
+/// Number of a NIC on the fabric. @returns -1 if the text is no NIC of the platform
+int nic_named(const Cluster& machine, const ObjectReader& r, const std::string& key, const Json& text) {
+  if (!text.is_string()) return -1;
+  const Topology& topology = machine.node().topology();
+  const auto id = text.get<std::string>();
+  const auto device = topology.find(id);
+  if (!device || topology.devices[at(*device)].kind != DeviceKind::kNic) return -1;
+  for (int nic = 0; nic < machine.nics(); ++nic)
+    if (machine.nic_device(nic) == *device) return nic;
+  r.fail(key, "'" + id + "' is not on the fabric of " + topology.name);
+}
+
+bool read_timing(ObjectReader& r, CopyRequest& request, Timing usual) {
+  request.timing = usual;
+  if (!r.has("timing")) return false;
+  request.timing = r.choice("timing", {"single", "back_to_back"}) == "single" ? Timing::kSingle : Timing::kBackToBack;
+  return true;
+}
+
+void read_way_back(ObjectReader& r, CopyRequest& request) {
+  if (!r.optional<bool>("bidirectional").value_or(false)) return;
+  const Copy& there = request.copies.front();
+  request.copies.push_back({there.to, there.from, there.bytes, there.message});
+}
+
+void read_copy(const Platform& node, ObjectReader& r, CopyRequest& request) {
+  if (r.has("transport"))
+    request.inside.transport = r.choice("transport", {"local", "peer", "relay", "staged", "host"});
+  if (const auto via = r.optional<std::string>("via"))
+    request.inside.via = activities::device_by_id(node, *via, r, "via");
+  read_way_back(r, request);
+  request.inside.by = activities::read_engine(r);
+  request.inside.read = activities::read_direction(r);
+  read_timing(r, request, Timing::kBackToBack);
+  request.inside.single = request.timing == Timing::kSingle;
+  request.inside.pageable = r.optional<bool>("pageable").value_or(false);
+  if (r.has("chunk_B")) request.inside.chunk_B = activities::read_size(r, "chunk_B");
+}
+
+void read_message(const Cluster& machine, ObjectReader& r, CopyRequest& request, log::Progress& progress) {
+  const Copy there = request.copies.front();
+  const bool same_node = there.from.node == there.to.node;
+  if (r.has("transport")) request.between.transport = r.choice("transport", Transports::message_names());
+  const bool gpu = machine.node().topology().devices[at(there.from.device)].kind == DeviceKind::kGpu;
+  if (gpu && same_node && there.from.device == there.to.device)  // a CPU has many processes
+    r.fail("dst", "is the device that sends: a copy inside it is src gpu0, dst gpu0 without a node");
+  read_way_back(r, request);
+  read_timing(r, request, Timing::kSingle);
+  const bool queued = request.timing == Timing::kBackToBack;
+  if (queued && request.copies.size() > 1) r.fail("bidirectional", "is not known of messages one behind the other");
+  request.load = congestion::read_noise(r, machine.node().calibration(), progress);
+  if (request.load.noise && same_node) r.fail("noise", "is of the network, and both ends are on one node");
+  if (request.load.noise && queued) r.fail("noise", "is not modelled of messages one behind the other");
+}
+
+/// By one card: what it reads and throws away, or what comes back to the same memory.
+void read_loop(const Cluster& machine, ObjectReader& r, CopyRequest& request) {
+  const auto src = r.required<std::string>("src"), dst = r.required<std::string>("dst");
+  const activities::ClusterEnd end = read_end(machine, r, "src", src);
+  request.copies = {{end, end, activities::read_size(r, "size_B"), true}};
+  if (r.has("via")) {
+    if (dst != src) r.fail("dst", "over one card the bytes come back to the memory of src: name " + src);
+    request.via_nic = nic_named(machine, r, "via", r.raw("via"));
+    if (request.via_nic < 0)
+      r.fail("via",
+             "'" + r.required<std::string>("via") + "' is not on the fabric of " + machine.node().topology().name);
+  } else {
+    request.into_nic = nic_named(machine, r, "dst", r.raw("dst"));
+  }
+  request.timing = Timing::kBackToBack;
+  if (r.has("timing")) r.choice("timing", {"back_to_back"});
+}
+
+Copy read_flow(const Cluster& machine, const Json& flow, const std::string& file, const std::string& pointer) {
+  if (!flow.is_array() || flow.size() != 3 || !flow[0].is_string() || !flow[1].is_string() || !flow[2].is_number())
+    throw InputError(file, pointer, "must be [src, dst, size_B], e.g. [\"gpu0\", \"gpu1\", 67108864]");
+  const Json named{{"src", flow[0]}, {"dst", flow[1]}, {"size_B", flow[2]}};
+  ObjectReader one(named, file, pointer);
+  Copy copy;
+  copy.from = read_end(machine, one, "0", flow[0].get<std::string>());
+  copy.to = read_end(machine, one, "1", flow[1].get<std::string>());
+  copy.bytes = activities::checked_size(one, "2", flow[2].get<double>());
+  copy.message = copy.from.node != copy.to.node;
+  return copy;
+}
+
+/// What flows of both sorts have in common; a key that none of them knows is refused.
+void read_flow_keys(const Cluster& machine, ObjectReader& r, CopyRequest& request, log::Progress& progress) {
+  const auto is_message = [](const Copy& copy) { return copy.message; };
+  const auto messages = std::count_if(request.copies.begin(), request.copies.end(), is_message);
+  const bool some_inside = !std::all_of(request.copies.begin(), request.copies.end(), is_message);
+  for (const char* key : {"engine", "direction"})
+    if (!some_inside && r.has(key)) r.fail(key, "is of copies inside a node, and every flow joins two nodes");
+  if (some_inside) {
+    request.inside.by = activities::read_engine(r);
+    request.inside.read = activities::read_direction(r);
+  }
+  const bool told = read_timing(r, request, Timing::kSingle);
+  if (told && messages > 0 && request.timing == Timing::kBackToBack)
+    r.fail("timing", "back_to_back is of copies inside a node, and of one message between nodes: see p2p");
+  request.inside.single = request.timing == Timing::kSingle;
+  if (r.has("transport")) {
+    const std::vector<std::string> copied = {"peer", "relay", "staged"};
+    std::vector<std::string> known = some_inside ? copied : std::vector<std::string>{};
+    if (messages > 0) known.insert(known.end(), Transports::message_names().begin(), Transports::message_names().end());
+    const std::string transport = r.choice("transport", known);
+    const bool of_copies = std::find(copied.begin(), copied.end(), transport) != copied.end();
+    (of_copies ? request.inside.transport : request.between.transport) = transport;
+  }
+  if (!request.names_nodes) return;  // other keys of the network are not known of one node
+  request.load = congestion::read_noise(r, machine.node().calibration(), progress);
+  if (request.load.noise && messages == 0) r.fail("noise", "is of the network, and no flow crosses it");
+  request.between.shares = messages > 1;
+}
+
+}  // namespace
+
+std::string name_of(Timing timing) { return timing == Timing::kSingle ? "single" : "back_to_back"; }
+
+bool names_nodes(const Json& query) {
+  const auto end = [&](const Json& in, const char* key) { return in.contains(key) && names_node(in[key]); };
+  if (end(query, "src") || end(query, "dst")) return true;
+  if (!query.contains("flows") || !query["flows"].is_array()) return false;
+  return std::any_of(query["flows"].begin(), query["flows"].end(), [](const Json& flow) {
+    return flow.is_array() && std::any_of(flow.begin(), flow.end(), names_node);
+  });
+}
+
+bool names_nic(const Platform& platform, const Json& query) {
+  const auto nic = [&](const char* key) {
+    if (!query.contains(key) || !query[key].is_string()) return false;
+    const auto device = platform.topology().find(query[key].get<std::string>());
+    return device && platform.topology().devices[at(*device)].kind == DeviceKind::kNic;
+  };
+  return nic("dst") || nic("via");
+}
+
+activities::ClusterEnd read_end(const Cluster& machine, ObjectReader& r, const std::string& key,
+                                const std::string& text) {
+  if (text.rfind("node", 0) != 0) return {0, activities::device_by_id(machine.node(), text, r, key)};
+  const auto slash = text.find('/');
+  const std::string node = text.substr(0, slash);
+  const bool plain = node.size() == 5 || (node.size() > 5 && node[4] != '0');  // node0 is never written node00
+  const bool numbered = plain && node.size() < 12 &&
+                        std::all_of(node.begin() + 4, node.end(), [](unsigned char c) { return std::isdigit(c); });
+  const int number = numbered ? std::stoi(node.substr(4)) : -1;
+  if (number < 0 || number >= machine.nodes() || slash == std::string::npos)
+    r.fail(key, "'" + text + "' is no GPU or CPU of a node: node0/gpu0 to node" + std::to_string(machine.nodes() - 1) +
+                    "/gpu" + std::to_string(machine.node().gpu_count() - 1));
+  return {number, activities::device_by_id(machine.node(), text.substr(slash + 1), r, key)};
+}
+
+CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& progress) {
+  CopyRequest request;
+  const Json src = r.raw("src"), dst = r.raw("dst");
+  request.names_nodes = names_node(src) || names_node(dst);
+  const bool loop = !request.names_nodes && (nic_named(machine, r, "dst", dst) >= 0 ||
+                                             (r.has("via") && nic_named(machine, r, "via", r.raw("via")) >= 0));
+  if (loop) {
+    read_loop(machine, r, request);
+  } else {
+    Copy copy;
+    copy.from = read_end(machine, r, "src", r.required<std::string>("src"));
+    copy.to = read_end(machine, r, "dst", r.required<std::string>("dst"));
+    copy.bytes = activities::read_size(r, "size_B");
+    copy.message = request.names_nodes;
+    request.copies.push_back(copy);
+    if (copy.message)
+      read_message(machine, r, request, progress);
+    else
+      read_copy(machine.node(), r, request);
+  }
+  r.finish();
+  return request;
+}
+
+CopyRequest read_flows(const Cluster& machine, ObjectReader& r, log::Progress& progress) {
+  CopyRequest request;
+  request.together = true;
+  const Json& list = r.raw("flows");
+  if (!list.is_array() || list.empty()) r.fail("flows", "must be a non-empty array of [src, dst, size_B]");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    request.copies.push_back(read_flow(machine, list[i], r.file(), r.pointer("flows") + "/" + std::to_string(i)));
+    request.names_nodes = request.names_nodes || names_node(list[i][0]) || names_node(list[i][1]);
+  }
+  read_flow_keys(machine, r, request, progress);
+  r.finish();
+  return request;
+}
+
+}  // namespace linkcast::copy
