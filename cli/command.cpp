@@ -79,6 +79,7 @@ void add_edits(CLI::App& command, Context& context, bool fabric) {
   option("set", "kind=KIND:bandwidth=RATE", "nominal rate of a kind, or PARAMETER=VALUE of a fitted parameter");
   option("scale", "CABLE|KIND:FACTOR", "rate times a factor: gpu0-gpu4:0.5");
   option("slow", "DEVICE:FACTOR", "all its links, copies and kernels slower: gpu3:1.2");
+  option("flaky", "CABLE|KIND:SHARE", "share of its packets that are sent again: gpu0-gpu4:0.05");
   if (fabric) option("fabric", "GENERATOR:KEY=VALUE,...", "another network between nodes: dragonfly:nodes=64");
   option("edit", "EDIT", "any of these as in the edits of a batch: \"remove gpu0-gpu4\"");
 }

@@ -238,12 +238,15 @@ class StagedLegs {
 
   void activity(const Pace& pace, double least_s, std::vector<int> after, std::vector<int> queues = {}) {
     Activity leg;
-    leg.delay_s = pace.delay_s;
+    const std::vector<int> crossed(plan_.links.begin() + told_, plan_.links.end());
+    told_ = static_cast<std::ptrdiff_t>(plan_.links.size());
+    const double resend_s = problem_.cluster().resend_s(crossed);
+    leg.delay_s = pace.delay_s + resend_s;
     leg.work_B = message_.count * message_.bytes;
     leg.rate_cap_Bps = pace.cap_Bps;
     leg.after = std::move(after);
     leg.queues = std::move(queues);
-    plan_.latency_s += least_s;
+    plan_.latency_s += least_s + resend_s;
     plan_.activity = problem_.add(std::move(leg));
   }
 
@@ -253,6 +256,7 @@ class StagedLegs {
   const TransportModel* staged_;  ///< nullptr: made of host copies and a message between hosts
   const TransportModel& host_;
   PlannedMessage plan_;
+  std::ptrdiff_t told_ = 0;  ///< links of the plan that belong to legs before
 };
 
 }  // namespace
@@ -303,11 +307,12 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
   else if (message.from.device != message.to.device)
     pass_inside(problem, message, plan);
   const Pace pace = curve.pace(message.bytes, problem.lone_rate());
-  plan.latency_s = curve.regimes.front().startup.value + plan.distance_s;
+  const double resend_s = problem.cluster().resend_s(plan.links);
+  plan.latency_s = curve.regimes.front().startup.value + plan.distance_s + resend_s;
   plan.delay_error_s = regime.startup.rel_error * regime.startup.value;
   if (regime.rate_cap) plan.rate_error = regime.rate_cap->rel_error;
   Activity activity;
-  activity.delay_s = message.wait_s + pace.delay_s + plan.distance_s;
+  activity.delay_s = message.wait_s + pace.delay_s + plan.distance_s + resend_s;
   activity.work_B = message.count * message.bytes;
   activity.rate_cap_Bps = pace.cap_Bps;
   if (message.from.node != message.to.node) hold_engines(problem, message, plan, pace.cap_Bps);

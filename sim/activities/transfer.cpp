@@ -138,6 +138,17 @@ double ProblemBuilder::start_extra(const TransportModel& model, const Mover& mov
   return waits && !mover.pulled ? platform_->transports().engine_turn_s() : model.single_s;
 }
 
+double ProblemBuilder::resend_s(const std::vector<int>& links) const {
+  double sum = 0;
+  for (const int link : links) sum += platform_->resend_s(link);
+  return sum;
+}
+
+void ProblemBuilder::add_latency(PlannedTransfer& plan, const TransportModel& model, double slow,
+                                 const std::vector<int>& links) const {
+  plan.latency_s += slow * model.regimes.front().startup.value + resend_s(links);
+}
+
 void ProblemBuilder::enter(PlannedTransfer& plan, const Resolved& delay) {
   const double rel = delay.calibrated ? delay.rel_error : kStandInError;
   plan.delay_error_s = std::hypot(plan.delay_error_s, rel * delay.value);
@@ -156,7 +167,7 @@ int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links
   if (packets)
     for (const int link : links) rate_cap_Bps = std::min(rate_cap_Bps, platform_->kernel_cap(link, mover.pulled));
   leg.rate_cap_Bps = std::min(cap.rate_Bps, rate_cap_Bps / share);
-  leg.delay_s = delay_s;
+  leg.delay_s = delay_s + resend_s(links);
   if (mover.by == MoveBy::kDma) leg.queues = mover.queues;
   plan.links.insert(plan.links.end(), links.begin(), links.end());
   if (mover.pulled && !leg.queues.empty()) {  // the engine is free for other streams until the data arrive
@@ -188,7 +199,7 @@ PlannedTransfer ProblemBuilder::add_local(const Transfer& transfer) {
   const TransportModel& model = platform_->transports().get(transfer.by == MoveBy::kSm ? "local_sm" : "local");
   PlannedTransfer plan{"local", model.name};
   const double slow = slowness(*platform_, transfer.source, transfer.source);
-  plan.latency_s = slow * model.regimes.front().startup.value;
+  add_latency(plan, model, slow, {});
   plan.executor = transfer.source;
   plan.main_activity = add_copy(plan, {}, transfer.bytes, model,
                                 {transfer.by, false, {out_queue(transfer.source)}, slow}, transfer.single);
@@ -205,7 +216,7 @@ PlannedTransfer ProblemBuilder::add_peer(const Transfer& transfer) {
   const bool pulled = transfer.read.value_or(false);
   PlannedTransfer plan{"peer", model.name};
   const double slow = slowness(*platform_, transfer.source, transfer.target);
-  plan.latency_s = slow * model.regimes.front().startup.value;
+  add_latency(plan, model, slow, route->links);
   plan.executor = pulled && transfer.by == MoveBy::kSm ? transfer.target : transfer.source;
   plan.main_activity = add_copy(plan, route->links, transfer.bytes, model,
                                 {transfer.by, pulled, {out_queue(plan.executor)}, slow}, transfer.single);
@@ -240,10 +251,13 @@ PlannedTransfer ProblemBuilder::add_relay(const Transfer& transfer) {
   const double slow_in = slowness(*platform_, transfer.source, plan.via);
   const double slow_out = slowness(*platform_, plan.via, transfer.target);
   const Resolved extra = times(platform_->transports().handover(), slowness(*platform_, plan.via, plan.via));
-  plan.latency_s = (slow_in + slow_out) * model.regimes.front().startup.value + extra.value;
   enter(plan, extra);
   const auto& in = platform_->peer_route(transfer.source, plan.via)->links;
   const auto& out = platform_->peer_route(plan.via, transfer.target)->links;
+  std::vector<int> way = in;
+  way.insert(way.end(), out.begin(), out.end());
+  add_latency(plan, model, slow_in + slow_out, way);
+  plan.latency_s += extra.value;
   const Mover first{transfer.by, pulled, {out_queue(transfer.source)}, slow_in};
   const Mover second{transfer.by, pulled, {out_queue(plan.via)}, slow_out};
   if (transfer.chunk_B > 0 && transfer.bytes > kMostChunks * transfer.chunk_B)
@@ -265,8 +279,7 @@ PlannedTransfer ProblemBuilder::add_relay(const Transfer& transfer) {
     plan.activities.push_back(add_activity(std::move(handover)));
     plan.main_activity = follow(out, second, false, plan.activities.back());
   }
-  plan.links = in;
-  plan.links.insert(plan.links.end(), out.begin(), out.end());
+  plan.links = std::move(way);
   return plan;
 }
 
@@ -280,10 +293,10 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
   PlannedTransfer plan{"staged", "staged"};
   plan.chosen = transfer.by == MoveBy::kSm || transfer.read;
   const double slow = slowness(*platform_, transfer.source, transfer.target);
-  plan.latency_s = slow * model.regimes.front().startup.value;
   enter(plan, times(regime.startup, slow));
   std::vector<int> both = route.up;
   both.insert(both.end(), route.down.begin(), route.down.end());
+  add_latency(plan, model, slow, both);
   double delay = slow * regime.startup.value;
   if (transfer.single) {
     const double extra = slow * start_extra(model, {MoveBy::kDma, false, {out}});
@@ -331,7 +344,7 @@ PlannedTransfer ProblemBuilder::add_host(const Transfer& transfer) {
                                                                                                   : ""));
   PlannedTransfer plan{"host", model.name};
   const double slow = slowness(*platform_, gpu, gpu);
-  plan.latency_s = slow * model.regimes.front().startup.value;
+  add_latency(plan, model, slow, links);
   plan.main_activity = add_copy(plan, links, transfer.bytes, model,
                                 {transfer.by, false, {up ? out_queue(gpu) : in_queue(gpu)}, slow}, transfer.single);
   return plan;

@@ -78,6 +78,11 @@ class ProblemBuilder {
   PlannedTransfer add_staged(const Transfer& transfer);
   PlannedTransfer add_host(const Transfer& transfer);
   int choose_relay(const Transfer& transfer) const;
+  /// Adds the start-up of the smallest copy over these links: the transport's, times `slow`, and what is sent again.
+  void add_latency(PlannedTransfer& plan, const TransportModel& model, double slow,
+                   const std::vector<int>& links) const;
+  /// What a packet is held up by links that send again, seconds.
+  [[nodiscard]] double resend_s(const std::vector<int>& links) const;
   /// Remembers that a start-up entered, and how sure it is.
   static void enter(PlannedTransfer& plan, const Resolved& delay);
   /// @param delay_s  passes before the bytes flow. @param rate_cap_Bps  of the payload

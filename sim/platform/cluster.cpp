@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sim/platform/routing.hpp"
+#include "sim/records/cable_kinds.hpp"
 
 namespace linkcast {
 namespace {
@@ -66,6 +67,7 @@ Cluster::Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, Fab
   find_ways();
   find_wire_share();
   find_engine_rate();
+  find_retry_rates();
 }
 
 int Cluster::nearest_nic(int device, std::vector<int>& users, Route& there) const {
@@ -186,6 +188,24 @@ void Cluster::find_engine_rate() {
   }
 }
 
+void Cluster::find_retry_rates() {
+  for (const FabricLinkClass& one : fabric_->classes())
+    retry_rates_.push_back(resolve(node_->calibration(), "cable." + one.cable + ".retry_rate", 0).value);
+}
+
+double Cluster::resend_s(const std::vector<int>& keys) const {
+  double sum = 0;
+  for (const int key : keys) {
+    if (key < nodes_ * per_node_) {
+      sum += node_->resend_s(key % per_node_);
+      continue;
+    }
+    const auto of = static_cast<std::size_t>(fabric_->link(key - nodes_ * per_node_).link_class);
+    sum += linkcast::resend_s(retry_rates_[of], fabric_->classes()[of].latency.si);
+  }
+  return sum;
+}
+
 std::string Cluster::id(int key) const {
   if (fabric_ && key >= first_engine_key()) {
     const int engine = key - first_engine_key();
@@ -202,7 +222,8 @@ double Cluster::capacity(int key) const {
   if (key < nodes_ * per_node_) return node_->constraints()[static_cast<std::size_t>(key % per_node_)].capacity.value;
   if (key >= first_engine_key()) return engine_Bps_;
   const FabricLink link = fabric_->link(key - nodes_ * per_node_);
-  return fabric_->classes()[static_cast<std::size_t>(link.link_class)].bandwidth.si * wire_share_;
+  const auto of = static_cast<std::size_t>(link.link_class);
+  return fabric_->classes()[of].bandwidth.si * wire_share_ * (1 - retry_rates_[of]);
 }
 
 bool Cluster::calibrated(int key) const {

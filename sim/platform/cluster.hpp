@@ -73,6 +73,8 @@ class Cluster {
   [[nodiscard]] double capacity(int key) const;
   /// Of a link of the fabric: true if some message between nodes was measured on this machine.
   [[nodiscard]] bool calibrated(int key) const;
+  /// What a message is held up by links on its way that send again, seconds. @param keys  of links
+  [[nodiscard]] double resend_s(const std::vector<int>& keys) const;
   /// What messages between two nodes attained at most, of the nominal rate of a NIC's cable; 1 if none was measured.
   [[nodiscard]] double wire_share() const { return wire_share_; }
   /// What a way of this latency adds to what was measured between neighbours, endpoints as near as any.
@@ -84,6 +86,7 @@ class Cluster {
   void find_ways();
   void find_wire_share();
   void find_engine_rate();
+  void find_retry_rates();
   /// The nearest NIC of a device; of several the one that fewest came to. @returns -1 if there is no way
   int nearest_nic(int device, std::vector<int>& users, Route& way) const;
 
@@ -98,6 +101,7 @@ class Cluster {
   std::map<std::pair<int, int>, std::vector<int>> ways_;       ///< by device index and number of the NIC
   Seconds nearest_;
   double wire_share_ = 1;
+  std::vector<double> retry_rates_;  ///< per class of the fabric's links
   double engine_Bps_ = 0;
   double port_Bps_ = std::numeric_limits<double>::infinity();  ///< nominal, of the cable at a NIC
   bool measured_ = false;

@@ -19,7 +19,8 @@ const std::vector<std::string> kForms = {
     "add A-B:KIND or A-B:KIND:LINKS (e.g. add gpu0-gpu5:nvlink2:2)",
     "set kind=KIND:bandwidth=RATE, or set PARAMETER=VALUE (e.g. set kind=nvlink2:bandwidth=50GB/s)",
     "scale CABLE:FACTOR or KIND:FACTOR (e.g. scale gpu0-gpu4:0.5)",
-    "slow DEVICE:FACTOR (e.g. slow gpu3:1.2)"};
+    "slow DEVICE:FACTOR (e.g. slow gpu3:1.2)",
+    "flaky CABLE:SHARE or KIND:SHARE (e.g. flaky gpu0-gpu4:0.05)"};
 
 [[noreturn]] void refuse(const std::string& text, const std::string& what) {
   throw InputError("edit '" + text + "': " + what);
@@ -60,11 +61,15 @@ int links_of(const Edit& edit, const std::string& text) {
 double factor_of(const Edit& edit, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = error == std::errc() && end == text.data() + text.size() && !text.empty();
+  if (edit.verb == EditVerb::kFlaky) {
+    if (!number || !(value >= 0 && value < 1)) refuse(edit.text, "'" + text + "' is not a share from 0 to below 1");
+    return value;
+  }
   // source: ours; a thousandfold either way is a typing error, not a machine
   constexpr double most = 1000;
   const double least = edit.verb == EditVerb::kSlow ? 1 : 1 / most;
-  if (error != std::errc() || end != text.data() + text.size() || text.empty() || !std::isfinite(value) ||
-      !(value >= least && value <= most))
+  if (!number || !std::isfinite(value) || !(value >= least && value <= most))
     refuse(edit.text, "'" + text + "' is not a factor from " + (least < 1 ? "0.001" : "1") + " to 1000");
   return value;
 }
@@ -140,7 +145,7 @@ void read_factor(Edit& edit, const std::string& rest) {
   if (subject.empty() || factor.empty()) refuse_form(edit);
   edit.factor = factor_of(edit, factor);
   edit.subject = subject;
-  if (edit.verb != EditVerb::kScale || subject.find('-') == std::string::npos) return;
+  if (edit.verb == EditVerb::kSlow || subject.find('-') == std::string::npos) return;
   std::tie(edit.subject, edit.kind) = at_last_colon(subject);
 }
 
@@ -166,6 +171,7 @@ void read_argument(Edit& edit, const std::string& rest) {
       return read_set(edit, rest);
     case EditVerb::kScale:
     case EditVerb::kSlow:
+    case EditVerb::kFlaky:
       return read_factor(edit, rest);
   }
 }
@@ -173,7 +179,8 @@ void read_argument(Edit& edit, const std::string& rest) {
 }  // namespace
 
 const std::vector<std::string>& edit_verbs() {
-  static const std::vector<std::string> verbs = {"fabric", "disable", "remove", "swap", "add", "set", "scale", "slow"};
+  static const std::vector<std::string> verbs = {"fabric", "disable", "remove", "swap", "add",
+                                                 "set",    "scale",   "slow",   "flaky"};
   return verbs;
 }
 

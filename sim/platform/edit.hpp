@@ -9,7 +9,7 @@
 namespace linkcast {
 
 /// In the order in which they take effect, whatever the order in which they are given.
-enum class EditVerb { kFabric, kDisable, kRemove, kSwap, kAdd, kSet, kScale, kSlow };
+enum class EditVerb { kFabric, kDisable, kRemove, kSwap, kAdd, kSet, kScale, kSlow, kFlaky };
 
 struct Edit {
   EditVerb verb = EditVerb::kDisable;
@@ -17,7 +17,7 @@ struct Edit {
   std::string subject;       ///< cable "a-b", cable kind, device, generator of a fabric, or a parameter's name
   std::string kind;          ///< add, swap: the new kind; remove: that of the cable, where it was named
   int count = 0;             ///< add, remove: links; 0: the whole bundle
-  double factor = 1;         ///< scale, slow
+  double factor = 1;         ///< scale, slow; flaky: share of packets sent again
   BytesPerSecond bandwidth;  ///< set kind=
   bool whole_kind = false;   ///< set: of a kind, else of a parameter
   std::vector<std::pair<std::string, std::string>> values;  ///< fabric: keys; set: the parameter's value

@@ -6,6 +6,7 @@
 #include "sim/platform/edited_fabric.hpp"
 #include "sim/platform/edited_rates.hpp"
 #include "sim/records/cable_kinds.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 namespace {
@@ -58,6 +59,7 @@ class Editor {
   void add(const Edit& edit);
   void scale(const Edit& edit);
   void slow(const Edit& edit);
+  void flaky(const Edit& edit);
   void set_kind(const Edit& edit);
   bool set_engine(const Edit& edit);
   void set_parameter(const Edit& edit);
@@ -112,6 +114,8 @@ void Editor::apply(const Edit& edit) {
       return scale(edit);
     case EditVerb::kSlow:
       return slow(edit);
+    case EditVerb::kFlaky:
+      return flaky(edit);
   }
 }
 
@@ -303,6 +307,23 @@ void Editor::slow(const Edit& edit) {
   wiring_.devices[static_cast<std::size_t>(device(edit, edit.subject))].slow *= edit.factor;
 }
 
+/// Of one cable, or of every cable of a kind, those between nodes among them.
+void Editor::flaky(const Edit& edit) {
+  const Parameter share{edit.factor, 0, "1", "edited: flaky"};
+  if (edit.subject.find('-') != std::string::npos) {
+    fit_.parameters[fitted_name(wiring_, wiring_.cables[cable(edit, edit.kind)]) + "retry_rate"] = share;
+    return;
+  }
+  const std::set<std::string> known = wiring_.cable_kinds();
+  bool any = false;
+  for (const std::string& kind : known) {
+    if (!names_kind(edit.subject, kind)) continue;
+    fit_.parameters["cable." + kind + ".retry_rate"] = share;
+    any = true;
+  }
+  if (!any) refuse(edit, "no cable is of such a kind: one of " + joined(known));
+}
+
 /// A link between two slow devices is as slow as the slower.
 void Editor::finish_rates() {
   RateFactors& rates = factors();
@@ -331,6 +352,8 @@ bool Editor::set_engine(const Edit& edit) {
 
 void Editor::set_parameter(const Edit& edit) {
   if (set_engine(edit)) return;
+  const ParameterKind* row = find_parameter_kind(edit.subject);
+  if (row && row->addable) fit_.parameters.try_emplace(edit.subject, Parameter{0, 0, row->unit, "edited: set"});
   const auto found = fit_.parameters.find(edit.subject);
   if (found == fit_.parameters.end()) {
     std::vector<std::string> known;
@@ -350,6 +373,7 @@ void Editor::set_parameter(const Edit& edit) {
     refuse(edit, error.what());
   }
   if (p.value < 0 || (p.unit == "B/s" && !(p.value > 0))) refuse(edit, "a rate must be above 0, a time 0 or more");
+  if (row && !(p.value < row->below)) refuse(edit, "must be below " + std::to_string(row->below));
   p.stderr_ = 0;
   p.provenance = "edited: set";
 }
@@ -366,17 +390,6 @@ void Editor::check_hosts(const Platform& edited) const {
 }
 
 }  // namespace
-
-std::optional<KindOffer> offer_of(const Platform& platform, const std::string& kind) {
-  for (const Cable& cable : platform.wiring().cables) {
-    if (cable.kind != kind) continue;
-    KindOffer offer{platform.wiring().name, cable.bandwidth, {}};
-    for (const auto& [name, parameter] : platform.calibration().parameters)
-      if (name.rfind("cable." + kind + ".", 0) == 0) offer.parameters[name] = parameter;
-    return offer;
-  }
-  return std::nullopt;
-}
 
 EditedPlatform edited_platform(const Platform& base, const std::vector<Edit>& edits, const KindLookup& elsewhere) {
   return Editor(base, edits, elsewhere).run();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/platform/edited.hpp"
 #include "sim/platform/routing.hpp"
 
 namespace linkcast {
@@ -49,16 +50,19 @@ struct Scaling {
   [[nodiscard]] bool nothing() const { return factor == 1 && !wider; }
 };
 
+/// Whether a cable as built is part of one of the merged topology.
+bool is_part_of(const Topology& topology, const Cable& cable, const Topology& merged, const Cable& other) {
+  return other.kind == cable.kind && std::minmax(merged_id(topology, cable.a), merged_id(topology, cable.b)) ==
+                                         std::minmax(device_of(merged, other.a), device_of(merged, other.b));
+}
+
 std::vector<Scaling> of_merged(const Topology& topology, const Topology& merged, const RateFactors& factors) {
   std::vector<Scaling> scalings(merged.cables.size());
   std::vector<char> met(merged.cables.size());
   for (std::size_t i = 0; i < topology.cables.size(); ++i) {
     const Cable& cable = topology.cables[i];
     for (std::size_t k = 0; k < merged.cables.size(); ++k) {
-      const Cable& other = merged.cables[k];
-      if (other.kind != cable.kind || std::minmax(merged_id(topology, cable.a), merged_id(topology, cable.b)) !=
-                                          std::minmax(device_of(merged, other.a), device_of(merged, other.b)))
-        continue;
+      if (!is_part_of(topology, cable, merged, merged.cables[k])) continue;
       scalings[k].factor = met[k] ? std::min(scalings[k].factor, factors.factor[i]) : factors.factor[i];
       scalings[k].wider = scalings[k].wider || factors.wider[i];
       met[k] = 1;
@@ -87,11 +91,17 @@ void scale_cable(const Cable& cable, const Scaling& scaling, const Calibration& 
 
 void widen(Parameter& parameter) { parameter.stderr_ = std::max(parameter.stderr_, kTakenOver * parameter.value); }
 
+std::string fitted_name(const Topology& topology, const Cable& cable) {
+  const Topology merged = merge_switch_planes(topology);
+  for (const Cable& other : merged.cables)
+    if (is_part_of(topology, cable, merged, other)) return "cable." + cable.kind + "@" + other.id + ".";
+  throw InvariantError("cable " + cable.id + " is lost");
+}
+
 void drop_orphans(const Topology& topology, Calibration& calibration) {
   const Topology merged = merge_switch_planes(topology);
-  std::set<std::string> known, links;
+  std::set<std::string> known = topology.cable_kinds(), links;
   for (const Cable& cable : merged.cables) {
-    known.insert(cable.kind);
     known.insert(cable.kind + "@" + cable.id);
     links.insert(device_of(merged, cable.a) + "->" + device_of(merged, cable.b));
     links.insert(device_of(merged, cable.b) + "->" + device_of(merged, cable.a));
@@ -129,6 +139,17 @@ void scale_rates(const Topology& topology, const RateFactors& factors, Calibrati
       if (!scalings[k].nothing() && before.find(name))
         scale(calibration.parameters[name], scalings[k].factor, scalings[k].wider);
   }
+}
+
+std::optional<KindOffer> offer_of(const Platform& platform, const std::string& kind) {
+  for (const Cable& cable : platform.wiring().cables) {
+    if (cable.kind != kind) continue;
+    KindOffer offer{platform.wiring().name, cable.bandwidth, {}};
+    for (const auto& [name, parameter] : platform.calibration().parameters)
+      if (name.rfind("cable." + kind + ".", 0) == 0) offer.parameters[name] = parameter;
+    return offer;
+  }
+  return std::nullopt;
 }
 
 }  // namespace linkcast

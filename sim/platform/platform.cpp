@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/platform/routing.hpp"
+#include "sim/records/cable_kinds.hpp"
 #include "sim/records/parameters.hpp"
 
 namespace linkcast {
@@ -26,11 +27,9 @@ bool is_transport(const std::string& name) {
 }
 
 void check_parameter_names(const Calibration& calibration, const Topology& topology, const std::vector<Link>& links) {
-  std::set<std::string> kinds, ids;
-  for (const Cable& cable : topology.cables) {
-    kinds.insert(cable.kind);
-    ids.insert(cable.kind + "@" + cable.id);
-  }
+  const std::set<std::string> kinds = topology.cable_kinds();
+  std::set<std::string> ids;
+  for (const Cable& cable : topology.cables) ids.insert(cable.kind + "@" + cable.id);
   for (const Link& link : links) ids.insert(link_id(topology, link));
   for (const auto& [name, parameter] : calibration.parameters) {
     const auto& [head, subject, what] = ParameterName(name);
@@ -97,7 +96,22 @@ std::optional<Resolved> Platform::link_parameter(int link, const std::string& wh
   return calibration_.find(name) ? std::optional(resolve(calibration_, name, 0)) : std::nullopt;
 }
 
-Resolved Platform::link_capacity(const Link& link) const {
+double Platform::retry_rate(int link) const {
+  auto rate = link_parameter(link, "retry_rate");
+  if (!rate)
+    rate = cable_parameter(topology_.cables[static_cast<std::size_t>(links_[static_cast<std::size_t>(link)].cable)],
+                           "retry_rate");
+  return rate ? rate->value : 0;
+}
+
+/// Payload: what is sent again takes its share of the wire.
+Resolved Platform::link_capacity(int link) const {
+  Resolved rate = wire_rate(links_[static_cast<std::size_t>(link)]);
+  rate.value *= 1 - retry_rate(link);
+  return rate;
+}
+
+Resolved Platform::wire_rate(const Link& link) const {
   const Cable& cable = topology_.cables[static_cast<std::size_t>(link.cable)];
   if (const auto own = link_parameter(static_cast<int>(&link - links_.data()), "bandwidth_Bps")) return *own;
   // Towards the host and away from it differ on PCIe: reads and writes of host memory are different transactions.
@@ -119,13 +133,15 @@ void Platform::build_constraints() {
       const auto one = cable_parameter(cable, what);
       return one ? one->value : std::numeric_limits<double>::infinity();
     };
-    flow_caps_.push_back(limit("flow_bandwidth_Bps"));
+    const int index = static_cast<int>(flow_caps_.size());
+    flow_caps_.push_back(limit("flow_bandwidth_Bps") * (1 - retry_rate(index)));
+    resend_s_.push_back(linkcast::resend_s(retry_rate(index), hop_s(find_cable_kind(cable.kind)->family)));
     store_caps_.push_back(cable.count * limit("store_Bps"));
     load_caps_.push_back(cable.count * limit("load_Bps"));
   }
   for (std::size_t i = 0; i < links_.size(); ++i)
     constraints_.push_back({ConstraintKind::kLink, static_cast<int>(i), links_[i].cable, link_id(topology_, links_[i]),
-                            link_capacity(links_[i])});
+                            link_capacity(static_cast<int>(i))});
   const auto cables = static_cast<int>(topology_.cables.size());
   for (int i = 0; i < cables; ++i)
     duplex_of_cable_.push_back(add_duplex(i, "duplex_Bps", ConstraintKind::kDuplex, "<->"));
@@ -137,7 +153,7 @@ int Platform::add_duplex(int cable, const char* what, ConstraintKind kind, const
   const Cable& c = topology_.cables[static_cast<std::size_t>(cable)];
   auto both = cable_parameter(c, what);
   if (!both) return -1;
-  both->value *= c.count;
+  both->value *= c.count * (1 - std::max(retry_rate(2 * cable), retry_rate(2 * cable + 1)));
   both->edited = c.edited;
   const auto& devices = topology_.devices;
   constraints_.push_back({kind, -1, cable,

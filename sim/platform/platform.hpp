@@ -84,6 +84,10 @@ class Platform {
   }
   /// "cable.<kind>@<id>.<what>", else "cable.<kind>.<what>"; nullopt if neither was fitted.
   [[nodiscard]] std::optional<Resolved> cable_parameter(const Cable& cable, const std::string& what) const;
+  /// Share of the packets on a link that are sent again.
+  [[nodiscard]] double retry_rate(int link) const;
+  /// What a message is held up by that on an idle machine, seconds: 0 where nothing is sent again.
+  [[nodiscard]] double resend_s(int link) const { return resend_s_[static_cast<std::size_t>(link)]; }
   /// "link.<a>-><b>.<what>"; nullopt if it was not fitted.
   [[nodiscard]] std::optional<Resolved> link_parameter(int link, const std::string& what) const;
   /// Every parameter of a link and of its cable, as parameter_kinds() lists them: value and relative error, -1 where
@@ -98,7 +102,9 @@ class Platform {
   void build_host_routes();
   void build_peer_routes();
   void build_socket_routes();
-  [[nodiscard]] Resolved link_capacity(const Link& link) const;
+  [[nodiscard]] Resolved link_capacity(int link) const;
+  /// All bytes of one direction, those that are sent again among them.
+  [[nodiscard]] Resolved wire_rate(const Link& link) const;
 
   Topology wiring_;
   Topology topology_;
@@ -112,6 +118,7 @@ class Platform {
   std::vector<char> accelerator_;                                    ///< per link: of an accelerator cable
   std::vector<char> towards_host_;                                   ///< per link: on the way from a device to its CPU
   std::vector<double> flow_caps_, store_caps_, load_caps_;           ///< per link
+  std::vector<double> resend_s_;                                     ///< per link
   std::map<std::pair<int, int>, std::optional<Route>> peer_routes_;  ///< by GPU device indices
   std::map<std::pair<int, int>, Route> socket_routes_;               ///< by CPU device indices, where there is a way
 };

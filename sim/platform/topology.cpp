@@ -112,6 +112,16 @@ int Topology::direct_links(int a, int b) const {
   return cable ? cable->count : 0;
 }
 
+std::set<std::string> Topology::cable_kinds() const {
+  std::set<std::string> kinds;
+  for (const Cable& cable : cables) kinds.insert(cable.kind);
+  if (!fabric.is_object() || !fabric.contains("links")) return kinds;
+  for (const Json& link : fabric.at("links"))
+    if (link.is_object() && link.contains("cable") && link.at("cable").is_string())
+      kinds.insert(link.at("cable").get<std::string>());
+  return kinds;
+}
+
 void Topology::index() {
   std::map<int, int> by_number;
   std::set<std::string> seen;

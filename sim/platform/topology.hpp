@@ -2,6 +2,7 @@
 // What is wired to what: structure and nominal rates with a source. Fitted numbers never appear here.
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ class Topology {
   [[nodiscard]] const Cable* direct(int a, int b) const;
   /// Number of NVLink-like links (bundle counts added) between two devices, 0 if none.
   [[nodiscard]] int direct_links(int a, int b) const;
+  /// Of the cables of the node and of the links between nodes.
+  [[nodiscard]] std::set<std::string> cable_kinds() const;
   /// Checks ids, fills gpus_. Called by read_topology and after edits. @throws InputError
   void index();
 

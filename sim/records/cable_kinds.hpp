@@ -142,6 +142,17 @@ inline std::string known_cable_kinds(std::optional<CableFamily> family = std::nu
   return text;
 }
 
+/// One way over one link with nothing else on it, seconds; a fabric says its own.
+/// source: NVIDIA/nccl src/graph/tuning.cc, hwLat of protocol LL: 0.6 us a hop over NVLink, 1 us over PCI, which
+/// contain the flag's write and the poll that sees it; between sockets assumed as PCI
+inline double hop_s(CableFamily family) { return family == CableFamily::kAccelerator ? 0.6e-6 : 1e-6; }
+
+/// Expected time that a packet is held up where a share of all packets on the wire are repetitions: each is asked for
+/// by a Nak and so costs a round trip, and there are share / (1 - share) of them a packet.
+/// source: PCI Express Base Specification, Data Link Layer, Ack/Nak protocol and replay; the mean of a geometric
+/// distribution
+inline double resend_s(double share, double one_way_s) { return share / (1 - share) * 2 * one_way_s; }
+
 /// One lane. @returns nothing for a generation not known here
 inline std::optional<BytesPerSecond> pcie_lane(int generation) {
   const CableKind* row = cable_kind_of(CableFamily::kPcie, generation);

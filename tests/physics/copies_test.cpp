@@ -69,11 +69,12 @@ const Platform& made() {
   return platform;
 }
 
-Json ask(Json (*answer)(const Cluster&, Solver&, ObjectReader&), const Json& query) {
+Json ask(Json (*answer)(const Cluster&, Solver&, ObjectReader&, log::Progress&), const Json& query) {
   static const auto solver = make_solver("fluid");
   static const Cluster alone(made());
   ObjectReader r(query, "query");
-  return answer(alone, *solver, r);
+  log::NoProgress none;
+  return answer(alone, *solver, r, none);
 }
 
 double p2p(Json query) {

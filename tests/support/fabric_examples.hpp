@@ -128,6 +128,23 @@ inline std::unique_ptr<Fabric> torus(const std::vector<int>& dimensions) {
   return build_fabric("torus", "\"dimensions\": [" + list + "]", {"torus"});
 }
 
+inline std::unique_ptr<Fabric> hyperx(const std::vector<int>& dimensions, int endpoints) {
+  std::string list;
+  int switches = 1, ports = endpoints;
+  for (const int size : dimensions) {
+    list += (list.empty() ? "" : ", ") + std::to_string(size);
+    switches *= size;
+    ports += size - 1;
+  }
+  return build_fabric("hyperx",
+                      keys({{"nodes", switches * endpoints},
+                            {"switches_per_node", 1},
+                            {"endpoints_per_switch", endpoints},
+                            {"radix", ports}}) +
+                          ", \"dimensions\": [" + list + "]",
+                      {"host", "hyperx"});
+}
+
 inline std::unique_ptr<Fabric> single_switch(int nodes, int nics = 1) {
   return build_fabric("single_switch", keys({{"nodes", nodes}, {"radix", nodes * nics}}), {"host"}, nics);
 }
@@ -158,6 +175,9 @@ inline std::vector<NamedFabric> small_fabrics() {
   list.push_back({"torus 5", torus({5})});
   list.push_back({"torus 3 x 4 x 2", torus({3, 4, 2})});
   list.push_back({"torus 2 x 2 x 2 x 3", torus({2, 2, 2, 3})});
+  list.push_back({"hyperx 4", hyperx({4}, 2)});
+  list.push_back({"hyperx 4 x 3", hyperx({4, 3}, 2)});
+  list.push_back({"hyperx 2 x 3 x 4", hyperx({2, 3, 4}, 1)});
   list.push_back({"rail_optimized 2 x 3 x 4", rail_optimized(2, 3, 4, 2, 4)});
   return list;
 }
