@@ -70,7 +70,7 @@ void show(Context& context, const ShowOptions& o) {
   if (o.fabric)
     show_fabric(context, o, shown.wiring());
   else if (o.nccl_topo)
-    write_out(o.out, nccl::topology_xml(shown.wiring()));
+    write_out(o.out, exporters::nccl::topology_xml(shown.wiring()));
   else if (o.infragraph)
     write_out(o.out, exporters::infragraph_json(shown.wiring()));
   else if (o.svg)

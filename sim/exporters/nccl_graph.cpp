@@ -6,7 +6,7 @@
 #include "sim/exporters/nccl_text.hpp"
 #include "sim/units/factors.hpp"
 
-namespace linkcast::nccl {
+namespace linkcast::exporters::nccl {
 namespace {
 
 /// Numbers of patterns in the file. @source  NVIDIA/nccl src/include/graph.h, NCCL_TOPO_PATTERN_*
@@ -71,4 +71,4 @@ std::string graph_xml(const Communicator& communicator) {
                             communicator.tree_class, in_one_order(communicator.trees))}});
 }
 
-}  // namespace linkcast::nccl
+}  // namespace linkcast::exporters::nccl

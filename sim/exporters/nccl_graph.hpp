@@ -3,7 +3,7 @@
 
 #include "sim/plugin/communicator.hpp"
 
-namespace linkcast::nccl {
+namespace linkcast::exporters::nccl {
 
 /// Rings and trees of a communicator as NCCL_GRAPH_DUMP_FILE writes them and NCCL_GRAPH_FILE reads them: graph 0 the
 /// rings, graph 1 the trees. NCCL searches graphs that are not in the file (CollNet, NVLS) itself.
@@ -11,4 +11,4 @@ namespace linkcast::nccl {
 /// @throws InputError  for a library of the era before graphs
 std::string graph_xml(const Communicator& communicator);
 
-}  // namespace linkcast::nccl
+}  // namespace linkcast::exporters::nccl

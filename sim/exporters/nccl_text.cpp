@@ -2,7 +2,7 @@
 
 #include "sim/records/input_error.hpp"
 
-namespace linkcast::nccl {
+namespace linkcast::exporters::nccl {
 namespace {
 
 constexpr std::size_t kLongest = 254;  // source: NVIDIA/nccl src/graph/xml.h, MAX_STR_LEN with the end of the string
@@ -39,4 +39,4 @@ std::string to_text(const Element& root) {
   return text;
 }
 
-}  // namespace linkcast::nccl
+}  // namespace linkcast::exporters::nccl

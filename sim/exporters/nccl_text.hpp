@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace linkcast::nccl {
+namespace linkcast::exporters::nccl {
 
 struct Element {
   std::string name;
@@ -16,4 +16,4 @@ struct Element {
 /// Two blanks a level, one element a line. @throws InputError  for a value that NCCL's reader would not give back
 std::string to_text(const Element& root);
 
-}  // namespace linkcast::nccl
+}  // namespace linkcast::exporters::nccl

@@ -11,7 +11,7 @@
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/input_error.hpp"
 
-namespace linkcast::nccl {
+namespace linkcast::exporters::nccl {
 namespace {
 
 // source: PCI Code and ID Assignment Specification, and the classes that NVIDIA/nccl src/graph/topo.cc looks for
@@ -245,4 +245,4 @@ class Writer {
 
 std::string topology_xml(const Topology& topology) { return Writer(topology).text(); }
 
-}  // namespace linkcast::nccl
+}  // namespace linkcast::exporters::nccl

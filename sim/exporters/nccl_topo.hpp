@@ -3,7 +3,7 @@
 
 #include "sim/platform/topology.hpp"
 
-namespace linkcast::nccl {
+namespace linkcast::exporters::nccl {
 
 /// A topology as NCCL_TOPO_DUMP_FILE writes it and NCCL_TOPO_FILE reads it. Bus ids are made up: CPU n has PCI domain
 /// n, whose buses count in the order of the tree. Left out, since the format cannot say it: cables between CPUs and
@@ -12,4 +12,4 @@ namespace linkcast::nccl {
 /// @throws InputError  for what the format has no word for: Infinity Fabric, PCIe that is no tree
 std::string topology_xml(const Topology& topology);
 
-}  // namespace linkcast::nccl
+}  // namespace linkcast::exporters::nccl

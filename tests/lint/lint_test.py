@@ -6,6 +6,7 @@ from pathlib import Path
 import cable_kinds
 import constants_source
 import include_rules
+import rooms
 import tree_rules
 from tree import code_only
 
@@ -32,6 +33,25 @@ class Includes(unittest.TestCase):
             self.assertEqual(self.found("sim/activities/x.cpp", header, "<vector>"), 1, header)
         self.assertEqual(self.found("sim/platform/routing.cpp", "<boost/graph/adjacency_list.hpp>"), 0)
         self.assertEqual(self.found("sim/platform/platform.cpp", "<boost/graph/adjacency_list.hpp>"), 1)
+
+
+class Rooms(unittest.TestCase):
+    CHAIN = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
+
+    def test_floors(self):
+        self.assertEqual(rooms.floors(self.CHAIN), [["c"], ["b"], ["a"]])
+        self.assertEqual(rooms.direct(self.CHAIN), {"a": {"b"}, "b": {"c"}, "c": set()})
+
+    def test_circle(self):
+        with self.assertRaisesRegex(SystemExit, "a circle: a -> b -> a"):
+            rooms.floors({"a": {"b"}, "b": {"a"}})
+
+    def test_stale(self):
+        self.assertEqual(rooms.findings(rooms.arrows()), [])
+        stale = rooms.arrows()
+        stale["sim/units"].add("sim/attic")
+        stale["sim/attic"] = set()
+        self.assertEqual(len(rooms.findings(stale)), 2)
 
 
 class Constants(unittest.TestCase):

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_OURS = {".git", "build", "build-debug", "reports", "__pycache__", ".cache", ".venv"}
+NOT_OURS = {".git", "build", "build-debug", "build-odr", "reports", "__pycache__", ".cache", ".venv"}
 CPP = (".cpp", ".hpp", ".cu")
 
 

@@ -16,7 +16,7 @@ namespace {
 Topology written_and_read(const Topology& topology) {
   const ScratchFolder scratch;
   const std::string path = (scratch / "topology.xml").string();
-  std::ofstream(path) << nccl::topology_xml(topology);
+  std::ofstream(path) << exporters::nccl::topology_xml(topology);
   return import_file("nccl-xml", {path});
 }
 
@@ -69,7 +69,7 @@ std::set<std::string> sockets(const Topology& t) {
 
 std::string refusal(const Topology& topology) {
   try {
-    static_cast<void>(nccl::topology_xml(topology));
+    static_cast<void>(exporters::nccl::topology_xml(topology));
   } catch (const InputError& error) {
     return error.what();
   }
@@ -77,7 +77,7 @@ std::string refusal(const Topology& topology) {
 }
 
 std::string graph(const std::string& library, const std::string& machine, const std::vector<int>& gpus) {
-  return nccl::graph_xml(nccl_graph::build(library, machine, gpus));
+  return exporters::nccl::graph_xml(nccl_graph::build(library, machine, gpus));
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ TEST_CASE("NCCL topology: every platform reads back as it was written", "[unit]"
     CHECK(sockets(back) == sockets(shipped));
     for (std::size_t i = 0; i < shipped.gpus().size(); ++i)  // NCCL has no GPU without PCI
       CHECK(has_pcie(back, back.gpus()[i]));
-    CHECK(nccl::topology_xml(shipped) == nccl::topology_xml(shipped));
+    CHECK(exporters::nccl::topology_xml(shipped) == exporters::nccl::topology_xml(shipped));
     ++read;
   }
   CHECK(read == 18);
@@ -114,7 +114,7 @@ TEST_CASE("NCCL topology: what was read back is written the same again", "[unit]
 }
 
 TEST_CASE("NCCL topology: the file of two GPUs", "[unit]") {
-  CHECK(nccl::topology_xml(shipped_topology("rtx2080-sli")) ==
+  CHECK(exporters::nccl::topology_xml(shipped_topology("rtx2080-sli")) ==
         R"(<system version="1">
   <cpu host_hash="0x1" numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="45">
     <pci busid="0000:01:00.0" class="0x030200" vendor="0x10de" device="0x0000" subsystem_vendor="0x10de" subsystem_device="0x0000" link_speed="8.0 GT/s PCIe" link_width="16">
@@ -135,7 +135,7 @@ TEST_CASE("NCCL topology: the file of two GPUs", "[unit]") {
 TEST_CASE("NCCL topology: adapters, NVSwitches, CPUs with NVLink and C2C", "[unit]") {
   const auto has = [](const std::string& name, const std::string& line) {
     INFO(name << ": " << line);
-    CHECK(nccl::topology_xml(shipped_topology(name)).find(line) != std::string::npos);
+    CHECK(exporters::nccl::topology_xml(shipped_topology(name)).find(line) != std::string::npos);
   };
   has("p100-dgx1", R"(<net name="nic3" dev="3" speed="100000" port="1")");
   has("p100-dgx1", R"(vendor="GenuineIntel" familyid="6" modelid="79")");
@@ -194,7 +194,7 @@ TEST_CASE("NCCL graph: channels hold each member once, at the speed of the searc
       INFO(library << " on " << machine);
       const Communicator made = nccl_graph::build(library, machine, {2, 1, 4, 0, 3});
       pugi::xml_document file;
-      const std::string text = nccl::graph_xml(made);
+      const std::string text = exporters::nccl::graph_xml(made);
       REQUIRE(file.load_string(text.c_str()));
       CHECK(text.find(" />") == std::string::npos);  // NCCL's reader would see one more attribute
       std::vector<std::vector<int>> orders[2];
@@ -242,7 +242,7 @@ TEST_CASE("files for NCCL from the command line", "[unit]") {
   CHECK(text_of_file(path) == run_program(rings).out);
   CHECK(run_program(rings).out == graph("nccl-2.18", "v100-dgx1", nccl_graph::first(8)));
   CHECK(run_program("show summit --nccl-topo --out '" + path + "'").code == 0);
-  CHECK(text_of_file(path) == nccl::topology_xml(shipped_topology("summit")));
+  CHECK(text_of_file(path) == exporters::nccl::topology_xml(shipped_topology("summit")));
   const Run old = run_program("rings --platform p100-dgx1 --gpus 0-3 --library nccl-2.3 --nccl-graph");
   CHECK(old.code == 2);
   CHECK(old.out.empty());
