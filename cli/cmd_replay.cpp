@@ -104,10 +104,14 @@ Json asked(const ReplayOptions& o) {
   if (!part.options.empty()) query["options"] = part.options;
   if (!part.gpus.empty()) query["placement"] = part.gpus;
   if (part.ranks > 0) query["ranks"] = part.ranks;
-  if (!o.also.empty()) query["also"] = o.also;
+  for (std::size_t i = 1; i < o.request.parts.size(); ++i) {
+    query["also"].push_back({{"trace", o.request.parts[i].trace}});
+    if (!o.request.parts[i].gpus.empty()) query["also"].back()["placement"] = o.request.parts[i].gpus;
+  }
   if (o.request.repeat > 1) query["repeat"] = o.request.repeat;
   if (!o.request.library.empty()) query["library"] = o.request.library;
   if (o.request.local) query["local"] = true;
+  if (o.request.utilisation) query["utilisation"] = true;
   if (o.request.host_scale) query["host_scale"] = *o.request.host_scale;
   if (o.request.nodes > 0) query["nodes"] = o.request.nodes;
   if (o.request.gpus_per_node > 0) query["gpus_per_node"] = o.request.gpus_per_node;

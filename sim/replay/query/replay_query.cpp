@@ -14,6 +14,27 @@ int positive(ObjectReader& r, const char* key) {
   return value.value_or(0);
 }
 
+ReplayPart read_part(ObjectReader& r) {
+  ReplayPart part;
+  part.trace = r.required<std::string>("trace");
+  part.gpus = r.optional<std::vector<int>>("placement").value_or(std::vector<int>{});
+  part.ranks = r.optional<int>("ranks").value_or(0);
+  part.options = read_part_options(r);
+  return part;
+}
+
+/// Key also: [{trace, placement?, ranks?, options?}], other jobs at the same time.
+void read_also(ObjectReader& r, std::vector<ReplayPart>& parts) {
+  if (!r.has("also")) return;
+  const Json& others = r.raw("also");
+  if (!others.is_array()) r.fail("also", "must be an array of objects with trace, and perhaps placement");
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    ObjectReader other(others[i], r.file(), r.pointer("also") + "/" + std::to_string(i));
+    parts.push_back(read_part(other));
+    other.finish();
+  }
+}
+
 double sum_of(const Json& rows, const std::string& key) {
   double sum = 0;
   for (const Json& row : rows) sum += row.at(key).get<double>();
@@ -34,13 +55,12 @@ class ReplayQuery final : public query::QueryKind {
     request.gpus_per_node = positive(r, "gpus_per_node");
     if (r.has("solver") && r.required<std::string>("solver") != "fluid") r.fail("solver", "a replay knows fluid alone");
     request.transport = r.optional<std::string>("transport").value_or("");
-    ReplayPart part;
-    part.trace = r.required<std::string>("trace");
-    part.gpus = r.optional<std::vector<int>>("placement").value_or(std::vector<int>{});
-    part.ranks = r.optional<int>("ranks").value_or(0);
-    part.options = read_part_options(r);
+    request.network = r.optional<std::string>("network").value_or("");
+    request.utilisation = r.optional<bool>("utilisation").value_or(false);
+    if (r.has("repeat")) request.repeat = positive(r, "repeat");
+    request.parts = {read_part(r)};
+    read_also(r, request.parts);
     r.finish();
-    request.parts = {std::move(part)};
     Traffic traffic;
     Json result = replay(catalogue, request, {&traffic});
     result["traffic"] = traffic.json();
