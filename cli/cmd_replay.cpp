@@ -86,9 +86,16 @@ void check(ReplayOptions& o, const Context& context) {
     throw InputError("whatif needs at least one edit, e.g. --remove gpu0-gpu4");
 }
 
-/// The options in the words of a batch query, and what that does not know.
+/// The options in the words of a batch query.
 void read(ReplayOptions& o) {
   o.asked = o.query.query();
+  for (const std::string& text : o.also) {
+    const replay::ReplayPart part = other_job(text);
+    o.asked["also"].push_back({{"trace", part.trace}});
+    if (!part.gpus.empty()) o.asked["also"].back()["placement"] = part.gpus;
+  }
+  if (o.repeat > 1) o.asked["repeat"] = o.repeat;
+  if (o.utilisation) o.asked["utilisation"] = true;
   constexpr const char* name = "command line";
   try {
     ObjectReader r(o.asked, name);
@@ -97,10 +104,6 @@ void read(ReplayOptions& o) {
   } catch (const InputError& error) {
     throw in_options(error, "replay");
   }
-  if (!o.also.empty()) o.asked["also"] = o.also;
-  if (o.repeat > 1) o.asked["repeat"] = o.repeat;
-  o.request.repeat = o.repeat;
-  o.request.utilisation = o.utilisation;
 }
 
 /// On the platform with or without edits.

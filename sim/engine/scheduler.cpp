@@ -13,6 +13,7 @@ void Scheduler::load(const Problem& problem) {
   first_edge_.assign(problem.activities.size(), kNone);
   edges_.clear();
   free_edge_ = kNone;
+  arrivals_ = 0;
   for (Queue& queue : queues_) {
     queue.order.clear();
     queue.head = 0;
@@ -55,7 +56,9 @@ bool Scheduler::add(int activity) {
     missing_.resize(at(activity) + 1, 0);
     behind_.resize(at(activity) + 1, 0);
     first_edge_.resize(at(activity) + 1, kNone);
+    arrival_.resize(at(activity) + 1, 0);
   }
+  arrival_[at(activity)] = arrivals_++;
   link_after(activity);
   if (missing_[at(activity)] > 0) return false;
   ready_.clear();
@@ -84,7 +87,10 @@ void Scheduler::finish(std::span<const int> finished, std::vector<int>& started)
     if (last >= 0) free_edges(done, last);
   }
   unfinished_ -= static_cast<int>(finished.size());
-  std::sort(ready_.begin(), ready_.end());
+  if (arrivals_ == 0)
+    std::sort(ready_.begin(), ready_.end());
+  else
+    std::sort(ready_.begin(), ready_.end(), [this](int a, int b) { return arrival_[at(a)] < arrival_[at(b)]; });
   for (const int activity : ready_) join_queues(activity, started);
   std::sort(started.begin(), started.end());
 }

@@ -20,6 +20,7 @@ class Scheduler {
 
   /// One that the problem got after load(), or another in the place of one that ended: if it waits for nothing it joins
   /// its queues. @returns  whether it holds all of them
+  /// Of several that become ready together the one that was added first is served first.
   bool add(int activity);
 
   /// `finished` ended together: their queues move on, then their successors become ready together.
@@ -52,6 +53,8 @@ class Scheduler {
   std::vector<int> missing_;     // per activity: predecessors not yet finished
   std::vector<int> behind_;      // per activity: queues that it has joined but does not hold
   std::vector<int> first_edge_;  // per activity: to its successors
+  std::vector<long> arrival_;    // per activity that was added; else its index is the order
+  long arrivals_ = 0;
   std::vector<Edge> edges_;
   int free_edge_ = kNone;
   std::vector<Queue> queues_;

@@ -37,28 +37,4 @@ FlowsAlone collective_flows(catalogue::Catalogue& catalogue, const std::string& 
   return {std::move(plan.activities), plan.spread};
 }
 
-FlowsAlone copy_stages(catalogue::Catalogue& catalogue, const std::string& platform_id, const NetworkOp& op) {
-  const Platform& platform = catalogue.platform(platform_id);
-  const int gpu = platform.gpu(op.gpus.at(0));
-  activities::Transfer transfer;
-  transfer.source = op.kind == NetworkOp::Kind::kHostToDevice ? platform.socket_of(gpu) : gpu;
-  transfer.target = op.kind == NetworkOp::Kind::kDeviceToHost ? platform.socket_of(gpu) : gpu;
-  transfer.bytes = op.size_B;
-  transfer.single = true;
-  activities::ProblemBuilder builder(platform);
-  const activities::PlannedTransfer plan = builder.add(transfer);
-  const Solution alone = catalogue.solver("fluid").run(builder.problem());
-  uncertainty::Verdict verdict;
-  uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(builder, alone, {plan}, op.size_B, verdict);
-  uncertainty::check_validity(platform, op.size_B, verdict, uncertainty);
-  FlowsAlone planned{{}, uncertainty::spread_of(uncertainty.around(alone.makespan_s), alone.makespan_s)};
-  for (const int index : plan.activities) {
-    Activity flow = builder.problem().activities[at(index)];
-    flow.after.clear();
-    flow.queues.clear();
-    planned.flows.push_back(std::move(flow));
-  }
-  return planned;
-}
-
 }  // namespace linkcast::replay

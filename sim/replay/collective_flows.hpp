@@ -22,7 +22,4 @@ struct FlowsAlone {
 FlowsAlone collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
                             const NetworkOp& op, std::set<std::string>& warnings);
 
-/// Stages of a copy of a GPU with its host or itself, one after the other.
-FlowsAlone copy_stages(catalogue::Catalogue& catalogue, const std::string& platform_id, const NetworkOp& op);
-
 }  // namespace linkcast::replay

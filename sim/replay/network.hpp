@@ -46,6 +46,8 @@ class ReplayNetwork {
 
   /// Of every link that carried something. The ids are the same in every call.
   [[nodiscard]] virtual std::vector<LinkUse> link_use() = 0;
+  /// At the end of a run. @throws InvariantError  something has not ended, or moved too few bytes or too many
+  virtual void check_ended() const {}
   /// What every forecast of it rests on and should be said.
   [[nodiscard]] virtual Json warnings() const = 0;
 };

@@ -41,6 +41,13 @@ void Replay::check_ended() const {
                      to_text(Bytes{meeting.op.size_B}) + " from GPU " + std::to_string(meeting.op.gpus.at(0)) +
                      " to GPU " + std::to_string(meeting.op.gpus.at(1)) + " is sent and never received");
   }
+  if (events_ != fetched_)
+    throw InvariantError("of " + std::to_string(fetched_) + " events only " + std::to_string(events_) + " were issued");
+  for (const RankState& rank : ranks_)
+    for (const StreamState& stream : rank.streams)
+      if (stream.busy || !stream.queue.empty())
+        throw InvariantError("rank " + std::to_string(rank.local) + " ended with events left on a stream");
+  network_.check_ended();
   if (begun_ != finished_ || !by_ticket_.empty())
     throw InvariantError("of " + std::to_string(begun_) + " events that began only " + std::to_string(finished_) +
                          " ended");

@@ -36,6 +36,8 @@ class Replay final : public EventSource {
   [[nodiscard]] const std::vector<RankState>& ranks() const { return ranks_; }
   [[nodiscard]] const std::vector<ReplayJob>& jobs() const { return jobs_; }
   [[nodiscard]] long events() const { return events_; }
+  /// Whether anything was asked of the network.
+  [[nodiscard]] bool used_network() const { return operations_ > 0; }
   /// Until the last event's end.
   [[nodiscard]] const CriticalPath& critical_path() const { return last_path_; }
 
@@ -119,7 +121,7 @@ class Replay final : public EventSource {
   std::vector<long> tickets_ended_;
   std::vector<int> woken_;  ///< ranks, in order
   double now_s_ = 0;
-  long timer_order_ = 0, events_ = 0, copies_ = 0, begun_ = 0, finished_ = 0;
+  long timer_order_ = 0, events_ = 0, copies_ = 0, operations_ = 0, fetched_ = 0, begun_ = 0, finished_ = 0;
   CriticalPath last_path_{};
   double last_end_s_ = 0;
 };

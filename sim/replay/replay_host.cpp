@@ -24,6 +24,7 @@ bool Replay::fetch(int index) {
   at.pending = jobs_[static_cast<std::size_t>(at.job)].feed->next(at.local);
   at.ended = !at.pending;
   if (at.ended) return true;
+  ++fetched_;
   const double work_s =
       at.pending->host_s * jobs_[static_cast<std::size_t>(at.job)].host_scale.value_or(header(at).host_scale);
   if (now_s_ > at.host_s) at.host_s = now_s_;

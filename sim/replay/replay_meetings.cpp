@@ -92,6 +92,7 @@ void Replay::start_network(const MeetingKey& key, Meeting& meeting) {
   meeting.running = true;
   meeting.began_s = now_s_;
   for (const Place place : meeting.places) tell_meets(place);
+  ++operations_;
   by_ticket_.emplace(network_.start(meeting.op), key);
 }
 

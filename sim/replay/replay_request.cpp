@@ -15,6 +15,27 @@ int positive(ObjectReader& r, const char* key, int most = 0) {
   return value.value_or(0);
 }
 
+ReplayPart read_part(ObjectReader& r) {
+  ReplayPart part;
+  part.trace = r.required<std::string>("trace");
+  part.gpus = r.optional<std::vector<int>>("placement").value_or(std::vector<int>{});
+  part.ranks = positive(r, "ranks", kMostRanks);
+  part.options = read_part_options(r);
+  return part;
+}
+
+/// Key also: [{trace, placement?, ranks?, options?}], other jobs at the same time.
+void read_also(ObjectReader& r, std::vector<ReplayPart>& parts) {
+  if (!r.has("also")) return;
+  const Json& others = r.raw("also");
+  if (!others.is_array()) r.fail("also", "must be an array of objects with trace, and perhaps placement");
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    ObjectReader other(others[i], r.file(), r.pointer("also") + "/" + std::to_string(i));
+    parts.push_back(read_part(other));
+    other.finish();
+  }
+}
+
 }  // namespace
 
 ReplayRequest read_replay_request(const std::string& platform, ObjectReader& r) {
@@ -28,13 +49,12 @@ ReplayRequest read_replay_request(const std::string& platform, ObjectReader& r) 
   request.gpus_per_node = positive(r, "gpus_per_node");
   if (r.has("solver") && r.required<std::string>("solver") != "fluid") r.fail("solver", "a replay knows fluid alone");
   request.transport = r.optional<std::string>("transport").value_or("");
-  ReplayPart part;
-  part.trace = r.required<std::string>("trace");
-  part.gpus = r.optional<std::vector<int>>("placement").value_or(std::vector<int>{});
-  part.ranks = positive(r, "ranks", kMostRanks);
-  part.options = read_part_options(r);
+  request.network = r.optional<std::string>("network").value_or("");
+  request.utilisation = r.optional<bool>("utilisation").value_or(false);
+  if (r.has("repeat")) request.repeat = positive(r, "repeat");
+  request.parts = {read_part(r)};
+  read_also(r, request.parts);
   r.finish();
-  request.parts = {std::move(part)};
   return request;
 }
 

@@ -4,8 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "sim/replay/cluster_network.hpp"
-#include "sim/replay/node_network.hpp"
+#include "sim/replay/network_kind.hpp"
 #include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay.hpp"
 #include "sim/replay/summary.hpp"
@@ -56,22 +55,19 @@ std::size_t ranks_of(const std::vector<ReplayJob>& jobs) {
   return ranks;
 }
 
-std::unique_ptr<FlowNetwork> network_of(catalogue::Catalogue& catalogue, const ReplayRequest& request) {
+std::unique_ptr<ReplayNetwork> network_of(catalogue::Catalogue& catalogue, const ReplayRequest& request,
+                                          IntervalEnd end = IntervalEnd::kNone) {
   const auto& known = Transports::message_names();
   if (!request.transport.empty() && std::find(known.begin(), known.end(), request.transport) == known.end()) {
     std::string names;
     for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
     throw InputError("transport: '" + request.transport + "' is no kind of message: one of " + names);
   }
-  if (request.nodes == 0) {
-    if (!request.transport.empty()) throw InputError("transport: is of messages between nodes, and needs nodes");
-    if (request.gpus_per_node > 0) throw InputError("gpus_per_node: needs nodes");
-    return std::make_unique<NodeNetwork>(catalogue, request.platform, request.library);
-  }
-  const int all = catalogue.platform(request.platform).gpu_count();
-  return std::make_unique<ClusterNetwork>(catalogue, request.platform, request.nodes,
-                                          request.gpus_per_node > 0 ? request.gpus_per_node : all, request.library,
-                                          request.transport);
+  const std::string usual = request.nodes == 0 ? "node" : "cluster";
+  return network_kinds()
+      .get(request.network.empty() ? usual : request.network)
+      .make(catalogue,
+            {request.platform, request.library, request.nodes, request.gpus_per_node, request.transport, end});
 }
 
 Json ranks_json(const Replay& replay, const ReplaySummary& summary) {
@@ -149,8 +145,7 @@ struct Times {
 
 /// A run of its own with every network operation at one end of its interval.
 Times times_at(catalogue::Catalogue& catalogue, const ReplayRequest& request, IntervalEnd end) {
-  const std::unique_ptr<FlowNetwork> network = network_of(catalogue, request);
-  network->take_end(end);
+  const std::unique_ptr<ReplayNetwork> network = network_of(catalogue, request, end);
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network->gpus());
   ReplaySummary summary(ranks_of(jobs));
   std::vector<ReplayObserver*> observers{&summary};
@@ -213,8 +208,8 @@ void put_intervals(Json& out, catalogue::Catalogue& catalogue, const ReplayReque
 }  // namespace
 
 Json replay(catalogue::Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers) {
-  const std::unique_ptr<FlowNetwork> made = network_of(catalogue, request);
-  FlowNetwork& network = *made;
+  const std::unique_ptr<ReplayNetwork> made = network_of(catalogue, request);
+  ReplayNetwork& network = *made;
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network.gpus());
   const std::size_t ranks = ranks_of(jobs);
   const std::size_t first_ranks = static_cast<std::size_t>(jobs[0].feed->ranks());
@@ -242,7 +237,7 @@ Json replay(catalogue::Catalogue& catalogue, const ReplayRequest& request, std::
   if (request.utilisation) out["utilisation"] = utilisation.to_json();
   out["events"] = run.events();
   out["warnings"] = network.warnings();
-  if (request.interval) put_intervals(out, catalogue, request, network.used());
+  if (request.interval) put_intervals(out, catalogue, request, run.used_network());
   return out;
 }
 

@@ -59,6 +59,35 @@ KeyTable trace_keys() {
            .cli = {.name = "--ranks"}}};
 }
 
+/// Other jobs at the same time, and how the first one goes on.
+KeyTable more_keys() {
+  return {{.name = "also",
+           .type = ValueType::kObjects,
+           .help = "other jobs at the same time, on GPUs that this one leaves free",
+           .example = R"([{"trace": "data_parallel", "options": {"ranks": 2, "steps": 1}}])",
+           .fields = {{.name = "trace", .required = true},
+                      {.name = "placement", .type = ValueType::kWholes},
+                      {.name = "ranks", .type = ValueType::kWhole, .least = 1},
+                      {.name = "options",
+                       .type = ValueType::kObject,
+                       .schema = R"({"type": "object", "additionalProperties": {"type": ["string", "number"]}})"}}},
+          {.name = "repeat",
+           .type = ValueType::kWhole,
+           .help = "the trace so many times, one after the other",
+           .unset = "1",
+           .least = 1,
+           .example = "2"},
+          {.name = "utilisation",
+           .type = ValueType::kFlag,
+           .help = "the answer says how busy each link is over time",
+           .example = "true"},
+          {.name = "network",
+           .help = "kind of network that is played",
+           .unset = "node, of several nodes cluster",
+           .choices = {"node", "cluster"},
+           .example = "\"node\""}};
+}
+
 KeyTable machine_keys() {
   return {{.name = "library",
            .help = "communication library",
@@ -162,7 +191,7 @@ KeyTable detail_results() {
 class ReplayQuery final : public query::QueryKind {
  public:
   [[nodiscard]] const KeyTable& keys() const override {
-    static const KeyTable table = query::joined({trace_keys(), machine_keys()});
+    static const KeyTable table = query::joined({trace_keys(), machine_keys(), more_keys()});
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {

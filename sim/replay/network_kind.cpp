@@ -1,0 +1,10 @@
+#include "sim/replay/network_kind.hpp"
+
+namespace linkcast::replay {
+
+Registry<NetworkKind>& network_kinds() {
+  static Registry<NetworkKind> registry("replay network");
+  return registry;
+}
+
+}  // namespace linkcast::replay

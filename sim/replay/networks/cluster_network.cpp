@@ -1,0 +1,243 @@
+// Many nodes on their fabric.
+#include <limits>
+#include <utility>
+
+#include "sim/activities/cluster_message.hpp"
+#include "sim/collective/placed_collective.hpp"
+#include "sim/collective/schedule_forecast.hpp"
+#include "sim/plugin/message_library.hpp"
+#include "sim/query/query.hpp"
+#include "sim/replay/collective_flows.hpp"
+#include "sim/replay/copy_flows.hpp"
+#include "sim/replay/flow_network.hpp"
+#include "sim/replay/network_kind.hpp"
+#include "sim/uncertainty/verdict.hpp"
+#include "sim/units/index.hpp"
+
+namespace linkcast::replay {
+namespace {
+
+using activities::Plan;
+
+std::string usual_library(const Platform& node, const std::string& library) {
+  return library.empty() ? node.calibration().default_library : library;
+}
+
+int gpus_of_each(catalogue::Catalogue& catalogue, const NetworkRequest& request) {
+  return request.gpus_per_node > 0 ? request.gpus_per_node : catalogue.platform(request.platform).gpu_count();
+}
+
+/// Many nodes on their fabric. GPU g is GPU g % M of node g / M, where each node gives M GPUs.
+/// Messages and collectives are flows that share links with others; a collective of an MPI over several nodes takes
+/// what its forecast alone takes, and shares no link.
+class ClusterNetwork final : public FlowNetwork {
+ public:
+  /// @throws InputError  the platform has no fabric, or not so many nodes
+  ClusterNetwork(catalogue::Catalogue& catalogue, const NetworkRequest& request);
+
+  [[nodiscard]] int gpus() const override { return nodes_ * gpus_per_node_; }
+  [[nodiscard]] double slow(int gpu) const override;
+
+ private:
+  Plan plan(const NetworkOp& op) override;
+  std::optional<Plan> plan_behind(const NetworkOp& op) override {
+    if (op.kind == NetworkOp::Kind::kMessage) return std::nullopt;
+    return copy(op, true);
+  }
+  [[nodiscard]] std::string link_id(int key) const override;
+  Plan message(const NetworkOp& op);
+  void share_engines(const activities::Message& message, Activity& flow) const;
+  Plan collective(const NetworkOp& op);
+  Plan in_one_node(const NetworkOp& op, int node);
+  /// Nodes of an operation in the order of its ranks, and the GPUs of each.
+  struct Members {
+    std::vector<int> nodes{}, gpus{};
+  };
+  Members members_of(const NetworkOp& op);
+  Plan over_nodes(const NetworkOp& op);
+  Plan forecast_alone(const NetworkOp& op, const Members& members);
+  Plan copy(const NetworkOp& op, bool behind);
+  /// Constraints and queues of a node by itself become those of the machine.
+  void put_on_node(int node, std::vector<Activity>& flows) const;
+  [[nodiscard]] int queue_of_copies(int node, int queue) const;
+  [[nodiscard]] int queue_of_process(int gpu) const;
+
+  catalogue::Catalogue& catalogue_;
+  std::string platform_id_;
+  int nodes_, gpus_per_node_;
+  std::string library_, transport_;
+  const Cluster& cluster_;
+};
+
+ClusterNetwork::ClusterNetwork(catalogue::Catalogue& catalogue, const NetworkRequest& request)
+    : FlowNetwork(catalogue.cluster(request.platform), request.end),
+      catalogue_(catalogue),
+      platform_id_(request.platform),
+      nodes_(request.nodes),
+      gpus_per_node_(gpus_of_each(catalogue, request)),
+      library_(request.library),
+      transport_(request.transport),
+      cluster_(machine()) {
+  if (nodes_ < 1 || nodes_ > cluster_.nodes())
+    throw InputError("nodes: must be 1 to " + std::to_string(cluster_.nodes()) + ", as many as the fabric has");
+  if (gpus_per_node_ < 1 || gpus_per_node_ > cluster_.node().gpu_count())
+    throw InputError("gpus_per_node: must be 1 to " + std::to_string(cluster_.node().gpu_count()));
+}
+
+/// Those of all nodes' copy engines first, as ProblemBuilder numbers them, then a process for each GPU.
+int ClusterNetwork::queue_of_copies(int node, int queue) const {
+  return node * 2 * static_cast<int>(cluster_.node().topology().devices.size()) + queue;
+}
+
+int ClusterNetwork::queue_of_process(int gpu) const { return queue_of_copies(cluster_.nodes(), gpu); }
+
+/// Staged copies hold up the process of their GPU, which makes one after the other; sending goes on beside them.
+Plan ClusterNetwork::message(const NetworkOp& op) {
+  const auto end = [&](int gpu) {
+    return activities::ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)};
+  };
+  activities::ClusterProblem problem(cluster_);
+  activities::Message message;
+  message.from = end(op.gpus.at(0));
+  message.to = end(op.gpus.at(1));
+  message.bytes = op.size_B;
+  if (message.from.node != message.to.node) message.transport = transport_;
+  const activities::PlannedMessage plan = activities::add_message(problem, message);
+  if (!plan.warning.empty()) said().insert(plan.warning);
+  const double alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
+  uncertainty::Verdict verdict;
+  const uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
+  Plan planned;
+  planned.alone_s = alone_s;
+  planned.spread = uncertainty::spread_of(uncertainty.around(alone_s), alone_s);
+  planned.activities = problem.problem().activities;
+  for (std::size_t i = 0; i < planned.activities.size(); ++i) {
+    Activity& stage = planned.activities[i];
+    for (Use& use : stage.uses) use.constraint = problem.key(use.constraint);
+    stage.after = i > 0 ? std::vector<int>{static_cast<int>(i) - 1} : std::vector<int>{};  // stages follow each other
+    if (i != at(plan.network)) stage.queues = {queue_of_process(op.gpus.at(i < at(plan.network) ? 0 : 1))};
+  }
+  if (message.from.node != message.to.node) share_engines(message, planned.activities[at(plan.network)]);
+  return planned;
+}
+
+/// A message that has another rate than the engine's long ones holds it for as much of the time.
+void ClusterNetwork::share_engines(const activities::Message& message, Activity& flow) const {
+  if (flow.rate_cap_Bps == std::numeric_limits<double>::infinity()) return;
+  const auto [out, in] = activities::endpoints_of(cluster_, message);
+  const auto share = [&](int endpoint, bool sends) {
+    if (!cluster_.has_engine(endpoint)) return;
+    const int key = cluster_.key_of_engine(endpoint, sends);
+    flow.uses.push_back({key, cluster_.capacity(key) / flow.rate_cap_Bps});
+  };
+  share(out, true);
+  share(in, false);
+}
+
+void ClusterNetwork::put_on_node(int node, std::vector<Activity>& flows) const {
+  for (Activity& flow : flows) {
+    for (Use& use : flow.uses)
+      if (!activities::is_own_limit(use.constraint)) use.constraint = cluster_.key(node, use.constraint);
+    for (int& queue : flow.queues) queue = queue_of_copies(node, queue);
+  }
+}
+
+Plan ClusterNetwork::in_one_node(const NetworkOp& op, int node) {
+  NetworkOp local = op;
+  for (int& gpu : local.gpus) gpu %= gpus_per_node_;
+  Plan plan = collective_flows(catalogue_, platform_id_, usual_library(cluster_.node(), library_), local, said());
+  put_on_node(node, plan.activities);
+  return plan;
+}
+
+ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
+  Members members;
+  std::map<int, std::vector<int>> of_node;
+  for (const int gpu : op.gpus) {
+    const int node = gpu / gpus_per_node_;
+    if (of_node[node].empty()) members.nodes.push_back(node);
+    of_node[node].push_back(gpu % gpus_per_node_);
+  }
+  members.gpus = of_node[members.nodes.front()];
+  for (const auto& [node, gpus] : of_node) {
+    if (gpus.size() != members.gpus.size())
+      throw InputError("a " + op.op + " over nodes needs as many GPUs of each: node " + std::to_string(node) + " has " +
+                       std::to_string(gpus.size()) + ", node " + std::to_string(members.nodes.front()) + " " +
+                       std::to_string(members.gpus.size()));
+    if (gpus != members.gpus)
+      said().insert("a collective has other GPUs of one node than of another: those of its first rank's stand for all");
+  }
+  return members;
+}
+
+/// Rounds of messages: its forecast stands for it, over as many nodes, the first ones, with as many GPUs each.
+Plan ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
+  Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
+             {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
+             {"library", library_}};
+  const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
+  if (mpi.staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
+  const Json answer = query::answer_or_throw(catalogue_, query, "collective over nodes");
+  for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
+  said().insert("collectives of " + library_ +
+                " over several nodes take what the forecast for the first nodes takes, and share no link with others");
+  Activity flow;
+  flow.delay_s = answer["time_s"].get<double>();
+  const uncertainty::Interval interval{answer["time_low_s"].get<double>(), answer["time_high_s"].get<double>()};
+  Plan plan;
+  plan.activities = {flow};
+  plan.alone_s = flow.delay_s;
+  plan.spread = uncertainty::spread_of(interval, flow.delay_s);
+  return plan;
+}
+
+Plan ClusterNetwork::over_nodes(const NetworkOp& op) {
+  const Members members = members_of(op);
+  if (collective::is_mpi_library(library_)) return forecast_alone(op, members);
+  Plan plan = collective::placed_collective(catalogue_, platform_id_, {library_, op.op, op.size_B, 1},
+                                            {members.nodes, members.gpus});
+  said().insert(plan.warnings.begin(), plan.warnings.end());
+  return plan;
+}
+
+Plan ClusterNetwork::collective(const NetworkOp& op) {
+  const int node = op.gpus.front() / gpus_per_node_;
+  for (const int gpu : op.gpus)
+    if (gpu / gpus_per_node_ != node) return over_nodes(op);
+  return in_one_node(op, node);
+}
+
+Plan ClusterNetwork::copy(const NetworkOp& op, bool behind) {
+  NetworkOp local = op;
+  local.gpus.front() %= gpus_per_node_;
+  Plan plan = copy_plan(catalogue_, platform_id_, local, behind);
+  put_on_node(op.gpus.front() / gpus_per_node_, plan.activities);
+  return plan;
+}
+
+Plan ClusterNetwork::plan(const NetworkOp& op) {
+  if (op.kind == NetworkOp::Kind::kMessage) return message(op);
+  if (op.kind == NetworkOp::Kind::kCollective) return collective(op);
+  return copy(op, false);
+}
+
+double ClusterNetwork::slow(int gpu) const {
+  return cluster_.node().topology().devices[at(cluster_.node().gpu(gpu % gpus_per_node_))].slow;
+}
+
+std::string ClusterNetwork::link_id(int key) const { return key < cluster_.first_engine_key() ? cluster_.id(key) : ""; }
+
+class Nodes final : public NetworkKind {
+ public:
+  [[nodiscard]] std::unique_ptr<ReplayNetwork> make(catalogue::Catalogue& catalogue,
+                                                    const NetworkRequest& request) const override {
+    return std::make_unique<ClusterNetwork>(catalogue, request);
+  }
+};
+
+const bool cluster_registered = network_kinds().add({"cluster", "nodes on their fabric", "docs/traces.md"},
+                                                    [] { return std::make_unique<Nodes>(); });
+
+}  // namespace
+
+}  // namespace linkcast::replay

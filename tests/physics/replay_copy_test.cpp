@@ -1,0 +1,82 @@
+// Copies of one GPU on two streams: the copy engine serves one at a time, in replay as in `predict flows`.
+#include "sim/query/query.hpp"
+#include "sim/replay/network_kind.hpp"
+#include "sim/replay/replay_run.hpp"
+#include "sim/units/index.hpp"
+#include "tests/support/catalogue.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
+
+using namespace linkcast;
+
+namespace {
+
+std::string copy(const std::string& stream, const std::string& kind, double size_B) {
+  return R"({"rank":0,"kind":"copy","stream":")" + stream + R"(","copy":")" + kind + R"(","size_B":)" +
+         std::to_string(size_B) + "}\n";
+}
+
+double replayed_s(const std::string& platform, const std::string& lines, const std::string& network = "") {
+  const test::ScratchFolder folder;
+  const std::string file = (folder / "copies.jsonl").string();
+  std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":1,"source":"test"})" << '\n' << lines;
+  replay::ReplayRequest request{platform, {{file}}};
+  request.interval = false;
+  request.network = network;
+  return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
+}
+
+/// A second network: any operation takes no time.
+class Ideal final : public replay::ReplayNetwork {
+ public:
+  [[nodiscard]] int gpus() const override { return 8; }
+  long start(const replay::NetworkOp& /*op*/) override { return waiting_.emplace_back(tickets_++); }
+  double next_event_s() override { return waiting_.empty() ? std::numeric_limits<double>::infinity() : now_s_; }
+  void advance(double to_s, std::vector<long>& ended) override {
+    now_s_ = to_s;
+    ended = std::move(waiting_);
+    waiting_.clear();
+  }
+  [[nodiscard]] std::vector<replay::LinkUse> link_use() override { return {}; }
+  [[nodiscard]] Json warnings() const override { return Json::array(); }
+
+ private:
+  double now_s_ = 0;
+  long tickets_ = 0;
+  std::vector<long> waiting_;
+};
+
+class IdealKind final : public replay::NetworkKind {
+ public:
+  [[nodiscard]] std::unique_ptr<replay::ReplayNetwork> make(catalogue::Catalogue& /*catalogue*/,
+                                                            const replay::NetworkRequest& /*request*/) const override {
+    return std::make_unique<Ideal>();
+  }
+};
+
+const bool ideal_registered = replay::network_kinds().add({"ideal", "no operation takes time", "none: of a test"},
+                                                          [] { return std::make_unique<IdealKind>(); });
+
+}  // namespace
+
+TEST_CASE("replay: two copies of one GPU take turns as in predict flows", "[replay][queues]") {
+  const std::string platform = GENERATE("hgx-h200", "v100-dgx1", "alps");
+  const std::string kind = GENERATE("h2d", "d2h");
+  CAPTURE(platform, kind);
+  const double size_B = 67108864;
+  const Platform& machine = test::catalogue().platform(platform);
+  const std::string host = machine.topology().devices[at(machine.socket_of(machine.gpu(0)))].id;
+  Json flow = kind == "h2d" ? Json{host, "gpu0", size_B} : Json{"gpu0", host, size_B};
+  const Json answer = query::answer(test::catalogue(),
+                                    {{"platform", platform}, {"kind", "flows"}, {"flows", Json::array({flow, flow})}});
+  REQUIRE(answer.contains("flow_times_s"));
+  const double two_s = replayed_s(platform, copy("a", kind, size_B) + copy("b", kind, size_B));
+  CHECK_THAT(two_s, WithinRel(answer["time_s"].get<double>(), 1e-9));
+}
+
+TEST_CASE("replay: a network is one file that registers itself", "[replay]") {
+  CHECK(replayed_s("hgx-h200", copy("a", "h2d", 1e9), "ideal") == 0);
+  CHECK(replayed_s("hgx-h200", copy("a", "h2d", 1e9)) > 0.01);
+  CHECK_THROWS_WITH(replayed_s("hgx-h200", copy("a", "h2d", 1e9), "nothing"),
+                    Catch::Matchers::Contains("unknown replay network 'nothing': one of cluster, ideal, node"));
+}
