@@ -13,6 +13,8 @@
 namespace linkcast::replay {
 namespace {
 
+constexpr int kNoKey = -1;  ///< of a limit that no other operation shares
+
 std::string usual_library(const Platform& node, const std::string& library) {
   return library.empty() ? node.calibration().default_library : library;
 }
@@ -93,7 +95,13 @@ void ClusterNetwork::share_engines(const activities::Message& message, Activity&
 
 void ClusterNetwork::put_on_node(int node, Flows& flows) {
   for (Activity& flow : flows)
-    for (Use& use : flow.uses) use.constraint = constraint(cluster_.key(node, use.constraint));
+    for (Use& use : flow.uses)
+      if (!activities::is_own_limit(use.constraint)) use.constraint = constraint(cluster_.key(node, use.constraint));
+}
+
+int ClusterNetwork::add_own_limit(double capacity_Bps) {
+  keys_.push_back(kNoKey);
+  return fluid().add_constraint(capacity_Bps);
 }
 
 FlowNetwork::Planned ClusterNetwork::in_one_node(const NetworkOp& op, int node) {
@@ -102,6 +110,8 @@ FlowNetwork::Planned ClusterNetwork::in_one_node(const NetworkOp& op, int node) 
   FlowsAlone planned =
       collective_flows(catalogue_, platform_id_, usual_library(cluster_.node(), library_), local, said());
   put_on_node(node, planned.flows);
+  place_own_limits(
+      planned.own_limits, [this](double Bps) { return add_own_limit(Bps); }, planned.flows);
   return {{std::move(planned.flows)}, planned.spread};
 }
 
@@ -149,7 +159,10 @@ FlowNetwork::Planned ClusterNetwork::over_nodes(const NetworkOp& op) {
                                                         {members.nodes, members.gpus});
   said().insert(made.warnings.begin(), made.warnings.end());
   for (Activity& flow : made.activities)
-    for (Use& use : flow.uses) use.constraint = constraint(use.constraint);
+    for (Use& use : flow.uses)
+      if (!activities::is_own_limit(use.constraint)) use.constraint = constraint(use.constraint);
+  place_own_limits(
+      made.own_limits, [this](double Bps) { return add_own_limit(Bps); }, made.activities);
   return {{std::move(made.activities)}, made.spread};
 }
 
@@ -182,7 +195,7 @@ double ClusterNetwork::slow(int gpu) const {
 
 std::string ClusterNetwork::link_id(int constraint) const {
   const int key = keys_[at(constraint)];
-  return key < cluster_.first_engine_key() ? cluster_.id(key) : "";
+  return key != kNoKey && key < cluster_.first_engine_key() ? cluster_.id(key) : "";
 }
 
 }  // namespace linkcast::replay

@@ -41,6 +41,8 @@ class ClusterNetwork final : public FlowNetwork {
   /// Activities of a problem with the fluid's own constraints instead of the problem's.
   Flows taken_over(activities::ClusterProblem& problem);
   int constraint(int key);
+  /// One that only the flows of one operation use.
+  int add_own_limit(double capacity_Bps);
 
   catalogue::Catalogue& catalogue_;
   std::string platform_id_;

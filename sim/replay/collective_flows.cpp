@@ -21,6 +21,15 @@ class Message final : public Collective {
 
 }  // namespace
 
+void place_own_limits(const std::vector<activities::OwnLimit>& limits, const std::function<int(double)>& add,
+                      std::vector<Activity>& flows) {
+  std::vector<int> numbers;
+  for (const activities::OwnLimit& limit : limits) numbers.push_back(add(limit.capacity_Bps));
+  for (Activity& flow : flows)
+    for (Use& use : flow.uses)
+      if (activities::is_own_limit(use.constraint)) use.constraint = numbers[at(activities::own_limit(use.constraint))];
+}
+
 FlowsAlone collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
                             const NetworkOp& op, std::set<std::string>& warnings) {
   const Message message;
@@ -34,7 +43,7 @@ FlowsAlone collective_flows(catalogue::Catalogue& catalogue, const std::string& 
   job.calls = 1;
   activities::Plan plan = collective::forecast_to_share(job, catalogue.solver("fluid"));
   warnings.insert(plan.warnings.begin(), plan.warnings.end());
-  return {std::move(plan.activities), plan.spread};
+  return {std::move(plan.activities), plan.spread, std::move(plan.own_limits)};
 }
 
 FlowsAlone copy_stages(catalogue::Catalogue& catalogue, const std::string& platform_id, const NetworkOp& op) {
@@ -51,7 +60,7 @@ FlowsAlone copy_stages(catalogue::Catalogue& catalogue, const std::string& platf
   uncertainty::Verdict verdict;
   uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(builder, alone, {plan}, op.size_B, verdict);
   uncertainty::check_validity(platform, op.size_B, verdict, uncertainty);
-  FlowsAlone planned{{}, uncertainty::spread_of(uncertainty.around(alone.makespan_s), alone.makespan_s)};
+  FlowsAlone planned{{}, uncertainty::spread_of(uncertainty.around(alone.makespan_s), alone.makespan_s), {}};
   for (const int index : plan.activities) {
     Activity flow = builder.problem().activities[at(index)];
     flow.after.clear();

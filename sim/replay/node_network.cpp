@@ -26,6 +26,8 @@ NodeNetwork::NodeNetwork(catalogue::Catalogue& catalogue, std::string platform_i
 FlowNetwork::Planned NodeNetwork::plan(const NetworkOp& op) {
   if (op.kind == NetworkOp::Kind::kCollective || op.kind == NetworkOp::Kind::kMessage) {
     FlowsAlone together = collective_flows(catalogue_, platform_id_, library_, op, said());
+    place_own_limits(
+        together.own_limits, [this](double Bps) { return fluid().add_constraint(Bps); }, together.flows);
     return {{std::move(together.flows)}, together.spread};
   }
   FlowsAlone copy = copy_stages(catalogue_, platform_id_, op);
@@ -36,6 +38,8 @@ FlowNetwork::Planned NodeNetwork::plan(const NetworkOp& op) {
 
 double NodeNetwork::slow(int gpu) const { return platform_.topology().devices[at(platform_.gpu(gpu))].slow; }
 
-std::string NodeNetwork::link_id(int constraint) const { return platform_.constraints()[at(constraint)].id; }
+std::string NodeNetwork::link_id(int constraint) const {
+  return at(constraint) < platform_.constraints().size() ? platform_.constraints()[at(constraint)].id : "";
+}
 
 }  // namespace linkcast::replay
