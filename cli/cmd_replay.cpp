@@ -128,7 +128,6 @@ void run_replay(ReplayOptions& o, Context& context) {
   const CtrlC ends_the_work;  // so that no half timeline stays
   check(o, context);
   read(o);
-  for (const std::string& job : o.also) o.request.parts.push_back(other_job(job));
   std::optional<DraftFile> timeline;
   for (const replay::ReplayPart& part : o.request.parts) refuse_same_file("--timeline", o.timeline, part.trace);
   if (!o.timeline.empty()) o.request.timeline = &timeline.emplace("--timeline", o.timeline).out();

@@ -86,9 +86,9 @@ void add_rings(CLI::App& app, Context& context) {
     if (o->nccl_graph && context.whatif) throw InputError("--nccl-graph: one file, not one before and one after");
     const Json result = run_query(context, query);
     if (o->nccl_graph)
-      write_out(o->out, exporters::nccl::graph_xml(context.catalogue().communicator(context.edited(o->query.platform()),
-                                                                         result["library"].get<std::string>(),
-                                                                         query["gpus"].get<std::vector<int>>())));
+      write_out(o->out, exporters::nccl::graph_xml(context.catalogue().communicator(
+                            context.edited(o->query.platform()), result["library"].get<std::string>(),
+                            query["gpus"].get<std::vector<int>>())));
     else if (context.json)
       std::cout << result.dump(2) << '\n';
     else if (context.whatif)

@@ -184,20 +184,6 @@ activities::Plan forecast_to_share(const CollectiveJob& job, Solver& solver) {
   SharedRun shared = run_to_share(job, solver);
   const CollectiveRun& run = shared.run;
   shared.plan.latency_s = run.made.latency_s;
-  if (!run.messages) {  // each activity is held to what it gets alone on average
-    activities::ClusterProblem problem(job.machine);
-    static_cast<void>(plan(job, problem));
-    const Solution alone = solver.run(problem.problem());
-    shared.plan.own_limits.clear();
-    for (std::size_t i = 0; i < shared.plan.activities.size(); ++i) {
-      Activity& flow = shared.plan.activities[i];
-      flow = problem.problem().activities[i];
-      const double alone_s = alone.finish_s[i] * run.stretch;
-      if (alone_s > 0) flow.rate_cap_Bps = flow.work_B / alone_s;
-      flow.delay_s = run.made.latency_s;
-      for (Use& use : flow.uses) use.constraint = problem.key(use.constraint);
-    }
-  }
   shared.plan.alone_s = run.time_s();
   shared.plan.spread = uncertainty::spread_of(interval_of(job, run), run.time_s());
   for (std::string& warning : warnings_of(job, run, run.limited_by.size()))

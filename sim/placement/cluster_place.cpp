@@ -191,9 +191,7 @@ class Answer {
     return collective::placed_collective(catalogue_, q_.platform, {q_.library, q_.job.op, q_.job.size_B},
                                          {nodes, q_.gpus()});
   }
-  Traffic traffic_on(const std::vector<int>& nodes) {
-    return traffic_of(forecast_on(nodes).activities, [this](int key) { return cluster_.capacity(key); });
-  }
+  Traffic traffic_on(const std::vector<int>& nodes) { return traffic_of(forecast_on(nodes)); }
 
   void put_neighbours(Json& out, const ClusterChoice& best) const {
     if (q_.neighbours.empty()) return;

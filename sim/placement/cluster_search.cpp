@@ -154,7 +154,8 @@ double bytes_bound_s(const Cluster& cluster, const Traffic& traffic) {
   std::map<int, double> bytes;
   double bound_s = 0;
   for (const Activity& flow : traffic.flows)
-    for (const Use& use : flow.uses) bytes[use.constraint] += flow.work_B * use.weight;
+    for (const Use& use : flow.uses)
+      if (!activities::is_own_limit(use.constraint)) bytes[use.constraint] += flow.work_B * use.weight;
   for (const auto& [key, sum_B] : bytes) {
     if (key >= first_link && key < cluster.first_engine_key()) {
       const FabricLink link = cluster.fabric().link(key - first_link);

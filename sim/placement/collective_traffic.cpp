@@ -1,6 +1,6 @@
 #include "sim/placement/collective_traffic.hpp"
 
-#include "sim/collective/collective_run.hpp"
+#include "sim/collective/collective_forecast.hpp"
 
 namespace linkcast::placement {
 
@@ -12,16 +12,12 @@ Traffic node_traffic(catalogue::Catalogue& catalogue, const std::string& platfor
                                       collectives().get(op),
                                       op,
                                       size_B};
-  activities::ClusterProblem problem(job.machine);
-  const collective::CollectiveRun run = collective::run_alone(job, catalogue.solver("fluid"), problem);
-  return {problem.problem().activities, run.made.latency_s, run.time_s()};
+  return traffic_of(collective::forecast_to_share(job, catalogue.solver("fluid")));
 }
 
 Traffic nodes_traffic(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
                       const std::string& op, double size_B, const collective::PlacedNodes& where) {
-  const Cluster& cluster = catalogue.cluster(platform_id);
-  activities::Plan made = collective::placed_collective(catalogue, platform_id, {library, op, size_B}, where);
-  return traffic_of(std::move(made.activities), [&](int key) { return cluster.capacity(key); });
+  return traffic_of(collective::placed_collective(catalogue, platform_id, {library, op, size_B}, where));
 }
 
 }  // namespace linkcast::placement

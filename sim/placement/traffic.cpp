@@ -9,10 +9,12 @@
 namespace linkcast::placement {
 namespace {
 
-/// The constraints that own flows use, by key.
+/// The constraints that own flows use, by key, and their own limits.
 class Shared {
  public:
   Shared(const Traffic& own, const Capacity& capacity_Bps) {
+    for (const activities::OwnLimit& limit : own.own_limits)
+      number_[activities::own_limit(static_cast<int>(number_.size()))] = fluid_.add_constraint(limit.capacity_Bps);
     for (const Activity& flow : own.flows)
       for (const Use& use : flow.uses) {
         const auto [number, added] = number_.try_emplace(use.constraint, fluid_.constraints());
@@ -21,7 +23,7 @@ class Shared {
   }
   [[nodiscard]] bool any_of(const Activity& flow) const {
     return std::any_of(flow.uses.begin(), flow.uses.end(),
-                       [&](const Use& use) { return number_.count(use.constraint) > 0; });
+                       [&](const Use& use) { return use.constraint >= 0 && number_.count(use.constraint) > 0; });
   }
   int start(Activity flow) {
     std::vector<Use> uses;
@@ -52,14 +54,8 @@ class Shared {
 
 }  // namespace
 
-Traffic traffic_of(std::vector<Activity> flows, const Capacity& capacity_Bps) {
-  Traffic traffic{std::move(flows)};
-  for (const Activity& flow : traffic.flows) traffic.latency_s = std::max(traffic.latency_s, flow.delay_s);
-  Shared shared(traffic, capacity_Bps);
-  std::vector<int> handles;
-  for (const Activity& flow : traffic.flows) handles.push_back(shared.start(flow));
-  traffic.alone_s = traffic.latency_s + shared.run(std::move(handles));
-  return traffic;
+Traffic traffic_of(activities::Plan plan) {
+  return {std::move(plan.activities), plan.latency_s, plan.alone_s, std::move(plan.own_limits)};
 }
 
 double call_s(const Traffic& own, const std::vector<Background>& others, const Capacity& capacity_Bps) {
@@ -74,12 +70,12 @@ double call_s(const Traffic& own, const std::vector<Background>& others, const C
       Activity average = flow;
       average.rate_cap_Bps = std::min(flow.rate_cap_Bps, flow.work_B / other.period_s);
       average.work_B = kForever_B;
+      std::erase_if(average.uses, [](const Use& use) { return activities::is_own_limit(use.constraint); });
       shared.start(std::move(average));
     }
   if (!any) return own.alone_s;
   std::vector<int> handles;
   for (const Activity& flow : own.flows) handles.push_back(shared.start(flow));
-  // Alone it may wait for more than links, and does not wait less beside others.
   return std::max(own.alone_s, own.latency_s + shared.run(std::move(handles)));
 }
 

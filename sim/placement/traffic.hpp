@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/engine/problem.hpp"
+#include "sim/activities/plan.hpp"
 
 namespace linkcast::placement {
 
@@ -12,13 +12,13 @@ struct Traffic {
   std::vector<Activity> flows{};  ///< steady from start to end; constraints are keys of the machine
   double latency_s = 0;           ///< before and beside the bytes
   double alone_s = 0;             ///< latency included
+  std::vector<activities::OwnLimit> own_limits{};
 };
+
+Traffic traffic_of(activities::Plan plan);
 
 /// Bytes per second of a key.
 using Capacity = std::function<double(int key)>;
-
-/// Traffic of flows whose delays are its latency.
-Traffic traffic_of(std::vector<Activity> flows, const Capacity& capacity_Bps);
 
 /// Another job's, over and over.
 struct Background {
@@ -27,7 +27,8 @@ struct Background {
 };
 
 /// Time of one call beside the others. Each of these takes of a link what it moves on average, at most its fair share:
-/// jobs that run for hours are as likely to exchange in one moment of ours as in another.
+/// jobs that run for hours are as likely to exchange in one moment of ours as in another. A job that does nothing but
+/// exchange takes its fair share all the time, as if both had begun together.
 double call_s(const Traffic& own, const std::vector<Background>& others, const Capacity& capacity_Bps);
 
 }  // namespace linkcast::placement

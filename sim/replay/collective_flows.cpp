@@ -1,10 +1,6 @@
 #include "sim/replay/collective_flows.hpp"
 
-#include <utility>
-
 #include "sim/collective/collective_forecast.hpp"
-#include "sim/uncertainty/verdict.hpp"
-#include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 namespace {
@@ -21,8 +17,8 @@ class Message final : public Collective {
 
 }  // namespace
 
-FlowsAlone collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
-                            const NetworkOp& op, std::set<std::string>& warnings) {
+activities::Plan collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                                  const std::string& library, const NetworkOp& op, std::set<std::string>& warnings) {
   const Message message;
   const bool is_message = op.kind == NetworkOp::Kind::kMessage;
   collective::CollectiveJob job{catalogue.lone_node(platform_id),
@@ -34,7 +30,7 @@ FlowsAlone collective_flows(catalogue::Catalogue& catalogue, const std::string& 
   job.calls = 1;
   activities::Plan plan = collective::forecast_to_share(job, catalogue.solver("fluid"));
   warnings.insert(plan.warnings.begin(), plan.warnings.end());
-  return {std::move(plan.activities), plan.spread};
+  return plan;
 }
 
 }  // namespace linkcast::replay

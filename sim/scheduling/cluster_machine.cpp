@@ -62,7 +62,9 @@ class ClusterMachine final : public Machine {
     if (where.nodes.size() > 1) return over(job, where);
     placement::Traffic inside = node_->traffic(job, where.gpus);
     for (Activity& flow : inside.flows)
-      for (Use& use : flow.uses) use.constraint = cluster_.key(where.nodes.front(), use.constraint);
+      for (Use& use : flow.uses)
+        if (!activities::is_own_limit(use.constraint))
+          use.constraint = cluster_.key(where.nodes.front(), use.constraint);
     return inside;
   }
 

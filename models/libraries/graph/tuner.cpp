@@ -10,6 +10,9 @@
 namespace linkcast::graph {
 namespace {
 
+// Every branch below tells these apart. source: NCCL's ncclFunc_t, models/libraries/SOURCES.md, "Graph era: tuner"
+const std::vector<std::string> kOperations = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"};
+
 constexpr std::size_t kLL = 0, kLL128 = 1, kSimple = 2;
 
 // Shares of the bus bandwidth. source of this block: models/libraries/SOURCES.md, "Graph era: tuner"
@@ -196,6 +199,12 @@ std::size_t protocol_index(const std::string& protocol) {
 
 std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
                                     const Generations& generations, const TunerRequest& request) {
+  if (std::find(kOperations.begin(), kOperations.end(), request.operation) == kOperations.end()) {
+    std::string known;
+    for (const std::string& name : kOperations) known += (known.empty() ? "" : ", ") + name;
+    throw InputError("op: " + communicator.library + " runs no rings and trees for " + request.operation + ": it has " +
+                     known);
+  }
   return CostModel(traits, communicator, generations, request).rows();
 }
 
