@@ -34,6 +34,7 @@ bool is_variant(const fs::path& path) {
 Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)) {
   if (!fs::is_directory(fs::path(data_dir_) / "topologies"))
     throw InputError(data_dir_ + ": not a linkcast data folder: it has no topologies/");
+  log::Log("catalogue").trace("data of {}", data_dir_);  // the log comes before the catalogue, and so outlives it
 }
 
 Catalogue::~Catalogue() {

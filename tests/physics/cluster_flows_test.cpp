@@ -125,7 +125,8 @@ TEST_CASE("every link carries the bytes of the flows over it", "[physics]") {
                      {"node1/gpu1", "node1/gpu2", kSize_B},
                      {"node3/gpu0", "node1/gpu0", 2 * kSize_B}}}};
   ObjectReader r(query, "query");
-  copy::CopyPlan plan(machine, copy::read_flows(machine, r), {0, 1, 2, 3});
+  log::NoProgress none;
+  copy::CopyPlan plan(machine, copy::read_flows(machine, r, none), {0, 1, 2, 3});
   const Solution solution = solver->run(plan.problem());
   std::map<std::string, double> carried;
   for (std::size_t c = 0; c < solution.carried_B.size(); ++c)

@@ -14,8 +14,8 @@ from program import run, start
 COPY = ("predict", "p2p", "--platform", "p100-dgx1", "--src", "gpu0", "--dst", "gpu1", "--size", "1MiB")
 ALL_REDUCE = ("predict", "collective", "--platform", "v100-dgx1", "--gpus", "0-3", "--op", "all_reduce", "--size", "1MiB", "--json")
 WARNED = ALL_REDUCE[:-1]  # its latencies were not measured
-LONG = ("predict", "p2p", "--platform", "leonardo", "--src", "node0/gpu0", "--dst", "node9/gpu0", "--size", "1MiB", "--noise", "1",
-        "--samples", "1000000")
+LONG = ("predict", "collective", "--platform", "leonardo", "--nodes", "32", "--gpus-per-node", "4", "--op", "all_reduce",
+        "--size", "1MiB", "--noise", "1", "--samples", "1000000")
 LINE = re.compile(r"noise: \d+ of 1000000 samples, [\d.]+ (s|min|h) left")
 MOST_S = 60  # until something is shown that takes two seconds
 
@@ -109,8 +109,8 @@ class Shown(unittest.TestCase):
             self.assertEqual(process.communicate(), ("", ""))
 
     def test_batch_names_queries_and_what_lies_inside(self):
-        query = {"kind": "p2p", "platform": "leonardo", "src": "node0/gpu0", "dst": "node9/gpu0", "size_B": 1048576, "noise": 1,
-                 "samples": 1000000}
+        query = {"kind": "collective", "platform": "leonardo", "nodes": 32, "gpus_per_node": 4, "op": "all_reduce",
+                 "size_B": 1048576, "noise": 1, "samples": 1000000}
         holder = program.InFolder()
         holder.setUp()
         self.addCleanup(holder.doCleanups)

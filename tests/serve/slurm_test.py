@@ -104,7 +104,7 @@ class Formats(unittest.TestCase):
         for options, part in ((("--format", "yaml"), "--format"), (("--format", "rankfile", "--hosts", "a,b"), "2 hosts"),
                               (("--format", "rankfile", "--hosts", "a b"), "no host name"),
                               (("--format", "cuda", "--json"), "excludes --format"), (("--hosts", "a"), "--format rankfile"),
-                              (("--gpus-per-node", "2"), "needs --nodes"), (("--format", "cuda", "--nodes", "4"), "of one node")):
+                              (("--gpus-per-node", "2"), "requires --nodes"), (("--format", "cuda", "--nodes", "4"), "of one node")):
             done = run(*self.ask, *options)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(part, done.stderr)

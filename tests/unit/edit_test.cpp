@@ -274,10 +274,10 @@ TEST_CASE("edits that cannot be are refused in one line", "[unit][edit]") {
       {p,
        {"set kind=nvlink1:bandwidth=1GB/s", "set kind=nvlink1:bandwidth=2GB/s"},
        "edit 'set kind=nvlink1:bandwidth=2GB/s': 'nvlink1' is given twice"},
-      {p, {"fabric dragonfly"}, "edit 'fabric dragonfly': "},
-      {"alps", {"fabric ring:nodes=4"}, "edit 'fabric ring:nodes=4': "},
+      {p, {"fabric dragonfly"}, "edit 'fabric dragonfly':/fabric/nodes: missing key"},
+      {"alps", {"fabric ring:nodes=4"}, "edit 'fabric ring:nodes=4':/fabric/generator: 'ring' is not allowed"},
       {"alps", {"fabric dragonfly:nodes"}, "edit 'fabric dragonfly:nodes': 'nodes' is not key=value"},
-      {"alps", {"fabric dragonfly:colour=red"}, "edit 'fabric dragonfly:colour=red': "},
+      {"alps", {"fabric dragonfly:colour=red"}, "edit 'fabric dragonfly:colour=red':/fabric/"},
       {"summit", {"disable nvlink"}, "edits 'disable nvlink' leave gpu0 of summit without a way to a CPU"},
       {p, {"remove plx3-cpu1"}, "edits 'remove plx3-cpu1' leave gpu6 of p100-dgx1 without a way to a CPU"}};
   for (const auto& [platform, edits, expected] : rows) {
