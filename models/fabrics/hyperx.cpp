@@ -31,8 +31,9 @@ class HyperXFabric final : public fabrics::SwitchedFabric {
   }
 
   [[nodiscard]] const std::vector<std::string>& distances() const override {
-    static const std::vector<std::string> names = {"same switch", "one dimension apart", "further apart"};
-    return names;
+    static const std::vector<std::string> line = {"same switch", "one dimension apart"};
+    static const std::vector<std::string> grid = {"same switch", "one dimension apart", "further apart"};
+    return dimensions_.size() > 1 ? grid : line;
   }
 
  protected:

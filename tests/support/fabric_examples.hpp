@@ -177,7 +177,7 @@ inline std::vector<NamedFabric> small_fabrics() {
   list.push_back({"torus 2 x 2 x 2 x 3", torus({2, 2, 2, 3})});
   list.push_back({"hyperx 4", hyperx({4}, 2)});
   list.push_back({"hyperx 4 x 3", hyperx({4, 3}, 2)});
-  list.push_back({"hyperx 2 x 3 x 4", hyperx({2, 3, 4}, 1)});
+  list.push_back({"hyperx 2 x 3 x 4", hyperx({2, 3, 4}, 2)});
   list.push_back({"rail_optimized 2 x 3 x 4", rail_optimized(2, 3, 4, 2, 4)});
   return list;
 }

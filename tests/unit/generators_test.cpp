@@ -213,23 +213,23 @@ TEST_CASE("generators refuse what is impossible, and say why", "[unit]") {
     std::string error;
   };
   const Case refused = GENERATE(
-      Case{"alexnet", {{"batch", "100"}}, "--option batch: 100 images cannot be divided among 8 GPUs"},
-      Case{"alexnet", {{"reduce", "never"}}, "--option reduce: 'never' is neither end nor layer"},
-      Case{"alexnet", {{"x", "1"}}, "--option x: alexnet takes gpus, batch, steps, reduce, launch"},
-      Case{"resnet_x", {{"x", "0"}}, "--option x: '0' is not a whole number of at least 1"},
-      Case{"spin_glass", {{"nodes", "3"}}, "--option L: 256 planes cannot be cut into 3 parts of an even number each"},
-      Case{"spin_glass", {{"part", "bulk"}}, "--option part: 'bulk' is neither all nor boundary"},
-      Case{"tartan_csm", {{"version", "mpi"}}, "--option version: 'mpi' is neither baseline nor nccl"},
-      Case{"tartan_dff", {{"nodes", "3"}}, "--option side: 256 cells cannot be cut into 3 parts"},
-      Case{"tartan_hit", {{"scaling", "no"}}, "--option scaling: 'no' is neither strong nor weak"},
-      Case{"tartan_cnn", {{"gpus", "3"}}, "--option batch: 128 images cannot be divided among 3 GPUs"},
-      Case{"bfs", {{"teps", "0"}}, "--option teps: must be positive"},
-      Case{"transformer", {{"pp", "5"}}, "--option layers: 24 cannot be divided by 5 (pp)"},
-      Case{"transformer", {{"tp", "5"}}, "--option hidden: 2304 cannot be divided by 5 (tp)"},
-      Case{"transformer", {{"dp", "3"}}, "--option batch: 32 cannot be divided by 3 (dp)"},
+      Case{"alexnet", {{"batch", "100"}}, "option batch: 100 images cannot be divided among 8 GPUs"},
+      Case{"alexnet", {{"reduce", "never"}}, "option reduce: 'never' is neither end nor layer"},
+      Case{"alexnet", {{"x", "1"}}, "option x: alexnet takes gpus, batch, steps, reduce, launch"},
+      Case{"resnet_x", {{"x", "0"}}, "option x: '0' is not a whole number of at least 1"},
+      Case{"spin_glass", {{"nodes", "3"}}, "option L: 256 planes cannot be cut into 3 parts of an even number each"},
+      Case{"spin_glass", {{"part", "bulk"}}, "option part: 'bulk' is neither all nor boundary"},
+      Case{"tartan_csm", {{"version", "mpi"}}, "option version: 'mpi' is neither baseline nor nccl"},
+      Case{"tartan_dff", {{"nodes", "3"}}, "option side: 256 cells cannot be cut into 3 parts"},
+      Case{"tartan_hit", {{"scaling", "no"}}, "option scaling: 'no' is neither strong nor weak"},
+      Case{"tartan_cnn", {{"gpus", "3"}}, "option batch: 128 images cannot be divided among 3 GPUs"},
+      Case{"bfs", {{"teps", "0"}}, "option teps: must be positive"},
+      Case{"transformer", {{"pp", "5"}}, "option layers: 24 cannot be divided by 5 (pp)"},
+      Case{"transformer", {{"tp", "5"}}, "option hidden: 2304 cannot be divided by 5 (tp)"},
+      Case{"transformer", {{"dp", "3"}}, "option batch: 32 cannot be divided by 3 (dp)"},
       Case{"transformer",
            {{"dp", "2"}, {"microbatch", "3"}},
-           "--option batch: 16 cannot be divided by 3 (microbatch, after dp)"});
+           "option batch: 16 cannot be divided by 3 (microbatch, after dp)"});
   INFO(refused.application);
   CHECK_THROWS_WITH(GeneratedTrace(refused.application, refused.options), refused.error);
 }
