@@ -2,7 +2,8 @@
 """A corpus of queries and command lines that two builds of linkcast must answer alike.
 
     corpus.py generate --out DIR                        queries.jsonl and commands.json, the same bytes everywhere
-    corpus.py run --program PATH --out DIR [--jobs 2]   answers.jsonl and commands/NNNN.out; generates first what DIR lacks
+    corpus.py run --program PATH --out DIR [--jobs 2]   answers.jsonl and commands/NNNN.out; generates first what DIR lacks;
+                                                        exit code 3 if the program died anywhere, or a sanitizer spoke
     corpus.py compare DIR_A DIR_B [--allow FILE.json]   what differs; exit code 4 if anything does that FILE does not allow
     corpus.py check --program A --against B             all of it, in a temporary folder"""
 from __future__ import annotations
@@ -19,6 +20,7 @@ import compare
 import queries
 import run
 
+DIED = 3
 DIFFERS = 4
 BAD_INPUT = 2
 
@@ -78,6 +80,9 @@ def main() -> int:
             generate(o.out)
         elif o.command == "run":
             run_all(o.program, o.out, o.jobs)
+            bad = run.ended_badly(o.out)
+            print("".join(f"{line[:400]}\n" for line in bad), end="", file=sys.stderr)
+            return DIED if bad else 0
         elif o.command == "compare":
             return 0 if compare.compare(*o.folders, compare.read_allowed(o.allow), o.each) else DIFFERS
         else:

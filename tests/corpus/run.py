@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -19,7 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 CHUNK = 40  # queries of a process: what it has built for one serves the next, and a crash costs one process
 NOT_KEPT = {".png", ".html"}  # of the files that a command leaves: pictures and pages differ by their own libraries
 JOURNAL = "journal.jsonl"  # of a sweep: names the digest of the program, and its rows are in the order in which they came
-ENVIRONMENT = {**os.environ, "LINKCAST_LOG": "progress=off"}  # lines about progress come by the clock
+SANITIZED = 99  # exit code of a program whose sanitizer found something; linkcast has no such code
+# Lines about progress come by the clock.
+ENVIRONMENT = {**os.environ, "LINKCAST_LOG": "progress=off", "ASAN_OPTIONS": f"exitcode={SANITIZED}",
+               "UBSAN_OPTIONS": "print_stacktrace=1"}
 MOST_S = 300  # of a query or a line of a command; far above the slowest, so a hang
 
 
@@ -154,6 +158,19 @@ def run_command(program: Path, command: dict) -> str:
         parts += [f"--- file {name}\n{_text((place / name).read_bytes())}" for name in left
                   if str(name) not in {**command["inputs"], **command["texts"]}]
         return "".join(parts).replace(holder, "{tmp}").replace(str(tree_of(program)), "{tree}")
+
+
+def ended_badly(folder: Path) -> list[str]:
+    """Queries and command lines that a program died on, never answered, or that a sanitizer stopped: each with how."""
+    queries = (folder / "queries.jsonl").read_text().splitlines()
+    answers = (folder / "answers.jsonl").read_text().splitlines()
+    found = [f"{query}: {answer}" for query, answer in zip(queries, answers, strict=True) if answer.startswith('{"crash"')]
+    bad = re.compile(rf"^(signal \d+|no answer in .*|exit code {SANITIZED})$")
+    for path in sorted((folder / "commands").glob("*.out")):
+        lines = path.read_text().splitlines()
+        found += [f"{path}: {before}: {line}" for before, line in zip(lines, lines[1:])
+                  if before.startswith("$ ") and bad.match(line)]
+    return found
 
 
 def run_commands(program: Path, folder: Path, jobs: int) -> int:

@@ -71,6 +71,33 @@ class Generated(InFolder):
         self.assertEqual(len(ids), len(set(ids)))
 
 
+class Died(InFolder):
+    """What stands in for the program dies as a real one would under a signal or a sanitizer."""
+
+    def asked_of(self, script: str) -> subprocess.CompletedProcess:
+        program = self.folder / "build" / "linkcast"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        (self.folder / "queries.jsonl").write_text('{"id": "a-0", "kind": "p2p"}\n')
+        (self.folder / "commands.json").write_text(json.dumps([{"lines": ["list kinds"], "stdin": "", "inputs": {}, "texts": {}}]))
+        return corpus("run", "--program", program, "--out", self.folder)
+
+    def test_a_signal(self):
+        done = self.asked_of("kill -SEGV $$")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn('{"crash": "signal 11"', done.stderr)
+        self.assertIn("0000.out: $ list kinds: signal 11", done.stderr)
+
+    def test_a_sanitizer(self):
+        done = self.asked_of('[ "$1" = list ] && exit 99; cat >/dev/null; echo "{}"')
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stderr.count("99"), 1)
+
+    def test_neither(self):
+        self.assertEqual(self.asked_of('[ "$1" = list ] && exit 2; cat >/dev/null; echo "{}"').returncode, 0)
+
+
 class Compared(InFolder):
     def setUp(self):
         super().setUp()
