@@ -133,12 +133,8 @@ CollectiveRanks read_schedule_ranks(catalogue::Catalogue& catalogue, const std::
 void read_transport(CollectiveJob& job, const MessageLibrary& library, ObjectReader& r) {
   if (!r.has("transport")) return;
   job.transport = r.choice("transport", Transports::message_names());
-  if (job.one_node()) r.fail("transport", "is of messages between nodes");
-  if (library.staging(job.op_name) != Staging::kNone)
-    r.fail("transport", job.communicator.library + " moves the buffers of " + job.op_name + " through host memory");
-  if (activities::staged_in_turn(job.node(), job.transport))
-    r.fail("transport", job.transport + " on " + job.node().topology().name +
-                            " is made of copies, which no schedule of messages has");
+  const std::string why = transport_refusal(job, library);
+  if (!why.empty()) r.fail("transport", why);
 }
 
 CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,

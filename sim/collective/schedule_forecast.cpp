@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/activities/cluster_message.hpp"
 #include "sim/activities/schedule_run.hpp"
 #include "sim/activities/staging_copies.hpp"
 #include "sim/plugin/schedule.hpp"
@@ -131,6 +132,17 @@ CollectiveForecast forecast_of(const CollectiveJob& job, Staging staging, const 
 }  // namespace
 
 bool is_mpi_library(const std::string& name) { return name.rfind("mpi-", 0) == 0; }
+
+std::string transport_refusal(const CollectiveJob& job, const MessageLibrary& library) {
+  if (job.transport.empty()) return "";
+  if (job.one_node()) return "is of messages between nodes";
+  if (library.staging(job.op_name) != Staging::kNone)
+    return job.communicator.library + " moves the buffers of " + job.op_name + " through host memory";
+  if (activities::staged_in_turn(job.node(), job.transport))
+    return job.transport + " on " + job.node().topology().name +
+           " is made of copies, which no schedule of messages has";
+  return "";
+}
 
 std::vector<std::string> algorithms_for(const std::string& op) {
   std::vector<std::string> names;

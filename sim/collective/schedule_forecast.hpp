@@ -11,6 +11,9 @@ namespace linkcast::collective {
 /// True of the name of a library that models GPU-aware MPI.
 bool is_mpi_library(const std::string& name);
 
+/// Why no schedule of messages can take the job's transport between nodes; empty where it can, or names none.
+std::string transport_refusal(const CollectiveJob& job, const MessageLibrary& library);
+
 /// The library's choice, or the algorithm that the job forces.
 /// @param library  the job's
 /// @param alternatives  forecast the other algorithms too, where all messages are simulated
