@@ -160,6 +160,24 @@ TEST_CASE("an incast slows a ring down to its own pace where they share switches
   CHECK(flow / alone < 124 * (1 + 1e-6));
 }
 
+TEST_CASE("an incast slows an alltoall where they share switches, as it does a ring", "[physics]") {
+  const Json incast = Json::array({{{"op", "incast"}, {"nodes", 32}}});
+  const auto all = [](Json more) {
+    more["op"] = "alltoall";
+    return ring_of(32, more);
+  };
+  const Json alone = all({}), apart = all({{"beside", incast}});
+  CHECK_THAT(apart["slowdown"].get<double>(), WithinRel(1, 1e-9));
+  CHECK_THAT(apart["alone_s"].get<double>(),
+             WithinRel(alone["time_s"].get<double>(), 1e-6));  // each message, or alike ones
+  CHECK(apart["engine"] == "direct");
+  const Json mixed = all({{"beside", incast}, {"allocation", "random"}, {"allocation_seed", 1}});
+  const double flow = mixed["time_s"].get<double>() - mixed["latency_s"].get<double>();
+  const double alone_flow = mixed["alone_s"].get<double>() - mixed["latency_s"].get<double>();
+  CHECK(flow / alone_flow > 1.5);
+  CHECK(flow / alone_flow < 124 * (1 + 1e-6));  // no message is slower than one of the incast
+}
+
 TEST_CASE("beside a job in noise, what the collective takes alone is in the same noise", "[physics]") {
   Json both{{"noise", 7}, {"samples", 5}, {"allocation", "random"}, {"allocation_seed", 1}};
   const Json alone = ring_of(32, both);
