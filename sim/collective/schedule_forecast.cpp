@@ -124,6 +124,8 @@ CollectiveForecast forecast_of(const CollectiveJob& job, Staging staging, const 
   forecast.gpus_per_node = static_cast<int>(job.communicator.gpus.size());
   forecast.fallback = staging != Staging::kNone;
   for (const int key : limits) forecast.bottleneck.push_back(name_of(job, key));
+  if (limits.empty())
+    forecast.limited_by = 2 * forecast.latency_s >= forecast.time_s ? "start-up" : "rates of single messages";
   forecast.warnings = warnings_of(job, staging, run, limits);
   forecast.warnings.insert(forecast.warnings.end(), validity.warnings.begin(), validity.warnings.end());
   return forecast;

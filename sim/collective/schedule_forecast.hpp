@@ -8,6 +8,10 @@
 
 namespace linkcast::collective {
 
+/// Rounds of messages are no steady flows: what they take of a link changes from round to round.
+inline constexpr const char* kNoSharedSchedule =
+    "rounds of MPI messages are forecast alone: what they take of a link changes from round to round";
+
 /// True of the name of a library that models GPU-aware MPI.
 bool is_mpi_library(const std::string& name);
 

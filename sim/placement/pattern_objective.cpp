@@ -105,7 +105,7 @@ class Pattern final : public Objective {
 
   /// Rounds of MPI messages, which share no links.
   Score of_messages(const std::vector<int>& gpus) {
-    if (!request_.neighbours.empty()) throw InputError("with: is not modelled for rounds of MPI messages");
+    if (!request_.neighbours.empty()) throw InputError(std::string("with: ") + collective::kNoSharedSchedule);
     const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
     Communicator ranks;
     ranks.library = library_;
