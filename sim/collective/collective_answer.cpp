@@ -123,11 +123,18 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   members.library = library_id;
   members.gpus = ranks.gpus;
   members.nodes = ranks.nodes;
-  CollectiveJob job{ranks.machine, *library, members, op, op_name, activities::read_size(r, "size_B")};
+  congestion::NetworkLoad load;
+  if (!ranks.one_node())
+    load = congestion::read_network_load(r, ranks.machine.node().calibration(), catalogue.progress());
+  const std::unique_ptr<Cluster> placed =
+      ranks.one_node() ? nullptr : congestion::place_jobs(ranks.machine, ranks.nodes, load);
+  CollectiveJob job{placed ? *placed : ranks.machine,  *library, members, op, op_name,
+                    activities::read_size(r, "size_B")};
   read_transport(job, *library, r);
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   r.finish();
+  if (load.noise) return schedule_in_noise(job, *library, load, solver);
   return schedule_forecast(job, *library, alternatives, solver);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/collective/collective_forecast.hpp"
+#include "sim/congestion/network_load.hpp"
 #include "sim/plugin/message_library.hpp"
 
 namespace linkcast::collective {
@@ -23,6 +24,11 @@ std::string transport_refusal(const CollectiveJob& job, const MessageLibrary& li
 /// @param alternatives  forecast the other algorithms too, where all messages are simulated
 CollectiveForecast schedule_forecast(const CollectiveJob& job, const MessageLibrary& library, bool alternatives,
                                      Solver& solver);
+
+/// With noise of other jobs on its messages between nodes: that of the median draw.
+/// @throws InputError  too many messages for all of them
+CollectiveForecast schedule_in_noise(const CollectiveJob& job, const MessageLibrary& library,
+                                     const congestion::NetworkLoad& load, Solver& solver);
 
 /// Algorithms that have an operation, by name.
 std::vector<std::string> algorithms_for(const std::string& op);

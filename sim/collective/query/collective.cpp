@@ -212,9 +212,10 @@ class CollectiveQuery final : public query::QueryKind {
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864, "library": "mpi-openmpi"})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (is_mpi(asked.query))
-      congestion::refuse_network_keys(asked.query, "is not modelled for rounds of MPI messages");
-    else if (!asked.query.contains("nodes") || asked.query["nodes"] == 1)
+    if (is_mpi(asked.query) && asked.query.contains("beside"))
+      throw InputError(
+          "beside: other jobs are followed as steady streams, and rounds of MPI messages change what they send");
+    if (!asked.query.contains("nodes") || asked.query["nodes"] == 1)
       congestion::refuse_network_keys(asked.query, "needs several nodes: give nodes");
     if (asked.query.contains("with")) {
       if (is_mpi(asked.query)) throw InputError(std::string("with: ") + kNoSharedSchedule);
