@@ -43,8 +43,10 @@ std::string alternative_text(const Json& other) {
 }
 
 std::string other_text(const Json& other) {
-  return fmt::format("{} of {} on {}: {}  (alone {})", text(other["op"]), to_text(Bytes{other["size_B"].get<double>()}),
-                     joined(other["gpus"], " "), seconds(other["time_s"]), seconds(other["alone_s"]));
+  const std::string nodes = other.contains("nodes") ? " of nodes " + joined(other["nodes"], " ") : "";
+  return fmt::format("{} of {} on {}{}: {}  (alone {})", text(other["op"]),
+                     to_text(Bytes{other["size_B"].get<double>()}), joined(other["gpus"], " "), nodes,
+                     seconds(other["time_s"]), seconds(other["alone_s"]));
 }
 
 using AddRow = std::function<void(const char* label, const std::string& text)>;
@@ -97,7 +99,8 @@ void print_result(const Json& result) {
   add_list(result, "others", other_text, row);
   add_copy_rows(result, row);
   for (const auto& [label, content] : network_rows(result)) row(label.c_str(), content);
-  row("bottleneck", joined(result["bottleneck"], "  "));
+  const bool no_link = result["bottleneck"].empty() && result.value("limited_by", "bandwidth") != "bandwidth";
+  row("bottleneck", no_link ? text(result["limited_by"]) : joined(result["bottleneck"], "  "));
   print_table(rows);
   print_warnings(result);
 }

@@ -30,6 +30,12 @@ class ChannelPath {
     for (Use& use : uses) use.weight *= stored_;
     return uses;
   }
+  /// What the part that one member reduces and stores takes of a node.
+  std::vector<Use> multicast(const std::vector<int>& members, int head) {
+    Activity one_byte = multicast_activity(node_, members, head, 1);
+    for (Use& use : one_byte.uses) use.weight *= one_byte.work_B * stored_;
+    return std::move(one_byte.uses);
+  }
   /// From the GPU of one node to that of another, each by the NIC next to it.
   void between(ClusterGpu from, ClusterGpu to) {
     problem_.pass_network(from, to, stored_);
@@ -126,6 +132,23 @@ std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& c
   }
   return activities;
 }
+
+int add_multicast_tree(ClusterProblem& problem, const Communicator& communicator, int head, int which,
+                       const ChannelLoad& load) {
+  const BinaryTree tree = double_binary_tree(communicator.nodes, which);
+  ChannelPath path(problem, load);
+  const std::vector<Use> passing = path.multicast(communicator.gpus, head);
+  for (int node = 0; node < communicator.nodes; ++node) {
+    problem.pass_constraints(node, passing);
+    if (node == tree.root) continue;
+    const ClusterGpu here{node, head}, above{tree.parent[static_cast<std::size_t>(node)], head};
+    path.between(here, above);
+    path.between(above, here);
+  }
+  return path.add(load.bytes);
+}
+
+Channel chain_of(int head) { return {{head}, {}, 0, 1}; }
 
 double ring_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed,
                     const HopDelay& delay_s) {

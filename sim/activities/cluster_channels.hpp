@@ -18,6 +18,13 @@ int add_cluster_ring(ClusterProblem& problem, const Communicator& communicator, 
 std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& communicator, const Channel& chain,
                                   int which, const ChannelLoad& load);
 
+/// Adds one tree between the nodes' GPUs of one number, as one activity: each node reduces `load.bytes` by multicast,
+/// they go up and down the tree, and each node stores them by multicast. @throws InputError  as multicast_activity()
+int add_multicast_tree(ClusterProblem& problem, const Communicator& communicator, int head, int which,
+                       const ChannelLoad& load);
+/// A chain of that GPU alone, as which the tree meets the distances of the fabric.
+Channel chain_of(int head);
+
 /// Latencies of the fabric, beyond that of neighbours, that the first byte meets on its longest way, seconds.
 double ring_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed);
 double tree_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which);

@@ -57,8 +57,9 @@ std::vector<Stratum> strata(int count, int most, int edge) {
 /// Messages of one problem, each after those that its two ranks sent and received before.
 class Steps {
  public:
-  Steps(const ScheduleJob& job, int most_ways, ScheduleTimes& times)
-      : job_(job), times_(times), problem_(job.cluster, most_ways), before_(job.ranks.size()), now_(job.ranks.size()) {}
+  /// @param problem  empty
+  Steps(const ScheduleJob& job, ClusterProblem& problem, ScheduleTimes& times)
+      : job_(job), times_(times), problem_(problem), before_(job.ranks.size()), now_(job.ranks.size()) {}
 
   /// @param weight  rounds that it stands for. @param position  rounds that its ranks have posted before it
   void add(const Phase& phase, int round, double weight, int position) {
@@ -151,7 +152,7 @@ class Steps {
 
   const ScheduleJob& job_;
   ScheduleTimes& times_;
-  ClusterProblem problem_;
+  ClusterProblem& problem_;
   std::vector<std::vector<int>> before_, now_;  ///< per rank: activities of the last rounds, and of those being added
   std::vector<std::size_t> busy_;               ///< ranks with some in now_
   std::vector<double> latency_, combine_;       ///< per activity: longest chain of delays up to it
@@ -175,15 +176,20 @@ int ways_for(double messages) {
   return static_cast<int>(std::max(kFewestWays, kShares / std::min(std::max(messages, 1.0), kSteady)));
 }
 
-ScheduleTimes run_all(const ScheduleJob& job, const Schedule& schedule, Solver& solver, int most_ways) {
-  ScheduleTimes times;
-  Steps steps(job, most_ways, times);
+void add_all(const Schedule& schedule, Steps& steps) {
   for (const Phase& phase : schedule.phases) {
     for (int round = 0; round < phase.rounds; ++round) {
       steps.add(phase, round, 1, round % phase.at_once);
       if ((round + 1) % phase.at_once == 0 || round + 1 == phase.rounds) steps.close();
     }
   }
+}
+
+ScheduleTimes run_all(const ScheduleJob& job, const Schedule& schedule, Solver& solver, int most_ways) {
+  ScheduleTimes times;
+  ClusterProblem problem(job.cluster, most_ways);
+  Steps steps(job, problem, times);
+  add_all(schedule, steps);
   steps.run(solver);
   return times;
 }
@@ -204,7 +210,8 @@ void run_group(const ScheduleJob& job, int most_ways, const Phase& phase, const 
   const int begin = group.index * phase.at_once;
   const int rounds = std::min(phase.at_once, phase.rounds - begin);
   ScheduleTimes part;
-  Steps steps(job, most_ways, part);
+  ClusterProblem problem(job.cluster, most_ways);
+  Steps steps(job, problem, part);
   for (const Stratum& round : strata(rounds, most, job.per_node - 1))
     steps.add(phase, begin + round.index, round.weight, round.index);
   steps.count(group.weight);
@@ -245,6 +252,18 @@ CombineCost combine_cost(const Platform& node, bool on_host) {
   if (on_host) return {0, kHostReduce_Bps};
   const Regime& copy = node.transports().get("local").regimes.back();
   return {copy.flat ? 0 : copy.startup.value, copy.rate_cap ? kReducePerCopy * copy.rate_cap->value : kGpuReduce_Bps};
+}
+
+ClusterProblem schedule_problem(const ScheduleJob& job, const Schedule& schedule) {
+  double messages = 0;
+  for (const Phase& phase : schedule.phases) messages += phase.rounds * messages_a_round(phase);
+  if (messages > kStepByStep) refuse(job);
+  ClusterProblem problem(job.cluster, ways_for(messages));
+  problem.keep_crossings();
+  ScheduleTimes times;
+  Steps steps(job, problem, times);
+  add_all(schedule, steps);
+  return problem;
 }
 
 ScheduleTimes run_schedule(const ScheduleJob& job, const Schedule& schedule, Solver& solver, Rounds rounds) {

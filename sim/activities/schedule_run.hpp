@@ -40,6 +40,10 @@ struct ScheduleTimes {
   double rate_error = 0, delay_error = 0;  ///< largest of a message; that of the delay relative to it
 };
 
+/// Every message as an activity, after those that it waits for, with its crossings of the fabric.
+/// @throws InputError  too many messages for all of them
+ClusterProblem schedule_problem(const ScheduleJob& job, const Schedule& schedule);
+
 /// Where the fabric routes adaptively, detours are settled for the messages of each group of rounds together.
 /// @throws InputError  too many messages even for a few rounds
 ScheduleTimes run_schedule(const ScheduleJob& job, const Schedule& schedule, Solver& solver,

@@ -1,38 +1,20 @@
 #include "sim/collective/collective_answer.hpp"
 
-#include <numeric>
-
 #include "sim/activities/cluster_message.hpp"
 #include "sim/activities/request.hpp"
 #include "sim/collective/alternatives.hpp"
 #include "sim/collective/collective_load.hpp"
 #include "sim/collective/collective_ranks.hpp"
+#include "sim/collective/other_communicators.hpp"
 #include "sim/collective/schedule_forecast.hpp"
 #include "sim/congestion/jobs_beside.hpp"
 
 namespace linkcast::collective {
 namespace {
 
-/// `with`: collectives of other communicators that start at the same moment.
-std::vector<CollectiveJob> read_others(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                                       const std::string& library_id, bool nvls, ObjectReader& r) {
-  std::vector<CollectiveJob> others;
-  if (!r.has("with")) return others;
-  const Json& list = r.raw("with");
-  if (!list.is_array()) r.fail("with", "must be an array of {\"op\", \"size_B\", \"gpus\"}");
-  const Cluster& machine = catalogue.lone_node(platform_id);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    ObjectReader one(list[i], r.file(), r.pointer("with") + "/" + std::to_string(i));
-    const auto op_name = one.required<std::string>("op");
-    const auto gpus = activities::read_gpus(one, machine.node(), 2);
-    const double size_B = activities::read_size(one, "size_B");
-    const std::string library = one.optional<std::string>("library").value_or(library_id);
-    one.finish();
-    others.push_back({machine, libraries().get(library), catalogue.communicator(platform_id, library, gpus),
-                      collectives().get(op_name), op_name, size_B, "", "", nvls});
-  }
-  return others;
-}
+constexpr const char* kNvlsBetween =
+    "nvls between nodes reduces in the switches of the fabric (CollNet, SHARP), which no platform describes: take "
+    "nvls_tree";
 
 int read_calls(ObjectReader& r) {
   const int calls = r.optional<int>("calls").value_or(kUsualCalls);
@@ -50,11 +32,16 @@ class Asked {
         library_(read_library(ranks_, r)),
         calls_(read_calls(r)),
         protocol_(r.optional<std::string>("protocol").value_or("")) {
-    if (ranks_.one_node())
-      read_in_node(catalogue, platform_id, r);
-    else
-      read_between(r, catalogue.progress());
+    if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree", "nvls", "nvls_tree"});
+    nvls_ = r.optional<bool>("nvls").value_or(false) || algorithm_ == "nvls" || algorithm_ == "nvls_tree";
+    if (algorithm_ == "nvls" && !ranks_.one_node()) r.fail("algorithm", kNvlsBetween);
+    if (algorithm_ == "nvls_tree" && ranks_.one_node()) r.fail("algorithm", "nvls_tree is between nodes; in one: nvls");
+    alternatives_ = r.optional<bool>("alternatives").value_or(false);
+    if (!ranks_.one_node()) read_between(r, catalogue.progress());
+    others_ = read_others(catalogue, platform_id, {library_, op_name_, size_B_, calls_, nvls_}, ranks_.nodes, r);
+    if (alternatives_ && !others_.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
     r.finish();
+    if (!others_.empty()) shared_ = &shared_machine(catalogue, platform_id, ranks_.nodes, others_);
     placed_ = ranks_.one_node() ? nullptr : congestion::place_jobs(ranks_.machine, ranks_.nodes, load_);
     communicator_ = &communicator_of(catalogue, platform_id, library_, ranks_);
   }
@@ -65,8 +52,8 @@ class Asked {
       throw InputError("engine: " + op_name_ + " is no operation of messages");
     if (!others_.empty()) {
       std::vector<CollectiveJob> jobs{job};
-      for (const CollectiveJob& other : others_) jobs.push_back(other);
-      return forecast_together(jobs, run_together(jobs, solver));
+      for (const PlacedJob& other : others_) jobs.push_back(other.job);
+      return forecast_together(jobs, run_together(jobs, *shared_, solver));
     }
     if (load_.noise || !load_.beside.empty()) return forecast_in_load(job, load_, solver);
     CollectiveForecast forecast = forecast_of(job, run_alone(job, solver));
@@ -75,16 +62,7 @@ class Asked {
   }
 
  private:
-  void read_in_node(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
-    if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree", "nvls"});
-    nvls_ = r.optional<bool>("nvls").value_or(false) || algorithm_ == "nvls";
-    alternatives_ = r.optional<bool>("alternatives").value_or(false);
-    others_ = read_others(catalogue, platform_id, library_, nvls_, r);
-    if (alternatives_ && !others_.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
-  }
   void read_between(ObjectReader& r, log::Progress& progress) {
-    if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree"});
-    alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
     load_ = congestion::read_network_load(r, ranks_.machine.node().calibration(), progress);
   }
@@ -110,7 +88,8 @@ class Asked {
   std::string protocol_, algorithm_{}, engine_{};
   bool nvls_ = false, alternatives_ = false;
   congestion::NetworkLoad load_{};
-  std::vector<CollectiveJob> others_{};
+  std::vector<PlacedJob> others_{};
+  const Cluster* shared_ = nullptr;  ///< with others
   std::unique_ptr<Cluster> placed_;  ///< where the nodes are not the first ones
   const Communicator* communicator_ = nullptr;
 };
@@ -119,26 +98,17 @@ class Asked {
 CollectiveRanks read_schedule_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
   if (!r.has("nodes")) return read_ranks(catalogue, platform_id, r);
   const Cluster& machine = catalogue.cluster(platform_id);
-  const int nodes = r.required<int>("nodes"), per_node = r.required<int>("gpus_per_node");
-  const int most = machine.node().gpu_count();
+  const int nodes = r.required<int>("nodes");
   if (nodes < 1 || nodes > machine.nodes())
     r.fail("nodes", "must be 1 to " + std::to_string(machine.nodes()) + ", as many as the fabric joins");
-  if (per_node < 1 || per_node > most || nodes * per_node < 2)
-    r.fail("gpus_per_node", "must be 1 to " + std::to_string(most) + ", with at least 2 GPUs in all");
-  std::vector<int> gpus(static_cast<std::size_t>(per_node));
-  std::iota(gpus.begin(), gpus.end(), 0);
-  return {machine, nodes, std::move(gpus)};
+  return {machine, nodes, read_gpus_of_each(r, machine.node(), nodes > 1 ? 1 : 2)};
 }
 
 void read_transport(CollectiveJob& job, const MessageLibrary& library, ObjectReader& r) {
   if (!r.has("transport")) return;
   job.transport = r.choice("transport", Transports::message_names());
-  if (job.one_node()) r.fail("transport", "is of messages between nodes");
-  if (library.staging(job.op_name) != Staging::kNone)
-    r.fail("transport", job.communicator.library + " moves the buffers of " + job.op_name + " through host memory");
-  if (activities::staged_in_turn(job.node(), job.transport))
-    r.fail("transport", job.transport + " on " + job.node().topology().name +
-                            " is made of copies, which no schedule of messages has");
+  const std::string why = transport_refusal(job, library);
+  if (!why.empty()) r.fail("transport", why);
 }
 
 CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
@@ -153,11 +123,18 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   members.library = library_id;
   members.gpus = ranks.gpus;
   members.nodes = ranks.nodes;
-  CollectiveJob job{ranks.machine, *library, members, op, op_name, activities::read_size(r, "size_B")};
+  congestion::NetworkLoad load;
+  if (!ranks.one_node())
+    load = congestion::read_network_load(r, ranks.machine.node().calibration(), catalogue.progress());
+  const std::unique_ptr<Cluster> placed =
+      ranks.one_node() ? nullptr : congestion::place_jobs(ranks.machine, ranks.nodes, load);
+  CollectiveJob job{placed ? *placed : ranks.machine,  *library, members, op, op_name,
+                    activities::read_size(r, "size_B")};
   read_transport(job, *library, r);
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   r.finish();
+  if (load.noise) return schedule_in_noise(job, *library, load, solver);
   return schedule_forecast(job, *library, alternatives, solver);
 }
 

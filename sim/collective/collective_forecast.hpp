@@ -27,11 +27,11 @@ struct CollectiveForecast {
   /// Collectives of other communicators that began at the same moment.
   struct Other {
     std::string op;
-    std::vector<int> gpus{};  ///< of each node
+    std::vector<int> gpus{};   ///< of each node
+    std::vector<int> nodes{};  ///< where several are in play
     double size_B = 0;
     std::string library;
     double time_s = 0, alone_s = 0;
-    int nodes = 1;
   };
   struct Beside {
     double alone_s = 0;
@@ -66,7 +66,8 @@ struct CollectiveForecast {
   std::optional<std::string> path_class{};
   bool fallback = false;
   std::vector<std::string> bottleneck{}, warnings{};
-  Json load{};  ///< in noise and beside other jobs (network_load.hpp): keys of the result
+  std::string limited_by{};  ///< where no link is: start-up, thread blocks, rates of single messages
+  Json load{};               ///< in noise and beside other jobs (network_load.hpp): keys of the result
   std::optional<Beside> beside{};
   std::optional<Messages> messages{};
   std::optional<Alternatives> alternatives{};

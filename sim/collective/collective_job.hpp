@@ -1,6 +1,7 @@
 #pragma once
 // One collective of one communicator, whatever the machine and whoever runs it.
 #include <string>
+#include <vector>
 
 #include "sim/platform/cluster.hpp"
 #include "sim/plugin/collective.hpp"
@@ -24,6 +25,8 @@ struct CollectiveJob {
   int calls = kUsualCalls;              ///< made one behind the other; the time is that of one
   std::string engine{};                 ///< of messages between nodes: direct, reduced; empty: reduced where exact
   std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take
+  /// Where node i of `machine` is on the machine that several jobs share; empty: node i of that one.
+  std::vector<int> order{};
   [[nodiscard]] int ranks() const { return communicator.ranks(); }
   [[nodiscard]] bool one_node() const { return communicator.nodes == 1; }
   [[nodiscard]] const Platform& node() const { return machine.node(); }
@@ -33,5 +36,9 @@ struct CollectiveJob {
 
 /// Of a key of the machine, as people read it: of a job on one node without the node.
 std::string name_of(const CollectiveJob& job, int key);
+/// Of a key of the job's machine, the one in the machine that it shares with other jobs.
+int shared_key(const CollectiveJob& job, const Cluster& shared, int key);
+/// Nodes of the shared machine that it runs on, in rank order.
+std::vector<int> nodes_of(const CollectiveJob& job);
 
 }  // namespace linkcast::collective

@@ -10,7 +10,7 @@ void put_beside(const CollectiveForecast::Beside& beside, double time_s, Json& o
   out["others"] = Json::array();
   for (const CollectiveForecast::Other& other : beside.others) {
     Json row{{"op", other.op}, {"gpus", other.gpus}, {"size_B", other.size_B}, {"library", other.library}};
-    if (other.nodes > 1) row["nodes"] = other.nodes;
+    if (!other.nodes.empty()) row["nodes"] = other.nodes;
     row["time_s"] = other.time_s;
     row["alone_s"] = other.alone_s;
     out["others"].push_back(std::move(row));
@@ -72,6 +72,7 @@ Json to_json(const CollectiveForecast& forecast) {
   out["busbw_Bps"] = forecast.size_B / forecast.time_s * forecast.bus_factor;
   put_choice(forecast, out);
   out["bottleneck"] = forecast.bottleneck;
+  if (!forecast.limited_by.empty()) out["limited_by"] = forecast.limited_by;
   out["warnings"] = forecast.warnings;
   if (!forecast.load.is_null()) out.update(forecast.load);
   if (forecast.beside) put_beside(*forecast.beside, forecast.time_s, out);

@@ -8,15 +8,16 @@
 namespace linkcast::collective {
 namespace {
 
-/// Rings and trees: what crosses the fabric is slowed down, and waits add to the latency.
-class RingsInLoad {
+/// What crosses the fabric is slowed down, and waits add to the latency. Of messages each is an activity; their noise
+/// is that of the links they hold (messages_in_noise).
+class InLoad {
  public:
-  RingsInLoad(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver)
+  InLoad(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver)
       : job_(job), load_(load), solver_(solver), problem_(job.machine) {}
 
   CollectiveRun run(Json& out) {
     problem_.keep_crossings();
-    const CollectiveRun lone = run_alone(job_, solver_, problem_);
+    const CollectiveRun lone = run_lone();
     run_ = lone;
     slowed_.emplace(problem_);
     const congestion::Slowdown none = [](const NoisyWay&) { return 1; };
@@ -41,8 +42,18 @@ class RingsInLoad {
   }
 
  private:
+  CollectiveRun run_lone() {
+    if (!job_.of_messages()) return run_alone(job_, solver_, problem_);
+    MessageAnswer answer = run_each_message(job_, {}, problem_, solver_);
+    CollectiveRun run{answer.made, answer.flow_s, 1, answer.limits};
+    run.messages = std::move(answer);
+    return run;
+  }
   void solve(const congestion::Slowdown& slowdown) {
-    read_solution(job_, problem_, solver_.run(slowed_->slowed(slowdown)), run_);
+    const Solution solution = solver_.run(slowed_->slowed(slowdown));
+    if (!job_.of_messages()) return read_solution(job_, problem_, solution, run_);
+    run_.flow_s = solution.makespan_s;
+    run_.limited_by = run_.messages->limits = last_limits(problem_, solution);
   }
 
   congestion::SampleTime sample(const Background& background, const CollectiveRun& without,
@@ -70,8 +81,6 @@ class RingsInLoad {
 /// The busiest link is held for longer, and each rank's last message waits: with the run of the median draw.
 CollectiveRun messages_in_noise(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver,
                                 Json& out) {
-  if (!load.beside.empty())
-    throw InputError("beside: " + job.op_name + " is made of messages; other jobs beside it are not modelled");
   CollectiveRun run = run_alone(job, solver, MessageParts{true, false});
   const double latency_s = run.made.latency_s, flow_s = run.flow_s, quiet_s = run.time_s();
   const congestion::BusyLinks& busy = *run.messages->busy;
@@ -89,12 +98,24 @@ CollectiveRun messages_in_noise(const CollectiveJob& job, const congestion::Netw
   return run;
 }
 
+/// Jobs beside slow single messages down, noise the bytes between two switches.
+void check_messages_beside(const CollectiveJob& job, const congestion::NetworkLoad& load) {
+  if (load.noise)
+    throw InputError("beside: with noise it is for rings and trees: noise of " + job.op_name +
+                     " is drawn for all messages between two switches together, jobs beside slow each by itself");
+  if (job.engine == "reduced")
+    throw InputError("engine: reduced takes messages together, and jobs beside slow each by itself: take direct");
+  check_ranks(job, "jobs beside slow each message by itself");
+}
+
 }  // namespace
 
 CollectiveForecast forecast_in_load(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver) {
   Json out = Json::object();
+  const bool messages = job.of_messages();
+  if (messages && !load.beside.empty()) check_messages_beside(job, load);
   const CollectiveRun run =
-      job.of_messages() ? messages_in_noise(job, load, solver, out) : RingsInLoad(job, load, solver).run(out);
+      messages && load.beside.empty() ? messages_in_noise(job, load, solver, out) : InLoad(job, load, solver).run(out);
   CollectiveForecast forecast = forecast_of(job, run);
   forecast.load = std::move(out);
   return forecast;

@@ -6,7 +6,7 @@
 namespace linkcast::collective {
 
 /// With noise, the run of the median draw. @param load  has noise, or jobs beside
-/// @throws InputError  messages beside other jobs
+/// @throws InputError  messages beside other jobs in noise, or too many
 CollectiveForecast forecast_in_load(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver);
 
 }  // namespace linkcast::collective

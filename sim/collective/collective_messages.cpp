@@ -53,15 +53,6 @@ congestion::UniformTraffic traffic_of(const CollectiveJob& job, const Group& gro
   return {job.communicator.nodes, job.communicator.gpus, group.made.busiest_B, 1 / group.choice.payload_share, cap_Bps};
 }
 
-/// Of what limits the activities that end last, the keys.
-std::vector<int> last_limits(const Solution& solution, const std::vector<int>& keys) {
-  std::set<int> limits;
-  for (std::size_t i = 0; i < solution.limited_by.size(); ++i)
-    if (solution.limited_by[i] != kOwnCap && solution.finish_s[i] >= kTogether * solution.makespan_s)
-      limits.insert(keys[at(solution.limited_by[i])]);
-  return {limits.begin(), limits.end()};
-}
-
 /// One activity for each message between nodes.
 class BetweenNodes {
  public:
@@ -141,21 +132,8 @@ std::vector<Use> loads_of(const Problem& problem, const std::vector<int>& keys, 
 }
 
 MessageAnswer run_direct(const CollectiveJob& job, MessageParts wanted, Solver& solver) {
-  activities::ClusterProblem made(job.machine);
-  if (wanted.busy) made.keep_crossings();
-  MessageAnswer answer{plan(job, made)};
-  const Problem& problem = made.problem();
-  std::vector<int> keys;
-  for (std::size_t i = 0; i < problem.capacity_Bps.size(); ++i) keys.push_back(made.key(static_cast<int>(i)));
-  const Solution solution = solver.run(problem);
-  answer.engine = "direct";
-  answer.flow_s = solution.makespan_s;
-  answer.classes = problem.activities.size();
-  answer.messages = static_cast<double>(answer.classes);
-  answer.limits = last_limits(solution, keys);
-  if (wanted.busy) answer.busy = congestion::BusyLinks::of_messages(made);
-  if (wanted.loads) answer.loads = loads_of(problem, keys, answer.made.busiest_B);
-  return answer;
+  activities::ClusterProblem problem(job.machine);
+  return run_each_message(job, wanted, problem, solver);
 }
 
 /// @returns  false, with the reason in `answer`, where messages cannot be taken together
@@ -192,21 +170,52 @@ CollectivePlan plan_messages(const CollectiveJob& job, activities::ClusterProble
   return group.made;
 }
 
+std::vector<int> last_limits(const activities::ClusterProblem& problem, const Solution& solution) {
+  std::set<int> limits;
+  for (std::size_t i = 0; i < solution.limited_by.size(); ++i)
+    if (solution.limited_by[i] != kOwnCap && solution.finish_s[i] >= kTogether * solution.makespan_s)
+      limits.insert(problem.key(solution.limited_by[i]));
+  return {limits.begin(), limits.end()};
+}
+
+MessageAnswer run_each_message(const CollectiveJob& job, MessageParts wanted, activities::ClusterProblem& made,
+                               Solver& solver) {
+  if (wanted.busy) made.keep_crossings();
+  MessageAnswer answer{plan(job, made)};
+  const Problem& problem = made.problem();
+  const Solution solution = solver.run(problem);
+  answer.engine = "direct";
+  answer.flow_s = solution.makespan_s;
+  answer.classes = problem.activities.size();
+  answer.messages = static_cast<double>(answer.classes);
+  answer.limits = last_limits(made, solution);
+  if (wanted.busy) answer.busy = congestion::BusyLinks::of_messages(made);
+  if (wanted.loads) {
+    std::vector<int> keys;
+    for (std::size_t i = 0; i < problem.capacity_Bps.size(); ++i) keys.push_back(made.key(static_cast<int>(i)));
+    answer.loads = loads_of(problem, keys, answer.made.busiest_B);
+  }
+  return answer;
+}
+
+void check_ranks(const CollectiveJob& job, const std::string& why) {
+  const int most = job.engine == "direct" ? kDirectRanksAsked : kDirectRanks;
+  if (job.ranks() > most)
+    throw InputError("op: " + job.op_name + " of " + std::to_string(job.ranks()) +
+                     " ranks: " + (why.empty() ? "the direct engine" : why + ", and the direct engine") +
+                     " takes at most " + std::to_string(most));
+}
+
 MessageAnswer run_messages(const CollectiveJob& job, MessageParts wanted, Solver& solver) {
   if (!job.op.every_pair()) {
     if (job.engine == "reduced") throw InputError("engine: reduced is for operations between every pair of ranks");
     return run_direct(job, wanted, solver);
   }
   MessageAnswer answer;
-  const int ranks = job.ranks();
   if (job.engine == "direct" || !run_reduced(job, wanted, answer)) {
     const std::string why = answer.why_direct;
     if (job.engine == "reduced") throw InputError("engine: reduced is not exact here: " + why);
-    const int most = job.engine == "direct" ? kDirectRanksAsked : kDirectRanks;
-    if (ranks > most)
-      throw InputError("op: " + job.op_name + " of " + std::to_string(ranks) +
-                       " ranks: " + (why.empty() ? "the direct engine" : why + ", and the direct engine") +
-                       " takes at most " + std::to_string(most));
+    check_ranks(job, why);
     answer = run_direct(job, wanted, solver);
     answer.why_direct = why;
   }

@@ -32,6 +32,14 @@ struct MessageAnswer {
   std::vector<Use> loads{};                     ///< by key in the cluster, per byte of one message, where asked for
 };
 
+/// The same, each message an activity of a problem that is left to the caller. @param problem  empty
+MessageAnswer run_each_message(const CollectiveJob& job, MessageParts wanted, activities::ClusterProblem& problem,
+                               Solver& solver);
+/// Of what limits the messages that end last, the keys in the cluster.
+std::vector<int> last_limits(const activities::ClusterProblem& problem, const Solution& solution);
+/// @throws InputError  more ranks than the direct engine takes
+void check_ranks(const CollectiveJob& job, const std::string& why_direct);
+
 /// @throws InputError  the library has no messages; too many that cannot be taken together
 MessageAnswer run_messages(const CollectiveJob& job, MessageParts wanted, Solver& solver);
 

@@ -7,21 +7,30 @@
 
 namespace linkcast::collective {
 
-CollectiveRanks read_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
-  if (!r.has("nodes")) {
-    const Cluster& machine = catalogue.lone_node(platform_id);
-    return {machine, 1, activities::read_gpus(r, machine.node(), 2)};
+std::vector<int> read_gpus_of_each(ObjectReader& r, const Platform& node, int least) {
+  if (r.has("gpus")) {
+    if (r.has("gpus_per_node")) r.fail("gpus_per_node", "give gpus or gpus_per_node, not both");
+    return activities::read_gpus(r, node, least);
   }
-  const Cluster& machine = catalogue.cluster(platform_id);
-  const int nodes = r.required<int>("nodes"), per_node = r.required<int>("gpus_per_node");
-  if (nodes < 2 || nodes > machine.nodes())
-    r.fail("nodes",
-           "must be 2 to " + std::to_string(machine.nodes()) + ", as many as the fabric joins; one: give gpus");
-  if (per_node < 1 || per_node > machine.node().gpu_count())
-    r.fail("gpus_per_node", "must be 1 to " + std::to_string(machine.node().gpu_count()));
+  const int per_node = r.required<int>("gpus_per_node"), most = node.gpu_count();
+  if (per_node < least || per_node > most)
+    r.fail("gpus_per_node", "must be " + std::to_string(least) + " to " + std::to_string(most));
   std::vector<int> gpus(static_cast<std::size_t>(per_node));
   std::iota(gpus.begin(), gpus.end(), 0);
-  return {machine, nodes, std::move(gpus)};
+  return gpus;
+}
+
+CollectiveRanks read_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+  const int nodes = r.optional<int>("nodes").value_or(1);
+  if (nodes == 1) {
+    const Cluster& machine = catalogue.lone_node(platform_id);
+    return {machine, 1,
+            r.has("nodes") ? read_gpus_of_each(r, machine.node(), 2) : activities::read_gpus(r, machine.node(), 2)};
+  }
+  const Cluster& machine = catalogue.cluster(platform_id);
+  if (nodes < 1 || nodes > machine.nodes())
+    r.fail("nodes", "must be 1 to " + std::to_string(machine.nodes()) + ", as many as the fabric joins");
+  return {machine, nodes, read_gpus_of_each(r, machine.node(), 1)};
 }
 
 std::string read_library(const CollectiveRanks& ranks, ObjectReader& r) {

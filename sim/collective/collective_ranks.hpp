@@ -8,7 +8,7 @@
 
 namespace linkcast::collective {
 
-/// GPUs of one node, or the first GPUs of each of several.
+/// GPUs of one node, or the same GPUs of each of several.
 struct CollectiveRanks {
   const Cluster& machine;
   int nodes = 1;
@@ -16,7 +16,9 @@ struct CollectiveRanks {
   [[nodiscard]] bool one_node() const { return nodes == 1; }
 };
 
-/// Keys nodes and gpus_per_node, or gpus. @throws InputError  more than the machine has
+/// Which GPUs of each node: key gpus, or the first gpus_per_node. @param least  so many at least
+std::vector<int> read_gpus_of_each(ObjectReader& r, const Platform& node, int least);
+/// Keys gpus or gpus_per_node, and nodes; one node may be any machine's. @throws InputError  more than the machine has
 CollectiveRanks read_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
 /// Key library, else that of the machine's time that has such ranks.
 std::string read_library(const CollectiveRanks& ranks, ObjectReader& r);

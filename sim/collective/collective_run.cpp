@@ -53,6 +53,21 @@ activities::Plan sum_to_share(CollectiveRun run) {
   return plan;
 }
 
+/// The time of one among several. One activity for all messages that gets its own rate is limited as they are alone.
+void read_shared(const activities::PlanProblem& problem, const Solution& solution, const std::vector<int>& places,
+                 CollectiveRun& together) {
+  std::vector<int> limits;
+  together.flow_s = 0;
+  for (const int place : places) {
+    together.flow_s = std::max(together.flow_s, solution.finish_s[at(place)]);
+    if (solution.limited_by.empty()) continue;
+    const int limit = solution.limited_by[at(place)];
+    limits.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
+  }
+  together.flow_s -= together.made.latency_s;
+  if (!together.messages || (!limits.empty() && limits.front() != kOwnCap)) together.limited_by = std::move(limits);
+}
+
 /// Limits of the plan's own beside those of the links that it uses.
 void hold_back(const Cluster& machine, double stretch, activities::Plan& plan) {
   if (stretch <= 1) return;
@@ -108,28 +123,26 @@ SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
   return shared;
 }
 
-std::vector<Contended> run_together(const std::vector<CollectiveJob>& jobs, Solver& solver) {
-  activities::PlanProblem problem(jobs.front().machine);
+void share(const CollectiveJob& job, const Cluster& shared, activities::Plan& plan) {
+  for (Activity& flow : plan.activities)
+    for (Use& use : flow.uses)
+      if (!activities::is_own_limit(use.constraint)) use.constraint = shared_key(job, shared, use.constraint);
+  for (activities::OwnLimit& limit : plan.own_limits) limit.key = shared_key(job, shared, limit.key);
+}
+
+std::vector<Contended> run_together(const std::vector<CollectiveJob>& jobs, const Cluster& shared_machine,
+                                    Solver& solver) {
+  activities::PlanProblem problem(shared_machine);
   std::vector<Contended> all;
   std::vector<std::vector<int>> places;
   for (const CollectiveJob& job : jobs) {
     SharedRun shared = run_to_share(job, solver);
+    share(job, shared_machine, shared.plan);
     places.push_back(problem.add(shared.plan));
     all.push_back({shared.run, std::move(shared.run)});
   }
   const Solution solution = solver.run(problem.problem());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    CollectiveRun& together = all[i].together;
-    together.flow_s = 0;
-    together.limited_by.clear();
-    for (const int place : places[i]) {
-      together.flow_s = std::max(together.flow_s, solution.finish_s[at(place)]);
-      if (solution.limited_by.empty()) continue;
-      const int limit = solution.limited_by[at(place)];
-      together.limited_by.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
-    }
-    together.flow_s -= together.made.latency_s;
-  }
+  for (std::size_t i = 0; i < all.size(); ++i) read_shared(problem, solution, places[i], all[i].together);
   return all;
 }
 

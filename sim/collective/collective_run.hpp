@@ -46,7 +46,10 @@ struct Contended {
   [[nodiscard]] double slowdown() const { return together.time_s() / alone.time_s(); }
 };
 
-/// @param jobs  all on one machine. @returns  in the same order
-std::vector<Contended> run_together(const std::vector<CollectiveJob>& jobs, Solver& solver);
+/// The plan of a job gets the keys of the machine that it shares.
+void share(const CollectiveJob& job, const Cluster& shared, activities::Plan& plan);
+
+/// @param shared  machine of all jobs. @returns  in the same order
+std::vector<Contended> run_together(const std::vector<CollectiveJob>& jobs, const Cluster& shared, Solver& solver);
 
 }  // namespace linkcast::collective

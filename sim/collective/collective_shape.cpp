@@ -88,7 +88,7 @@ CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const s
                     collectives().get(ask.op), ask.op, ask.size_B});
   Solver& solver = catalogue.solver("fluid");
   if (jobs.size() == 1) return forecast_of(jobs.front(), run_alone(jobs.front(), solver));
-  return forecast_together(jobs, run_together(jobs, solver));
+  return forecast_together(jobs, run_together(jobs, machine, solver));
 }
 
 CollectiveTimes forecast_alone(const Cluster& machine, const Library& library, const Communicator& communicator,

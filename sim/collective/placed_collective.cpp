@@ -1,6 +1,7 @@
 #include "sim/collective/placed_collective.hpp"
 
 #include <set>
+#include <utility>
 
 #include "sim/platform/placed_fabric.hpp"
 #include "sim/plugin/collective.hpp"
@@ -18,41 +19,41 @@ std::vector<int> order_of(const std::vector<int>& nodes, int all) {
   return order;
 }
 
-/// Key of the cluster of one of the reordered cluster.
-int key_in(const Cluster& cluster, int key, const std::vector<int>& order) {
-  const int of_node = cluster.key(1, 0), first_engine = cluster.first_engine_key();
-  if (key < cluster.key_of_fabric_link(0)) return cluster.key(order[at(key / of_node)], key % of_node);
-  if (key < first_engine) return key;
-  const int card = (key - first_engine) / 2, nics = cluster.nics();
-  return cluster.key_of_engine(cluster.endpoint(order[at(card / nics)], card % nics), (key - first_engine) % 2 == 0);
-}
-
 }  // namespace
 
 std::string usual_library_across(const Calibration& calibration) {
   return libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
 }
 
-activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                                   const PlacedCollective& asked, const PlacedNodes& where) {
-  const Cluster& cluster = catalogue.cluster(platform_id);
-  const std::string library =
-      asked.library.empty() ? usual_library_across(cluster.node().calibration()) : asked.library;
-  const std::vector<int> order = order_of(where.nodes, cluster.nodes());
-  const std::unique_ptr<Cluster> placed = placed_cluster(cluster, order);
+PlacedJob place_job(catalogue::Catalogue& catalogue, const std::string& platform_id, const PlacedCollective& asked,
+                    const PlacedNodes& where) {
+  const bool alone = where.nodes.size() == 1;
+  const Cluster& machine = alone ? catalogue.lone_node(platform_id) : catalogue.cluster(platform_id);
+  const Calibration& calibration = machine.node().calibration();
+  const std::string library = !asked.library.empty() ? asked.library
+                              : alone                ? calibration.default_library
+                                                     : usual_library_across(calibration);
+  std::vector<int> order = alone ? where.nodes : order_of(where.nodes, machine.nodes());
+  std::unique_ptr<Cluster> placed = alone ? nullptr : placed_cluster(machine, order);
   const int nodes = static_cast<int>(where.nodes.size());
-  CollectiveJob job{*placed,
+  CollectiveJob job{placed ? *placed : machine,
                     libraries().get(library),
-                    catalogue.communicator_across(platform_id, library, nodes, where.gpus),
+                    alone ? catalogue.communicator(platform_id, library, where.gpus)
+                          : catalogue.communicator_across(platform_id, library, nodes, where.gpus),
                     collectives().get(asked.op),
                     asked.op,
                     asked.size_B};
+  job.nvls = asked.nvls;
   job.calls = asked.calls;
-  activities::Plan plan = forecast_to_share(job, catalogue.solver("fluid"));
-  for (Activity& flow : plan.activities)
-    for (Use& use : flow.uses)
-      if (!activities::is_own_limit(use.constraint)) use.constraint = key_in(cluster, use.constraint, order);
-  for (activities::OwnLimit& limit : plan.own_limits) limit.key = key_in(cluster, limit.key, order);
+  job.order = std::move(order);
+  return {std::move(placed), std::move(job)};
+}
+
+activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                                   const PlacedCollective& asked, const PlacedNodes& where) {
+  const PlacedJob placed = place_job(catalogue, platform_id, asked, where);
+  activities::Plan plan = forecast_to_share(placed.job, catalogue.solver("fluid"));
+  share(placed.job, catalogue.cluster(platform_id), plan);
   return plan;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 // A collective on nodes wherever they are, as activities that share links.
+#include <memory>
+
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/collective/collective_forecast.hpp"
 
@@ -10,12 +12,22 @@ struct PlacedNodes {
   std::vector<int> nodes, gpus;
 };
 
-/// What is asked of a library. @param library  empty: usual_library_across()
+/// What is asked of a library. @param library  empty: that of the machine's time that has such ranks
 struct PlacedCollective {
   std::string library, op;
   double size_B = 0;
   int calls = kUsualCalls;
+  bool nvls = false;  ///< the machine offers multicast by NVSwitch
 };
+
+struct PlacedJob {
+  std::unique_ptr<Cluster> machine;  ///< the job's nodes first; null where they are the first ones, or one alone
+  CollectiveJob job;                 ///< with its order
+};
+
+/// @throws InputError  the library has no such ranks
+PlacedJob place_job(catalogue::Catalogue& catalogue, const std::string& platform_id, const PlacedCollective& asked,
+                    const PlacedNodes& where);
 
 /// On these nodes. @returns  with keys of the platform's cluster
 activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,

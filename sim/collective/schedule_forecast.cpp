@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/activities/cluster_message.hpp"
 #include "sim/activities/schedule_run.hpp"
 #include "sim/activities/staging_copies.hpp"
+#include "sim/congestion/noisy_message.hpp"
 #include "sim/plugin/schedule.hpp"
 #include "sim/uncertainty/verdict.hpp"
 
@@ -37,21 +39,30 @@ std::vector<ClusterGpu> ranks_of(const Communicator& communicator) {
   return ranks;
 }
 
-ScheduledRun run(const CollectiveJob& job, Staging staging, const std::string& algorithm, Solver& solver) {
-  ScheduledRun result{algorithm, {}, {}};
+/// Messages between GPUs, or between the CPUs next to them.
+activities::ScheduleJob messages_of(const CollectiveJob& job, Staging staging) {
   const Platform& node = job.node();
   const bool host = staging != Staging::kNone;
-  const std::vector<ClusterGpu> ranks = ranks_of(job.communicator);
   const int per_node = static_cast<int>(job.communicator.gpus.size());
   activities::ScheduleJob messages{job.machine,  {}, per_node, job.size_B, activities::combine_cost(node, host),
                                    job.transport};
-  for (const ClusterGpu& rank : ranks) {
+  for (const ClusterGpu& rank : ranks_of(job.communicator)) {
     const int gpu = node.gpu(rank.gpu);
     messages.ranks.push_back({rank.node, host ? node.socket_of(gpu) : gpu});
   }
-  const Schedule schedule = algorithms().get(algorithm).schedule(job.op_name, job.ranks());
-  result.times = activities::run_schedule(messages, schedule, solver);
-  if (host) result.staging = activities::staging_times(job.machine, ranks, job.op_name, job.size_B, staging, solver);
+  return messages;
+}
+
+Schedule schedule_of(const CollectiveJob& job, const std::string& algorithm) {
+  return algorithms().get(algorithm).schedule(job.op_name, job.ranks());
+}
+
+ScheduledRun run(const CollectiveJob& job, Staging staging, const std::string& algorithm, Solver& solver) {
+  ScheduledRun result{algorithm, {}, {}};
+  result.times = activities::run_schedule(messages_of(job, staging), schedule_of(job, algorithm), solver);
+  if (staging != Staging::kNone)
+    result.staging =
+        activities::staging_times(job.machine, ranks_of(job.communicator), job.op_name, job.size_B, staging, solver);
   return result;
 }
 
@@ -123,6 +134,8 @@ CollectiveForecast forecast_of(const CollectiveJob& job, Staging staging, const 
   forecast.gpus_per_node = static_cast<int>(job.communicator.gpus.size());
   forecast.fallback = staging != Staging::kNone;
   for (const int key : limits) forecast.bottleneck.push_back(name_of(job, key));
+  if (limits.empty())
+    forecast.limited_by = 2 * forecast.latency_s >= forecast.time_s ? "start-up" : "rates of single messages";
   forecast.warnings = warnings_of(job, staging, run, limits);
   forecast.warnings.insert(forecast.warnings.end(), validity.warnings.begin(), validity.warnings.end());
   return forecast;
@@ -131,6 +144,17 @@ CollectiveForecast forecast_of(const CollectiveJob& job, Staging staging, const 
 }  // namespace
 
 bool is_mpi_library(const std::string& name) { return name.rfind("mpi-", 0) == 0; }
+
+std::string transport_refusal(const CollectiveJob& job, const MessageLibrary& library) {
+  if (job.transport.empty()) return "";
+  if (job.one_node()) return "is of messages between nodes";
+  if (library.staging(job.op_name) != Staging::kNone)
+    return job.communicator.library + " moves the buffers of " + job.op_name + " through host memory";
+  if (activities::staged_in_turn(job.node(), job.transport))
+    return job.transport + " on " + job.node().topology().name +
+           " is made of copies, which no schedule of messages has";
+  return "";
+}
 
 std::vector<std::string> algorithms_for(const std::string& op) {
   std::vector<std::string> names;
@@ -156,6 +180,23 @@ CollectiveForecast schedule_forecast(const CollectiveJob& job, const MessageLibr
   std::sort(rows.begin(), rows.end(), [](const Alternatives::Row& a, const Alternatives::Row& b) {
     return std::tie(a.time_s, a.algorithm) < std::tie(b.time_s, b.algorithm);
   });
+  return forecast;
+}
+
+CollectiveForecast schedule_in_noise(const CollectiveJob& job, const MessageLibrary& library,
+                                     const congestion::NetworkLoad& load, Solver& solver) {
+  CollectiveForecast forecast = schedule_forecast(job, library, false, solver);
+  const Staging staging = library.staging(job.op_name);
+  activities::ClusterProblem messages =
+      activities::schedule_problem(messages_of(job, staging), schedule_of(job, forecast.algorithm));
+  congestion::SampleTimes times = congestion::noisy_message_times(messages, load, solver);
+  for (congestion::SampleTime& time : times) time.latency_s += forecast.rounds->staging_s;
+  const double quiet_s = forecast.time_s;
+  forecast.time_s = congestion::percentile(times, 50).time_s();
+  forecast.interval.low_s *= forecast.time_s / quiet_s;
+  forecast.interval.high_s *= forecast.time_s / quiet_s;
+  forecast.load = Json::object();
+  congestion::put_percentiles(forecast.load, load, times, quiet_s);
   return forecast;
 }
 

@@ -4,18 +4,31 @@
 #include <vector>
 
 #include "sim/collective/collective_forecast.hpp"
+#include "sim/congestion/network_load.hpp"
 #include "sim/plugin/message_library.hpp"
 
 namespace linkcast::collective {
 
+/// Rounds of messages are no steady flows: what they take of a link changes from round to round.
+inline constexpr const char* kNoSharedSchedule =
+    "rounds of MPI messages are forecast alone: what they take of a link changes from round to round";
+
 /// True of the name of a library that models GPU-aware MPI.
 bool is_mpi_library(const std::string& name);
+
+/// Why no schedule of messages can take the job's transport between nodes; empty where it can, or names none.
+std::string transport_refusal(const CollectiveJob& job, const MessageLibrary& library);
 
 /// The library's choice, or the algorithm that the job forces.
 /// @param library  the job's
 /// @param alternatives  forecast the other algorithms too, where all messages are simulated
 CollectiveForecast schedule_forecast(const CollectiveJob& job, const MessageLibrary& library, bool alternatives,
                                      Solver& solver);
+
+/// With noise of other jobs on its messages between nodes: that of the median draw.
+/// @throws InputError  too many messages for all of them
+CollectiveForecast schedule_in_noise(const CollectiveJob& job, const MessageLibrary& library,
+                                     const congestion::NetworkLoad& load, Solver& solver);
 
 /// Algorithms that have an operation, by name.
 std::vector<std::string> algorithms_for(const std::string& op);

@@ -178,7 +178,7 @@ class Answer {
     const std::vector<int> first = first_nodes(q_.free, q_.nodes());
     const auto naive = std::find_if(found_.choices.begin(), found_.choices.end(),
                                     [&](const ClusterChoice& one) { return one.nodes == first; });
-    out["first_free"] = {{"nodes", first}, {"time_s", naive->time_s}, {"regret", naive->time_s / best.time_s - 1}};
+    out["first_free"] = {{"nodes", first}, {"time_s", naive->time_s}, {"regret", regret(*naive)}};
     out["why"] = why(best, *naive);
     out["search"] = {{"exact", false}, {"forecasts", found_.evaluated}};
     out["bottleneck"] = Json::array();
@@ -208,6 +208,13 @@ class Answer {
     }
   }
 
+  /// What a choice costs more than the best one: of its time, or in the units of the objective, as in a node.
+  [[nodiscard]] double regret(const ClusterChoice& choice) const {
+    const ClusterChoice& best = found_.choices.front();
+    if (q_.objective == PlaceObjective::kTime) return choice.time_s / best.time_s - 1;
+    return std::max(0.0, choice.cost - best.cost);  // costs that differ in rounding count as equal
+  }
+
   [[nodiscard]] Json placements() const {
     Json rows = Json::array();
     for (const ClusterChoice& one : found_.choices) {
@@ -215,7 +222,7 @@ class Answer {
       rows.push_back({{"nodes", one.nodes},
                       {"rule", one.rule},
                       {"time_s", one.time_s},
-                      {"regret", one.time_s / found_.choices.front().time_s - 1},
+                      {"regret", regret(one)},
                       {"groups", groups_of(groups_, one.nodes)}});
     }
     return rows;

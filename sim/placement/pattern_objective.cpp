@@ -3,7 +3,6 @@
 #include "sim/collective/schedule_forecast.hpp"
 #include "sim/placement/objective.hpp"
 #include "sim/placement/placement_memory.hpp"
-#include "sim/query/query.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -104,17 +103,24 @@ class Pattern final : public Objective {
     return score;
   }
 
-  /// Rounds of MPI messages, asked for as anybody would.
+  /// Rounds of MPI messages, which share no links.
   Score of_messages(const std::vector<int>& gpus) {
-    Json query{{"kind", "collective"}, {"platform", request_.platform}, {"op", request_.job.op},
-               {"gpus", gpus},         {"size_B", request_.job.size_B}, {"library", library_}};
-    for (const Neighbour& neighbour : request_.neighbours)
-      query["with"].push_back({{"op", neighbour.job.op}, {"size_B", neighbour.job.size_B}, {"gpus", neighbour.gpus}});
-    const Json answer = query::answer_or_throw(catalogue_, query, "query");
-    Score score{answer["time_s"], answer["time_low_s"], answer["time_high_s"]};
-    score.alone_s = answer.value("alone_s", score.time_s);
-    score.bottleneck = answer["bottleneck"];
-    score.warnings = answer["warnings"];
+    if (!request_.neighbours.empty()) throw InputError(std::string("with: ") + collective::kNoSharedSchedule);
+    const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
+    Communicator ranks;
+    ranks.library = library_;
+    ranks.gpus = gpus;
+    const collective::CollectiveJob job{catalogue_.lone_node(request_.platform),
+                                        mpi,
+                                        ranks,
+                                        collectives().get(request_.job.op),
+                                        request_.job.op,
+                                        request_.job.size_B};
+    const collective::CollectiveForecast forecast =
+        collective::schedule_forecast(job, mpi, false, catalogue_.solver("fluid"));
+    Score score{forecast.time_s, forecast.interval.low_s, forecast.interval.high_s, forecast.time_s};
+    score.bottleneck = forecast.bottleneck;
+    score.warnings = forecast.warnings;
     return score;
   }
 

@@ -29,6 +29,13 @@ Json ring_of(int nodes, Json more) {
   return ask(query);
 }
 
+/// Of the library's choice.
+Json collective_of(int nodes, const Json& more) {
+  Json query{{"kind", "collective"}, {"nodes", nodes}, {"gpus_per_node", 4}};
+  query.update(more);
+  return ask(query);
+}
+
 NoiseModel leonardo_noise() { return *NoiseModel::of(catalogue().platform("leonardo").calibration()); }
 
 }  // namespace
@@ -158,6 +165,43 @@ TEST_CASE("an incast slows a ring down to its own pace where they share switches
   const double alone = mixed["alone_s"].get<double>() - mixed["latency_s"].get<double>();
   CHECK(flow / alone > 1.5);
   CHECK(flow / alone < 124 * (1 + 1e-6));
+}
+
+TEST_CASE("an incast slows an alltoall where they share switches, as it does a ring", "[physics]") {
+  const Json incast = Json::array({{{"op", "incast"}, {"nodes", 32}}});
+  const auto all = [](Json more) {
+    more.update(Json{{"op", "alltoall"}, {"size_B", 1073741824.0}});
+    return collective_of(32, more);
+  };
+  const Json alone = all({}), apart = all({{"beside", incast}});
+  CHECK_THAT(apart["slowdown"].get<double>(), WithinRel(1, 1e-9));
+  CHECK_THAT(apart["alone_s"].get<double>(),
+             WithinRel(alone["time_s"].get<double>(), 1e-6));  // each message, or alike ones
+  CHECK(apart["engine"] == "direct");
+  const Json mixed = all({{"beside", incast}, {"allocation", "random"}, {"allocation_seed", 1}});
+  const double flow = mixed["time_s"].get<double>() - mixed["latency_s"].get<double>();
+  const double alone_flow = mixed["alone_s"].get<double>() - mixed["latency_s"].get<double>();
+  CHECK(flow / alone_flow > 1.5);
+  CHECK(flow / alone_flow < 124 * (1 + 1e-6));  // no message is slower than one of the incast
+}
+
+TEST_CASE("rounds of MPI messages wait in noise, each of them", "[physics]") {
+  const auto mpi = [](Json more) {
+    more.update(Json{{"op", "all_reduce"},
+                     {"library", "mpi-openmpi"},
+                     {"size_B", 8},
+                     {"allocation", "random"},
+                     {"allocation_seed", 1}});
+    return collective_of(4, more);
+  };
+  const Json quiet = mpi({}), noisy = mpi({{"noise", 7}, {"samples", 20}});
+  CHECK(noisy["quiet_s"] == quiet["time_s"]);
+  CHECK(noisy["percentiles"]["p50"] == noisy["time_s"]);
+  CHECK(noisy["min_s"] >= quiet["time_s"]);
+  CHECK(noisy["max_s"] > noisy["min_s"]);
+  CHECK(noisy["mean_s"] == mpi({{"noise", 7}, {"samples", 20}})["mean_s"]);
+  Json other_level = mpi({{"noise", 7}, {"samples", 3}, {"service_level", 5}});  // nobody else is there
+  CHECK_THAT(other_level["time_s"].get<double>(), WithinRel(quiet["time_s"].get<double>(), 1e-9));
 }
 
 TEST_CASE("beside a job in noise, what the collective takes alone is in the same noise", "[physics]") {

@@ -102,7 +102,10 @@ Communicator build_across(const Version& version, const Cluster& cluster, const 
   made.network_channel_bandwidth = {speed / factor * kGiga};
   made.channels = headed_rings(cluster, made.channels, entries, factor);
   made.trees.clear();
-  made.nvls_channels = 0;
+  // One channel a NIC in use: what crosses the fabric once goes up the tree and once down, in the same channel.
+  made.nvls_channels = made.nvls_channels > 0 ? found : 0;
+  const double network = nodes > 2 ? speed / 2 : speed;
+  made.nvls_channel_bandwidth = {std::min(made.nvls_channel_bandwidth.si, network * kGiga)};
   made.why = std::to_string(made.channels.size()) + " rings over " + std::to_string(nodes) + " nodes and " +
              std::to_string(found) + " NICs of each; inside a node: " + (gpus.size() == 1 ? "one GPU" : made.why);
   return made;

@@ -21,7 +21,7 @@ Generations generations(const Platform& platform, const std::vector<int>& gpus) 
 }
 
 /// @source  models/libraries/SOURCES.md (facts about the tags of NVIDIA/nccl named in `versions()`, no code of it)
-/// @limits  several nodes: across.hpp. CollNet, NVLS trees and PAT are left out.
+/// @limits  several nodes: across.hpp. CollNet (and with it NVLS that reduces in the fabric) and PAT are left out.
 class NcclGraph final : public Library {
  public:
   explicit NcclGraph(const Version& version) : version_(&version) {}
@@ -59,7 +59,7 @@ class NcclGraph final : public Library {
     for (const TunerEntry& row : rows) {
       if (!request.algorithm.empty() && row.algorithm != request.algorithm) continue;
       if (request.protocol.empty() ? !row.enabled : row.protocol != request.protocol) continue;
-      if (row.algorithm == "nvls" && !request.nvls && request.algorithm != row.algorithm) continue;
+      if (by_multicast(row.algorithm) && !request.nvls && request.algorithm != row.algorithm) continue;
       if (!best || row.time < best->time) best = &row;
     }
     if (!best)

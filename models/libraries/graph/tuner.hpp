@@ -24,10 +24,12 @@ inline BytesPerSecond channel_bandwidth(const Communicator& made) {
   return made.nodes > kFewNodes || made.gpus.size() == 1 ? made.network_channel_bandwidth
                                                          : made.library_channel_bandwidth;
 }
+/// Whether the NVSwitch of each node reduces and stores.
+inline bool by_multicast(const std::string& algorithm) { return algorithm == "nvls" || algorithm == "nvls_tree"; }
 std::size_t protocol_index(const std::string& protocol);
 
 /// @source  models/libraries/SOURCES.md, "Graph era: tuner"
-/// @limits  ring, tree and, for all_reduce on one node, NVLS; CollNet, PAT and NVLS trees are left out
+/// @limits  ring, tree and, for all_reduce, NVLS in a node and NVLS trees between nodes; CollNet and PAT are left out
 std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
                                     const Generations& generations, const TunerRequest& request);
 

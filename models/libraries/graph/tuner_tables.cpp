@@ -59,8 +59,9 @@ TunerTraits tuner_v2_18() {
   // source: models/libraries/SOURCES.md
   t.tree = {{6.8, 14.0, 0}, {0.6, 1.25, 4}, {1.0, 1.9, 6}, {5.0, 8.5, 14}};
   t.ring = {{6.6, 14.0, 8.4}, {0.6, 1.9, 3.4}, {1.0, 2.5, 5.7}, {2.7, 4.0, 14}};
-  t.nvls_hop_us = 23;                          // the base latency of 2.18; a hop latency of 0 is added to it
-  t.nvls_efficiency = 5.0 / 6;                 // source: models/libraries/SOURCES.md
+  t.nvls_hop_us = 23;           // the base latency of 2.18; a hop latency of 0 is added to it
+  t.nvls_efficiency = 5.0 / 6;  // source: models/libraries/SOURCES.md
+  t.nvls_tree_network_hop_us = 19;
   t.ring_ll128[90] = t.tree_ll128[90] = 36.7;  // source: models/libraries/SOURCES.md
   t.tree_channel[90] = 38.7;
   t.network_tree_channel[90] = {41.4, 36.0};  // source: models/libraries/SOURCES.md
@@ -73,6 +74,7 @@ TunerTraits tuner_v2_22() {
   TunerTraits t = tuner_v2_18();
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = t.tree.network_hop[2] = 28;
   t.nvls_hop_us = 25;
+  t.nvls_tree_network_hop_us = 14;
   t.ll_half = true;
   t.ll_max[90] = 141.0;  // source: models/libraries/SOURCES.md
   return t;
@@ -93,7 +95,8 @@ TunerTraits tuner_v2_27() {
 
 TunerTraits tuner_v2_30() {
   TunerTraits t = tuner_v2_27();
-  t.ring_ll128[100] = 40.0;  // source: models/libraries/SOURCES.md
+  t.nvls_tree_network_hop_us = 20.9;  // source: models/libraries/SOURCES.md
+  t.ring_ll128[100] = 40.0;           // source: models/libraries/SOURCES.md
   t.tree_channel[100] = 70.0;
   t.network_tree_channel[100] = {42.8, 24.0};  // source: models/libraries/SOURCES.md
   t.network_tree_ll128[100] = {31.67, 20.0};   // source: models/libraries/SOURCES.md

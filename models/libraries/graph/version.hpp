@@ -75,8 +75,9 @@ struct TunerTraits {
   Latency tree, ring;
   double nvls_hop_us = 0;  ///< 0: this version has no NVLS
   double nvls_efficiency = 0;
-  bool ll_half = false;  ///< ring LL carries 1/2 of the bus bandwidth; false: 1/4 or 1/3 by operation
-  BySm ll_max;           ///< most that LL moves; empty: no limit
+  double nvls_tree_network_hop_us = 0;  ///< of a tree between nodes whose nodes reduce and store by multicast
+  bool ll_half = false;                 ///< ring LL carries 1/2 of the bus bandwidth; false: 1/4 or 1/3 by operation
+  BySm ll_max;                          ///< most that LL moves; empty: no limit
   std::map<std::string, double> ring_ll128_by_op;  ///< a channel; empty: ring_ll128
   BySm ring_ll128;                                 ///< a channel
   double tree_share = 0;                           ///< of the bus bandwidth

@@ -18,7 +18,7 @@ constexpr double kCellTraffic = 16384, kCellGrain = 16, kLLTraffic = 4, kAllRedu
 constexpr double kLeastPart_B = 65536, kMostPart_B = 16777216, kLLPart_B = 16384;
 
 int most_threads(const Communicator& made, const TunerEntry& entry) {
-  if (entry.algorithm == "nvls") return kThreadsNvls;
+  if (by_multicast(entry.algorithm)) return kThreadsNvls;
   if (entry.protocol == "LL128") return kThreadsLL128;
   const double bus = static_cast<double>(made.channels.size()) * channel_bandwidth(made).si;
   const bool narrow = entry.algorithm == "ring" && entry.protocol == "Simple" && bus <= kNarrow;
@@ -49,7 +49,7 @@ int channels_with_cells(int channels, const Communicator& made, const TunerEntry
 TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communicator, const TunerEntry& entry,
                         const TunerRequest& request) {
   TunerChoice choice{entry, 0, most_threads(communicator, entry), kPayloadShare[protocol_index(entry.protocol)]};
-  if (entry.algorithm == "nvls") {
+  if (by_multicast(entry.algorithm)) {
     choice.channels = communicator.nvls_channels;
     return choice;
   }

@@ -3,6 +3,7 @@
 
 #include "sim/collective/collective_answer.hpp"
 #include "sim/collective/query/library_keys.hpp"
+#include "sim/collective/schedule_forecast.hpp"
 #include "sim/congestion/network_load.hpp"
 #include "sim/platform/transport.hpp"
 #include "sim/plugin/schedule.hpp"
@@ -17,19 +18,23 @@ using query::Key;
 using query::KeyTable;
 using query::ValueType;
 
-/// "all_reduce:64MiB:4-7"
+/// "all_reduce:64MiB:4-7", "all_reduce:64MiB:1:0-3"
 Json other_of(const std::string& text, const std::string& option) {
   const auto first = text.find(':');
   const auto second = text.find(':', first == std::string::npos ? first : first + 1);
   if (second == std::string::npos)
     throw InputError(option + ": '" + text + "' is not OP:SIZE:GPUS, e.g. all_reduce:64MiB:4-7");
-  return {{"op", text.substr(0, first)},
-          {"size_B", query::parse_size(option, text.substr(first + 1, second - first - 1))},
-          {"gpus", query::parse_gpus(text.substr(second + 1), option)}};
+  const auto third = text.find(':', second + 1);
+  const auto end = third == std::string::npos ? third : third - second - 1;
+  Json other{{"op", text.substr(0, first)},
+             {"size_B", query::parse_size(option, text.substr(first + 1, second - first - 1))},
+             {"gpus", query::parse_gpus(text.substr(second + 1, end), option)}};
+  if (third != std::string::npos) other["nodes"] = query::parse_gpus(text.substr(third + 1), option);
+  return other;
 }
 
 std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names = {"ring", "tree", "nvls"};
+  std::vector<std::string> names = {"ring", "tree", "nvls", "nvls_tree"};
   for (const PluginInfo& info : algorithms().list()) names.push_back(info.name);
   return names;
 }
@@ -46,7 +51,7 @@ Key size_key() {
 KeyTable choices() {
   return {library_key(),
           {.name = "algorithm",
-           .help = "ring, tree or nvls; of MPI one of its schedules",
+           .help = "ring, tree, nvls or between nodes nvls_tree; of MPI one of its schedules",
            .unset = "what the library takes for the size",
            .registered = algorithm_names,
            .listed = "algorithms",
@@ -62,7 +67,6 @@ KeyTable choices() {
            .type = ValueType::kFlag,
            .help = "the machine offers multicast by NVSwitch",
            .example = "false",
-           .excludes = {"nodes"},
            .cli = {.name = "--nvls"}},
           {.name = "calls",
            .type = ValueType::kWhole,
@@ -77,12 +81,17 @@ KeyTable surroundings() {
   return {{.name = "with",
            .type = ValueType::kObjects,
            .help = "another communicator that starts at the same moment",
-           .fields = {operation_key(true), size_key(),
-                      Key{.name = "gpus", .type = ValueType::kWholes, .help = "its members", .required = true},
-                      library_key()},
+           .fields =
+               {operation_key(true), size_key(),
+                Key{.name = "gpus", .type = ValueType::kWholes, .help = "its members, of each node", .required = true},
+                library_key(),
+                Key{.name = "nodes",
+                    .type = ValueType::kWholes,
+                    .help = "its nodes by number, in rank order",
+                    .unset = "those of the query"}},
            .example = R"([{"op": "all_reduce", "gpus": [2, 3], "size_B": 67108864}])",
-           .excludes = {"nodes"},
-           .cli = {.name = "--with", .parse = other_of, .repeated = true, .type_name = "OP:SIZE:GPUS"}},
+           .excludes = {"noise", "beside", "allocation"},
+           .cli = {.name = "--with", .parse = other_of, .repeated = true, .type_name = "OP:SIZE:GPUS[:NODES]"}},
           {.name = "engine",
            .help = "of operations made of messages between nodes: each by itself, or alike ones together",
            .unset = "the cheaper one that is exact enough",
@@ -118,7 +127,8 @@ KeyTable run_results() {
       {.name = "channel_bandwidth_Bps", .type = ValueType::kNumber, .help = "of the busiest channel", .required = true},
       {.name = "path_class", .help = "as the library names the paths between members"},
       {.name = "fallback", .type = ValueType::kFlag, .help = "through host memory", .required = true},
-      query::bottleneck_result()};
+      query::bottleneck_result(),
+      {.name = "limited_by", .help = "where no link is: start-up, thread blocks or rates of single messages"}};
 }
 
 KeyTable choice_results() {
@@ -146,6 +156,7 @@ KeyTable load_results() {
            .help = "the communicators of with",
            .fields = {{.name = "op"},
                       {.name = "gpus", .type = ValueType::kWholes},
+                      {.name = "nodes", .type = ValueType::kWholes, .help = "where several are in play"},
                       number("size_B", ""),
                       {.name = "library"},
                       number("time_s", "forecast"),
@@ -201,10 +212,15 @@ class CollectiveQuery final : public query::QueryKind {
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864, "library": "mpi-openmpi"})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (is_mpi(asked.query))
-      congestion::refuse_network_keys(asked.query, "is not modelled for rounds of MPI messages");
-    else if (!asked.query.contains("nodes"))
+    if (is_mpi(asked.query) && asked.query.contains("beside"))
+      throw InputError(
+          "beside: other jobs are followed as steady streams, and rounds of MPI messages change what they send");
+    if (!asked.query.contains("nodes") || asked.query["nodes"] == 1)
       congestion::refuse_network_keys(asked.query, "needs several nodes: give nodes");
+    if (asked.query.contains("with")) {
+      if (is_mpi(asked.query)) throw InputError(std::string("with: ") + kNoSharedSchedule);
+      congestion::refuse_network_keys(asked.query, "is not modelled together with other communicators (with)");
+    }
     return collective_answer(asked.catalogue, asked.platform, asked.solver, r);
   }
 };

@@ -1,12 +1,12 @@
 // Many nodes on their fabric.
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "sim/activities/cluster_message.hpp"
 #include "sim/collective/placed_collective.hpp"
 #include "sim/collective/schedule_forecast.hpp"
 #include "sim/plugin/message_library.hpp"
-#include "sim/query/query.hpp"
 #include "sim/replay/collective_flows.hpp"
 #include "sim/replay/copy_flows.hpp"
 #include "sim/replay/flow_network.hpp"
@@ -172,22 +172,27 @@ ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
 
 /// Rounds of messages: its forecast stands for it, over as many nodes, the first ones, with as many GPUs each.
 Plan ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
-  Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
-             {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
-             {"library", library_}};
   const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
-  if (mpi.staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
-  const Json answer = query::answer_or_throw(catalogue_, query, "collective over nodes");
-  for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
+  Communicator ranks;
+  ranks.library = library_;
+  ranks.nodes = static_cast<int>(members.nodes.size());
+  ranks.gpus.resize(members.gpus.size());
+  std::iota(ranks.gpus.begin(), ranks.gpus.end(), 0);
+  collective::CollectiveJob job{cluster_, mpi, ranks, collectives().get(op.op), op.op, op.size_B};
+  if (mpi.staging(op.op) == Staging::kNone) job.transport = transport_;
+  const std::string why = collective::transport_refusal(job, mpi);
+  if (!why.empty()) throw InputError("transport: " + why);
+  const collective::CollectiveForecast forecast =
+      collective::schedule_forecast(job, mpi, false, catalogue_.solver("fluid"));
+  said().insert(forecast.warnings.begin(), forecast.warnings.end());
   said().insert("collectives of " + library_ +
                 " over several nodes take what the forecast for the first nodes takes, and share no link with others");
   Activity flow;
-  flow.delay_s = answer["time_s"].get<double>();
-  const uncertainty::Interval interval{answer["time_low_s"].get<double>(), answer["time_high_s"].get<double>()};
+  flow.delay_s = forecast.time_s;
   Plan plan;
   plan.activities = {flow};
   plan.alone_s = flow.delay_s;
-  plan.spread = uncertainty::spread_of(interval, flow.delay_s);
+  plan.spread = uncertainty::spread_of(forecast.interval, flow.delay_s);
   return plan;
 }
 

@@ -1,0 +1,73 @@
+#include "sim/collective/other_communicators.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "sim/activities/request.hpp"
+#include "sim/collective/schedule_forecast.hpp"
+#include "sim/units/index.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+std::vector<int> first_nodes_of(int count) {
+  std::vector<int> nodes(at(count));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return nodes;
+}
+
+/// Node numbers, all different. @returns  those of the first job where there is no such key
+std::vector<int> read_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, int first_nodes,
+                            ObjectReader& r) {
+  if (!r.has("nodes")) return first_nodes_of(first_nodes);
+  const auto nodes = r.required<std::vector<int>>("nodes");
+  if (nodes.empty()) r.fail("nodes", "needs at least one node");
+  if (nodes == std::vector<int>{0}) return nodes;
+  const int most = catalogue.cluster(platform_id).nodes();
+  std::set<int> seen;
+  for (const int node : nodes) {
+    if (node < 0 || node >= most)
+      r.fail("nodes", std::to_string(node) + " is no node: 0 to " + std::to_string(most - 1));
+    if (!seen.insert(node).second) r.fail("nodes", "node " + std::to_string(node) + " is given twice");
+  }
+  return nodes;
+}
+
+PlacedJob read_other(catalogue::Catalogue& catalogue, const std::string& platform_id, const PlacedCollective& first,
+                     int first_nodes, ObjectReader& r) {
+  PlacedCollective asked = first;
+  asked.op = r.required<std::string>("op");
+  PlacedNodes where{read_nodes(catalogue, platform_id, first_nodes, r), {}};
+  where.gpus = activities::read_gpus(r, catalogue.platform(platform_id), where.nodes.size() > 1 ? 1 : 2);
+  asked.size_B = activities::read_size(r, "size_B");
+  asked.library = r.optional<std::string>("library").value_or(first.library);
+  if (is_mpi_library(asked.library)) r.fail("library", kNoSharedSchedule);
+  r.finish();
+  return place_job(catalogue, platform_id, asked, where);
+}
+
+}  // namespace
+
+std::vector<PlacedJob> read_others(catalogue::Catalogue& catalogue, const std::string& platform_id,
+                                   const PlacedCollective& first, int first_nodes, ObjectReader& r) {
+  std::vector<PlacedJob> others;
+  if (!r.has("with")) return others;
+  const Json& list = r.raw("with");
+  if (!list.is_array()) r.fail("with", "must be an array of {\"op\", \"size_B\", \"gpus\"}");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ObjectReader one(list[i], r.file(), r.pointer("with") + "/" + std::to_string(i));
+    others.push_back(read_other(catalogue, platform_id, first, first_nodes, one));
+  }
+  return others;
+}
+
+const Cluster& shared_machine(catalogue::Catalogue& catalogue, const std::string& platform_id, int first_nodes,
+                              const std::vector<PlacedJob>& others) {
+  const bool one_node = first_nodes == 1 && std::all_of(others.begin(), others.end(), [](const PlacedJob& other) {
+                          return nodes_of(other.job) == std::vector<int>{0};
+                        });
+  return one_node ? catalogue.lone_node(platform_id) : catalogue.cluster(platform_id);
+}
+
+}  // namespace linkcast::collective
