@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/plugin/message_library.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast {
 namespace {
@@ -131,9 +131,13 @@ std::string possible(const ScheduleRequest& request, const std::string& algorith
   return request.operation == "all_gather" && algorithm == "recursive_doubling" && !power_of_two ? "bruck" : algorithm;
 }
 
-class OpenMpi : public MessageLibrary {
+class OpenMpi final : public Library, public ScheduleLibrary {
  public:
-  OpenMpi(Staging reductions, Staging others) : reductions_(reductions), others_(others) {}
+  OpenMpi(Staging reductions, Staging others, bool public_choice)
+      : reductions_(reductions), others_(others), public_choice_(public_choice) {}
+
+  [[nodiscard]] const ScheduleLibrary* schedules() const override { return this; }
+  [[nodiscard]] bool public_choice() const override { return public_choice_; }
 
   [[nodiscard]] std::string algorithm(const ScheduleRequest& request) const override {
     if (request.operation == "sendrecv") return "linear";
@@ -154,6 +158,7 @@ class OpenMpi : public MessageLibrary {
 
  private:
   Staging reductions_, others_;
+  bool public_choice_;
 };
 
 constexpr const char* kTuned = "Open MPI 4.1.4, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c";
@@ -161,18 +166,18 @@ constexpr const char* kTuned = "Open MPI 4.1.4, ompi/mca/coll/tuned/coll_tuned_d
 const bool openmpi = libraries().add(
     {"mpi-openmpi", "Open MPI 4.1 with CUDA: reductions through pageable host memory, the rest on GPU buffers",
      std::string(kTuned) + " and ompi/mca/coll/cuda; SC24 paper (002), section IV-D"},
-    [] { return std::make_unique<OpenMpi>(Staging::kPageable, Staging::kNone); });
+    [] { return std::make_unique<OpenMpi>(Staging::kPageable, Staging::kNone, true); });
 
 // source: assumed; its collectives are closed, it is built on Open MPI
 const bool spectrum =
     libraries().add({"mpi-spectrum", "IBM Spectrum MPI, assumed to choose as Open MPI does, from which it is made",
                      std::string("assumed, its own collectives are not public; ") + kTuned},
-                    [] { return std::make_unique<OpenMpi>(Staging::kPageable, Staging::kNone); });
+                    [] { return std::make_unique<OpenMpi>(Staging::kPageable, Staging::kNone, false); });
 
 const bool staged =
     libraries().add({"mpi-staged", "the baseline: buffers copied through pinned host memory, Open MPI between hosts",
                      std::string("SC24 paper (002), section III-A, trivial staging; ") + kTuned},
-                    [] { return std::make_unique<OpenMpi>(Staging::kPinned, Staging::kPinned); });
+                    [] { return std::make_unique<OpenMpi>(Staging::kPinned, Staging::kPinned, true); });
 
 }  // namespace
 }  // namespace linkcast

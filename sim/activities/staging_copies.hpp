@@ -5,7 +5,7 @@
 
 #include "sim/engine/problem.hpp"
 #include "sim/platform/cluster.hpp"
-#include "sim/plugin/message_library.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::activities {
 

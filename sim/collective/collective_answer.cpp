@@ -130,11 +130,11 @@ CollectiveRanks read_schedule_ranks(catalogue::Catalogue& catalogue, const std::
   return {machine, nodes, std::move(gpus)};
 }
 
-void read_transport(CollectiveJob& job, const MessageLibrary& library, ObjectReader& r) {
+void read_transport(CollectiveJob& job, ObjectReader& r) {
   if (!r.has("transport")) return;
   job.transport = r.choice("transport", Transports::message_names());
   if (job.one_node()) r.fail("transport", "is of messages between nodes");
-  if (library.staging(job.op_name) != Staging::kNone)
+  if (job.library.schedules()->staging(job.op_name) != Staging::kNone)
     r.fail("transport", job.communicator.library + " moves the buffers of " + job.op_name + " through host memory");
   if (activities::staged_in_turn(job.node(), job.transport))
     r.fail("transport", job.transport + " on " + job.node().topology().name +
@@ -144,8 +144,6 @@ void read_transport(CollectiveJob& job, const MessageLibrary& library, ObjectRea
 CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                                    ObjectReader& r) {
   const auto library_id = r.required<std::string>("library");
-  const auto* library = dynamic_cast<const MessageLibrary*>(&libraries().get(library_id));
-  if (library == nullptr) r.fail("library", library_id + " sends no messages by a schedule");
   const auto op_name = r.required<std::string>("op");
   const Collective& op = collectives().get(op_name);
   const CollectiveRanks ranks = read_schedule_ranks(catalogue, platform_id, r);
@@ -153,24 +151,26 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   members.library = library_id;
   members.gpus = ranks.gpus;
   members.nodes = ranks.nodes;
-  CollectiveJob job{ranks.machine, *library, members, op, op_name, activities::read_size(r, "size_B")};
-  read_transport(job, *library, r);
+  CollectiveJob job{ranks.machine, libraries().get(library_id),       members, op,
+                    op_name,       activities::read_size(r, "size_B")};
+  read_transport(job, r);
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   r.finish();
-  return schedule_forecast(job, *library, alternatives, solver);
+  return schedule_forecast(job, alternatives, solver);
 }
 
 }  // namespace
 
-bool is_mpi(const Json& query) {
+bool is_scheduled(const Json& query) {
   return query.contains("library") && query["library"].is_string() &&
-         is_mpi_library(query["library"].get<std::string>());
+         libraries().get(query["library"].get<std::string>()).schedules() != nullptr;
 }
 
 Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                        ObjectReader& r) {
-  const bool scheduled = r.has("library") && r.raw("library").is_string() && is_mpi_library(r.raw("library"));
+  const bool scheduled = r.has("library") && r.raw("library").is_string() &&
+                         libraries().get(r.raw("library").get<std::string>()).schedules() != nullptr;
   return to_json(scheduled ? schedule_answer(catalogue, platform_id, solver, r)
                            : Asked(catalogue, platform_id, r).forecast(solver));
 }

@@ -4,7 +4,7 @@
 
 #include "sim/platform/cluster.hpp"
 #include "sim/plugin/collective.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::collective {
 
@@ -24,6 +24,8 @@ struct CollectiveJob {
   int calls = kUsualCalls;              ///< made one behind the other; the time is that of one
   std::string engine{};                 ///< of messages between nodes: direct, reduced; empty: reduced where exact
   std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take
+  /// How the library runs it; of a job whose communicator the library has built.
+  [[nodiscard]] const RingLibrary& rings() const { return *library.rings(); }
   [[nodiscard]] int ranks() const { return communicator.ranks(); }
   [[nodiscard]] bool one_node() const { return communicator.nodes == 1; }
   [[nodiscard]] const Platform& node() const { return machine.node(); }

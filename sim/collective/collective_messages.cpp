@@ -31,16 +31,16 @@ struct Group {
 Group start_group(const CollectiveJob& job, double bytes) {
   if (!(job.algorithm.empty() && job.protocol.empty()))
     throw InputError("op: " + job.op_name + " is made of messages, which take no algorithm and no protocol");
-  const auto choice = job.library.message(job.communicator, {bytes});
+  const auto choice = job.rings().message(job.communicator, {bytes});
   if (!choice)
     throw InputError("op: " + job.communicator.library + " has no " + job.op_name +
                      ", sends and receives came with 2.7");
   CollectivePlan made{{"messages", choice->protocol, choice->channels, choice->payload_share},
-                      message_cost(job.node(), job.library, job.communicator, choice->protocol)};
+                      message_cost(job.node(), job.rings(), job.communicator, choice->protocol)};
   made.cost.channel_Bps *= alignment_share(choice->protocol, job.op.block_distance({job.size_B}, job.ranks()).si);
   made.latency_s = made.cost.base_s + made.cost.hop_s;
   if (!job.one_node()) {
-    const double network_s = job.library.network_hop_latency("ring", choice->protocol).si;
+    const double network_s = job.rings().network_hop_latency("ring", choice->protocol).si;
     made.latency_s += network_s;
     made.cost.error_s = std::hypot(made.cost.error_s, kNetworkHopError * network_s);
   }

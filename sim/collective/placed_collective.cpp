@@ -30,7 +30,8 @@ int key_in(const Cluster& cluster, int key, const std::vector<int>& order) {
 }  // namespace
 
 std::string usual_library_across(const Calibration& calibration) {
-  return libraries().get(calibration.default_library).spans_nodes() ? calibration.default_library : "nccl-2.7";
+  const RingLibrary* rings = libraries().get(calibration.default_library).rings();
+  return rings != nullptr && rings->spans_nodes() ? calibration.default_library : "nccl-2.7";
 }
 
 activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,

@@ -37,7 +37,7 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_i
     out["leaves_at_entry"] = communicator.leaves_at_entry;
     out["library_network_channel_bandwidth_Bps"] = communicator.network_channel_bandwidth.si;
   }
-  if (op) out.update(tuner_json(libraries().get(library_id), node, communicator, {*op, {size_B}, "", "", nvls}));
+  if (op) out.update(tuner_json(ring_library(library_id), node, communicator, {*op, {size_B}, "", "", nvls}));
   out["bottleneck"] = bottleneck_of(node, communicator);
   out["warnings"] = Json::array();
   return out;

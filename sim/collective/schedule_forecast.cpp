@@ -93,7 +93,7 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, Staging staging, 
   if (run.times.combine_s > kWorthNaming * run.time_s())
     warnings.emplace_back("the rate at which buffers are reduced is assumed");
   if (run.staging.assumed) warnings.emplace_back("the rate of copies between GPU and pageable host memory is assumed");
-  if (library == "mpi-cray" || library == "mpi-spectrum")
+  if (!job.library.schedules()->public_choice())
     warnings.push_back("the choice of algorithms of " + library +
                        " is not public: that of the library it is made from");
   for (const int key : limits)
@@ -130,19 +130,17 @@ CollectiveForecast forecast_of(const CollectiveJob& job, Staging staging, const 
 
 }  // namespace
 
-bool is_mpi_library(const std::string& name) { return name.rfind("mpi-", 0) == 0; }
-
 std::vector<std::string> algorithms_for(const std::string& op) {
   std::vector<std::string> names;
-  for (const PluginInfo& info : algorithms().list()) {
-    const auto ops = algorithms().get(info.name).operations();
-    if (std::find(ops.begin(), ops.end(), op) != ops.end()) names.push_back(info.name);
+  for (const std::string& name : algorithms().names()) {
+    const auto ops = algorithms().get(name).operations();
+    if (std::find(ops.begin(), ops.end(), op) != ops.end()) names.push_back(name);
   }
   return names;
 }
 
-CollectiveForecast schedule_forecast(const CollectiveJob& job, const MessageLibrary& library, bool alternatives,
-                                     Solver& solver) {
+CollectiveForecast schedule_forecast(const CollectiveJob& job, bool alternatives, Solver& solver) {
+  const ScheduleLibrary& library = *job.library.schedules();
   const std::string takes = library.algorithm({job.op_name, {job.size_B}, job.ranks()});
   const std::string algorithm = job.algorithm.empty() ? takes : job.algorithm;
   const Staging staging = library.staging(job.op_name);

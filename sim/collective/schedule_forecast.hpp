@@ -4,18 +4,13 @@
 #include <vector>
 
 #include "sim/collective/collective_forecast.hpp"
-#include "sim/plugin/message_library.hpp"
 
 namespace linkcast::collective {
 
-/// True of the name of a library that models GPU-aware MPI.
-bool is_mpi_library(const std::string& name);
-
 /// The library's choice, or the algorithm that the job forces.
-/// @param library  the job's
+/// @param job  of a library that has schedules
 /// @param alternatives  forecast the other algorithms too, where all messages are simulated
-CollectiveForecast schedule_forecast(const CollectiveJob& job, const MessageLibrary& library, bool alternatives,
-                                     Solver& solver);
+CollectiveForecast schedule_forecast(const CollectiveJob& job, bool alternatives, Solver& solver);
 
 /// Algorithms that have an operation, by name.
 std::vector<std::string> algorithms_for(const std::string& op);

@@ -47,6 +47,12 @@ class Registry {
     return infos;
   }
 
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [key, entry] : entries_) names.push_back(key);
+    return names;
+  }
+
  private:
   struct Entry {
     PluginInfo info;

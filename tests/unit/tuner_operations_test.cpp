@@ -1,5 +1,5 @@
 // A library's cost model is of five operations; of others it says so.
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -8,7 +8,7 @@ using namespace linkcast;
 TEST_CASE("a tuner refuses an operation that the library does not have", "[unit]") {
   const Platform& platform = test::catalogue().platform("v100-dgx1");
   for (const char* name : {"nccl-2.7", "nccl-2.18", "nccl-2.30"}) {
-    const Library& library = libraries().get(name);
+    const RingLibrary& library = ring_library(name);
     const Communicator made = library.build(platform, {0, 1, 2, 3});
     const TunerRequest unknown{"scan", {1048576}, "", "", false};
     const std::string what =

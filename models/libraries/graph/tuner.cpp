@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "models/libraries/compute_capability.hpp"
+#include "sim/records/input_error.hpp"
 #include "sim/units/factors.hpp"
 
 namespace linkcast::graph {

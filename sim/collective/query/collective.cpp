@@ -2,7 +2,7 @@
 #include "sim/plugin/collective.hpp"
 
 #include "sim/collective/collective_answer.hpp"
-#include "sim/collective/query/library_keys.hpp"
+#include "sim/collective/query/operation_key.hpp"
 #include "sim/congestion/network_load.hpp"
 #include "sim/platform/transport.hpp"
 #include "sim/plugin/schedule.hpp"
@@ -30,7 +30,8 @@ Json other_of(const std::string& text, const std::string& option) {
 
 std::vector<std::string> algorithm_names() {
   std::vector<std::string> names = {"ring", "tree", "nvls"};
-  for (const PluginInfo& info : algorithms().list()) names.push_back(info.name);
+  const std::vector<std::string> schedules = algorithms().names();
+  names.insert(names.end(), schedules.begin(), schedules.end());
   return names;
 }
 
@@ -44,7 +45,7 @@ Key size_key() {
 }
 
 KeyTable choices() {
-  return {library_key(),
+  return {query::library_key(),
           {.name = "algorithm",
            .help = "ring, tree or nvls; of MPI one of its schedules",
            .unset = "what the library takes for the size",
@@ -79,7 +80,7 @@ KeyTable surroundings() {
            .help = "another communicator that starts at the same moment",
            .fields = {operation_key(true), size_key(),
                       Key{.name = "gpus", .type = ValueType::kWholes, .help = "its members", .required = true},
-                      library_key()},
+                      query::library_key()},
            .example = R"([{"op": "all_reduce", "gpus": [2, 3], "size_B": 67108864}])",
            .excludes = {"nodes"},
            .cli = {.name = "--with", .parse = other_of, .repeated = true, .type_name = "OP:SIZE:GPUS"}},
@@ -201,7 +202,7 @@ class CollectiveQuery final : public query::QueryKind {
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864, "library": "mpi-openmpi"})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (is_mpi(asked.query))
+    if (is_scheduled(asked.query))
       congestion::refuse_network_keys(asked.query, "is not modelled for rounds of MPI messages");
     else if (!asked.query.contains("nodes"))
       congestion::refuse_network_keys(asked.query, "needs several nodes: give nodes");

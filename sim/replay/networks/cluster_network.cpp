@@ -4,8 +4,7 @@
 
 #include "sim/activities/cluster_message.hpp"
 #include "sim/collective/placed_collective.hpp"
-#include "sim/collective/schedule_forecast.hpp"
-#include "sim/plugin/message_library.hpp"
+#include "sim/plugin/library.hpp"
 #include "sim/query/query.hpp"
 #include "sim/replay/collective_flows.hpp"
 #include "sim/replay/copy_flows.hpp"
@@ -175,8 +174,8 @@ Plan ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members)
   Json query{{"kind", "collective"}, {"platform", platform_id_},      {"op", op.op},
              {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
              {"library", library_}};
-  const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
-  if (mpi.staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
+  const ScheduleLibrary& library = *libraries().get(library_).schedules();
+  if (library.staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
   const Json answer = query::answer_or_throw(catalogue_, query, "collective over nodes");
   for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
   said().insert("collectives of " + library_ +
@@ -193,7 +192,7 @@ Plan ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members)
 
 Plan ClusterNetwork::over_nodes(const NetworkOp& op) {
   const Members members = members_of(op);
-  if (collective::is_mpi_library(library_)) return forecast_alone(op, members);
+  if (!library_.empty() && libraries().get(library_).rings() == nullptr) return forecast_alone(op, members);
   Plan plan = collective::placed_collective(catalogue_, platform_id_, {library_, op.op, op.size_B, 1},
                                             {members.nodes, members.gpus});
   said().insert(plan.warnings.begin(), plan.warnings.end());
