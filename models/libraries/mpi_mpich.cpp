@@ -49,8 +49,8 @@ class Mpich final : public Library, public ScheduleLibrary {
     return request.ranks >= kFewRanks && block <= kAlltoallShort_B ? "bruck" : "scattered";
   }
 
-  [[nodiscard]] Staging staging(const std::string& operation) const override {
-    return operation.find("reduce") != std::string::npos ? reductions_ : Staging::kNone;
+  [[nodiscard]] Staging staging(const Collective& op) const override {
+    return op.traits().reduces ? reductions_ : Staging::kNone;
   }
 
  private:

@@ -120,8 +120,8 @@ const std::map<std::string, std::vector<RanksRow>> kRules = {
 
 /// Bytes that the rules compare: those of one rank's part where every rank has its own, else the whole buffer.
 double compared_B(const ScheduleRequest& request) {
-  const std::string& op = request.operation;
-  const bool whole = op == "all_reduce" || op == "broadcast" || op == "reduce";
+  const Collective& op = collectives().get(request.operation);
+  const bool whole = op.shape() == Shape::kChain || (op.traits().reduces && op.traits().gathers);
   return whole ? request.size.si : request.size.si / request.ranks;
 }
 
@@ -152,8 +152,8 @@ class OpenMpi final : public Library, public ScheduleLibrary {
     throw InvariantError("the table of " + request.operation + " has no last row");
   }
 
-  [[nodiscard]] Staging staging(const std::string& operation) const override {
-    return operation.find("reduce") != std::string::npos ? reductions_ : others_;
+  [[nodiscard]] Staging staging(const Collective& op) const override {
+    return op.traits().reduces ? reductions_ : others_;
   }
 
  private:

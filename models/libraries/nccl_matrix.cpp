@@ -5,6 +5,7 @@
 #include "models/libraries/matrix_rings.hpp"
 #include "models/libraries/members.hpp"
 #include "models/libraries/pair_transports.hpp"
+#include "models/libraries/ring_operation.hpp"
 #include "sim/plugin/library.hpp"
 
 namespace linkcast {
@@ -95,9 +96,10 @@ class NcclMatrix final : public Library, public RingLibrary {
   /// limits long before the size is, so the limit alone decides.
   /// @limits  "Pascal with NVLink" is read as: Pascal, and the rings run over NVLink
   [[nodiscard]] ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
-                                        const std::string& /*operation*/, Bytes size,
+                                        const std::string& operation, Bytes size,
                                         const std::string& forced) const override {
-    static_cast<void>(latencies(forced.empty() ? "LL" : forced));  // throws on a protocol this era lacks
+    static_cast<void>(ring_operation(communicator.library, operation));  // throws on one that NCCL lacks
+    static_cast<void>(latencies(forced.empty() ? "LL" : forced));        // throws on a protocol this era lacks
     const int sm = oldest_generation(platform, communicator.gpus);
     const bool narrow = sm >= kPascal && sm < kVolta && communicator.path_class == "NVL";
     double blocks = 0;

@@ -15,15 +15,23 @@ struct Buffers {
   double send = 0, receive = 0;  ///< shares of the collective's size
 };
 
-Buffers buffers_of(const std::string& operation, bool root, int ranks) {
+double sent_share(const CollectiveTraits& traits, bool root, double part) {
+  if (traits.reduces) return 1;
+  if (traits.gathers) return part;
+  return traits.root && !root ? 0 : 1;
+}
+
+double received_share(const Collective& op, bool root, double part) {
+  const CollectiveTraits traits = op.traits();
+  if (!traits.root) return traits.reduces && !traits.gathers ? part : 1;
+  if (traits.reduces || traits.gathers) return root ? 1 : 0;
+  if (op.shape() == Shape::kPairs) return part;
+  return root ? 0 : 1;
+}
+
+Buffers buffers_of(const Collective& op, bool root, int ranks) {
   const double part = 1.0 / ranks;
-  if (operation == "reduce") return {1, root ? 1.0 : 0};
-  if (operation == "reduce_scatter") return {1, part};
-  if (operation == "all_gather") return {part, 1};
-  if (operation == "gather") return {part, root ? 1.0 : 0};
-  if (operation == "scatter") return {root ? 1.0 : 0, part};
-  if (operation == "broadcast") return {root ? 1.0 : 0, root ? 0 : 1.0};
-  return {1, 1};
+  return {sent_share(op.traits(), root, part), received_share(op, root, part)};
 }
 
 /// One buffer of one rank, after the copy of its own before.
@@ -45,7 +53,7 @@ int add_copy(ClusterProblem& problem, int gpu, bool down, double bytes, Staging 
 
 }  // namespace
 
-StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const std::string& operation,
+StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const Collective& op,
                            double size_B, Staging staging, Solver& solver) {
   StagingTimes times;
   const int count = static_cast<int>(ranks.size());
@@ -56,7 +64,7 @@ StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>
   for (int rank = 0; rank < count; ++rank) {
     const ClusterGpu place = ranks[static_cast<std::size_t>(rank)];
     if (place.node != 0) continue;
-    const Buffers share = buffers_of(operation, rank == 0, count);
+    const Buffers share = buffers_of(op, rank == 0, count);
     int last = -1;
     if (share.send > 0) last = add_copy(in, place.gpu, true, share.send * size_B, staging, last);
     if (share.receive > 0 && staging == Staging::kPageable)

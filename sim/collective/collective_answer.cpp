@@ -134,7 +134,7 @@ void read_transport(CollectiveJob& job, ObjectReader& r) {
   if (!r.has("transport")) return;
   job.transport = r.choice("transport", Transports::message_names());
   if (job.one_node()) r.fail("transport", "is of messages between nodes");
-  if (job.library.schedules()->staging(job.op_name) != Staging::kNone)
+  if (job.library.schedules()->staging(job.op) != Staging::kNone)
     r.fail("transport", job.communicator.library + " moves the buffers of " + job.op_name + " through host memory");
   if (activities::staged_in_turn(job.node(), job.transport))
     r.fail("transport", job.transport + " on " + job.node().topology().name +

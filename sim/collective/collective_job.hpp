@@ -30,7 +30,7 @@ struct CollectiveJob {
   [[nodiscard]] bool one_node() const { return communicator.nodes == 1; }
   [[nodiscard]] const Platform& node() const { return machine.node(); }
   /// Whether all ranks send their messages at once, instead of rings and trees.
-  [[nodiscard]] bool of_messages() const { return !op.messages({size_B}, 2).empty(); }  // two ranks tell
+  [[nodiscard]] bool of_messages() const { return op.shape() == Shape::kPairs; }
 };
 
 /// Of a key of the machine, as people read it: of a job on one node without the node.

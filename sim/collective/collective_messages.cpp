@@ -37,7 +37,7 @@ Group start_group(const CollectiveJob& job, double bytes) {
                      ", sends and receives came with 2.7");
   CollectivePlan made{{"messages", choice->protocol, choice->channels, choice->payload_share},
                       message_cost(job.node(), job.rings(), job.communicator, choice->protocol)};
-  made.cost.channel_Bps *= alignment_share(choice->protocol, job.op.block_distance({job.size_B}, job.ranks()).si);
+  made.cost.channel_Bps *= alignment_share(choice->protocol, job.op.own_part() ? bytes : 0);
   made.latency_s = made.cost.base_s + made.cost.hop_s;
   if (!job.one_node()) {
     const double network_s = job.rings().network_hop_latency("ring", choice->protocol).si;

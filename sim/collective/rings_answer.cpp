@@ -24,7 +24,7 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_i
   const std::string library_id = read_library(ranks, r);
   const auto op = r.optional<std::string>("op");
   const double size_B = op ? activities::read_size(r, "size_B") : 0;
-  if (op && !collectives().get(*op).messages({size_B}, 2).empty())  // two ranks tell
+  if (op && collectives().get(*op).shape() == Shape::kPairs)
     r.fail("op", *op + " is made of messages, which take no rings");
   const bool nvls = r.optional<bool>("nvls").value_or(false);
   r.finish();

@@ -51,7 +51,7 @@ ScheduledRun run(const CollectiveJob& job, Staging staging, const std::string& a
   }
   const Schedule schedule = algorithms().get(algorithm).schedule(job.op_name, job.ranks());
   result.times = activities::run_schedule(messages, schedule, solver);
-  if (host) result.staging = activities::staging_times(job.machine, ranks, job.op_name, job.size_B, staging, solver);
+  if (host) result.staging = activities::staging_times(job.machine, ranks, job.op, job.size_B, staging, solver);
   return result;
 }
 
@@ -143,7 +143,7 @@ CollectiveForecast schedule_forecast(const CollectiveJob& job, bool alternatives
   const ScheduleLibrary& library = *job.library.schedules();
   const std::string takes = library.algorithm({job.op_name, {job.size_B}, job.ranks()});
   const std::string algorithm = job.algorithm.empty() ? takes : job.algorithm;
-  const Staging staging = library.staging(job.op_name);
+  const Staging staging = library.staging(job.op);
   const ScheduledRun taken = run(job, staging, algorithm, solver);
   CollectiveForecast forecast = forecast_of(job, staging, taken);
   if (!alternatives || taken.times.steady) return forecast;

@@ -39,7 +39,7 @@ class Pattern final : public Objective {
         memory_(memory),
         library_(request.library),
         scheduled_(libraries().get(request.library).rings() == nullptr),
-        ranks_differ_(ranks_differ_in(collectives().get(request.job.op), {request.job.size_B})) {}
+        ranks_differ_(ranks_differ_in(collectives().get(request.job.op))) {}
 
   Score score(const std::vector<int>& gpus) override {
     if (!request_.neighbours.empty() || scheduled_) return whole(gpus);
@@ -129,9 +129,7 @@ class Pattern final : public Objective {
 
 }  // namespace
 
-bool ranks_differ_in(const Collective& op, Bytes size) {
-  return op.messages(size, 2).empty() ? !op.closed() : !op.every_pair();  // two ranks tell
-}
+bool ranks_differ_in(const Collective& op) { return op.shape() == Shape::kPairs ? !op.every_pair() : op.traits().root; }
 
 double Score::loss() const {
   double loss = 0;

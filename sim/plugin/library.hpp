@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/platform/cluster.hpp"
+#include "sim/plugin/collective.hpp"
 #include "sim/plugin/communicator.hpp"
 #include "sim/plugin/registry.hpp"
 
@@ -77,7 +78,7 @@ class ScheduleLibrary {
   virtual ~ScheduleLibrary() = default;
   /// Name in algorithms(). @throws InputError  it has no such operation
   [[nodiscard]] virtual std::string algorithm(const ScheduleRequest& request) const = 0;
-  [[nodiscard]] virtual Staging staging(const std::string& operation) const = 0;
+  [[nodiscard]] virtual Staging staging(const Collective& op) const = 0;
   /// Whether its choice of algorithms is public; else it is that of the library it is made from.
   [[nodiscard]] virtual bool public_choice() const = 0;
 };

@@ -175,7 +175,8 @@ Plan ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members)
              {"size_B", op.size_B},  {"nodes", members.nodes.size()}, {"gpus_per_node", members.gpus.size()},
              {"library", library_}};
   const ScheduleLibrary& library = *libraries().get(library_).schedules();
-  if (library.staging(op.op) == Staging::kNone && !transport_.empty()) query["transport"] = transport_;
+  if (library.staging(collectives().get(op.op)) == Staging::kNone && !transport_.empty())
+    query["transport"] = transport_;
   const Json answer = query::answer_or_throw(catalogue_, query, "collective over nodes");
   for (const Json& warning : answer["warnings"]) said().insert(warning.get<std::string>());
   said().insert("collectives of " + library_ +
