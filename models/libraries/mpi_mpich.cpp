@@ -40,10 +40,11 @@ class Mpich final : public Library, public ScheduleLibrary {
     if (op == "reduce_scatter") return size < kReduceScatterLong_B ? "recursive_halving" : "pairwise";
     if (op == "broadcast")
       return request.ranks < kFewRanks || size <= kBroadcastShort_B ? "binomial" : "scatter_all_gather";
-    if (op == "all_gather") {
+    if (op == "all_gather" || op == "allgatherv") {
       if (power_of_two(request.ranks)) return size < kAllGatherLong_B ? "recursive_doubling" : "ring";
       return size < kAllGatherShort_B ? "bruck" : "ring";
     }
+    if (op == "alltoallv") return "scattered";
     if (op != "alltoall") throw InputError("op: MPI has no " + op);
     if (block > kAlltoallMedium_B) return "pairwise";
     return request.ranks >= kFewRanks && block <= kAlltoallShort_B ? "bruck" : "scattered";

@@ -23,7 +23,8 @@ struct RanksRow {
 /// source: Open MPI 4.1.4, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c (commutative operations). What is not
 /// modelled has a stand-in of the same shape: ring for segmented ring and neighbour exchange; binomial for chain,
 /// pipeline, binary and k-nomial trees; recursive halving for butterfly; reduce and scatter or broadcast, both
-/// binomial, for "basic_linear" of reduce_scatter_block and "nonoverlapping" of allreduce; linear for "linear_sync".
+/// binomial, for "basic_linear" of reduce_scatter_block and "nonoverlapping" of allreduce; linear for "linear_sync"
+/// and for gathering, then broadcasting, a few bytes ("default" of allgatherv).
 const std::map<std::string, std::vector<RanksRow>> kRules = {
     {"all_reduce",
      {{4,
@@ -79,6 +80,23 @@ const std::map<std::string, std::vector<RanksRow>> kRules = {
       {2048, {{512, "bruck"}, {kAny, "linear"}}},
       {4096, {{1024, "bruck"}, {kAny, "linear"}}},
       {kMost, {{2048, "bruck"}, {kAny, "linear"}}}}},
+    {"allgatherv",
+     {{3, {{kAny, "ring"}}},
+      {8, {{256, "linear"}, {16384, "ring"}, {262144, "bruck"}, {kAny, "ring"}}},
+      {16, {{1024, "linear"}, {kAny, "bruck"}}},
+      {32, {{128, "linear"}, {262144, "bruck"}, {kAny, "ring"}}},
+      {64, {{256, "linear"}, {8192, "bruck"}, {kAny, "ring"}}},
+      {128, {{256, "linear"}, {4096, "bruck"}, {kAny, "ring"}}},
+      {512, {{1024, "bruck"}, {kAny, "ring"}}},
+      {1024, {{512, "bruck"}, {1024, "linear"}, {4096, "bruck"}, {kAny, "ring"}}},
+      {kMost, {{4096, "bruck"}, {kAny, "ring"}}}}},
+    {"alltoallv",
+     {{4, {{kAny, "pairwise"}}},
+      {64, {{kAny, "linear"}}},
+      {128, {{kAny, "pairwise"}}},
+      {256, {{kAny, "linear"}}},
+      {1024, {{kAny, "pairwise"}}},
+      {kMost, {{kAny, "linear"}}}}},
     {"broadcast",
      {{4, {{1024, "binomial"}, {32768, "linear"}, {262144, "binomial"}, {524288, "linear"}, {kAny, "binomial"}}},
       {8, {{8192, "binomial"}, {1048576, "linear"}, {kAny, "binomial"}}},

@@ -9,6 +9,7 @@ namespace {
 
 std::optional<RingOperation> kind_of(const Collective& op) {
   const CollectiveTraits traits = op.traits();
+  if (traits.parts != PartSizes::kEqual) return std::nullopt;
   if (op.shape() == Shape::kRing && !traits.root) {
     if (traits.reduces && traits.gathers) return RingOperation::kAllReduce;
     if (traits.gathers) return RingOperation::kAllGather;

@@ -1,6 +1,7 @@
 #include "sim/activities/staging_copies.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/activities/cluster_problem.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 constexpr double kPageableShare = 0.34;
 
 struct Buffers {
-  double send = 0, receive = 0;  ///< shares of the collective's size
+  double send = 0, receive = 0;  ///< bytes
 };
 
 double sent_share(const CollectiveTraits& traits, bool root, double part) {
@@ -29,9 +30,26 @@ double received_share(const Collective& op, bool root, double part) {
   return root ? 0 : 1;
 }
 
-Buffers buffers_of(const Collective& op, bool root, int ranks) {
+/// Where parts differ in size.
+Buffers buffers_of_parts(const Collective& op, int rank, int ranks) {
+  const std::vector<double>& parts_B = op.parts_B();
+  Buffers buffers;
+  if (op.traits().parts == PartSizes::kOfPairs) {
+    for (int other = 0; other < ranks; ++other) {
+      buffers.send += parts_B[static_cast<std::size_t>(rank * ranks + other)];
+      buffers.receive += parts_B[static_cast<std::size_t>(other * ranks + rank)];
+    }
+    return buffers;
+  }
+  const double own = parts_B[static_cast<std::size_t>(rank)];
+  const double all = std::accumulate(parts_B.begin(), parts_B.end(), 0.0);
+  return op.traits().gathers ? Buffers{own, all} : Buffers{all, own};
+}
+
+Buffers buffers_of(const Collective& op, int rank, int ranks, double size_B) {
+  if (!op.parts_B().empty()) return buffers_of_parts(op, rank, ranks);
   const double part = 1.0 / ranks;
-  return {sent_share(op.traits(), root, part), received_share(op, root, part)};
+  return {sent_share(op.traits(), rank == 0, part) * size_B, received_share(op, rank == 0, part) * size_B};
 }
 
 /// One buffer of one rank, after the copy of its own before.
@@ -64,12 +82,12 @@ StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>
   for (int rank = 0; rank < count; ++rank) {
     const ClusterGpu place = ranks[static_cast<std::size_t>(rank)];
     if (place.node != 0) continue;
-    const Buffers share = buffers_of(op, rank == 0, count);
+    const Buffers buffers = buffers_of(op, rank, count, size_B);
     int last = -1;
-    if (share.send > 0) last = add_copy(in, place.gpu, true, share.send * size_B, staging, last);
-    if (share.receive > 0 && staging == Staging::kPageable)
-      add_copy(in, place.gpu, true, share.receive * size_B, staging, last);
-    if (share.receive > 0) add_copy(out, place.gpu, false, share.receive * size_B, staging, -1);
+    if (buffers.send > 0) last = add_copy(in, place.gpu, true, buffers.send, staging, last);
+    if (buffers.receive > 0 && staging == Staging::kPageable)
+      add_copy(in, place.gpu, true, buffers.receive, staging, last);
+    if (buffers.receive > 0) add_copy(out, place.gpu, false, buffers.receive, staging, -1);
   }
   if (!in.problem().activities.empty()) times.in_s = solver.run(in.problem()).makespan_s;
   if (!out.problem().activities.empty()) times.out_s = solver.run(out.problem()).makespan_s;

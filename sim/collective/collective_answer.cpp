@@ -5,6 +5,7 @@
 #include "sim/activities/cluster_message.hpp"
 #include "sim/activities/request.hpp"
 #include "sim/collective/alternatives.hpp"
+#include "sim/collective/call_sizes.hpp"
 #include "sim/collective/collective_load.hpp"
 #include "sim/collective/collective_ranks.hpp"
 #include "sim/collective/schedule_forecast.hpp"
@@ -46,7 +47,7 @@ class Asked {
   Asked(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r)
       : op_name_(r.required<std::string>("op")),
         ranks_(read_ranks(catalogue, platform_id, r)),
-        size_B_(activities::read_size(r, "size_B")),
+        size_(op_name_, ranks_.nodes * static_cast<int>(ranks_.gpus.size()), r),
         library_(read_library(ranks_, r)),
         calls_(read_calls(r)),
         protocol_(r.optional<std::string>("protocol").value_or("")) {
@@ -92,9 +93,9 @@ class Asked {
     return {placed_ ? *placed_ : ranks_.machine,
             libraries().get(library_),
             *communicator_,
-            collectives().get(op_name_),
+            size_.op(),
             op_name_,
-            size_B_,
+            size_.size_B(),
             algorithm_,
             protocol_,
             nvls_,
@@ -104,7 +105,7 @@ class Asked {
 
   std::string op_name_;
   CollectiveRanks ranks_;
-  double size_B_;
+  SizedCall size_;
   std::string library_;
   int calls_;
   std::string protocol_, algorithm_{}, engine_{};
@@ -145,14 +146,13 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
                                    ObjectReader& r) {
   const auto library_id = r.required<std::string>("library");
   const auto op_name = r.required<std::string>("op");
-  const Collective& op = collectives().get(op_name);
   const CollectiveRanks ranks = read_schedule_ranks(catalogue, platform_id, r);
   Communicator members;
   members.library = library_id;
   members.gpus = ranks.gpus;
   members.nodes = ranks.nodes;
-  CollectiveJob job{ranks.machine, libraries().get(library_id),       members, op,
-                    op_name,       activities::read_size(r, "size_B")};
+  const SizedCall size(op_name, members.ranks(), r);
+  CollectiveJob job{ranks.machine, libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);

@@ -26,6 +26,8 @@ struct CollectiveJob {
   std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take
   /// How the library runs it; of a job whose communicator the library has built.
   [[nodiscard]] const RingLibrary& rings() const { return *library.rings(); }
+  /// What a library of rings is called for: the operation, or what stands for it.
+  [[nodiscard]] std::string call() const { return op.grouped_call().empty() ? op_name : op.grouped_call(); }
   [[nodiscard]] int ranks() const { return communicator.ranks(); }
   [[nodiscard]] bool one_node() const { return communicator.nodes == 1; }
   [[nodiscard]] const Platform& node() const { return machine.node(); }

@@ -18,7 +18,7 @@ int total_blocks(const Communicator& communicator) {
 }
 
 TunerRequest request_of(const CollectiveJob& job) {
-  return {job.op_name, {job.size_B}, job.algorithm, job.protocol, job.nvls};
+  return {job.call(), {job.size_B}, job.algorithm, job.protocol, job.nvls};
 }
 
 Taken library_takes(const CollectiveJob& job) {
@@ -28,8 +28,7 @@ Taken library_takes(const CollectiveJob& job) {
     throw InputError("library: " + job.communicator.library + " has no cost model for several nodes");
   if (job.algorithm == "tree") throw InputError("algorithm: " + job.communicator.library + " builds no trees");
   if (job.algorithm == "nvls") throw InputError("algorithm: " + job.communicator.library + " has no NVLS");
-  const ProtocolChoice old =
-      job.rings().protocol(job.node(), job.communicator, job.op_name, {job.size_B}, job.protocol);
+  const ProtocolChoice old = job.rings().protocol(job.node(), job.communicator, job.call(), {job.size_B}, job.protocol);
   return {"ring", old.protocol, total_blocks(job.communicator), old.payload_share};
 }
 

@@ -37,7 +37,9 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_i
     out["leaves_at_entry"] = communicator.leaves_at_entry;
     out["library_network_channel_bandwidth_Bps"] = communicator.network_channel_bandwidth.si;
   }
-  if (op) out.update(tuner_json(ring_library(library_id), node, communicator, {*op, {size_B}, "", "", nvls}));
+  const std::string grouped = op ? collectives().get(*op).grouped_call() : "";
+  const std::string call = grouped.empty() ? op.value_or("") : grouped;
+  if (op) out.update(tuner_json(ring_library(library_id), node, communicator, {call, {size_B}, "", "", nvls}));
   out["bottleneck"] = bottleneck_of(node, communicator);
   out["warnings"] = Json::array();
   return out;

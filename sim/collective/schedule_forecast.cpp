@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "sim/activities/schedule_run.hpp"
 #include "sim/activities/staging_copies.hpp"
@@ -37,6 +38,11 @@ std::vector<ClusterGpu> ranks_of(const Communicator& communicator) {
   return ranks;
 }
 
+std::string scheduled_operation(const std::string& op) {
+  const std::string equal = collectives().get(op).equal_parts();
+  return equal.empty() ? op : equal;
+}
+
 ScheduledRun run(const CollectiveJob& job, Staging staging, const std::string& algorithm, Solver& solver) {
   ScheduledRun result{algorithm, {}, {}};
   const Platform& node = job.node();
@@ -49,8 +55,13 @@ ScheduledRun run(const CollectiveJob& job, Staging staging, const std::string& a
     const int gpu = node.gpu(rank.gpu);
     messages.ranks.push_back({rank.node, host ? node.socket_of(gpu) : gpu});
   }
-  const Schedule schedule = algorithms().get(algorithm).schedule(job.op_name, job.ranks());
+  Schedule schedule = algorithms().get(algorithm).schedule(scheduled_operation(job.op_name), job.ranks());
+  const std::vector<double>& parts_B = job.op.parts_B();
+  if (!parts_B.empty()) schedule = with_parts(std::move(schedule), parts_B, job.size_B);
   result.times = activities::run_schedule(messages, schedule, solver);
+  if (!parts_B.empty() && result.times.steady)
+    throw InputError("sizes_B: too many messages of " + algorithm +
+                     " to forecast each, and none stands for others that differ in size: take fewer ranks");
   if (host) result.staging = activities::staging_times(job.machine, ranks, job.op, job.size_B, staging, solver);
   return result;
 }
@@ -132,9 +143,10 @@ CollectiveForecast forecast_of(const CollectiveJob& job, Staging staging, const 
 
 std::vector<std::string> algorithms_for(const std::string& op) {
   std::vector<std::string> names;
+  const std::string scheduled = scheduled_operation(op);
   for (const std::string& name : algorithms().names()) {
     const auto ops = algorithms().get(name).operations();
-    if (std::find(ops.begin(), ops.end(), op) != ops.end()) names.push_back(name);
+    if (std::find(ops.begin(), ops.end(), scheduled) != ops.end()) names.push_back(name);
   }
   return names;
 }

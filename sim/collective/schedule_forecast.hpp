@@ -12,7 +12,7 @@ namespace linkcast::collective {
 /// @param alternatives  forecast the other algorithms too, where all messages are simulated
 CollectiveForecast schedule_forecast(const CollectiveJob& job, bool alternatives, Solver& solver);
 
-/// Algorithms that have an operation, by name.
+/// Algorithms that have an operation, by name: those of equal parts for one whose parts may differ.
 std::vector<std::string> algorithms_for(const std::string& op);
 
 }  // namespace linkcast::collective

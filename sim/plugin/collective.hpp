@@ -1,6 +1,9 @@
 #pragma once
 // A collective operation over a ring, how many bytes pass each hop in how many steps; or one made of messages between
 // pairs of ranks. Pure arithmetic.
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/plugin/registry.hpp"
@@ -17,22 +20,38 @@ struct PairMessage {
 /// How its bytes go: around closed rings, along a chain that starts or ends at the root, or straight from pair to pair.
 enum class Shape { kRing, kChain, kPairs };
 
+/// What a call may say the sizes of: nothing, each rank's part, or what each rank sends each.
+enum class PartSizes { kEqual, kOfRanks, kOfPairs };
+
 struct CollectiveTraits {
   bool reduces = false;  ///< buffers of several ranks are combined into one
   bool gathers = false;  ///< whoever gets a result gets the parts of all ranks
   bool root = false;     ///< rank 0 is unlike the others
+  PartSizes parts = PartSizes::kEqual;
 };
 
 /// `size` is the "size" column of nccl-tests: the larger of the send and the receive buffer of one rank.
 class Collective {
  public:
-  Collective() = default;
+  /// @param parts_B  see parts_B()
+  explicit Collective(std::vector<double> parts_B = {}) : parts_B_(std::move(parts_B)) {}
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
   virtual ~Collective() = default;
   [[nodiscard]] virtual Shape shape() const = 0;
   [[nodiscard]] virtual CollectiveTraits traits() const = 0;
-  /// Bytes that cross each hop of the ring(s) or chain(s) in total, for `size` on n ranks.
+  /// Bytes of the parts of the buffer, by rank, or of pairs row by row of the senders, as Schedule numbers blocks.
+  /// Empty: all are equal.
+  [[nodiscard]] const std::vector<double>& parts_B() const { return parts_B_; }
+  /// The same operation with such parts; null: its parts are equal.
+  [[nodiscard]] virtual std::unique_ptr<Collective> with_parts(std::vector<double> /*parts_B*/) const {
+    return nullptr;
+  }
+  /// Of an operation whose parts may differ: the one with equal parts, whose schedules move the same parts.
+  [[nodiscard]] virtual std::string equal_parts() const { return ""; }
+  /// Of an operation that a library of rings lacks: what is called instead, once for each rank, all in one group.
+  [[nodiscard]] virtual std::string grouped_call() const { return ""; }
+  /// Bytes that cross the busiest hop of the ring(s) or chain(s) in total, for `size` on n ranks.
   [[nodiscard]] virtual Bytes bytes_per_hop(Bytes size, int ranks) const = 0;
   /// Sequential hops the last byte needs.
   [[nodiscard]] virtual int steps(int ranks) const = 0;
@@ -49,6 +68,9 @@ class Collective {
   [[nodiscard]] virtual bool own_part() const { return false; }
   /// busbw = algbw x factor. source: NVIDIA/nccl-tests doc/PERFORMANCE.md
   [[nodiscard]] virtual double bus_factor(int ranks) const = 0;
+
+ private:
+  std::vector<double> parts_B_;
 };
 
 Registry<Collective>& collectives();

@@ -8,7 +8,8 @@ namespace linkcast {
 /// No ring: what the ring's arithmetic asks for is none. One of models/collectives says its messages.
 class PairCollective : public Collective {
  public:
-  explicit PairCollective(CollectiveTraits traits) : traits_(traits) {}
+  explicit PairCollective(CollectiveTraits traits, std::vector<double> parts_B = {})
+      : Collective(std::move(parts_B)), traits_(traits) {}
   [[nodiscard]] Shape shape() const override { return Shape::kPairs; }
   [[nodiscard]] CollectiveTraits traits() const override { return traits_; }
   [[nodiscard]] Bytes bytes_per_hop(Bytes /*size*/, int /*ranks*/) const override { return {0}; }

@@ -44,6 +44,22 @@ Key size_key() {
           .cli = {.name = "--size", .parse = query::size_of}};
 }
 
+/// Of the call that is asked for: one size, or that of each part.
+KeyTable size_keys() {
+  Key size = size_key();
+  size.required = false;
+  size.unless = "sizes_B";
+  size.excludes = {"sizes_B"};
+  return {size,
+          {.name = "sizes_B",
+           .help = "instead of size: of allgatherv each rank's part, e.g. 1MiB,2MiB; of alltoallv what each rank sends "
+                   "to each, a row each, e.g. \"0,1MiB;2MiB,0\"",
+           .schema = R"({"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0},
+              {"type": "array", "items": {"type": "integer", "minimum": 0}}]}})",
+           .example = "[1048576, 2097152]",
+           .cli = {.name = "--sizes", .parse = query::sizes_of}}};
+}
+
 KeyTable choices() {
   return {query::library_key(),
           {.name = "algorithm",
@@ -181,7 +197,7 @@ class CollectiveQuery final : public query::QueryKind {
   [[nodiscard]] const KeyTable& keys() const override {
     static const KeyTable table = query::joined({{operation_key(true)},
                                                  query::member_keys(),
-                                                 {size_key()},
+                                                 size_keys(),
                                                  choices(),
                                                  surroundings(),
                                                  query::noise_keys(),
@@ -199,6 +215,7 @@ class CollectiveQuery final : public query::QueryKind {
         R"({"platform": "v100-dgx1", "gpus": [0, 1], "op": "all_reduce", "size_B": 67108864, "library": "nccl-2.18"})",
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864})",
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "alltoall", "size_B": 1048576})",
+        R"({"platform": "v100-dgx1", "gpus": [0, 1], "op": "allgatherv", "sizes_B": [1048576, 4194304]})",
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864, "library": "mpi-openmpi"})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
