@@ -2,13 +2,13 @@
 // back as it was; of other files kinds of links are read from names, and what these do not say is assumed or asked for.
 #include <algorithm>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "calibrate/import/gpu_models.hpp"
 #include "calibrate/import/infragraph_links.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "sim/records/topology_writer.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast::infragraph {
 namespace {
@@ -18,11 +18,11 @@ using topology_import::TopologyRequest;
 
 /// "Tesla V100; compute capability 7.0": the model, and what follows `key`.
 std::string told(const std::string& description, const std::string& key) {
-  std::smatch match;
-  return std::regex_search(description, match, std::regex("; " + key + " ([^;]+)")) ? match[1].str() : "";
+  const Match match = Regex("; " + key + " ([^;]+)").find(description);
+  return match ? match[1] : "";
 }
 std::string model_of(const std::string& description) {
-  return std::regex_replace(description, std::regex("; (compute capability|vendor|group) [^;]+"), "");
+  return Regex("; (compute capability|vendor|group) [^;]+").removed_from(description);
 }
 
 class Reader {
@@ -115,7 +115,7 @@ void Reader::drop_passive() {
 
 /// Ids of linkcast's own exports come back ("plx8-11" counts from plx8); GPUs count through all components.
 void Reader::name_nodes() {
-  static const std::regex run("(.*[^0-9])([0-9]{1,6})-([0-9]{1,6})"), single(".*[0-9]");
+  static const Regex run("(.*[^0-9])([0-9]{1,6})-([0-9]{1,6})"), single(".*[0-9]");
   std::set<Node> joined;
   for (const Edge& edge : device_.edges) joined.insert({edge.a, edge.b});  // both ends
   int gpus = 0;
@@ -124,15 +124,14 @@ void Reader::name_nodes() {
     const Component& part = device_.components[static_cast<std::size_t>(c)];
     std::string plain;
     for (const char ch : part.name) plain += std::isalnum(static_cast<unsigned char>(ch)) || ch == '-' ? ch : '_';
-    std::smatch match;
-    const bool is_run =
-        std::regex_match(plain, match, run) && std::stol(match[3]) - std::stol(match[2]) + 1 == part.count;
-    const std::string prefix = is_run ? match[1].str() : plain + (std::regex_match(plain, single) ? "_" : "");
+    const Match match = run.whole(plain);
+    const bool is_run = match && std::stol(match[3]) - std::stol(match[2]) + 1 == part.count;
+    const std::string prefix = is_run ? match[1] : plain + (single.whole(plain) ? "_" : "");
     const int first = is_run ? std::stoi(match[2]) : 0;
     for (int i = 0; i < part.count; ++i) {
       if (passive({c, i}) || (is({c, i}, "switch") && !joined.count({c, i}))) continue;
       std::string id = prefix + std::to_string(first + i);
-      if (part.count == 1 && std::regex_match(plain, single)) id = plain;
+      if (part.count == 1 && single.whole(plain)) id = plain;
       if (is({c, i}, "xpu")) id = "gpu" + std::to_string(gpus++);
       if (!taken.insert(id).second)
         throw InputError(device_.file, part.pointer + "/name", "'" + id + "' is the name of two things");
@@ -142,9 +141,8 @@ void Reader::name_nodes() {
 }
 
 int Reader::sm_of(const Component& gpu) const {
-  std::smatch match;
-  static const std::regex capability("; compute capability ([0-9]{1,3})\\.([0-9])");
-  if (std::regex_search(gpu.description, match, capability)) return std::stoi(match[1].str() + match[2].str());
+  static const Regex capability("; compute capability ([0-9]{1,3})\\.([0-9])");
+  if (const Match match = capability.find(gpu.description)) return std::stoi(match[1] + match[2]);
   if (const auto sm = request_.number("sm")) return *sm;
   for (const std::string& name : {request_.option("gpu").value_or(""), gpu.description})
     if (!name.empty())
@@ -157,13 +155,12 @@ std::string Reader::vendor_of(const Component& cpu) const {
   static const std::set<std::string> known = {"intel", "amd", "ibm", "arm"};
   if (const std::string own = told(cpu.description, "vendor"); known.count(own)) return own;
   if (const auto option = request_.choice("cpu", known)) return *option;
-  static const std::vector<std::pair<std::regex, std::string>> makers = {
-      {std::regex("intel|xeon", std::regex::icase), "intel"},
-      {std::regex("amd|epyc", std::regex::icase), "amd"},
-      {std::regex("ibm|power[89]", std::regex::icase), "ibm"},
-      {std::regex("\\barm\\b|grace|neoverse", std::regex::icase), "arm"}};
+  static const std::vector<std::pair<Regex, std::string>> makers = {{Regex("(?i)intel|xeon"), "intel"},
+                                                                    {Regex("(?i)amd|epyc"), "amd"},
+                                                                    {Regex("(?i)ibm|power[89]"), "ibm"},
+                                                                    {Regex("(?i)\\barm\\b|grace|neoverse"), "arm"}};
   for (const auto& [words, maker] : makers)
-    if (std::regex_search(cpu.description, words)) return maker;
+    if (words.find(cpu.description)) return maker;
   return "";
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <regex>
 
 #include "sim/platform/topology.hpp"
 #include "sim/records/gpu_models.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast::infragraph {
 namespace {
@@ -28,8 +28,8 @@ std::string words(const Link& link) {
 
 /// First group of a pattern in the words of a link, as a number; 0 without a match.
 int number_in(const std::string& text, const char* pattern) {
-  std::smatch match;
-  return std::regex_search(text, match, std::regex(pattern)) ? std::stoi(match[1]) : 0;
+  const Match match = Regex(pattern).find(text);
+  return match ? std::stoi(match[1]) : 0;
 }
 
 /// A kind in full; of those of several generations with its number.
@@ -43,10 +43,10 @@ CableFacts one_link(const SocketLink& socket) { return {socket.kind, 1, socket.r
 
 /// Names that linkcast's own export writes: "2 x nvlink2", "pcie3", "nvlink2 (2)".
 std::optional<CableFacts> own_name(const Link& link) {
-  static const std::regex pattern("(?:([1-9][0-9]{0,2}) x )?([a-z0-9_]+)(?: \\([0-9]+\\))?");
-  std::smatch match;
-  if (!link.bytes_per_s || !std::regex_match(link.name, match, pattern) || !is_kind(match[2])) return std::nullopt;
-  const int count = match[1].matched ? std::stoi(match[1]) : 1;
+  static const Regex pattern("(?:([1-9][0-9]{0,2}) x )?([a-z0-9_]+)(?: \\([0-9]+\\))?");
+  Match match;
+  if (!link.bytes_per_s || !(match = pattern.whole(link.name)) || !is_kind(match[2])) return std::nullopt;
+  const int count = match.has(1) ? std::stoi(match[1]) : 1;
   return CableFacts{match[2], count, {*link.bytes_per_s / count}, ""};
 }
 
@@ -80,7 +80,7 @@ CableFacts nvlink(const Device& device, const Link& link, const std::string& tex
 CableFacts pcie(const Device& device, const Link& link, const std::string& text, const Ends& ends,
                 const TopologyRequest& request) {
   const auto told = request.pcie();
-  PcieLink port{number_in(text, "(?:pcie|pci express|\\bgen)[ _-]*(?:gen)?[ _-]*([1-9])(?![0-9])"),
+  PcieLink port{number_in(text, "(?:pcie|pci express|\\bgen)[ _-]*(?:gen)?[ _-]*([1-9])(?:[^0-9]|$)"),
                 number_in(text, "\\bx([1-9][0-9]?)\\b")};
   if (link.transfers_GT)
     for (int g = 1; pcie_lane(g); ++g) {                           // 2.5 GT/s, then 5, 8, 16, ...
@@ -105,7 +105,7 @@ CableFacts pcie(const Device& device, const Link& link, const std::string& text,
 
 /// Kinds that their name alone tells, with the nominal rate of one link where the file gives none.
 std::optional<CableFacts> named(const std::string& text, const Ends& ends) {
-  const auto has = [&](const char* pattern) { return std::regex_search(text, std::regex(pattern)); };
+  const auto has = [&](const char* pattern) { return bool{Regex(pattern).find(text)}; };
   if (has("c2c")) return one_link("c2c");
   if (has("\\bqpi\\b")) return one_link("qpi");
   if (has("\\bupi\\b|ultra path")) return one_link(socket_link("intel"));
@@ -118,14 +118,14 @@ std::optional<CableFacts> named(const std::string& text, const Ends& ends) {
 }  // namespace
 
 bool is_accelerator_link(const Link& link) {
-  return std::regex_search(words(link), std::regex("nv-?link|nvswitch|c2c|xgmi|infinity"));
+  return bool{Regex("nv-?link|nvswitch|c2c|xgmi|infinity").find(words(link))};
 }
 
 CableFacts cable_of(const Device& device, const Link& link, const Ends& ends, const TopologyRequest& request) {
   if (auto own = own_name(link)) return *own;
   const std::string text = words(link);
   std::optional<CableFacts> cable = named(text, ends);
-  const bool nv = std::regex_search(text, std::regex("nv-?link"));
+  const bool nv{Regex("nv-?link").find(text)};
   if (!cable && nv && ends.cpus) refuse(device, link, "NVLink between CPUs: call it 'nvlink_cpu' and give its rate");
   if (!cable && nv) return nvlink(device, link, text, ends, request);
   if (!cable && text.find("pci") != std::string::npos) return pcie(device, link, text, ends, request);

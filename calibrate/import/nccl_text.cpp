@@ -1,11 +1,11 @@
 // Text of nccl-tests. A run goes from its line "# nThread ..." to "# Out of bounds values"; a table's columns are those
 // that its head names. Lines of NCCL_DEBUG=INFO may stand between.
 #include <algorithm>
-#include <regex>
 
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/nccl_log.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast {
 namespace {
@@ -21,15 +21,14 @@ bool ends_run(const TextFile& file) {
 std::string place_of(const TextFile& file) { return file.path() + ":" + std::to_string(file.number()); }
 
 void read_rank(const TextFile& file, NcclRun& run) {
-  static const std::regex rank(
+  static const Regex rank(
       R"(#\s+Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+(\d+)\s+\[([^\]]+)\]\s+(.*?)\s*)");
-  std::smatch match;
-  if (!std::regex_match(file.line(), match, rank))
-    file.fail("is no line '# Rank 0 Pid 1 on HOST device 0 [0x07] NAME'");
-  const auto number = whole_number(match[1].str()), device = whole_number(match[4].str());
-  const auto group = match[2].matched ? whole_number(match[2].str()) : 0;
+  const Match match = rank.whole(file.line());
+  if (!match) file.fail("is no line '# Rank 0 Pid 1 on HOST device 0 [0x07] NAME'");
+  const auto number = whole_number(match[1]), device = whole_number(match[4]);
+  const auto group = match.has(2) ? whole_number(match[2]) : 0;
   if (number != static_cast<int>(run.ranks.size()))
-    file.fail("rank " + match[1].str() + " stands where rank " + std::to_string(run.ranks.size()) + " is due");
+    file.fail("rank " + match[1] + " stands where rank " + std::to_string(run.ranks.size()) + " is due");
   if (!device || !group) file.fail("device or group is no number");
   run.ranks.push_back({*number, *group, *device, match[3], match[5], match[6]});
 }
@@ -106,10 +105,10 @@ void read_run(TextFile& file, NcclRun& run) {
   run.place = place_of(file);
   run.settings = file.line().substr(2);
   file.next();
-  static const std::regex head(R"(#\s+size\s+count\s.*)");
+  static const Regex head(R"(#\s+size\s+count\s.*)");
   for (;; file.next()) {
     file.expect_more("the head of the table, '# size count type ...'");
-    if (std::regex_match(file.line(), head)) break;
+    if (head.whole(file.line())) break;
     if (file.starts_with(kFirst)) file.fail("the run before this line has no table");
     if (words_of(file.line()).size() > 1 && words_of(file.line())[0] == "#" && words_of(file.line())[1] == "Rank")
       read_rank(file, run);
@@ -122,15 +121,14 @@ void read_run(TextFile& file, NcclRun& run) {
 }  // namespace
 
 std::vector<NcclRun> read_nccl_text(TextFile& file) {
-  static const std::regex starting(R"(# Collective test starting: (\S+)\s*)");
-  static const std::regex version(R"(# nccl-tests (version .*?)\s*)");
+  static const Regex starting(R"(# Collective test starting: (\S+)\s*)");
+  static const Regex version(R"(# nccl-tests (version .*?)\s*)");
   std::vector<NcclRun> runs;
   file.expect_short_lines();
   NcclRun next;
   while (!file.at_end()) {
-    std::smatch match;
-    if (std::regex_match(file.line(), match, starting)) next.program = match[1];
-    if (std::regex_match(file.line(), match, version)) next.version = match[1];
+    if (const Match match = starting.whole(file.line())) next.program = match[1];
+    if (const Match match = version.whole(file.line())) next.version = match[1];
     if (file.starts_with(kFirst)) {
       read_run(file, next);
       runs.push_back(next);

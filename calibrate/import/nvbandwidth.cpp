@@ -2,13 +2,13 @@
 // The program prints no buffer size: option buffer says it, or a note says what was assumed.
 #include <algorithm>
 #include <cstdio>
-#include <regex>
 
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/device_names.hpp"
 #include "calibrate/import/nvbandwidth_log.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast {
 namespace {
@@ -25,16 +25,16 @@ struct TestKind {
 };
 
 TestKind kind_of(const std::string& name) {
-  static const std::regex host(R"((host_to_device|device_to_host)_memcpy_(ce|sm))");
-  static const std::regex pair(R"(device_to_device_(bidirectional_)?memcpy_(read|write)_(ce|sm))");
-  static const std::regex load(R"((host_device|device_to_device)_latency_sm)");
-  std::smatch match;
+  static const Regex host(R"((host_to_device|device_to_host)_memcpy_(ce|sm))");
+  static const Regex pair(R"(device_to_device_(bidirectional_)?memcpy_(read|write)_(ce|sm))");
+  static const Regex load(R"((host_device|device_to_device)_latency_sm)");
+  Match match;
   TestKind kind;
-  if (std::regex_match(name, match, host)) {
+  if ((match = host.whole(name))) {
     kind = {true, true, match[1] == "host_to_device", false, false, "", match[2]};
-  } else if (std::regex_match(name, match, pair)) {
-    kind = {true, false, false, match[1].matched, false, match[2], match[3]};
-  } else if (std::regex_match(name, match, load)) {
+  } else if ((match = pair.whole(name))) {
+    kind = {true, false, false, match.has(1), false, match[2], match[3]};
+  } else if ((match = load.whole(name))) {
     kind = {true, match[1] == "host_device", true, false, true, "read", "sm"};
   }
   return kind;
@@ -46,12 +46,9 @@ struct Sides {
 };
 
 Sides sides_of(const NvbandwidthMatrix& matrix) {
-  static const std::regex sides(R"(.*\b(CPU|GPU)\(row\) *(->|<-|<->) *(CPU|GPU)\(column\).*)");
-  constexpr std::size_t longest = 1000;  // of a title; std::regex would exhaust the stack on very long ones
-  std::smatch match;
-  if (matrix.title.size() > longest || !std::regex_match(matrix.title, match, sides))
-    throw InputError(matrix.place + ": '" + matrix.title.substr(0, longest) +
-                     "' does not say which way rows and columns go");
+  static const Regex sides(R"(.*\b(CPU|GPU)\(row\) *(->|<-|<->) *(CPU|GPU)\(column\).*)");
+  const Match match = sides.whole(matrix.title);
+  if (!match) throw InputError(matrix.place + ": '" + matrix.title + "' does not say which way rows and columns go");
   return {match[1], match[2], match[3]};
 }
 

@@ -1,11 +1,11 @@
 // Text of nvbandwidth. Every line of a test is understood or an error; what stands before the first test is not looked
 // at but for versions and devices.
-#include <regex>
 
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/matrix_table.hpp"
 #include "calibrate/import/nvbandwidth_log.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast {
 namespace {
@@ -13,24 +13,24 @@ namespace {
 std::string place_of(const TextFile& file, int line) { return file.path() + ":" + std::to_string(line); }
 
 bool is_title(const std::string& line) {
-  static const std::regex title(R"(.*\((row|column)\).*\((GB/s|ns|us)\)\s*)");
-  return std::regex_match(line, title);
+  static const Regex title(R"(.*\((row|column)\).*\((GB/s|ns|us)\)\s*)");
+  return bool{title.whole(line)};
 }
 
 void read_header(TextFile& file, NvbandwidthLog& log) {
-  static const std::regex version(R"(nvbandwidth Version: v?(\S+).*)");
-  static const std::regex fact(R"((CUDA Runtime Version|CUDA Driver Version|Driver Version): (\S+)\s*)");
-  static const std::regex device(R"(Device (\d+): (.+?)( \(\S+\))?\s*)");
-  std::smatch match;
+  static const Regex version(R"(nvbandwidth Version: v?(\S+).*)");
+  static const Regex fact(R"((CUDA Runtime Version|CUDA Driver Version|Driver Version): (\S+)\s*)");
+  static const Regex device(R"(Device (\d+): (.+?)( \(\S+\))?\s*)");
+  Match match;
   for (; !file.at_end() && !file.starts_with("Running "); file.next()) {
-    if (std::regex_match(file.line(), match, version)) {
+    if ((match = version.whole(file.line()))) {
       if (!log.version.empty()) file.fail("a second run of nvbandwidth: one a file");
       log.version = match[1];
-    } else if (std::regex_match(file.line(), match, fact)) {
+    } else if ((match = fact.whole(file.line()))) {
       log.facts.emplace_back(fact_key(match[1]), match[2]);
-    } else if (std::regex_match(file.line(), match, device)) {
-      if (whole_number(match[1].str()) != static_cast<int>(log.gpus.size()))
-        file.fail("device " + match[1].str() + " stands where device " + std::to_string(log.gpus.size()) + " is due");
+    } else if ((match = device.whole(file.line()))) {
+      if (whole_number(match[1]) != static_cast<int>(log.gpus.size()))
+        file.fail("device " + match[1] + " stands where device " + std::to_string(log.gpus.size()) + " is due");
       log.gpus.push_back(match[2]);
     }
   }
@@ -59,27 +59,27 @@ NvbandwidthTest& test_named(NvbandwidthLog& log, const std::string& name, const 
 
 /// One line of a test, or its whole matrix.
 void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
-  static const std::regex waived(R"(\s*waived\s*:?\s*(\w*)\s*)", std::regex::icase);
-  static const std::regex statistic(R"((SUM|MIN|MAX|AVG|AVERAGE|MEDIAN|STDDEV) .*)");
-  static const std::regex error(R"(\s*\[?error\b.*)", std::regex::icase);
-  std::smatch match;
+  static const Regex waived(R"((?i)\s*waived\s*:?\s*(\w*)\s*)");
+  static const Regex statistic(R"((SUM|MIN|MAX|AVG|AVERAGE|MEDIAN|STDDEV) .*)");
+  static const Regex error(R"((?i)\s*\[?error\b.*)");
+  Match match;
   const std::string place = place_of(file, file.number());
   if (is_title(file.line())) {
     test_named(log, name, place).matrices.push_back(read_titled_matrix(file));
     return;
   }
-  if (std::regex_match(file.line(), error)) file.fail("test " + name + " failed: " + file.line());
-  if (std::regex_match(file.line(), match, waived))
-    test_named(log, match[1].length() > 0 ? match[1].str() : name, place).waived = true;
-  else if (!std::regex_match(file.line(), statistic))
+  if (error.whole(file.line())) file.fail("test " + name + " failed: " + file.line());
+  if ((match = waived.whole(file.line())))
+    test_named(log, match.has(1) && !match[1].empty() ? match[1] : name, place).waived = true;
+  else if (!statistic.whole(file.line()))
     file.fail("not understood inside test " + name);
   file.next();
 }
 
 void read_test(TextFile& file, NvbandwidthLog& log) {
-  static const std::regex heading(R"(Running (\w+)\.?\s*)");
-  std::smatch match;
-  if (!std::regex_match(file.line(), match, heading)) file.fail("not understood: 'Running TEST.' is due");
+  static const Regex heading(R"(Running (\w+)\.?\s*)");
+  const Match match = heading.whole(file.line());
+  if (!match) file.fail("not understood: 'Running TEST.' is due");
   const std::string name = match[1];
   const int line = file.number();
   test_named(log, name, place_of(file, line));

@@ -1,26 +1,24 @@
 #include "calibrate/import/nvidia_smi.hpp"
 
-#include <regex>
 #include <utility>
 
 #include "calibrate/import/topology_request.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast::topology_import {
 namespace {
 
 /// The lines that both commands print.
 struct Patterns {
-  std::regex gpu{R"(GPU (\d+): (.+) \(UUID: [^)]*\)\s*)"};
-  std::regex link{R"(\s*Link \d+: (?:([0-9]{1,6}(?:\.[0-9]{1,6})?) GB/s|<inactive>)\s*)"};
-  std::regex no_links{R"(\s*Unable to retrieve NVLink information as all links are inActive\s*)"};
+  Regex gpu{R"(GPU (\d+): (.+) \(UUID: [^)]*\)\s*)"};
+  Regex link{R"(\s*Link \d+: (?:([0-9]{1,6}(?:\.[0-9]{1,6})?) GB/s|<inactive>)\s*)"};
+  Regex no_links{R"(\s*Unable to retrieve NVLink information as all links are inActive\s*)"};
 };
 
-constexpr std::size_t kLongestLine = 1000;  // std::regex recurses with the length. source: ours
-
-void add_gpu(SmiList& list, const std::smatch& match, int line) {
+void add_gpu(SmiList& list, const Match& match, int line) {
   const auto number = whole_number(match[1]);
   if (number != static_cast<int>(list.gpus.size()))
-    fail_at(list.file, line, "GPU " + std::to_string(list.gpus.size()) + " is expected here, not " + match[1].str());
+    fail_at(list.file, line, "GPU " + std::to_string(list.gpus.size()) + " is expected here, not " + match[1]);
   list.gpus.push_back({match[2], {}});
 }
 
@@ -49,19 +47,18 @@ SmiList read_smi_list(const std::string& path) {
   int number = 0;
   for (const std::string& line : plain_lines(read_text(path))) {
     ++number;
-    std::smatch match;
-    if (line.size() > kLongestLine) fail_at(path, number, "is longer than any line of nvidia-smi");
+    Match match;
     if (line.find_first_not_of(" \t") == std::string::npos) continue;
-    if (std::regex_match(line, match, patterns.gpu)) {
+    if ((match = patterns.gpu.whole(line))) {
       add_gpu(list, match, number);
       continue;
     }
-    const bool link = std::regex_match(line, match, patterns.link);
-    if (!link && !std::regex_match(line, patterns.no_links))
+    const bool link{match = patterns.link.whole(line)};
+    if (!link && !patterns.no_links.whole(line))
       fail_at(path, number, "no line of nvidia-smi -L or nvidia-smi nvlink -s: '" + line + "'");
     if (list.gpus.empty()) fail_at(path, number, "a link before the first GPU");
     list.has_links = true;
-    if (link && match[1].matched) list.gpus.back().link_GBps.push_back(std::stod(match[1]));
+    if (link && match.has(1)) list.gpus.back().link_GBps.push_back(std::stod(match[1]));
   }
   if (list.gpus.empty()) throw InputError(path + ": no GPU: not the output of nvidia-smi -L or nvidia-smi nvlink -s");
   if (list.has_links) list.command = "nvidia-smi nvlink -s";

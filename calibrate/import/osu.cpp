@@ -1,12 +1,12 @@
 // Text of the OSU micro-benchmarks, one pair of processes: messages of MPI.
 // The program does not print where its processes ran: options say it.
-#include <regex>
 
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/device_names.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast {
 namespace {
@@ -36,10 +36,10 @@ struct Log {
 
 /// Finds "# OSU MPI-CUDA Latency Test v5.7" and leaves the file behind it.
 Log read_title(TextFile& file) {
-  static const std::regex title(R"(# OSU MPI(-\w+)? (.+ Test) v(\S+)\s*)");
-  std::smatch match;
+  static const Regex title(R"(# OSU MPI(-\w+)? (.+ Test) v(\S+)\s*)");
+  Match match;
   file.expect_short_lines();
-  while (!file.at_end() && !std::regex_match(file.line(), match, title)) file.next();
+  while (!file.at_end() && !(match = title.whole(file.line()))) file.next();
   if (file.at_end())
     throw InputError(file.path() +
                      ": is no output of an OSU point-to-point program: it has no line '# OSU MPI ... Test v...'");
@@ -49,19 +49,19 @@ Log read_title(TextFile& file) {
       Log log;
       log.program = &program;
       log.version = match[3];
-      if (!match[1].matched) log.device_memory = false;
+      if (!match.has(1)) log.device_memory = false;
       file.next();
       return log;
     }
     known += (known.empty() ? "" : ", ") + program.title;
   }
-  file.fail("'" + match[2].str() + "' is not read: one of " + known);
+  file.fail("'" + match[2] + "' is not read: one of " + known);
 }
 
 void read_buffers(const TextFile& file, Log& log) {
-  static const std::regex buffers(R"(# Send Buffer on (\w+) \(\w+\) and Receive Buffer on (\w+) \(\w+\)\s*)");
-  std::smatch match;
-  if (!std::regex_match(file.line(), match, buffers)) file.fail("not understood: '# Send Buffer on ...' is due");
+  static const Regex buffers(R"(# Send Buffer on (\w+) \(\w+\) and Receive Buffer on (\w+) \(\w+\)\s*)");
+  const Match match = buffers.whole(file.line());
+  if (!match) file.fail("not understood: '# Send Buffer on ...' is due");
   if (match[1] != match[2] || (match[1] != "DEVICE" && match[1] != "HOST"))
     file.fail("buffers must be both on DEVICE or both on HOST: schema measurement/1 has nothing for others");
   log.device_memory = match[1] == "DEVICE";
@@ -69,16 +69,16 @@ void read_buffers(const TextFile& file, Log& log) {
 
 /// The lines between title and table. Leaves the file at the head of the table.
 void read_preamble(TextFile& file, Log& log) {
-  static const std::regex pairs(R"(# \[ pairs: (\d+) \] \[ window size: (\d+) \]\s*)");
-  std::smatch match;
+  static const Regex pairs(R"(# \[ pairs: (\d+) \] \[ window size: (\d+) \]\s*)");
+  Match match;
   for (;; file.next()) {
     file.expect_more("the head of the table, '# Size ...'");
     if (file.starts_with("# Size")) return;
     if (file.starts_with("# Send Buffer")) {
       read_buffers(file, log);
-    } else if (std::regex_match(file.line(), match, pairs)) {
-      log.pairs = whole_number(match[1].str()).value_or(0);
-      log.window = whole_number(match[2].str()).value_or(0);
+    } else if ((match = pairs.whole(file.line()))) {
+      log.pairs = whole_number(match[1]).value_or(0);
+      log.window = whole_number(match[2]).value_or(0);
     } else if (!words_of(file.line()).empty() && !file.starts_with("# Datatype:")) {
       file.fail("not understood between title and table");
     }
@@ -87,17 +87,17 @@ void read_preamble(TextFile& file, Log& log) {
 
 /// The unit must be the one expected; a column Validation may follow. @returns the number of columns
 std::size_t read_head(TextFile& file, const Log& log) {
-  static const std::regex latency(R"(# Size\s+(?:Avg )?Latency ?\(us\)(\s+Validation)?\s*)");
-  static const std::regex bandwidth(R"(# Size\s+Bandwidth \(MB/s\)(\s+Validation)?\s*)");
-  static const std::regex rate(R"(# Size\s+MB/s\s+Messages/s(\s+Validation)?\s*)");
+  static const Regex latency(R"(# Size\s+(?:Avg )?Latency ?\(us\)(\s+Validation)?\s*)");
+  static const Regex bandwidth(R"(# Size\s+Bandwidth \(MB/s\)(\s+Validation)?\s*)");
+  static const Regex rate(R"(# Size\s+MB/s\s+Messages/s(\s+Validation)?\s*)");
   const bool rates = log.program->name == "osu_mbw_mr";
-  std::smatch match;
-  if (!std::regex_match(file.line(), match, rates ? rate : log.program->latency ? latency : bandwidth))
+  const Match match = (rates ? rate : log.program->latency ? latency : bandwidth).whole(file.line());
+  if (!match)
     file.fail(std::string("the head of the table is due: # Size ") + (rates                  ? "MB/s Messages/s"
                                                                       : log.program->latency ? "Latency (us)"
                                                                                              : "Bandwidth (MB/s)"));
   file.next();
-  return (rates ? 3U : 2U) + (match[1].matched ? 1U : 0U);
+  return (rates ? 3U : 2U) + (match.has(1) ? 1U : 0U);
 }
 
 void check_pairs(const ImportRequest& request, const TextFile& file, const Log& log) {

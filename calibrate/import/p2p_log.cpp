@@ -1,10 +1,10 @@
 #include "calibrate/import/p2p_log.hpp"
 
 #include <algorithm>
-#include <regex>
 
 #include "calibrate/import/decimal.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast {
 namespace {
@@ -14,17 +14,17 @@ constexpr const char* kAccess = "P2P Connectivity Matrix";
 
 /// The lines before the first matrix. Only the devices matter; who can reach whom comes again in the matrix.
 std::vector<std::string> read_devices(TextFile& file) {
-  static const std::regex device(R"(Device: (\d+), (.+), pciBusID: \w+, pciDeviceID: \w+, pciDomainID: ?\w+\s*)");
+  static const Regex device(R"(Device: (\d+), (.+), pciBusID: \w+, pciDeviceID: \w+, pciDomainID: ?\w+\s*)");
   std::vector<std::string> gpus;
   for (;; file.next()) {
     file.expect_more(std::string("'") + kAccess + "'");
     if (file.starts_with(kAccess)) return gpus;
     if (file.starts_with(kHeader)) file.fail(std::string("the run before this line ends before '") + kAccess + "'");
     if (!file.starts_with("Device: ")) continue;
-    std::smatch match;
-    if (!std::regex_match(file.line(), match, device)) file.fail("is no line 'Device: 0, NAME, pciBusID: ...'");
-    if (whole_number(match[1].str()) != static_cast<int>(gpus.size()))
-      file.fail("device " + match[1].str() + " stands where device " + std::to_string(gpus.size()) + " is due");
+    const Match match = device.whole(file.line());
+    if (!match) file.fail("is no line 'Device: 0, NAME, pciBusID: ...'");
+    if (whole_number(match[1]) != static_cast<int>(gpus.size()))
+      file.fail("device " + match[1] + " stands where device " + std::to_string(gpus.size()) + " is due");
     gpus.push_back(match[2]);
   }
 }
@@ -54,12 +54,12 @@ void read_access(TextFile& file, P2pRun& run) {
 
 /// A title, or nothing if the line is none.
 bool read_title(const TextFile& file, P2pMatrix& matrix) {
-  static const std::regex title(
+  static const Regex title(
       R"((Unidirectional |Bidirectional )?P2P=(Disabled|Enabled) (Bandwidth|Latency)( \(P2P (Writes|Reads)\))? Matrix \((GB/s|us)\)\s*)");
-  std::smatch match;
-  if (!std::regex_match(file.line(), match, title)) return false;
+  const Match match = title.whole(file.line());
+  if (!match) return false;
   matrix.latency = match[3] == "Latency";
-  if (matrix.latency == match[1].matched || matrix.latency != (match[6] == "us")) return false;
+  if (matrix.latency == match.has(1) || matrix.latency != (match[6] == "us")) return false;
   matrix.bidirectional = match[1] == "Bidirectional ";
   matrix.peer_on = match[2] == "Enabled";
   matrix.way = match[5];

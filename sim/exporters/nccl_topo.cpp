@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
-#include <regex>
 
 #include "sim/exporters/nccl_text.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast::exporters::nccl {
 namespace {
@@ -31,12 +31,12 @@ std::string bus_id(int domain, int bus) {
 /// Model number of family 6. @source  Intel's list of processor signatures; E5 and E7 by their suffix
 int intel_model(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  std::smatch found;
+  Match found;
   if (has("Emerald")) return 207;
   if (has("Sapphire")) return 143;
   if (has("Westmere")) return 44;
   if (has("E5-") || has("E7-")) return has("v4") ? 79 : has("v3") ? 63 : has("v2") ? 62 : 45;
-  if (!std::regex_search(name, found, std::regex("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}"))) return 85;
+  if (!(found = Regex("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}").find(name))) return 85;
   const int generation = std::stoi(found[2]);
   return generation <= 2 ? 85 : generation == 3 ? 106 : generation == 4 ? 143 : 207;
 }
@@ -49,8 +49,7 @@ Attributes maker_of(const Device& cpu) {
     throw InputError(cpu.id + ": NCCL's topology needs the CPU's vendor, which the topology does not say");
   const bool intel = cpu.vendor == "intel";
   std::string family = intel ? "6" : "175", model = intel ? std::to_string(intel_model(cpu.model)) : "1";
-  std::smatch found;
-  if (std::regex_search(cpu.model, found, std::regex("family ([0-9]+) model ([0-9]+)"))) {
+  if (const Match found = Regex("family ([0-9]+) model ([0-9]+)").find(cpu.model)) {
     family = found[1];
     model = found[2];
   }
@@ -222,11 +221,10 @@ class Writer {
   [[nodiscard]] Element nic_element(const Device& nic) {
     const std::string number = std::to_string(nics_++);
     Element net{"net", {{"name", nic.id}, {"dev", number}}, {}};
-    std::smatch found;
-    if (std::regex_search(nic.model, found, std::regex("([0-9]+) Gb/s")))
+    if (const Match found = Regex("([0-9]{1,9}) Gb/s").find(nic.model))
       net.attributes.emplace_back("speed", std::to_string(std::stol(found[1]) * 1000));
-    else if (std::regex_search(nic.model, found, std::regex("([0-9]+) Mb/s")))
-      net.attributes.emplace_back("speed", found[1]);
+    else if (const Match slower = Regex("([0-9]{1,9}) Mb/s").find(nic.model))
+      net.attributes.emplace_back("speed", slower[1]);
     for (const auto& [key, value] : Attributes{
              {"port", "1"}, {"latency", "0.000000"}, {"guid", "0x100" + number}, {"maxconn", "131072"}, {"gdr", "1"}})
       net.attributes.emplace_back(key, value);

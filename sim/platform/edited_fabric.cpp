@@ -1,17 +1,16 @@
 #include "sim/platform/edited_fabric.hpp"
 
-#include <regex>
-
 #include "sim/platform/edited_rates.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast {
 namespace {
 
 /// "64" to 64, "4x2" to [4, 2], "true", else text.
 Json value_of(const std::string& text) {
-  if (std::regex_match(text, std::regex("[0-9]{1,9}"))) return std::stoi(text);
+  if (Regex("[0-9]{1,9}").whole(text)) return std::stoi(text);
   if (text == "true" || text == "false") return text == "true";
-  if (!std::regex_match(text, std::regex("[0-9]{1,9}(x[0-9]{1,9})+"))) return text;
+  if (!Regex("[0-9]{1,9}(x[0-9]{1,9})+").whole(text)) return text;
   Json list = Json::array();
   for (std::size_t begin = 0; begin <= text.size(); begin = std::min(text.find('x', begin), text.size()) + 1)
     list.push_back(std::stoi(text.substr(begin)));

@@ -52,6 +52,8 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import"]),
     (r"httplib\.h$", ["sim/serve/http_server.cpp"]),
+    (r"re2/", ["sim/units/regex.cpp"]),
+    (r"^regex$", []),  # recurses with the length of its input: sim/units/regex.hpp instead
     (r"openssl/", ["sim/records"]),
     (r"google/protobuf/|chakra_et\.pb\.h$", ["apps-traces/import"]),
     (r"nlohmann/", ["sim/records", "calibrate/bench"]),

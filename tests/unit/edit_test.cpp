@@ -231,6 +231,8 @@ TEST_CASE("a fabric edit replaces what it names and keeps the rest", "[unit][edi
 }
 
 TEST_CASE("edits that cannot be are refused in one line", "[unit][edit]") {
+  std::string endless = "1";  // its list has to be refused, whatever reads it must not recurse
+  for (int i = 0; i < 100000; ++i) endless += "x1";
   const std::string p = "p100-dgx1";
   const std::vector<std::tuple<std::string, Texts, std::string>> rows = {
       {p, {"explode gpu0"}, "edit 'explode gpu0': unknown edit: one of fabric"},
@@ -276,6 +278,7 @@ TEST_CASE("edits that cannot be are refused in one line", "[unit][edit]") {
        "edit 'set kind=nvlink1:bandwidth=2GB/s': 'nvlink1' is given twice"},
       {p, {"fabric dragonfly"}, "edit 'fabric dragonfly':/fabric/nodes: missing key"},
       {"alps", {"fabric ring:nodes=4"}, "edit 'fabric ring:nodes=4':/fabric/generator: 'ring' is not allowed"},
+      {"alps", {"fabric dragonfly:nodes=" + endless}, "edit 'fabric dragonfly:nodes=1x1"},
       {"alps", {"fabric dragonfly:nodes"}, "edit 'fabric dragonfly:nodes': 'nodes' is not key=value"},
       {"alps", {"fabric dragonfly:colour=red"}, "edit 'fabric dragonfly:colour=red':/fabric/"},
       {"summit", {"disable nvlink"}, "edits 'disable nvlink' leave gpu0 of summit without a way to a CPU"},

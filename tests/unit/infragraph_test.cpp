@@ -1,9 +1,9 @@
 // InfraGraph: what linkcast exports comes back; a file of the package's own; slices, units and errors by hand.
 #include "sim/exporters/infragraph.hpp"
 
-#include <regex>
 #include <set>
 
+#include "sim/units/regex.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/unit/import_topology.hpp"
 
@@ -87,11 +87,11 @@ TEST_CASE("InfraGraph: every platform comes back as it was written", "[unit][imp
     CHECK(cables(back) == cables(shipped));
     CHECK(back.pcie_peer == shipped.pcie_peer);
     // source: openapi.yaml of infragraph 3.1.0, pattern of names; they are unique
-    const std::regex pattern("[ a-zA-Z0-9_()<>\\[\\]-]+");
+    const Regex pattern("[ a-zA-Z0-9_()<>\\[\\]-]+");
     std::set<std::string> names;
     for (const char* list : {"components", "links"})
       for (const Json& item : written["devices"][0][list]) {
-        CHECK(std::regex_match(item["name"].get<std::string>(), pattern));
+        CHECK(pattern.whole(item["name"].get<std::string>()));
         CHECK(names.insert(item["name"]).second);
       }
     ++read;

@@ -10,7 +10,7 @@ from common import BLUE, GREEN, GREY, ORANGE, PURPLE
 PLATFORM = "alps"  # four NICs a node; the examples take one of them where they say so
 LEVELS = {"nic": 0, "switch": 1, "leaf": 1, "rail": 1, "spine": 2, "aggregation": 2, "core": 3}
 COLOURS = {"host": GREY, "local": BLUE, "leaf_spine": BLUE, "leaf_aggregation": BLUE, "aggregation_core": GREEN,
-           "global": ORANGE, "torus": PURPLE}
+           "global": ORANGE, "torus": PURPLE, "hyperx": PURPLE}
 PLAIN, LONG = 0.9, 0.55  # line widths: cables inside a group and between groups
 
 
@@ -75,6 +75,22 @@ def in_grid(names: list[str], sizes: list[int]) -> dict:
     return {name: (number % sizes[0], number // sizes[0]) for number, name in enumerate(names)}
 
 
+def lattice_of_switches(names: list[str], links: list[dict], sizes: list[int]) -> dict:
+    """Switches at the points of a lattice of two dimensions, the NICs of each around it."""
+    at = switch_of_nic(links)
+    places = {}
+    for name in sorted(set(at.values())):
+        column, row = (int(coordinate) for coordinate in name.removeprefix("switch").split("."))
+        places[name] = (float(column), float(row))
+        nics = sorted((nic for nic in at if at[nic] == name), key=lambda nic: int(nic[3:]))
+        for place, nic in enumerate(nics):
+            angle = math.radians(225 + 40 * (place - (len(nics) - 1) / 2))
+            places[nic] = (column + 0.24 * math.cos(angle), row + 0.24 * math.sin(angle))
+    if len(places) != len(names) or any(column >= sizes[0] or row >= sizes[1] for column, row in places.values()):
+        raise SystemExit("hyperx: the links do not form the lattice of the example")
+    return places
+
+
 def draw_link(axis, ends: tuple, link: dict, bend: float) -> None:
     style = {"arrowstyle": "-", "color": COLOURS[link["class"]], "lw": LONG if link["class"] == "global" else PLAIN,
              "connectionstyle": f"arc3,rad={bend}", "shrinkA": 0, "shrinkB": 0}
@@ -86,14 +102,16 @@ def draw(axis, generator: str, answer: dict, example: dict) -> None:
     names = list(dict.fromkeys(name for link in links for name in (link["from"], link["to"])))
     if generator == "torus":
         places = in_grid(sorted(names, key=lambda name: int(name[3:])), example["dimensions"])
+    elif generator == "hyperx":
+        places = lattice_of_switches(names, links, example["dimensions"])
     elif generator.startswith("dragonfly"):
         places = on_circle(names, links)
     else:
         places = in_levels(names, links)
     for link in links:
         ends = places[link["from"]], places[link["to"]]
-        wraps = generator == "torus" and max(abs(a - b) for a, b in zip(*ends, strict=True)) > 1
-        draw_link(axis, ends, link, 0.22 if wraps else 0)
+        passes_others = generator in ("torus", "hyperx") and max(abs(a - b) for a, b in zip(*ends, strict=True)) > 1
+        draw_link(axis, ends, link, 0.22 if passes_others else 0)
     for name, (x, y) in places.items():
         nic = kind_of(name) == "nic"
         first_node = nic and answer["nics_per_node"] > 1 and int(name[3:]) < answer["nics_per_node"]
@@ -108,18 +126,20 @@ def draw(axis, generator: str, answer: dict, example: dict) -> None:
 
 def plot(data: dict, out: Path) -> Path:
     plt = common.pyplot()
-    figure, axes = plt.subplots(2, 3, figsize=(12, 8.2))
+    figure, axes = plt.subplots(2, 4, figsize=(15, 8.2))
     figure.subplots_adjust(left=0.02, right=0.98, top=0.87, bottom=0.08, hspace=0.2, wspace=0.06)
-    for axis, (generator, record) in zip(axes.flat, data.items(), strict=True):
+    for axis, (generator, record) in zip(axes.flat, data.items()):
         answer = record["answer"]
         draw(axis, generator, answer, record["example"])
         cables = ", ".join(f"{link['cables']} {link['name']}" for link in answer["classes"])
         axis.set_title(f"{generator}\n{answer['endpoints']} NICs, {answer['switches']} switches\ncables: {cables}", fontsize=8.5)
+    for axis in axes.flat[len(data):]:
+        axis.set_axis_off()
     legend = [plt.Line2D([], [], ls="", marker="o", mfc="white", mec="#333333", label="NIC"),
               plt.Line2D([], [], ls="", marker="o", mfc=ORANGE, mec="#333333", label="NICs of node 0"),
               plt.Line2D([], [], ls="", marker="s", color="#333333", label="switch"),
               *(plt.Line2D([], [], color=colour, label=text) for colour, text in
-                ((GREY, "to a NIC"), (BLUE, "local, above a leaf"), (GREEN, "to the core"), (ORANGE, "global"), (PURPLE, "torus")))]
+                ((GREY, "to a NIC"), (BLUE, "local, above a leaf"), (GREEN, "to the core"), (ORANGE, "global"), (PURPLE, "torus, hyperx")))]
     figure.legend(handles=legend, loc="lower center", ncol=len(legend), fontsize=8, bbox_to_anchor=(0.5, 0.025))
     figure.suptitle("The generators of fabrics, one small example each", fontsize=11)
     return common.save(plt, figure, f"records: docs/fabrics/*.json with the node of {PLATFORM}; links as linkcast show --fabric "

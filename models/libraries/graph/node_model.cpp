@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
 #include "models/libraries/compute_capability.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/units/factors.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast::graph {
 namespace {
@@ -60,15 +60,14 @@ CpuMaker cpu_maker(const Device& cpu) {
   if (cpu.vendor == "amd") return CpuMaker::kAmd;
   if (cpu.vendor == "ibm") return CpuMaker::kPower;
   if (cpu.vendor == "arm") return CpuMaker::kArm;
-  std::smatch numbers;  // as importers of NCCL's own files write them
-  static const std::regex kNumbers("family 6 model ([0-9]+)");
-  if (std::regex_search(cpu.model, numbers, kNumbers)) return intel_maker(std::stoi(numbers[1]));
+  // As importers of NCCL's own files write them.
+  static const Regex kNumbers("family 6 model ([0-9]{1,6})");
+  if (const Match numbers = kNumbers.find(cpu.model)) return intel_maker(std::stoi(numbers[1]));
   if (contains(cpu.model, "Emerald")) return CpuMaker::kEmeraldRapids;
   if (contains(cpu.model, "Sapphire")) return CpuMaker::kSapphireRapids;
   if (contains(cpu.model, "E5-") || contains(cpu.model, "E7-")) return CpuMaker::kBroadwell;
-  std::smatch scalable;
-  if (!std::regex_search(cpu.model, scalable, std::regex("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}")))
-    return CpuMaker::kSkylake;
+  const Match scalable = Regex("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}").find(cpu.model);
+  if (!scalable) return CpuMaker::kSkylake;
   const int generation = std::stoi(scalable[2]);
   if (generation >= kFifthScalable) return CpuMaker::kEmeraldRapids;
   return generation >= kSecondScalable ? CpuMaker::kSapphireRapids : CpuMaker::kSkylake;
