@@ -17,8 +17,8 @@ TunerTraits tuner_v2_7() {
                         {RingOperation::kReduce, 12.0},
                         {RingOperation::kAllGather, 18.3},
                         {RingOperation::kReduceScatter, 15.2},  // source: as above
-                        {RingOperation::kAllReduce, 16.7}};  // source: as above
-  t.tree_share = 0.9;  // source: models/libraries/SOURCES.md
+                        {RingOperation::kAllReduce, 16.7}};     // source: as above
+  t.tree_share = 0.9;                                           // source: models/libraries/SOURCES.md
   t.tree_total = 110;
   t.tree_total_a100_ll128 = 130;
   t.network_tree_total = {110, 80};
