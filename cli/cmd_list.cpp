@@ -3,8 +3,8 @@
 
 #include "cli/command.hpp"
 #include "sim/plugin/collective.hpp"
-#include "sim/plugin/communicator.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "sim/plugin/library.hpp"
 #include "sim/plugin/schedule.hpp"
 #include "sim/plugin/trace_source.hpp"
 #include "sim/query/query_kind.hpp"

@@ -7,6 +7,7 @@ namespace {
 
 std::string option_of(std::string key) {
   if (key == "size_B") return "--size";
+  if (key == "sizes_B") return "--sizes";
   if (key == "flows") return "--flow";
   if (key == "options") return "--option";
   std::replace(key.begin(), key.end(), '_', '-');

@@ -1,25 +1,15 @@
 // Operations that a library makes of sends and receives, all in one group.
-#include "sim/plugin/collective.hpp"
-#include "sim/plugin/ring_arithmetic.hpp"
+#include "sim/plugin/pair_collective.hpp"
 
 namespace {
 
 using linkcast::Bytes;
+using linkcast::PairCollective;
 using linkcast::PairMessage;
-
-/// No ring: what the ring's arithmetic asks for is none.
-class PairCollective : public linkcast::Collective {
- public:
-  [[nodiscard]] Bytes bytes_per_hop(Bytes /*size*/, int /*ranks*/) const override { return {0}; }
-  [[nodiscard]] int steps(int /*ranks*/) const override { return 1; }
-  [[nodiscard]] bool closed() const override { return false; }
-  [[nodiscard]] Bytes block_distance(Bytes size, int ranks) const override { return {size.si / ranks}; }
-  [[nodiscard]] bool own_part() const override { return true; }
-  [[nodiscard]] double bus_factor(int ranks) const override { return linkcast::ring_share(1, ranks); }
-};
 
 class AllToAll final : public PairCollective {
  public:
+  AllToAll() : PairCollective({}) {}
   [[nodiscard]] bool every_pair() const override { return true; }
   [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int ranks) const override {
     std::vector<PairMessage> all;
@@ -31,12 +21,12 @@ class AllToAll final : public PairCollective {
 
 class SendRecv final : public PairCollective {
  public:
+  SendRecv() : PairCollective({}) {}
   [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int ranks) const override {
     std::vector<PairMessage> all;
     for (int rank = 0; rank < ranks; ++rank) all.push_back({rank, (rank + 1) % ranks, size});
     return all;
   }
-  [[nodiscard]] Bytes block_distance(Bytes /*size*/, int /*ranks*/) const override { return {0}; }
   [[nodiscard]] bool own_part() const override { return false; }
   [[nodiscard]] double bus_factor(int /*ranks*/) const override { return 1; }
 };
@@ -44,6 +34,7 @@ class SendRecv final : public PairCollective {
 /// Rank 0 is the root.
 class Gather final : public PairCollective {
  public:
+  Gather() : PairCollective({.gathers = true, .root = true}) {}
   [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int ranks) const override {
     std::vector<PairMessage> all;
     for (int rank = 1; rank < ranks; ++rank) all.push_back({rank, 0, {size.si / ranks}});
@@ -53,6 +44,7 @@ class Gather final : public PairCollective {
 
 class Scatter final : public PairCollective {
  public:
+  Scatter() : PairCollective({.root = true}) {}
   [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int ranks) const override {
     std::vector<PairMessage> all;
     for (int rank = 1; rank < ranks; ++rank) all.push_back({0, rank, {size.si / ranks}});

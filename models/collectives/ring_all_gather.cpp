@@ -5,6 +5,6 @@ namespace {
 
 const bool ring_all_gather_registered = linkcast::collectives().add(
     {"all_gather", "n-1 steps of size/n bytes around a ring", "NVIDIA/nccl-tests doc/PERFORMANCE.md, AllGather"},
-    [] { return std::make_unique<linkcast::RingCollective>(1, true); });
+    [] { return std::make_unique<linkcast::RingCollective>(false, true); });
 
 }  // namespace

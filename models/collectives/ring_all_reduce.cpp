@@ -5,6 +5,6 @@ namespace {
 
 const bool ring_all_reduce_registered = linkcast::collectives().add(
     {"all_reduce", "2(n-1) steps of size/n bytes around a ring", "NVIDIA/nccl-tests doc/PERFORMANCE.md, AllReduce"},
-    [] { return std::make_unique<linkcast::RingCollective>(2, false); });
+    [] { return std::make_unique<linkcast::RingCollective>(true, true); });
 
 }  // namespace

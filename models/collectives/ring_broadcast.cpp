@@ -6,6 +6,6 @@ namespace {
 const bool ring_broadcast_registered =
     linkcast::collectives().add({"broadcast", "size bytes down a chain of n-1 hops from the root",
                                  "NVIDIA/nccl-tests doc/PERFORMANCE.md, Broadcast"},
-                                [] { return std::make_unique<linkcast::ChainCollective>(); });
+                                [] { return std::make_unique<linkcast::ChainCollective>(false); });
 
 }  // namespace

@@ -5,6 +5,6 @@ namespace {
 
 const bool ring_reduce_registered = linkcast::collectives().add(
     {"reduce", "size bytes along a chain of n-1 hops to the root", "NVIDIA/nccl-tests doc/PERFORMANCE.md, Reduce"},
-    [] { return std::make_unique<linkcast::ChainCollective>(); });
+    [] { return std::make_unique<linkcast::ChainCollective>(true); });
 
 }  // namespace

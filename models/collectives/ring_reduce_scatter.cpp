@@ -6,6 +6,6 @@ namespace {
 const bool ring_reduce_scatter_registered =
     linkcast::collectives().add({"reduce_scatter", "n-1 steps of size/n bytes around a ring",
                                  "NVIDIA/nccl-tests doc/PERFORMANCE.md, ReduceScatter"},
-                                [] { return std::make_unique<linkcast::RingCollective>(1, true); });
+                                [] { return std::make_unique<linkcast::RingCollective>(true, false); });
 
 }  // namespace

@@ -1,5 +1,5 @@
 // MPICH: algorithm by operation, ranks and bytes.
-#include "sim/plugin/message_library.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast {
 namespace {
@@ -20,10 +20,14 @@ int power_below(int n) {
   return power;
 }
 
-class Mpich : public MessageLibrary {
+class Mpich final : public Library, public ScheduleLibrary {
  public:
   /// @param all_reduce_short_B  up to it recursive doubling
-  Mpich(double all_reduce_short_B, Staging reductions) : short_B_(all_reduce_short_B), reductions_(reductions) {}
+  Mpich(double all_reduce_short_B, Staging reductions, bool public_choice)
+      : short_B_(all_reduce_short_B), reductions_(reductions), public_choice_(public_choice) {}
+
+  [[nodiscard]] const ScheduleLibrary* schedules() const override { return this; }
+  [[nodiscard]] bool public_choice() const override { return public_choice_; }
 
   [[nodiscard]] std::string algorithm(const ScheduleRequest& request) const override {
     const std::string& op = request.operation;
@@ -36,22 +40,24 @@ class Mpich : public MessageLibrary {
     if (op == "reduce_scatter") return size < kReduceScatterLong_B ? "recursive_halving" : "pairwise";
     if (op == "broadcast")
       return request.ranks < kFewRanks || size <= kBroadcastShort_B ? "binomial" : "scatter_all_gather";
-    if (op == "all_gather") {
+    if (op == "all_gather" || op == "allgatherv") {
       if (power_of_two(request.ranks)) return size < kAllGatherLong_B ? "recursive_doubling" : "ring";
       return size < kAllGatherShort_B ? "bruck" : "ring";
     }
+    if (op == "alltoallv") return "scattered";
     if (op != "alltoall") throw InputError("op: MPI has no " + op);
     if (block > kAlltoallMedium_B) return "pairwise";
     return request.ranks >= kFewRanks && block <= kAlltoallShort_B ? "bruck" : "scattered";
   }
 
-  [[nodiscard]] Staging staging(const std::string& operation) const override {
-    return operation.find("reduce") != std::string::npos ? reductions_ : Staging::kNone;
+  [[nodiscard]] Staging staging(const Collective& op) const override {
+    return op.traits().reduces ? reductions_ : Staging::kNone;
   }
 
  private:
   double short_B_;
   Staging reductions_;
+  bool public_choice_;
 };
 
 // source: MPICH 4.0.2, maint/tuning/coll/mpir/generic.json; published MPICHs up to 3.4 have 2048
@@ -61,13 +67,13 @@ constexpr double kAllReduceShort4_B = 8, kAllReduceShort3_B = 2048;
 const bool mpich = libraries().add(
     {"mpi-mpich", "MPICH 4.0 on GPU buffers, reductions by yaksa's kernels",
      "MPICH 4.0.2, maint/tuning/coll/mpir/generic.json; MPIR_Coll_host_buffer_alloc is for what yaksa cannot reduce"},
-    [] { return std::make_unique<Mpich>(kAllReduceShort4_B, Staging::kNone); });
+    [] { return std::make_unique<Mpich>(kAllReduceShort4_B, Staging::kNone, true); });
 
 const bool cray = libraries().add(
     {"mpi-cray", "HPE Cray MPICH 8.1 on GPU buffers, assumed to choose as MPICH 3.4, on which it is based",
      "assumed, its own collectives are closed; Thakur, Rabenseifner, Gropp 2005; SC24 paper (002), section IV-D: "
      "MPICH reduces on the GPUs"},
-    [] { return std::make_unique<Mpich>(kAllReduceShort3_B, Staging::kNone); });
+    [] { return std::make_unique<Mpich>(kAllReduceShort3_B, Staging::kNone, false); });
 
 }  // namespace
 }  // namespace linkcast

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/plugin/message_library.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast {
 namespace {
@@ -23,7 +23,8 @@ struct RanksRow {
 /// source: Open MPI 4.1.4, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c (commutative operations). What is not
 /// modelled has a stand-in of the same shape: ring for segmented ring and neighbour exchange; binomial for chain,
 /// pipeline, binary and k-nomial trees; recursive halving for butterfly; reduce and scatter or broadcast, both
-/// binomial, for "basic_linear" of reduce_scatter_block and "nonoverlapping" of allreduce; linear for "linear_sync".
+/// binomial, for "basic_linear" of reduce_scatter_block and "nonoverlapping" of allreduce; linear for "linear_sync"
+/// and for gathering, then broadcasting, a few bytes ("default" of allgatherv).
 const std::map<std::string, std::vector<RanksRow>> kRules = {
     {"all_reduce",
      {{4,
@@ -79,6 +80,23 @@ const std::map<std::string, std::vector<RanksRow>> kRules = {
       {2048, {{512, "bruck"}, {kAny, "linear"}}},
       {4096, {{1024, "bruck"}, {kAny, "linear"}}},
       {kMost, {{2048, "bruck"}, {kAny, "linear"}}}}},
+    {"allgatherv",
+     {{3, {{kAny, "ring"}}},
+      {8, {{256, "linear"}, {16384, "ring"}, {262144, "bruck"}, {kAny, "ring"}}},
+      {16, {{1024, "linear"}, {kAny, "bruck"}}},
+      {32, {{128, "linear"}, {262144, "bruck"}, {kAny, "ring"}}},
+      {64, {{256, "linear"}, {8192, "bruck"}, {kAny, "ring"}}},
+      {128, {{256, "linear"}, {4096, "bruck"}, {kAny, "ring"}}},
+      {512, {{1024, "bruck"}, {kAny, "ring"}}},
+      {1024, {{512, "bruck"}, {1024, "linear"}, {4096, "bruck"}, {kAny, "ring"}}},
+      {kMost, {{4096, "bruck"}, {kAny, "ring"}}}}},
+    {"alltoallv",
+     {{4, {{kAny, "pairwise"}}},
+      {64, {{kAny, "linear"}}},
+      {128, {{kAny, "pairwise"}}},
+      {256, {{kAny, "linear"}}},
+      {1024, {{kAny, "pairwise"}}},
+      {kMost, {{kAny, "linear"}}}}},
     {"broadcast",
      {{4, {{1024, "binomial"}, {32768, "linear"}, {262144, "binomial"}, {524288, "linear"}, {kAny, "binomial"}}},
       {8, {{8192, "binomial"}, {1048576, "linear"}, {kAny, "binomial"}}},
@@ -120,8 +138,8 @@ const std::map<std::string, std::vector<RanksRow>> kRules = {
 
 /// Bytes that the rules compare: those of one rank's part where every rank has its own, else the whole buffer.
 double compared_B(const ScheduleRequest& request) {
-  const std::string& op = request.operation;
-  const bool whole = op == "all_reduce" || op == "broadcast" || op == "reduce";
+  const Collective& op = collectives().get(request.operation);
+  const bool whole = op.shape() == Shape::kChain || (op.traits().reduces && op.traits().gathers);
   return whole ? request.size.si : request.size.si / request.ranks;
 }
 
@@ -131,9 +149,13 @@ std::string possible(const ScheduleRequest& request, const std::string& algorith
   return request.operation == "all_gather" && algorithm == "recursive_doubling" && !power_of_two ? "bruck" : algorithm;
 }
 
-class OpenMpi : public MessageLibrary {
+class OpenMpi final : public Library, public ScheduleLibrary {
  public:
-  OpenMpi(Staging reductions, Staging others) : reductions_(reductions), others_(others) {}
+  OpenMpi(Staging reductions, Staging others, bool public_choice)
+      : reductions_(reductions), others_(others), public_choice_(public_choice) {}
+
+  [[nodiscard]] const ScheduleLibrary* schedules() const override { return this; }
+  [[nodiscard]] bool public_choice() const override { return public_choice_; }
 
   [[nodiscard]] std::string algorithm(const ScheduleRequest& request) const override {
     if (request.operation == "sendrecv") return "linear";
@@ -148,12 +170,13 @@ class OpenMpi : public MessageLibrary {
     throw InvariantError("the table of " + request.operation + " has no last row");
   }
 
-  [[nodiscard]] Staging staging(const std::string& operation) const override {
-    return operation.find("reduce") != std::string::npos ? reductions_ : others_;
+  [[nodiscard]] Staging staging(const Collective& op) const override {
+    return op.traits().reduces ? reductions_ : others_;
   }
 
  private:
   Staging reductions_, others_;
+  bool public_choice_;
 };
 
 constexpr const char* kTuned = "Open MPI 4.1.4, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c";
@@ -161,18 +184,18 @@ constexpr const char* kTuned = "Open MPI 4.1.4, ompi/mca/coll/tuned/coll_tuned_d
 const bool openmpi = libraries().add(
     {"mpi-openmpi", "Open MPI 4.1 with CUDA: reductions through pageable host memory, the rest on GPU buffers",
      std::string(kTuned) + " and ompi/mca/coll/cuda; SC24 paper (002), section IV-D"},
-    [] { return std::make_unique<OpenMpi>(Staging::kPageable, Staging::kNone); });
+    [] { return std::make_unique<OpenMpi>(Staging::kPageable, Staging::kNone, true); });
 
 // source: assumed; its collectives are closed, it is built on Open MPI
 const bool spectrum =
     libraries().add({"mpi-spectrum", "IBM Spectrum MPI, assumed to choose as Open MPI does, from which it is made",
                      std::string("assumed, its own collectives are not public; ") + kTuned},
-                    [] { return std::make_unique<OpenMpi>(Staging::kPageable, Staging::kNone); });
+                    [] { return std::make_unique<OpenMpi>(Staging::kPageable, Staging::kNone, false); });
 
 const bool staged =
     libraries().add({"mpi-staged", "the baseline: buffers copied through pinned host memory, Open MPI between hosts",
                      std::string("SC24 paper (002), section III-A, trivial staging; ") + kTuned},
-                    [] { return std::make_unique<OpenMpi>(Staging::kPinned, Staging::kPinned); });
+                    [] { return std::make_unique<OpenMpi>(Staging::kPinned, Staging::kPinned, true); });
 
 }  // namespace
 }  // namespace linkcast

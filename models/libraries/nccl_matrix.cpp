@@ -5,7 +5,8 @@
 #include "models/libraries/matrix_rings.hpp"
 #include "models/libraries/members.hpp"
 #include "models/libraries/pair_transports.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "models/libraries/ring_operation.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast {
 namespace {
@@ -65,8 +66,10 @@ int oldest_generation(const Platform& platform, const std::vector<int>& gpus) {
 /// The matrix era, as NCCL 2.3.7, the first open version of it.
 /// @source  models/libraries/SOURCES.md (facts about NVIDIA/nccl tag v2.3.7, no code of it)
 /// @limits  one node; rings only. Several domains (pairs of GPUs that nothing but host memory joins) become one ring.
-class NcclMatrix final : public Library {
+class NcclMatrix final : public Library, public RingLibrary {
  public:
+  [[nodiscard]] const RingLibrary* rings() const override { return this; }
+
   /// In a fallback or PCIe ring no NVLink was given out: Channel::links and link_equivalents are 0.
   /// A GPU pair with two links gives two channels of the same order; only thread blocks on one ring are merged.
   [[nodiscard]] Communicator build(const Platform& platform, const std::vector<int>& gpus) const override {
@@ -93,9 +96,10 @@ class NcclMatrix final : public Library {
   /// limits long before the size is, so the limit alone decides.
   /// @limits  "Pascal with NVLink" is read as: Pascal, and the rings run over NVLink
   [[nodiscard]] ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
-                                        const std::string& /*operation*/, Bytes size,
+                                        const std::string& operation, Bytes size,
                                         const std::string& forced) const override {
-    static_cast<void>(latencies(forced.empty() ? "LL" : forced));  // throws on a protocol this era lacks
+    static_cast<void>(ring_operation(communicator.library, operation));  // throws on one that NCCL lacks
+    static_cast<void>(latencies(forced.empty() ? "LL" : forced));        // throws on a protocol this era lacks
     const int sm = oldest_generation(platform, communicator.gpus);
     const bool narrow = sm >= kPascal && sm < kVolta && communicator.path_class == "NVL";
     double blocks = 0;

@@ -9,6 +9,7 @@
 #include "sim/units/index.hpp"
 
 namespace linkcast::activities {
+
 double kernel_Bps(const Platform& platform, int from, int to) {
   const auto& route = platform.peer_route(platform.gpu(from), platform.gpu(to));
   double rate = std::numeric_limits<double>::infinity();
@@ -17,36 +18,55 @@ double kernel_Bps(const Platform& platform, int from, int to) {
   return rate * (platform.accelerators_only(route->links) ? kernel_link_share() : 1);
 }
 
-MessageRates::MessageRates(const MessageChoice& choice, const std::vector<PairMessage>& messages, const Group& group)
-    : channel_Bps_(group.channel_Bps), sent_(at(group.ranks)), received_(at(group.ranks)) {
-  for (const PairMessage& message : messages) {
-    ++sent_[at(message.from)];
-    ++received_[at(message.to)];
+namespace {
+
+/// Channels of all messages that each rank sends, and that each receives.
+template <class Channels>
+void count(const std::vector<MessageRates::Sent>& messages, const Channels& channels, std::vector<int>& sent,
+           std::vector<int>& received) {
+  std::fill(sent.begin(), sent.end(), 0);
+  std::fill(received.begin(), received.end(), 0);
+  for (const MessageRates::Sent& one : messages) {
+    sent[at(one.message.from)] += channels(one.choice);
+    received[at(one.message.to)] += channels(one.choice);
   }
-  share_blocks(choice, group);
 }
 
-MessageRates::MessageRates(const MessageChoice& choice, const Group& group)
-    : channel_Bps_(group.channel_Bps),
-      sent_(at(group.ranks), group.ranks - 1),
-      received_(at(group.ranks), group.ranks - 1) {
-  share_blocks(choice, group);
-}
+}  // namespace
 
-void MessageRates::share_blocks(const MessageChoice& choice, const Group& group) {
-  // Some block gets this many of the parts, and a message ends with its slowest part.
+MessageRates::MessageRates(const std::vector<Sent>& messages, int ranks, bool own_part)
+    : sent_(at(ranks)), received_(at(ranks)) {
+  if (messages.empty()) return;
+  count(
+      messages, [](const MessageChoice& choice) { return choice.channels; }, sent_, received_);
+  int own = 0;
+  for (const Sent& one : messages) own = std::max(own, own_part ? one.choice.channels : 0);
   const int most =
       std::max(*std::max_element(sent_.begin(), sent_.end()), *std::max_element(received_.begin(), received_.end()));
-  const int parts = (most + (group.own_part ? 1 : 0)) * choice.channels;
-  const int on_one_block = std::max(1, (parts + choice.all_channels - 1) / choice.all_channels);
-  channels_ = std::max(1, choice.channels / on_one_block);
+  share_blocks(most + own, messages.front().choice.all_channels);
+  count(
+      messages, [&](const MessageChoice& choice) { return channels(choice); }, sent_, received_);
 }
 
-double MessageRates::rate_Bps(const PairMessage& message, double link_Bps) const {
-  const double unhindered = channels_ * channel_Bps_;
+MessageRates::MessageRates(const Sent& each, int ranks, bool own_part) {
+  share_blocks((ranks - 1 + (own_part ? 1 : 0)) * each.choice.channels, each.choice.all_channels);
+  sent_.assign(at(ranks), (ranks - 1) * channels(each.choice));
+  received_ = sent_;
+}
+
+void MessageRates::share_blocks(int parts, int all_channels) {
+  // Some block gets this many of the parts, and a message ends with its slowest part.
+  on_one_block_ = std::max(1, (parts + all_channels - 1) / all_channels);
+}
+
+int MessageRates::channels(const MessageChoice& choice) const { return std::max(1, choice.channels / on_one_block_); }
+
+double MessageRates::rate_Bps(const Sent& sent, double link_Bps) const {
+  const int own = channels(sent.choice);
+  const double unhindered = own * sent.channel_Bps;
   if (std::isinf(unhindered) || std::isinf(link_Bps)) return unhindered;
-  const int messages = std::max(sent_[at(message.from)], received_[at(message.to)]);
-  return queued_Bps(channels_ * messages, channel_Bps_, link_Bps) / messages;
+  const int all = std::max(sent_[at(sent.message.from)], received_[at(sent.message.to)]);
+  return queued_Bps(all, sent.channel_Bps, link_Bps) / (static_cast<double>(all) / own);
 }
 
 }  // namespace linkcast::activities

@@ -13,24 +13,27 @@ double kernel_Bps(const Platform& platform, int from, int to);
 
 class MessageRates {
  public:
-  struct Group {
-    int ranks = 0;
-    bool own_part = false;   ///< the blocks also copy what a rank keeps
+  /// A message with the thread blocks that the library gives it.
+  struct Sent {
+    PairMessage message;
+    MessageChoice choice;
     double channel_Bps = 0;  ///< payload that one thread block moves
   };
-  MessageRates(const MessageChoice& choice, const std::vector<PairMessage>& messages, const Group& group);
-  /// Of a group in which each rank sends one to each other.
-  MessageRates(const MessageChoice& choice, const Group& group);
+  /// @param own_part  the blocks also copy what a rank keeps
+  MessageRates(const std::vector<Sent>& messages, int ranks, bool own_part);
+  /// Of a group in which each rank sends such a message to each other.
+  MessageRates(const Sent& each, int ranks, bool own_part);
 
-  /// Most payload that a message gets.
-  [[nodiscard]] double rate_Bps(const PairMessage& message, double link_Bps) const;
+  /// Most payload that a message of the group gets.
+  [[nodiscard]] double rate_Bps(const Sent& sent, double link_Bps) const;
 
  private:
-  void share_blocks(const MessageChoice& choice, const Group& group);
+  /// Of a message, as if no block had several parts.
+  [[nodiscard]] int channels(const MessageChoice& choice) const;
+  void share_blocks(int parts, int all_channels);
 
-  double channel_Bps_;
-  std::vector<int> sent_, received_;  ///< messages by rank
-  int channels_ = 1;                  ///< of each message, as if no block had several parts
+  std::vector<int> sent_, received_;  ///< channels of all messages, by rank
+  int on_one_block_ = 1;              ///< parts that some block gets
 };
 
 }  // namespace linkcast::activities

@@ -1,6 +1,7 @@
 #include "sim/activities/staging_copies.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/activities/cluster_problem.hpp"
 
@@ -12,18 +13,43 @@ namespace {
 constexpr double kPageableShare = 0.34;
 
 struct Buffers {
-  double send = 0, receive = 0;  ///< shares of the collective's size
+  double send = 0, receive = 0;  ///< bytes
 };
 
-Buffers buffers_of(const std::string& operation, bool root, int ranks) {
+double sent_share(const CollectiveTraits& traits, bool root, double part) {
+  if (traits.reduces) return 1;
+  if (traits.gathers) return part;
+  return traits.root && !root ? 0 : 1;
+}
+
+double received_share(const Collective& op, bool root, double part) {
+  const CollectiveTraits traits = op.traits();
+  if (!traits.root) return traits.reduces && !traits.gathers ? part : 1;
+  if (traits.reduces || traits.gathers) return root ? 1 : 0;
+  if (op.shape() == Shape::kPairs) return part;
+  return root ? 0 : 1;
+}
+
+/// Where parts differ in size.
+Buffers buffers_of_parts(const Collective& op, int rank, int ranks) {
+  const std::vector<double>& parts_B = op.parts_B();
+  Buffers buffers;
+  if (op.traits().parts == PartSizes::kOfPairs) {
+    for (int other = 0; other < ranks; ++other) {
+      buffers.send += parts_B[static_cast<std::size_t>(rank * ranks + other)];
+      buffers.receive += parts_B[static_cast<std::size_t>(other * ranks + rank)];
+    }
+    return buffers;
+  }
+  const double own = parts_B[static_cast<std::size_t>(rank)];
+  const double all = std::accumulate(parts_B.begin(), parts_B.end(), 0.0);
+  return op.traits().gathers ? Buffers{own, all} : Buffers{all, own};
+}
+
+Buffers buffers_of(const Collective& op, int rank, int ranks, double size_B) {
+  if (!op.parts_B().empty()) return buffers_of_parts(op, rank, ranks);
   const double part = 1.0 / ranks;
-  if (operation == "reduce") return {1, root ? 1.0 : 0};
-  if (operation == "reduce_scatter") return {1, part};
-  if (operation == "all_gather") return {part, 1};
-  if (operation == "gather") return {part, root ? 1.0 : 0};
-  if (operation == "scatter") return {root ? 1.0 : 0, part};
-  if (operation == "broadcast") return {root ? 1.0 : 0, root ? 0 : 1.0};
-  return {1, 1};
+  return {sent_share(op.traits(), rank == 0, part) * size_B, received_share(op, rank == 0, part) * size_B};
 }
 
 /// One buffer of one rank, after the copy of its own before.
@@ -45,7 +71,7 @@ int add_copy(ClusterProblem& problem, int gpu, bool down, double bytes, Staging 
 
 }  // namespace
 
-StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const std::string& operation,
+StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const Collective& op,
                            double size_B, Staging staging, Solver& solver) {
   StagingTimes times;
   const int count = static_cast<int>(ranks.size());
@@ -56,12 +82,12 @@ StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>
   for (int rank = 0; rank < count; ++rank) {
     const ClusterGpu place = ranks[static_cast<std::size_t>(rank)];
     if (place.node != 0) continue;
-    const Buffers share = buffers_of(operation, rank == 0, count);
+    const Buffers buffers = buffers_of(op, rank, count, size_B);
     int last = -1;
-    if (share.send > 0) last = add_copy(in, place.gpu, true, share.send * size_B, staging, last);
-    if (share.receive > 0 && staging == Staging::kPageable)
-      add_copy(in, place.gpu, true, share.receive * size_B, staging, last);
-    if (share.receive > 0) add_copy(out, place.gpu, false, share.receive * size_B, staging, -1);
+    if (buffers.send > 0) last = add_copy(in, place.gpu, true, buffers.send, staging, last);
+    if (buffers.receive > 0 && staging == Staging::kPageable)
+      add_copy(in, place.gpu, true, buffers.receive, staging, last);
+    if (buffers.receive > 0) add_copy(out, place.gpu, false, buffers.receive, staging, -1);
   }
   if (!in.problem().activities.empty()) times.in_s = solver.run(in.problem()).makespan_s;
   if (!out.problem().activities.empty()) times.out_s = solver.run(out.problem()).makespan_s;

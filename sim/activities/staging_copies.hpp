@@ -5,7 +5,7 @@
 
 #include "sim/engine/problem.hpp"
 #include "sim/platform/cluster.hpp"
-#include "sim/plugin/message_library.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::activities {
 
@@ -18,7 +18,7 @@ struct StagingTimes {
 /// The ranks of the first node copy at once, those of the others as long. kPageable: both buffers come down before, as
 /// Open MPI does it. kPinned: the send buffer alone.
 /// @source  Open MPI 4.1.4, ompi/mca/coll/cuda/coll_cuda_allreduce.c; paper 002 (SC24), section III-A
-StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const std::string& operation,
+StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const Collective& op,
                            double size_B, Staging staging, Solver& solver);
 
 }  // namespace linkcast::activities

@@ -175,7 +175,7 @@ const Communicator& Catalogue::communicator(const std::string& platform_id, cons
     return it->second;
   }
   log::Log("catalogue").debug("{} builds a communicator of {} GPUs", library, gpus.size());
-  Communicator built = libraries().get(library).build(platform(platform_id), gpus);
+  Communicator built = ring_library(library).build(platform(platform_id), gpus);
   return communicators_.emplace(key, std::move(built)).first->second;
 }
 
@@ -195,7 +195,7 @@ const Communicator& Catalogue::communicator_across(const std::string& platform_i
     return it->second;
   }
   log::Log("catalogue").debug("{} builds a communicator of {} nodes with {} GPUs", library, nodes, gpus.size());
-  Communicator built = libraries().get(library).build_across(cluster(platform_id), gpus, nodes);
+  Communicator built = ring_library(library).build_across(cluster(platform_id), gpus, nodes);
   return across_.emplace(key, std::move(built)).first->second;
 }
 

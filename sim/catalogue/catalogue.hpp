@@ -10,7 +10,7 @@
 #include "sim/log/progress.hpp"
 #include "sim/platform/cluster.hpp"
 #include "sim/platform/edited.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::catalogue {
 

@@ -13,8 +13,8 @@ constexpr double kWorthSaying = 0.05;  // source: ours, half of the spread assum
 
 Alternatives alternatives_to(const CollectiveJob& job, const CollectiveForecast& taken, Solver& solver) {
   Alternatives found;
-  const TunerRequest request{job.op_name, {job.size_B}, "", "", job.nvls};
-  for (const TunerEntry& entry : job.library.tuner(job.node(), job.communicator, request)) {
+  const TunerRequest request{job.call(), {job.size_B}, "", "", job.nvls};
+  for (const TunerEntry& entry : job.rings().tuner(job.node(), job.communicator, request)) {
     const bool is_taken = entry.algorithm == taken.algorithm && entry.protocol == taken.protocol;
     if (is_taken) found.believes = entry;
     if (is_taken || !entry.enabled) continue;

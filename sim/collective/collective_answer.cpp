@@ -3,6 +3,7 @@
 #include "sim/activities/cluster_message.hpp"
 #include "sim/activities/request.hpp"
 #include "sim/collective/alternatives.hpp"
+#include "sim/collective/call_sizes.hpp"
 #include "sim/collective/collective_load.hpp"
 #include "sim/collective/collective_ranks.hpp"
 #include "sim/collective/other_communicators.hpp"
@@ -28,7 +29,7 @@ class Asked {
   Asked(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r)
       : op_name_(r.required<std::string>("op")),
         ranks_(read_ranks(catalogue, platform_id, r)),
-        size_B_(activities::read_size(r, "size_B")),
+        size_(op_name_, ranks_.nodes * static_cast<int>(ranks_.gpus.size()), r),
         library_(read_library(ranks_, r)),
         calls_(read_calls(r)),
         protocol_(r.optional<std::string>("protocol").value_or("")) {
@@ -38,7 +39,7 @@ class Asked {
     if (algorithm_ == "nvls_tree" && ranks_.one_node()) r.fail("algorithm", "nvls_tree is between nodes; in one: nvls");
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (!ranks_.one_node()) read_between(r, catalogue.progress());
-    others_ = read_others(catalogue, platform_id, {library_, op_name_, size_B_, calls_, nvls_}, ranks_.nodes, r);
+    others_ = read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, nvls_}, ranks_.nodes, r);
     if (alternatives_ && !others_.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
     r.finish();
     if (!others_.empty()) shared_ = &shared_machine(catalogue, platform_id, ranks_.nodes, others_);
@@ -70,9 +71,9 @@ class Asked {
     return {placed_ ? *placed_ : ranks_.machine,
             libraries().get(library_),
             *communicator_,
-            collectives().get(op_name_),
+            size_.op(),
             op_name_,
-            size_B_,
+            size_.size_B(),
             algorithm_,
             protocol_,
             nvls_,
@@ -82,7 +83,7 @@ class Asked {
 
   std::string op_name_;
   CollectiveRanks ranks_;
-  double size_B_;
+  SizedCall size_;
   std::string library_;
   int calls_;
   std::string protocol_, algorithm_{}, engine_{};
@@ -104,50 +105,49 @@ CollectiveRanks read_schedule_ranks(catalogue::Catalogue& catalogue, const std::
   return {machine, nodes, read_gpus_of_each(r, machine.node(), nodes > 1 ? 1 : 2)};
 }
 
-void read_transport(CollectiveJob& job, const MessageLibrary& library, ObjectReader& r) {
+void read_transport(CollectiveJob& job, ObjectReader& r) {
   if (!r.has("transport")) return;
   job.transport = r.choice("transport", Transports::message_names());
-  const std::string why = transport_refusal(job, library);
+  const std::string why = transport_refusal(job);
   if (!why.empty()) r.fail("transport", why);
 }
 
 CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                                    ObjectReader& r) {
   const auto library_id = r.required<std::string>("library");
-  const auto* library = dynamic_cast<const MessageLibrary*>(&libraries().get(library_id));
-  if (library == nullptr) r.fail("library", library_id + " sends no messages by a schedule");
   const auto op_name = r.required<std::string>("op");
-  const Collective& op = collectives().get(op_name);
   const CollectiveRanks ranks = read_schedule_ranks(catalogue, platform_id, r);
   Communicator members;
   members.library = library_id;
   members.gpus = ranks.gpus;
   members.nodes = ranks.nodes;
+  const SizedCall size(op_name, members.ranks(), r);
   congestion::NetworkLoad load;
   if (!ranks.one_node())
     load = congestion::read_network_load(r, ranks.machine.node().calibration(), catalogue.progress());
   const std::unique_ptr<Cluster> placed =
       ranks.one_node() ? nullptr : congestion::place_jobs(ranks.machine, ranks.nodes, load);
-  CollectiveJob job{placed ? *placed : ranks.machine,  *library, members, op, op_name,
-                    activities::read_size(r, "size_B")};
-  read_transport(job, *library, r);
+  CollectiveJob job{
+      placed ? *placed : ranks.machine, libraries().get(library_id), members, size.op(), op_name, size.size_B()};
+  read_transport(job, r);
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   r.finish();
-  if (load.noise) return schedule_in_noise(job, *library, load, solver);
-  return schedule_forecast(job, *library, alternatives, solver);
+  if (load.noise) return schedule_in_noise(job, load, solver);
+  return schedule_forecast(job, alternatives, solver);
 }
 
 }  // namespace
 
-bool is_mpi(const Json& query) {
+bool is_scheduled(const Json& query) {
   return query.contains("library") && query["library"].is_string() &&
-         is_mpi_library(query["library"].get<std::string>());
+         libraries().get(query["library"].get<std::string>()).schedules() != nullptr;
 }
 
 Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                        ObjectReader& r) {
-  const bool scheduled = r.has("library") && r.raw("library").is_string() && is_mpi_library(r.raw("library"));
+  const bool scheduled = r.has("library") && r.raw("library").is_string() &&
+                         libraries().get(r.raw("library").get<std::string>()).schedules() != nullptr;
   return to_json(scheduled ? schedule_answer(catalogue, platform_id, solver, r)
                            : Asked(catalogue, platform_id, r).forecast(solver));
 }

@@ -38,7 +38,7 @@ void slow_down(CollectiveCost& cost, double slow, double hops) {
 }
 
 /// Base and hop as measured on this machine, or as the library's table says.
-CollectiveCost cost_as_fitted(const Platform& platform, const Library& library, const Communicator& communicator,
+CollectiveCost cost_as_fitted(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                               const std::string& algorithm, const std::string& protocol, int steps) {
   const Calibration& calibration = platform.calibration();
   const std::string prefix = "nccl." + algorithm + "." + protocol + ".";
@@ -66,7 +66,7 @@ CollectiveCost cost_as_fitted(const Platform& platform, const Library& library, 
 
 }  // namespace
 
-CollectiveCost collective_cost(const Platform& platform, const Library& library, const Communicator& communicator,
+CollectiveCost collective_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                                const std::string& algorithm, const std::string& protocol, int steps) {
   CollectiveCost cost = cost_as_fitted(platform, library, communicator, algorithm, protocol, steps);
   slow_down(cost, slowness(platform, communicator, false), slowness(platform, communicator, algorithm == "tree"));
@@ -85,7 +85,7 @@ double alignment_share(const std::string& protocol, double distance_B) {
   return std::fmod(distance_B, kWidestAccess_B) == 0 ? 1 : kNarrowShare;
 }
 
-CollectiveCost message_cost(const Platform& platform, const Library& library, const Communicator& communicator,
+CollectiveCost message_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                             const std::string& protocol) {
   const double slow = slowness(platform, communicator, false);
   CollectiveCost cost = cost_as_fitted(platform, library, communicator, "ring", protocol, 1);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/platform/platform.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::collective {
 
@@ -22,7 +22,7 @@ struct CollectiveCost {
 
 /// @param algorithm  ring or tree
 /// @param steps  hops one after the other, for the error
-CollectiveCost collective_cost(const Platform& platform, const Library& library, const Communicator& communicator,
+CollectiveCost collective_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                                const std::string& algorithm, const std::string& protocol, int steps);
 
 /// Of an algorithm that was never measured: the library's own latency of all its steps.
@@ -33,7 +33,7 @@ CollectiveCost library_cost(Seconds latency);
 double alignment_share(const std::string& protocol, double distance_B);
 
 /// The same of a group of sends and receives.
-CollectiveCost message_cost(const Platform& platform, const Library& library, const Communicator& communicator,
+CollectiveCost message_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                             const std::string& protocol);
 
 }  // namespace linkcast::collective

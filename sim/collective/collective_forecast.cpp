@@ -178,7 +178,7 @@ CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& ru
   forecast.gpus_per_node = static_cast<int>(communicator.gpus.size());
   forecast.channels = channels_of(communicator, run.made.taken);
   forecast.blocks = run.made.taken.blocks;
-  forecast.channel_Bps = run.made.busiest_B / run.flow_s;
+  if (run.flow_s > 0) forecast.channel_Bps = run.made.busiest_B / run.flow_s;
   forecast.path_class = communicator.path_class;
   forecast.fallback = communicator.fallback;
   const std::set<std::string> bottleneck = bottleneck_of(job, run);

@@ -5,7 +5,7 @@
 
 #include "sim/platform/cluster.hpp"
 #include "sim/plugin/collective.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::collective {
 
@@ -27,11 +27,15 @@ struct CollectiveJob {
   std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take
   /// Where node i of `machine` is on the machine that several jobs share; empty: node i of that one.
   std::vector<int> order{};
+  /// How the library runs it; of a job whose communicator the library has built.
+  [[nodiscard]] const RingLibrary& rings() const { return *library.rings(); }
+  /// What a library of rings is called for: the operation, or what stands for it.
+  [[nodiscard]] std::string call() const { return op.grouped_call().empty() ? op_name : op.grouped_call(); }
   [[nodiscard]] int ranks() const { return communicator.ranks(); }
   [[nodiscard]] bool one_node() const { return communicator.nodes == 1; }
   [[nodiscard]] const Platform& node() const { return machine.node(); }
   /// Whether all ranks send their messages at once, instead of rings and trees.
-  [[nodiscard]] bool of_messages() const { return !op.messages({size_B}, 2).empty(); }  // two ranks tell
+  [[nodiscard]] bool of_messages() const { return op.shape() == Shape::kPairs; }
 };
 
 /// Of a key of the machine, as people read it: of a job on one node without the node.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -20,66 +21,90 @@ namespace {
 constexpr int kDirectRanks = 128, kDirectRanksAsked = 512;
 constexpr double kTogether = 1 - 1e-9;  // source: ours, against rounding: ends at the same time
 
-/// How the library sends a group, and what comes before its bytes.
-struct Group {
+/// How the library sends a message of a size, and what comes before its bytes.
+struct Start {
   MessageChoice choice;
-  CollectivePlan made;
-  activities::MessageRates::Group sizes;
+  CollectiveCost cost;
+  double latency_s = 0;
 };
 
-/// @param bytes  of a message
-Group start_group(const CollectiveJob& job, double bytes) {
+Start start_of(const CollectiveJob& job, double bytes) {
   if (!(job.algorithm.empty() && job.protocol.empty()))
     throw InputError("op: " + job.op_name + " is made of messages, which take no algorithm and no protocol");
-  const auto choice = job.library.message(job.communicator, {bytes});
+  const auto choice = job.rings().message(job.communicator, {bytes});
   if (!choice)
     throw InputError("op: " + job.communicator.library + " has no " + job.op_name +
                      ", sends and receives came with 2.7");
-  CollectivePlan made{{"messages", choice->protocol, choice->channels, choice->payload_share},
-                      message_cost(job.node(), job.library, job.communicator, choice->protocol)};
-  made.cost.channel_Bps *= alignment_share(choice->protocol, job.op.block_distance({job.size_B}, job.ranks()).si);
-  made.latency_s = made.cost.base_s + made.cost.hop_s;
+  Start start{*choice, message_cost(job.node(), job.rings(), job.communicator, choice->protocol)};
+  start.cost.channel_Bps *= alignment_share(choice->protocol, job.op.own_part() ? bytes : 0);
+  start.latency_s = start.cost.base_s + start.cost.hop_s;
   if (!job.one_node()) {
-    const double network_s = job.library.network_hop_latency("ring", choice->protocol).si;
-    made.latency_s += network_s;
-    made.cost.error_s = std::hypot(made.cost.error_s, kNetworkHopError * network_s);
+    const double network_s = job.rings().network_hop_latency("ring", choice->protocol).si;
+    start.latency_s += network_s;
+    start.cost.error_s = std::hypot(start.cost.error_s, kNetworkHopError * network_s);
   }
-  made.busiest_B = bytes;
-  return {*choice, made, {job.ranks(), job.op.own_part(), made.cost.channel_Bps}};
+  return start;
 }
 
-/// What messages between nodes have in common. @param cap_Bps  most payload of one
-congestion::UniformTraffic traffic_of(const CollectiveJob& job, const Group& group, double cap_Bps) {
-  return {job.communicator.nodes, job.communicator.gpus, group.made.busiest_B, 1 / group.choice.payload_share, cap_Bps};
+/// Of a group whose largest message has so many bytes.
+CollectivePlan plan_of(const Start& largest, double bytes) {
+  CollectivePlan made{{"messages", largest.choice.protocol, largest.choice.channels, largest.choice.payload_share},
+                      largest.cost};
+  made.latency_s = largest.latency_s;
+  made.busiest_B = bytes;
+  return made;
+}
+
+/// All messages of a job.
+struct Group {
+  std::vector<activities::MessageRates::Sent> sent;
+  CollectivePlan made;
+};
+
+/// The group begins when its slowest message has started.
+Group group_of(const CollectiveJob& job) {
+  Group group;
+  double most_B = 0, latency_s = 0;
+  std::map<double, Start> starts;  // by size
+  for (const PairMessage& message : job.op.messages({job.size_B}, job.ranks())) {
+    const double bytes = message.size.si;
+    auto known = starts.find(bytes);
+    if (known == starts.end()) known = starts.emplace(bytes, start_of(job, bytes)).first;
+    const Start& start = known->second;
+    group.sent.push_back({message, start.choice, start.cost.channel_Bps});
+    most_B = std::max(most_B, bytes);
+    latency_s = std::max(latency_s, start.latency_s);
+  }
+  group.made = plan_of(group.sent.empty() ? start_of(job, 0) : starts.at(most_B), most_B);
+  group.made.latency_s = std::max(group.made.latency_s, latency_s);
+  return group;
 }
 
 /// One activity for each message between nodes.
 class BetweenNodes {
  public:
-  BetweenNodes(const CollectiveJob& job, congestion::UniformTraffic traffic, activities::ClusterProblem& problem)
-      : job_(job),
-        traffic_(std::move(traffic)),
-        ways_(activities::message_ways(job.machine, job.communicator.gpus, traffic_.stored)),
-        problem_(problem) {}
+  BetweenNodes(const CollectiveJob& job, activities::ClusterProblem& problem) : job_(job), problem_(problem) {}
 
-  void add(const PairMessage& message) {
+  /// @param stored  bytes on the way for each of the message
+  void add(const PairMessage& message, double stored, double rate_cap_Bps) {
+    const activities::MessageWays& ways = ways_of(stored);
     const int members = static_cast<int>(job_.communicator.gpus.size());
     const ClusterGpu from{message.from / members, message.from % members};  // members by their place
     const ClusterGpu to{message.to / members, message.to % members};
     Activity activity;
     activity.work_B = message.size.si;
     if (from.node == to.node) {
-      const activities::NodeWay& way = ways_.inside[at(from.gpu)][at(to.gpu)];
+      const activities::NodeWay& way = ways.inside[at(from.gpu)][at(to.gpu)];
       problem_.pass_constraints(from.node, way.uses);
       activity.rate_cap_Bps = way.rate_cap_Bps;
     } else {
-      problem_.pass_constraints(from.node, ways_.out[at(from.gpu)].uses);
-      problem_.pass_fabric(endpoint(from), endpoint(to), traffic_.stored);
-      problem_.pass_engines(endpoint(from), endpoint(to), traffic_.stored);
-      problem_.pass_constraints(to.node, ways_.in[at(to.gpu)].uses);
+      problem_.pass_constraints(from.node, ways.out[at(from.gpu)].uses);
+      problem_.pass_fabric(endpoint(from), endpoint(to), stored);
+      problem_.pass_engines(endpoint(from), endpoint(to), stored);
+      problem_.pass_constraints(to.node, ways.in[at(to.gpu)].uses);
       farthest_s_ = std::max(farthest_s_, fabric_latency(job_.machine.fabric(), endpoint(from), endpoint(to)).si);
     }
-    activity.rate_cap_Bps = std::min(activity.rate_cap_Bps, traffic_.rate_cap_Bps);
+    activity.rate_cap_Bps = std::min(activity.rate_cap_Bps, rate_cap_Bps);
     problem_.add(std::move(activity));
   }
   /// What the longest way adds to the start-up.
@@ -90,32 +115,36 @@ class BetweenNodes {
     return job_.machine.endpoint(end.node, job_.machine.nic_of(job_.communicator.gpus[at(end.gpu)]));
   }
 
+  const activities::MessageWays& ways_of(double stored) {
+    auto known = ways_.find(stored);
+    if (known == ways_.end())
+      known = ways_.emplace(stored, activities::message_ways(job_.machine, job_.communicator.gpus, stored)).first;
+    return known->second;
+  }
+
   const CollectiveJob& job_;
-  congestion::UniformTraffic traffic_;
-  activities::MessageWays ways_;
   activities::ClusterProblem& problem_;
+  std::map<double, activities::MessageWays> ways_;  ///< by bytes on the way for each of a message
   double farthest_s_ = 0;
 };
 
-void plan_between(const CollectiveJob& job, const std::vector<PairMessage>& messages, Group& group,
-                  activities::ClusterProblem& problem) {
-  const activities::MessageRates rates(group.choice, messages, group.sizes);
-  const double cap_Bps = rates.rate_Bps(messages.front(), std::numeric_limits<double>::infinity());
-  BetweenNodes between(job, traffic_of(job, group, cap_Bps), problem);
-  for (const PairMessage& message : messages) between.add(message);
+void plan_between(const CollectiveJob& job, Group& group, activities::ClusterProblem& problem) {
+  const activities::MessageRates rates(group.sent, job.ranks(), job.op.own_part());
+  BetweenNodes between(job, problem);
+  for (const activities::MessageRates::Sent& one : group.sent)
+    between.add(one.message, 1 / one.choice.payload_share,
+                rates.rate_Bps(one, std::numeric_limits<double>::infinity()));
   group.made.latency_s += between.distance_s();
 }
 
-void plan_in_node(const CollectiveJob& job, const std::vector<PairMessage>& messages, Group& group,
-                  activities::ClusterProblem& problem) {
-  const activities::MessageRates rates(group.choice, messages, group.sizes);
-  const double payload_share = group.choice.payload_share;
-  for (const PairMessage& message : messages) {
-    const int from = job.communicator.gpus[at(message.from)], to = job.communicator.gpus[at(message.to)];
+void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterProblem& problem) {
+  const activities::MessageRates rates(group.sent, job.ranks(), job.op.own_part());
+  for (const activities::MessageRates::Sent& one : group.sent) {
+    const int from = job.communicator.gpus[at(one.message.from)], to = job.communicator.gpus[at(one.message.to)];
     const bool peers = job.node().peer_route(job.node().gpu(from), job.node().gpu(to)).has_value();
+    const double payload_share = one.choice.payload_share;
     const double link_Bps = activities::kernel_Bps(job.node(), from, to) * payload_share;
-    const activities::ChannelLoad load{message.size.si, payload_share, rates.rate_Bps(message, link_Bps)};
-    group.made.busiest_B = std::max(group.made.busiest_B, load.bytes);
+    const activities::ChannelLoad load{one.message.size.si, payload_share, rates.rate_Bps(one, link_Bps)};
     std::vector<Hop> way{{from, to, peers ? HopKind::kPeer : HopKind::kHostMemory}};
     problem.add_in_node(0, activities::channel_activity(problem.in_node(), way, load));
     group.made.hops.push_back(std::move(way));
@@ -139,17 +168,19 @@ MessageAnswer run_direct(const CollectiveJob& job, MessageParts wanted, Solver& 
 /// @returns  false, with the reason in `answer`, where messages cannot be taken together
 bool run_reduced(const CollectiveJob& job, MessageParts wanted, MessageAnswer& answer) {
   const double bytes = job.size_B / job.ranks();
-  const Group group = start_group(job, bytes);
-  const activities::MessageRates rates(group.choice, group.sizes);
-  const congestion::UniformTraffic traffic =
-      traffic_of(job, group, rates.rate_Bps({0, 1, {bytes}}, std::numeric_limits<double>::infinity()));
+  const Start start = start_of(job, bytes);
+  const activities::MessageRates::Sent each{{0, 1, {bytes}}, start.choice, start.cost.channel_Bps};
+  const activities::MessageRates rates(each, job.ranks(), job.op.own_part());
+  const congestion::UniformTraffic traffic{job.communicator.nodes, job.communicator.gpus, bytes,
+                                           1 / start.choice.payload_share,
+                                           rates.rate_Bps(each, std::numeric_limits<double>::infinity())};
   auto reduced = congestion::reduce_alltoall(job.machine, traffic, wanted.loads);
   if (const auto* irregular = std::get_if<congestion::Irregular>(&reduced)) {
     answer.why_direct = irregular->why;
     return false;
   }
   congestion::ReducedAlltoall& sums = std::get<congestion::ReducedAlltoall>(reduced);
-  answer.made = group.made;
+  answer.made = plan_of(start, bytes);
   answer.made.latency_s += job.machine.beyond_nearest({sums.farthest_s}).si;
   answer.engine = "reduced";
   answer.messages = sums.messages;
@@ -164,9 +195,8 @@ bool run_reduced(const CollectiveJob& job, MessageParts wanted, MessageAnswer& a
 }  // namespace
 
 CollectivePlan plan_messages(const CollectiveJob& job, activities::ClusterProblem& problem) {
-  const std::vector<PairMessage> messages = job.op.messages({job.size_B}, job.ranks());
-  Group group = start_group(job, messages.front().size.si);
-  job.one_node() ? plan_in_node(job, messages, group, problem) : plan_between(job, messages, group, problem);
+  Group group = group_of(job);
+  job.one_node() ? plan_in_node(job, group, problem) : plan_between(job, group, problem);
   return group.made;
 }
 
@@ -209,6 +239,7 @@ void check_ranks(const CollectiveJob& job, const std::string& why) {
 MessageAnswer run_messages(const CollectiveJob& job, MessageParts wanted, Solver& solver) {
   if (!job.op.every_pair()) {
     if (job.engine == "reduced") throw InputError("engine: reduced is for operations between every pair of ranks");
+    if (job.op.traits().parts == PartSizes::kOfPairs) check_ranks(job, "");
     return run_direct(job, wanted, solver);
   }
   MessageAnswer answer;

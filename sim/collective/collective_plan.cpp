@@ -19,18 +19,17 @@ int total_blocks(const Communicator& communicator) {
 }
 
 TunerRequest request_of(const CollectiveJob& job) {
-  return {job.op_name, {job.size_B}, job.algorithm, job.protocol, job.nvls};
+  return {job.call(), {job.size_B}, job.algorithm, job.protocol, job.nvls};
 }
 
 Taken library_takes(const CollectiveJob& job) {
-  const auto choice = job.library.choose(job.node(), job.communicator, request_of(job));
+  const auto choice = job.rings().choose(job.node(), job.communicator, request_of(job));
   if (choice) return {choice->entry.algorithm, choice->entry.protocol, choice->channels, choice->payload_share};
   if (!job.one_node())
     throw InputError("library: " + job.communicator.library + " has no cost model for several nodes");
   if (job.algorithm == "tree") throw InputError("algorithm: " + job.communicator.library + " builds no trees");
   if (job.algorithm == "nvls") throw InputError("algorithm: " + job.communicator.library + " has no NVLS");
-  const ProtocolChoice old =
-      job.library.protocol(job.node(), job.communicator, job.op_name, {job.size_B}, job.protocol);
+  const ProtocolChoice old = job.rings().protocol(job.node(), job.communicator, job.call(), {job.size_B}, job.protocol);
   return {"ring", old.protocol, total_blocks(job.communicator), old.payload_share};
 }
 
@@ -41,11 +40,11 @@ struct Steps {
 
 void add_latency(const CollectiveJob& job, const Steps& steps, CollectivePlan& made) {
   made.steps = static_cast<int>(std::lround(steps.inside + steps.between));
-  made.cost = collective_cost(job.node(), job.library, job.communicator, made.taken.algorithm, made.taken.protocol,
+  made.cost = collective_cost(job.node(), job.rings(), job.communicator, made.taken.algorithm, made.taken.protocol,
                               static_cast<int>(std::lround(steps.inside)));
   made.latency_s = made.cost.base_s + steps.inside * made.cost.hop_s;
   if (job.one_node()) return;
-  const double hop_s = job.library.network_hop_latency(made.taken.algorithm, made.taken.protocol).si;
+  const double hop_s = job.rings().network_hop_latency(made.taken.algorithm, made.taken.protocol).si;
   made.latency_s = made.latency_s + steps.between * hop_s + steps.distance_s;
   made.cost.error_s = std::hypot(made.cost.error_s, kNetworkHopError * steps.between * hop_s);
 }
@@ -148,7 +147,7 @@ void add_multicast_between(const CollectiveJob& job, int head, activities::Clust
 /// Each head does one part. What one thread block moves was never measured, so only the links limit.
 void plan_nvls(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
   const std::vector<int> heads = multicast_heads(job.communicator);
-  made.cost = library_cost(job.library.choose(job.node(), job.communicator, request_of(job))->entry.latency);
+  made.cost = library_cost(job.rings().choose(job.node(), job.communicator, request_of(job))->entry.latency);
   made.latency_s = made.cost.base_s;
   if (!job.one_node())
     made.latency_s +=

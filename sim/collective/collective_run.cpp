@@ -46,7 +46,7 @@ CollectiveRun run_between(const CollectiveJob& job, Solver& solver, MessageParts
 /// One activity for all messages between nodes, each at the rate of the slowest.
 activities::Plan sum_to_share(CollectiveRun run) {
   Activity flow{run.made.latency_s, run.made.busiest_B};
-  flow.rate_cap_Bps = flow.work_B / run.flow_s;
+  if (run.flow_s > 0) flow.rate_cap_Bps = flow.work_B / run.flow_s;
   flow.uses = std::move(run.messages->loads);
   activities::Plan plan;
   plan.activities.push_back(std::move(flow));

@@ -102,7 +102,7 @@ CollectiveTimes forecast_alone(const Cluster& machine, const Library& library, c
 std::optional<std::string> collective_shape(const Platform& platform, const Communicator& communicator,
                                             const std::string& op_name) {
   const Collective& op = collectives().get(op_name);
-  if (!op.messages({1}, communicator.ranks()).empty()) return std::nullopt;
+  if (op.shape() == Shape::kPairs) return std::nullopt;
   Bytewise shape;
   shape.add(communicator.gpus.size());
   for (const int gpu : communicator.gpus) {

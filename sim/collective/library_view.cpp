@@ -47,7 +47,7 @@ Json communicator_json(const Communicator& communicator) {
   return out;
 }
 
-Json tuner_json(const Library& library, const Platform& platform, const Communicator& communicator,
+Json tuner_json(const RingLibrary& library, const Platform& platform, const Communicator& communicator,
                 const TunerRequest& request) {
   Json out;
   out["tuner"] = Json::array();

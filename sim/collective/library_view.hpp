@@ -1,6 +1,6 @@
 #pragma once
 // What a communication library believes, as JSON: its rings and trees, its cost model. No forecast of linkcast.
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::collective {
@@ -9,7 +9,7 @@ namespace linkcast::collective {
 Json communicator_json(const Communicator& communicator);
 
 /// Rows of the tuner and what the library takes; without rows if its version has no cost model.
-Json tuner_json(const Library& library, const Platform& platform, const Communicator& communicator,
+Json tuner_json(const RingLibrary& library, const Platform& platform, const Communicator& communicator,
                 const TunerRequest& request);
 
 }  // namespace linkcast::collective

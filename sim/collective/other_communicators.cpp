@@ -41,8 +41,8 @@ PlacedJob read_other(catalogue::Catalogue& catalogue, const std::string& platfor
   PlacedNodes where{read_nodes(catalogue, platform_id, first_nodes, r), {}};
   where.gpus = activities::read_gpus(r, catalogue.platform(platform_id), where.nodes.size() > 1 ? 1 : 2);
   asked.size_B = activities::read_size(r, "size_B");
-  asked.library = r.optional<std::string>("library").value_or(first.library);
-  if (is_mpi_library(asked.library)) r.fail("library", kNoSharedSchedule);
+  if (r.has("library")) asked.library = r.choice("library", libraries().names());
+  if (libraries().get(asked.library).rings() == nullptr) r.fail("library", kNoSharedSchedule);
   r.finish();
   return place_job(catalogue, platform_id, asked, where);
 }

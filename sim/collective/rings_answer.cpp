@@ -24,7 +24,7 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_i
   const std::string library_id = read_library(ranks, r);
   const auto op = r.optional<std::string>("op");
   const double size_B = op ? activities::read_size(r, "size_B") : 0;
-  if (op && !collectives().get(*op).messages({size_B}, 2).empty())  // two ranks tell
+  if (op && collectives().get(*op).shape() == Shape::kPairs)
     r.fail("op", *op + " is made of messages, which take no rings");
   const bool nvls = r.optional<bool>("nvls").value_or(false);
   r.finish();
@@ -37,7 +37,9 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_i
     out["leaves_at_entry"] = communicator.leaves_at_entry;
     out["library_network_channel_bandwidth_Bps"] = communicator.network_channel_bandwidth.si;
   }
-  if (op) out.update(tuner_json(libraries().get(library_id), node, communicator, {*op, {size_B}, "", "", nvls}));
+  const std::string grouped = op ? collectives().get(*op).grouped_call() : "";
+  const std::string call = grouped.empty() ? op.value_or("") : grouped;
+  if (op) out.update(tuner_json(ring_library(library_id), node, communicator, {call, {size_B}, "", "", nvls}));
   out["bottleneck"] = bottleneck_of(node, communicator);
   out["warnings"] = Json::array();
   return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "sim/activities/cluster_message.hpp"
 #include "sim/activities/schedule_run.hpp"
@@ -39,6 +40,11 @@ std::vector<ClusterGpu> ranks_of(const Communicator& communicator) {
   return ranks;
 }
 
+std::string scheduled_operation(const std::string& op) {
+  const std::string equal = collectives().get(op).equal_parts();
+  return equal.empty() ? op : equal;
+}
+
 /// Messages between GPUs, or between the CPUs next to them.
 activities::ScheduleJob messages_of(const CollectiveJob& job, Staging staging) {
   const Platform& node = job.node();
@@ -54,15 +60,20 @@ activities::ScheduleJob messages_of(const CollectiveJob& job, Staging staging) {
 }
 
 Schedule schedule_of(const CollectiveJob& job, const std::string& algorithm) {
-  return algorithms().get(algorithm).schedule(job.op_name, job.ranks());
+  Schedule schedule = algorithms().get(algorithm).schedule(scheduled_operation(job.op_name), job.ranks());
+  const std::vector<double>& parts_B = job.op.parts_B();
+  return parts_B.empty() ? schedule : with_parts(std::move(schedule), parts_B, job.size_B);
 }
 
 ScheduledRun run(const CollectiveJob& job, Staging staging, const std::string& algorithm, Solver& solver) {
   ScheduledRun result{algorithm, {}, {}};
   result.times = activities::run_schedule(messages_of(job, staging), schedule_of(job, algorithm), solver);
+  if (!job.op.parts_B().empty() && result.times.steady)
+    throw InputError("sizes_B: too many messages of " + algorithm +
+                     " to forecast each, and none stands for others that differ in size: take fewer ranks");
   if (staging != Staging::kNone)
     result.staging =
-        activities::staging_times(job.machine, ranks_of(job.communicator), job.op_name, job.size_B, staging, solver);
+        activities::staging_times(job.machine, ranks_of(job.communicator), job.op, job.size_B, staging, solver);
   return result;
 }
 
@@ -104,7 +115,7 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, Staging staging, 
   if (run.times.combine_s > kWorthNaming * run.time_s())
     warnings.emplace_back("the rate at which buffers are reduced is assumed");
   if (run.staging.assumed) warnings.emplace_back("the rate of copies between GPU and pageable host memory is assumed");
-  if (library == "mpi-cray" || library == "mpi-spectrum")
+  if (!job.library.schedules()->public_choice())
     warnings.push_back("the choice of algorithms of " + library +
                        " is not public: that of the library it is made from");
   for (const int key : limits)
@@ -143,12 +154,10 @@ CollectiveForecast forecast_of(const CollectiveJob& job, Staging staging, const 
 
 }  // namespace
 
-bool is_mpi_library(const std::string& name) { return name.rfind("mpi-", 0) == 0; }
-
-std::string transport_refusal(const CollectiveJob& job, const MessageLibrary& library) {
+std::string transport_refusal(const CollectiveJob& job) {
   if (job.transport.empty()) return "";
   if (job.one_node()) return "is of messages between nodes";
-  if (library.staging(job.op_name) != Staging::kNone)
+  if (job.library.schedules()->staging(job.op) != Staging::kNone)
     return job.communicator.library + " moves the buffers of " + job.op_name + " through host memory";
   if (activities::staged_in_turn(job.node(), job.transport))
     return job.transport + " on " + job.node().topology().name +
@@ -158,18 +167,19 @@ std::string transport_refusal(const CollectiveJob& job, const MessageLibrary& li
 
 std::vector<std::string> algorithms_for(const std::string& op) {
   std::vector<std::string> names;
-  for (const PluginInfo& info : algorithms().list()) {
-    const auto ops = algorithms().get(info.name).operations();
-    if (std::find(ops.begin(), ops.end(), op) != ops.end()) names.push_back(info.name);
+  const std::string scheduled = scheduled_operation(op);
+  for (const std::string& name : algorithms().names()) {
+    const auto ops = algorithms().get(name).operations();
+    if (std::find(ops.begin(), ops.end(), scheduled) != ops.end()) names.push_back(name);
   }
   return names;
 }
 
-CollectiveForecast schedule_forecast(const CollectiveJob& job, const MessageLibrary& library, bool alternatives,
-                                     Solver& solver) {
+CollectiveForecast schedule_forecast(const CollectiveJob& job, bool alternatives, Solver& solver) {
+  const ScheduleLibrary& library = *job.library.schedules();
   const std::string takes = library.algorithm({job.op_name, {job.size_B}, job.ranks()});
   const std::string algorithm = job.algorithm.empty() ? takes : job.algorithm;
-  const Staging staging = library.staging(job.op_name);
+  const Staging staging = library.staging(job.op);
   const ScheduledRun taken = run(job, staging, algorithm, solver);
   CollectiveForecast forecast = forecast_of(job, staging, taken);
   if (!alternatives || taken.times.steady) return forecast;
@@ -183,10 +193,9 @@ CollectiveForecast schedule_forecast(const CollectiveJob& job, const MessageLibr
   return forecast;
 }
 
-CollectiveForecast schedule_in_noise(const CollectiveJob& job, const MessageLibrary& library,
-                                     const congestion::NetworkLoad& load, Solver& solver) {
-  CollectiveForecast forecast = schedule_forecast(job, library, false, solver);
-  const Staging staging = library.staging(job.op_name);
+CollectiveForecast schedule_in_noise(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver) {
+  CollectiveForecast forecast = schedule_forecast(job, false, solver);
+  const Staging staging = job.library.schedules()->staging(job.op);
   activities::ClusterProblem messages =
       activities::schedule_problem(messages_of(job, staging), schedule_of(job, forecast.algorithm));
   congestion::SampleTimes times = congestion::noisy_message_times(messages, load, solver);

@@ -5,7 +5,6 @@
 
 #include "sim/collective/collective_forecast.hpp"
 #include "sim/congestion/network_load.hpp"
-#include "sim/plugin/message_library.hpp"
 
 namespace linkcast::collective {
 
@@ -13,24 +12,19 @@ namespace linkcast::collective {
 inline constexpr const char* kNoSharedSchedule =
     "rounds of MPI messages are forecast alone: what they take of a link changes from round to round";
 
-/// True of the name of a library that models GPU-aware MPI.
-bool is_mpi_library(const std::string& name);
-
 /// Why no schedule of messages can take the job's transport between nodes; empty where it can, or names none.
-std::string transport_refusal(const CollectiveJob& job, const MessageLibrary& library);
+std::string transport_refusal(const CollectiveJob& job);
 
 /// The library's choice, or the algorithm that the job forces.
-/// @param library  the job's
+/// @param job  of a library that has schedules
 /// @param alternatives  forecast the other algorithms too, where all messages are simulated
-CollectiveForecast schedule_forecast(const CollectiveJob& job, const MessageLibrary& library, bool alternatives,
-                                     Solver& solver);
+CollectiveForecast schedule_forecast(const CollectiveJob& job, bool alternatives, Solver& solver);
 
 /// With noise of other jobs on its messages between nodes: that of the median draw.
 /// @throws InputError  too many messages for all of them
-CollectiveForecast schedule_in_noise(const CollectiveJob& job, const MessageLibrary& library,
-                                     const congestion::NetworkLoad& load, Solver& solver);
+CollectiveForecast schedule_in_noise(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver);
 
-/// Algorithms that have an operation, by name.
+/// Algorithms that have an operation, by name: those of equal parts for one whose parts may differ.
 std::vector<std::string> algorithms_for(const std::string& op);
 
 }  // namespace linkcast::collective

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "sim/exporters/nccl_text.hpp"
+#include "sim/records/input_error.hpp"
 #include "sim/units/factors.hpp"
 
 namespace linkcast::exporters::nccl {

@@ -5,9 +5,9 @@
 #include <numeric>
 #include <set>
 
-#include "sim/collective/schedule_forecast.hpp"
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -95,7 +95,7 @@ NodesRequest read_request(catalogue::Catalogue& catalogue, const std::string& pl
   if (request.machine_nodes < 1 || request.machine_nodes > cluster.nodes())
     r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric has");
   request.library = r.optional<std::string>("library").value_or("");
-  if (collective::is_mpi_library(request.library))
+  if (!request.library.empty() && libraries().get(request.library).rings() == nullptr)
     r.fail("library", "placement over nodes is of rings and trees, not of MPI");
   request.job = read_collective(r);
   request.ranks = r.required<int>("ranks");

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "sim/collective/schedule_forecast.hpp"
 #include "sim/plugin/collective.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -28,7 +28,7 @@ std::string first_of(const Json& bottleneck) {
 /// What the library builds; nullptr where no library of rings runs the job.
 const Communicator* communicator(catalogue::Catalogue& catalogue, const PlaceRequest& request,
                                  const std::vector<int>& gpus) {
-  if (gpus.size() < 2 || collective::is_mpi_library(request.library)) return nullptr;
+  if (gpus.size() < 2 || libraries().get(request.library).rings() == nullptr) return nullptr;
   return &catalogue.communicator(request.platform, request.library, gpus);
 }
 

@@ -44,7 +44,7 @@ class Objective {
 
 /// True of an operation in which each rank has a part of its own: one with a root, or messages that not every two
 /// exchange.
-bool ranks_differ_in(const Collective& op, Bytes size);
+bool ranks_differ_in(const Collective& op);
 
 class PlacementMemory;
 

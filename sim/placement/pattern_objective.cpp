@@ -3,6 +3,7 @@
 #include "sim/collective/schedule_forecast.hpp"
 #include "sim/placement/objective.hpp"
 #include "sim/placement/placement_memory.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -37,10 +38,11 @@ class Pattern final : public Objective {
         request_(request),
         memory_(memory),
         library_(request.library),
-        ranks_differ_(ranks_differ_in(collectives().get(request.job.op), {request.job.size_B})) {}
+        scheduled_(libraries().get(request.library).rings() == nullptr),
+        ranks_differ_(ranks_differ_in(collectives().get(request.job.op))) {}
 
   Score score(const std::vector<int>& gpus) override {
-    if (!request_.neighbours.empty() || collective::is_mpi_library(library_)) return whole(gpus);
+    if (!request_.neighbours.empty() || scheduled_) return whole(gpus);
     const auto shape =
         of_job([&] { return memory_.shape(catalogue_, request_.platform, library_, request_.job.op, gpus); });
     if (!shape) return whole(gpus);
@@ -66,14 +68,14 @@ class Pattern final : public Objective {
   bool order_matters(const std::vector<int>& gpus) override {
     if (ranks_differ_) return true;
     if (gpus.size() <= 2) return false;
-    if (collective::is_mpi_library(library_)) return true;
+    if (scheduled_) return true;
     return catalogue_.communicator(request_.platform, library_, gpus).fallback;
   }
 
   /// Of rings through the host: each has a hop at least that leaves a GPU towards its host.
   double least_s(const std::vector<int>& gpus) override {
     const Collective& op = collectives().get(request_.job.op);
-    if (ranks_differ_ || !op.closed() || collective::is_mpi_library(library_)) return 0;
+    if (ranks_differ_ || !op.closed() || scheduled_) return 0;
     const Platform& platform = catalogue_.platform(request_.platform);
     double fastest_Bps = 0;
     for (const int gpu : gpus) {
@@ -87,7 +89,7 @@ class Pattern final : public Objective {
  private:
   /// With what limits it and what was assumed.
   Score whole(const std::vector<int>& gpus) {
-    if (collective::is_mpi_library(library_)) return of_job([&] { return of_messages(gpus); });
+    if (scheduled_) return of_job([&] { return of_messages(gpus); });
     std::vector<collective::CollectiveAsk> all{{request_.job.op, gpus, request_.job.size_B}};
     for (const Neighbour& neighbour : request_.neighbours)
       all.push_back({neighbour.job.op, neighbour.gpus, neighbour.job.size_B});
@@ -106,18 +108,14 @@ class Pattern final : public Objective {
   /// Rounds of MPI messages, which share no links.
   Score of_messages(const std::vector<int>& gpus) {
     if (!request_.neighbours.empty()) throw InputError(std::string("with: ") + collective::kNoSharedSchedule);
-    const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
     Communicator ranks;
     ranks.library = library_;
     ranks.gpus = gpus;
-    const collective::CollectiveJob job{catalogue_.lone_node(request_.platform),
-                                        mpi,
-                                        ranks,
-                                        collectives().get(request_.job.op),
-                                        request_.job.op,
-                                        request_.job.size_B};
+    const collective::CollectiveJob job{
+        catalogue_.lone_node(request_.platform), libraries().get(library_), ranks,
+        collectives().get(request_.job.op),      request_.job.op,           request_.job.size_B};
     const collective::CollectiveForecast forecast =
-        collective::schedule_forecast(job, mpi, false, catalogue_.solver("fluid"));
+        collective::schedule_forecast(job, false, catalogue_.solver("fluid"));
     Score score{forecast.time_s, forecast.interval.low_s, forecast.interval.high_s, forecast.time_s};
     score.bottleneck = forecast.bottleneck;
     score.warnings = forecast.warnings;
@@ -128,14 +126,13 @@ class Pattern final : public Objective {
   const PlaceRequest& request_;
   PlacementMemory& memory_;
   const std::string& library_;
+  bool scheduled_;  ///< rounds of messages, no rings
   bool ranks_differ_;
 };
 
 }  // namespace
 
-bool ranks_differ_in(const Collective& op, Bytes size) {
-  return op.messages(size, 2).empty() ? !op.closed() : !op.every_pair();  // two ranks tell
-}
+bool ranks_differ_in(const Collective& op) { return op.shape() == Shape::kPairs ? !op.every_pair() : op.traits().root; }
 
 double Score::loss() const {
   double loss = 0;

@@ -55,7 +55,7 @@ std::shared_ptr<PlacementMemory::Shape> PlacementMemory::shape(catalogue::Catalo
   if (const auto* known = by_gpus_.find(key)) return *known;
   const Platform& platform = catalogue.platform(platform_id);
   // The catalogue keeps what it builds, and there are many orders.
-  Communicator made = libraries().get(library).build(platform, gpus);
+  Communicator made = ring_library(library).build(platform, gpus);
   std::shared_ptr<Shape> shape;
   if (const auto text = collective::collective_shape(platform, made, op)) {
     const std::string shape_key = context + *text;

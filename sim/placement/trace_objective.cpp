@@ -115,8 +115,7 @@ class TraceObjective final : public Objective {
       if (event->kind == TraceKind::kSend || event->kind == TraceKind::kRecv) ranks_differ_ = true;
       if (event->kind != TraceKind::kCollective) continue;
       const auto members = static_cast<int>(header.groups.at(event->group).size());
-      if (ranks_differ_in(collectives().get(event->op), {event->size_B}) || members != header.ranks)
-        ranks_differ_ = true;
+      if (ranks_differ_in(collectives().get(event->op)) || members != header.ranks) ranks_differ_ = true;
       if (ranks_differ_) return;
     }
   }

@@ -1,12 +1,10 @@
 #pragma once
 // What a communication library builds before it moves a byte (rings, trees), what it believes they carry, and what it
 // takes for a size.
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/platform/cluster.hpp"
-#include "sim/plugin/registry.hpp"
+#include "sim/units/quantity.hpp"
 
 namespace linkcast {
 
@@ -100,55 +98,5 @@ struct TunerRequest {
   std::string protocol;   ///< empty, or forced
   bool nvls = false;      ///< the machine offers multicast
 };
-
-class Library {
- public:
-  Library() = default;
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  virtual ~Library() = default;
-  /// @param gpus  GPU numbers in rank order, at least 2, all different
-  [[nodiscard]] virtual Communicator build(const Platform& platform, const std::vector<int>& gpus) const = 0;
-  /// True if it can be asked for communicators over several nodes.
-  [[nodiscard]] virtual bool spans_nodes() const { return false; }
-  /// The same over several equal nodes. @param gpus  of each node, at least 1. @param nodes  at least 2
-  /// @throws InputError  it is modelled for one node only
-  [[nodiscard]] virtual Communicator build_across(const Cluster& /*cluster*/, const std::vector<int>& /*gpus*/,
-                                                  int /*nodes*/) const {
-    throw InputError("library: modelled for one node: take one of nccl-2.7 to nccl-2.30, or mpi-*");
-  }
-  /// Protocol for `size` in the nccl-tests sense. @param forced  empty, or a protocol name
-  [[nodiscard]] virtual ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
-                                                const std::string& operation, Bytes size,
-                                                const std::string& forced) const = 0;
-  /// The library's own cost model, row by row; empty if its version has none.
-  [[nodiscard]] virtual std::vector<TunerEntry> tuner(const Platform& /*platform*/,
-                                                      const Communicator& /*communicator*/,
-                                                      const TunerRequest& /*request*/) const {
-    return {};
-  }
-  /// The row it takes, with blocks and threads. @returns nullopt if its version has no cost model
-  [[nodiscard]] virtual std::optional<TunerChoice> choose(const Platform& /*platform*/,
-                                                          const Communicator& /*communicator*/,
-                                                          const TunerRequest& /*request*/) const {
-    return std::nullopt;
-  }
-  /// Message of a group of sends and receives. @returns nullopt if its version has no such operations
-  [[nodiscard]] virtual std::optional<MessageChoice> message(const Communicator& /*communicator*/,
-                                                             Bytes /*size*/) const {
-    return std::nullopt;
-  }
-  /// Cost before the first byte: launch and base of the protocol.
-  [[nodiscard]] virtual Seconds base_latency(const std::string& protocol) const = 0;
-  /// Cost of one hop of one step.
-  [[nodiscard]] virtual Seconds hop_latency(const std::string& protocol, const std::string& path_class) const = 0;
-  /// Cost of one hop between nodes. @param algorithm  ring or tree
-  [[nodiscard]] virtual Seconds network_hop_latency(const std::string& /*algorithm*/,
-                                                    const std::string& /*protocol*/) const {
-    return {0};
-  }
-};
-
-Registry<Library>& libraries();
 
 }  // namespace linkcast

@@ -1,7 +1,7 @@
 // The registries live in function-local statics: ready before any plug-in registers itself, whatever the link order.
 #include "sim/plugin/collective.hpp"
-#include "sim/plugin/communicator.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "sim/plugin/library.hpp"
 #include "sim/plugin/schedule.hpp"
 #include "sim/plugin/trace_source.hpp"
 
@@ -15,6 +15,13 @@ Registry<Collective>& collectives() {
 Registry<Library>& libraries() {
   static Registry<Library> registry("library");
   return registry;
+}
+
+const RingLibrary& ring_library(const std::string& name) {
+  const RingLibrary* rings = libraries().get(name).rings();
+  if (rings == nullptr)
+    throw InputError("library: mpi-* sends messages by an algorithm: it builds no rings and has no protocols");
+  return *rings;
 }
 
 Registry<FabricGenerator>& fabric_generators() {

@@ -32,10 +32,15 @@ class Registry {
     return true;
   }
 
+  /// Null: there is none of this name.
+  const Interface* find(const std::string& name) const {
+    const auto it = entries_.find(name);
+    return it == entries_.end() ? nullptr : it->second.instance.get();
+  }
+
   /// @throws InputError  with the known names
   const Interface& get(const std::string& name) const {
-    const auto it = entries_.find(name);
-    if (it != entries_.end()) return *it->second.instance;
+    if (const Interface* found = find(name)) return *found;
     std::string known;
     for (const auto& [key, entry] : entries_) known += (known.empty() ? "" : ", ") + key;
     throw InputError("unknown " + what_ + " '" + name + "': one of " + known);
@@ -45,6 +50,12 @@ class Registry {
     std::vector<PluginInfo> infos;
     for (const auto& [key, entry] : entries_) infos.push_back(entry.info);
     return infos;
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [key, entry] : entries_) names.push_back(key);
+    return names;
   }
 
  private:

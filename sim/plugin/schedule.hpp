@@ -31,6 +31,9 @@ struct Schedule {
   std::vector<Phase> phases;
 };
 
+/// The same messages of parts that differ in size. @param parts_B  bytes of each block. @param size_B  the collective's
+Schedule with_parts(Schedule schedule, const std::vector<double>& parts_B, double size_B);
+
 /// `size` is the "size" column of nccl-tests, as in Collective; the root is rank 0.
 class ScheduleAlgorithm {
  public:

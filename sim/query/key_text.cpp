@@ -46,6 +46,19 @@ Json gpus_of(const std::string& text, const std::string& option) { return parse_
 
 Json size_of(const std::string& text, const std::string& option) { return parse_size(option, text); }
 
+Json sizes_of(const std::string& text, const std::string& option) {
+  const bool rows = text.find(';') != std::string::npos;
+  const char separator = rows ? ';' : ',';
+  Json list = Json::array();
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    list.push_back(rows ? sizes_of(part, option) : size_of(part, option));
+    begin = end + 1;
+  }
+  return list;
+}
+
 Json option_of(const std::string& text, const std::string& option) {
   const std::size_t sign = text.find('=');
   if (sign == 0 || sign == std::string::npos)

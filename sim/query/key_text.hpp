@@ -15,6 +15,8 @@ double parse_size(const std::string& option, const std::string& text);
 /// The same two as a key table takes them.
 Json gpus_of(const std::string& text, const std::string& option);
 Json size_of(const std::string& text, const std::string& option);
+/// "1MiB,0" as a list, "0,1MiB;2MiB,0" as a list of rows.
+Json sizes_of(const std::string& text, const std::string& option);
 /// {"KEY": "VALUE"} of "KEY=VALUE".
 Json option_of(const std::string& text, const std::string& option);
 /// A seed: 0 to 2^63 - 1.

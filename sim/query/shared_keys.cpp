@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sim/plugin/library.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 
@@ -159,6 +160,16 @@ const KeyTable& member_keys() {
                                   .needs = {"nodes"},
                                   .cli = {.name = "--gpus-per-node"}}};
   return table;
+}
+
+Key library_key() {
+  return {.name = "library",
+          .help = "communication library",
+          .unset = "the platform's",
+          .registered = [] { return libraries().names(); },
+          .listed = "libraries",
+          .example = "\"nccl-2.18\"",
+          .cli = {.name = "--library"}};
 }
 
 const Key& bottleneck_result() {

@@ -14,6 +14,8 @@ const KeyTable& noise_results();
 const KeyTable& interval_results();
 /// gpus, or nodes and gpus_per_node.
 const KeyTable& member_keys();
+/// library
+Key library_key();
 /// bottleneck
 const Key& bottleneck_result();
 

@@ -1,17 +1,17 @@
 #include "sim/replay/collective_flows.hpp"
 
 #include "sim/collective/collective_forecast.hpp"
+#include "sim/plugin/pair_collective.hpp"
 
 namespace linkcast::replay {
 namespace {
 
 /// One send and its receive, by the kernels of a library.
-class Message final : public Collective {
+class Message final : public PairCollective {
  public:
-  [[nodiscard]] Bytes bytes_per_hop(Bytes /*size*/, int /*ranks*/) const override { return {0}; }
-  [[nodiscard]] int steps(int /*ranks*/) const override { return 1; }
-  [[nodiscard]] bool closed() const override { return false; }
+  Message() : PairCollective({}) {}
   [[nodiscard]] std::vector<PairMessage> messages(Bytes size, int /*ranks*/) const override { return {{0, 1, size}}; }
+  [[nodiscard]] bool own_part() const override { return false; }
   [[nodiscard]] double bus_factor(int /*ranks*/) const override { return 1; }
 };
 

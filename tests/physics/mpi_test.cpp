@@ -6,7 +6,7 @@
 
 #include "sim/activities/schedule_run.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/plugin/message_library.hpp"
+#include "sim/plugin/library.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
@@ -211,7 +211,7 @@ TEST_CASE("4,096 ranks are answered, and what is too much is refused", "[physics
 
 TEST_CASE("the rules of Open MPI 4.1.4 and MPICH 4.0.2", "[physics][mpi]") {
   const auto takes = [](const char* library, const char* op, double size, int ranks) {
-    return dynamic_cast<const MessageLibrary&>(libraries().get(library)).algorithm({op, {size}, ranks});
+    return libraries().get(library).schedules()->algorithm({op, {size}, ranks});
   };
   // source: ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, read at both sides of a limit
   CHECK(takes("mpi-openmpi", "all_reduce", 8191, 4) == "recursive_doubling");

@@ -35,7 +35,7 @@ collective::MessageAnswer run_on(const Cluster& cluster, const Asked& asked) {
   std::vector<int> gpus;
   for (int gpu = 0; gpu < asked.per_node; ++gpu) gpus.push_back(gpu);
   const Library& library = libraries().get(kLibrary);
-  const Communicator made = library.build_across(cluster, gpus, asked.nodes);
+  const Communicator made = library.rings()->build_across(cluster, gpus, asked.nodes);
   collective::CollectiveJob job{cluster, library, made, collectives().get(asked.op), asked.op, kSize_B};
   job.engine = asked.engine;
   return collective::run_messages(job, {}, catalogue().solver("fluid"));
@@ -58,9 +58,8 @@ double port_Bps(const Cluster& cluster, const collective::MessageAnswer& answer)
   std::vector<int> way;
   cluster.fabric().minimal_way(0, 1, 0, way);
   return cluster.capacity(cluster.key_of_fabric_link(way.front())) *
-         libraries()
-             .get(kLibrary)
-             .message(libraries().get(kLibrary).build_across(cluster, {0}, 2), {answer.made.busiest_B})
+         ring_library(kLibrary)
+             .message(ring_library(kLibrary).build_across(cluster, {0}, 2), {answer.made.busiest_B})
              ->payload_share;
 }
 
@@ -150,7 +149,7 @@ TEST_CASE("rings of messages, gather and scatter below one switch in closed form
 }
 
 TEST_CASE("messages between nodes start after the library's latencies and the longest way", "[physics]") {
-  const Library& library = libraries().get(kLibrary);
+  const RingLibrary& library = ring_library(kLibrary);
   const Cluster near = cluster_on(test::single_switch(5), 1);
   const collective::MessageAnswer at_one = run_on(near, {"alltoall", 5, 1});
   const std::string protocol = at_one.made.taken.protocol;
@@ -188,9 +187,8 @@ TEST_CASE("alltoall takes detours where minimal ways are busier than NICs", "[ph
   REQUIRE(way.size() == 3);
   // 16 x 16 messages cross the cable between two switches; a NIC sends 60, the least that a message needs with detours.
   const double wire = cluster.capacity(cluster.key_of_fabric_link(way[1])), message_B = small.made.busiest_B;
-  const double share = libraries()
-                           .get(kLibrary)
-                           .message(libraries().get(kLibrary).build_across(cluster, {0, 1, 2, 3}, 16), {message_B})
+  const double share = ring_library(kLibrary)
+                           .message(ring_library(kLibrary).build_across(cluster, {0, 1, 2, 3}, 16), {message_B})
                            ->payload_share;
   CHECK(small.flow_s < 256 * message_B / share / wire);
   CHECK(small.flow_s > (60 - 1e-6) * message_B / share / wire);

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "sim/platform/platform.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::test::import_topology_test {
 
@@ -40,7 +40,7 @@ TEST_CASE("rings on what NCCL's files give are those of the shipped topologies",
       none_imported.topology = imported.name;
       none_shipped.topology = shipped.name;
       const std::vector<int> gpus{0, 1, 2, 3, 4};
-      const Library& library = libraries().get(version);
+      const RingLibrary& library = ring_library(version);
       const Communicator one = library.build(Platform(imported, none_imported), gpus);
       const Communicator other = library.build(Platform(shipped, none_shipped), gpus);
       CHECK(one.channels.size() == other.channels.size());

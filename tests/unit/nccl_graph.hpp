@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/platform/platform.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::test::nccl_graph {
 
@@ -30,7 +30,7 @@ inline const linkcast::Platform& platform(const std::string& name) {
   return loaded.emplace(name, linkcast::Platform(std::move(topology), std::move(calibration))).first->second;
 }
 
-inline const linkcast::Library& library(const std::string& name) { return linkcast::libraries().get(name); }
+inline const linkcast::RingLibrary& library(const std::string& name) { return linkcast::ring_library(name); }
 
 inline std::vector<int> first(int count) {
   std::vector<int> gpus;

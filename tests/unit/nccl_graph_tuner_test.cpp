@@ -142,8 +142,8 @@ TEST_CASE("tuner: what is forced is taken, what does not exist is refused", "[un
   CHECK(choose("", "LL128")->payload_share == 120.0 / 128);
   CHECK_THROWS_WITH(choose("nvls", ""), "nccl-2.18 has no nvls for all_reduce here");
   CHECK_THROWS_WITH(choose("", "LL64"), "protocol 'LL64': one of LL, LL128, Simple");
-  CHECK(libraries().get("nccl-2.3").tuner(platform("v100-dgx1"), made, {"all_reduce", {kMi}, "", "", false}).empty());
-  CHECK_FALSE(libraries().get("nccl-2.3").choose(platform("v100-dgx1"), made, {"all_reduce", {kMi}, "", "", false}));
+  CHECK(ring_library("nccl-2.3").tuner(platform("v100-dgx1"), made, {"all_reduce", {kMi}, "", "", false}).empty());
+  CHECK_FALSE(ring_library("nccl-2.3").choose(platform("v100-dgx1"), made, {"all_reduce", {kMi}, "", "", false}));
 }
 
 TEST_CASE("tuner: small sizes take fewer blocks, then fewer threads", "[unit]") {

@@ -5,7 +5,7 @@
 
 #include "sim/platform/platform.hpp"
 #include "sim/plugin/collective.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::nccl_matrix_test {
@@ -26,7 +26,7 @@ const Platform& platform(const std::string& name) {
   return it != loaded.end() ? it->second : loaded.emplace(name, load(name)).first->second;
 }
 
-const Library& library() { return libraries().get("nccl-2.3"); }
+const RingLibrary& library() { return ring_library("nccl-2.3"); }
 
 std::vector<int> first(int count) {
   std::vector<int> gpus;

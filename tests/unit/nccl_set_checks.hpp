@@ -153,7 +153,7 @@ class SetChecks {
     if (made.fallback && (made.channels.size() != 1 || made.link_equivalents != 0)) wrong_ << "fallback not whole\n";
   }
 
-  const linkcast::Library& library_;
+  const linkcast::RingLibrary& library_;
   const linkcast::Platform& platform_;
   Counting counting_;
   std::string name_;

@@ -1,5 +1,6 @@
 #pragma once
 #include "models/libraries/graph/version.hpp"
+#include "sim/platform/cluster.hpp"
 #include "sim/plugin/communicator.hpp"
 
 namespace linkcast::graph {

@@ -6,7 +6,7 @@
 #include "models/libraries/graph/build.hpp"
 #include "models/libraries/graph/node_model.hpp"
 #include "models/libraries/graph/tuner.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/library.hpp"
 #include "sim/units/factors.hpp"
 
 namespace linkcast::graph {
@@ -22,9 +22,11 @@ Generations generations(const Platform& platform, const std::vector<int>& gpus) 
 
 /// @source  models/libraries/SOURCES.md (facts about the tags of NVIDIA/nccl named in `versions()`, no code of it)
 /// @limits  several nodes: across.hpp. CollNet (and with it NVLS that reduces in the fabric) and PAT are left out.
-class NcclGraph final : public Library {
+class NcclGraph final : public Library, public RingLibrary {
  public:
   explicit NcclGraph(const Version& version) : version_(&version) {}
+
+  [[nodiscard]] const RingLibrary* rings() const override { return this; }
 
   [[nodiscard]] Communicator build(const Platform& platform, const std::vector<int>& gpus) const override {
     return build_communicator(*version_, platform, gpus);

@@ -5,13 +5,11 @@
 #include <limits>
 
 #include "models/libraries/compute_capability.hpp"
+#include "sim/records/input_error.hpp"
 #include "sim/units/factors.hpp"
 
 namespace linkcast::graph {
 namespace {
-
-// Every branch below tells these apart. source: NCCL's ncclFunc_t, models/libraries/SOURCES.md, "Graph era: tuner"
-const std::vector<std::string> kOperations = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"};
 
 constexpr std::size_t kLL = 0, kLL128 = 1, kSimple = 2;
 
@@ -53,18 +51,19 @@ class CostModel {
         made_(communicator),
         generations_(generations),
         request_(request),
+        operation_(ring_operation(communicator.library, request.operation)),
         ranks_(communicator.ranks()),
         nodes_(communicator.nodes),
         channels_(static_cast<double>(communicator.channels.size())) {}
 
   [[nodiscard]] std::vector<TunerEntry> rows() const {
     std::vector<TunerEntry> rows;
-    if (request_.operation == "all_reduce")
+    if (is(RingOperation::kAllReduce))
       for (std::size_t p = 0; p < kProtocols; ++p)
         rows.push_back(row("tree", p, tree_bus(p) / 2, tree_latency(p), correction(traits_, p, request_.size.si)));
     for (std::size_t p = 0; p < kProtocols; ++p)
       rows.push_back(row("ring", p, ring_bus(p) * ring_ratio(), ring_latency(p) * plateau(p), 1));
-    if (request_.operation == "all_reduce" && made_.nvls_channels > 0 && traits_.nvls_hop_us > 0) {
+    if (is(RingOperation::kAllReduce) && made_.nvls_channels > 0 && traits_.nvls_hop_us > 0) {
       const double bus = made_.nvls_channels * made_.nvls_channel_bandwidth.si / kGiga;
       const char* algorithm = nodes_ > 1 ? "nvls_tree" : "nvls";
       rows.push_back(row(algorithm, kSimple, bus * traits_.nvls_efficiency, nvls_latency(), 1));
@@ -74,7 +73,7 @@ class CostModel {
   }
 
  private:
-  [[nodiscard]] bool is(const char* operation) const { return request_.operation == operation; }
+  [[nodiscard]] bool is(RingOperation operation) const { return operation_ == operation; }
   [[nodiscard]] double ll_limited(double bus) const {
     if (nodes_ > 1) {
       const double most = (generations_.amd ? traits_.network_ll_amd : traits_.network_ll).at(nodes_);
@@ -93,10 +92,10 @@ class CostModel {
   [[nodiscard]] double ring_bus(std::size_t protocol) const {
     const double all = bus(channel_bandwidth(made_));
     if (protocol == kSimple) return all;
-    const bool quarter = is("all_reduce") || is("reduce") || nodes_ > 1;
+    const bool quarter = is(RingOperation::kAllReduce) || is(RingOperation::kReduce) || nodes_ > 1;
     if (protocol == kLL) return ll_limited(traits_.ll_half ? all / 2 : quarter ? all / 4 : all / 3);
     const double channel = traits_.ring_ll128_by_op.empty() ? by_sm(traits_.ring_ll128, generations_.least)
-                                                            : traits_.ring_ll128_by_op.at(request_.operation);
+                                                            : traits_.ring_ll128_by_op.at(operation_);
     return std::min(all * (made_.gpus.size() == 1 ? kRingLL128Alone : kRingLL128), channels_ * channel);
   }
 
@@ -134,8 +133,8 @@ class CostModel {
   }
 
   [[nodiscard]] double ring_ratio() const {
-    if (is("all_reduce")) return ranks_ / (2 * (ranks_ - 1));
-    return is("all_gather") || is("reduce_scatter") ? ranks_ / (ranks_ - 1) : 1;
+    if (is(RingOperation::kAllReduce)) return ranks_ / (2 * (ranks_ - 1));
+    return is(RingOperation::kAllGather) || is(RingOperation::kReduceScatter) ? ranks_ / (ranks_ - 1) : 1;
   }
 
   /// Of a hop: NVLink's only if every hop is one direct NVLink.
@@ -144,10 +143,10 @@ class CostModel {
   }
 
   [[nodiscard]] double ring_latency(std::size_t protocol) const {
-    const bool parts = is("all_gather") || is("reduce_scatter");
-    const bool one_step = !is("all_reduce") && !parts && made_.one_order && nodes_ == 1;
-    const double steps = is("all_reduce") ? 2 * (ranks_ - 1) : parts ? ranks_ - 1 : one_step ? 1 : ranks_;
-    const double between = nodes_ == 1 ? 0 : is("all_reduce") ? 2 * nodes_ : parts ? nodes_ - 1 : nodes_;
+    const bool parts = is(RingOperation::kAllGather) || is(RingOperation::kReduceScatter);
+    const bool one_step = !is(RingOperation::kAllReduce) && !parts && made_.one_order && nodes_ == 1;
+    const double steps = is(RingOperation::kAllReduce) ? 2 * (ranks_ - 1) : parts ? ranks_ - 1 : one_step ? 1 : ranks_;
+    const double between = nodes_ == 1 ? 0 : is(RingOperation::kAllReduce) ? 2 * nodes_ : parts ? nodes_ - 1 : nodes_;
     return traits_.ring.base[protocol] +
            std::max(0.0, steps - between) * hop_us(traits_.ring, protocol, made_.path_class) +
            between * traits_.ring.network_hop[protocol];
@@ -155,7 +154,7 @@ class CostModel {
 
   /// Between nodes a ring's all_reduce in Simple is slower at sizes that are more than a few bytes a rank.
   [[nodiscard]] double plateau(std::size_t protocol) const {
-    const bool slow = nodes_ > 1 && protocol == kSimple && is("all_reduce") &&
+    const bool slow = nodes_ > 1 && protocol == kSimple && is(RingOperation::kAllReduce) &&
                       request_.size.si / (channels_ * ranks_) >= kPlateauFrom_B;
     return !slow ? 1 : generations_.least >= kAmpere ? traits_.plateau_ampere : traits_.plateau;
   }
@@ -191,6 +190,7 @@ class CostModel {
   const Communicator& made_;
   Generations generations_;
   const TunerRequest& request_;
+  RingOperation operation_;
   double ranks_;
   int nodes_;
   double channels_;
@@ -206,12 +206,6 @@ std::size_t protocol_index(const std::string& protocol) {
 
 std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
                                     const Generations& generations, const TunerRequest& request) {
-  if (std::find(kOperations.begin(), kOperations.end(), request.operation) == kOperations.end()) {
-    std::string known;
-    for (const std::string& name : kOperations) known += (known.empty() ? "" : ", ") + name;
-    throw InputError("op: " + communicator.library + " runs no rings and trees for " + request.operation + ": it has " +
-                     known);
-  }
   return CostModel(traits, communicator, generations, request).rows();
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/libraries/graph/version.hpp"
+#include "models/libraries/ring_operation.hpp"
 #include "sim/plugin/communicator.hpp"
 
 namespace linkcast::graph {

@@ -13,9 +13,12 @@ TunerTraits tuner_v2_7() {
   t.tree = {{4.4, 4.4, 0}, {0.52, 1.2, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 50}};
   t.ring = {{3.6, 10.0, 8.4}, {0.47, 1.9, 3.4}, {1.0, 2.5, 5.7}, {2.7, 4.0, 9.6}};
   // source: models/libraries/SOURCES.md
-  t.ring_ll128_by_op = {
-      {"broadcast", 18.8}, {"reduce", 12.0}, {"all_gather", 18.3}, {"reduce_scatter", 15.2}, {"all_reduce", 16.7}};
-  t.tree_share = 0.9;  // source: models/libraries/SOURCES.md
+  t.ring_ll128_by_op = {{RingOperation::kBroadcast, 18.8},
+                        {RingOperation::kReduce, 12.0},
+                        {RingOperation::kAllGather, 18.3},
+                        {RingOperation::kReduceScatter, 15.2},  // source: as above
+                        {RingOperation::kAllReduce, 16.7}};     // source: as above
+  t.tree_share = 0.9;                                           // source: models/libraries/SOURCES.md
   t.tree_total = 110;
   t.tree_total_a100_ll128 = 130;
   t.network_tree_total = {110, 80};
@@ -35,7 +38,7 @@ TunerTraits tuner_v2_8() {
   t.network_ll = {39.0, 20.4};                                        // source: models/libraries/SOURCES.md
   t.network_ll_amd = {22.5, 19.0};                                    // source: models/libraries/SOURCES.md
   t.network_tree_channel = {{70, {18.5, 10.0}}, {80, {22.5, 16.0}}};  // source: models/libraries/SOURCES.md
-  t.ring_ll128_by_op["all_reduce"] = 16.9;
+  t.ring_ll128_by_op[RingOperation::kAllReduce] = 16.9;
   t.ll_max = {{70, 39.0}, {80, 87.7}};
   t.tree_share = 0.92;  // source: models/libraries/SOURCES.md
   t.tree_channel = {{70, 26.5}, {80, 24.0}};

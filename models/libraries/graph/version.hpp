@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/libraries/graph/path_class.hpp"
+#include "models/libraries/ring_operation.hpp"
 
 namespace linkcast::graph {
 
@@ -78,10 +79,10 @@ struct TunerTraits {
   double nvls_tree_network_hop_us = 0;  ///< of a tree between nodes whose nodes reduce and store by multicast
   bool ll_half = false;                 ///< ring LL carries 1/2 of the bus bandwidth; false: 1/4 or 1/3 by operation
   BySm ll_max;                          ///< most that LL moves; empty: no limit
-  std::map<std::string, double> ring_ll128_by_op;  ///< a channel; empty: ring_ll128
-  BySm ring_ll128;                                 ///< a channel
-  double tree_share = 0;                           ///< of the bus bandwidth
-  BySm tree_channel;                               ///< most a channel; empty: tree_total
+  std::map<RingOperation, double> ring_ll128_by_op;  ///< a channel; empty: ring_ll128
+  BySm ring_ll128;                                   ///< a channel
+  double tree_share = 0;                             ///< of the bus bandwidth
+  BySm tree_channel;                                 ///< most a channel; empty: tree_total
   double tree_total = 0, tree_total_a100_ll128 = 0;
   BySm tree_ll128;                                           ///< most a channel; empty: no limit
   double a100_total = 0;                                     ///< most on compute capability 8.0; 0: no limit

@@ -34,10 +34,11 @@ double least_per_thread(const Communicator& made, const TunerEntry& entry) {
 /// Work goes to channels in whole cells of at least 16 KiB of traffic, so that rounding up may leave some without any.
 int channels_with_cells(int channels, const Communicator& made, const TunerEntry& entry, const TunerRequest& request) {
   const double ranks = made.ranks();
-  const bool split = request.operation == "all_gather" || request.operation == "reduce_scatter";
-  const double traffic = (split                               ? ranks
-                          : request.operation == "all_reduce" ? kAllReduceTraffic
-                                                              : 1) *
+  const RingOperation operation = ring_operation(made.library, request.operation);
+  const bool split = operation == RingOperation::kAllGather || operation == RingOperation::kReduceScatter;
+  const double traffic = (split                                    ? ranks
+                          : operation == RingOperation::kAllReduce ? kAllReduceTraffic
+                                                                   : 1) *
                          (entry.protocol == "LL" ? kLLTraffic : 1);
   const double cell_B = std::ceil(std::ceil(kCellTraffic / traffic) / kCellGrain) * kCellGrain;
   const double cells = std::ceil(request.size.si / (split ? ranks : 1) / cell_B);

@@ -2,7 +2,7 @@
 #include "sim/plugin/collective.hpp"
 
 #include "sim/collective/collective_answer.hpp"
-#include "sim/collective/query/library_keys.hpp"
+#include "sim/collective/query/operation_key.hpp"
 #include "sim/collective/schedule_forecast.hpp"
 #include "sim/congestion/network_load.hpp"
 #include "sim/platform/transport.hpp"
@@ -35,7 +35,8 @@ Json other_of(const std::string& text, const std::string& option) {
 
 std::vector<std::string> algorithm_names() {
   std::vector<std::string> names = {"ring", "tree", "nvls", "nvls_tree"};
-  for (const PluginInfo& info : algorithms().list()) names.push_back(info.name);
+  const std::vector<std::string> schedules = algorithms().names();
+  names.insert(names.end(), schedules.begin(), schedules.end());
   return names;
 }
 
@@ -48,8 +49,24 @@ Key size_key() {
           .cli = {.name = "--size", .parse = query::size_of}};
 }
 
+/// Of the call that is asked for: one size, or that of each part.
+KeyTable size_keys() {
+  Key size = size_key();
+  size.required = false;
+  size.unless = "sizes_B";
+  size.excludes = {"sizes_B"};
+  return {size,
+          {.name = "sizes_B",
+           .help = "instead of size: of allgatherv each rank's part, e.g. 1MiB,2MiB; of alltoallv what each rank sends "
+                   "to each, a row each, e.g. \"0,1MiB;2MiB,0\"",
+           .schema = R"({"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0},
+              {"type": "array", "items": {"type": "integer", "minimum": 0}}]}})",
+           .example = "[1048576, 2097152]",
+           .cli = {.name = "--sizes", .parse = query::sizes_of}}};
+}
+
 KeyTable choices() {
-  return {library_key(),
+  return {query::library_key(),
           {.name = "algorithm",
            .help = "ring, tree, nvls or between nodes nvls_tree; of MPI one of its schedules",
            .unset = "what the library takes for the size",
@@ -84,7 +101,7 @@ KeyTable surroundings() {
            .fields =
                {operation_key(true), size_key(),
                 Key{.name = "gpus", .type = ValueType::kWholes, .help = "its members, of each node", .required = true},
-                library_key(),
+                query::library_key(),
                 Key{.name = "nodes",
                     .type = ValueType::kWholes,
                     .help = "its nodes by number, in rank order",
@@ -191,7 +208,7 @@ class CollectiveQuery final : public query::QueryKind {
   [[nodiscard]] const KeyTable& keys() const override {
     static const KeyTable table = query::joined({{operation_key(true)},
                                                  query::member_keys(),
-                                                 {size_key()},
+                                                 size_keys(),
                                                  choices(),
                                                  surroundings(),
                                                  query::noise_keys(),
@@ -209,16 +226,17 @@ class CollectiveQuery final : public query::QueryKind {
         R"({"platform": "v100-dgx1", "gpus": [0, 1], "op": "all_reduce", "size_B": 67108864, "library": "nccl-2.18"})",
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864})",
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "alltoall", "size_B": 1048576})",
+        R"({"platform": "v100-dgx1", "gpus": [0, 1], "op": "allgatherv", "sizes_B": [1048576, 4194304]})",
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864, "library": "mpi-openmpi"})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (is_mpi(asked.query) && asked.query.contains("beside"))
+    if (is_scheduled(asked.query) && asked.query.contains("beside"))
       throw InputError(
           "beside: other jobs are followed as steady streams, and rounds of MPI messages change what they send");
     if (!asked.query.contains("nodes") || asked.query["nodes"] == 1)
       congestion::refuse_network_keys(asked.query, "needs several nodes: give nodes");
     if (asked.query.contains("with")) {
-      if (is_mpi(asked.query)) throw InputError(std::string("with: ") + kNoSharedSchedule);
+      if (is_scheduled(asked.query)) throw InputError(std::string("with: ") + kNoSharedSchedule);
       congestion::refuse_network_keys(asked.query, "is not modelled together with other communicators (with)");
     }
     return collective_answer(asked.catalogue, asked.platform, asked.solver, r);

@@ -1,6 +1,6 @@
 // Queries of kind rings: what a communication library builds, and why.
 #include "sim/collective/collective_answer.hpp"
-#include "sim/collective/query/library_keys.hpp"
+#include "sim/collective/query/operation_key.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
@@ -15,7 +15,7 @@ using query::ValueType;
 KeyTable model_keys() {
   Key op = operation_key(false);
   op.needs = {"size_B"};
-  return {library_key(),
+  return {query::library_key(),
           op,
           {.name = "size_B",
            .type = ValueType::kSize,

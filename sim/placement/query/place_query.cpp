@@ -3,7 +3,6 @@
 
 #include "sim/placement/cluster_place.hpp"
 #include "sim/placement/place.hpp"
-#include "sim/plugin/communicator.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
@@ -44,12 +43,6 @@ Json busy_of(const std::string& text, const std::string& option) {
   return busy;
 }
 
-std::vector<std::string> library_names() {
-  std::vector<std::string> names;
-  for (const PluginInfo& info : libraries().list()) names.push_back(info.name);
-  return names;
-}
-
 KeyTable job_keys() {
   return {
       {.name = "job",
@@ -87,13 +80,7 @@ KeyTable search_keys() {
            .choices = {"time", "neighbours", "both"},
            .example = "\"time\"",
            .cli = {.name = "--objective"}},
-          {.name = "library",
-           .help = "communication library",
-           .unset = "the platform's",
-           .registered = library_names,
-           .listed = "libraries",
-           .example = "\"nccl-2.18\"",
-           .cli = {.name = "--library"}},
+          query::library_key(),
           {.name = "top",
            .type = ValueType::kWhole,
            .help = "so many placements are listed",

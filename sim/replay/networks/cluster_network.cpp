@@ -6,7 +6,7 @@
 #include "sim/activities/cluster_message.hpp"
 #include "sim/collective/placed_collective.hpp"
 #include "sim/collective/schedule_forecast.hpp"
-#include "sim/plugin/message_library.hpp"
+#include "sim/plugin/library.hpp"
 #include "sim/replay/collective_flows.hpp"
 #include "sim/replay/copy_flows.hpp"
 #include "sim/replay/flow_network.hpp"
@@ -172,18 +172,18 @@ ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
 
 /// Rounds of messages: its forecast stands for it, over as many nodes, the first ones, with as many GPUs each.
 Plan ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
-  const auto& mpi = dynamic_cast<const MessageLibrary&>(libraries().get(library_));
+  const Library& mpi = libraries().get(library_);
+  const Collective& collective = collectives().get(op.op);
   Communicator ranks;
   ranks.library = library_;
   ranks.nodes = static_cast<int>(members.nodes.size());
   ranks.gpus.resize(members.gpus.size());
   std::iota(ranks.gpus.begin(), ranks.gpus.end(), 0);
-  collective::CollectiveJob job{cluster_, mpi, ranks, collectives().get(op.op), op.op, op.size_B};
-  if (mpi.staging(op.op) == Staging::kNone) job.transport = transport_;
-  const std::string why = collective::transport_refusal(job, mpi);
+  collective::CollectiveJob job{cluster_, mpi, ranks, collective, op.op, op.size_B};
+  if (mpi.schedules()->staging(collective) == Staging::kNone) job.transport = transport_;
+  const std::string why = collective::transport_refusal(job);
   if (!why.empty()) throw InputError("transport: " + why);
-  const collective::CollectiveForecast forecast =
-      collective::schedule_forecast(job, mpi, false, catalogue_.solver("fluid"));
+  const collective::CollectiveForecast forecast = collective::schedule_forecast(job, false, catalogue_.solver("fluid"));
   said().insert(forecast.warnings.begin(), forecast.warnings.end());
   said().insert("collectives of " + library_ +
                 " over several nodes take what the forecast for the first nodes takes, and share no link with others");
@@ -198,7 +198,7 @@ Plan ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members)
 
 Plan ClusterNetwork::over_nodes(const NetworkOp& op) {
   const Members members = members_of(op);
-  if (collective::is_mpi_library(library_)) return forecast_alone(op, members);
+  if (!library_.empty() && libraries().get(library_).rings() == nullptr) return forecast_alone(op, members);
   Plan plan = collective::placed_collective(catalogue_, platform_id_, {library_, op.op, op.size_B, 1},
                                             {members.nodes, members.gpus});
   said().insert(plan.warnings.begin(), plan.warnings.end());

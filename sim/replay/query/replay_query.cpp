@@ -1,6 +1,5 @@
 // Queries of kind replay: a batch line, a claim or a what-if asks for an application on a machine.
 #include "sim/platform/transport.hpp"
-#include "sim/plugin/communicator.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
@@ -18,12 +17,6 @@ double sum_of(const Json& rows, const std::string& key) {
   double sum = 0;
   for (const Json& row : rows) sum += row.at(key).get<double>();
   return sum;
-}
-
-std::vector<std::string> library_names() {
-  std::vector<std::string> names;
-  for (const PluginInfo& info : libraries().list()) names.push_back(info.name);
-  return names;
 }
 
 KeyTable trace_keys() {
@@ -89,13 +82,7 @@ KeyTable more_keys() {
 }
 
 KeyTable machine_keys() {
-  return {{.name = "library",
-           .help = "communication library",
-           .unset = "the platform's",
-           .registered = library_names,
-           .listed = "libraries",
-           .example = "\"nccl-2.18\"",
-           .cli = {.name = "--library"}},
+  return {query::library_key(),
           {.name = "local",
            .type = ValueType::kFlag,
            .help = "each rank by itself: without collectives, messages and what the trace marks as part of an exchange",

@@ -1,10 +1,9 @@
 #pragma once
-// Rows that queries about communication libraries share.
+// The row of the operation, which queries of a collective and of its rings share.
 #include "sim/query/key.hpp"
 
 namespace linkcast::collective {
 
 query::Key operation_key(bool required);
-query::Key library_key();
 
 }  // namespace linkcast::collective

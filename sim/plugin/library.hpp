@@ -1,0 +1,103 @@
+#pragma once
+// A communication library: what it can do, by name. Nothing but its capabilities says how it is asked.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/platform/cluster.hpp"
+#include "sim/plugin/collective.hpp"
+#include "sim/plugin/communicator.hpp"
+#include "sim/plugin/registry.hpp"
+
+namespace linkcast {
+
+/// Builds communicators of rings and trees, and knows their protocols and latencies: NCCL and what is made like it.
+class RingLibrary {
+ public:
+  RingLibrary() = default;
+  RingLibrary(const RingLibrary&) = delete;
+  RingLibrary& operator=(const RingLibrary&) = delete;
+  virtual ~RingLibrary() = default;
+  /// @param gpus  GPU numbers in rank order, at least 2, all different
+  [[nodiscard]] virtual Communicator build(const Platform& platform, const std::vector<int>& gpus) const = 0;
+  /// True if it can be asked for communicators over several nodes.
+  [[nodiscard]] virtual bool spans_nodes() const { return false; }
+  /// The same over several equal nodes. @param gpus  of each node, at least 1. @param nodes  at least 2
+  /// @throws InputError  it is modelled for one node only
+  [[nodiscard]] virtual Communicator build_across(const Cluster& /*cluster*/, const std::vector<int>& /*gpus*/,
+                                                  int /*nodes*/) const {
+    throw InputError("library: modelled for one node: take one of nccl-2.7 to nccl-2.30, or mpi-*");
+  }
+  /// Protocol for `size` in the nccl-tests sense. @param forced  empty, or a protocol name
+  [[nodiscard]] virtual ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
+                                                const std::string& operation, Bytes size,
+                                                const std::string& forced) const = 0;
+  /// The library's own cost model, row by row; empty if its version has none.
+  [[nodiscard]] virtual std::vector<TunerEntry> tuner(const Platform& /*platform*/,
+                                                      const Communicator& /*communicator*/,
+                                                      const TunerRequest& /*request*/) const {
+    return {};
+  }
+  /// The row it takes, with blocks and threads. @returns nullopt if its version has no cost model
+  [[nodiscard]] virtual std::optional<TunerChoice> choose(const Platform& /*platform*/,
+                                                          const Communicator& /*communicator*/,
+                                                          const TunerRequest& /*request*/) const {
+    return std::nullopt;
+  }
+  /// Message of a group of sends and receives. @returns nullopt if its version has no such operations
+  [[nodiscard]] virtual std::optional<MessageChoice> message(const Communicator& /*communicator*/,
+                                                             Bytes /*size*/) const {
+    return std::nullopt;
+  }
+  /// Cost before the first byte: launch and base of the protocol.
+  [[nodiscard]] virtual Seconds base_latency(const std::string& protocol) const = 0;
+  /// Cost of one hop of one step.
+  [[nodiscard]] virtual Seconds hop_latency(const std::string& protocol, const std::string& path_class) const = 0;
+  /// Cost of one hop between nodes. @param algorithm  ring or tree
+  [[nodiscard]] virtual Seconds network_hop_latency(const std::string& /*algorithm*/,
+                                                    const std::string& /*protocol*/) const {
+    return {0};
+  }
+};
+
+struct ScheduleRequest {
+  std::string operation;
+  Bytes size;  ///< in the nccl-tests sense
+  int ranks = 0;
+};
+
+/// What happens to buffers in GPU memory before the messages of a collective, and after them the other way.
+enum class Staging { kNone, kPageable, kPinned };
+
+/// Sends point-to-point messages by a schedule, as MPI does.
+class ScheduleLibrary {
+ public:
+  ScheduleLibrary() = default;
+  ScheduleLibrary(const ScheduleLibrary&) = delete;
+  ScheduleLibrary& operator=(const ScheduleLibrary&) = delete;
+  virtual ~ScheduleLibrary() = default;
+  /// Name in algorithms(). @throws InputError  it has no such operation
+  [[nodiscard]] virtual std::string algorithm(const ScheduleRequest& request) const = 0;
+  [[nodiscard]] virtual Staging staging(const Collective& op) const = 0;
+  /// Whether its choice of algorithms is public; else it is that of the library it is made from.
+  [[nodiscard]] virtual bool public_choice() const = 0;
+};
+
+class Library {
+ public:
+  Library() = default;
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  virtual ~Library() = default;
+  /// How it runs collectives over rings and trees; null: it builds none.
+  [[nodiscard]] virtual const RingLibrary* rings() const { return nullptr; }
+  /// How it runs them as schedules of messages; null: it has none.
+  [[nodiscard]] virtual const ScheduleLibrary* schedules() const { return nullptr; }
+};
+
+Registry<Library>& libraries();
+
+/// The library's rings. @throws InputError  no such library, or one that builds none
+const RingLibrary& ring_library(const std::string& name);
+
+}  // namespace linkcast
