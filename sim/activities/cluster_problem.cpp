@@ -3,28 +3,33 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "sim/platform/adaptive_routing.hpp"
 
 namespace linkcast::activities {
 
-void ClusterProblem::take_whole_node() {
-  problem_.capacity_Bps = node_.problem().capacity_Bps;
-  whole_ = static_cast<int>(problem_.capacity_Bps.size());
-  keys_.resize(problem_.capacity_Bps.size());
-  std::iota(keys_.begin(), keys_.end(), cluster_->key(0, 0));
-  place_.assign(problem_.capacity_Bps.size(), -1);
-}
-
 void ClusterProblem::include_node(int node) {
-  const int constraints = static_cast<int>(cluster_->node().constraints().size());
-  for (int constraint = 0; constraint < constraints; ++constraint) number(cluster_->key(node, constraint));
+  const std::vector<double>& capacity_Bps = node_.problem().capacity_Bps;
+  if (!number_.empty()) {  // some of the node's may have their numbers already
+    for (int i = 0; i < static_cast<int>(capacity_Bps.size()); ++i) number(cluster_->key(node, i));
+    return;
+  }
+  if (static_cast<int>(first_.size()) <= node) first_.resize(static_cast<std::size_t>(node) + 1, -1);
+  int& first = first_[static_cast<std::size_t>(node)];
+  if (first >= 0) return;
+  first = static_cast<int>(keys_.size());
+  for (int i = 0; i < static_cast<int>(capacity_Bps.size()); ++i) keys_.push_back(cluster_->key(node, i));
+  place_.resize(keys_.size(), -1);
+  problem_.capacity_Bps.insert(problem_.capacity_Bps.end(), capacity_Bps.begin(), capacity_Bps.end());
 }
 
 int ClusterProblem::number(int key) {
-  if (key < whole_) return key;
+  if (!first_.empty()) {
+    const int node = key / cluster_->key(1, 0);  // of what is not of a node it is beyond the last
+    const int first = node < static_cast<int>(first_.size()) ? first_[static_cast<std::size_t>(node)] : -1;
+    if (first >= 0) return first + key - cluster_->key(node, 0);
+  }
   const auto [entry, fresh] = number_.try_emplace(key, static_cast<int>(keys_.size()));
   if (fresh) {
     keys_.push_back(key);

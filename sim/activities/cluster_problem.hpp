@@ -19,16 +19,13 @@ class ClusterProblem {
   explicit ClusterProblem(const Cluster& cluster, int most_ways = std::numeric_limits<int>::max())
       : cluster_(&cluster), node_(cluster.node()), most_ways_(most_ways) {}
 
-  /// Every constraint of the first node becomes one of the Problem, with its own number: of what is equally full the
-  /// solvers name the lower one. To be called first.
-  void take_whole_node();
   /// Inside a node, whatever the node's number.
   [[nodiscard]] const ProblemBuilder& in_node() const { return node_; }
   /// An activity made for a node: its uses are of the node's constraints. @returns index of the activity
   int add_in_node(int node, Activity activity);
 
-  /// All constraints of a node get their numbers now, in their own order: of limits that are equally tight the same one
-  /// is then named whatever else is in the problem.
+  /// All constraints of a node become some of the Problem now, in their own order: of limits that are equally tight the
+  /// solvers name the lower one, which is then the same whatever else is in the problem.
   void include_node(int node);
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
@@ -84,7 +81,7 @@ class ClusterProblem {
   int most_ways_;
   Problem problem_;
   std::vector<int> keys_;                ///< per constraint of the Problem
-  int whole_ = 0;                        ///< so many constraints of the Problem have their keys as numbers
+  std::vector<int> first_;               ///< per node: number of its first constraint where all are included, or -1
   std::unordered_map<int, int> number_;  ///< key -> constraint of the Problem, of the others
   std::vector<Use> uses_;                ///< of the next activity
   std::vector<int> place_;               ///< per constraint of the Problem: index in uses_, -1 if not used yet

@@ -75,6 +75,7 @@ StagedRoute staged_route(const Platform& platform, int source, int target) {
 }
 
 ProblemBuilder::ProblemBuilder(const Platform& platform) : platform_(&platform) {
+  problem_.capacity_Bps.reserve(platform.constraints().size());
   for (const Constraint& constraint : platform.constraints())
     problem_.capacity_Bps.push_back(constraint.capacity.value);
   problem_.queue_count = 2 * static_cast<int>(platform.topology().devices.size());

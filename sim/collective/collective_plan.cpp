@@ -180,7 +180,7 @@ std::vector<int> multicast_heads(const Communicator& communicator) {
 int blocks_on(int i, int distinct, int blocks) { return blocks / distinct + (i < blocks % distinct ? 1 : 0); }
 
 CollectivePlan plan(const CollectiveJob& job, activities::ClusterProblem& problem) {
-  if (job.one_node()) problem.take_whole_node();
+  if (job.one_node()) problem.include_node(0);
   if (job.of_messages()) return plan_messages(job, problem);
   CollectivePlan made{library_takes(job), {}};
   if (by_multicast(made.taken)) {

@@ -113,9 +113,9 @@ void check_activity(const Problem& problem, const Solution& solution, std::size_
 }
 
 void check_predecessors(const Problem& problem, const Solution& solution, std::size_t index) {
-  const double slack_s = kEventSlack_s * (1 + solution.makespan_s);
+  const double latest_s = solution.start_s[index] + kEventSlack_s * (1 + solution.makespan_s);
   for (const int before : problem.activities[index].after)
-    if (solution.start_s[index] < solution.finish_s[static_cast<std::size_t>(before)] - slack_s)
+    if (latest_s < solution.finish_s[static_cast<std::size_t>(before)])
       fail("activity", index, "started before its predecessor " + std::to_string(before) + " ended");
 }
 

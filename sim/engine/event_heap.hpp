@@ -24,20 +24,30 @@ class EventHeap {
   const Event& top() const { return heap_.front(); }
 
   void set(int activity, double time_s) {
-    std::size_t i = place_[static_cast<std::size_t>(activity)];
+    const std::size_t i = place_[static_cast<std::size_t>(activity)];
     if (i == kAbsent) {
-      i = heap_.size();
       heap_.push_back({time_s, activity});
+      rise(heap_.size() - 1);
+      return;
     }
     heap_[i] = {time_s, activity};
-    sink(rise(i));
+    if (rise(i) == i) sink(i);
   }
 
   void pop() {
     place_[static_cast<std::size_t>(heap_.front().activity)] = kAbsent;
-    heap_.front() = heap_.back();
+    const Event last = heap_.back();
     heap_.pop_back();
-    if (!heap_.empty()) sink(0);
+    if (heap_.empty()) return;
+    // The last one belongs near the bottom: the earlier children move up all the way, and it rises from there.
+    std::size_t hole = 0;
+    for (std::size_t child = 1; child < heap_.size(); child = 2 * hole + 1) {
+      if (child + 1 < heap_.size() && earlier(heap_[child + 1], heap_[child])) ++child;
+      put(hole, heap_[child]);
+      hole = child;
+    }
+    heap_[hole] = last;
+    rise(hole);
   }
 
  private:

@@ -165,10 +165,18 @@ void FluidEngine::move_bytes(Flow& flow) {
   if (moved_B <= 0) return;
   flow.moved_B += moved_B;
   flow.left_B = std::max(0.0, flow.left_B - moved_B);
-  int tally = flow.tally;
-  while (tally >= 0 && tallies_[at(tally)].limiter != flow.limiter) tally = tallies_[at(tally)].older;
-  if (tally < 0) tally = flow.tally = take_tally({0, flow.limiter, flow.tally});
-  tallies_[at(tally)].moved_B += moved_B;
+  tally_of(flow).moved_B += moved_B;
+}
+
+/// That of what limits the flow now.
+FluidEngine::Tally& FluidEngine::tally_of(Flow& flow) {
+  if (flow.tally.limiter == flow.limiter) return flow.tally;
+  int older = flow.tally.older;
+  while (older >= 0 && tallies_[at(older)].limiter != flow.limiter) older = tallies_[at(older)].older;
+  if (older >= 0) return tallies_[at(older)];
+  const int kept = flow.tally.moved_B > 0 ? take_tally(flow.tally) : flow.tally.older;
+  flow.tally = {0, flow.limiter, kept};
+  return flow.tally;
 }
 
 int FluidEngine::take_tally(const Tally& tally) {
@@ -197,15 +205,15 @@ void FluidEngine::share() {
 
 /// What limited the flow for most of its bytes. Its tallies are given back.
 int FluidEngine::count_tallies(Flow& flow) {
-  Tally most{};
+  Tally most = flow.tally;
   int oldest = kNone;
-  for (int i = flow.tally; i >= 0; i = tallies_[at(i)].older) {
+  for (int i = flow.tally.older; i >= 0; i = tallies_[at(i)].older) {
     oldest = i;
     const Tally& tally = tallies_[at(i)];
     const bool tie = tally.moved_B == most.moved_B && tally.limiter < most.limiter;
     if (tally.moved_B > most.moved_B || tie) most = tally;
   }
-  if (oldest >= 0) tallies_[at(oldest)].older = std::exchange(free_tally_, std::exchange(flow.tally, kNone));
+  if (oldest >= 0) tallies_[at(oldest)].older = std::exchange(free_tally_, std::exchange(flow.tally.older, kNone));
   return most.limiter;
 }
 
@@ -227,6 +235,7 @@ void FluidEngine::check_carried() const {
   for (std::size_t c = 0; c < loads_.size(); ++c) {
     const Load& load = loads_[c];
     const double under_way_B = until_now_B.empty() ? 0 : until_now_B[c] - load.carried_B;
+    if (load.activities == 0 && load.carried_B == 0 && under_way_B == 0) continue;
     check_constraint(*problem_, static_cast<int>(c),
                      {load.carried_B + under_way_B, load.asked_B + under_way_B, load.activities, load.since_s, now_s_});
   }

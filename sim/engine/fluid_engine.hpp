@@ -71,7 +71,13 @@ class FluidEngine {
   void check_all_ended() const;
 
  private:
+  static constexpr int kNone = -1;
   enum class Phase : char { waiting, delayed, flowing, finished };
+  struct Tally {  // bytes that one flow moved while one constraint limited it
+    double moved_B = 0;
+    int limiter = kOwnCap;
+    int older = kNone;  // in tallies_
+  };
   struct Flow {
     double left_B = 0;
     double moved_B = 0;
@@ -79,20 +85,14 @@ class FluidEngine {
     double updated_s = 0;  // left_B holds for this moment
     double start_s = 0;
     int limiter = kOwnCap;
-    int tally = kNone;  // the newest in tallies_
+    Tally tally;  // the newest; most flows have no other
     Phase phase = Phase::waiting;
-  };
-  struct Tally {  // bytes that one flow moved while one constraint limited it
-    double moved_B = 0;
-    int limiter = kOwnCap;
-    int older = kNone;
   };
   struct Load {  // of a constraint, by what ended
     double carried_B = 0, asked_B = 0;
     double since_s = 0;
     int activities = 0;
   };
-  static constexpr int kNone = -1;
 
   void settle_moment();
   void begin(int activity);
@@ -101,6 +101,7 @@ class FluidEngine {
   void end_flow(int activity);
   void move_bytes(Flow& flow);
   void share();
+  Tally& tally_of(Flow& flow);
   int take_tally(const Tally& tally);
   int count_tallies(Flow& flow);
 

@@ -1,6 +1,8 @@
 #include "sim/engine/max_min.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "sim/units/index.hpp"
 
@@ -25,32 +27,40 @@ void MaxMin::load(const Problem& problem) {
     constraints_[c].visit = 0;
   }
   shares_.assign(problem.activities.size(), {});
-  first_position_.resize(problem.activities.size());
-  room_.resize(problem.activities.size());
-  int uses = 0;
+  std::size_t uses = 0;
   for (std::size_t a = 0; a < problem.activities.size(); ++a) {
-    first_position_[a] = uses;
-    room_[a] = static_cast<int>(problem.activities[a].uses.size());
-    uses += room_[a];
+    shares_[a].first = static_cast<int>(uses);
+    shares_[a].room = static_cast<int>(problem.activities[a].uses.size());
+    uses += problem.activities[a].uses.size();
   }
-  positions_.resize(at(uses));
+  passes_.resize(uses);
+  for (std::size_t a = 0; a < problem.activities.size(); ++a) take_uses(static_cast<int>(a));
   touched_.clear();
   unconstrained_.clear();
 }
 
+void MaxMin::take_uses(int flow) {
+  const Activity& activity = problem_->activities[at(flow)];
+  Share& share = shares_[at(flow)];
+  share.cap_Bps = activity.rate_cap_Bps;
+  share.count = static_cast<int>(activity.uses.size());
+  if (share.count > share.room) {
+    share.first = static_cast<int>(passes_.size());
+    share.room = share.count;
+    passes_.resize(passes_.size() + at(share.count));
+  }
+  Pass* pass = passes_.data() + share.first;
+  for (const Use& use : activity.uses) *pass++ = {use.weight, use.constraint, 0};
+}
+
 void MaxMin::renew(int flow) {
   if (constraints_.size() < problem_->capacity_Bps.size()) constraints_.resize(problem_->capacity_Bps.size());
-  if (shares_.size() <= at(flow)) {
-    shares_.resize(at(flow) + 1);
-    first_position_.resize(at(flow) + 1, 0);
-    room_.resize(at(flow) + 1, 0);
-  }
-  shares_[at(flow)] = {};
-  const int needed = static_cast<int>(problem_->activities[at(flow)].uses.size());
-  if (needed <= room_[at(flow)]) return;
-  first_position_[at(flow)] = static_cast<int>(positions_.size());
-  room_[at(flow)] = needed;
-  positions_.resize(positions_.size() + at(needed));
+  if (shares_.size() <= at(flow)) shares_.resize(at(flow) + 1);
+  Share& share = shares_[at(flow)];
+  const Share before = std::exchange(share, {});
+  share.first = before.first;
+  share.room = before.room;
+  take_uses(flow);
 }
 
 void MaxMin::touch(int constraint) {
@@ -61,26 +71,24 @@ void MaxMin::touch(int constraint) {
 }
 
 void MaxMin::add(int flow) {
-  const auto& uses = problem_->activities[at(flow)].uses;
+  const std::span<Pass> uses = passes(shares_[at(flow)]);
   if (uses.empty()) unconstrained_.push_back(flow);
   for (std::size_t u = 0; u < uses.size(); ++u) {
     auto& members = constraints_[at(uses[u].constraint)].members;
-    positions_[at(first_position_[at(flow)]) + u] = static_cast<int>(members.size());
+    uses[u].position = static_cast<int>(members.size());
     members.push_back({uses[u].weight, flow, static_cast<int>(u)});
     touch(uses[u].constraint);
   }
 }
 
 void MaxMin::remove(int flow) {
-  const auto& uses = problem_->activities[at(flow)].uses;
-  for (std::size_t u = 0; u < uses.size(); ++u) {
-    auto& members = constraints_[at(uses[u].constraint)].members;
-    const int position = positions_[at(first_position_[at(flow)]) + u];
+  for (const Pass& use : passes(shares_[at(flow)])) {
+    auto& members = constraints_[at(use.constraint)].members;
     const Member last = members.back();
-    members[at(position)] = last;
-    positions_[at(first_position_[at(last.flow)] + last.use)] = position;
+    members[at(use.position)] = last;
+    passes_[at(shares_[at(last.flow)].first + last.use)].position = use.position;
     members.pop_back();
-    touch(uses[u].constraint);
+    touch(use.constraint);
   }
 }
 
@@ -88,37 +96,60 @@ const std::vector<int>& MaxMin::solve() {
   ++visit_;
   solved_.clear();
   for (const int flow : unconstrained_) {
-    stop(flow, problem_->activities[at(flow)].rate_cap_Bps, kOwnCap);
+    stop(flow, shares_[at(flow)].cap_Bps, kOwnCap);
     solved_.push_back(flow);
   }
   unconstrained_.clear();
   for (const int constraint : touched_) {
     constraints_[at(constraint)].touched = false;
-    if (constraints_[at(constraint)].visit == visit_) continue;
+    if (constraints_[at(constraint)].visit == visit_ || solve_alone(constraint)) continue;
     component_begin_ = solved_.size();
     collect_component(constraint);
-    const std::size_t flows = solved_.size() - component_begin_;
-    if (flows == 1) fill_alone(solved_.back());
-    if (flows > 1) fill();
+    fill();
   }
   touched_.clear();
   return solved_;
 }
 
+/// Where at most one flow passes, and meets no other elsewhere: most components are so, and need no filling.
+bool MaxMin::solve_alone(int constraint) {
+  const std::vector<Member>& members = constraints_[at(constraint)].members;
+  if (members.empty()) return true;
+  if (members.size() > 1) return false;
+  const int flow = members.front().flow;
+  for (const Pass& use : passes(shares_[at(flow)]))
+    if (constraints_[at(use.constraint)].members.size() > 1) return false;
+  for (const Pass& use : passes(shares_[at(flow)])) constraints_[at(use.constraint)].visit = visit_;
+  solved_.push_back(flow);
+  fill_alone(flow);
+  return true;
+}
+
 // Breadth first, with a list instead of recursion: components may have a million constraints.
 void MaxMin::collect_component(int constraint) {
+  stops_.clear();
   component_.assign(1, constraint);
   constraints_[at(constraint)].visit = visit_;
   for (std::size_t i = 0; i < component_.size(); ++i) {
-    for (const Member& member : constraints_[at(component_[i])].members) visit_flow(member.flow);
+    Constraint& one = constraints_[at(component_[i])];
+    one.free_Bps = problem_->capacity_Bps[at(component_[i])];
+    one.rising = static_cast<int>(one.members.size());
+    double weight = 0;
+    for (const Member& member : one.members) {
+      weight += member.weight;
+      if (shares_[at(member.flow)].visit != visit_) visit_flow(member.flow);
+    }
+    one.weight = one.all_weight = weight;
   }
 }
 
 void MaxMin::visit_flow(int flow) {
-  if (shares_[at(flow)].visit == visit_) return;
-  shares_[at(flow)].visit = visit_;
+  Share& share = shares_[at(flow)];
+  share.visit = visit_;
+  share.rising = true;
   solved_.push_back(flow);
-  for (const Use& use : problem_->activities[at(flow)].uses) {
+  if (share.cap_Bps < std::numeric_limits<double>::infinity()) stops_.push_back({share.cap_Bps, ~flow});
+  for (const Pass& use : passes(share)) {
     Constraint& next = constraints_[at(use.constraint)];
     if (next.visit == visit_) continue;
     next.visit = visit_;
@@ -127,22 +158,28 @@ void MaxMin::visit_flow(int flow) {
 }
 
 void MaxMin::fill_alone(int flow) {
-  const Activity& activity = problem_->activities[at(flow)];
   Share& share = shares_[at(flow)];
-  share.rate_Bps = activity.rate_cap_Bps;
+  share.rate_Bps = share.cap_Bps;
   share.limiter = kOwnCap;
-  for (const Use& use : activity.uses) {
+  share.rising = false;
+  for (const Pass& use : passes(share)) {
     const Stop full{problem_->capacity_Bps[at(use.constraint)] / use.weight, use.constraint};
-    if (!later({share.rate_Bps, share.limiter}, full)) continue;
+    if (!Later()({share.rate_Bps, share.limiter}, full)) continue;
     share.rate_Bps = full.level_Bps;
     share.limiter = full.id;
   }
 }
 
+/// The component that was just collected.
 void MaxMin::fill() {
-  prepare_fill();
+  rising_ = static_cast<int>(solved_.size() - component_begin_);
+  for (const int index : component_) {
+    const Constraint& constraint = constraints_[at(index)];
+    if (constraint.rising > 0) stops_.push_back({constraint.free_Bps / constraint.weight, index});
+  }
+  std::make_heap(stops_.begin(), stops_.end(), Later());
   while (rising_ > 0) {
-    std::pop_heap(stops_.begin(), stops_.end(), later);
+    std::pop_heap(stops_.begin(), stops_.end(), Later());
     const Stop next = stops_.back();
     stops_.pop_back();
     if (next.id < 0) {
@@ -157,30 +194,8 @@ void MaxMin::fill() {
       continue;
     }
     stops_.push_back({level, next.id});  // flows that stopped since have left room
-    std::push_heap(stops_.begin(), stops_.end(), later);
+    std::push_heap(stops_.begin(), stops_.end(), Later());
   }
-}
-
-void MaxMin::prepare_fill() {
-  stops_.clear();
-  rising_ = 0;
-  for (std::size_t i = component_begin_; i < solved_.size(); ++i) {
-    const int flow = solved_[i];
-    shares_[at(flow)].rising = true;
-    ++rising_;
-    const double cap_Bps = problem_->activities[at(flow)].rate_cap_Bps;
-    if (cap_Bps < std::numeric_limits<double>::infinity()) stops_.push_back({cap_Bps, ~flow});
-  }
-  for (const int index : component_) {
-    Constraint& constraint = constraints_[at(index)];
-    constraint.free_Bps = problem_->capacity_Bps[at(index)];
-    constraint.rising = static_cast<int>(constraint.members.size());
-    constraint.weight = 0;
-    for (const Member& member : constraint.members) constraint.weight += member.weight;
-    constraint.all_weight = constraint.weight;
-    if (constraint.rising > 0) stops_.push_back({constraint.free_Bps / constraint.weight, index});
-  }
-  std::make_heap(stops_.begin(), stops_.end(), later);
 }
 
 /// The rate at which the constraint will be full if nothing else stops its rising flows.
@@ -207,7 +222,7 @@ void MaxMin::stop(int flow, double rate_Bps, int limiter) {
   share.limiter = limiter;
   share.rising = false;
   --rising_;
-  for (const Use& use : problem_->activities[at(flow)].uses) {
+  for (const Pass& use : passes(share)) {
     Constraint& constraint = constraints_[at(use.constraint)];
     constraint.free_Bps -= use.weight * rate_Bps;
     constraint.weight -= use.weight;

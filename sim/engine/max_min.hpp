@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/engine/problem.hpp"
@@ -50,24 +51,39 @@ class MaxMin {
   };
   struct Share {
     double rate_Bps = 0;
-    int limiter = kOwnCap;
-    bool rising = false;
+    double cap_Bps = 0;
     std::uint64_t visit = 0;
+    int limiter = kOwnCap;
+    int first = 0, count = 0;  // its entries in passes_
+    int room = 0;              // how many entries it has there
+    bool rising = false;
+  };
+  struct Pass {  // of a flow: one of its uses
+    double weight = 0;
+    int constraint = 0;
+    int position = 0;  // in the constraint's members
   };
   struct Stop {  // the level at which something stops: constraint (id >= 0) or cap of flow ~id
     double level_Bps = 0;
     int id = 0;
   };
-  static bool later(const Stop& a, const Stop& b) {
-    return a.level_Bps > b.level_Bps || (a.level_Bps == b.level_Bps && a.id > b.id);
-  }
+  struct Later {
+    bool operator()(const Stop& a, const Stop& b) const {
+      return a.level_Bps > b.level_Bps || (a.level_Bps == b.level_Bps && a.id > b.id);
+    }
+  };
 
+  /// Where the uses of a flow lie, one after the other.
+  [[nodiscard]] std::span<Pass> passes(const Share& share) {
+    return {passes_.data() + share.first, static_cast<std::size_t>(share.count)};
+  }
+  void take_uses(int flow);
   void touch(int constraint);
+  bool solve_alone(int constraint);
   void collect_component(int constraint);
   void visit_flow(int flow);
   void fill_alone(int flow);
   void fill();
-  void prepare_fill();
   double level_Bps(Constraint& constraint) const;
   void saturate(int constraint, double level_Bps);
   void stop(int flow, double rate_Bps, int limiter);
@@ -76,9 +92,7 @@ class MaxMin {
   std::uint64_t visit_ = 0;  // number of the current solve
   std::vector<Constraint> constraints_;
   std::vector<Share> shares_;        // per flow
-  std::vector<int> first_position_;  // per flow: where its entries in positions_ begin
-  std::vector<int> room_;            // per flow: how many entries it has there
-  std::vector<int> positions_;       // per use: index in the constraint's members
+  std::vector<Pass> passes_;         // per use of each flow: what the Problem says of it, where filling needs it
   std::vector<int> touched_;         // constraints
   std::vector<int> unconstrained_;   // flows without uses that came since the last solve
   std::vector<int> solved_;          // flows of the touched components

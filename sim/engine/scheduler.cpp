@@ -1,10 +1,21 @@
 #include "sim/engine/scheduler.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "sim/units/index.hpp"
 
 namespace linkcast {
+namespace {
+
+/// Mostly they are in order already.
+template <class Before>
+void sort_if_needed(std::vector<int>& values, const Before& before) {
+  if (!std::is_sorted(values.begin(), values.end(), before)) std::sort(values.begin(), values.end(), before);
+}
+
+}  // namespace
+
 void Scheduler::load(const Problem& problem) {
   problem_ = &problem;
   unfinished_ = static_cast<int>(problem.activities.size());
@@ -19,11 +30,26 @@ void Scheduler::load(const Problem& problem) {
     queue.head = 0;
   }
   reserve_queues();
-  for (std::size_t a = 0; a < problem.activities.size(); ++a) link_after(static_cast<int>(a));
+  link_all();
 }
 
 void Scheduler::reserve_queues() {
   if (queues_.size() < at(problem_->queue_count)) queues_.resize(at(problem_->queue_count));
+}
+
+/// Backwards, so that the successors of each lie in order.
+void Scheduler::link_all() {
+  std::size_t edge = 0;
+  for (const Activity& activity : problem_->activities) edge += activity.after.size();
+  edges_.resize(edge);
+  for (std::size_t a = problem_->activities.size(); a-- > 0;) {
+    const std::vector<int>& after = problem_->activities[a].after;
+    missing_[a] = static_cast<int>(after.size());
+    for (const int before : after) {
+      edges_[--edge] = {static_cast<int>(a), first_edge_[at(before)]};
+      first_edge_[at(before)] = static_cast<int>(edge);
+    }
+  }
 }
 
 /// One flat array of edges instead of a vector per activity.
@@ -88,11 +114,11 @@ void Scheduler::finish(std::span<const int> finished, std::vector<int>& started)
   }
   unfinished_ -= static_cast<int>(finished.size());
   if (arrivals_ == 0)
-    std::sort(ready_.begin(), ready_.end());
+    sort_if_needed(ready_, std::less<>());
   else
-    std::sort(ready_.begin(), ready_.end(), [this](int a, int b) { return arrival_[at(a)] < arrival_[at(b)]; });
+    sort_if_needed(ready_, [this](int a, int b) { return arrival_[at(a)] < arrival_[at(b)]; });
   for (const int activity : ready_) join_queues(activity, started);
-  std::sort(started.begin(), started.end());
+  sort_if_needed(started, std::less<>());
 }
 
 bool Scheduler::busy(int queue) const {

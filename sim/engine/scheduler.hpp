@@ -43,6 +43,7 @@ class Scheduler {
   static constexpr int kNone = -1;
 
   void reserve_queues();
+  void link_all();
   void link_after(int activity);
   void free_edges(int activity, int last);
   void join_queues(int activity, std::vector<int>& started);

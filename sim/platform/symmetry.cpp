@@ -49,27 +49,33 @@ Properties properties(const Platform& platform, int index) {
   return {kLinkKind, cable.kind, "", std::move(figures)};
 }
 
-/// By vertex.
-std::vector<Properties> all_properties(const Platform& platform) {
+/// By vertex: the place of each one among all, in their order. Those that are equal have one.
+template <class One>
+Colours places(const std::vector<One>& all) {
+  std::vector<One> ordered = all;
+  std::sort(ordered.begin(), ordered.end());
+  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+  Colours found;
+  found.reserve(all.size());
+  for (const One& one : all)
+    found.push_back(static_cast<std::size_t>(std::lower_bound(ordered.begin(), ordered.end(), one) - ordered.begin()));
+  return found;
+}
+
+Colours property_colours(const Platform& platform) {
   std::vector<Properties> all;
   for (const Device& device : platform.topology().devices) all.push_back(properties(device));
   for (int i = 0; i < static_cast<int>(platform.links().size()); ++i) all.push_back(properties(platform, i));
-  return all;
+  return places(all);
 }
 
 /// @param gpu_colours  by GPU number
-Colours first_colours(const Platform& platform, const std::vector<Properties>& properties,
-                      const std::vector<int>& gpu_colours) {
-  std::vector<std::pair<Properties, int>> all;
-  for (const Properties& one : properties) all.emplace_back(one, 0);
+Colours first_colours(const Platform& platform, const Colours& properties, const std::vector<int>& gpu_colours) {
+  std::vector<std::pair<std::size_t, int>> all;
+  all.reserve(properties.size());
+  for (const std::size_t one : properties) all.emplace_back(one, 0);
   for (int k = 0; k < platform.gpu_count(); ++k) all[vertex(platform.gpu(k))].second = gpu_colours[vertex(k)];
-  std::map<std::pair<Properties, int>, std::size_t> numbers;
-  for (const auto& one : all) numbers.emplace(one, 0);
-  std::size_t next = 0;
-  for (auto& [coloured, number] : numbers) number = next++;
-  Colours colours;
-  for (const auto& one : all) colours.push_back(numbers.at(one));
-  return colours;
+  return places(all);
 }
 
 /// One graph in two colourings, told apart as far as neighbours can. Most tests that fail do so here already.
@@ -93,24 +99,27 @@ class Refinement {
   [[nodiscard]] std::size_t count() const { return count_; }
 
  private:
-  using Signature = std::tuple<std::size_t, Colours, Colours>;
+  using Signature = Colours;  ///< its own, how many there are next to it, those, and those before it
 
-  [[nodiscard]] Signature signature(const Colours& colours, std::size_t at) const {
-    Colours to, from;
+  void sign(const Colours& colours, std::size_t at, Signature& signature) const {
+    signature.assign({colours[at], boost::out_degree(at, graph_)});
     for (auto [edge, end] = boost::out_edges(at, graph_); edge != end; ++edge)
-      to.push_back(colours[boost::target(*edge, graph_)]);
+      signature.push_back(colours[boost::target(*edge, graph_)]);
+    const auto middle = static_cast<std::ptrdiff_t>(signature.size());
     for (auto [edge, end] = boost::in_edges(at, graph_); edge != end; ++edge)
-      from.push_back(colours[boost::source(*edge, graph_)]);
-    std::sort(to.begin(), to.end());
-    std::sort(from.begin(), from.end());
-    return {colours[at], std::move(to), std::move(from)};
+      signature.push_back(colours[boost::source(*edge, graph_)]);
+    std::sort(signature.begin() + 2, signature.begin() + middle);
+    std::sort(signature.begin() + middle, signature.end());
   }
   void step() {
     std::map<Signature, std::size_t> numbers;
     Colours next[2];
+    Signature signature;
     for (int which = 0; which < 2; ++which)
-      for (std::size_t at = 0; at < boost::num_vertices(graph_); ++at)
-        next[which].push_back(numbers.emplace(signature(colours_[which], at), numbers.size()).first->second);
+      for (std::size_t at = 0; at < boost::num_vertices(graph_); ++at) {
+        sign(colours_[which], at, signature);
+        next[which].push_back(numbers.try_emplace(signature, numbers.size()).first->second);
+      }
     colours_[0] = std::move(next[0]);
     colours_[1] = std::move(next[1]);
     count_ = numbers.size();
@@ -134,7 +143,7 @@ class Search {
   Search(const Platform& platform, std::vector<int> colours)
       : platform_(platform),
         graph_(graph_of(platform)),
-        properties_(all_properties(platform)),
+        properties_(property_colours(platform)),
         colours_(std::move(colours)) {}
 
   std::vector<GpuPermutation> run() {
@@ -188,7 +197,7 @@ class Search {
 
   const Platform& platform_;
   ColouredGraph graph_;
-  std::vector<Properties> properties_;
+  Colours properties_;
   std::vector<int> colours_;
   std::vector<GpuPermutation> generators_;
 };

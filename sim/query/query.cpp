@@ -1,5 +1,6 @@
 #include "sim/query/query.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "sim/log/log.hpp"
@@ -9,14 +10,23 @@
 namespace linkcast::query {
 namespace {
 
-std::vector<std::string> all_kinds() {
-  std::vector<std::string> kinds;
-  for (const PluginInfo& info : query_kinds().list()) kinds.push_back(info.name);
-  return kinds;
+/// All register themselves before main().
+const std::vector<std::string>& all_kinds() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> kinds;
+    for (const PluginInfo& info : query_kinds().list()) kinds.push_back(info.name);
+    return kinds;
+  }();
+  return names;
 }
 
 /// Keys that only other kinds have, where their tables say what is wrong with that.
 void refuse_elsewhere(const QueryKind& kind, const Json& query) {
+  const auto own = [&](const auto& item) {
+    return find_key(kind.keys(), item.key()) != nullptr || find_key(common_keys(), item.key()) != nullptr;
+  };
+  const auto items = query.items();
+  if (std::all_of(items.begin(), items.end(), own)) return;
   for (const std::string& other : all_kinds())
     for (const Key& key : query_kinds().get(other).keys())
       if (!key.elsewhere.empty() && query.contains(key.name) && find_key(kind.keys(), key.name) == nullptr)

@@ -1,23 +1,25 @@
-// Collectives of 64, 512 and 4096 GPUs on one core: seconds and peak memory, one JSON line a case, and how the seconds
-// grow with the GPUs. Each case is a process of its own, so that none finds anything ready from the one before.
+// Collectives of 64, 512 and 4096 GPUs on one core: CPU seconds and peak memory, one JSON line a case, and how the
+// seconds grow with the GPUs. Each case is a process of its own, so that none finds anything ready from the one before.
+//   cluster_bench [how platform/operation begins, or noise/operation]
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/query/query.hpp"
+#include "tests/bench/cpu_time.hpp"
 
 using namespace linkcast;
 
 namespace {
 
 constexpr int kGpusPerNode = 4;
+const std::pair<std::string, double> kOperations[] = {{"alltoall", 2097152}, {"all_reduce", 1073741824}};
 
 struct Figures {
   double seconds = -1;  ///< of the forecast, platform and fabric read included
@@ -32,7 +34,7 @@ Json query(const std::string& platform, const std::string& op, double size_B, in
 }
 
 Figures in_this_process(const Json& asked) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start_s = bench::cpu_s();
   catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
   const Json result = query::answer(catalogue, asked);
   Figures figures;
@@ -40,7 +42,7 @@ Figures in_this_process(const Json& asked) {
     std::fprintf(stderr, "%s\n", result["error"].get<std::string>().c_str());
     return figures;
   }
-  figures.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  figures.seconds = bench::cpu_s() - start_s;
   figures.forecast_s = result["time_s"].get<double>();
   figures.classes = result.value("classes", 0.0);
   return figures;
@@ -112,13 +114,12 @@ bool measure_noise(const std::string& op, double size_B) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   bool good = true;
-  for (const std::string platform : {"alps", "leonardo", "lumi"}) {
-    good = measure_all(platform, "alltoall", 2097152) && good;
-    good = measure_all(platform, "all_reduce", 1073741824) && good;
-  }
-  good = measure_noise("alltoall", 2097152) && good;
-  good = measure_noise("all_reduce", 1073741824) && good;
+  for (const std::string platform : {"alps", "leonardo", "lumi"})
+    for (const auto& [op, size_B] : kOperations)
+      if (bench::wanted(argc, argv, 1, platform + "/" + op)) good = measure_all(platform, op, size_B) && good;
+  for (const auto& [op, size_B] : kOperations)
+    if (bench::wanted(argc, argv, 1, "noise/" + op)) good = measure_noise(op, size_B) && good;
   return good ? 0 : 1;
 }

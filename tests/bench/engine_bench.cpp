@@ -1,6 +1,6 @@
-// How fast the solvers are, one JSON line a case: activities per second of wall time, checks and all included.
-//   engine_bench [seconds a case, default 1]
-#include <chrono>
+// How fast the solvers are, one JSON line a case: activities per second of CPU time, checks and all included.
+//   engine_bench [seconds a case, default 1; 0: 100000 activities a case] [how solver/case begins]
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 
 #include "sim/engine/problem.hpp"
 #include "sim/engine/solvers.hpp"
+#include "tests/bench/cpu_time.hpp"
 
 using namespace linkcast;
 
@@ -17,6 +18,7 @@ namespace {
 
 // Any number would do: the rate of one NVLink 4 port. source: open-mpi/hwloc issue 574, 25 GB/s a direction
 constexpr double kCapacity_Bps = 25e9;
+constexpr std::size_t kActivities = 100000;  ///< of a case, where no time is given
 
 Activity flow(double work_B, std::vector<Use> uses, double delay_s) {
   Activity activity;
@@ -67,20 +69,12 @@ Problem all_to_all(int ranks, double spread_B) {
 }
 
 void measure(const std::string& name, const std::string& solver_name, const Problem& problem, double limit_s) {
-  using Clock = std::chrono::steady_clock;
   const auto solver = make_solver(solver_name);
   solver->run(problem);  // warm-up: buffers grow, the engine starts
-  const auto start = Clock::now();
-  long runs = 0;
-  double spent_s = 0;
-  while (spent_s < limit_s) {
-    solver->run(problem);
-    ++runs;
-    spent_s = std::chrono::duration<double>(Clock::now() - start).count();
-  }
-  const double run_s = spent_s / static_cast<double>(runs);
+  const std::size_t fixed = kActivities / std::max<std::size_t>(problem.activities.size(), 1);
+  const auto [runs, run_s] = bench::timed(limit_s, fixed, [&](std::size_t) { solver->run(problem); });
   std::printf(
-      "{\"case\": \"%s\", \"solver\": \"%s\", \"activities\": %zu, \"runs\": %ld, \"run_s\": %.4g, "
+      "{\"case\": \"%s\", \"solver\": \"%s\", \"activities\": %zu, \"runs\": %zu, \"run_s\": %.4g, "
       "\"activities_per_s\": %.4g}\n",
       name.c_str(), solver_name.c_str(), problem.activities.size(), runs, run_s,
       static_cast<double>(problem.activities.size()) / run_s);
@@ -102,7 +96,8 @@ int main(int argc, char** argv) {
       {"all_to_all_32_irregular", all_to_all(32, 1e3)},
   };
   for (const auto& [name, problem] : cases) {
-    for (const std::string& solver : solver_names()) measure(name, solver, problem, limit_s);
+    for (const std::string& solver : solver_names())
+      if (bench::wanted(argc, argv, 2, solver + "/" + name)) measure(name, solver, problem, limit_s);
   }
   return 0;
 }

@@ -1,7 +1,6 @@
-// Predictions per second in batch mode on one core, one JSON line a case: a query line in, a result line out, in
+// Predictions per second of CPU time in batch mode, one JSON line a case: a query line in, a result line out, in
 // memory.
-//   forecast_bench [seconds a case, default 1]
-#include <chrono>
+//   forecast_bench [seconds a case, default 1; 0: each query once] [how the case begins]
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/query/query.hpp"
+#include "tests/bench/cpu_time.hpp"
 
 using namespace linkcast;
 
@@ -65,26 +65,21 @@ std::vector<std::string> lines(Json (*make)(int)) {
 
 bool measure(const std::string& name, catalogue::Catalogue& catalogue, const std::vector<std::string>& queries,
              double limit_s) {
-  using Clock = std::chrono::steady_clock;
   for (const std::string& query : queries) {  // warm-up: platform read, rings found, buffers grown
     const Json result = query::answer(catalogue, parse_json(query, "query"));
     if (!result.contains("error")) continue;
     std::fprintf(stderr, "%s: %s\n", name.c_str(), result["error"].get<std::string>().c_str());
     return false;
   }
-  const auto start = Clock::now();
-  std::size_t done = 0, bytes = 0;
-  double spent_s = 0;
-  while (spent_s < limit_s) {
-    bytes += query::answer(catalogue, parse_json(queries[done % queries.size()], "query")).dump().size() + 1;
-    ++done;
-    spent_s = std::chrono::duration<double>(Clock::now() - start).count();
-  }
-  const auto count = static_cast<double>(done);
+  std::size_t bytes = 0;
+  const auto [done, prediction_s] = bench::timed(limit_s, queries.size(), [&](std::size_t i) {
+    bytes += query::answer(catalogue, parse_json(queries[i % queries.size()], "query")).dump().size() + 1;
+  });
   std::printf(
       "{\"case\": \"%s\", \"platform\": \"%s\", \"predictions\": %zu, \"predictions_per_s\": %.4g, "
       "\"prediction_s\": %.4g, \"bytes_a_result\": %.4g}\n",
-      name.c_str(), kPlatform, done, count / spent_s, spent_s / count, static_cast<double>(bytes) / count);
+      name.c_str(), kPlatform, done, 1 / prediction_s, prediction_s,
+      static_cast<double>(bytes) / static_cast<double>(done));
   std::fflush(stdout);
   return true;
 }
@@ -97,7 +92,7 @@ int main(int argc, char** argv) {
   const std::vector<std::pair<std::string, Json (*)(int)>> cases = {
       {"p2p", p2p}, {"flows_12", twelve_flows}, {"all_reduce_8_gpus", all_reduce}};
   for (const auto& [name, make] : cases) {
-    if (!measure(name, catalogue, lines(make), limit_s)) return 1;
+    if (bench::wanted(argc, argv, 2, name) && !measure(name, catalogue, lines(make), limit_s)) return 1;
   }
   return 0;
 }
