@@ -119,6 +119,17 @@ void write_file(const std::string& option, const std::string& path, const std::s
   }
 }
 
+namespace {
+
+/// A quantity begins with a digit and is no expression like 2(n-1).
+bool is_quantity(const std::string& cell) {
+  if (cell.empty() || std::isdigit(static_cast<unsigned char>(cell[0])) == 0) return false;
+  const std::size_t end = cell.find_first_not_of("0123456789.");
+  return end == std::string::npos || cell[end] != '(';
+}
+
+}  // namespace
+
 void print_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> width;
   for (const auto& row : rows)
@@ -129,9 +140,8 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool number = !row[i].empty() && std::isdigit(static_cast<unsigned char>(row[i][0])) != 0;
       const std::string pad(width[i] - row[i].size(), ' ');
-      line += (i ? "  " : "") + (number ? pad + row[i] : row[i] + pad);
+      line += (i ? "  " : "") + (is_quantity(row[i]) ? pad + row[i] : row[i] + pad);
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     std::cout << line << '\n';

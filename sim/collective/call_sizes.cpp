@@ -10,8 +10,6 @@
 namespace linkcast::collective {
 namespace {
 
-constexpr double kMost_B = 9007199254740992;  // source: 2^53, whole numbers that a double holds
-
 /// A list of sizes, one for each rank, at a place in the query.
 void read_row(const Json& list, int ranks, const std::string& file, const std::string& pointer,
               std::vector<double>& parts_B) {
@@ -19,7 +17,7 @@ void read_row(const Json& list, int ranks, const std::string& file, const std::s
     throw InputError(file, pointer, "must be an array of " + std::to_string(ranks) + " sizes, one for each rank");
   for (std::size_t i = 0; i < list.size(); ++i) {
     const double part = list[i].is_number() ? list[i].get<double>() : -1;
-    if (!(part >= 0) || part > kMost_B || part != std::floor(part))
+    if (!(part >= 0) || part > kLargest_B || part != std::floor(part))
       throw InputError(file, pointer + "/" + std::to_string(i), "must be a whole number of bytes from 0 to 2^53");
     parts_B.push_back(part);
   }

@@ -33,6 +33,7 @@ class Asked {
         library_(read_library(ranks_, r)),
         calls_(read_calls(r)),
         protocol_(r.optional<std::string>("protocol").value_or("")) {
+    if (r.has("protocol") && protocol_.empty()) r.fail("protocol", "names none");
     if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree", "nvls", "nvls_tree"});
     nvls_ = r.optional<bool>("nvls").value_or(false) || algorithm_ == "nvls" || algorithm_ == "nvls_tree";
     if (algorithm_ == "nvls" && !ranks_.one_node()) r.fail("algorithm", kNvlsBetween);

@@ -56,6 +56,7 @@ activities::Plan sum_to_share(CollectiveRun run) {
 /// The time of one among several. One activity for all messages that gets its own rate is limited as they are alone.
 void read_shared(const activities::PlanProblem& problem, const Solution& solution, const std::vector<int>& places,
                  CollectiveRun& together) {
+  if (places.empty()) return;  // it moves nothing
   std::vector<int> limits;
   together.flow_s = 0;
   for (const int place : places) {

@@ -48,8 +48,8 @@ std::vector<bool> sink_side(const Graph& graph, std::size_t sink) {
 
 Rate rate_of(const Fabric& fabric, const FabricLink& link) {
   const double rate = fabric.classes()[static_cast<std::size_t>(link.link_class)].bandwidth.si;
-  if (!(rate >= 1 && rate < 9.2e18))
-    throw InputError("bisection: a link of " + std::to_string(rate) + " B/s");  // source: 2^63
+  constexpr double most = 9.2e18;  // source: below 2^63, the range of Rate
+  if (!(rate >= 1 && rate < most)) throw InputError("bisection: a link of " + std::to_string(rate) + " B/s");
   return std::llround(rate);
 }
 

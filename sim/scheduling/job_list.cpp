@@ -8,8 +8,7 @@
 namespace linkcast::scheduling {
 namespace {
 
-constexpr double kLargest_B = 9007199254740992;  // source: 2^53, the last whole number that a double counts to
-constexpr double kLongest_s = 1e9;               // source: ours, thirty years: a typing error, not a job
+constexpr double kLongest_s = 1e9;  // source: ours, thirty years: a typing error, not a job
 
 double within(ObjectReader& r, const std::string& key, double most) {
   const double value = r.required<double>(key);

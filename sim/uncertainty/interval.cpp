@@ -1,6 +1,9 @@
 #include "sim/uncertainty/interval.hpp"
 
 #include <cmath>
+#include <string>
+
+#include "sim/records/input_error.hpp"
 
 namespace linkcast::uncertainty {
 namespace {
@@ -15,6 +18,9 @@ constexpr double kUnmeasured = 0.3;
 
 Interval Uncertainty::around(double time_s) const {
   const double spread = std::exp(kNinetyPercent * std::sqrt(variance_));
+  if (!std::isfinite(time_s) || !std::isfinite(spread))
+    throw InvariantError("a forecast of " + std::to_string(time_s) + " s that is " + std::to_string(spread) +
+                         " times uncertain");
   return {time_s / spread, time_s * spread};
 }
 

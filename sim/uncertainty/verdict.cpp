@@ -129,8 +129,9 @@ void check_validity(const Platform& platform, double size_B, Verdict& verdict, U
   verdict.warnings.insert("size is " + std::string(above ? "above" : "below") + " the calibrated range " +
                           to_text(Bytes{calibration.valid_from_B}) + " to " + to_text(Bytes{calibration.valid_to_B}) +
                           ": extrapolated");
+  const double some_B = std::max(1.0, size_B);  // nothing is as far away as one byte
   uncertainty.add(kPerDoubling *
-                  std::abs(std::log2(size_B / (above ? calibration.valid_to_B : calibration.valid_from_B))));
+                  std::abs(std::log2(some_B / (above ? calibration.valid_to_B : calibration.valid_from_B))));
 }
 
 void put_interval(Json& out, double time, const Interval& interval) {

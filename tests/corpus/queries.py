@@ -9,10 +9,11 @@ import cluster_queries
 import collective_queries
 import copy_queries
 import edit_queries
+import size_queries
 import wrong_queries
 
 GROUPS = {"copies": copy_queries, "collectives": collective_queries, "clusters": cluster_queries, "applications": application_queries,
-          "edits": edit_queries, "wrong": wrong_queries}
+          "edits": edit_queries, "wrong": wrong_queries, "sizes": size_queries}
 
 
 def _numbered() -> Iterator[dict[str, object]]:

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHUNK = 40  # queries of a process: what it has built for one serves the next, and a crash costs one process
 NOT_KEPT = {".png", ".html"}  # of the files that a command leaves: pictures and pages differ by their own libraries
 JOURNAL = "journal.jsonl"  # of a sweep: names the digest of the program, and its rows are in the order in which they came
+INTERNAL = 3  # linkcast's exit code of an error of its own
 SANITIZED = 99  # exit code of a program whose sanitizer found something; linkcast has no such code
 # Lines about progress come by the clock.
 ENVIRONMENT = {**os.environ, "LINKCAST_LOG": "progress=off", "ASAN_OPTIONS": f"exitcode={SANITIZED}",
@@ -161,11 +162,13 @@ def run_command(program: Path, command: dict) -> str:
 
 
 def ended_badly(folder: Path) -> list[str]:
-    """Queries and command lines that a program died on, never answered, or that a sanitizer stopped: each with how."""
+    """Queries and command lines that a program died on, never answered, found a broken invariant at, or that a sanitizer
+    stopped: each with how."""
     queries = (folder / "queries.jsonl").read_text().splitlines()
     answers = (folder / "answers.jsonl").read_text().splitlines()
-    found = [f"{query}: {answer}" for query, answer in zip(queries, answers, strict=True) if answer.startswith('{"crash"')]
-    bad = re.compile(rf"^(signal \d+|no answer in .*|exit code {SANITIZED})$")
+    found = [f"{query}: {answer}" for query, answer in zip(queries, answers, strict=True) 
+             if answer.startswith('{"crash"') or '"error":"internal' in answer]
+    bad = re.compile(rf"^(signal \d+|no answer in .*|exit code ({INTERNAL}|{SANITIZED}))$")
     for path in sorted((folder / "commands").glob("*.out")):
         lines = path.read_text().splitlines()
         found += [f"{path}: {before}: {line}" for before, line in zip(lines, lines[1:])

@@ -16,7 +16,9 @@ PICTURE = "docs/overview.svg"
 def drawn(picture: Path) -> list[str]:
     """What validate/plots/overview.py wrote into the picture about it."""
     found = re.search(r"<dc:description>(.*?)</dc:description>", picture.read_text(), re.S)
-    return found[1].split("; ") if found else []
+    if not found:
+        raise SystemExit(f"{picture}: has no description: python3 validate/plots/overview.py --out docs/overview.svg")
+    return found[1].split("; ")
 
 
 def main() -> None:

@@ -153,12 +153,19 @@ TEST_CASE("nothing to send costs the start-up", "[physics]") {
     CHECK(none["time_s"] == none["latency_s"]);
     CHECK(none["algbw_Bps"] == 0);
   }
-  const Json gathered =
-      answer(in_node("hgx-h200", 3), "allgatherv", {{"library", "nccl-2.18"}, {"sizes_B", {0, 0, 0}}});
-  CHECK(gathered["time_s"] == gathered["latency_s"]);
+  for (const char* library : {"nccl-2.7", "nccl-2.18", "nccl-2.27", "nccl-2.30"}) {
+    const Json gathered = answer(in_node("hgx-h200", 3), "allgatherv", {{"library", library}, {"sizes_B", {0, 0, 0}}});
+    CHECK(gathered["time_s"] == gathered["latency_s"]);
+  }
   const Where nodes = between("leonardo", 3, 2);
   const Json messages = answer(nodes, "alltoallv", {{"library", "mpi-openmpi"}, {"sizes_B", matrix(6, 0)}});
   CHECK_THAT(messages["time_s"].get<double>(), WithinRel(messages["latency_s"].get<double>(), 1e-9));
+  CHECK(messages["time_high_s"].get<double>() < 10 * messages["time_s"].get<double>());
+  const Json others{{{"op", "all_reduce"}, {"gpus", {0, 1}}, {"size_B", 64 * kMi}}};
+  const Json nothing{{"library", "nccl-2.18"}, {"sizes_B", {{0, 0}, {0, 0}}}};
+  const Where pair = in_node("hgx-h200", 2);
+  CHECK(answer(pair, "alltoallv", with(nothing, "with", others))["time_s"] ==
+        answer(pair, "alltoallv", nothing)["time_s"]);
 }
 
 TEST_CASE("the busiest rank decides: one that sends all to one is a single message", "[physics]") {
@@ -242,7 +249,9 @@ TEST_CASE("beside another communicator, and where sizes are not asked for, parts
   const Where pair = in_node("hgx-h200", 2);
   const Json other{{{"op", "alltoallv"}, {"gpus", {2, 3}}, {"size_B", 8 * kMi}}};
   const Json beside = answer(pair, "allgatherv", {{"library", "nccl-2.18"}, {"sizes_B", {kMi, 0}}, {"with", other}});
-  CHECK(beside["others"][0]["time_s"].get<double>() > 0);
+  // Of other GPUs behind switches: neither slows the other.
+  CHECK_THAT(beside["slowdown"].get<double>(), WithinRel(1.0, 1e-9));
+  CHECK(beside["others"][0]["time_s"] == beside["others"][0]["alone_s"]);
   for (const char* job : {"alltoallv:64MiB", "allgatherv:64MiB"}) {
     const Json placed = query::answer(
         catalogue(),

@@ -94,6 +94,13 @@ class Died(InFolder):
         self.assertEqual(done.returncode, 3)
         self.assertEqual(done.stderr.count("99"), 1)
 
+    def test_a_broken_invariant(self):
+        answer = '{\\"error\\":\\"internal: activity 0\\"}'
+        done = self.asked_of(f'[ "$1" = list ] && exit 3; cat >/dev/null; echo "{answer}"')
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("internal: activity 0", done.stderr)
+        self.assertIn("exit code 3", done.stderr)
+
     def test_neither(self):
         self.assertEqual(self.asked_of('[ "$1" = list ] && exit 2; cat >/dev/null; echo "{}"').returncode, 0)
 
@@ -228,7 +235,7 @@ class Run(InFolder):
                            "    if '\"size_B\": 0' in line: os.abort()\n"
                            "    if line.strip(): print('{\"line\": %d}' % number, flush=True)\n")
         program.chmod(0o755)
-        self.assertEqual(corpus("run", "--program", program, "--out", folder).returncode, 0)
+        self.assertEqual(corpus("run", "--program", program, "--out", folder).returncode, 3)
         given = [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
         self.assertEqual([given[0], given[2]], [{"line": 1}, {"line": 3}])
         self.assertEqual(given[1]["crash"], "signal 6")

@@ -41,7 +41,7 @@ int channels_with_cells(int channels, const Communicator& made, const TunerEntry
                                                                    : 1) *
                          (entry.protocol == "LL" ? kLLTraffic : 1);
   const double cell_B = std::ceil(std::ceil(kCellTraffic / traffic) / kCellGrain) * kCellGrain;
-  const double cells = std::ceil(request.size.si / (split ? ranks : 1) / cell_B);
+  const double cells = std::max(1.0, std::ceil(request.size.si / (split ? ranks : 1) / cell_B));  // of nothing: one
   return static_cast<int>(std::ceil(cells / std::ceil(cells / channels)));
 }
 
