@@ -37,7 +37,7 @@ def run(*arguments: object, text: str = "") -> str:
     """Standard output of `linkcast ARGUMENTS` with `text` as its input; a failed claim or comparison (4) is no error."""
     done = subprocess.run([str(program()), *map(str, arguments)], input=text, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 4):
-        raise LinkcastError(done.stderr.strip(), done.returncode)
+        raise LinkcastError(done.stderr.strip() or done.stdout.strip(), done.returncode)
     return done.stdout
 
 
