@@ -83,10 +83,8 @@ CableFacts pcie(const Device& device, const Link& link, const std::string& text,
   PcieLink port{number_in(text, "(?:pcie|pci express|\\bgen)[ _-]*(?:gen)?[ _-]*([1-9])(?:[^0-9]|$)"),
                 number_in(text, "\\bx([1-9][0-9]?)\\b")};
   if (link.transfers_GT)
-    for (int g = 1; pcie_lane(g); ++g) {                           // 2.5 GT/s, then 5, 8, 16, ...
-      const double rate = g < 3 ? 2.5 * g : 8.0 * (1 << (g - 3));  // source: PCI Express Base Specification
-      if (*link.transfers_GT == rate) port.generation = g;
-    }
+    for (int g = 1; pcie_lane(g); ++g)
+      if (*link.transfers_GT == pcie_transfers_GT(g)) port.generation = g;
   if (!pcie_lane(port.generation)) port.generation = 0;
   std::string note;
   if (port.generation == 0 && told) port = *told;

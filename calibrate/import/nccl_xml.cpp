@@ -9,6 +9,7 @@
 
 #include "calibrate/import/topology_parts.hpp"
 #include "calibrate/import/xml_node.hpp"
+#include "sim/records/cable_kinds.hpp"
 
 namespace linkcast::topology_import {
 namespace {
@@ -131,28 +132,32 @@ void NcclXml::read_cpu(const XmlNode& node) {
   }
 }
 
+/// "16.0" and "16" are of generation 4; 0: of none.
+int pcie_generation(const std::string& transfers) {
+  for (int generation = 1; pcie_lane(generation); ++generation)
+    if (transfers == pcie_transfers(generation) || transfers + ".0" == pcie_transfers(generation)) return generation;
+  return 0;
+}
+
 /// Generation and width as NCCL writes them; what the kernel did not say is taken as NCCL takes it.
 Port NcclXml::port_of(const XmlNode& pci) const {
-  static const std::map<std::string, int> generations = {{"2.5", 1},  {"5", 2},  {"5.0", 2},  {"8", 3},
-                                                         {"8.0", 3},  {"16", 4}, {"16.0", 4}, {"32", 5},
-                                                         {"32.0", 5}, {"64", 6}, {"64.0", 6}};
   const std::string speed = pci.text("link_speed");
   const int width = pci.number("link_width", 0);
   std::string number = speed;
   for (const std::string suffix : {" PCIe", " GT/s"})
     if (number.size() > suffix.size() && number.compare(number.size() - suffix.size(), suffix.size(), suffix) == 0)
       number.resize(number.size() - suffix.size());
-  const auto generation = generations.find(number);
+  const int generation = pcie_generation(number);
   const bool unknown_speed = speed.empty() || speed.rfind("Unknown", 0) == 0;
-  if (generation == generations.end() && !unknown_speed)
+  if (generation == 0 && !unknown_speed)
     pci.fail("link_speed", "'" + speed + "' is no speed of PCI Express, e.g. '16.0 GT/s PCIe', or Unknown");
   const bool unknown_width = width == 0 || width == 255;  // sysfs of links that are down
   if (!unknown_width && width > 32) pci.fail("link_width", "at most 32 lanes");
   const std::string source = kNcclFormat + ": link_speed " + (unknown_speed ? "unknown" : speed) + ", link_width " +
                              (unknown_width ? "unknown" : std::to_string(width));
-  if (!unknown_speed && !unknown_width) return {{generation->second, width}, source};
+  if (!unknown_speed && !unknown_width) return {{generation, width}, source};
   if (const auto option = request_.pcie()) return {*option, source + "; as --option pcie says"};
-  const PcieLink link{unknown_speed ? 3 : generation->second, unknown_width ? 16 : width};
+  const PcieLink link{unknown_speed ? 3 : generation, unknown_width ? 16 : width};
   return {link, "assumed: " + link.text() + ", as NCCL does; " + source};
 }
 

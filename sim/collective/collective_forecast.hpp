@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/collective/collective_run.hpp"
+#include "sim/query/key.hpp"
 #include "sim/records/object_reader.hpp"
 #include "sim/uncertainty/interval.hpp"
 
@@ -85,7 +86,8 @@ activities::Plan forecast_to_share(const CollectiveJob& job, Solver& solver);
 /// Links inside a node that limit hops through host memory.
 std::vector<std::string> host_links(const Platform& platform, const std::vector<Hop>& hops);
 
-/// Keys of the result.
+/// The keys of to_json, a row each.
+query::KeyTable collective_results();
 Json to_json(const CollectiveForecast& forecast);
 
 }  // namespace linkcast::collective

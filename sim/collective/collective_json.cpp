@@ -1,8 +1,13 @@
 #include "sim/collective/collective_forecast.hpp"
+#include "sim/query/shared_keys.hpp"
 #include "sim/uncertainty/verdict.hpp"
 
 namespace linkcast::collective {
 namespace {
+
+using query::Key;
+using query::KeyTable;
+using query::ValueType;
 
 void put_beside(const CollectiveForecast::Beside& beside, double time_s, Json& out) {
   out["alone_s"] = beside.alone_s;
@@ -62,7 +67,85 @@ void put_choice(const CollectiveForecast& forecast, Json& out) {
   out["fallback"] = forecast.fallback;
 }
 
+KeyTable run_results() {
+  return {
+      {.name = "latency_s", .type = ValueType::kNumber, .help = "start-up and hops", .required = true},
+      {.name = "algbw_Bps", .type = ValueType::kNumber, .help = "size over time", .required = true},
+      {.name = "busbw_Bps", .type = ValueType::kNumber, .help = "bus bandwidth of nccl-tests", .required = true},
+      {.name = "library", .help = "that was taken", .required = true},
+      {.name = "algorithm", .help = "that was taken", .required = true},
+      {.name = "protocol", .help = "that was taken", .required = true},
+      {.name = "nodes", .type = ValueType::kWhole, .help = "of several nodes"},
+      {.name = "gpus_per_node", .type = ValueType::kWhole, .help = "of several nodes"},
+      {.name = "channels", .type = ValueType::kOrders, .help = "distinct orders of GPUs", .required = true},
+      {.name = "blocks", .type = ValueType::kWhole, .help = "thread blocks", .required = true},
+      {.name = "channel_bandwidth_Bps", .type = ValueType::kNumber, .help = "of the busiest channel", .required = true},
+      {.name = "path_class", .help = "as the library names the paths between members"},
+      {.name = "fallback", .type = ValueType::kFlag, .help = "through host memory", .required = true},
+      query::bottleneck_result(),
+      {.name = "limited_by", .help = "where no link is: start-up, thread blocks or rates of single messages"}};
+}
+
+KeyTable choice_results() {
+  const Key time{.name = "time_s", .type = ValueType::kNumber, .help = "forecast", .required = true};
+  const Key algorithm{.name = "algorithm", .required = true}, protocol{.name = "protocol", .required = true};
+  return {{.name = "library_believes",
+           .type = ValueType::kObject,
+           .help = "its tuner, not a forecast",
+           .fields = {time, {.name = "bandwidth_Bps", .type = ValueType::kNumber, .required = true}}},
+          {.name = "alternatives",
+           .type = ValueType::kObjects,
+           .help = "other algorithms and protocols, fastest first",
+           .fields = {algorithm, protocol, time, {.name = "library_believes_s", .type = ValueType::kNumber}}},
+          {.name = "hint", .help = "where another choice would be faster"}};
+}
+
+KeyTable load_results() {
+  const auto number = [](const char* name, const char* help) {
+    return Key{.name = name, .type = ValueType::kNumber, .help = help};
+  };
+  return {number("alone_s", "time without the others"),
+          number("slowdown", "time over alone_s"),
+          {.name = "others",
+           .type = ValueType::kObjects,
+           .help = "the communicators of with",
+           .fields = {{.name = "op"},
+                      {.name = "gpus", .type = ValueType::kWholes},
+                      {.name = "nodes", .type = ValueType::kWholes, .help = "where several are in play"},
+                      number("size_B", ""),
+                      {.name = "library"},
+                      number("time_s", "forecast"),
+                      number("alone_s", "without the others")}},
+          {.name = "beside",
+           .type = ValueType::kObjects,
+           .help = "the jobs of beside",
+           .fields = {{.name = "op"},
+                      {.name = "nodes", .type = ValueType::kWhole},
+                      {.name = "gpus_per_node", .type = ValueType::kWhole},
+                      {.name = "service_level", .type = ValueType::kWhole},
+                      number("sends_of_port", "share of its ports that it gets to use")}}};
+}
+
+KeyTable message_results() {
+  return {
+      {.name = "engine", .help = "of messages between nodes: direct or reduced"},
+      {.name = "messages", .type = ValueType::kWhole, .help = "that were sent"},
+      {.name = "classes", .type = ValueType::kWhole, .help = "sorts of them"},
+      {.name = "why_direct", .help = "why alike messages were not taken together"},
+      {.name = "bottlenecks", .type = ValueType::kWhole, .help = "links that limit, of which bottleneck names some"},
+      {.name = "rounds", .type = ValueType::kWhole, .help = "of an MPI schedule"},
+      {.name = "steady_state", .type = ValueType::kFlag, .help = "some rounds stand for others"},
+      {.name = "ranks", .type = ValueType::kWhole, .help = "of an MPI schedule"},
+      {.name = "staging_s", .type = ValueType::kNumber, .help = "of it copies between GPU and host"},
+      {.name = "reducing_s", .type = ValueType::kNumber, .help = "of it reducing buffers"},
+      {.name = "transports", .type = ValueType::kTexts, .help = "of MPI's messages"}};
+}
+
 }  // namespace
+
+KeyTable collective_results() {
+  return query::joined({query::interval_results(), run_results(), choice_results(), load_results(), message_results()});
+}
 
 Json to_json(const CollectiveForecast& forecast) {
   Json out;

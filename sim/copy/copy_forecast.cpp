@@ -5,11 +5,14 @@
 #include "sim/congestion/noisy_message.hpp"
 #include "sim/copy/engine_orders.hpp"
 #include "sim/copy/message_queue.hpp"
+#include "sim/query/shared_keys.hpp"
 #include "sim/uncertainty/verdict.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::copy {
 namespace {
+
+using query::ValueType;
 
 /// Judges the copies of one run and says how sure its time is.
 class Judge {
@@ -123,6 +126,13 @@ NoisyTimes draw_noise(CopyRuns& runs, Solver& solver, const congestion::NetworkL
   return noise;
 }
 
+query::Key timing_result() {
+  return {.name = "timing",
+          .help = "single (from rest) or back_to_back (one of a queue)",
+          .required = true,
+          .choices = {"single", "back_to_back"}};
+}
+
 }  // namespace
 
 CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request) {
@@ -151,6 +161,38 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
   forecast.bottleneck = std::move(verdict.bottleneck);
   forecast.warnings = std::move(verdict.warnings);
   return forecast;
+}
+
+query::KeyTable copy_results() {
+  return query::joined(
+      {query::interval_results(),
+       {{.name = "bandwidth_Bps",
+         .type = ValueType::kNumber,
+         .help = "bytes over time, both ways added",
+         .required = true},
+        {.name = "latency_s", .type = ValueType::kNumber, .help = "start-up", .required = true},
+        {.name = "transport", .help = "that was taken", .required = true},
+        {.name = "direction", .help = "of a peer copy: read or write"},
+        {.name = "via", .help = "the relaying GPU"},
+        {.name = "distance", .help = "between nodes: what lies between them"},
+        {.name = "nics", .type = ValueType::kWhole, .help = "cards that share the message, if several"},
+        {.name = "route", .type = ValueType::kTexts, .help = "ids of the links on the way"},
+        timing_result(),
+        query::bottleneck_result(),
+        {.name = "limited_by",
+         .help = "what takes most of the time",
+         .required = true,
+         .choices = {"bandwidth", "start-up"}}}});
+}
+
+query::KeyTable flow_results() {
+  return query::joined(
+      {query::interval_results(),
+       {{.name = "flow_times_s", .type = ValueType::kNumbers, .help = "when each copy is done", .required = true},
+        {.name = "transports", .type = ValueType::kTexts, .help = "of each copy", .required = true},
+        {.name = "bandwidth_Bps", .type = ValueType::kNumber, .help = "all bytes over time_s", .required = true},
+        timing_result(),
+        query::bottleneck_result()}});
 }
 
 Json to_json(const CopyForecast& forecast) {

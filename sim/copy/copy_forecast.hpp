@@ -9,6 +9,7 @@
 #include "sim/copy/copy_request.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/platform/cluster.hpp"
+#include "sim/query/key.hpp"
 #include "sim/records/object_reader.hpp"
 #include "sim/uncertainty/interval.hpp"
 
@@ -53,6 +54,9 @@ struct CopyForecast {
 /// @throws InputError  no transport joins two ends, or none was measured
 CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request);
 
+/// The keys of to_json, a row each: of one copy, and of several together.
+query::KeyTable copy_results();
+query::KeyTable flow_results();
 Json to_json(const CopyForecast& forecast);
 
 }  // namespace linkcast::copy

@@ -63,15 +63,13 @@ Attributes maker_of(const Device& cpu) {
 /// machines whose kernel does not say.
 Attributes port_of(const Cable* cable) {
   if (!cable) return {{"link_speed", ""}, {"link_width", "0"}};
-  static const std::array<std::string, 6> kSpeeds = {"2.5 GT/s PCIe",  "5.0 GT/s PCIe",  "8.0 GT/s PCIe",
-                                                     "16.0 GT/s PCIe", "32.0 GT/s PCIe", "64.0 GT/s PCIe"};
   const int generation = cable_generation(cable->kind);
   const auto lane = pcie_lane(generation);
   const long lanes = lane ? std::lround(cable->count * (cable->bandwidth / *lane)) : 0;
   constexpr long most = 32;  // source: PCI Express Base Specification, widest link
   if (lanes < 1 || lanes > most)
     throw InputError(cable->id + ": " + cable->kind + " of this bandwidth is no PCIe link of 1 to 32 lanes");
-  return {{"link_speed", kSpeeds.at(static_cast<std::size_t>(generation) - 1)}, {"link_width", std::to_string(lanes)}};
+  return {{"link_speed", pcie_transfers(generation) + " GT/s PCIe"}, {"link_width", std::to_string(lanes)}};
 }
 
 class Writer {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -157,6 +158,18 @@ inline double resend_s(double share, double one_way_s) { return share / (1 - sha
 inline std::optional<BytesPerSecond> pcie_lane(int generation) {
   const CableKind* row = cable_kind_of(CableFamily::kPcie, generation);
   return row ? std::optional(BytesPerSecond{row->rate_Bps}) : std::nullopt;
+}
+
+/// Billions of transfers a second of one lane. source: PCI Express Base Specification: 2.5, 5, 8 and twice as many
+/// since
+inline double pcie_transfers_GT(int generation) {
+  return generation < 3 ? 2.5 * generation : 8.0 * (1 << (generation - 3));
+}
+
+/// "16.0": the same as Linux prints it.
+inline std::string pcie_transfers(int generation) {
+  const long tenths = std::lround(10 * pcie_transfers_GT(generation));
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
 struct SocketLink {

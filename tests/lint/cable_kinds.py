@@ -2,7 +2,8 @@
 """Kinds of cable are named in one table, sim/records/cable_kinds.hpp: nowhere else in C++, and the schema follows it.
 
 Importers may say which kind a word of another program means (MEANT); files of other formats have words that look like
-kinds (FOREIGN). `--update` writes the patterns of topologies/schema.json.
+kinds (FOREIGN). The schema's list of generators is what models/fabrics registers. `--update` writes both into
+topologies/schema.json.
 """
 import argparse
 import json
@@ -15,6 +16,7 @@ TABLE = Path("sim/records/cable_kinds.hpp")
 SCHEMA = Path("topologies/schema.json")
 ROOMS = ("sim", "cli", "models", "calibrate", "validate", "apps-traces")
 ROW = re.compile(r'CableKind\{\s*"([a-z0-9_]+\*?)",\s*"[a-z]*",\s*CableFamily::k(\w+)')
+GENERATOR = re.compile(r'fabric_generators\(\)\s*\.add\(\s*\{\s*"(\w+)"')
 BUILT = re.compile(r'"(nvlink|pcie|slingshot|ib_)"(?:\)|\s)*\+')
 
 MEANT = {  # (file, kind): which word of which program
@@ -41,6 +43,24 @@ def pattern(rows: list[tuple[str, str]], family: str = "") -> str:
         other != name and other.endswith("*") and of_other == of and name.startswith(other[:-1])
         for other, of_other in rows)]
     return "^(" + "|".join(name.replace("*", ".*") for name in shown) + ")$"
+
+
+def generators() -> list[str]:
+    """Names that the rules of fabrics register, in the order of the alphabet."""
+    return sorted(name for path in files(".cpp", under=("models",)) for name in GENERATOR.findall(text_of(path)))
+
+
+def generator_findings(names: list[str], update: bool) -> list[str]:
+    text = text_of(SCHEMA)
+    now = json.loads(text)["properties"]["fabric"]["properties"]["generator"]["enum"]
+    if sorted(now) == names:
+        return []
+    if not update:
+        return [f"{SCHEMA}: generators {now} are not those of models/fabrics: {names}"]
+    between = ",\n" + 6 * " "
+    old, new = (between.join(map(json.dumps, some)) for some in (now, names))
+    (ROOT / SCHEMA).write_text(text.replace(old, new), encoding="utf-8")
+    return []
 
 
 def schema_places(schema: dict) -> list[tuple[dict, str]]:
@@ -83,7 +103,8 @@ def main() -> None:
     parser.add_argument("--update", action="store_true", help="write the patterns of the schema")
     rows = kinds()
     known = {name for name, _ in rows}
-    findings = schema_findings(rows, parser.parse_args().update)
+    update = parser.parse_args().update
+    findings = schema_findings(rows, update) + generator_findings(generators(), update)
     names = [name for name in files(".cpp", ".hpp", ".cu", under=ROOMS) if name != TABLE]
     for name in names:
         findings += named(name, text_of(name), known)

@@ -96,6 +96,12 @@ class CableKinds(unittest.TestCase):
         self.assertEqual(cable_kinds.schema_findings(cable_kinds.kinds(), update=False), [])
         self.assertEqual(len(cable_kinds.schema_findings([("apelink", "Network")], update=False)), 2)
 
+    def test_the_schema_lists_every_generator_of_a_fabric(self):
+        names = cable_kinds.generators()
+        self.assertIn("hyperx", names)
+        self.assertEqual(cable_kinds.generator_findings(names, update=False), [])
+        self.assertEqual(len(cable_kinds.generator_findings([*names, "mesh"], update=False)), 1)
+
 
 class Tree(unittest.TestCase):
     def body(self, head: str, lines: int) -> int:

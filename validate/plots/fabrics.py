@@ -10,7 +10,7 @@ from common import BLUE, GREEN, GREY, ORANGE, PURPLE
 PLATFORM = "alps"  # four NICs a node; the examples take one of them where they say so
 LEVELS = {"nic": 0, "switch": 1, "leaf": 1, "rail": 1, "spine": 2, "aggregation": 2, "core": 3}
 COLOURS = {"host": GREY, "local": BLUE, "leaf_spine": BLUE, "leaf_aggregation": BLUE, "aggregation_core": GREEN,
-           "global": ORANGE, "torus": PURPLE, "hyperx": PURPLE}
+           "global": ORANGE}  # any other is along a dimension
 PLAIN, LONG = 0.9, 0.55  # line widths: cables inside a group and between groups
 
 
@@ -87,12 +87,12 @@ def lattice_of_switches(names: list[str], links: list[dict], sizes: list[int]) -
             angle = math.radians(225 + 40 * (place - (len(nics) - 1) / 2))
             places[nic] = (column + 0.24 * math.cos(angle), row + 0.24 * math.sin(angle))
     if len(places) != len(names) or any(column >= sizes[0] or row >= sizes[1] for column, row in places.values()):
-        raise SystemExit("hyperx: the links do not form the lattice of the example")
+        raise SystemExit("the links do not form the lattice of the example")
     return places
 
 
 def draw_link(axis, ends: tuple, link: dict, bend: float) -> None:
-    style = {"arrowstyle": "-", "color": COLOURS[link["class"]], "lw": LONG if link["class"] == "global" else PLAIN,
+    style = {"arrowstyle": "-", "color": COLOURS.get(link["class"], PURPLE), "lw": LONG if link["class"] == "global" else PLAIN,
              "connectionstyle": f"arc3,rad={bend}", "shrinkA": 0, "shrinkB": 0}
     axis.annotate("", xy=ends[1], xytext=ends[0], arrowprops=style, zorder=1)
 
@@ -100,9 +100,9 @@ def draw_link(axis, ends: tuple, link: dict, bend: float) -> None:
 def draw(axis, generator: str, answer: dict, example: dict) -> None:
     links = [link for link in answer["link_list"] if link["id"] % 2 == 0]
     names = list(dict.fromkeys(name for link in links for name in (link["from"], link["to"])))
-    if generator == "torus":
+    if all(kind_of(name) == "nic" for name in names):
         places = in_grid(sorted(names, key=lambda name: int(name[3:])), example["dimensions"])
-    elif generator == "hyperx":
+    elif "dimensions" in example:
         places = lattice_of_switches(names, links, example["dimensions"])
     elif generator.startswith("dragonfly"):
         places = on_circle(names, links)
@@ -110,7 +110,7 @@ def draw(axis, generator: str, answer: dict, example: dict) -> None:
         places = in_levels(names, links)
     for link in links:
         ends = places[link["from"]], places[link["to"]]
-        passes_others = generator in ("torus", "hyperx") and max(abs(a - b) for a, b in zip(*ends, strict=True)) > 1
+        passes_others = "dimensions" in example and max(abs(a - b) for a, b in zip(*ends, strict=True)) > 1
         draw_link(axis, ends, link, 0.22 if passes_others else 0)
     for name, (x, y) in places.items():
         nic = kind_of(name) == "nic"
@@ -139,7 +139,7 @@ def plot(data: dict, out: Path) -> Path:
               plt.Line2D([], [], ls="", marker="o", mfc=ORANGE, mec="#333333", label="NICs of node 0"),
               plt.Line2D([], [], ls="", marker="s", color="#333333", label="switch"),
               *(plt.Line2D([], [], color=colour, label=text) for colour, text in
-                ((GREY, "to a NIC"), (BLUE, "local, above a leaf"), (GREEN, "to the core"), (ORANGE, "global"), (PURPLE, "torus, hyperx")))]
+                ((GREY, "to a NIC"), (BLUE, "local, above a leaf"), (GREEN, "to the core"), (ORANGE, "global"), (PURPLE, "along a dimension")))]
     figure.legend(handles=legend, loc="lower center", ncol=len(legend), fontsize=8, bbox_to_anchor=(0.5, 0.025))
     figure.suptitle("The generators of fabrics, one small example each", fontsize=11)
     return common.save(plt, figure, f"records: docs/fabrics/*.json with the node of {PLATFORM}; links as linkcast show --fabric "

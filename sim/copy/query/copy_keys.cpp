@@ -60,37 +60,8 @@ query::Key timing_key(const std::string& unset) {
           .cli = {.name = "--timing"}};
 }
 
-query::Key timing_result() {
-  return {.name = "timing",
-          .help = "single (from rest) or back_to_back (one of a queue)",
-          .required = true,
-          .choices = {"single", "back_to_back"}};
-}
-
 const Cluster& machine_of(const query::Question& asked, bool networked) {
   return networked ? asked.catalogue.cluster(asked.platform) : asked.catalogue.lone_node(asked.platform);
-}
-
-query::KeyTable copy_results() {
-  return query::joined(
-      {query::interval_results(),
-       {{.name = "bandwidth_Bps",
-         .type = ValueType::kNumber,
-         .help = "bytes over time, both ways added",
-         .required = true},
-        {.name = "latency_s", .type = ValueType::kNumber, .help = "start-up", .required = true},
-        {.name = "transport", .help = "that was taken", .required = true},
-        {.name = "direction", .help = "of a peer copy: read or write"},
-        {.name = "via", .help = "the relaying GPU"},
-        {.name = "distance", .help = "between nodes: what lies between them"},
-        {.name = "nics", .type = ValueType::kWhole, .help = "cards that share the message, if several"},
-        {.name = "route", .type = ValueType::kTexts, .help = "ids of the links on the way"},
-        timing_result(),
-        query::bottleneck_result(),
-        {.name = "limited_by",
-         .help = "what takes most of the time",
-         .required = true,
-         .choices = {"bandwidth", "start-up"}}}});
 }
 
 }  // namespace linkcast::copy

@@ -12,11 +12,7 @@ query::Key engine_key();
 /// @param unset  what holds where it is not given
 query::Key direction_key(const std::string& unset);
 query::Key timing_key(const std::string& unset);
-/// How the copies were made: in every answer.
-query::Key timing_result();
 /// The platform as a machine. @param networked  with the nodes that its fabric joins; else one node alone
 const Cluster& machine_of(const query::Question& asked, bool networked);
-/// What the answer says of one copy.
-query::KeyTable copy_results();
 
 }  // namespace linkcast::copy

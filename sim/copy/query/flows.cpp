@@ -1,6 +1,7 @@
 // Queries of kind flows: several copies that start together and contend.
 #include "sim/congestion/network_load.hpp"
 #include "sim/copy/copies.hpp"
+#include "sim/copy/copy_forecast.hpp"
 #include "sim/copy/query/copy_keys.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
@@ -55,14 +56,7 @@ class Flows final : public query::QueryKind {
     return table;
   }
   [[nodiscard]] const query::KeyTable& results() const override {
-    static const query::KeyTable table = query::joined(
-        {query::interval_results(),
-         {{.name = "flow_times_s", .type = ValueType::kNumbers, .help = "when each copy is done", .required = true},
-          {.name = "transports", .type = ValueType::kTexts, .help = "of each copy", .required = true},
-          {.name = "bandwidth_Bps", .type = ValueType::kNumber, .help = "all bytes over time_s", .required = true},
-          timing_result(),
-          query::bottleneck_result()},
-         query::noise_results()});
+    static const query::KeyTable table = query::joined({flow_results(), query::noise_results()});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "predict flows"; }

@@ -1,6 +1,7 @@
 // Queries of kind p2p: one copy between two devices, of one node or of several.
 #include "sim/congestion/network_load.hpp"
 #include "sim/copy/copies.hpp"
+#include "sim/copy/copy_forecast.hpp"
 #include "sim/copy/query/copy_keys.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"

@@ -1,5 +1,6 @@
 // Queries of kind routes: every way between two devices.
 #include "sim/copy/copies.hpp"
+#include "sim/copy/copy_forecast.hpp"
 #include "sim/copy/query/copy_keys.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"

@@ -3,6 +3,7 @@
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
+#include "sim/replay/network_kind.hpp"
 #include "sim/replay/query/traffic.hpp"
 #include "sim/replay/replay_request.hpp"
 
@@ -77,7 +78,7 @@ KeyTable more_keys() {
           {.name = "network",
            .help = "kind of network that is played",
            .unset = "node, of several nodes cluster",
-           .choices = {"node", "cluster"},
+           .registered = [] { return network_kinds().names(); },
            .example = "\"node\""}};
 }
 
