@@ -8,9 +8,10 @@ namespace {
 
 /// "64" to 64, "4x2" to [4, 2], "true", else text.
 Json value_of(const std::string& text) {
-  if (Regex("[0-9]{1,9}").whole(text)) return std::stoi(text);
+  static const Regex number("[0-9]{1,9}"), lengths("[0-9]{1,9}(x[0-9]{1,9})+");
+  if (number.whole(text)) return std::stoi(text);
   if (text == "true" || text == "false") return text == "true";
-  if (!Regex("[0-9]{1,9}(x[0-9]{1,9})+").whole(text)) return text;
+  if (!lengths.whole(text)) return text;
   Json list = Json::array();
   for (std::size_t begin = 0; begin <= text.size(); begin = std::min(text.find('x', begin), text.size()) + 1)
     list.push_back(std::stoi(text.substr(begin)));

@@ -58,6 +58,7 @@ Platform::Platform(Topology topology, Calibration calibration)
   build_links();
   check_parameter_names(calibration_, topology_, links_);
   build_host_routes();
+  build_retry_rates();
   build_constraints();
   build_peer_routes();
   build_socket_routes();
@@ -96,12 +97,16 @@ std::optional<Resolved> Platform::link_parameter(int link, const std::string& wh
   return calibration_.find(name) ? std::optional(resolve(calibration_, name, 0)) : std::nullopt;
 }
 
-double Platform::retry_rate(int link) const {
-  auto rate = link_parameter(link, "retry_rate");
-  if (!rate)
-    rate = cable_parameter(topology_.cables[static_cast<std::size_t>(links_[static_cast<std::size_t>(link)].cable)],
-                           "retry_rate");
-  return rate ? rate->value : 0;
+void Platform::build_retry_rates() {
+  for (const Cable& cable : topology_.cables) {
+    const auto both = cable_parameter(cable, "retry_rate");
+    const CableFamily family = find_cable_kind(cable.kind)->family;
+    for (int way = 0; way < 2; ++way) {
+      const auto own = link_parameter(static_cast<int>(retry_rates_.size()), "retry_rate");
+      retry_rates_.push_back(own ? own->value : both ? both->value : 0);
+      resend_s_.push_back(linkcast::resend_s(retry_rates_.back(), hop_s(family)));
+    }
+  }
 }
 
 /// Payload: what is sent again takes its share of the wire.
@@ -135,7 +140,6 @@ void Platform::build_constraints() {
     };
     const int index = static_cast<int>(flow_caps_.size());
     flow_caps_.push_back(limit("flow_bandwidth_Bps") * (1 - retry_rate(index)));
-    resend_s_.push_back(linkcast::resend_s(retry_rate(index), hop_s(find_cable_kind(cable.kind)->family)));
     store_caps_.push_back(cable.count * limit("store_Bps"));
     load_caps_.push_back(cable.count * limit("load_Bps"));
   }
@@ -168,16 +172,20 @@ void Platform::build_host_routes() {
   from_host_.resize(count);
   socket_of_.assign(count, -1);
   towards_host_.assign(links_.size(), 0);
+  std::map<std::size_t, RoutesFrom> from_cpu;
+  for (std::size_t cpu = 0; cpu < count; ++cpu)
+    if (topology_.devices[cpu].kind == DeviceKind::kCpu)
+      from_cpu.try_emplace(cpu, topology_, links_, static_cast<int>(cpu), host_rule());
   for (std::size_t d = 0; d < count; ++d) {
     const DeviceKind kind = topology_.devices[d].kind;
     if (kind != DeviceKind::kGpu && kind != DeviceKind::kNic) continue;
-    for (std::size_t cpu = 0; cpu < count; ++cpu) {
-      if (topology_.devices[cpu].kind != DeviceKind::kCpu) continue;
-      const auto up = shortest_route(topology_, links_, static_cast<int>(d), static_cast<int>(cpu), host_rule());
+    const RoutesFrom ways(topology_, links_, static_cast<int>(d), host_rule());
+    for (const auto& [cpu, down] : from_cpu) {
+      const auto up = ways.to(static_cast<int>(cpu));
       if (!up || (socket_of_[d] >= 0 && up->links.size() >= to_host_[d].links.size())) continue;
       socket_of_[d] = static_cast<int>(cpu);
       to_host_[d] = *up;
-      from_host_[d] = *shortest_route(topology_, links_, static_cast<int>(cpu), static_cast<int>(d), host_rule());
+      from_host_[d] = *down.to(static_cast<int>(d));
     }
     for (const int link : to_host_[d].links) towards_host_[static_cast<std::size_t>(link)] = 1;
   }
@@ -186,22 +194,29 @@ void Platform::build_host_routes() {
 void Platform::build_socket_routes() {
   const auto count = static_cast<int>(topology_.devices.size());
   const auto is_cpu = [&](int d) { return topology_.devices[static_cast<std::size_t>(d)].kind == DeviceKind::kCpu; };
-  for (int from = 0; from < count; ++from)
+  for (int from = 0; from < count; ++from) {
+    if (!is_cpu(from)) continue;
+    const RoutesFrom ways(topology_, links_, from, socket_rule());
     for (int to = 0; to < count; ++to)
-      if (is_cpu(from) && is_cpu(to))
-        if (auto route = shortest_route(topology_, links_, from, to, socket_rule()))
-          socket_routes_[{from, to}] = std::move(*route);
+      if (is_cpu(to))
+        if (auto route = ways.to(to)) socket_routes_[{from, to}] = std::move(*route);
+  }
 }
 
 void Platform::build_peer_routes() {
   const bool pcie = topology_.pcie_peer != PciePeer::kNone;
-  for (const int source : topology_.gpus())
+  for (const int source : topology_.gpus()) {
+    const RoutesFrom direct(topology_, links_, source, accelerator_rule());
+    std::optional<RoutesFrom> forwarded, over_pcie;  // where something is not joined directly
     for (const int target : topology_.gpus()) {
-      auto route = shortest_route(topology_, links_, source, target, accelerator_rule());
-      if (!route) route = shortest_route(topology_, links_, source, target, forwarding_rule());
-      if (!route && pcie) route = shortest_route(topology_, links_, source, target, pcie_peer_rule());
+      auto route = direct.to(target);
+      if (!route && !forwarded) forwarded.emplace(topology_, links_, source, forwarding_rule());
+      if (!route) route = forwarded->to(target);
+      if (!route && pcie && !over_pcie) over_pcie.emplace(topology_, links_, source, pcie_peer_rule());
+      if (!route && pcie) route = over_pcie->to(target);
       peer_routes_[{source, target}] = std::move(route);
     }
+  }
 }
 
 const Route& Platform::to_host(int device) const {

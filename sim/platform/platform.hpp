@@ -85,7 +85,7 @@ class Platform {
   /// "cable.<kind>@<id>.<what>", else "cable.<kind>.<what>"; nullopt if neither was fitted.
   [[nodiscard]] std::optional<Resolved> cable_parameter(const Cable& cable, const std::string& what) const;
   /// Share of the packets on a link that are sent again.
-  [[nodiscard]] double retry_rate(int link) const;
+  [[nodiscard]] double retry_rate(int link) const { return retry_rates_[static_cast<std::size_t>(link)]; }
   /// What a message is held up by that on an idle machine, seconds: 0 where nothing is sent again.
   [[nodiscard]] double resend_s(int link) const { return resend_s_[static_cast<std::size_t>(link)]; }
   /// "link.<a>-><b>.<what>"; nullopt if it was not fitted.
@@ -96,6 +96,7 @@ class Platform {
 
  private:
   void build_links();
+  void build_retry_rates();
   void build_constraints();
   /// @returns the new constraint on both directions of a cable, -1 if `what` was never fitted
   int add_duplex(int cable, const char* what, ConstraintKind kind, const char* arrow);
@@ -118,7 +119,7 @@ class Platform {
   std::vector<char> accelerator_;                                    ///< per link: of an accelerator cable
   std::vector<char> towards_host_;                                   ///< per link: on the way from a device to its CPU
   std::vector<double> flow_caps_, store_caps_, load_caps_;           ///< per link
-  std::vector<double> resend_s_;                                     ///< per link
+  std::vector<double> retry_rates_, resend_s_;                       ///< per link
   std::map<std::pair<int, int>, std::optional<Route>> peer_routes_;  ///< by GPU device indices
   std::map<std::pair<int, int>, Route> socket_routes_;               ///< by CPU device indices, where there is a way
 };

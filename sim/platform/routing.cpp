@@ -35,38 +35,45 @@ class Discovery : public boost::default_bfs_visitor {
   std::vector<int>* found_by_;
 };
 
-std::vector<char> allowed_links(const Topology& topology, const std::vector<Link>& links, int source, int target,
+/// Links that leave a device where a route may begin or pass; it may end anywhere.
+std::vector<char> allowed_links(const Topology& topology, const std::vector<Link>& links, int source,
                                 const RoutingRule& rule) {
-  std::vector<char> allowed;
-  const auto passable = [&](int device) {
-    return device == source || device == target || rule.transit(topology.devices[static_cast<std::size_t>(device)]);
-  };
+  std::vector<char> leaves, fits, allowed;
+  for (const Device& device : topology.devices) leaves.push_back(rule.transit(device));
+  leaves[static_cast<std::size_t>(source)] = 1;
+  for (const Cable& cable : topology.cables) fits.push_back(rule.allows(cable));
   for (const Link& link : links)
-    allowed.push_back(rule.allows(topology.cables[static_cast<std::size_t>(link.cable)]) && passable(link.from) &&
-                      passable(link.to));
+    allowed.push_back(fits[static_cast<std::size_t>(link.cable)] && leaves[static_cast<std::size_t>(link.from)]);
   return allowed;
 }
 
 }  // namespace
 
-std::optional<Route> shortest_route(const Topology& topology, const std::vector<Link>& links, int source, int target,
-                                    const RoutingRule& rule) {
-  if (source == target) return Route{};
+RoutesFrom::RoutesFrom(const Topology& topology, const std::vector<Link>& links, int source, const RoutingRule& rule)
+    : links_(&links), source_(source), found_by_(topology.devices.size(), -1) {
   Graph graph(topology.devices.size());
   for (std::size_t i = 0; i < links.size(); ++i)
     boost::add_edge(static_cast<std::size_t>(links[i].from), static_cast<std::size_t>(links[i].to), static_cast<int>(i),
                     graph);
-  const auto allowed = allowed_links(topology, links, source, target, rule);
-  std::vector<int> found_by(topology.devices.size(), -1);
+  const auto allowed = allowed_links(topology, links, source, rule);
   const boost::filtered_graph<Graph, EdgeAllowed> filtered(graph, EdgeAllowed{&graph, &allowed});
-  boost::breadth_first_search(filtered, static_cast<std::size_t>(source), boost::visitor(Discovery(graph, found_by)));
+  boost::breadth_first_search(filtered, static_cast<std::size_t>(source), boost::visitor(Discovery(graph, found_by_)));
+}
+
+std::optional<Route> RoutesFrom::to(int target) const {
   Route route;
-  for (int at = target; at != source; at = links[static_cast<std::size_t>(route.links.back())].from) {
-    if (found_by[static_cast<std::size_t>(at)] < 0) return std::nullopt;
-    route.links.push_back(found_by[static_cast<std::size_t>(at)]);
+  for (int at = target; at != source_; at = (*links_)[static_cast<std::size_t>(route.links.back())].from) {
+    const int link = found_by_[static_cast<std::size_t>(at)];
+    if (link < 0) return std::nullopt;
+    route.links.push_back(link);
   }
   std::reverse(route.links.begin(), route.links.end());
   return route;
+}
+
+std::optional<Route> shortest_route(const Topology& topology, const std::vector<Link>& links, int source, int target,
+                                    const RoutingRule& rule) {
+  return RoutesFrom(topology, links, source, rule).to(target);
 }
 
 RoutingRule accelerator_rule() {

@@ -13,8 +13,22 @@ struct RoutingRule {
   std::function<bool(const Device&)> transit;
 };
 
-/// Fewest hops; ties go to the link listed first. nullopt if the target cannot be reached.
+/// Routes of fewest hops from one device to the others; ties go to the link listed first. The links outlive it.
 /// @source  breadth-first search of Boost.Graph
+class RoutesFrom {
+ public:
+  RoutesFrom(const Topology& topology, const std::vector<Link>& links, int source, const RoutingRule& rule);
+
+  /// @returns nullopt if the target cannot be reached
+  [[nodiscard]] std::optional<Route> to(int target) const;
+
+ private:
+  const std::vector<Link>* links_;
+  int source_;
+  std::vector<int> found_by_;  ///< per device the link that reached it first, -1 for none
+};
+
+/// One of them alone.
 std::optional<Route> shortest_route(const Topology& topology, const std::vector<Link>& links, int source, int target,
                                     const RoutingRule& rule);
 

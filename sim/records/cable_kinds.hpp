@@ -84,7 +84,9 @@ inline constexpr std::array kCableKinds = {
 /// The row of this very name, else the longest of those with '*' that fits. @returns nullptr for an unknown kind
 inline const CableKind* find_cable_kind(std::string_view kind) {
   const CableKind* found = nullptr;
+  if (kind.empty()) return nullptr;
   for (const CableKind& row : kCableKinds) {
+    if (row.name.front() != kind.front()) continue;
     if (row.name == kind) return &row;
     if (!row.open() || kind.substr(0, row.prefix().size()) != row.prefix()) continue;
     if (!found || row.prefix().size() > found->prefix().size()) found = &row;

@@ -66,7 +66,8 @@ CpuMaker cpu_maker(const Device& cpu) {
   if (contains(cpu.model, "Emerald")) return CpuMaker::kEmeraldRapids;
   if (contains(cpu.model, "Sapphire")) return CpuMaker::kSapphireRapids;
   if (contains(cpu.model, "E5-") || contains(cpu.model, "E7-")) return CpuMaker::kBroadwell;
-  const Match scalable = Regex("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}").find(cpu.model);
+  static const Regex kScalable("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}");
+  const Match scalable = kScalable.find(cpu.model);
   if (!scalable) return CpuMaker::kSkylake;
   const int generation = std::stoi(scalable[2]);
   if (generation >= kFifthScalable) return CpuMaker::kEmeraldRapids;
