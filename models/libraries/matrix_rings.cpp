@@ -1,9 +1,9 @@
 #include "models/libraries/matrix_rings.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "models/libraries/ring_packing.hpp"
+#include "sim/units/sequence.hpp"
 
 namespace linkcast {
 namespace {
@@ -87,9 +87,7 @@ std::string obstacle(const PairTable& pairs, const std::vector<std::vector<int>>
 }
 
 std::vector<std::vector<int>> rank_order_rings(int members, int count) {
-  std::vector<int> order(static_cast<std::size_t>(members));
-  std::iota(order.begin(), order.end(), 0);
-  return std::vector<std::vector<int>>(static_cast<std::size_t>(count), order);
+  return std::vector<std::vector<int>>(static_cast<std::size_t>(count), first_numbers(members));
 }
 
 RingPlan switch_rings(const PairTable& pairs) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
 
 #include "sim/engine/solvers.hpp"
 #include "sim/log/log.hpp"
@@ -177,13 +176,6 @@ const Communicator& Catalogue::communicator(const std::string& platform_id, cons
   log::Log("catalogue").debug("{} builds a communicator of {} GPUs", library, gpus.size());
   Communicator built = ring_library(library).build(platform(platform_id), gpus);
   return communicators_.emplace(key, std::move(built)).first->second;
-}
-
-const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,
-                                                   int nodes, int gpus_per_node) {
-  std::vector<int> gpus(static_cast<std::size_t>(gpus_per_node));
-  std::iota(gpus.begin(), gpus.end(), 0);
-  return communicator_across(platform_id, library, nodes, gpus);
 }
 
 const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,

@@ -57,9 +57,6 @@ class Catalogue {
   /// The same over these GPUs of each of `nodes` nodes.
   const Communicator& communicator_across(const std::string& platform_id, const std::string& library, int nodes,
                                           const std::vector<int>& gpus);
-  /// Over the first `gpus_per_node` GPUs of each.
-  const Communicator& communicator_across(const std::string& platform_id, const std::string& library, int nodes,
-                                          int gpus_per_node);
 
  private:
   const Platform& load(const std::string& id, const std::filesystem::path& calibration);

@@ -118,10 +118,7 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   const auto library_id = r.required<std::string>("library");
   const auto op_name = r.required<std::string>("op");
   const CollectiveRanks ranks = read_schedule_ranks(catalogue, platform_id, r);
-  Communicator members;
-  members.library = library_id;
-  members.gpus = ranks.gpus;
-  members.nodes = ranks.nodes;
+  const Communicator members = schedule_ranks(library_id, ranks.nodes, ranks.gpus);
   const SizedCall size(op_name, members.ranks(), r);
   congestion::NetworkLoad load;
   if (!ranks.one_node())
@@ -138,17 +135,17 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   return schedule_forecast(job, alternatives, solver);
 }
 
+bool has_schedules(const Json& library) {
+  return library.is_string() && libraries().get(library.get<std::string>()).schedules() != nullptr;
+}
+
 }  // namespace
 
-bool is_scheduled(const Json& query) {
-  return query.contains("library") && query["library"].is_string() &&
-         libraries().get(query["library"].get<std::string>()).schedules() != nullptr;
-}
+bool is_scheduled(const Json& query) { return query.contains("library") && has_schedules(query["library"]); }
 
 Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                        ObjectReader& r) {
-  const bool scheduled = r.has("library") && r.raw("library").is_string() &&
-                         libraries().get(r.raw("library").get<std::string>()).schedules() != nullptr;
+  const bool scheduled = r.has("library") && has_schedules(r.raw("library"));
   return to_json(scheduled ? schedule_answer(catalogue, platform_id, solver, r)
                            : Asked(catalogue, platform_id, r).forecast(solver));
 }

@@ -1,8 +1,7 @@
 #include "sim/collective/collective_job.hpp"
 
-#include <numeric>
-
 #include "sim/units/index.hpp"
+#include "sim/units/sequence.hpp"
 
 namespace linkcast::collective {
 
@@ -22,9 +21,7 @@ int shared_key(const CollectiveJob& job, const Cluster& shared, int key) {
 std::vector<int> nodes_of(const CollectiveJob& job) {
   const auto count = static_cast<std::ptrdiff_t>(job.communicator.nodes);
   if (!job.order.empty()) return {job.order.begin(), job.order.begin() + count};
-  std::vector<int> nodes(at(job.communicator.nodes));
-  std::iota(nodes.begin(), nodes.end(), 0);
-  return nodes;
+  return first_numbers(job.communicator.nodes);
 }
 
 }  // namespace linkcast::collective

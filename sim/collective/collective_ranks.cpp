@@ -1,9 +1,8 @@
 #include "sim/collective/collective_ranks.hpp"
 
-#include <numeric>
-
 #include "sim/activities/request.hpp"
 #include "sim/collective/placed_collective.hpp"
+#include "sim/units/sequence.hpp"
 
 namespace linkcast::collective {
 
@@ -15,9 +14,7 @@ std::vector<int> read_gpus_of_each(ObjectReader& r, const Platform& node, int le
   const int per_node = r.required<int>("gpus_per_node"), most = node.gpu_count();
   if (per_node < least || per_node > most)
     r.fail("gpus_per_node", "must be " + std::to_string(least) + " to " + std::to_string(most));
-  std::vector<int> gpus(static_cast<std::size_t>(per_node));
-  std::iota(gpus.begin(), gpus.end(), 0);
-  return gpus;
+  return first_numbers(per_node);
 }
 
 CollectiveRanks read_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {

@@ -1,26 +1,19 @@
 #include "sim/collective/other_communicators.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "sim/activities/request.hpp"
 #include "sim/collective/schedule_forecast.hpp"
-#include "sim/units/index.hpp"
+#include "sim/units/sequence.hpp"
 
 namespace linkcast::collective {
 namespace {
 
-std::vector<int> first_nodes_of(int count) {
-  std::vector<int> nodes(at(count));
-  std::iota(nodes.begin(), nodes.end(), 0);
-  return nodes;
-}
-
 /// Node numbers, all different. @returns  those of the first job where there is no such key
 std::vector<int> read_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, int first_nodes,
                             ObjectReader& r) {
-  if (!r.has("nodes")) return first_nodes_of(first_nodes);
+  if (!r.has("nodes")) return first_numbers(first_nodes);
   const auto nodes = r.required<std::vector<int>>("nodes");
   if (nodes.empty()) r.fail("nodes", "needs at least one node");
   if (nodes == std::vector<int>{0}) return nodes;

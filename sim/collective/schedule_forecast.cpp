@@ -154,6 +154,14 @@ CollectiveForecast forecast_of(const CollectiveJob& job, Staging staging, const 
 
 }  // namespace
 
+Communicator schedule_ranks(const std::string& library, int nodes, std::vector<int> gpus) {
+  Communicator ranks;
+  ranks.library = library;
+  ranks.nodes = nodes;
+  ranks.gpus = std::move(gpus);
+  return ranks;
+}
+
 std::string transport_refusal(const CollectiveJob& job) {
   if (job.transport.empty()) return "";
   if (job.one_node()) return "is of messages between nodes";

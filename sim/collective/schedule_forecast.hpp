@@ -12,6 +12,9 @@ namespace linkcast::collective {
 inline constexpr const char* kNoSharedSchedule =
     "rounds of MPI messages are forecast alone: what they take of a link changes from round to round";
 
+/// Ranks of a library that has schedules: they are all that there is to its communicators. @param gpus  of each node
+Communicator schedule_ranks(const std::string& library, int nodes, std::vector<int> gpus);
+
 /// Why no schedule of messages can take the job's transport between nodes; empty where it can, or names none.
 std::string transport_refusal(const CollectiveJob& job);
 

@@ -9,8 +9,6 @@
 namespace linkcast::copy {
 namespace {
 
-bool names_node(const Json& end) { return end.is_string() && end.get<std::string>().rfind("node", 0) == 0; }
-
 /// Number of a NIC on the fabric. @returns -1 if the text is no NIC of the platform
 int nic_named(const Cluster& machine, const ObjectReader& r, const std::string& key, const Json& text) {
   if (!text.is_string()) return -1;
@@ -130,6 +128,8 @@ void read_flow_keys(const Cluster& machine, ObjectReader& r, CopyRequest& reques
 
 std::string name_of(Timing timing) { return timing == Timing::kSingle ? "single" : "back_to_back"; }
 
+bool names_node(const Json& end) { return end.is_string() && end.get<std::string>().rfind("node", 0) == 0; }
+
 bool names_nodes(const Json& query) {
   const auto end = [&](const Json& in, const char* key) { return in.contains(key) && names_node(in[key]); };
   if (end(query, "src") || end(query, "dst")) return true;
@@ -150,7 +150,7 @@ bool names_nic(const Platform& platform, const Json& query) {
 
 activities::ClusterEnd read_end(const Cluster& machine, ObjectReader& r, const std::string& key,
                                 const std::string& text) {
-  if (text.rfind("node", 0) != 0) return {0, activities::device_by_id(machine.node(), text, r, key)};
+  if (!names_node(text)) return {0, activities::device_by_id(machine.node(), text, r, key)};
   const auto slash = text.find('/');
   const std::string node = text.substr(0, slash);
   const bool plain = node.size() == 5 || (node.size() > 5 && node[4] != '0');  // node0 is never written node00

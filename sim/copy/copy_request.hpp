@@ -36,6 +36,8 @@ struct CopyRequest {
   congestion::NetworkLoad load{};
 };
 
+/// True of an end that is written node<number>/<device>.
+bool names_node(const Json& end);
 /// True if an end of the query is written node<number>/<device>: it is answered by the whole cluster.
 bool names_nodes(const Json& query);
 /// True if the query's `dst` or `via` is a NIC of the platform: it is answered by the whole cluster.

@@ -65,7 +65,7 @@ Json routes_between(const Cluster& machine, Solver& solver, const CopyRequest& b
 Json routes_answer(const Cluster& machine, Solver& solver, ObjectReader& r) {
   CopyRequest base;
   const auto src = r.required<std::string>("src"), dst = r.required<std::string>("dst");
-  base.names_nodes = src.rfind("node", 0) == 0 || dst.rfind("node", 0) == 0;
+  base.names_nodes = names_node(src) || names_node(dst);
   Copy copy{read_end(machine, r, "src", src), read_end(machine, r, "dst", dst), kRouteSize_B, base.names_nodes};
   if (r.has("size_B")) copy.bytes = activities::read_size(r, "size_B");
   int most = kRoutes;

@@ -31,12 +31,13 @@ std::string bus_id(int domain, int bus) {
 /// Model number of family 6. @source  Intel's list of processor signatures; E5 and E7 by their suffix
 int intel_model(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  Match found;
+  static const Regex scalable("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}");
   if (has("Emerald")) return 207;
   if (has("Sapphire")) return 143;
   if (has("Westmere")) return 44;
   if (has("E5-") || has("E7-")) return has("v4") ? 79 : has("v3") ? 63 : has("v2") ? 62 : 45;
-  if (!(found = Regex("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}").find(name))) return 85;
+  const Match found = scalable.find(name);
+  if (!found) return 85;
   const int generation = std::stoi(found[2]);
   return generation <= 2 ? 85 : generation == 3 ? 106 : generation == 4 ? 143 : 207;
 }

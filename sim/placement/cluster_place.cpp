@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <set>
 
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
 #include "sim/plugin/library.hpp"
+#include "sim/units/sequence.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -28,11 +28,7 @@ struct NodesRequest {
   std::vector<NodeNeighbour> neighbours{};
   PlaceObjective objective = PlaceObjective::kTime;
   [[nodiscard]] int nodes() const { return ranks / gpus_per_node; }
-  [[nodiscard]] std::vector<int> gpus() const {
-    std::vector<int> gpus(static_cast<std::size_t>(gpus_per_node));
-    std::iota(gpus.begin(), gpus.end(), 0);
-    return gpus;
-  }
+  [[nodiscard]] std::vector<int> gpus() const { return first_numbers(gpus_per_node); }
 };
 
 /// 3 or "node3".

@@ -108,9 +108,7 @@ class Pattern final : public Objective {
   /// Rounds of MPI messages, which share no links.
   Score of_messages(const std::vector<int>& gpus) {
     if (!request_.neighbours.empty()) throw InputError(std::string("with: ") + collective::kNoSharedSchedule);
-    Communicator ranks;
-    ranks.library = library_;
-    ranks.gpus = gpus;
+    const Communicator ranks = collective::schedule_ranks(library_, 1, gpus);
     const collective::CollectiveJob job{
         catalogue_.lone_node(request_.platform), libraries().get(library_), ranks,
         collectives().get(request_.job.op),      request_.job.op,           request_.job.size_B};

@@ -1,12 +1,12 @@
 #include "sim/platform/placed_fabric.hpp"
 
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include "sim/records/input_error.hpp"
 #include "sim/units/index.hpp"
 #include "sim/units/random.hpp"
+#include "sim/units/sequence.hpp"
 
 namespace linkcast {
 namespace {
@@ -45,8 +45,7 @@ FabricLink PlacedFabric::link(int id) const {
 }
 
 std::vector<int> random_order(int nodes, std::uint64_t seed) {
-  std::vector<int> order(at(nodes));
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int> order = first_numbers(nodes);
   for (int i = nodes - 1; i > 0; --i) {  // Fisher and Yates
     const std::uint64_t draw = joined(mixed(seed), static_cast<std::uint64_t>(i));
     std::swap(order[at(i)], order[draw % (at(i) + 1)]);

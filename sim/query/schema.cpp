@@ -6,7 +6,6 @@ namespace linkcast::query {
 namespace {
 
 constexpr const char* kDraft = "https://json-schema.org/draft/2020-12/schema";
-constexpr std::int64_t kLargest_B = 9007199254740992;  // source: 2^53, whole numbers that a double holds
 
 Json schema_of(const Key& key);
 
@@ -40,7 +39,7 @@ Json type_of(const Key& key) {
     case ValueType::kNumber:
       return {{"type", "number"}};
     case ValueType::kSize:
-      return {{"type", "integer"}, {"minimum", 1}, {"maximum", kLargest_B}};
+      return {{"type", "integer"}, {"minimum", 1}, {"maximum", static_cast<std::int64_t>(kLargest_B)}};
     case ValueType::kTexts:
       return list_of({{"type", "string"}});
     case ValueType::kWholes:

@@ -1,8 +1,9 @@
 #include "sim/replay/trace_feed.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include "sim/units/sequence.hpp"
 
 namespace linkcast::replay {
 namespace {
@@ -22,8 +23,7 @@ TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
       throw InputError("ranks: " + this->name() + " has " + std::to_string(header().ranks) + " ranks and group '" +
                        name + "' of " + std::to_string(members.size()) +
                        " of them: only traces whose groups are all ranks can be replayed on another number");
-    members.resize(static_cast<std::size_t>(ranks));
-    std::iota(members.begin(), members.end(), 0);
+    members = first_numbers(ranks);
   }
 }
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
 #include "sim/scheduling/machine.hpp"
 #include "sim/units/random.hpp"
+#include "sim/units/sequence.hpp"
 
 namespace linkcast::scheduling {
 namespace {
@@ -151,8 +151,7 @@ class ClusterMachine final : public Machine {
 
   placement::ClusterSearch search(const ScheduledJob& job, const std::vector<char>& fits,
                                   std::vector<placement::Background> others, int most_forecasts) {
-    std::vector<int> all(at(node_->gpus()));
-    std::iota(all.begin(), all.end(), 0);
+    const std::vector<int> all = first_numbers(node_->gpus());
     return placement::search_cluster({cluster_, groups_,
                                       [&](const std::vector<int>& nodes) {
                                         return over(job, {nodes, all});

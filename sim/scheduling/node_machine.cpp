@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "sim/placement/collective_traffic.hpp"
@@ -9,6 +8,7 @@
 #include "sim/placement/placement_memory.hpp"
 #include "sim/placement/ranking.hpp"
 #include "sim/scheduling/machine.hpp"
+#include "sim/units/sequence.hpp"
 
 namespace linkcast::scheduling {
 namespace {
@@ -58,11 +58,7 @@ class NodeMachine final : public Machine {
   double best_s(const ScheduledJob& job) override {
     if (job.op.empty() || job.gpus < 2) return 0;
     const auto [known, added] = best_s_.try_emplace({job.op, job.size_B, job.gpus});
-    if (added) {
-      placement::GpuSet all(static_cast<std::size_t>(gpus()));
-      std::iota(all.begin(), all.end(), 0);
-      known->second = best(job, all).second;
-    }
+    if (added) known->second = best(job, first_numbers(gpus())).second;
     return known->second;
   }
 

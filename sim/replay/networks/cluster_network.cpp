@@ -1,6 +1,5 @@
 // Many nodes on their fabric.
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "sim/activities/cluster_message.hpp"
@@ -13,6 +12,7 @@
 #include "sim/replay/network_kind.hpp"
 #include "sim/uncertainty/verdict.hpp"
 #include "sim/units/index.hpp"
+#include "sim/units/sequence.hpp"
 
 namespace linkcast::replay {
 namespace {
@@ -174,11 +174,8 @@ ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
 Plan ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
   const Library& mpi = libraries().get(library_);
   const Collective& collective = collectives().get(op.op);
-  Communicator ranks;
-  ranks.library = library_;
-  ranks.nodes = static_cast<int>(members.nodes.size());
-  ranks.gpus.resize(members.gpus.size());
-  std::iota(ranks.gpus.begin(), ranks.gpus.end(), 0);
+  const Communicator ranks = collective::schedule_ranks(library_, static_cast<int>(members.nodes.size()),
+                                                        first_numbers(static_cast<int>(members.gpus.size())));
   collective::CollectiveJob job{cluster_, mpi, ranks, collective, op.op, op.size_B};
   if (mpi.schedules()->staging(collective) == Staging::kNone) job.transport = transport_;
   const std::string why = collective::transport_refusal(job);
