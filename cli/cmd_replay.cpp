@@ -111,7 +111,7 @@ Json result_on(const std::string& platform, ReplayOptions& o, Context& context) 
   ReplayProgress progress(context.progress());
   o.request.platform = platform;
   o.request.watcher = &progress;
-  Json result = replay::replay(context.catalogue(), o.request);
+  Json result = replay::to_json(replay::replay(context.catalogue(), o.request));
   o.request.watcher = nullptr;
   query::put_provenance(context.catalogue(), platform, o.asked, "", result);
   return result;

@@ -26,9 +26,6 @@ class JobEnds final : public replay::ReplayObserver {
   std::vector<double> ends_s_;
 };
 
-/// A step where the trace marks any, else the whole of it.
-double time_of(const Json& steps, double end_s) { return steps.is_null() ? end_s : steps.get<double>(); }
-
 class TraceObjective final : public Objective {
  public:
   TraceObjective(catalogue::Catalogue& catalogue, const PlaceRequest& request)
@@ -39,7 +36,7 @@ class TraceObjective final : public Objective {
   }
 
   Score score(const std::vector<int>& gpus) override {
-    Json result;
+    replay::ReplayResult result;
     Score score;
     score.time_s = score.alone_s = run({part(request_.job, gpus)}, &result).front();
     if (!request_.neighbours.empty()) {
@@ -49,8 +46,8 @@ class TraceObjective final : public Objective {
     }
     score.low_s = score.high_s = score.time_s;
     score.told = false;
-    score.bottleneck = result["bottleneck"];
-    score.warnings = result["warnings"];
+    score.bottleneck = result.bottleneck;
+    score.warnings = result.warnings;
     return score;
   }
 
@@ -58,15 +55,13 @@ class TraceObjective final : public Objective {
   void tell(const std::vector<int>& gpus, Score& score) override {
     if (score.told) return;
     score.told = true;
-    Json result;
+    replay::ReplayResult result;
     run(with_neighbours(gpus), &result, true);
-    const Json& own = request_.neighbours.empty() ? result : result["jobs"][0];
-    const bool steps = !own["step_time_s"].is_null();
-    const Json low = steps ? own.value("step_time_low_s", Json()) : result.value("time_low_s", Json());
-    const Json high = steps ? own.value("step_time_high_s", Json()) : result.value("time_high_s", Json());
-    if (low.is_number() && high.is_number()) {
-      score.low_s = low.get<double>();
-      score.high_s = high.get<double>();
+    const replay::JobTimes& own = result.jobs.front();
+    const replay::ReplayInterval interval = own.step_time_s ? own.step_interval : *result.interval;
+    if (interval.low_s && interval.high_s) {
+      score.low_s = *interval.low_s;
+      score.high_s = *interval.high_s;
     }
   }
 
@@ -91,18 +86,18 @@ class TraceObjective final : public Objective {
   }
 
   /// @returns  time of each part, seconds
-  std::vector<double> run(const std::vector<replay::ReplayPart>& parts, Json* out = nullptr, bool interval = false) {
+  std::vector<double> run(const std::vector<replay::ReplayPart>& parts, replay::ReplayResult* out = nullptr,
+                          bool interval = false) {
     replay::ReplayRequest replayed;
     replayed.platform = request_.platform;
     replayed.library = request_.library;
     replayed.parts = parts;
     replayed.interval = interval;
     JobEnds ends(parts.size());
-    Json result = replay::replay(catalogue_, replayed, {&ends});
+    replay::ReplayResult result = replay::replay(catalogue_, replayed, {&ends});
     std::vector<double> times_s;
-    for (std::size_t job = 0; job < parts.size(); ++job)
-      times_s.push_back(
-          time_of(parts.size() == 1 ? result["step_time_s"] : result["jobs"][job]["step_time_s"], ends.end_s(job)));
+    for (std::size_t job = 0; job < parts.size(); ++job)  // a step where the trace marks any, else the whole of it
+      times_s.push_back(result.jobs[job].step_time_s.value_or(ends.end_s(job)));
     if (out != nullptr) *out = std::move(result);
     return times_s;
   }

@@ -19,9 +19,9 @@ double fit_host_scale(catalogue::Catalogue& catalogue, const std::string& platfo
   request.interval = false;
   const auto step_s = [&](double scale) {
     request.host_scale = scale;
-    const Json step = replay(catalogue, request)["step_time_s"];
-    if (step.is_null()) throw InputError(trace + ": has no step markers, so no step can be compared");
-    return step.get<double>();
+    const std::optional<double> step = replay(catalogue, request).jobs.front().step_time_s;
+    if (!step) throw InputError(trace + ": has no step markers, so no step can be compared");
+    return *step;
   };
   const double least_s = step_s(0);
   if (least_s > local_step_s)

@@ -70,77 +70,49 @@ std::unique_ptr<ReplayNetwork> network_of(catalogue::Catalogue& catalogue, const
             {request.platform, request.library, request.nodes, request.gpus_per_node, request.transport, end});
 }
 
-Json ranks_json(const Replay& replay, const ReplaySummary& summary) {
-  Json ranks = Json::array();
+std::vector<RankResult> ranks_of(const Replay& replay, const ReplaySummary& summary) {
+  std::vector<RankResult> ranks;
   for (std::size_t i = 0; i < replay.ranks().size(); ++i) {
     const RankState& rank = replay.ranks()[i];
-    const RankTimes& times = summary.times(i);
-    Json row{{"rank", rank.local}, {"gpu", rank.gpu}};
-    if (replay.jobs().size() > 1) row["job"] = rank.job;
-    row["compute_s"] = times.compute_s;
-    row["communication_s"] = times.communication_s;
-    row["exposed_s"] = times.exposed_s;
-    row["waiting_s"] = times.waiting_s;
-    row["idle_s"] = times.idle_s;
-    ranks.push_back(std::move(row));
+    ranks.push_back({rank.local, rank.gpu, rank.job, summary.times(i)});
   }
   return ranks;
 }
 
-/// Median step time of ranks first to end - 1; null without markers.
-Json step_of(const ReplaySummary& summary, std::size_t first, std::size_t end) {
+/// Median step time of ranks first to end - 1; none without markers.
+std::optional<double> step_of(const ReplaySummary& summary, std::size_t first, std::size_t end) {
   const std::vector<double> steps = summary.steps(first, end);
-  return steps.empty() ? Json() : Json(median(steps));
+  return steps.empty() ? std::nullopt : std::optional(median(steps));
 }
 
-/// Step times and exposed communication of ranks first to end - 1.
-void put_times(Json& out, const ReplaySummary& summary, std::size_t first, std::size_t end) {
-  out["step_time_s"] = step_of(summary, first, end);
-  out["steps_s"] = summary.steps(first, end);
-  std::vector<double> exposed;
-  for (std::size_t i = first; i < end; ++i) exposed.push_back(summary.times(i).exposed_s);
-  out["exposed_communication_s"] = median(exposed);
-}
-
-Json jobs_json(const Replay& replay, const ReplaySummary& summary) {
-  Json jobs = Json::array();
+std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summary) {
+  std::vector<JobTimes> jobs;
   std::size_t first = 0;
   for (const ReplayJob& job : replay.jobs()) {
     const std::size_t end = first + static_cast<std::size_t>(job.feed->ranks());
-    Json row{{"trace", job.feed->header().name}, {"gpus", job.gpus}};
-    put_times(row, summary, first, end);
-    jobs.push_back(std::move(row));
+    std::vector<double> exposed;
+    for (std::size_t i = first; i < end; ++i) exposed.push_back(summary.times(i).exposed_s);
+    jobs.push_back(
+        {job.feed->header().name, job.gpus, summary.steps(first, end), step_of(summary, first, end), median(exposed)});
     first = end;
   }
   return jobs;
 }
 
-void put_links(Json& out, ReplayNetwork& network, double makespan_s) {
-  out["links"] = Json::array();
+std::vector<std::string> busiest_of(const ReplayResult& result) {
   double busiest = 0;
-  for (const LinkUse& link : network.link_use()) {
-    const double share = makespan_s > 0 ? link.carried_B / link.capacity_Bps / makespan_s : 0;
-    out["links"].push_back({{"id", link.id}, {"carried_B", link.carried_B}, {"utilisation", share}});
-    busiest = std::max(busiest, share);
-  }
+  for (const LinkUse& link : result.links) busiest = std::max(busiest, result.utilisation_of(link));
   constexpr double kSame = 1e-9;  // source: ours, rounding of sums
-  out["bottleneck"] = Json::array();
-  for (const Json& link : out["links"])
-    if (link["utilisation"].get<double>() >= busiest * (1 - kSame)) out["bottleneck"].push_back(link["id"]);
-}
-
-Json path_json(const CriticalPath& path) {
-  return {{"host_s", path.seconds[CriticalPath::kHost]},
-          {"launch_s", path.seconds[CriticalPath::kLaunch]},
-          {"compute_s", path.seconds[CriticalPath::kCompute]},
-          {"copy_s", path.seconds[CriticalPath::kCopy]},
-          {"network_s", path.seconds[CriticalPath::kNetwork]}};
+  std::vector<std::string> ids;
+  for (const LinkUse& link : result.links)
+    if (result.utilisation_of(link) >= busiest * (1 - kSame)) ids.push_back(link.id);
+  return ids;
 }
 
 /// What an interval is given of.
 struct Times {
   double makespan_s = 0;
-  std::vector<Json> step_s{};  ///< of each job; null without markers
+  std::vector<std::optional<double>> step_s{};  ///< of each job; none without markers
 };
 
 /// A run of its own with every network operation at one end of its interval.
@@ -171,48 +143,40 @@ std::string read_once(const ReplayRequest& request) {
 
 /// Less on the network is not always less in all: where the order changes, what comes between may be longer. So the
 /// interval is around all three.
-void put_ends(Json& out, const std::string& name, const Json& time_s, const Json& low_s, const Json& high_s) {
-  if (time_s.is_null() || low_s.is_null()) {
-    out[name + "_low_s"] = out[name + "_high_s"] = Json();
-    return;
-  }
-  const auto [least_s, most_s] = std::minmax({time_s.get<double>(), low_s.get<double>(), high_s.get<double>()});
-  out[name + "_low_s"] = least_s;
-  out[name + "_high_s"] = most_s;
+ReplayInterval around(std::optional<double> time_s, std::optional<double> low_s, std::optional<double> high_s) {
+  if (!time_s || !low_s || !high_s) return {};
+  const auto [least_s, most_s] = std::minmax({*time_s, *low_s, *high_s});
+  return {least_s, most_s};
 }
 
 /// @param used  the network: else nothing is unsure
-void put_intervals(Json& out, catalogue::Catalogue& catalogue, const ReplayRequest& request, bool used) {
+void add_intervals(ReplayResult& result, catalogue::Catalogue& catalogue, const ReplayRequest& request, bool used) {
   const std::string once = used ? read_once(request) : "";
-  if (!once.empty())
-    out["warnings"].push_back("no interval, which takes further runs: " + once + " can be read only once");
-  std::optional<Times> low, high;
-  if (used && once.empty()) {
+  result.interval.emplace();
+  if (!once.empty()) {
+    result.warnings.push_back("no interval, which takes further runs: " + once + " can be read only once");
+    return;
+  }
+  Times low{result.makespan_s}, high{result.makespan_s};
+  for (const JobTimes& job : result.jobs)
+    for (Times* end : {&low, &high}) end->step_s.push_back(job.step_time_s);
+  if (used) {
     low = times_at(catalogue, request, IntervalEnd::kLow);
     high = times_at(catalogue, request, IntervalEnd::kHigh);
   }
-  const auto end = [&](const std::optional<Times>& times, const Json& middle, auto value) {
-    if (!once.empty()) return Json();
-    return times ? Json(value(*times)) : middle;
-  };
-  const auto put = [&](Json& row, const std::string& name, const Json& middle, auto value) {
-    put_ends(row, name, middle, end(low, middle, value), end(high, middle, value));
-  };
-  put(out, "time", out["makespan_s"], [](const Times& times) { return times.makespan_s; });
-  put(out, "step_time", out["step_time_s"], [](const Times& times) { return times.step_s.front(); });
-  for (std::size_t job = 0; out.contains("jobs") && job < out["jobs"].size(); ++job)
-    put(out["jobs"][job], "step_time", out["jobs"][job]["step_time_s"],
-        [job](const Times& times) { return times.step_s[job]; });
+  result.interval = around(result.makespan_s, low.makespan_s, high.makespan_s);
+  for (std::size_t job = 0; job < result.jobs.size(); ++job)
+    result.jobs[job].step_interval = around(result.jobs[job].step_time_s, low.step_s[job], high.step_s[job]);
 }
 
 }  // namespace
 
-Json replay(catalogue::Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers) {
+ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& request,
+                    std::vector<ReplayObserver*> observers) {
   const std::unique_ptr<ReplayNetwork> made = network_of(catalogue, request);
   ReplayNetwork& network = *made;
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network.gpus());
   const std::size_t ranks = ranks_of(jobs);
-  const std::size_t first_ranks = static_cast<std::size_t>(jobs[0].feed->ranks());
   ReplaySummary summary(ranks);
   observers.push_back(&summary);
   Utilisation utilisation(summary, ranks, network);
@@ -224,21 +188,22 @@ Json replay(catalogue::Catalogue& catalogue, const ReplayRequest& request, std::
   run.run();
   utilisation.close(summary.makespan_s());
   if (timeline) timeline->close(utilisation);
+  ReplayResult result;
   // The id of an edited platform is a list of its edits, which is no name.
-  const std::string name = catalogue.edits_of(request.platform) != nullptr
-                               ? catalogue.platform(request.platform).topology().name
-                               : request.platform;
-  Json out{{"platform", name}, {"time_s", summary.makespan_s()}, {"makespan_s", summary.makespan_s()}};
-  put_times(out, summary, 0, first_ranks);
-  out["ranks"] = ranks_json(run, summary);
-  if (run.jobs().size() > 1) out["jobs"] = jobs_json(run, summary);
-  put_links(out, network, summary.makespan_s());
-  out["critical_path"] = path_json(run.critical_path());
-  if (request.utilisation) out["utilisation"] = utilisation.to_json();
-  out["events"] = run.events();
-  out["warnings"] = network.warnings();
-  if (request.interval) put_intervals(out, catalogue, request, run.used_network());
-  return out;
+  result.platform = catalogue.edits_of(request.platform) != nullptr
+                        ? catalogue.platform(request.platform).topology().name
+                        : request.platform;
+  result.makespan_s = summary.makespan_s();
+  result.jobs = times_of(run, summary);
+  result.ranks = ranks_of(run, summary);
+  result.links = network.link_use();
+  result.bottleneck = busiest_of(result);
+  result.critical_path = run.critical_path();
+  if (request.utilisation) result.utilisation = utilisation.to_json();
+  result.events = static_cast<long>(run.events());
+  result.warnings = network.warnings().get<std::vector<std::string>>();
+  if (request.interval) add_intervals(result, catalogue, request, run.used_network());
+  return result;
 }
 
 }  // namespace linkcast::replay

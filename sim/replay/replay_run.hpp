@@ -1,5 +1,5 @@
 #pragma once
-// A replay as asked for: traces by name or file, a platform, placements; and its result as JSON.
+// A replay as asked for: traces by name or file, a platform, placements; and its result.
 #include <map>
 #include <optional>
 #include <ostream>
@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/replay/network.hpp"
 #include "sim/replay/observer.hpp"
+#include "sim/replay/path.hpp"
+#include "sim/replay/summary.hpp"
 
 namespace linkcast::replay {
 
@@ -37,15 +40,51 @@ struct ReplayRequest {
   ReplayObserver* watcher = nullptr;  ///< is told what happens in the runs for the interval too
 };
 
+/// Ends of a 90 % interval; none where a trace can be read only once, or there is nothing to have an interval.
+struct ReplayInterval {
+  std::optional<double> low_s{}, high_s{};
+};
+
+/// Of one job of a replay.
+struct JobTimes {
+  std::string trace;
+  std::vector<int> gpus{};
+  std::vector<double> steps_s{};
+  std::optional<double> step_time_s{};  ///< median step; none without markers
+  double exposed_communication_s = 0;   ///< median over ranks
+  ReplayInterval step_interval{};
+};
+
+/// What a rank did, of which job it is, and where.
+struct RankResult {
+  int rank = 0, gpu = 0, job = 0;
+  RankTimes times{};
+};
+
+struct ReplayResult {
+  std::string platform;  ///< name of the machine
+  double makespan_s = 0;
+  std::vector<JobTimes> jobs{};
+  std::vector<RankResult> ranks{};
+  std::vector<LinkUse> links{};
+  std::vector<std::string> bottleneck{};  ///< ids of links
+  CriticalPath critical_path{};
+  std::optional<Json> utilisation{};  ///< where asked for
+  long events = 0;
+  std::vector<std::string> warnings{};
+  std::optional<ReplayInterval> interval{};  ///< of the makespan, where asked for: jobs have theirs too
+  [[nodiscard]] double utilisation_of(const LinkUse& link) const {
+    return makespan_s > 0 ? link.carried_B / link.capacity_Bps / makespan_s : 0;
+  }
+};
+
 /// @param observers  are told what happens, besides
-/// @returns  time_s, makespan_s, their 90 % interval time_low_s, time_high_s, step_time_s (median over steps; null
-///           without markers), its interval step_time_low_s, step_time_high_s, steps_s,
-///           exposed_communication_s (median over ranks), ranks [{rank, job, gpu, compute_s, communication_s,
-///           exposed_s, waiting_s, idle_s}], links [{id, carried_B, utilisation}], critical_path {host_s, launch_s,
-///           compute_s, copy_s, network_s}, bottleneck, events, jobs (of several; step times and
-///           exposed communication above are those of the first), utilisation (if asked), warnings. Intervals are null
-///           where a trace can be read only once.
 /// @throws InputError  wrong trace, or one that the machine cannot run
-Json replay(catalogue::Catalogue& catalogue, const ReplayRequest& request, std::vector<ReplayObserver*> observers = {});
+ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& request,
+                    std::vector<ReplayObserver*> observers = {});
+
+/// Keys: see sim/replay/query/replay_query.cpp. Step times and exposed communication are those of the first job; of
+/// several, jobs has a row for each.
+Json to_json(const ReplayResult& result);
 
 }  // namespace linkcast::replay

@@ -26,7 +26,7 @@ double makespan_s(const std::string& platform, const std::string& lines, const s
   request.gpus_per_node = 1;
   request.transport = transport;
   request.library = library;
-  return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
+  return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
 }
 
 std::string message(int from, int to, const std::string& stream, double size_B) {
@@ -127,7 +127,7 @@ double together_s(const std::string& op, const std::vector<std::vector<int>>& gr
   request.nodes = 4;
   request.gpus_per_node = gpus;
   request.interval = false;
-  return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
+  return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ TEST_CASE("replay over nodes: a collective shares links with messages", "[replay
     request.nodes = 4;
     request.gpus_per_node = 1;
     request.interval = false;
-    return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
+    return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
   };
   std::string reduce;
   for (const int rank : {0, 2})
@@ -194,7 +194,7 @@ TEST_CASE("replay over nodes: a communicator is of its own GPUs", "[replay]") {
     request.nodes = 2;
     request.gpus_per_node = 4;
     request.interval = false;
-    return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
+    return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
   };
   const double alone_s = run_s({{0, 4}});
   CHECK_THAT(run_s({{0, 4}, {1, 5}}), WithinRel(alone_s, 1e-3));
@@ -269,9 +269,10 @@ TEST_CASE("replay: a slow GPU computes slowly, and one GPU computes for one job"
   replay::ReplayRequest request;
   request.platform = test::catalogue().edited("hgx-h200", {"slow gpu0:4"});
   request.parts = {{file}};
-  CHECK_THAT(replay::replay(test::catalogue(), request)["makespan_s"].get<double>(), WithinRel(4, kExact));
+  CHECK_THAT(replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>(),
+             WithinRel(4, kExact));
   request.parts = {{file}, {file, {0}}};
-  CHECK_THROWS_AS(replay::replay(test::catalogue(), request), InputError);
+  CHECK_THROWS_AS(replay::to_json(replay::replay(test::catalogue(), request)), InputError);
 }
 
 }  // namespace linkcast::test::replay_cluster_test

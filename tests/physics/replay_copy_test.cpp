@@ -23,7 +23,7 @@ double replayed_s(const std::string& platform, const std::string& lines, const s
   replay::ReplayRequest request{platform, {{file}}};
   request.interval = false;
   request.network = network;
-  return replay::replay(test::catalogue(), request)["makespan_s"].get<double>();
+  return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
 }
 
 /// A second network: any operation takes no time.

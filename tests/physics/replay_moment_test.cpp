@@ -29,7 +29,7 @@ TEST_CASE("replay: collectives of nothing that begin with other timers of a mome
   CAPTURE(platform);
   replay::ReplayRequest request{platform, {{LINKCAST_DATA_DIR "/tests/input/traces/same-moment.jsonl"}}};
   request.interval = false;
-  const Json result = replay::replay(test::catalogue(), request);
+  const Json result = replay::to_json(replay::replay(test::catalogue(), request));
   CHECK(result["events"] == 9);
   // Rank 0 computes 5 ms twice, with a collective of nothing between.
   CHECK(result["makespan_s"].get<double>() > 0.010);

@@ -196,7 +196,7 @@ class ReplayQuery final : public query::QueryKind {
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
     const ReplayRequest request = read_replay_request(asked.platform, r);
     Traffic traffic;
-    Json result = replay(asked.catalogue, request, {&traffic});
+    Json result = to_json(replay(asked.catalogue, request, {&traffic}));
     result["traffic"] = traffic.json();
     for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
     return result;

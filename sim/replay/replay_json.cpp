@@ -1,0 +1,75 @@
+#include "sim/replay/replay_run.hpp"
+
+namespace linkcast::replay {
+namespace {
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+void put_times(Json& out, const JobTimes& job) {
+  out["step_time_s"] = or_null(job.step_time_s);
+  out["steps_s"] = job.steps_s;
+  out["exposed_communication_s"] = job.exposed_communication_s;
+}
+
+void put_ends(Json& out, const std::string& name, const ReplayInterval& interval) {
+  out[name + "_low_s"] = or_null(interval.low_s);
+  out[name + "_high_s"] = or_null(interval.high_s);
+}
+
+Json ranks_json(const ReplayResult& result) {
+  Json ranks = Json::array();
+  for (const RankResult& rank : result.ranks) {
+    Json row{{"rank", rank.rank}, {"gpu", rank.gpu}};
+    if (result.jobs.size() > 1) row["job"] = rank.job;
+    row["compute_s"] = rank.times.compute_s;
+    row["communication_s"] = rank.times.communication_s;
+    row["exposed_s"] = rank.times.exposed_s;
+    row["waiting_s"] = rank.times.waiting_s;
+    row["idle_s"] = rank.times.idle_s;
+    ranks.push_back(std::move(row));
+  }
+  return ranks;
+}
+
+Json jobs_json(const ReplayResult& result) {
+  Json jobs = Json::array();
+  for (const JobTimes& job : result.jobs) {
+    Json row{{"trace", job.trace}, {"gpus", job.gpus}};
+    put_times(row, job);
+    if (result.interval) put_ends(row, "step_time", job.step_interval);
+    jobs.push_back(std::move(row));
+  }
+  return jobs;
+}
+
+Json path_json(const CriticalPath& path) {
+  return {{"host_s", path.seconds[CriticalPath::kHost]},
+          {"launch_s", path.seconds[CriticalPath::kLaunch]},
+          {"compute_s", path.seconds[CriticalPath::kCompute]},
+          {"copy_s", path.seconds[CriticalPath::kCopy]},
+          {"network_s", path.seconds[CriticalPath::kNetwork]}};
+}
+
+}  // namespace
+
+Json to_json(const ReplayResult& result) {
+  Json out{{"platform", result.platform}, {"time_s", result.makespan_s}, {"makespan_s", result.makespan_s}};
+  put_times(out, result.jobs.front());
+  out["ranks"] = ranks_json(result);
+  if (result.jobs.size() > 1) out["jobs"] = jobs_json(result);
+  out["links"] = Json::array();
+  for (const LinkUse& link : result.links)
+    out["links"].push_back(
+        {{"id", link.id}, {"carried_B", link.carried_B}, {"utilisation", result.utilisation_of(link)}});
+  out["bottleneck"] = result.bottleneck;
+  out["critical_path"] = path_json(result.critical_path);
+  if (result.utilisation) out["utilisation"] = *result.utilisation;
+  out["events"] = result.events;
+  out["warnings"] = result.warnings;
+  if (!result.interval) return out;
+  put_ends(out, "time", *result.interval);
+  put_ends(out, "step_time", result.jobs.front().step_interval);
+  return out;
+}
+
+}  // namespace linkcast::replay
