@@ -1,6 +1,7 @@
 #include "sim/activities/plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "sim/units/index.hpp"
@@ -37,6 +38,23 @@ std::vector<int> PlanProblem::add(const Plan& plan) {
     problem_.activities.push_back(std::move(activity));
   }
   return places;
+}
+
+Activity average_of(const Plan& plan) {
+  std::vector<double> chain_B;
+  std::map<int, double> load_B;
+  Activity average;
+  for (const Activity& one : plan.activities) {
+    double before_B = 0;
+    for (const int earlier : one.after) before_B = std::max(before_B, chain_B[at(earlier)]);
+    chain_B.push_back(before_B + one.work_B);
+    average.work_B = std::max(average.work_B, chain_B.back());
+    for (const Use& use : one.uses)
+      if (!is_own_limit(use.constraint)) load_B[use.constraint] += use.weight * one.work_B;
+  }
+  for (const auto& [key, bytes] : load_B)
+    if (bytes > 0) average.uses.push_back({key, bytes / average.work_B});
+  return average;
 }
 
 }  // namespace linkcast::activities

@@ -35,6 +35,10 @@ struct Plan {
   std::set<std::string> warnings{};
 };
 
+/// One activity that takes of each link what all of a plan's do, bytes of the longest chain of them one after the
+/// other: rounds of messages to others who meet them at any moment. Without start-ups and limits of its own.
+Activity average_of(const Plan& plan);
+
 /// Plans that begin together, as one Problem.
 class PlanProblem {
  public:

@@ -107,6 +107,9 @@ class Steps {
     double fullest_s = 0;
     for (std::size_t c = 0; c < load_B.size(); ++c)
       fullest_s = std::max(fullest_s, load_B[c] / problem.capacity_Bps[c]);
+    times_.chain_B += weight * largest_B_;
+    for (std::size_t c = 0; c < load_B.size(); ++c)
+      times_.load_B[problem_.key(static_cast<int>(c))] += weight * load_B[c];
     for (std::size_t c = 0; c < load_B.size(); ++c)
       if (load_B[c] / problem.capacity_Bps[c] > kFull * std::max(fullest_s, slowest_s - soonest_s))
         times_.limit_B[problem_.key(static_cast<int>(c))] += weight * load_B[c];
@@ -123,6 +126,7 @@ class Steps {
   void add(const ScheduledMessage& one, double weight, int position) {
     const auto from = static_cast<std::size_t>(one.from), to = static_cast<std::size_t>(one.to);
     const double bytes = one.share * job_.size_B;
+    largest_B_ = std::max(largest_B_, bytes);
     const double adding = one.combines ? bytes / job_.combine.rate_Bps : 0;
     const double reducing = one.combines ? job_.combine.start_s + adding : 0;
     std::vector<int> after = before_[from];
@@ -157,6 +161,7 @@ class Steps {
   std::vector<std::size_t> busy_;               ///< ranks with some in now_
   std::vector<double> latency_, combine_;       ///< per activity: longest chain of delays up to it
   std::vector<ScheduledMessage> messages_;
+  double largest_B_ = 0;  ///< of a message
 };
 
 /// Of the fullest phase's first round.
@@ -200,6 +205,8 @@ void add_times(const ScheduleTimes& part, ScheduleTimes& sum) {
   sum.combine_s += part.combine_s;
   for (const auto& [transport, bytes] : part.transport_B) sum.transport_B[transport] += bytes;
   for (const auto& [key, bytes] : part.limit_B) sum.limit_B[key] += bytes;
+  for (const auto& [key, bytes] : part.load_B) sum.load_B[key] += bytes;
+  sum.chain_B += part.chain_B;
   sum.stand_in = sum.stand_in || part.stand_in;
   sum.rate_error = std::max(sum.rate_error, part.rate_error);
   sum.delay_error = std::max(sum.delay_error, part.delay_error);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/activities/cluster_problem.hpp"
-
 namespace linkcast::activities {
 namespace {
 
@@ -53,11 +51,11 @@ Buffers buffers_of(const Collective& op, int rank, int ranks, double size_B) {
 }
 
 /// One buffer of one rank, after the copy of its own before.
-int add_copy(ClusterProblem& problem, int gpu, bool down, double bytes, Staging staging, int after) {
+int add_copy(ClusterProblem& problem, ClusterGpu rank, bool down, double bytes, Staging staging, int after) {
   const Platform& node = problem.cluster().node();
   const std::string pinned = down ? "d2h" : "h2d", name = staging == Staging::kPageable ? pinned + "_pageable" : pinned;
-  const int device = node.gpu(gpu);
-  problem.pass_node(0, (down ? node.to_host(device) : node.from_host(device)).links, MoveBy::kDma);
+  const int device = node.gpu(rank.gpu);
+  problem.pass_node(rank.node, (down ? node.to_host(device) : node.from_host(device)).links, MoveBy::kDma);
   const bool slow = staging == Staging::kPageable && !node.transports().measured(name);
   const double lone = problem.lone_rate();
   const Pace pace = node.transports().get(name).pace(bytes, lone);
@@ -71,24 +69,28 @@ int add_copy(ClusterProblem& problem, int gpu, bool down, double bytes, Staging 
 
 }  // namespace
 
+void add_staging_copies(const std::vector<ClusterGpu>& ranks, int nodes, const Collective& op, double size_B,
+                        Staging staging, ClusterProblem& in, ClusterProblem& out) {
+  const int count = static_cast<int>(ranks.size());
+  for (int rank = 0; rank < count; ++rank) {
+    const ClusterGpu place = ranks[static_cast<std::size_t>(rank)];
+    if (place.node >= nodes) continue;
+    const Buffers buffers = buffers_of(op, rank, count, size_B);
+    int last = -1;
+    if (buffers.send > 0) last = add_copy(in, place, true, buffers.send, staging, last);
+    if (buffers.receive > 0 && staging == Staging::kPageable) add_copy(in, place, true, buffers.receive, staging, last);
+    if (buffers.receive > 0) add_copy(out, place, false, buffers.receive, staging, -1);
+  }
+}
+
 StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const Collective& op,
                            double size_B, Staging staging, Solver& solver) {
   StagingTimes times;
-  const int count = static_cast<int>(ranks.size());
   const Transports& transports = cluster.node().transports();
   times.assumed =
       staging == Staging::kPageable && !(transports.measured("d2h_pageable") && transports.measured("h2d_pageable"));
   ClusterProblem in(cluster), out(cluster);
-  for (int rank = 0; rank < count; ++rank) {
-    const ClusterGpu place = ranks[static_cast<std::size_t>(rank)];
-    if (place.node != 0) continue;
-    const Buffers buffers = buffers_of(op, rank, count, size_B);
-    int last = -1;
-    if (buffers.send > 0) last = add_copy(in, place.gpu, true, buffers.send, staging, last);
-    if (buffers.receive > 0 && staging == Staging::kPageable)
-      add_copy(in, place.gpu, true, buffers.receive, staging, last);
-    if (buffers.receive > 0) add_copy(out, place.gpu, false, buffers.receive, staging, -1);
-  }
+  add_staging_copies(ranks, 1, op, size_B, staging, in, out);
   if (!in.problem().activities.empty()) times.in_s = solver.run(in.problem()).makespan_s;
   if (!out.problem().activities.empty()) times.out_s = solver.run(out.problem()).makespan_s;
   return times;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/activities/cluster_problem.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/platform/cluster.hpp"
 #include "sim/plugin/library.hpp"
@@ -14,6 +15,10 @@ struct StagingTimes {
   bool assumed = false;  ///< copies of such memory were not measured on this machine
   [[nodiscard]] double time_s() const { return in_s + out_s; }
 };
+
+/// The copies of the ranks of the first `nodes` nodes as activities. @param in, out  empty: those before and after
+void add_staging_copies(const std::vector<ClusterGpu>& ranks, int nodes, const Collective& op, double size_B,
+                        Staging staging, ClusterProblem& in, ClusterProblem& out);
 
 /// The ranks of the first node copy at once, those of the others as long. kPageable: both buffers come down before, as
 /// Open MPI does it. kPinned: the send buffer alone.

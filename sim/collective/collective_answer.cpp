@@ -23,6 +23,41 @@ int read_calls(ObjectReader& r) {
   return calls;
 }
 
+/// Keys of the network that all ranks are on; of one node nothing crosses it.
+congestion::NetworkLoad read_load(const CollectiveRanks& ranks, ObjectReader& r, log::Progress& progress) {
+  return congestion::read_network_load(r, ranks.machine.node().calibration(), progress,
+                                       ranks.one_node() ? congestion::Crosses::kNothing : congestion::Crosses::kFabric);
+}
+
+/// What runs beside a collective, and where all of it is.
+struct Surroundings {
+  congestion::NetworkLoad load{};
+  std::vector<PlacedJob> others{};
+  const Cluster* shared = nullptr;    ///< with others
+  std::unique_ptr<Cluster> placed{};  ///< where the nodes are not the first ones
+
+  void read_others(catalogue::Catalogue& catalogue, const std::string& platform_id, const PlacedCollective& first,
+                   const CollectiveRanks& ranks, ObjectReader& r) {
+    others = collective::read_others(catalogue, platform_id, first, ranks.nodes, r);
+    if (!others.empty()) shared = &shared_machine(catalogue, platform_id, ranks.nodes, others);
+  }
+  /// All nodes are alike to a job on one of them alone.
+  void place(catalogue::Catalogue& catalogue, const std::string& platform_id, const CollectiveRanks& ranks) {
+    if (ranks.one_node() && load.beside.empty()) return;
+    placed =
+        congestion::place_jobs(ranks.one_node() ? catalogue.cluster(platform_id) : ranks.machine, ranks.nodes, load);
+  }
+  [[nodiscard]] const Cluster& machine(const CollectiveRanks& ranks) const { return placed ? *placed : ranks.machine; }
+  /// @returns  nothing where the job is alone
+  [[nodiscard]] std::optional<CollectiveForecast> forecast(const CollectiveJob& job, Solver& solver) const {
+    if (load.any()) return forecast_in_load(job, load, solver);
+    if (others.empty()) return std::nullopt;
+    std::vector<CollectiveJob> jobs{job};
+    for (const PlacedJob& other : others) jobs.push_back(other.job);
+    return forecast_together(jobs, run_together(jobs, *shared, solver));
+  }
+};
+
 /// Of rings, trees and messages of a library: forecast alone, in the load of a network, or with others.
 class Asked {
  public:
@@ -39,12 +74,13 @@ class Asked {
     if (algorithm_ == "nvls" && !ranks_.one_node()) r.fail("algorithm", kNvlsBetween);
     if (algorithm_ == "nvls_tree" && ranks_.one_node()) r.fail("algorithm", "nvls_tree is between nodes; in one: nvls");
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
-    if (!ranks_.one_node()) read_between(r, catalogue.progress());
-    others_ = read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, nvls_}, ranks_.nodes, r);
-    if (alternatives_ && !others_.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
+    if (!ranks_.one_node() && r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
+    around_.load = read_load(ranks_, r, catalogue.progress());
+    around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, nvls_}, ranks_, r);
+    if (alternatives_ && !around_.others.empty())
+      r.fail("alternatives", "are forecast alone, not with other communicators");
     r.finish();
-    if (!others_.empty()) shared_ = &shared_machine(catalogue, platform_id, ranks_.nodes, others_);
-    placed_ = ranks_.one_node() ? nullptr : congestion::place_jobs(ranks_.machine, ranks_.nodes, load_);
+    around_.place(catalogue, platform_id, ranks_);
     communicator_ = &communicator_of(catalogue, platform_id, library_, ranks_);
   }
 
@@ -52,24 +88,15 @@ class Asked {
     const CollectiveJob job = this->job();
     if (!job.engine.empty() && !job.of_messages())
       throw InputError("engine: " + op_name_ + " is no operation of messages");
-    if (!others_.empty()) {
-      std::vector<CollectiveJob> jobs{job};
-      for (const PlacedJob& other : others_) jobs.push_back(other.job);
-      return forecast_together(jobs, run_together(jobs, *shared_, solver));
-    }
-    if (load_.noise || !load_.beside.empty()) return forecast_in_load(job, load_, solver);
+    if (auto forecast = around_.forecast(job, solver)) return std::move(*forecast);
     CollectiveForecast forecast = forecast_of(job, run_alone(job, solver));
     if (alternatives_ && !job.of_messages()) forecast.alternatives = alternatives_to(job, forecast, solver);
     return forecast;
   }
 
  private:
-  void read_between(ObjectReader& r, log::Progress& progress) {
-    if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
-    load_ = congestion::read_network_load(r, ranks_.machine.node().calibration(), progress);
-  }
   [[nodiscard]] CollectiveJob job() const {
-    return {placed_ ? *placed_ : ranks_.machine,
+    return {around_.machine(ranks_),
             libraries().get(library_),
             *communicator_,
             size_.op(),
@@ -89,22 +116,9 @@ class Asked {
   int calls_;
   std::string protocol_, algorithm_{}, engine_{};
   bool nvls_ = false, alternatives_ = false;
-  congestion::NetworkLoad load_{};
-  std::vector<PlacedJob> others_{};
-  const Cluster* shared_ = nullptr;  ///< with others
-  std::unique_ptr<Cluster> placed_;  ///< where the nodes are not the first ones
+  Surroundings around_{};
   const Communicator* communicator_ = nullptr;
 };
-
-/// A schedule's messages go through one node of a cluster too.
-CollectiveRanks read_schedule_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
-  if (!r.has("nodes")) return read_ranks(catalogue, platform_id, r);
-  const Cluster& machine = catalogue.cluster(platform_id);
-  const int nodes = r.required<int>("nodes");
-  if (nodes < 1 || nodes > machine.nodes())
-    r.fail("nodes", "must be 1 to " + std::to_string(machine.nodes()) + ", as many as the fabric joins");
-  return {machine, nodes, read_gpus_of_each(r, machine.node(), nodes > 1 ? 1 : 2)};
-}
 
 void read_transport(CollectiveJob& job, ObjectReader& r) {
   if (!r.has("transport")) return;
@@ -117,22 +131,27 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
                                    ObjectReader& r) {
   const auto library_id = r.required<std::string>("library");
   const auto op_name = r.required<std::string>("op");
-  const CollectiveRanks ranks = read_schedule_ranks(catalogue, platform_id, r);
+  const CollectiveRanks ranks = read_ranks(catalogue, platform_id, r);
   const Communicator members = schedule_ranks(library_id, ranks.nodes, ranks.gpus);
   const SizedCall size(op_name, members.ranks(), r);
-  congestion::NetworkLoad load;
-  if (!ranks.one_node())
-    load = congestion::read_network_load(r, ranks.machine.node().calibration(), catalogue.progress());
-  const std::unique_ptr<Cluster> placed =
-      ranks.one_node() ? nullptr : congestion::place_jobs(ranks.machine, ranks.nodes, load);
-  CollectiveJob job{
-      placed ? *placed : ranks.machine, libraries().get(library_id), members, size.op(), op_name, size.size_B()};
+  Surroundings around;
+  around.load = read_load(ranks, r, catalogue.progress());
+  around.place(catalogue, platform_id, ranks);
+  CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
+  PlacedCollective first{library_id, op_name, size.size_B()};
+  first.transport = job.transport;
+  around.read_others(catalogue, platform_id, first, ranks, r);
+  if (alternatives && !around.others.empty())
+    r.fail("alternatives", "are forecast alone, not with other communicators");
   r.finish();
-  if (load.noise) return schedule_in_noise(job, load, solver);
-  return schedule_forecast(job, alternatives, solver);
+  if (auto forecast = around.forecast(job, solver)) return std::move(*forecast);
+  const CollectiveRun run = run_alone(job, solver);
+  CollectiveForecast forecast = forecast_of(job, run);
+  if (alternatives && !run.scheduled->times.steady) forecast.alternatives = other_schedules(job, run, solver);
+  return forecast;
 }
 
 bool has_schedules(const Json& library) {

@@ -13,7 +13,7 @@ bool is_scheduled(const Json& query);
 /// algorithm, alternatives, transport.
 Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                        ObjectReader& r);
-/// Keys: gpus or nodes + gpus_per_node; optionally library, op with size_B, nvls.
+/// Keys: gpus or nodes + gpus_per_node; optionally library, op with size_B or sizes_B, nvls.
 Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
 
 }  // namespace linkcast::collective

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/collective/schedule_forecast.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::collective {
@@ -43,6 +44,7 @@ double edited_error(const CollectiveJob& job, const CollectiveRun& run) {
 }
 
 uncertainty::Uncertainty uncertainty_of(const CollectiveJob& job, const CollectiveRun& run) {
+  if (run.scheduled) return uncertainty_of_rounds(job, run);
   uncertainty::Uncertainty uncertainty;
   uncertainty.add(edited_error(job, run));
   uncertainty.add(run.made.cost.error_s / run.time_s());
@@ -164,6 +166,7 @@ uncertainty::Interval interval_of(const CollectiveJob& job, const CollectiveRun&
 }
 
 CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& run) {
+  if (run.scheduled) return forecast_of_rounds(job, run);
   const Communicator& communicator = job.communicator;
   CollectiveForecast forecast;
   forecast.time_s = run.time_s();
@@ -209,8 +212,9 @@ activities::Plan forecast_to_share(const CollectiveJob& job, Solver& solver) {
   shared.plan.latency_s = run.made.latency_s;
   shared.plan.alone_s = run.time_s();
   shared.plan.spread = uncertainty::spread_of(interval_of(job, run), run.time_s());
-  for (std::string& warning : warnings_of(job, run, run.limited_by.size()))
-    shared.plan.warnings.insert(std::move(warning));
+  std::vector<std::string> warnings =
+      run.scheduled ? forecast_of_rounds(job, run).warnings : warnings_of(job, run, run.limited_by.size());
+  shared.plan.warnings.insert(warnings.begin(), warnings.end());
   return std::move(shared.plan);
 }
 

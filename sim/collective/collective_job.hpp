@@ -29,6 +29,8 @@ struct CollectiveJob {
   std::vector<int> order{};
   /// How the library runs it; of a job whose communicator the library has built.
   [[nodiscard]] const RingLibrary& rings() const { return *library.rings(); }
+  /// Whether the library sends it as rounds of messages.
+  [[nodiscard]] bool of_rounds() const { return library.rings() == nullptr; }
   /// What a library of rings is called for: the operation, or what stands for it.
   [[nodiscard]] std::string call() const { return op.grouped_call().empty() ? op_name : op.grouped_call(); }
   [[nodiscard]] int ranks() const { return communicator.ranks(); }

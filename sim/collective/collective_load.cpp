@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "sim/congestion/jobs_beside.hpp"
+#include "sim/congestion/noisy_message.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -20,10 +22,12 @@ class InLoad {
     const CollectiveRun lone = run_lone();
     run_ = lone;
     slowed_.emplace(problem_);
-    const congestion::Slowdown none = [](const NoisyWay&) { return 1; };
-    congestion::Slowdown beside = none;
+    const congestion::CrossingSlowdown none = [](const NoisyWay&, int) { return 1; };
+    congestion::CrossingSlowdown beside = none;
     if (!load_.beside.empty()) {
-      beside = congestion::slowed_beside({problem_, run_.flow_s, job_.communicator.gpus, job_.communicator.nodes},
+      const std::size_t flows = problem_.problem().activities.size();
+      beside = congestion::slowed_beside({problem_, job_.communicator.gpus, job_.communicator.nodes,
+                                          std::vector<double>(flows, run_.flow_s), std::vector<int>(flows, 0)},
                                          load_, out);
       solve(beside);
       out["alone_s"] = lone.time_s();
@@ -49,7 +53,7 @@ class InLoad {
     run.messages = std::move(answer);
     return run;
   }
-  void solve(const congestion::Slowdown& slowdown) {
+  void solve(const congestion::CrossingSlowdown& slowdown) {
     const Solution solution = solver_.run(slowed_->slowed(slowdown));
     if (!job_.of_messages()) return read_solution(job_, problem_, solution, run_);
     run_.flow_s = solution.makespan_s;
@@ -57,15 +61,15 @@ class InLoad {
   }
 
   congestion::SampleTime sample(const Background& background, const CollectiveRun& without,
-                                const congestion::Slowdown& others) {
+                                const congestion::CrossingSlowdown& others) {
     if (!load_.noisy()) return {without.made.latency_s, without.flow_s};
-    solve([&](const NoisyWay& way) { return others(way) * background.slowdown(way); });
+    solve([&](const NoisyWay& way, int activity) { return others(way, activity) * background.slowdown(way); });
     const auto wait_s = [&](int from, int to) { return background.wait_s(noisy_way(job_.machine.fabric(), from, to)); };
     run_.made.latency_s = without.made.latency_s + waits_s(job_, without.made, wait_s);
     return {run_.made.latency_s, run_.flow_s};
   }
 
-  congestion::SampleTimes draws(const CollectiveRun& without, const congestion::Slowdown& others) {
+  congestion::SampleTimes draws(const CollectiveRun& without, const congestion::CrossingSlowdown& others) {
     return congestion::draw_samples(load_,
                                     [&](const Background& background) { return sample(background, without, others); });
   }
@@ -108,9 +112,74 @@ void check_messages_beside(const CollectiveJob& job, const congestion::NetworkLo
   check_ranks(job, "jobs beside slow each message by itself");
 }
 
+/// Jobs beside it are on other nodes, and nothing of it crosses the fabric.
+CollectiveForecast in_one_node(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver) {
+  CollectiveForecast forecast = forecast_of(job, run_alone(job, solver));
+  forecast.load = Json::object();
+  if (!load.beside.empty()) {
+    activities::ClusterProblem nothing(job.machine);
+    static_cast<void>(congestion::slowed_beside({nothing, job.communicator.gpus, 1}, load, forecast.load));
+    forecast.load["alone_s"] = forecast.time_s;
+    forecast.load["slowdown"] = 1;
+  }
+  if (load.draws()) congestion::put_unmoved(forecast.load, load, forecast.time_s);
+  forecast.warnings.emplace_back(congestion::kStaysInNode);
+  return forecast;
+}
+
+/// Of a schedule's messages: which round each is in, and how long its bytes move.
+congestion::LoneJob lone_rounds(const CollectiveJob& job, activities::ClusterProblem& problem,
+                                const Solution& solution) {
+  congestion::LoneJob lone{problem, job.communicator.gpus, job.communicator.nodes};
+  const std::vector<Activity>& messages = problem.problem().activities;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    int round = 0;
+    for (const int before : messages[i].after) round = std::max(round, lone.round[at(before)] + 1);
+    lone.round.push_back(round);
+    lone.moving_s.push_back(solution.finish_s[i] - solution.start_s[i] - messages[i].delay_s);
+  }
+  return lone;
+}
+
+/// Rounds of messages: jobs beside slow each round down by itself.
+CollectiveForecast rounds_in_load(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver) {
+  const CollectiveRun lone = run_alone(job, solver);
+  activities::ClusterProblem problem = scheduled_problem(job, *lone.scheduled);
+  Json out = Json::object();
+  congestion::CrossingSlowdown beside;
+  CollectiveRun run = lone;
+  const double copies_s = lone.scheduled->copies.time_s();
+  if (!load.beside.empty()) {
+    beside = congestion::slowed_beside(lone_rounds(job, problem, solver.run(problem.problem())), load, out);
+    run.flow_s = congestion::slowed_messages_s(problem, beside, solver) + copies_s;
+    out["alone_s"] = lone.time_s();
+    out["slowdown"] = run.time_s() / lone.time_s();
+  }
+  if (load.noise) {
+    const double quiet_s = run.time_s();
+    congestion::SampleTimes times = congestion::noisy_message_times(problem, load, solver, beside);
+    for (congestion::SampleTime& time : times) time.latency_s += copies_s;
+    run.flow_s = congestion::percentile(times, 50).time_s();
+    if (!load.beside.empty()) {  // in the same noise
+      out["alone_s"] =
+          congestion::percentile(congestion::noisy_message_times(problem, load, solver), 50).time_s() + copies_s;
+      out["slowdown"] = run.time_s() / out["alone_s"].get<double>();
+    }
+    congestion::put_percentiles(out, load, times, quiet_s);
+  }
+  CollectiveForecast forecast = forecast_of(job, lone);
+  forecast.interval.low_s *= run.time_s() / forecast.time_s;
+  forecast.interval.high_s *= run.time_s() / forecast.time_s;
+  forecast.time_s = run.time_s();
+  forecast.load = std::move(out);
+  return forecast;
+}
+
 }  // namespace
 
 CollectiveForecast forecast_in_load(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver) {
+  if (job.one_node()) return in_one_node(job, load, solver);
+  if (job.of_rounds()) return rounds_in_load(job, load, solver);
   Json out = Json::object();
   const bool messages = job.of_messages();
   if (messages && !load.beside.empty()) check_messages_beside(job, load);

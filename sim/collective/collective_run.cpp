@@ -43,6 +43,13 @@ CollectiveRun run_between(const CollectiveJob& job, Solver& solver, MessageParts
   return run;
 }
 
+CollectiveRun run_rounds(const CollectiveJob& job, Solver& solver) {
+  CollectiveRun run;
+  run.scheduled = run_scheduled(job, algorithm_of(job), solver);
+  run.flow_s = run.scheduled->time_s();
+  return run;
+}
+
 /// One activity for all messages between nodes, each at the rate of the slowest.
 activities::Plan sum_to_share(CollectiveRun run) {
   Activity flow{run.made.latency_s, run.made.busiest_B};
@@ -51,6 +58,16 @@ activities::Plan sum_to_share(CollectiveRun run) {
   activities::Plan plan;
   plan.activities.push_back(std::move(flow));
   return plan;
+}
+
+/// By the bytes of the messages that each link limited; of one activity for all that got its own rate as alone.
+void read_shared_rounds(const activities::PlanProblem& problem, const Solution& solution,
+                        const std::vector<int>& places, ScheduledRun& rounds) {
+  std::map<int, double> limit_B;
+  for (const int place : places)
+    if (const int limit = solution.limited_by[at(place)]; limit != kOwnCap)
+      limit_B[problem.key(limit)] += problem.problem().activities[at(place)].work_B;
+  if (!rounds.times.steady || !limit_B.empty()) rounds.times.limit_B = std::move(limit_B);
 }
 
 /// The time of one among several. One activity for all messages that gets its own rate is limited as they are alone.
@@ -66,6 +83,10 @@ void read_shared(const activities::PlanProblem& problem, const Solution& solutio
     limits.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
   }
   together.flow_s -= together.made.latency_s;
+  if (together.scheduled) {
+    if (!solution.limited_by.empty()) read_shared_rounds(problem, solution, places, *together.scheduled);
+    return;
+  }
   if (!together.messages || (!limits.empty() && limits.front() != kOwnCap)) together.limited_by = std::move(limits);
 }
 
@@ -102,12 +123,18 @@ CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, activities::Cl
 }
 
 CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, MessageParts wanted) {
+  if (job.of_rounds()) return run_rounds(job, solver);
   if (job.of_messages() && !job.one_node()) return run_between(job, solver, wanted);
   activities::ClusterProblem problem(job.machine);
   return run_alone(job, solver, problem);
 }
 
 SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
+  if (job.of_rounds()) {
+    CollectiveRun run = run_rounds(job, solver);
+    activities::Plan plan = scheduled_to_share(job, *run.scheduled);
+    return {std::move(run), std::move(plan)};
+  }
   if (job.of_messages() && !job.one_node()) {
     CollectiveRun run = run_between(job, solver, {false, true});
     activities::Plan plan = sum_to_share(run);

@@ -6,6 +6,7 @@
 #include "sim/activities/plan.hpp"
 #include "sim/collective/collective_messages.hpp"
 #include "sim/collective/collective_plan.hpp"
+#include "sim/collective/scheduled_run.hpp"
 
 namespace linkcast::collective {
 
@@ -17,6 +18,7 @@ struct CollectiveRun {
   /// messages between nodes what limits those that end last.
   std::vector<int> limited_by{};
   std::optional<MessageAnswer> messages{};  ///< between nodes
+  std::optional<ScheduledRun> scheduled{};  ///< rounds of messages: all of its time is flow_s
   [[nodiscard]] double time_s() const { return made.latency_s + flow_s; }
 };
 
@@ -33,7 +35,7 @@ CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, activities::Cl
 /// A collective as activities that share links with whatever else runs: with nothing else they take what it takes
 /// alone. Blocks that wait for their turn move nothing, and others use the links meanwhile; so a collective with such
 /// waits has limits of its own, lower than the links' by the same factor. Of messages between nodes one activity stands
-/// for all, with the share of each link that so many have.
+/// for all, with the share of each link that so many have. Rounds of messages: scheduled_to_share().
 struct SharedRun {
   CollectiveRun run;      ///< alone
   activities::Plan plan;  ///< without spread and warnings: see forecast_to_share()

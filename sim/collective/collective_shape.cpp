@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/activities/channel_flows.hpp"
+#include "sim/collective/placed_collective.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -81,11 +82,14 @@ void add_what_the_library_believes(Bytewise& shape, const Communicator& made) {
 CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const std::string& platform_id,
                                         const std::string& library_id, const std::vector<CollectiveAsk>& all) {
   const Cluster& machine = catalogue.lone_node(platform_id);
-  const Library& library = libraries().get(library_id);
+  std::vector<PlacedJob> placed;
   std::vector<CollectiveJob> jobs;
-  for (const CollectiveAsk& ask : all)
-    jobs.push_back({machine, library, catalogue.communicator(platform_id, library_id, ask.gpus),
-                    collectives().get(ask.op), ask.op, ask.size_B});
+  for (const CollectiveAsk& ask : all) {
+    PlacedCollective asked{library_id, ask.op, ask.size_B};
+    asked.parts_B = ask.parts_B;
+    placed.push_back(place_job(catalogue, platform_id, asked, {{0}, ask.gpus}));
+    jobs.push_back(placed.back().job);
+  }
   Solver& solver = catalogue.solver("fluid");
   if (jobs.size() == 1) return forecast_of(jobs.front(), run_alone(jobs.front(), solver));
   return forecast_together(jobs, run_together(jobs, machine, solver));

@@ -15,6 +15,7 @@ struct CollectiveAsk {
   std::string op;
   std::vector<int> gpus;
   double size_B = 0;
+  std::vector<double> parts_B{};  ///< of an operation whose parts differ: Collective::parts_B()
 };
 
 struct CollectiveTimes {
@@ -22,7 +23,7 @@ struct CollectiveTimes {
 };
 
 /// The first of `all` with the others beside it.
-/// @param library  one that builds rings or sends messages between GPUs, no mpi-*. @throws InputError
+/// @throws InputError
 CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const std::string& platform_id,
                                         const std::string& library, const std::vector<CollectiveAsk>& all);
 

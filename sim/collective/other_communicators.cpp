@@ -4,7 +4,7 @@
 #include <set>
 
 #include "sim/activities/request.hpp"
-#include "sim/collective/schedule_forecast.hpp"
+#include "sim/collective/call_sizes.hpp"
 #include "sim/units/sequence.hpp"
 
 namespace linkcast::collective {
@@ -33,9 +33,10 @@ PlacedJob read_other(catalogue::Catalogue& catalogue, const std::string& platfor
   asked.op = r.required<std::string>("op");
   PlacedNodes where{read_nodes(catalogue, platform_id, first_nodes, r), {}};
   where.gpus = activities::read_gpus(r, catalogue.platform(platform_id), where.nodes.size() > 1 ? 1 : 2);
-  asked.size_B = activities::read_size(r, "size_B");
+  const SizedCall size(asked.op, static_cast<int>(where.nodes.size() * where.gpus.size()), r);
+  asked.size_B = size.size_B();
+  asked.parts_B = size.op().parts_B();
   if (r.has("library")) asked.library = r.choice("library", libraries().names());
-  if (libraries().get(asked.library).rings() == nullptr) r.fail("library", kNoSharedSchedule);
   r.finish();
   return place_job(catalogue, platform_id, asked, where);
 }

@@ -7,9 +7,9 @@
 
 namespace linkcast::collective {
 
-/// Entries {op, size_B, gpus, library, nodes}; whatever else `first` says holds for all of them.
+/// Entries {op, size_B or sizes_B, gpus, library, nodes}; whatever else `first` says holds for all of them.
 /// @param first  the job that is asked for: its library and its nodes where an entry names none
-/// @throws InputError  a library of message schedules, nodes that the machine lacks
+/// @throws InputError  nodes that the machine lacks
 std::vector<PlacedJob> read_others(catalogue::Catalogue& catalogue, const std::string& platform_id,
                                    const PlacedCollective& first, int first_nodes, ObjectReader& r);
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/collective/schedule_forecast.hpp"
 #include "sim/platform/placed_fabric.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/units/index.hpp"
@@ -37,17 +38,25 @@ PlacedJob place_job(catalogue::Catalogue& catalogue, const std::string& platform
   std::vector<int> order = alone ? where.nodes : order_of(where.nodes, machine.nodes());
   std::unique_ptr<Cluster> placed = alone ? nullptr : placed_cluster(machine, order);
   const int nodes = static_cast<int>(where.nodes.size());
+  const Library& runs = libraries().get(library);
+  std::unique_ptr<Communicator> ranks;
+  if (runs.rings() == nullptr) ranks = std::make_unique<Communicator>(schedule_ranks(library, nodes, where.gpus));
+  std::unique_ptr<Collective> own;
+  if (!asked.parts_B.empty()) own = collectives().get(asked.op).with_parts(asked.parts_B);
   CollectiveJob job{placed ? *placed : machine,
-                    libraries().get(library),
-                    alone ? catalogue.communicator(platform_id, library, where.gpus)
-                          : catalogue.communicator_across(platform_id, library, nodes, where.gpus),
-                    collectives().get(asked.op),
+                    runs,
+                    ranks   ? *ranks
+                    : alone ? catalogue.communicator(platform_id, library, where.gpus)
+                            : catalogue.communicator_across(platform_id, library, nodes, where.gpus),
+                    own ? *own : collectives().get(asked.op),
                     asked.op,
                     asked.size_B};
   job.nvls = asked.nvls;
   job.calls = asked.calls;
+  if (ranks && !alone && runs.schedules()->staging(job.op) == Staging::kNone) job.transport = asked.transport;
+  if (const std::string why = transport_refusal(job); !why.empty()) throw InputError("transport: " + why);
   job.order = std::move(order);
-  return {std::move(placed), std::move(job)};
+  return {std::move(placed), std::move(ranks), std::move(own), std::move(job)};
 }
 
 activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,

@@ -17,12 +17,16 @@ struct PlacedCollective {
   std::string library, op;
   double size_B = 0;
   int calls = kUsualCalls;
-  bool nvls = false;  ///< the machine offers multicast by NVSwitch
+  bool nvls = false;              ///< the machine offers multicast by NVSwitch
+  std::string transport{};        ///< of a schedule's messages between nodes, where its buffers are not staged
+  std::vector<double> parts_B{};  ///< of an operation whose parts differ: Collective::parts_B()
 };
 
 struct PlacedJob {
-  std::unique_ptr<Cluster> machine;  ///< the job's nodes first; null where they are the first ones, or one alone
-  CollectiveJob job;                 ///< with its order
+  std::unique_ptr<Cluster> machine;     ///< the job's nodes first; null where they are the first ones, or one alone
+  std::unique_ptr<Communicator> ranks;  ///< of a library that has schedules
+  std::unique_ptr<Collective> own;      ///< with parts of its own
+  CollectiveJob job;                    ///< with its order
 };
 
 /// @throws InputError  the library has no such ranks

@@ -1,4 +1,4 @@
-#include "sim/activities/request.hpp"
+#include "sim/collective/call_sizes.hpp"
 #include "sim/collective/collective_answer.hpp"
 #include "sim/collective/collective_forecast.hpp"
 #include "sim/collective/collective_ranks.hpp"
@@ -23,7 +23,7 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_i
   const Platform& node = ranks.machine.node();
   const std::string library_id = read_library(ranks, r);
   const auto op = r.optional<std::string>("op");
-  const double size_B = op ? activities::read_size(r, "size_B") : 0;
+  const double size_B = op ? SizedCall(*op, ranks.nodes * static_cast<int>(ranks.gpus.size()), r).size_B() : 0;
   if (op && collectives().get(*op).shape() == Shape::kPairs)
     r.fail("op", *op + " is made of messages, which take no rings");
   const bool nvls = r.optional<bool>("nvls").value_or(false);

@@ -1,10 +1,12 @@
 #include "sim/congestion/jobs_beside.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "sim/congestion/head_of_line.hpp"
+#include "sim/plugin/collective.hpp"
 #include "sim/records/input_error.hpp"
 
 namespace linkcast::congestion {
@@ -43,54 +45,94 @@ class Flows {
   std::size_t streams_ = 0;  ///< ways of all flows
 };
 
-/// All GPUs of its nodes send as fast as their ports: to the first one, to each other, or round a ring of nodes.
+/// All GPUs of its nodes send as fast as their ports: to each other, round a ring of nodes, or of no collective
+/// (incast) to the first one.
 void add_job(Flows& flows, const JobBeside& job, const std::vector<int>& gpus, int first) {
   const double peers = static_cast<double>((job.nodes - 1) * static_cast<int>(gpus.size()));
+  const Collective* op = collectives().find(job.op);
   for (int node = 0; node < job.nodes; ++node)
     for (const int gpu : gpus) {
       const int from = flows.endpoint(first + node, gpu);
-      if (job.op == "incast" && node > 0) flows.add(from, flows.endpoint(first, gpus.front()), job.service_level, -1);
-      if (job.op == "all_reduce")
+      if (op == nullptr) {
+        if (node > 0) flows.add(from, flows.endpoint(first, gpus.front()), job.service_level, -1);
+      } else if (op->shape() == Shape::kRing) {
         flows.add(from, flows.endpoint(first + (node + 1) % job.nodes, gpu), job.service_level, -1);
-      if (job.op != "alltoall") continue;
-      for (int other = 0; other < job.nodes; ++other)
-        for (const int peer : gpus)
-          if (other != node) flows.add(from, flows.endpoint(first + other, peer), job.service_level, -1 / peers);
+      } else {
+        for (int other = 0; other < job.nodes; ++other)
+          for (const int peer : gpus)
+            if (other != node) flows.add(from, flows.endpoint(first + other, peer), job.service_level, -1 / peers);
+      }
     }
 }
 
-}  // namespace
+using Ends = std::pair<int, int>;
 
-Slowdown slowed_beside(const LoneJob& job, const NetworkLoad& load, Json& out) {
-  const Cluster& cluster = job.made.cluster();
-  Flows flows(cluster);
-  std::map<std::pair<int, int>, double> rates;
-  for (const activities::ClusterProblem::Crossed& crossed : job.made.crossed())
-    rates[{crossed.from, crossed.to}] +=
-        crossed.weight * job.made.problem().activities[static_cast<std::size_t>(crossed.activity)].work_B / job.flow_s;
+/// What the job would send from endpoint to endpoint, bytes/s, round by round.
+std::vector<std::map<Ends, double>> rates_of(const LoneJob& job) {
+  int rounds = 1;
+  for (const int round : job.round) rounds = std::max(rounds, round + 1);
+  std::vector<std::map<Ends, double>> rates(static_cast<std::size_t>(rounds));
+  for (const activities::ClusterProblem::Crossed& crossed : job.made.crossed()) {
+    const auto activity = static_cast<std::size_t>(crossed.activity);
+    const double work_B = job.made.problem().activities[activity].work_B;
+    if (work_B > 0)
+      rates[static_cast<std::size_t>(job.round[activity])][{crossed.from, crossed.to}] +=
+          crossed.weight * work_B / job.moving_s[activity];
+  }
+  return rates;
+}
+
+/// Which flows are whose.
+struct Crowd {
+  std::vector<QueuedFlow> flows;
+  std::vector<std::size_t> begin;  ///< of each of the jobs beside, and one past the last
+};
+
+Crowd crowd_of(const LoneJob& job, const NetworkLoad& load, const std::map<Ends, double>& rates) {
+  Flows flows(job.made.cluster());
   for (const auto& [ends, rate] : rates) flows.add(ends.first, ends.second, load.service_level, rate);
-  std::vector<std::size_t> begin = {flows.list.size()};
+  Crowd crowd{{}, {flows.list.size()}};
   int first = job.nodes;
   for (const JobBeside& other : load.beside) {
     add_job(flows, other, job.gpus, first);
     first += other.nodes;
-    begin.push_back(flows.list.size());
+    crowd.begin.push_back(flows.list.size());
   }
-  const std::vector<double> shares =
-      head_of_line_shares(flows.list, [&](int link) { return cluster.capacity(cluster.key_of_fabric_link(link)); });
-  for (std::size_t i = 0; i < load.beside.size(); ++i) {
-    double sum = 0;
-    for (std::size_t flow = begin[i]; flow < begin[i + 1]; ++flow) sum += shares[flow];
+  crowd.flows = std::move(flows.list);
+  return crowd;
+}
+
+}  // namespace
+
+CrossingSlowdown slowed_beside(const LoneJob& job, const NetworkLoad& load, Json& out) {
+  const Cluster& cluster = job.made.cluster();
+  const std::vector<std::map<Ends, double>> rates = rates_of(job);
+  auto slow = std::make_shared<std::vector<std::map<Ends, double>>>(rates.size());
+  std::vector<double> sends(load.beside.size(), 0);
+  for (std::size_t round = 0; round < rates.size(); ++round) {
+    const Crowd crowd = crowd_of(job, load, rates[round]);
+    const std::vector<double> shares =
+        head_of_line_shares(crowd.flows, [&](int link) { return cluster.capacity(cluster.key_of_fabric_link(link)); });
+    for (std::size_t i = 0; i < sends.size(); ++i) {
+      double sum = 0;
+      for (std::size_t flow = crowd.begin[i]; flow < crowd.begin[i + 1]; ++flow) sum += shares[flow];
+      sends[i] += sum / static_cast<double>(crowd.begin[i + 1] - crowd.begin[i]);
+    }
+    std::size_t number = 0;
+    for (const auto& [ends, rate] : rates[round]) (*slow)[round][ends] = 1 / shares[number++];
+  }
+  for (std::size_t i = 0; i < sends.size(); ++i)
     out["beside"].push_back({{"op", load.beside[i].op},
                              {"nodes", load.beside[i].nodes},
                              {"gpus_per_node", job.gpus.size()},
                              {"service_level", load.beside[i].service_level},
-                             {"sends_of_port", sum / static_cast<double>(begin[i + 1] - begin[i])}});
-  }
-  auto slow = std::make_shared<std::map<std::pair<int, int>, double>>();
-  std::size_t number = 0;
-  for (const auto& [ends, rate] : rates) (*slow)[ends] = 1 / shares[number++];
-  return [slow](const NoisyWay& way) { return slow->at({way.from, way.to}); };
+                             {"sends_of_port", sends[i] / static_cast<double>(rates.size())}});
+  return [slow, rounds = job.round](const NoisyWay& way, int activity) {
+    const std::map<Ends, double>& of_round =
+        (*slow)[static_cast<std::size_t>(rounds[static_cast<std::size_t>(activity)])];
+    const auto found = of_round.find({way.from, way.to});
+    return found == of_round.end() ? 1 : found->second;  // moves nothing
+  };
 }
 
 }  // namespace linkcast::congestion

@@ -1,5 +1,6 @@
 #pragma once
 // What jobs beside a collective cost each of its hops between nodes (head_of_line.hpp).
+#include <functional>
 #include <vector>
 
 #include "sim/activities/cluster_problem.hpp"
@@ -8,15 +9,18 @@
 
 namespace linkcast::congestion {
 
-/// A collective alone. Its nodes are the first of the cluster, those of the jobs beside it follow (place_jobs).
+/// A collective alone, whose activities move in one round or in several. Its nodes are the first of the cluster, those
+/// of the jobs beside it follow (place_jobs).
 struct LoneJob {
   activities::ClusterProblem& made;  ///< keeps its crossings
-  double flow_s = 0;                 ///< time of its bytes
   const std::vector<int>& gpus;      ///< of each node, of all jobs
   int nodes = 0;
+  std::vector<double> moving_s{};  ///< per activity: time of its bytes
+  std::vector<int> round{};        ///< per activity: those of one number move together, each round by itself
 };
 
 /// @param out  gets "beside": what each of the others gets of what it would send, on average
-Slowdown slowed_beside(const LoneJob& job, const NetworkLoad& load, Json& out);
+/// @throws InputError  too many messages of others
+CrossingSlowdown slowed_beside(const LoneJob& job, const NetworkLoad& load, Json& out);
 
 }  // namespace linkcast::congestion

@@ -29,7 +29,7 @@ int read_level(ObjectReader& r) {
 
 }  // namespace
 
-NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration, log::Progress& progress) {
+NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration, log::Progress& progress, Crosses crosses) {
   NetworkLoad load;
   load.progress = &progress;
   load.service_level = read_level(r);
@@ -41,13 +41,15 @@ NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration, log::Pro
   load.samples = r.optional<int>("samples").value_or(kUsualSamples);
   if (load.samples < 1 || load.samples > kMostSamples)
     r.fail("samples", "must be 1 to " + std::to_string(kMostSamples));
+  if (crosses == Crosses::kNothing) return load;
   load.noise = NoiseModel::of(calibration);
   if (!load.noise) r.fail("noise", "was never fitted on " + calibration.topology);
   return load;
 }
 
-NetworkLoad read_network_load(ObjectReader& r, const Calibration& calibration, log::Progress& progress) {
-  NetworkLoad load = read_noise(r, calibration, progress);
+NetworkLoad read_network_load(ObjectReader& r, const Calibration& calibration, log::Progress& progress,
+                              Crosses crosses) {
+  NetworkLoad load = read_noise(r, calibration, progress, crosses);
   if (r.has("allocation")) load.allocation = r.choice("allocation", {"packed", "random"});
   if (r.has("allocation_seed")) {
     if (load.allocation != "random") r.fail("allocation_seed", "is of allocation random");
@@ -109,6 +111,10 @@ void put_percentiles(Json& out, const NetworkLoad& load, const SampleTimes& time
   out["mean_s"] = sum / static_cast<double>(times.size());
   out["min_s"] = times.front().time_s();
   out["max_s"] = times.back().time_s();
+}
+
+void put_unmoved(Json& out, const NetworkLoad& load, double time_s) {
+  put_percentiles(out, load, {{0, time_s, 0}}, time_s);
 }
 
 }  // namespace linkcast::congestion

@@ -22,25 +22,36 @@ struct JobBeside {
   int service_level = 0;
 };
 
+/// Said where noise or other jobs are asked for and nothing crosses the fabric.
+inline constexpr const char* kStaysInNode =
+    "nothing crosses the network between nodes: its noise and other jobs on it cost nothing";
+
 struct NetworkLoad {
-  std::optional<NoiseModel> noise;  ///< none: not asked for
+  std::optional<NoiseModel> noise;  ///< none: not asked for, or nothing crosses the fabric
   std::uint64_t seed = 0;
-  int samples = 0;
+  int samples = 0;  ///< 0: no noise was asked for
   int service_level = 0;
   std::string allocation{};  ///< packed, random, or empty: the first nodes
   std::uint64_t allocation_seed = 0;
   std::vector<JobBeside> beside{};
   log::Progress* progress = nullptr;  ///< of the samples; of whoever asked
 
+  [[nodiscard]] bool draws() const { return samples > 0; }
+  [[nodiscard]] bool any() const { return draws() || !beside.empty(); }
   /// Noise that this answer feels: that of its own service level.
   [[nodiscard]] bool noisy() const { return noise && noise->service_level == service_level; }
 };
 
+/// Whether what is asked for crosses the fabric: where not, there is no noise to draw.
+enum class Crosses { kFabric, kNothing };
+
 /// Keys noise (seed), samples, service_level. @throws InputError  no noise was fitted on this machine, ...
 /// @param progress  told of the samples, as long as the load is used
-NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration, log::Progress& progress);
+NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration, log::Progress& progress,
+                       Crosses crosses = Crosses::kFabric);
 /// Those, and allocation, allocation_seed, beside [{op, nodes, service_level}].
-NetworkLoad read_network_load(ObjectReader& r, const Calibration& calibration, log::Progress& progress);
+NetworkLoad read_network_load(ObjectReader& r, const Calibration& calibration, log::Progress& progress,
+                              Crosses crosses = Crosses::kFabric);
 /// The cluster with the nodes of a job, then those of the ones beside it, first; nothing if they are its first nodes.
 /// @throws InputError  too many nodes
 std::unique_ptr<Cluster> place_jobs(const Cluster& cluster, int nodes, const NetworkLoad& load);
@@ -63,5 +74,7 @@ SampleTimes draw_samples(const NetworkLoad& load, const std::function<SampleTime
 const SampleTime& percentile(const SampleTimes& times, int percent);
 /// Keys seed, samples, service_level, quiet_s, percentiles {p5 ... p99}, mean_s, min_s, max_s.
 void put_percentiles(Json& out, const NetworkLoad& load, const SampleTimes& times, double quiet_s);
+/// The same where every draw leaves the time as it is.
+void put_unmoved(Json& out, const NetworkLoad& load, double time_s);
 
 }  // namespace linkcast::congestion

@@ -13,15 +13,18 @@ struct Delay {
   double slowdown = 1, wait_s = 0;
 };
 
-/// The problem as one draw of the background leaves it.
-Problem noisy_problem(SlowedProblem& slowed, const activities::ClusterProblem& made, const Background& background) {
-  Problem problem = slowed.slowed([&](const NoisyWay& way) { return background.slowdown(way); });
+using WaitOf = std::function<double(const NoisyWay&)>;
+
+/// A message that waits for others has a lower rate of its own too.
+Problem slowed_messages(SlowedProblem& slowed, const activities::ClusterProblem& made, const CrossingSlowdown& slowdown,
+                        const WaitOf& wait_s) {
+  Problem problem = slowed.slowed(slowdown);
   std::map<int, Delay> delays;  // by activity; of one over several NICs the slowest part counts
   for (const activities::ClusterProblem::Crossed& crossed : made.crossed()) {
     const NoisyWay way = noisy_way(made.cluster().fabric(), crossed.from, crossed.to);
     Delay& delay = delays[crossed.activity];
-    delay.slowdown = std::max(delay.slowdown, background.slowdown(way));
-    delay.wait_s = std::max(delay.wait_s, background.wait_s(way));
+    delay.slowdown = std::max(delay.slowdown, slowdown(way, crossed.activity));
+    delay.wait_s = std::max(delay.wait_s, wait_s(way));
   }
   for (const auto& [activity, delay] : delays) {
     Activity& message = problem.activities[at(activity)];
@@ -31,14 +34,29 @@ Problem noisy_problem(SlowedProblem& slowed, const activities::ClusterProblem& m
   return problem;
 }
 
+/// The problem as one draw of the background leaves it.
+Problem noisy_problem(SlowedProblem& slowed, const activities::ClusterProblem& made, const Background& background,
+                      const CrossingSlowdown& others = nullptr) {
+  const auto slowdown = [&](const NoisyWay& way, int activity) {
+    return background.slowdown(way) * (others ? others(way, activity) : 1);
+  };
+  return slowed_messages(slowed, made, slowdown, [&](const NoisyWay& way) { return background.wait_s(way); });
+}
+
 }  // namespace
 
-SampleTimes noisy_message_times(activities::ClusterProblem& made, const NetworkLoad& load, Solver& solver) {
+double slowed_messages_s(activities::ClusterProblem& made, const CrossingSlowdown& others, Solver& solver) {
   SlowedProblem slowed(made);
-  const double quiet_s = solver.run(made.problem()).makespan_s;
+  return solver.run(slowed_messages(slowed, made, others, [](const NoisyWay&) { return 0; })).makespan_s;
+}
+
+SampleTimes noisy_message_times(activities::ClusterProblem& made, const NetworkLoad& load, Solver& solver,
+                                const CrossingSlowdown& others) {
+  SlowedProblem slowed(made);
+  const double quiet_s = others ? slowed_messages_s(made, others, solver) : solver.run(made.problem()).makespan_s;
   return draw_samples(load, [&](const Background& background) -> SampleTime {
     if (!load.noisy()) return {0, quiet_s};
-    return {0, solver.run(noisy_problem(slowed, made, background)).makespan_s};
+    return {0, solver.run(noisy_problem(slowed, made, background, others)).makespan_s};
   });
 }
 

@@ -17,13 +17,15 @@ SlowedProblem::SlowedProblem(activities::ClusterProblem& made) : quiet_(made.pro
     }
     for (const Use& use : crossed.uses)
       parts_.push_back({activity, place.at(use.constraint), ways_.size(), use.weight});
+    by_.push_back(crossed.activity);
     ways_.push_back(noisy_way(made.cluster().fabric(), crossed.from, crossed.to));
   }
 }
 
-const Problem& SlowedProblem::slowed(const Slowdown& slowdown) {
+const Problem& SlowedProblem::slowed(const CrossingSlowdown& slowdown) {
   factor_.clear();
-  for (const NoisyWay& way : ways_) factor_.push_back(slowdown(way) - 1);
+  for (std::size_t crossing = 0; crossing < ways_.size(); ++crossing)
+    factor_.push_back(slowdown(ways_[crossing], by_[crossing]) - 1);
   for (const Part& part : parts_)
     problem_.activities[part.activity].uses[part.use].weight = quiet_.activities[part.activity].uses[part.use].weight;
   for (const Part& part : parts_)

@@ -11,13 +11,15 @@ namespace linkcast::congestion {
 
 /// How many times as long a byte takes, at least 1.
 using Slowdown = std::function<double(const NoisyWay&)>;
+/// Of a crossing by an activity of the problem.
+using CrossingSlowdown = std::function<double(const NoisyWay&, int activity)>;
 
 class SlowedProblem {
  public:
   /// @param made  keeps its crossings; outlives this
   explicit SlowedProblem(activities::ClusterProblem& made);
   /// Valid until the next call.
-  const Problem& slowed(const Slowdown& slowdown);
+  const Problem& slowed(const CrossingSlowdown& slowdown);
 
  private:
   struct Part {  ///< of one crossing on one use
@@ -27,6 +29,7 @@ class SlowedProblem {
   const Problem& quiet_;
   Problem problem_;
   std::vector<NoisyWay> ways_;  ///< per crossing
+  std::vector<int> by_;         ///< per crossing: its activity
   std::vector<double> factor_;
   std::vector<Part> parts_;
 };

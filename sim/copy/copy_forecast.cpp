@@ -142,12 +142,14 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
   Solution shown = runs.median.solution;
   CopyForecast forecast;
   forecast.timing = request.timing;
+  const bool unmoved = request.load.draws() && !request.load.noise;
   if (request.load.noise) forecast.noise = draw_noise(runs, solver, request.load, shown);
+  if (unmoved) forecast.noise = NoisyTimes{request.load, {{0, shown.makespan_s}}, shown.makespan_s};
   forecast.time_s = shown.makespan_s;
   Judge judge(machine, request, runs, shown);
   uncertainty::Verdict verdict;
   const uncertainty::Uncertainty uncertainty = judge.judge(forecast.time_s, verdict);
-  const bool orders = runs.count > 1 && !forecast.noise;
+  const bool orders = runs.count > 1 && !request.load.noise;
   forecast.interval = {uncertainty.around(orders ? runs.makespan.low_s : forecast.time_s).low_s,
                        uncertainty.around(orders ? runs.makespan.high_s : forecast.time_s).high_s};
   double bytes = 0;
@@ -160,6 +162,7 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
     forecast.alone = lone_copy(machine, request, runs.median.plan, judge);
   forecast.bottleneck = std::move(verdict.bottleneck);
   forecast.warnings = std::move(verdict.warnings);
+  if (unmoved) forecast.warnings.insert(congestion::kStaysInNode);
   return forecast;
 }
 

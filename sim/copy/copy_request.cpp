@@ -34,7 +34,7 @@ void read_way_back(ObjectReader& r, CopyRequest& request) {
   request.copies.push_back({there.to, there.from, there.bytes, there.message});
 }
 
-void read_copy(const Platform& node, ObjectReader& r, CopyRequest& request) {
+void read_copy(const Platform& node, ObjectReader& r, CopyRequest& request, log::Progress& progress) {
   if (r.has("transport"))
     request.inside.transport = r.choice("transport", {"local", "peer", "relay", "staged", "host"});
   if (const auto via = r.optional<std::string>("via"))
@@ -46,6 +46,7 @@ void read_copy(const Platform& node, ObjectReader& r, CopyRequest& request) {
   request.inside.single = request.timing == Timing::kSingle;
   request.inside.pageable = r.optional<bool>("pageable").value_or(false);
   if (r.has("chunk_B")) request.inside.chunk_B = activities::read_size(r, "chunk_B");
+  request.load = congestion::read_noise(r, node.calibration(), progress, congestion::Crosses::kNothing);
 }
 
 void read_message(const Cluster& machine, ObjectReader& r, CopyRequest& request, log::Progress& progress) {
@@ -59,8 +60,8 @@ void read_message(const Cluster& machine, ObjectReader& r, CopyRequest& request,
   read_timing(r, request, Timing::kSingle);
   const bool queued = request.timing == Timing::kBackToBack;
   if (queued && request.copies.size() > 1) r.fail("bidirectional", "is not known of messages one behind the other");
-  request.load = congestion::read_noise(r, machine.node().calibration(), progress);
-  if (request.load.noise && same_node) r.fail("noise", "is of the network, and both ends are on one node");
+  request.load = congestion::read_noise(r, machine.node().calibration(), progress,
+                                        same_node ? congestion::Crosses::kNothing : congestion::Crosses::kFabric);
   if (request.load.noise && queued) r.fail("noise", "is not modelled of messages one behind the other");
 }
 
@@ -118,9 +119,8 @@ void read_flow_keys(const Cluster& machine, ObjectReader& r, CopyRequest& reques
     const bool of_copies = std::find(copied.begin(), copied.end(), transport) != copied.end();
     (of_copies ? request.inside.transport : request.between.transport) = transport;
   }
-  if (!request.names_nodes) return;  // other keys of the network are not known of one node
-  request.load = congestion::read_noise(r, machine.node().calibration(), progress);
-  if (request.load.noise && messages == 0) r.fail("noise", "is of the network, and no flow crosses it");
+  request.load = congestion::read_noise(r, machine.node().calibration(), progress,
+                                        messages > 0 ? congestion::Crosses::kFabric : congestion::Crosses::kNothing);
   request.between.shares = messages > 1;
 }
 
@@ -181,7 +181,7 @@ CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& pro
     if (copy.message)
       read_message(machine, r, request, progress);
     else
-      read_copy(machine.node(), r, request);
+      read_copy(machine.node(), r, request, progress);
   }
   r.finish();
   return request;

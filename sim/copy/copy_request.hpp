@@ -48,11 +48,11 @@ activities::ClusterEnd read_end(const Cluster& machine, ObjectReader& r, const s
                                 const std::string& text);
 
 /// Keys src, dst, size_B, and by the ends: in a node transport, via, bidirectional, engine, direction, timing,
-/// pageable, chunk_B; of messages transport, bidirectional, timing, noise, samples, service_level; with a NIC via,
-/// timing.
+/// pageable, chunk_B; of messages transport, bidirectional, timing; of both noise, samples, service_level; with a NIC
+/// via, timing.
 CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& progress);
-/// Keys flows [[src, dst, size_B], ...], transport, timing; if some stay in a node engine, direction; if some cross the
-/// network noise, samples, service_level.
+/// Keys flows [[src, dst, size_B], ...], transport, timing, noise, samples, service_level; if some stay in a node
+/// engine, direction.
 CopyRequest read_flows(const Cluster& machine, ObjectReader& r, log::Progress& progress);
 
 }  // namespace linkcast::copy

@@ -6,7 +6,6 @@
 
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
-#include "sim/plugin/library.hpp"
 #include "sim/units/sequence.hpp"
 
 namespace linkcast::placement {
@@ -66,6 +65,12 @@ JobSpec read_collective(ObjectReader& r) {
   return job;
 }
 
+collective::PlacedCollective asked_of(const std::string& library, const JobSpec& job) {
+  collective::PlacedCollective asked{library, job.op, job.size_B};
+  asked.parts_B = job.parts_B;
+  return asked;
+}
+
 void read_neighbours(catalogue::Catalogue& catalogue, ObjectReader& r, NodesRequest& request) {
   if (!r.has("with")) return;
   for (ObjectReader& one : r.objects("with")) {
@@ -77,8 +82,9 @@ void read_neighbours(catalogue::Catalogue& catalogue, ObjectReader& r, NodesRequ
       if (free == 0) one.fail("nodes", "node " + std::to_string(node) + " is busy already");
       free = 0;
     }
-    neighbour.traffic = nodes_traffic(catalogue, request.platform, request.library, neighbour.job.op,
-                                      neighbour.job.size_B, {neighbour.nodes, request.gpus()});
+    check_sizes(neighbour.job, static_cast<int>(neighbour.nodes.size()) * request.gpus_per_node, one);
+    neighbour.traffic = traffic_of(collective::placed_collective(
+        catalogue, request.platform, asked_of(request.library, neighbour.job), {neighbour.nodes, request.gpus()}));
     request.neighbours.push_back(std::move(neighbour));
   }
 }
@@ -91,10 +97,9 @@ NodesRequest read_request(catalogue::Catalogue& catalogue, const std::string& pl
   if (request.machine_nodes < 1 || request.machine_nodes > cluster.nodes())
     r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric has");
   request.library = r.optional<std::string>("library").value_or("");
-  if (!request.library.empty() && libraries().get(request.library).rings() == nullptr)
-    r.fail("library", "placement over nodes is of rings and trees, not of MPI");
   request.job = read_collective(r);
   request.ranks = r.required<int>("ranks");
+  check_sizes(request.job, request.ranks, r);
   const int all = cluster.node().gpu_count();
   request.gpus_per_node = r.optional<int>("gpus_per_node").value_or(all);
   if (request.gpus_per_node < 1 || request.gpus_per_node > all)
@@ -184,8 +189,7 @@ class Answer {
 
  private:
   activities::Plan forecast_on(const std::vector<int>& nodes) {
-    return collective::placed_collective(catalogue_, q_.platform, {q_.library, q_.job.op, q_.job.size_B},
-                                         {nodes, q_.gpus()});
+    return collective::placed_collective(catalogue_, q_.platform, asked_of(q_.library, q_.job), {nodes, q_.gpus()});
   }
   Traffic traffic_on(const std::vector<int>& nodes) { return traffic_of(forecast_on(nodes)); }
 

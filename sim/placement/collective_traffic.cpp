@@ -6,13 +6,9 @@ namespace linkcast::placement {
 
 Traffic node_traffic(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
                      const std::string& op, double size_B, const std::vector<int>& gpus) {
-  const collective::CollectiveJob job{catalogue.lone_node(platform_id),
-                                      libraries().get(library),
-                                      catalogue.communicator(platform_id, library, gpus),
-                                      collectives().get(op),
-                                      op,
-                                      size_B};
-  return traffic_of(collective::forecast_to_share(job, catalogue.solver("fluid")));
+  const collective::PlacedJob placed =
+      collective::place_job(catalogue, platform_id, {library, op, size_B}, {{0}, gpus});
+  return traffic_of(collective::forecast_to_share(placed.job, catalogue.solver("fluid")));
 }
 
 Traffic nodes_traffic(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,

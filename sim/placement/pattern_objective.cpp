@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "sim/collective/schedule_forecast.hpp"
 #include "sim/placement/objective.hpp"
 #include "sim/placement/placement_memory.hpp"
 #include "sim/plugin/library.hpp"
@@ -39,10 +38,10 @@ class Pattern final : public Objective {
         memory_(memory),
         library_(request.library),
         scheduled_(libraries().get(request.library).rings() == nullptr),
-        ranks_differ_(ranks_differ_in(collectives().get(request.job.op))) {}
+        ranks_differ_(!request.job.parts_B.empty() || ranks_differ_in(collectives().get(request.job.op))) {}
 
   Score score(const std::vector<int>& gpus) override {
-    if (!request_.neighbours.empty() || scheduled_) return whole(gpus);
+    if (!request_.neighbours.empty() || scheduled_ || !request_.job.parts_B.empty()) return whole(gpus);
     const auto shape =
         of_job([&] { return memory_.shape(catalogue_, request_.platform, library_, request_.job.op, gpus); });
     if (!shape) return whole(gpus);
@@ -89,10 +88,9 @@ class Pattern final : public Objective {
  private:
   /// With what limits it and what was assumed.
   Score whole(const std::vector<int>& gpus) {
-    if (scheduled_) return of_job([&] { return of_messages(gpus); });
-    std::vector<collective::CollectiveAsk> all{{request_.job.op, gpus, request_.job.size_B}};
+    std::vector<collective::CollectiveAsk> all{{request_.job.op, gpus, request_.job.size_B, request_.job.parts_B}};
     for (const Neighbour& neighbour : request_.neighbours)
-      all.push_back({neighbour.job.op, neighbour.gpus, neighbour.job.size_B});
+      all.push_back({neighbour.job.op, neighbour.gpus, neighbour.job.size_B, neighbour.job.parts_B});
     const collective::CollectiveForecast forecast =
         of_job([&] { return collective::forecast_collectives(catalogue_, request_.platform, library_, all); });
     Score score{forecast.time_s, forecast.interval.low_s, forecast.interval.high_s, forecast.time_s};
@@ -100,21 +98,6 @@ class Pattern final : public Objective {
       score.alone_s = forecast.beside->alone_s;
       for (const auto& other : forecast.beside->others) score.neighbours.push_back({other.alone_s, other.time_s});
     }
-    score.bottleneck = forecast.bottleneck;
-    score.warnings = forecast.warnings;
-    return score;
-  }
-
-  /// Rounds of MPI messages, which share no links.
-  Score of_messages(const std::vector<int>& gpus) {
-    if (!request_.neighbours.empty()) throw InputError(std::string("with: ") + collective::kNoSharedSchedule);
-    const Communicator ranks = collective::schedule_ranks(library_, 1, gpus);
-    const collective::CollectiveJob job{
-        catalogue_.lone_node(request_.platform), libraries().get(library_), ranks,
-        collectives().get(request_.job.op),      request_.job.op,           request_.job.size_B};
-    const collective::CollectiveForecast forecast =
-        collective::schedule_forecast(job, false, catalogue_.solver("fluid"));
-    Score score{forecast.time_s, forecast.interval.low_s, forecast.interval.high_s, forecast.time_s};
     score.bottleneck = forecast.bottleneck;
     score.warnings = forecast.warnings;
     return score;

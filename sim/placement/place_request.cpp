@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sim/activities/request.hpp"
+#include "sim/collective/call_sizes.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/replay/part_options.hpp"
 #include "sim/units/parse.hpp"
@@ -60,6 +61,7 @@ std::vector<Neighbour> read_neighbours(ObjectReader& r, const Platform& platform
   std::set<int> taken;
   for (ObjectReader& one : r.objects("with")) {
     Neighbour neighbour{read_job(one), activities::read_gpus(one, platform, 1)};
+    check_sizes(neighbour.job, static_cast<int>(neighbour.gpus.size()), one);
     if (!neighbour.job.is_trace() && neighbour.gpus.size() < 2) one.fail("gpus", "a collective needs at least 2 GPUs");
     one.finish();
     for (const int gpu : neighbour.gpus)
@@ -81,11 +83,23 @@ JobSpec read_job(ObjectReader& r) {
     spec.options = replay::read_part_options(job);
   } else {
     spec.op = job.required<std::string>("op");
-    spec.size_B = activities::read_size(job, "size_B");
+    if (job.has("sizes_B")) {
+      spec.sized_ranks = static_cast<int>(job.raw("sizes_B").size());
+      const collective::SizedCall call(spec.op, spec.sized_ranks, job);
+      spec.size_B = call.size_B();
+      spec.parts_B = call.op().parts_B();
+    } else {
+      spec.size_B = activities::read_size(job, "size_B");
+    }
     if (!is_collective(spec.op)) static_cast<void>(collectives().get(spec.op));  // says which there are
   }
   job.finish();
   return spec;
+}
+
+void check_sizes(const JobSpec& job, int ranks, const ObjectReader& r) {
+  if (job.sized_ranks > 0 && job.sized_ranks != ranks)
+    r.fail("job", "has sizes of " + std::to_string(job.sized_ranks) + " ranks, and there are " + std::to_string(ranks));
 }
 
 std::string JobSpec::text() const { return is_trace() ? trace : op + ":" + to_text(Bytes{size_B}); }
@@ -116,6 +130,7 @@ PlaceRequest read_place_request(catalogue::Catalogue& catalogue, const std::stri
   request.library = r.optional<std::string>("library").value_or(platform.calibration().default_library);
   request.job = read_job(r);
   request.ranks = r.required<int>("ranks");
+  check_sizes(request.job, request.ranks, r);
   NodeUse use = read_node_use(platform, r);
   request.busy = std::move(use.busy);
   request.neighbours = std::move(use.neighbours);

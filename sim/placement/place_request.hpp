@@ -15,13 +15,18 @@ struct JobSpec {
   double size_B = 0;                             ///< of the collective
   std::string trace;                             ///< file, shipped trace or application
   std::map<std::string, std::string> options{};  ///< of the application
+  std::vector<double> parts_B{};                 ///< of a collective whose parts differ: Collective::parts_B()
+  int sized_ranks = 0;                           ///< that sizes of parts were given for; 0: for any
   [[nodiscard]] bool is_trace() const { return op.empty(); }
   /// As written on a command line: "all_reduce:67108864B", or the trace.
   [[nodiscard]] std::string text() const;
 };
 
-/// Key job: "all_reduce:64MiB", a trace, {op, size_B} or {trace, options}. @throws InputError
+/// Key job: "all_reduce:64MiB", a trace, {op, size_B or sizes_B} or {trace, options}. @throws InputError
 JobSpec read_job(ObjectReader& r);
+
+/// @throws InputError  sizes of parts were given for another number of ranks
+void check_sizes(const JobSpec& job, int ranks, const ObjectReader& r);
 
 /// A job that runs already.
 struct Neighbour {

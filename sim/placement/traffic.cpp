@@ -31,18 +31,12 @@ class Shared {
       if (const auto number = number_.find(use.constraint); number != number_.end())
         uses.push_back({number->second, use.weight});
     flow.uses = std::move(uses);
-    flow.delay_s = 0;
-    flow.after.clear();  // all at once
     flow.queues.clear();
     return fluid_.start(flow);
   }
-  /// Until these have ended, in seconds.
-  double run(std::vector<int> handles) {
-    while (!handles.empty()) {
-      fluid_.advance(fluid_.next_event_s());
-      for (const int handle : fluid_.ended())
-        handles.erase(std::remove(handles.begin(), handles.end(), handle), handles.end());
-    }
+  /// Until so many have ended, in seconds: what others move does not end.
+  double run(std::size_t flows) {
+    for (std::size_t ended = 0; ended < flows; ended += fluid_.ended().size()) fluid_.advance(fluid_.next_event_s());
     fluid_.check_carried();
     return fluid_.now_s();
   }
@@ -55,7 +49,11 @@ class Shared {
 }  // namespace
 
 Traffic traffic_of(activities::Plan plan) {
-  return {std::move(plan.activities), plan.latency_s, plan.alone_s, std::move(plan.own_limits)};
+  std::vector<Activity> average;
+  if (std::any_of(plan.activities.begin(), plan.activities.end(),
+                  [](const Activity& one) { return !one.after.empty(); }))
+    average.push_back(activities::average_of(plan));
+  return {std::move(plan.activities), plan.latency_s, plan.alone_s, std::move(plan.own_limits), std::move(average)};
 }
 
 double call_s(const Traffic& own, const std::vector<Background>& others, const Capacity& capacity_Bps) {
@@ -64,19 +62,24 @@ double call_s(const Traffic& own, const std::vector<Background>& others, const C
   bool any = false;
   constexpr double kForever_B = 1e18;  // source: ours, more than a link moves in a year
   for (const Background& other : others)
-    for (const Activity& flow : other.traffic->flows) {
+    for (const Activity& flow : other.traffic->average.empty() ? other.traffic->flows : other.traffic->average) {
       if (!shared.any_of(flow)) continue;
       any = true;
       Activity average = flow;
       average.rate_cap_Bps = std::min(flow.rate_cap_Bps, flow.work_B / other.period_s);
       average.work_B = kForever_B;
+      average.delay_s = 0;
       std::erase_if(average.uses, [](const Use& use) { return activities::is_own_limit(use.constraint); });
       shared.start(std::move(average));
     }
   if (!any) return own.alone_s;
   std::vector<int> handles;
-  for (const Activity& flow : own.flows) handles.push_back(shared.start(flow));
-  return std::max(own.alone_s, own.latency_s + shared.run(std::move(handles)));
+  for (Activity flow : own.flows) {
+    flow.delay_s -= own.latency_s;
+    for (int& before : flow.after) before = handles[static_cast<std::size_t>(before)];
+    handles.push_back(shared.start(std::move(flow)));
+  }
+  return std::max(own.alone_s, own.latency_s + shared.run(handles.size()));
 }
 
 }  // namespace linkcast::placement

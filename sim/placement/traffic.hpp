@@ -9,10 +9,11 @@ namespace linkcast::placement {
 
 /// One call of a collective, with nothing else going on.
 struct Traffic {
-  std::vector<Activity> flows{};  ///< steady from start to end; constraints are keys of the machine
+  std::vector<Activity> flows{};  ///< those that wait for none begin together; constraints are keys of the machine
   double latency_s = 0;           ///< before and beside the bytes
   double alone_s = 0;             ///< latency included
   std::vector<activities::OwnLimit> own_limits{};
+  std::vector<Activity> average{};  ///< where flows follow each other: one that stands for all of them to others
 };
 
 Traffic traffic_of(activities::Plan plan);

@@ -1,6 +1,6 @@
 #include "sim/replay/collective_flows.hpp"
 
-#include "sim/collective/collective_forecast.hpp"
+#include "sim/collective/placed_collective.hpp"
 #include "sim/plugin/pair_collective.hpp"
 
 namespace linkcast::replay {
@@ -19,13 +19,19 @@ class Message final : public PairCollective {
 
 activities::Plan collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id,
                                   const std::string& library, const NetworkOp& op, std::set<std::string>& warnings) {
+  if (op.kind != NetworkOp::Kind::kMessage) {
+    const collective::PlacedJob placed =
+        collective::place_job(catalogue, platform_id, {library, op.op, op.size_B, 1}, {{0}, op.gpus});
+    activities::Plan plan = collective::forecast_to_share(placed.job, catalogue.solver("fluid"));
+    warnings.insert(plan.warnings.begin(), plan.warnings.end());
+    return plan;
+  }
   const Message message;
-  const bool is_message = op.kind == NetworkOp::Kind::kMessage;
   collective::CollectiveJob job{catalogue.lone_node(platform_id),
                                 libraries().get(library),
                                 catalogue.communicator(platform_id, library, op.gpus),
-                                is_message ? message : collectives().get(op.op),
-                                is_message ? "sendrecv" : op.op,
+                                message,
+                                "sendrecv",
                                 op.size_B};
   job.calls = 1;
   activities::Plan plan = collective::forecast_to_share(job, catalogue.solver("fluid"));

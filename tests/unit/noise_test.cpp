@@ -204,8 +204,6 @@ TEST_CASE("requests of noise that make no sense are refused in one line", "[unit
   has(error(ring_of(4, {{"noise", -1}})), "seed");
   has(error(ring_of(4, {{"noise", 1}, {"service_level", 16}})), "must be 0 to 15");
   has(error(ring_of(4, {{"noise", 1}, {"platform", "lumi"}})), "never fitted on lumi");
-  has(error(ring_of(4, {{"library", "mpi-openmpi"}, {"beside", {{{"op", "incast"}, {"nodes", 2}}}}})),
-      "steady streams");
   has(error(ring_of(64, {{"noise", 1}, {"library", "mpi-openmpi"}, {"algorithm", "ring"}})), "too many messages");
   has(error(ring_of(4, {{"allocation_seed", 1}})), "allocation random");
   has(error(ring_of(4, {{"beside", {{{"op", "incast"}, {"nodes", 1}}}}})), "must be 2 or more");
@@ -214,10 +212,7 @@ TEST_CASE("requests of noise that make no sense are refused in one line", "[unit
   has(error(ring_of(4, {{"op", "alltoall"}, {"noise", 1}, {"beside", incast}})), "is for rings and trees");
   has(error(ring_of(4, {{"op", "alltoall"}, {"engine", "reduced"}, {"beside", incast}})), "take direct");
   has(error(ring_of(64, {{"op", "alltoall"}, {"beside", incast}})), "at most 128");
-  has(error(pair_of("node0/gpu1", {{"noise", 1}})), "both ends are on one node");
-  const Json one_node{{"platform", "leonardo"}, {"kind", "collective"}, {"op", "all_reduce"},
-                      {"gpus", {0, 1}},         {"size_B", 8},          {"noise", 1}};
-  has(error(query::answer(catalogue(), one_node)), "needs several nodes");
+  has(error(pair_of("node0/gpu1", {{"noise", 1}, {"service_level", 16}})), "must be 0 to 15");
 }
 
 }  // namespace linkcast::test::noise_test

@@ -28,9 +28,12 @@ Json other_of(const std::string& text, const std::string& option) {
     throw InputError(option + ": '" + text + "' is not OP:SIZE:GPUS, e.g. all_reduce:64MiB:4-7");
   const auto third = text.find(':', second + 1);
   const auto end = third == std::string::npos ? third : third - second - 1;
-  Json other{{"op", text.substr(0, first)},
-             {"size_B", query::parse_size(option, text.substr(first + 1, second - first - 1))},
-             {"gpus", query::parse_gpus(text.substr(second + 1, end), option)}};
+  Json other{{"op", text.substr(0, first)}, {"gpus", query::parse_gpus(text.substr(second + 1, end), option)}};
+  const std::string size = text.substr(first + 1, second - first - 1);
+  if (size.find_first_of(",;") == std::string::npos)
+    other["size_B"] = query::parse_size(option, size);
+  else
+    other["sizes_B"] = query::sizes_of(size, option);
   if (third != std::string::npos) other["nodes"] = query::parse_gpus(text.substr(third + 1), option);
   return other;
 }
@@ -109,14 +112,15 @@ KeyTable surroundings() {
   return {{.name = "with",
            .type = ValueType::kObjects,
            .help = "another communicator that starts at the same moment",
-           .fields =
-               {operation_key(true), size_key(),
-                Key{.name = "gpus", .type = ValueType::kWholes, .help = "its members, of each node", .required = true},
-                query::library_key(),
-                Key{.name = "nodes",
-                    .type = ValueType::kWholes,
-                    .help = "its nodes by number, in rank order",
-                    .unset = "those of the query"}},
+           .fields = query::joined(
+               {{operation_key(true)},
+                size_keys(),
+                {Key{.name = "gpus", .type = ValueType::kWholes, .help = "its members, of each node", .required = true},
+                 query::library_key(),
+                 Key{.name = "nodes",
+                     .type = ValueType::kWholes,
+                     .help = "its nodes by number, in rank order",
+                     .unset = "those of the query"}}}),
            .example = R"([{"op": "all_reduce", "gpus": [2, 3], "size_B": 67108864}])",
            .excludes = {"noise", "beside", "allocation"},
            .cli = {.name = "--with", .parse = other_of, .repeated = true, .type_name = "OP:SIZE:GPUS[:NODES]"}},
@@ -166,15 +170,8 @@ class CollectiveQuery final : public query::QueryKind {
         R"({"platform": "leonardo", "nodes": 4, "gpus_per_node": 4, "op": "all_reduce", "size_B": 67108864, "library": "mpi-openmpi"})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (is_scheduled(asked.query) && asked.query.contains("beside"))
-      throw InputError(
-          "beside: other jobs are followed as steady streams, and rounds of MPI messages change what they send");
-    if (!asked.query.contains("nodes") || asked.query["nodes"] == 1)
-      congestion::refuse_network_keys(asked.query, "needs several nodes: give nodes");
-    if (asked.query.contains("with")) {
-      if (is_scheduled(asked.query)) throw InputError(std::string("with: ") + kNoSharedSchedule);
+    if (asked.query.contains("with"))
       congestion::refuse_network_keys(asked.query, "is not modelled together with other communicators (with)");
-    }
     return collective_answer(asked.catalogue, asked.platform, asked.solver, r);
   }
 };

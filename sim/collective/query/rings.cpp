@@ -14,7 +14,6 @@ using query::ValueType;
 
 KeyTable model_keys() {
   Key op = operation_key(false);
-  op.needs = {"size_B"};
   return {query::library_key(),
           op,
           {.name = "size_B",
@@ -22,7 +21,14 @@ KeyTable model_keys() {
            .help = "and this size, e.g. 64MiB",
            .example = "67108864",
            .needs = {"op"},
+           .excludes = {"sizes_B"},
            .cli = {.name = "--size", .parse = query::size_of}},
+          {.name = "sizes_B",
+           .help = "or of each part, as of predict collective",
+           .schema = R"({"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0},
+              {"type": "array", "items": {"type": "integer", "minimum": 0}}]}})",
+           .needs = {"op"},
+           .cli = {.name = "--sizes", .parse = query::sizes_of}},
           {.name = "nvls",
            .type = ValueType::kFlag,
            .help = "the machine offers multicast by NVSwitch",

@@ -1,5 +1,4 @@
 // Queries of kind flows: several copies that start together and contend.
-#include "sim/congestion/network_load.hpp"
 #include "sim/copy/copies.hpp"
 #include "sim/copy/copy_forecast.hpp"
 #include "sim/copy/query/copy_keys.hpp"
@@ -65,8 +64,6 @@ class Flows final : public query::QueryKind {
             R"({"platform": "leonardo", "flows": [["node0/gpu0", "node9/gpu1", 1048576]], "noise": 3})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (!names_nodes(asked.query))
-      congestion::refuse_network_keys(asked.query, "needs two nodes: name node0/gpu0, node1/gpu0");
     return flows_answer(machine_of(asked, names_nodes(asked.query)), asked.solver, r, asked.catalogue.progress());
   }
 };

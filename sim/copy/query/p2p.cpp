@@ -1,5 +1,4 @@
 // Queries of kind p2p: one copy between two devices, of one node or of several.
-#include "sim/congestion/network_load.hpp"
 #include "sim/copy/copies.hpp"
 #include "sim/copy/copy_forecast.hpp"
 #include "sim/copy/query/copy_keys.hpp"
@@ -73,8 +72,6 @@ class P2p final : public query::QueryKind {
             R"({"platform": "leonardo", "src": "node0/gpu0", "dst": "node9/gpu1", "size_B": 1048576, "noise": 3})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (!names_nodes(asked.query))
-      congestion::refuse_network_keys(asked.query, "needs two nodes: name node0/gpu0, node1/gpu0");
     const bool networked = names_nodes(asked.query) || names_nic(asked.catalogue.platform(asked.platform), asked.query);
     return p2p_answer(machine_of(asked, networked), asked.solver, r, asked.catalogue.progress());
   }

@@ -15,8 +15,9 @@ using query::KeyTable;
 using query::ValueType;
 
 constexpr const char* kJobSchema = R"({"oneOf": [{"type": "string"},
-    {"type": "object", "required": ["op", "size_B"], "additionalProperties": false,
-     "properties": {"op": {"type": "string"}, "size_B": {"type": "integer", "minimum": 1}}},
+    {"type": "object", "required": ["op"], "additionalProperties": false,
+     "oneOf": [{"required": ["size_B"]}, {"required": ["sizes_B"]}],
+     "properties": {"op": {"type": "string"}, "size_B": {"type": "integer", "minimum": 1}, "sizes_B": {"type": "array"}}},
     {"type": "object", "required": ["trace"], "additionalProperties": false,
      "properties": {"trace": {"type": "string"},
                     "options": {"type": "object", "additionalProperties": {"type": ["string", "number"]}}}}]})";

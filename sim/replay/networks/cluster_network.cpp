@@ -4,15 +4,13 @@
 
 #include "sim/activities/cluster_message.hpp"
 #include "sim/collective/placed_collective.hpp"
-#include "sim/collective/schedule_forecast.hpp"
-#include "sim/plugin/library.hpp"
 #include "sim/replay/collective_flows.hpp"
 #include "sim/replay/copy_flows.hpp"
 #include "sim/replay/flow_network.hpp"
+#include "sim/replay/message_flows.hpp"
 #include "sim/replay/network_kind.hpp"
 #include "sim/uncertainty/verdict.hpp"
 #include "sim/units/index.hpp"
-#include "sim/units/sequence.hpp"
 
 namespace linkcast::replay {
 namespace {
@@ -28,8 +26,7 @@ int gpus_of_each(catalogue::Catalogue& catalogue, const NetworkRequest& request)
 }
 
 /// Many nodes on their fabric. GPU g is GPU g % M of node g / M, where each node gives M GPUs.
-/// Messages and collectives are flows that share links with others; a collective of an MPI over several nodes takes
-/// what its forecast alone takes, and shares no link.
+/// Messages and collectives are flows that share links with others.
 class ClusterNetwork final : public FlowNetwork {
  public:
   /// @throws InputError  the platform has no fabric, or not so many nodes
@@ -55,7 +52,6 @@ class ClusterNetwork final : public FlowNetwork {
   };
   Members members_of(const NetworkOp& op);
   Plan over_nodes(const NetworkOp& op);
-  Plan forecast_alone(const NetworkOp& op, const Members& members);
   Plan copy(const NetworkOp& op, bool behind);
   /// Constraints and queues of a node by itself become those of the machine.
   void put_on_node(int node, std::vector<Activity>& flows) const;
@@ -96,28 +92,17 @@ Plan ClusterNetwork::message(const NetworkOp& op) {
   const auto end = [&](int gpu) {
     return activities::ClusterEnd{gpu / gpus_per_node_, cluster_.node().gpu(gpu % gpus_per_node_)};
   };
-  activities::ClusterProblem problem(cluster_);
   activities::Message message;
   message.from = end(op.gpus.at(0));
   message.to = end(op.gpus.at(1));
   message.bytes = op.size_B;
   if (message.from.node != message.to.node) message.transport = transport_;
-  const activities::PlannedMessage plan = activities::add_message(problem, message);
-  if (!plan.warning.empty()) said().insert(plan.warning);
-  const double alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
-  uncertainty::Verdict verdict;
-  const uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(cluster_, plan, op.size_B, alone_s, verdict);
-  Plan planned;
-  planned.alone_s = alone_s;
-  planned.spread = uncertainty::spread_of(uncertainty.around(alone_s), alone_s);
-  planned.activities = problem.problem().activities;
-  for (std::size_t i = 0; i < planned.activities.size(); ++i) {
-    Activity& stage = planned.activities[i];
-    for (Use& use : stage.uses) use.constraint = problem.key(use.constraint);
-    stage.after = i > 0 ? std::vector<int>{static_cast<int>(i) - 1} : std::vector<int>{};  // stages follow each other
-    if (i != at(plan.network)) stage.queues = {queue_of_process(op.gpus.at(i < at(plan.network) ? 0 : 1))};
-  }
-  if (message.from.node != message.to.node) share_engines(message, planned.activities[at(plan.network)]);
+  MessageFlows made = message_flows(cluster_, message, catalogue_.solver("fluid"), said());
+  Plan planned = std::move(made.plan);
+  for (std::size_t i = 0; i < planned.activities.size(); ++i)
+    if (i != at(made.network))
+      planned.activities[i].queues = {queue_of_process(op.gpus.at(i < at(made.network) ? 0 : 1))};
+  if (message.from.node != message.to.node) share_engines(message, planned.activities[at(made.network)]);
   return planned;
 }
 
@@ -170,34 +155,11 @@ ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
   return members;
 }
 
-/// Rounds of messages: its forecast stands for it, over as many nodes, the first ones, with as many GPUs each.
-Plan ClusterNetwork::forecast_alone(const NetworkOp& op, const Members& members) {
-  const Library& mpi = libraries().get(library_);
-  const Collective& collective = collectives().get(op.op);
-  const Communicator ranks = collective::schedule_ranks(library_, static_cast<int>(members.nodes.size()),
-                                                        first_numbers(static_cast<int>(members.gpus.size())));
-  collective::CollectiveJob job{cluster_, mpi, ranks, collective, op.op, op.size_B};
-  if (mpi.schedules()->staging(collective) == Staging::kNone) job.transport = transport_;
-  const std::string why = collective::transport_refusal(job);
-  if (!why.empty()) throw InputError("transport: " + why);
-  const collective::CollectiveForecast forecast = collective::schedule_forecast(job, false, catalogue_.solver("fluid"));
-  said().insert(forecast.warnings.begin(), forecast.warnings.end());
-  said().insert("collectives of " + library_ +
-                " over several nodes take what the forecast for the first nodes takes, and share no link with others");
-  Activity flow;
-  flow.delay_s = forecast.time_s;
-  Plan plan;
-  plan.activities = {flow};
-  plan.alone_s = flow.delay_s;
-  plan.spread = uncertainty::spread_of(forecast.interval, flow.delay_s);
-  return plan;
-}
-
 Plan ClusterNetwork::over_nodes(const NetworkOp& op) {
   const Members members = members_of(op);
-  if (!library_.empty() && libraries().get(library_).rings() == nullptr) return forecast_alone(op, members);
-  Plan plan = collective::placed_collective(catalogue_, platform_id_, {library_, op.op, op.size_B, 1},
-                                            {members.nodes, members.gpus});
+  collective::PlacedCollective asked{library_, op.op, op.size_B, 1};
+  asked.transport = transport_;
+  Plan plan = collective::placed_collective(catalogue_, platform_id_, asked, {members.nodes, members.gpus});
   said().insert(plan.warnings.begin(), plan.warnings.end());
   return plan;
 }

@@ -4,6 +4,7 @@
 #include "sim/replay/collective_flows.hpp"
 #include "sim/replay/copy_flows.hpp"
 #include "sim/replay/flow_network.hpp"
+#include "sim/replay/message_flows.hpp"
 #include "sim/replay/network_kind.hpp"
 #include "sim/units/index.hpp"
 
@@ -28,10 +29,19 @@ class NodeNetwork final : public FlowNetwork {
   activities::Plan plan(const NetworkOp& op) override {
     if (op.kind != NetworkOp::Kind::kCollective && op.kind != NetworkOp::Kind::kMessage)
       return copy_plan(catalogue_, platform_id_, op, false);
+    if (op.kind == NetworkOp::Kind::kMessage && libraries().get(library_).rings() == nullptr) return message(op);
     return collective_flows(catalogue_, platform_id_, library_, op, said());
   }
   std::optional<activities::Plan> plan_behind(const NetworkOp& op) override {
     return copy_plan(catalogue_, platform_id_, op, true);
+  }
+  /// Of a library whose messages have curves of their own.
+  activities::Plan message(const NetworkOp& op) {
+    activities::Message message;
+    message.from.device = platform_.gpu(op.gpus.at(0));
+    message.to.device = platform_.gpu(op.gpus.at(1));
+    message.bytes = op.size_B;
+    return message_flows(catalogue_.lone_node(platform_id_), message, catalogue_.solver("fluid"), said()).plan;
   }
   [[nodiscard]] std::string link_id(int key) const override { return platform_.constraints()[at(key)].id; }
 
