@@ -110,10 +110,17 @@ Json QueryOptions::value_of(const Slot& slot) {
   }
 }
 
+bool QueryOptions::needs_are_given(const Slot& slot) const {
+  return std::all_of(slot.key->needs.begin(), slot.key->needs.end(), [&](const std::string& needed) {
+    return std::any_of(slots_.begin(), slots_.end(),
+                       [&](const Slot& other) { return other.key->name == needed && given(other); });
+  });
+}
+
 /// Of keys that stand in for each other one must be given.
 void QueryOptions::check_alternatives() const {
   for (const Slot& slot : slots_) {
-    if (slot.key->unless.empty() || given(slot)) continue;
+    if (slot.key->unless.empty() || given(slot) || !needs_are_given(slot)) continue;
     std::string others;
     bool other_given = false;
     for (const Slot& other : slots_) {

@@ -38,6 +38,7 @@ class QueryOptions {
   void relate();
   static Json value_of(const Slot& slot);
   static bool given(const Slot& slot);
+  [[nodiscard]] bool needs_are_given(const Slot& slot) const;
   void check_alternatives() const;
 
   std::string kind_, platform_;

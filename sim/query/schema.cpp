@@ -11,6 +11,13 @@ Json schema_of(const Key& key);
 
 Json list_of(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
 
+/// The key or the one that it is not required beside; or none of what it needs.
+Json one_of_two(const Key& key) {
+  Json either = Json::array({{{"required", {key.name}}}, {{"required", {key.unless}}}});
+  for (const std::string& other : key.needs) either.push_back({{"not", {{"required", Json::array({other})}}}});
+  return {{"anyOf", either}};
+}
+
 /// Of an object with these keys and no others.
 Json object_of(const KeyTable& table) {
   Json schema{{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
@@ -18,7 +25,7 @@ Json object_of(const KeyTable& table) {
   for (const Key& key : table) {
     schema["properties"][key.name] = schema_of(key);
     if (key.required) required.push_back(key.name);
-    if (!key.unless.empty()) rules.push_back({{"anyOf", {{{"required", {key.name}}}, {{"required", {key.unless}}}}}});
+    if (!key.unless.empty()) rules.push_back(one_of_two(key));
     for (const std::string& other : key.excludes)
       rules.push_back({{"not", {{"required", Json::array({key.name, other})}}}});
     if (!key.needs.empty()) schema["dependentRequired"][key.name] = key.needs;
