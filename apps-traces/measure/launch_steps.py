@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Times and records steps of six patterns with PyTorch on the GPUs of this machine: what the host costs, and the profiler.
+"""Times and records steps of six patterns with PyTorch on the GPUs of this machine: the host's cost and the profiler's.
 
-Patterns: ddp (data parallel), fsdp (fully sharded), tensor (tensor parallel, long sequences), decode (tensor parallel, one
-token), expert (experts behind two alltoalls), pipeline (micro batches from GPU to GPU). Transformer blocks, bf16,
+Patterns: ddp (data parallel), fsdp (fully sharded), tensor (tensor parallel, long sequences), decode (tensor parallel,
+one token), expert (experts behind two alltoalls), pipeline (micro batches from GPU to GPU). Transformer blocks, bf16,
 synthetic data. Each is run untraced, with CUDA activities recorded and with CPU and CUDA activities recorded.
 
     python3 apps-traces/measure/launch_steps.py --out steps.json --traces FOLDER
@@ -43,8 +43,8 @@ class Block(nn.Module):
     def forward(self, x):
         batch, length, _ = x.shape
         q, k, v = (t.view(batch, length, self.heads, -1).transpose(1, 2) for t in self.qkv(self.first(x)).chunk(3, -1))
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(batch, length, -1)
-        x = x + self.join(self.out(mixed))
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.join(self.out(mixed.transpose(1, 2).reshape(batch, length, -1)))
         return x + self.join(self.down(nn.functional.gelu(self.up(self.second(x)))))
 
 
@@ -230,11 +230,12 @@ def main():
         except Exception as error:  # what was measured before it stays, and the file says what stopped the rest
             failure = str(error).strip().splitlines()[-1]
         rows = [json.loads((Path(folder) / f"{rank}.json").read_text()) for rank in range(ranks)]
+    complete = [name for name in PATTERNS if all(name in row for row in rows)]
     result = {"what": "steps of transformer blocks in six parallel patterns, bf16, synthetic data (launch_steps.py)",
               "gpu": torch.cuda.get_device_name(0), "gpus": ranks, "peer_access": not arguments.no_peer_access,
               "torch": torch.__version__, "nccl": list(torch.cuda.nccl.version()), "python": platform.python_version(),
               "warm_up": WARM_UP, "failure": failure,
-              "rows": [summary(name, [row[name] for row in rows]) for name in rows[0] if all(name in row for row in rows)]}
+              "rows": [summary(name, [row[name] for row in rows]) for name in complete]}
     Path(arguments.out).write_text(json.dumps(result, indent=1) + "\n")
     for row in result["rows"]:
         print(row["pattern"], row["step_time_s"], row["issue_s"], row["recorded_cuda_s"], row["recorded_cpu_cuda_s"])

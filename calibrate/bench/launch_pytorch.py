@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch's host side pays to issue work, one process a GPU: the `pytorch` part of linkcast-bench's bench `launch`.
+"""What PyTorch's host side pays to issue work, one process a GPU: the `pytorch` part of linkcast-bench's `launch`.
 
     python3 calibrate/bench/launch_pytorch.py --out results --machine hgx-h200 --occasion 20261121
 
@@ -29,7 +29,7 @@ METHOD = {
     "async": "async_op=True and wait() at once; else async_op=False",
     "sends": "sends, and as many receives, of each GPU in one batch_isend_irecv",
     "recording": "torch.profiler records these activities meanwhile; shapes: record_shapes=True",
-    "events": "what the recording holds a call: cpu operators, calls of the CUDA runtime or driver, gpu kernels and copies",
+    "events": "what the recording holds a call: cpu operators, runtime calls of CUDA, gpu kernels and copies",
     "times_s": "seconds a call: quantiles 5, 25, 50, 75, 95 % over repetitions; host clock",
     "steady": "200 calls (20 from 1 MiB), then torch.cuda.synchronize(); the slowest rank",
     "short": "the same with 20 calls",
@@ -51,7 +51,8 @@ def points(ranks, held_out, quick):
             found += [{"op": op, "size_B": size // unit * unit, "async": True} for size in (32 * KIB, 8 * MIB)]
     if held_out:
         return found
-    found += [{"op": "sendrecv", "size_B": size, "sends": more} for size in (8, 32 * KIB) for more in (2, 4, 8, 16) if ranks > 1]
+    if ranks > 1:
+        found += [{"op": "sendrecv", "size_B": size, "sends": more} for size in (8, 32 * KIB) for more in (2, 4, 8, 16)]
     operators = ("add", "mm", "layer_norm", "copy", "empty", "event_record", "event_wait", "synchronize")
     found += [{"op": op, "size_B": size} for op in operators for size in ((4, 64 * KIB) if op == "copy" else (4,))]
     recorded = [("add", 4), ("mm", 4)] + [(op, 4 * ranks) for op in COLLECTIVES if ranks > 1]
@@ -86,10 +87,11 @@ def make_call(key, rank, ranks):
     later = key.get("async", False)
     if op == "sendrecv":
         following, previous = (rank + 1) % ranks, (rank - 1) % ranks
-        pieces = [(whole[i * count:(i + 1) * count], other[i * count:(i + 1) * count]) for i in range(key.get("sends", 1))]
+        sent, received = whole.split(count), other.split(count)
+
         def exchange():
-            batch = [dist.P2POp(dist.isend, send, following) for send, _ in pieces]
-            batch += [dist.P2POp(dist.irecv, receive, previous) for _, receive in pieces]
+            batch = [dist.P2POp(dist.isend, piece, following) for piece in sent]
+            batch += [dist.P2POp(dist.irecv, piece, previous) for piece in received]
             for work in dist.batch_isend_irecv(batch):
                 work.wait()
         return exchange
@@ -239,6 +241,10 @@ def run(ranks, arguments, port):
     return [merged(ranks, list(same)) for same in zip(*rows)]
 
 
+def utc_now():
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
 def cpu_model():
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith(("model name", "cpu\t")):
@@ -256,7 +262,7 @@ def driver_version():
 def environment():
     found = {"driver": driver_version(), "host_cpu": cpu_model(), "host_cores": os.cpu_count(),
              "host_kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
-             "python": platform.python_version(), "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+             "python": platform.python_version(), "date": utc_now().strftime("%Y-%m-%dT%H:%M:%SZ")}
     try:
         import torch
     except ImportError:
@@ -285,8 +291,8 @@ def main():
     parser.add_argument("--out", default=".", help="folder for the record")
     parser.add_argument("--machine", required=True, help="id of this machine, as for linkcast-bench")
     parser.add_argument("--topology", help="topology whose device ids are used; default: the machine")
-    parser.add_argument("--occasion", default=datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%d"))
-    parser.add_argument("--held-out", action="store_true", help="other sizes, all GPUs, collectives alone: launch_ops_pytorch")
+    parser.add_argument("--occasion", default=utc_now().strftime("%Y%m%d"))
+    parser.add_argument("--held-out", action="store_true", help="other sizes, all GPUs: launch_ops_pytorch")
     parser.add_argument("--quick", action="store_true", help="every fourth size")
     arguments = parser.parse_args()
     bench = "launch_ops_pytorch" if arguments.held_out else "launch_pytorch"
