@@ -101,7 +101,7 @@ bool is_measurement(const std::string& path) {
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
   const std::string schema =
-      r.choice("schema", {"measurement/1", "topology/1", "discovery/1", "calibration/1", "residuals/1"});
+      r.choice("schema", {"measurement/1", "launch/1", "topology/1", "discovery/1", "calibration/1", "residuals/1"});
   if (schema == "measurement/1") return true;
   if (schema == "topology/1") read_topology(path);
   if (schema == "calibration/1") read_calibration(path);

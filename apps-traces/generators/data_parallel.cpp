@@ -22,9 +22,9 @@ DataParallelTraining training_of(const TraceOptions& options) {
 }
 
 /// Events of one rank; ids are those of the whole trace of this rank.
-class Rank {
+class RankSteps {
  public:
-  Rank(int rank, const DataParallelTraining& training, TraceSink& sink)
+  RankSteps(int rank, const DataParallelTraining& training, TraceSink& sink)
       : rank_(rank), training_(training), sink_(sink) {}
 
   void step() {
@@ -95,10 +95,10 @@ class DataParallel final : public TraceGenerator {
     header.notes = {"assumed: times and sizes that no option gave"};
     for (int rank = 0; rank < training.ranks; ++rank) header.groups["all"].push_back(rank);
     sink.header(header);
-    std::vector<Rank> ranks;
+    std::vector<RankSteps> ranks;
     for (int rank = 0; rank < training.ranks; ++rank) ranks.emplace_back(rank, training, sink);
     for (int step = 0; step < training.steps; ++step)
-      for (Rank& rank : ranks) rank.step();
+      for (RankSteps& rank : ranks) rank.step();
   }
 };
 

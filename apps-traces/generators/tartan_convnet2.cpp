@@ -11,9 +11,9 @@ constexpr double kSingle_B = 4;
 constexpr std::size_t kConvolutions = 5;  // of alexnet(); the rest are dense
 constexpr double kPooled = 256 * 6 * 6;   // values of an image that the first dense layer gets
 
-class Iteration {
+class ConvnetIteration {
  public:
-  Iteration(const Cnn& net, int gpus, double images, RankWriter& rank)
+  ConvnetIteration(const Cnn& net, int gpus, double images, RankWriter& rank)
       : net_(net), gpus_(gpus), images_(images), rank_(rank) {}
 
   void run() {
@@ -97,7 +97,7 @@ class ConvNet2 final : public TraceGenerator {
     std::vector<RankWriter> ranks = start_ranks(header, gpus, sink);
     const int iterations = options.whole("iterations", 4);
     for (int iteration = 0; iteration < iterations; ++iteration)
-      for (RankWriter& rank : ranks) Iteration(net, gpus, static_cast<double>(batch) / gpus, rank).run();
+      for (RankWriter& rank : ranks) ConvnetIteration(net, gpus, static_cast<double>(batch) / gpus, rank).run();
   }
 };
 

@@ -30,12 +30,12 @@ double element_B(const TorchComm& comm, const std::string& place) {
 }
 
 /// One rank: its operators, and what its GPU did for them.
-struct Rank {
+struct RankFile {
   TorchTrace trace;
   std::optional<TorchTimes> times{};
 };
 
-std::vector<int> members(const TorchComm& comm, const Rank& rank) {
+std::vector<int> members(const TorchComm& comm, const RankFile& rank) {
   const auto listed = rank.trace.groups.find(comm.process_group);
   if (listed != rank.trace.groups.end()) return listed->second;
   std::vector<int> ranks;
@@ -50,7 +50,8 @@ std::string group_name(const TorchComm& comm, const std::vector<int>& ranks) {
 /// The operators of one rank as events, in the order of calls.
 class Calls {
  public:
-  Calls(int number, const Rank& rank, const TraceHeader& header, double compute_s, std::string step, TraceSink& sink)
+  Calls(int number, const RankFile& rank, const TraceHeader& header, double compute_s, std::string step,
+        TraceSink& sink)
       : number_(number), rank_(rank), header_(header), compute_s_(compute_s), step_(std::move(step)), sink_(sink) {}
 
   [[nodiscard]] bool more() const { return at_ < rank_.trace.nodes.size(); }
@@ -152,7 +153,7 @@ class Calls {
   }
 
   int number_;
-  const Rank& rank_;
+  const RankFile& rank_;
   const TraceHeader& header_;
   double compute_s_;
   std::string step_;
@@ -164,8 +165,8 @@ class Calls {
 };
 
 /// Execution traces in the order of the command line, each with Kineto's timeline of the same process.
-std::vector<Rank> read_ranks(const std::vector<std::string>& files) {
-  std::vector<Rank> ranks;
+std::vector<RankFile> read_ranks(const std::vector<std::string>& files) {
+  std::vector<RankFile> ranks;
   std::vector<TorchTimes> times;
   for (const std::string& path : files) {
     TorchFile file = read_torch_file(path);
@@ -178,22 +179,22 @@ std::vector<Rank> read_ranks(const std::vector<std::string>& files) {
     throw InputError("file: " + std::to_string(ranks.size()) + " execution traces and " + std::to_string(times.size()) +
                      " timelines of Kineto: one of each per rank is expected, or no timeline");
   std::set<std::int64_t> pids;
-  for (const Rank& rank : ranks) pids.insert(rank.trace.pid);
+  for (const RankFile& rank : ranks) pids.insert(rank.trace.pid);
   const bool by_pid = pids.size() == ranks.size();
   for (std::size_t i = 0; i < times.size(); ++i) {
-    const auto same = [&](const Rank& rank) { return rank.trace.pid == times[i].pid; };
+    const auto same = [&](const RankFile& rank) { return rank.trace.pid == times[i].pid; };
     const auto found = by_pid ? std::find_if(ranks.begin(), ranks.end(), same) : ranks.begin() + static_cast<long>(i);
     if (found == ranks.end() || found->times)
       throw InputError(times[i].file + ": no execution trace is of its process " + std::to_string(times[i].pid));
     found->times = std::move(times[i]);
   }
   std::stable_sort(ranks.begin(), ranks.end(),
-                   [](const Rank& a, const Rank& b) { return a.times->rank < b.times->rank; });
+                   [](const RankFile& a, const RankFile& b) { return a.times->rank < b.times->rank; });
   return ranks;
 }
 
-void add_groups(const std::vector<Rank>& ranks, TraceHeader& header) {
-  for (const Rank& rank : ranks)
+void add_groups(const std::vector<RankFile>& ranks, TraceHeader& header) {
+  for (const RankFile& rank : ranks)
     for (const TorchNode& node : rank.trace.nodes) {
       if (!node.comm) continue;
       std::vector<int> group = members(*node.comm, rank);
@@ -220,7 +221,7 @@ class PytorchEt final : public TraceImporter {
   }
 
   void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const override {
-    const std::vector<Rank> ranks = read_ranks(files);
+    const std::vector<RankFile> ranks = read_ranks(files);
     const bool timed = ranks.front().times.has_value();
     if (!timed && !options.has("compute"))
       throw InputError(files[0] +

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "calibrate/bench/cuda_check.hpp"
+#include "calibrate/bench/launch_request.hpp"
 #include "calibrate/bench/nccl_worker.hpp"
 #include "calibrate/bench/session.hpp"
 #include "sim/records/input_error.hpp"
@@ -179,6 +180,7 @@ int parse_and_run(int argc, char** argv) {
 int guarded_main(int argc, char** argv) {
   try {
     if (argc == 3 && std::string(argv[1]) == kWorkerFlag) return serve_nccl(argv[2]);
+    if (argc == 5 && std::string(argv[1]) == kLaunchFlag) return serve_launch(argv[2], argv[3], std::stoi(argv[4]));
     return parse_and_run(argc, argv);
   } catch (const InputError& error) {
     std::cerr << "error: " << error.what() << "\n";

@@ -36,8 +36,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-pid_t spawn(const std::string& library, const NcclWorker::Settings& settings, int input, int output) {
-  std::vector<std::string> arguments = {"linkcast-bench", kWorkerFlag, library};
+pid_t spawn(std::vector<std::string> arguments, const NcclWorker::Settings& settings, int input, int output) {
+  arguments.insert(arguments.begin(), "linkcast-bench");
   auto variables = child_environment(settings);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -58,13 +58,16 @@ pid_t spawn(const std::string& library, const NcclWorker::Settings& settings, in
 
 }  // namespace
 
-NcclWorker::NcclWorker(const std::string& library, const Settings& settings) {
+NcclWorker::NcclWorker(const std::string& library, const Settings& settings)
+    : NcclWorker(std::vector<std::string>{kWorkerFlag, library}, settings) {}
+
+NcclWorker::NcclWorker(const std::vector<std::string>& arguments, const Settings& settings) {
   std::array<int, 2> requests{}, replies{};
   if (pipe2(requests.data(), O_CLOEXEC) != 0 || pipe2(replies.data(), O_CLOEXEC) != 0)
     throw Waived("no pipe to the NCCL process");
   // dup2 onto the same number would keep close-on-exec: move the reply end away from the target number.
   const int output = fcntl(replies[1], F_DUPFD_CLOEXEC, kReplyDescriptor + 1);
-  child_ = spawn(library, settings, requests[0], output);
+  child_ = spawn(arguments, settings, requests[0], output);
   close(requests[0]);
   close(replies[1]);
   close(output);
@@ -117,18 +120,20 @@ std::string NcclWorker::read_line() {
 }
 
 Json NcclWorker::measure(const NcclRequest& request) {
+  return ask({{"op", request.op},
+              {"gpus", request.gpus},
+              {"size_B", request.bytes},
+              {"copies", request.copies},
+              {"warm_up", request.effort.warm_up},
+              {"min_repetitions", request.effort.min_repetitions},
+              {"max_repetitions", request.effort.max_repetitions},
+              {"budget_s", request.effort.budget_s},
+              {"with", request.with}});
+}
+
+Json NcclWorker::ask(const Json& request) {
   if (!failure_.empty()) throw Waived(failure_);
-  const std::string line = Json{{"op", request.op},
-                                {"gpus", request.gpus},
-                                {"size_B", request.bytes},
-                                {"copies", request.copies},
-                                {"warm_up", request.effort.warm_up},
-                                {"min_repetitions", request.effort.min_repetitions},
-                                {"max_repetitions", request.effort.max_repetitions},
-                                {"budget_s", request.effort.budget_s},
-                                {"with", request.with}}
-                               .dump() +
-                           "\n";
+  const std::string line = request.dump() + "\n";
   if (write(to_child_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     failure_ = "the NCCL process ended; its messages are on standard error";
   const Json reply = failure_.empty() ? Json::parse(read_line(), nullptr, false) : Json();

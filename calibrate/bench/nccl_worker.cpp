@@ -1,9 +1,8 @@
 #include "calibrate/bench/nccl_worker.hpp"
 
-#if !defined(LINKCAST_WITHOUT_NCCL) && __has_include(<nccl.h>)
+#include "calibrate/bench/nccl_library.hpp"
 
-#include <dlfcn.h>
-#include <nccl.h>
+#ifdef LINKCAST_HAS_NCCL
 
 #include <algorithm>
 #include <cstdio>
@@ -16,49 +15,6 @@ namespace linkcast::bench {
 namespace {
 
 constexpr int kReplyDescriptor = 3;
-
-/// The NCCL entry points in use, from a library loaded at run time.
-class Nccl {
-  void* library_;  // first: the members below are looked up in it. Stays loaded: NCCL cannot be unloaded
-
- public:
-  explicit Nccl(const std::string& path)
-      : library_(dlopen(path.empty() ? "libnccl.so.2" : path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (library_ == nullptr) throw Waived(dlerror());
-  }
-
-  decltype(&ncclGetVersion) get_version = load("ncclGetVersion");
-  decltype(&ncclGetErrorString) get_error_string = load("ncclGetErrorString");
-  decltype(&ncclCommInitAll) comm_init_all = load("ncclCommInitAll");
-  decltype(&ncclCommDestroy) comm_destroy = load("ncclCommDestroy");
-  decltype(&ncclGroupStart) group_start = load("ncclGroupStart");
-  decltype(&ncclGroupEnd) group_end = load("ncclGroupEnd");
-  decltype(&ncclAllReduce) all_reduce = load("ncclAllReduce");
-  decltype(&ncclAllGather) all_gather = load("ncclAllGather");
-  decltype(&ncclReduceScatter) reduce_scatter = load("ncclReduceScatter");
-  decltype(&ncclBroadcast) broadcast = load("ncclBroadcast");
-  decltype(&ncclReduce) reduce = load("ncclReduce");
-  decltype(&ncclSend) send = load("ncclSend");
-  decltype(&ncclRecv) recv = load("ncclRecv");
-
-  void check(ncclResult_t result, const char* what) const {
-    if (result != ncclSuccess) throw Waived(std::string("NCCL: ") + what + ": " + get_error_string(result));
-  }
-
- private:
-  struct Symbol {
-    void* address;
-    template <class Function>
-    operator Function*() const {  // NOLINT(google-explicit-constructor): takes the type of the member it initialises
-      return reinterpret_cast<Function*>(address);
-    }
-  };
-  [[nodiscard]] Symbol load(const char* name) const {
-    void* symbol = dlsym(library_, name);
-    if (symbol == nullptr) throw Waived(std::string("libnccl has no ") + name);
-    return {symbol};
-  }
-};
 
 /// The communicators of one set of GPUs with their buffers.
 class Group {
@@ -84,8 +40,6 @@ class Group {
  private:
   [[nodiscard]] int size() const { return static_cast<int>(gpus_.size()); }
   void reserve(std::size_t bytes);
-  ncclResult_t call_rank(const std::string& op, std::size_t count, int rank, cudaStream_t stream);
-  ncclResult_t call_messages(const std::string& op, std::size_t share, int rank, cudaStream_t stream);
   unsigned long long wrong_values(const std::string& op, std::size_t count, int rank);
 
   std::vector<int> gpus_;
@@ -120,48 +74,14 @@ void Group::prepare(std::size_t bytes) {
   }
 }
 
-// `count`: floats of the whole buffer ("size" of nccl-tests) for every op.
-ncclResult_t Group::call_rank(const std::string& op, std::size_t count, int rank, cudaStream_t stream) {
-  const auto index = static_cast<std::size_t>(rank);
-  const std::size_t share = count / gpus_.size();
-  const auto* send = static_cast<const float*>(send_[index].get());
-  auto* receive = static_cast<float*>(receive_[index].get());
-  ncclComm_t communicator = communicators_[index];
-  if (op == "all_reduce") return nccl_.all_reduce(send, receive, count, ncclFloat, ncclSum, communicator, stream);
-  if (op == "all_gather") return nccl_.all_gather(send, receive, share, ncclFloat, communicator, stream);
-  if (op == "reduce_scatter")
-    return nccl_.reduce_scatter(send, receive, share, ncclFloat, ncclSum, communicator, stream);
-  if (op == "broadcast") return nccl_.broadcast(send, receive, count, ncclFloat, 0, communicator, stream);
-  if (op == "reduce") return nccl_.reduce(send, receive, count, ncclFloat, ncclSum, 0, communicator, stream);
-  if (op == "sendrecv") {
-    nccl_.check(nccl_.send(send, count, ncclFloat, (rank + 1) % size(), communicator, stream), "ncclSend");
-    return nccl_.recv(receive, count, ncclFloat, (rank + size() - 1) % size(), communicator, stream);
-  }
-  return call_messages(op, share, rank, stream);
-}
-
-/// Operations that are groups of sends and receives of one share each, as nccl-tests writes them.
-ncclResult_t Group::call_messages(const std::string& op, std::size_t share, int rank, cudaStream_t stream) {
-  const auto index = static_cast<std::size_t>(rank);
-  const auto* send = static_cast<const float*>(send_[index].get());
-  auto* receive = static_cast<float*>(receive_[index].get());
-  ncclComm_t communicator = communicators_[index];
-  if (op != "alltoall" && op != "gather" && op != "scatter") throw Waived("no op '" + op + "'");
-  if (op == "gather") nccl_.check(nccl_.send(send, share, ncclFloat, 0, communicator, stream), "ncclSend");
-  if (op == "scatter") nccl_.check(nccl_.recv(receive, share, ncclFloat, 0, communicator, stream), "ncclRecv");
-  for (int peer = 0; peer < size(); ++peer) {
-    const std::size_t at = static_cast<std::size_t>(peer) * share;
-    if (op == "alltoall" || (op == "scatter" && rank == 0))
-      nccl_.check(nccl_.send(send + at, share, ncclFloat, peer, communicator, stream), "ncclSend");
-    if (op == "alltoall" || (op == "gather" && rank == 0))
-      nccl_.check(nccl_.recv(receive + at, share, ncclFloat, peer, communicator, stream), "ncclRecv");
-  }
-  return ncclSuccess;
-}
-
 void Group::call(const std::string& op, std::size_t count, const cudaStream_t* streams) {
   nccl_.check(nccl_.group_start(), "ncclGroupStart");
-  for (int rank = 0; rank < size(); ++rank) nccl_.check(call_rank(op, count, rank, streams[rank]), op.c_str());
+  for (int rank = 0; rank < size(); ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    issue(nccl_, op, count,
+          {communicators_[index], static_cast<const float*>(send_[index].get()),
+           static_cast<float*>(receive_[index].get()), streams[rank], rank, size()});
+  }
   nccl_.check(nccl_.group_end(), "ncclGroupEnd");
 }
 

@@ -41,12 +41,16 @@ class NcclWorker {
   /// Starts the child. Every NCCL_* variable but NCCL_SOCKET_IFNAME is dropped from its environment, NVLink multicast
   /// (NVLS) is switched off, then `settings` are added.
   NcclWorker(const std::string& library, const Settings& settings);
+  /// The same for a child that is started with these arguments.
+  NcclWorker(const std::vector<std::string>& arguments, const Settings& settings);
   ~NcclWorker();
   NcclWorker(const NcclWorker&) = delete;
   NcclWorker& operator=(const NcclWorker&) = delete;
 
   /// Result fields of the point. @throws Waived  if NCCL refuses, or the child ends or does not answer in time
   Json measure(const NcclRequest& request);
+  /// One request and its reply. @throws Waived  as measure()
+  Json ask(const Json& request);
 
  private:
   std::string read_line();

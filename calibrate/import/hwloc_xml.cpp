@@ -16,7 +16,7 @@ namespace {
 const std::string kHwlocFormat = "hwloc XML";
 
 /// One PCI device or bridge with the rate of the link above it.
-struct Port {
+struct HwlocPort {
   XmlNode node;
   std::string bus;
   double speed_Bps = 0;  ///< 0: not said
@@ -25,11 +25,11 @@ struct Port {
 /// Where an object stands: the socket above, and the PCI bridges from the root port down.
 struct Place {
   std::string cpu;  ///< empty: no Package above
-  std::vector<Port> bridges;
+  std::vector<HwlocPort> bridges;
 };
 
 struct Endpoint {
-  Port port;
+  HwlocPort port;
   Place place;
   std::string id, model;
   std::optional<int> cuda, nvml;  ///< numbers
@@ -65,7 +65,7 @@ class HwlocXml {
   void read_object(const XmlNode& node, Place place);
   void read_package(const XmlNode& node, Place& place);
   void read_endpoint(const XmlNode& node, const Place& place);
-  [[nodiscard]] Port port_of(const XmlNode& node) const;
+  [[nodiscard]] HwlocPort port_of(const XmlNode& node) const;
   void number_gpus();
   void check_cpus();
   [[nodiscard]] LinkMatrix links() const;
@@ -75,7 +75,7 @@ class HwlocXml {
     PcieLink link;
     std::string source;
   };
-  [[nodiscard]] std::optional<Rated> rated(const Port& port, int newest) const;
+  [[nodiscard]] std::optional<Rated> rated(const HwlocPort& port, int newest) const;
 
   TopologyRequest request_;
   XmlFile file_;
@@ -88,7 +88,7 @@ class HwlocXml {
   std::map<std::string, std::string> switches_;  // bus id of the upstream port -> device id
   struct Uplink {
     std::string id, to;
-    Port port;
+    HwlocPort port;
   };
   std::vector<Uplink> uplinks_;
   TopologyWriter writer_;
@@ -108,8 +108,8 @@ void HwlocXml::read_package(const XmlNode& node, Place& place) {
   place.cpu = cpu.id;
 }
 
-Port HwlocXml::port_of(const XmlNode& node) const {
-  Port port{node, node.text("pci_busid"), 0};
+HwlocPort HwlocXml::port_of(const XmlNode& node) const {
+  HwlocPort port{node, node.text("pci_busid"), 0};
   const std::string speed = node.find("pci_link_speed").value_or("0");
   std::size_t used = 0;
   try {
@@ -216,7 +216,7 @@ LinkMatrix HwlocXml::links() const {
 std::string HwlocXml::switch_above(const Place& place) {
   std::string above = place.cpu.empty() ? cpus_.front().id : place.cpu;
   for (std::size_t i = 1; i < place.bridges.size(); i += 2) {
-    const Port& upstream = place.bridges[i];
+    const HwlocPort& upstream = place.bridges[i];
     const auto [at, is_new] = switches_.try_emplace(upstream.bus, "plx" + std::to_string(switches_.size()));
     if (is_new) uplinks_.push_back({at->second, above, upstream});
     above = at->second;
@@ -225,7 +225,7 @@ std::string HwlocXml::switch_above(const Place& place) {
 }
 
 /// The widest link with this rate whose generation is not above `newest`.
-std::optional<HwlocXml::Rated> HwlocXml::rated(const Port& port, int newest) const {
+std::optional<HwlocXml::Rated> HwlocXml::rated(const HwlocPort& port, int newest) const {
   std::vector<PcieLink> fits;
   for (const int width : {16, 8, 4, 2, 1, 32})
     for (int generation = 1; generation <= newest; ++generation)

@@ -10,15 +10,15 @@
 namespace linkcast {
 namespace {
 
-struct Settings {
+struct CsvSettings {
   std::int64_t size_B = 0;
   std::string unit, transport, timing;
   bool full_duplex = false;
 };
 
-Settings settings_of(const ImportRequest& request) {
+CsvSettings settings_of(const ImportRequest& request) {
   const std::string why = "the matrix does not say it";
-  Settings s;
+  CsvSettings s;
   const auto size = option_bytes(request, "size");
   if (!size) throw InputError("--option size: is needed, " + why + ": bytes of a copy in one direction, e.g. 100MB");
   s.size_B = *size;
@@ -56,7 +56,7 @@ void check_numbers(const TextFile& file, const std::vector<CsvRow>& rows) {
                                        std::to_string(head.size() - 1) + " rows");
 }
 
-void add_matrix(const TextFile& file, const Settings& s, const DeviceNames& devices, RecordBuilder& record) {
+void add_matrix(const TextFile& file, const CsvSettings& s, const DeviceNames& devices, RecordBuilder& record) {
   const auto rows = read_csv(file);
   check_numbers(file, rows);
   const int size = static_cast<int>(rows.size()) - 1;
@@ -93,7 +93,7 @@ class MgbenchCsv final : public Importer {
   }
 
   [[nodiscard]] Json run(const ImportRequest& request) const override {
-    const Settings settings = settings_of(request);
+    const CsvSettings settings = settings_of(request);
     const DeviceNames devices(request);
     RecordBuilder record(request, "mgbench", "mgbench", settings.timing);
     record.source(option_text(request, "program").value_or("MGBench, version not printed"));

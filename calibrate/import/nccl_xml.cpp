@@ -22,7 +22,7 @@ std::string lower(std::string text) {
 }
 
 /// Above a device: its width and generation, and what the source of its cable says.
-struct Port {
+struct PciePort {
   PcieLink link;
   std::string source;
 };
@@ -31,7 +31,7 @@ struct Gpu {
   XmlNode node;
   std::string bus, parent, cpu, vendor;
   int sm = 0;
-  Port port;
+  PciePort port;
 };
 
 /// What holds a pci element: its device, and the CPU above.
@@ -56,7 +56,7 @@ class NcclXml {
   void read_gpu(const XmlNode& node, const XmlNode& pci, const Parent& parent);
   void read_nic(const XmlNode& node, const XmlNode& pci, const Parent& parent);
   void number_gpus();
-  [[nodiscard]] Port port_of(const XmlNode& pci) const;
+  [[nodiscard]] PciePort port_of(const XmlNode& pci) const;
   [[nodiscard]] CpuPart cpu_part(const XmlNode& node) const;
   void add_pcie_links();
   void add_nvlinks();
@@ -76,7 +76,7 @@ class NcclXml {
   struct Device {  // a switch or an adapter
     XmlNode node;
     std::string id, kind, model, parent;
-    Port port;
+    PciePort port;
   };
   std::vector<Device> devices_;
   std::map<std::string, std::string> switches_;    // bus id -> PCIe switch
@@ -140,7 +140,7 @@ int pcie_generation(const std::string& transfers) {
 }
 
 /// Generation and width as NCCL writes them; what the kernel did not say is taken as NCCL takes it.
-Port NcclXml::port_of(const XmlNode& pci) const {
+PciePort NcclXml::port_of(const XmlNode& pci) const {
   const std::string speed = pci.text("link_speed");
   const int width = pci.number("link_width", 0);
   std::string number = speed;

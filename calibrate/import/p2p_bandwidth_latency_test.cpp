@@ -15,14 +15,14 @@ constexpr std::int64_t kInt_B = 4;
 constexpr std::int64_t kElements = 40000000, kOldElements = 10000000;
 constexpr std::int64_t kLatency_B = 16, kOldLatency_B = 1;
 
-struct Settings {
+struct PrintedRun {
   std::optional<std::int64_t> elements, latency_B;
   std::optional<std::string> engine;
 };
 
 class Matrices {
  public:
-  Matrices(const ImportRequest& request, const Settings& settings, RecordBuilder& record)
+  Matrices(const ImportRequest& request, const PrintedRun& settings, RecordBuilder& record)
       : settings_(settings), devices_(request), record_(record) {}
 
   void add(const TextFile& file, const P2pRun& run);
@@ -33,12 +33,12 @@ class Matrices {
   void note_sizes(const P2pRun& run);
   void note_meaning(const P2pRun& run);
 
-  const Settings& settings_;
+  const PrintedRun& settings_;
   DeviceNames devices_;
   RecordBuilder& record_;
 };
 
-std::int64_t size_of(const Settings& settings, const P2pRun& run, bool latency) {
+std::int64_t size_of(const PrintedRun& settings, const P2pRun& run, bool latency) {
   if (latency) return settings.latency_B.value_or(run.says_way() ? kLatency_B : kOldLatency_B);
   return kInt_B * settings.elements.value_or(run.says_way() ? kElements : kOldElements);
 }
@@ -118,8 +118,8 @@ class P2pBandwidthLatencyTest final : public Importer {
 
   [[nodiscard]] Json run(const ImportRequest& request) const override {
     RecordBuilder record(request, "p2p-bandwidth-latency-test", "p2p_copy", "back_to_back");
-    const Settings settings{option_count(request, "elements"), option_count(request, "latency_bytes"),
-                            option_choice(request, "engine", {"ce", "sm"})};
+    const PrintedRun settings{option_count(request, "elements"), option_count(request, "latency_bytes"),
+                              option_choice(request, "engine", {"ce", "sm"})};
     record.source("p2pBandwidthLatencyTest of the CUDA samples, version not printed");
     record.method("statistic", "printed means of one queue of copies");
     record.method("clock", "GPU events around a queue of copies: time per copy, not a one-way latency");

@@ -144,9 +144,9 @@ std::string groups_text(const Cluster& cluster, const std::vector<int>& counts) 
   return text;
 }
 
-class Answer {
+class ClusterAnswer {
  public:
-  Answer(catalogue::Catalogue& catalogue, NodesRequest request)
+  ClusterAnswer(catalogue::Catalogue& catalogue, NodesRequest request)
       : catalogue_(catalogue), q_(std::move(request)), cluster_(catalogue.cluster(q_.platform)), groups_(cluster_) {
     std::vector<Background> others;
     for (const NodeNeighbour& one : q_.neighbours) others.push_back({&one.traffic, one.traffic.alone_s});
@@ -246,7 +246,7 @@ class Answer {
 }  // namespace
 
 Json place_on_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
-  return Answer(catalogue, read_request(catalogue, platform_id, r)).json();
+  return ClusterAnswer(catalogue, read_request(catalogue, platform_id, r)).json();
 }
 
 }  // namespace linkcast::placement

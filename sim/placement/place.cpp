@@ -10,9 +10,9 @@
 namespace linkcast::placement {
 namespace {
 
-class Answer {
+class NodeAnswer {
  public:
-  Answer(catalogue::Catalogue& catalogue, const PlaceRequest& request, Objective& objective, NodeSearch search)
+  NodeAnswer(catalogue::Catalogue& catalogue, const PlaceRequest& request, Objective& objective, NodeSearch search)
       : catalogue_(catalogue),
         request_(request),
         objective_(objective),
@@ -156,7 +156,7 @@ Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request, Placeme
       request.job.is_trace() ? trace_objective(catalogue, request) : pattern_objective(catalogue, request, memory);
   NodeSearch search =
       search_node(catalogue.platform(request.platform), request, *objective, memory, catalogue.progress());
-  return Answer(catalogue, request, *objective, std::move(search)).json();
+  return NodeAnswer(catalogue, request, *objective, std::move(search)).json();
 }
 
 }  // namespace linkcast::placement

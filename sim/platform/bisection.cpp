@@ -18,10 +18,10 @@ struct Edge {
   Rate capacity = 0, residual = 0;
   Traits::edge_descriptor reverse;
 };
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Edge>;
+using FlowGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Edge>;
 
 /// One direction. Its reverse edge has no capacity: where it had, Boost would leave excess at vertices.
-void join(Graph& graph, std::size_t a, std::size_t b, Rate capacity) {
+void join(FlowGraph& graph, std::size_t a, std::size_t b, Rate capacity) {
   const auto forward = boost::add_edge(a, b, graph).first, backward = boost::add_edge(b, a, graph).first;
   graph[forward].capacity = capacity;
   graph[forward].reverse = backward;
@@ -29,7 +29,7 @@ void join(Graph& graph, std::size_t a, std::size_t b, Rate capacity) {
 }
 
 /// The vertices from which the sink can still be reached: its side of a minimum cut.
-std::vector<bool> sink_side(const Graph& graph, std::size_t sink) {
+std::vector<bool> sink_side(const FlowGraph& graph, std::size_t sink) {
   std::vector<bool> reaches(boost::num_vertices(graph));
   std::vector<std::size_t> open = {sink};
   reaches[sink] = true;
@@ -58,7 +58,7 @@ Rate rate_of(const Fabric& fabric, const FabricLink& link) {
 Cut bisection(const Fabric& fabric, int half) {
   const auto vertices = static_cast<std::size_t>(fabric.endpoints() + fabric.switches());
   const std::size_t source = vertices, sink = vertices + 1;
-  Graph graph(vertices + 2);
+  FlowGraph graph(vertices + 2);
   Rate all = 1;  // more than any cut: a capacity that is never the limit, yet finite, as the algorithm wants
   for (int id = 0; id < fabric.links(); ++id) {
     const FabricLink link = fabric.link(id);

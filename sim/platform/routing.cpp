@@ -10,13 +10,13 @@
 namespace linkcast {
 namespace {
 
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
-                                    boost::property<boost::edge_index_t, int>>;
+using LinkGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
+                                        boost::property<boost::edge_index_t, int>>;
 
 struct EdgeAllowed {
-  const Graph* graph = nullptr;
+  const LinkGraph* graph = nullptr;
   const std::vector<char>* allowed = nullptr;
-  bool operator()(const Graph::edge_descriptor& edge) const {
+  bool operator()(const LinkGraph::edge_descriptor& edge) const {
     return (*allowed)[static_cast<std::size_t>(boost::get(boost::edge_index, *graph, edge))] != 0;
   }
 };
@@ -24,14 +24,14 @@ struct EdgeAllowed {
 /// Remembers the edge each vertex was found by.
 class Discovery : public boost::default_bfs_visitor {
  public:
-  Discovery(const Graph& graph, std::vector<int>& found_by) : graph_(&graph), found_by_(&found_by) {}
+  Discovery(const LinkGraph& graph, std::vector<int>& found_by) : graph_(&graph), found_by_(&found_by) {}
   template <class Edge, class G>
   void tree_edge(const Edge& edge, const G& filtered) {
     (*found_by_)[boost::target(edge, filtered)] = boost::get(boost::edge_index, *graph_, edge);
   }
 
  private:
-  const Graph* graph_;
+  const LinkGraph* graph_;
   std::vector<int>* found_by_;
 };
 
@@ -51,12 +51,12 @@ std::vector<char> allowed_links(const Topology& topology, const std::vector<Link
 
 RoutesFrom::RoutesFrom(const Topology& topology, const std::vector<Link>& links, int source, const RoutingRule& rule)
     : links_(&links), source_(source), found_by_(topology.devices.size(), -1) {
-  Graph graph(topology.devices.size());
+  LinkGraph graph(topology.devices.size());
   for (std::size_t i = 0; i < links.size(); ++i)
     boost::add_edge(static_cast<std::size_t>(links[i].from), static_cast<std::size_t>(links[i].to), static_cast<int>(i),
                     graph);
   const auto allowed = allowed_links(topology, links, source, rule);
-  const boost::filtered_graph<Graph, EdgeAllowed> filtered(graph, EdgeAllowed{&graph, &allowed});
+  const boost::filtered_graph<LinkGraph, EdgeAllowed> filtered(graph, EdgeAllowed{&graph, &allowed});
   boost::breadth_first_search(filtered, static_cast<std::size_t>(source), boost::visitor(Discovery(graph, found_by_)));
 }
 

@@ -2,6 +2,7 @@
 #include "sim/records/measurement.hpp"
 
 #include "sim/records/file_hash.hpp"
+#include "sim/records/launch_record.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
@@ -71,7 +72,11 @@ TEST_CASE("every committed measurement is read", "[unit]") {
        std::filesystem::recursive_directory_iterator(std::string(LINKCAST_DATA_DIR) + "/calibrate/data")) {
     if (entry.path().extension() != ".json") continue;
     INFO(entry.path().string());
-    CHECK_NOTHROW(read_measurement(entry.path().string()));
+    const bool launch = entry.path().stem().string().find("-launch") != std::string::npos;
+    if (launch)
+      CHECK_NOTHROW(read_launch_record(entry.path().string()));
+    else
+      CHECK_NOTHROW(read_measurement(entry.path().string()));
     ++files;
   }
   CHECK(files >= 6);

@@ -1,0 +1,41 @@
+#pragma once
+// What a host pays to issue work to GPUs: the record that the benches launch of linkcast-bench and launch_pytorch
+// write.
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace linkcast {
+
+/// Quantiles over the repetitions of one quantity, in seconds a call: 5, 25, 50, 75 and 95 %.
+using LaunchQuantiles = std::array<double, 5>;
+
+/// One call, issued in one way.
+struct LaunchPoint {
+  std::string launch;     ///< graph, process, single_process or pytorch
+  std::string issuers;    ///< one_thread, threads or processes
+  std::string op;         ///< an NCCL operation, kernel, copy_*, a call of the CUDA runtime, or an operator of PyTorch
+  std::vector<int> gpus;  ///< that take part
+  double size_B = 0;      ///< the "size" column of nccl-tests; of each send if sends > 1
+  int sends = 1;          ///< sends, and as many receives, of each GPU in one group
+  int communicators = 1;  ///< calls of so many communicators in one group
+  int calls_per_graph = 0;                         ///< 0: no graph
+  bool async = false;                              ///< async_op=True of torch.distributed
+  std::string recording;                           ///< what torch.profiler records meanwhile; empty: nothing
+  std::map<std::string, double> events;            ///< that the recording holds a call: cpu, runtime, gpu
+  std::map<std::string, LaunchQuantiles> times_s;  ///< steady, short, rest, rest_issue, issue, device
+};
+
+struct LaunchRecord {
+  std::string id, machine, topology, bench;
+  std::string host_cpu;
+  int host_cores = 0;
+  std::vector<LaunchPoint> points;
+  int waived = 0;  ///< points that could not be measured; the record says why
+};
+
+/// Reads schema "launch/1". @throws InputError
+LaunchRecord read_launch_record(const std::string& path);
+
+}  // namespace linkcast

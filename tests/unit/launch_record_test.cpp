@@ -1,0 +1,63 @@
+// The reader of schema launch/1: what it keeps and what it refuses.
+#include "sim/records/launch_record.hpp"
+
+#include <fstream>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/unit/program.hpp"
+
+namespace linkcast::test::launch_record_test {
+
+namespace {
+
+const std::string kHead = R"({"schema": "launch/1", "id": "r", "machine": "m", "topology": "m", "bench": "launch",
+ "source": "made for tests", "timing": "host", "environment": {"host_cpu": "a CPU", "host_cores": 8}, "method": {},
+ "notes": [], "points": [)";
+const std::string kGraph =
+    R"({"launch": "graph", "issuers": "processes", "op": "all_reduce", "gpus": [0, 1], "size_B": 8,
+ "calls_per_graph": 20, "status": "ok", "times_s": {"steady": [1e-6, 2e-6, 3e-6, 4e-6, 5e-6]}})";
+const std::string kWaived = R"({"launch": "pytorch", "status": "waived", "reason": "PyTorch is not installed"})";
+
+LaunchRecord read(const std::string& points) {
+  const test::ScratchFolder scratch;
+  std::ofstream(scratch / "r.json") << kHead << points << "]}";
+  return read_launch_record((scratch / "r.json").string());
+}
+
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("a launch record keeps who issued what, and the quantiles of every quantity", "[unit]") {
+  const LaunchRecord record = read(kGraph + "," + kWaived);
+  CHECK(record.host_cpu == "a CPU");
+  CHECK(record.host_cores == 8);
+  CHECK(record.waived == 1);
+  REQUIRE(record.points.size() == 1);
+  const LaunchPoint& point = record.points[0];
+  CHECK(point.launch == "graph");
+  CHECK(point.issuers == "processes");
+  CHECK(point.gpus == std::vector<int>{0, 1});
+  CHECK(point.calls_per_graph == 20);
+  CHECK(point.sends == 1);
+  CHECK(point.times_s.at("steady") == LaunchQuantiles{1e-6, 2e-6, 3e-6, 4e-6, 5e-6});
+}
+
+TEST_CASE("a launch record is refused where it says nothing, too little or two things", "[unit]") {
+  const auto refused = [](const std::string& points, const std::string& why) {
+    INFO(why);
+    CHECK(test::error_of([&] { read(points); }).find(why) != std::string::npos);
+  };
+  refused("", "holds no point");
+  refused(changed(kGraph, "\"graph\"", "\"process\""), "calls_per_graph");
+  refused(changed(kGraph, "\"processes\"", "\"people\""), "issuers");
+  refused(changed(kGraph, ", 5e-6", ""), "five quantiles");
+  refused(changed(kGraph, "5e-6", "1e-9"), "must not fall");
+  refused(changed(kGraph, "\"steady\"", "\"slow\""), "holds no time");
+  refused(changed(kGraph, "\"op\"", "\"recording\": \"cuda\", \"op\""), "events");
+}
+
+}  // namespace linkcast::test::launch_record_test
