@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "sim/platform/adaptive_routing.hpp"
@@ -19,7 +20,8 @@ void ClusterProblem::include_node(int node) {
   int& first = first_[static_cast<std::size_t>(node)];
   if (first >= 0) return;
   first = static_cast<int>(keys_.size());
-  for (int i = 0; i < static_cast<int>(capacity_Bps.size()); ++i) keys_.push_back(cluster_->key(node, i));
+  keys_.resize(keys_.size() + capacity_Bps.size());
+  std::iota(keys_.begin() + first, keys_.end(), cluster_->key(node, 0));
   place_.resize(keys_.size(), -1);
   problem_.capacity_Bps.insert(problem_.capacity_Bps.end(), capacity_Bps.begin(), capacity_Bps.end());
 }

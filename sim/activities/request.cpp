@@ -7,16 +7,14 @@
 
 namespace linkcast::activities {
 
-int device_by_id(const Platform& platform, const std::string& id, ObjectReader& r, const std::string& key) {
+int device_by_id(const Platform& platform, const std::string& id, const ObjectReader& r, const std::string& key) {
   const Topology& topology = platform.topology();
-  const auto device = topology.find(id);
+  const auto usable = [](const Device& d) { return d.kind == DeviceKind::kGpu || d.kind == DeviceKind::kCpu; };
+  if (const auto device = topology.find(id); device && usable(topology.devices[static_cast<std::size_t>(*device)]))
+    return *device;
   std::vector<std::string> known;
-  for (std::size_t d = 0; d < topology.devices.size(); ++d) {
-    const DeviceKind kind = topology.devices[d].kind;
-    if (kind != DeviceKind::kGpu && kind != DeviceKind::kCpu) continue;
-    if (device == static_cast<int>(d)) return *device;
-    known.push_back(topology.devices[d].id);
-  }
+  for (const Device& device : topology.devices)
+    if (usable(device)) known.push_back(device.id);
   r.fail(key, "'" + id + "' is no GPU or CPU of " + topology.name + ": one of " + joined(known));
 }
 

@@ -212,12 +212,13 @@ Json to_json(const CopyForecast& forecast) {
     if (alone->nics > 1) out["nics"] = alone->nics;
     if (alone->route) out["route"] = *alone->route;
   } else {
-    out["flow_times_s"] = Json::array();
-    out["transports"] = Json::array();
+    Json times_s = Json::array(), transports = Json::array();
     for (const FlowForecast& flow : forecast.flows) {
-      out["flow_times_s"].push_back(flow.time_s);
-      out["transports"].push_back(flow.transport);
+      times_s.push_back(flow.time_s);
+      transports.push_back(flow.transport);
     }
+    out["flow_times_s"] = std::move(times_s);
+    out["transports"] = std::move(transports);
     out["timing"] = name_of(forecast.timing);
     out["bandwidth_Bps"] = forecast.bandwidth_Bps;
   }

@@ -13,7 +13,7 @@ namespace {
 int nic_named(const Cluster& machine, const ObjectReader& r, const std::string& key, const Json& text) {
   if (!text.is_string()) return -1;
   const Topology& topology = machine.node().topology();
-  const auto id = text.get<std::string>();
+  const auto& id = text.get_ref<const std::string&>();
   const auto device = topology.find(id);
   if (!device || topology.devices[at(*device)].kind != DeviceKind::kNic) return -1;
   for (int nic = 0; nic < machine.nics(); ++nic)
@@ -86,11 +86,11 @@ void read_loop(const Cluster& machine, ObjectReader& r, CopyRequest& request) {
 Copy read_flow(const Cluster& machine, const Json& flow, const std::string& file, const std::string& pointer) {
   if (!flow.is_array() || flow.size() != 3 || !flow[0].is_string() || !flow[1].is_string() || !flow[2].is_number())
     throw InputError(file, pointer, "must be [src, dst, size_B], e.g. [\"gpu0\", \"gpu1\", 67108864]");
-  const Json named{{"src", flow[0]}, {"dst", flow[1]}, {"size_B", flow[2]}};
-  ObjectReader one(named, file, pointer);
+  static const Json no_keys = Json::object();
+  const ObjectReader one(no_keys, file, pointer);  // for errors
   Copy copy;
-  copy.from = read_end(machine, one, "0", flow[0].get<std::string>());
-  copy.to = read_end(machine, one, "1", flow[1].get<std::string>());
+  copy.from = read_end(machine, one, "0", flow[0].get_ref<const std::string&>());
+  copy.to = read_end(machine, one, "1", flow[1].get_ref<const std::string&>());
   copy.bytes = activities::checked_size(one, "2", flow[2].get<double>());
   copy.message = copy.from.node != copy.to.node;
   return copy;
@@ -128,7 +128,7 @@ void read_flow_keys(const Cluster& machine, ObjectReader& r, CopyRequest& reques
 
 std::string name_of(Timing timing) { return timing == Timing::kSingle ? "single" : "back_to_back"; }
 
-bool names_node(const Json& end) { return end.is_string() && end.get<std::string>().rfind("node", 0) == 0; }
+bool names_node(const Json& end) { return end.is_string() && end.get_ref<const std::string&>().starts_with("node"); }
 
 bool names_nodes(const Json& query) {
   const auto end = [&](const Json& in, const char* key) { return in.contains(key) && names_node(in[key]); };
@@ -142,15 +142,15 @@ bool names_nodes(const Json& query) {
 bool names_nic(const Platform& platform, const Json& query) {
   const auto nic = [&](const char* key) {
     if (!query.contains(key) || !query[key].is_string()) return false;
-    const auto device = platform.topology().find(query[key].get<std::string>());
+    const auto device = platform.topology().find(query[key].get_ref<const std::string&>());
     return device && platform.topology().devices[at(*device)].kind == DeviceKind::kNic;
   };
   return nic("dst") || nic("via");
 }
 
-activities::ClusterEnd read_end(const Cluster& machine, ObjectReader& r, const std::string& key,
+activities::ClusterEnd read_end(const Cluster& machine, const ObjectReader& r, const std::string& key,
                                 const std::string& text) {
-  if (!names_node(text)) return {0, activities::device_by_id(machine.node(), text, r, key)};
+  if (!text.starts_with("node")) return {0, activities::device_by_id(machine.node(), text, r, key)};
   const auto slash = text.find('/');
   const std::string node = text.substr(0, slash);
   const bool plain = node.size() == 5 || (node.size() > 5 && node[4] != '0');  // node0 is never written node00
@@ -165,7 +165,7 @@ activities::ClusterEnd read_end(const Cluster& machine, ObjectReader& r, const s
 
 CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& progress) {
   CopyRequest request;
-  const Json src = r.raw("src"), dst = r.raw("dst");
+  const Json &src = r.raw("src"), &dst = r.raw("dst");
   request.names_nodes = names_node(src) || names_node(dst);
   const bool loop = !request.names_nodes && (nic_named(machine, r, "dst", dst) >= 0 ||
                                              (r.has("via") && nic_named(machine, r, "via", r.raw("via")) >= 0));
@@ -192,6 +192,7 @@ CopyRequest read_flows(const Cluster& machine, ObjectReader& r, log::Progress& p
   request.together = true;
   const Json& list = r.raw("flows");
   if (!list.is_array() || list.empty()) r.fail("flows", "must be a non-empty array of [src, dst, size_B]");
+  request.copies.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     request.copies.push_back(read_flow(machine, list[i], r.file(), r.pointer("flows") + "/" + std::to_string(i)));
     request.names_nodes = request.names_nodes || names_node(list[i][0]) || names_node(list[i][1]);

@@ -44,7 +44,7 @@ bool names_nodes(const Json& query);
 bool names_nic(const Platform& platform, const Json& query);
 
 /// gpu0, of the first node, or node3/gpu1. @param key  of the text, for errors
-activities::ClusterEnd read_end(const Cluster& machine, ObjectReader& r, const std::string& key,
+activities::ClusterEnd read_end(const Cluster& machine, const ObjectReader& r, const std::string& key,
                                 const std::string& text);
 
 /// Keys src, dst, size_B, and by the ends: in a node transport, via, bidirectional, engine, direction, timing,

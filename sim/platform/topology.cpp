@@ -103,7 +103,7 @@ std::optional<int> Topology::find(const std::string& device_id) const {
 
 const Cable* Topology::direct(int a, int b) const {
   for (const Cable& cable : cables)
-    if (is_accelerator_cable(cable.kind) && std::minmax(cable.a, cable.b) == std::minmax(a, b)) return &cable;
+    if (std::minmax(cable.a, cable.b) == std::minmax(a, b) && is_accelerator_cable(cable.kind)) return &cable;
   return nullptr;
 }
 

@@ -84,7 +84,8 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
   try {
     platform_id = catalogue.edited(base_id, edits);
     static_cast<void>(catalogue.solver(solver_id));
-    out.update(kind_answer(platform_id, r));
+    Json result = kind_answer(platform_id, r);
+    for (auto& [key, value] : result.get_ref<Json::object_t&>()) out[key] = std::move(value);
   } catch (const InputError& error) {
     const std::string what = error.what();
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);

@@ -1,7 +1,9 @@
 #include "sim/records/object_reader.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace linkcast {
@@ -90,12 +92,12 @@ void ObjectReader::fail(const std::string& key, const std::string& what) const {
 }
 
 bool ObjectReader::has(const std::string& key) const {
-  looked_for_.insert(key);
+  looked_for_.push_back(key);
   return value_->contains(key);
 }
 
 const Json* ObjectReader::find(const std::string& key) {
-  asked_.insert(key);
+  asked_.push_back(key);
   const auto it = value_->find(key);
   return it == value_->end() ? nullptr : &*it;
 }
@@ -143,11 +145,9 @@ std::vector<ObjectReader> ObjectReader::objects(const std::string& key) {
   return readers;
 }
 std::vector<std::pair<std::string, ObjectReader>> ObjectReader::named_objects() {
+  all_asked_ = true;
   std::vector<std::pair<std::string, ObjectReader>> readers;
-  for (const auto& [key, value] : value_->items()) {
-    asked_.insert(key);
-    readers.emplace_back(key, ObjectReader(value, file_, pointer(key)));
-  }
+  for (const auto& [key, value] : value_->items()) readers.emplace_back(key, ObjectReader(value, file_, pointer(key)));
   return readers;
 }
 
@@ -167,9 +167,10 @@ std::string ObjectReader::choice(const std::string& key, const std::vector<std::
 }
 
 void ObjectReader::finish() const {
+  if (all_asked_) return;
   for (const auto& [key, value] : value_->items()) {
-    if (asked_.count(key)) continue;
-    std::set<std::string> names = asked_;
+    if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
+    std::set<std::string> names(asked_.begin(), asked_.end());
     names.insert(looked_for_.begin(), looked_for_.end());
     names.erase(key);  // looked for, but it does not belong here together with what was read
     std::string known;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,8 +66,9 @@ class ObjectReader {
   const Json* value_;
   std::string file_;
   std::string pointer_;
-  std::set<std::string> asked_;
-  mutable std::set<std::string> looked_for_;  ///< by has(): known here, though perhaps not read
+  std::vector<std::string> asked_;               ///< some more than once: few keys, and a set costs more than it saves
+  mutable std::vector<std::string> looked_for_;  ///< by has(): known here, though perhaps not read
+  bool all_asked_ = false;                       ///< by named_objects()
 };
 
 namespace detail {
