@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A corpus of queries and command lines that two builds of linkcast must answer alike.
 
-    corpus.py generate --out DIR                        queries.jsonl and commands.json, the same bytes everywhere
+    corpus.py generate --out DIR [--every N]            queries.jsonl and commands.json, the same bytes everywhere, or each Nth
     corpus.py run --program PATH --out DIR [--jobs 2]   answers.jsonl and commands/NNNN.out; generates first what DIR lacks;
                                                         exit code 3 if the program died anywhere, or a sanitizer spoke
     corpus.py compare DIR_A DIR_B [--allow FILE.json]   what differs; exit code 4 if anything does that FILE does not allow
@@ -25,10 +25,10 @@ DIFFERS = 4
 BAD_INPUT = 2
 
 
-def generate(folder: Path) -> None:
+def generate(folder: Path, every: int = 1) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "queries.jsonl").write_text("".join(line + "\n" for line in queries.lines()))
-    (folder / "commands.json").write_text(json.dumps(command_lines.commands(), indent=1) + "\n")
+    (folder / "queries.jsonl").write_text("".join(line + "\n" for line in list(queries.lines())[::every]))
+    (folder / "commands.json").write_text(json.dumps(command_lines.commands()[::every], indent=1) + "\n")
 
 
 def run_all(program: Path, folder: Path, jobs: int) -> None:
@@ -57,6 +57,7 @@ def _arguments() -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     made = commands.add_parser("generate")
     made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--every", type=int, default=1, choices=range(1, 101), metavar="N")
     ran = commands.add_parser("run")
     ran.add_argument("--program", type=Path, required=True)
     ran.add_argument("--out", type=Path, required=True)
@@ -77,7 +78,7 @@ def main() -> int:
     o = _arguments()
     try:
         if o.command == "generate":
-            generate(o.out)
+            generate(o.out, o.every)
         elif o.command == "run":
             run_all(o.program, o.out, o.jobs)
             bad = run.ended_badly(o.out)
