@@ -111,7 +111,7 @@ void add_validate(CLI::App& app, Context& context) {
   command->add_flag("--json", context.json, "JSON on stdout");
   add_edits(*command, context);
   command->footer(
-      "Example:\n  linkcast validate TPDS-029\n"
+      "Example:\n  linkcast validate TPDS-001\n"
       "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json\n"
       "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json --slow gpu3:1.2\n"
       "Exit code 4: a claim failed, or a comparison missed a limit.");

@@ -10,6 +10,9 @@ namespace {
 // 55 GB/s down
 constexpr double kPageableShare = 0.34;
 
+// The root's node copies what it alone sends or receives, the second node stands for all others.
+constexpr int kUnlikeNodes = 2;
+
 struct Buffers {
   double send = 0, receive = 0;  ///< bytes
 };
@@ -90,7 +93,8 @@ StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>
   times.assumed =
       staging == Staging::kPageable && !(transports.measured("d2h_pageable") && transports.measured("h2d_pageable"));
   ClusterProblem in(cluster), out(cluster);
-  add_staging_copies(ranks, 1, op, size_B, staging, in, out);
+  const int nodes = op.parts_B().empty() ? kUnlikeNodes : cluster.nodes();
+  add_staging_copies(ranks, nodes, op, size_B, staging, in, out);
   if (!in.problem().activities.empty()) times.in_s = solver.run(in.problem()).makespan_s;
   if (!out.problem().activities.empty()) times.out_s = solver.run(out.problem()).makespan_s;
   return times;

@@ -20,8 +20,8 @@ struct StagingTimes {
 void add_staging_copies(const std::vector<ClusterGpu>& ranks, int nodes, const Collective& op, double size_B,
                         Staging staging, ClusterProblem& in, ClusterProblem& out);
 
-/// The ranks of the first node copy at once, those of the others as long. kPageable: both buffers come down before, as
-/// Open MPI does it. kPinned: the send buffer alone.
+/// The ranks of all nodes copy at once; only the first node, where a root is, differs from the others. kPageable: both
+/// buffers come down before, as Open MPI does it. kPinned: the send buffer alone.
 /// @source  Open MPI 4.1.4, ompi/mca/coll/cuda/coll_cuda_allreduce.c; paper 002 (SC24), section III-A
 StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const Collective& op,
                            double size_B, Staging staging, Solver& solver);

@@ -41,6 +41,10 @@ struct Surroundings {
     others = collective::read_others(catalogue, platform_id, first, ranks.nodes, r);
     if (!others.empty()) shared = &shared_machine(catalogue, platform_id, ranks.nodes, others);
   }
+  void refuse_alternatives(const ObjectReader& r) const {
+    if (!others.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
+    if (load.any()) r.fail("alternatives", "are forecast alone, not in noise or beside other jobs");
+  }
   /// All nodes are alike to a job on one of them alone.
   void place(catalogue::Catalogue& catalogue, const std::string& platform_id, const CollectiveRanks& ranks) {
     if (ranks.one_node() && load.beside.empty()) return;
@@ -77,8 +81,7 @@ class Asked {
     if (!ranks_.one_node() && r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
     around_.load = read_load(ranks_, r, catalogue.progress());
     around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, nvls_}, ranks_, r);
-    if (alternatives_ && !around_.others.empty())
-      r.fail("alternatives", "are forecast alone, not with other communicators");
+    if (alternatives_) around_.refuse_alternatives(r);
     r.finish();
     around_.place(catalogue, platform_id, ranks_);
     communicator_ = &communicator_of(catalogue, platform_id, library_, ranks_);
@@ -144,8 +147,7 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   PlacedCollective first{library_id, op_name, size.size_B()};
   first.transport = job.transport;
   around.read_others(catalogue, platform_id, first, ranks, r);
-  if (alternatives && !around.others.empty())
-    r.fail("alternatives", "are forecast alone, not with other communicators");
+  if (alternatives) around.refuse_alternatives(r);
   r.finish();
   if (auto forecast = around.forecast(job, solver)) return std::move(*forecast);
   const CollectiveRun run = run_alone(job, solver);

@@ -39,4 +39,14 @@ activities::Plan collective_flows(catalogue::Catalogue& catalogue, const std::st
   return plan;
 }
 
+bool stages_messages(const std::string& library) {
+  if (library.empty()) return false;
+  const ScheduleLibrary* schedules = libraries().get(library).schedules();
+  return schedules != nullptr && schedules->staging(Message()) != Staging::kNone;
+}
+
+NetworkOp message_as_call(const NetworkOp& message) {
+  return {NetworkOp::Kind::kCollective, "broadcast", message.gpus, message.size_B};
+}
+
 }  // namespace linkcast::replay

@@ -15,4 +15,10 @@ namespace linkcast::replay {
 activities::Plan collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id,
                                   const std::string& library, const NetworkOp& op, std::set<std::string>& warnings);
 
+/// Whether a library copies messages through host memory, which the call of a schedule does and a message alone does
+/// not.
+bool stages_messages(const std::string& library);
+/// The collective that is one message and nothing else: what a library does around its messages is then done.
+NetworkOp message_as_call(const NetworkOp& message);
+
 }  // namespace linkcast::replay

@@ -8,9 +8,10 @@ MessageFlows message_flows(const Cluster& cluster, const activities::Message& me
                            std::set<std::string>& warnings) {
   activities::ClusterProblem problem(cluster);
   const activities::PlannedMessage plan = activities::add_message(problem, message);
-  if (!plan.warning.empty()) warnings.insert(plan.warning);
   const double alone_s = solver.run(problem.problem()).makespan_s;
-  uncertainty::Verdict verdict;
+  uncertainty::Verdict assumed, verdict;
+  uncertainty::judge(cluster, plan, message.bytes, assumed);
+  warnings.insert(assumed.warnings.begin(), assumed.warnings.end());
   const uncertainty::Uncertainty uncertainty =
       uncertainty::uncertainty_of(cluster, plan, message.bytes, alone_s, verdict);
   MessageFlows flows;

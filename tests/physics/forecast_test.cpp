@@ -331,7 +331,7 @@ TEST_CASE("every prediction lies inside its own interval", "[physics][forecast]"
 
 TEST_CASE("copies between any two P100: median error at most 2 %, 95th percentile at most 10 %",
           "[physics][forecast]") {
-  // source: DESIGN.md section 5: uncontended copies, all 56 ordered pairs, 4 B to 256 MB
+  // Target of the project: uncontended copies, all 56 ordered pairs, 4 B to 256 MB
   std::map<std::string, std::vector<double>> errors;
   std::set<std::pair<std::string, std::string>> pairs;
   for (const std::string file : {"p2p-message-size", "p2p-matrix"}) {

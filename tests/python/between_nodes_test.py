@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What works in a node works between nodes: multicast by NVSwitch, and what limits an operation, against closed forms."""
+import json
 import unittest
 
-from program import answers, main
+from program import InFolder, answers, main, run
 
 MIB = 1 << 20
 # One switch with the ports of the nodes' NICs. source of the rate: NDR, 400 Gb/s
@@ -63,6 +64,43 @@ class Multicast(unittest.TestCase):
             error = ask(**query).get("error", "")
             self.assertIn(what, error)
             self.assertNotIn("\n", error)
+
+
+class StagedMessages(InFolder):
+    """A library that copies every buffer through host memory does so for a message of a trace as well."""
+
+    MESSAGE = [{"schema": "trace/1", "name": "message", "ranks": 2, "source": "by this test"},
+               {"rank": 0, "kind": "send", "stream": "a", "peer": 1, "size_B": 64 * MIB},
+               {"rank": 1, "kind": "recv", "stream": "a", "peer": 0, "size_B": 64 * MIB}]
+
+    def replayed(self, *options: str) -> float:
+        path = self.write("message.jsonl", "".join(json.dumps(line) + "\n" for line in self.MESSAGE))
+        result = run("replay", path, "-p", "leonardo", "--library", "mpi-staged", "--json", *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)["time_s"]
+
+    def test_a_message_is_a_broadcast_of_two_ranks(self):
+        call = {"id": "x", "kind": "collective", "platform": "leonardo", "op": "broadcast", "size_B": 64 * MIB,
+                "library": "mpi-staged"}
+        for options, place in (((), {"gpus": [0, 1]}), (("--nodes", "2", "--gpus-per-node", "1"), {"nodes": 2, "gpus_per_node": 1})):
+            predicted = answers([{**call, **place}])[0]
+            self.assertLess(abs(self.replayed(*options) / predicted["time_s"] - 1), 1e-9, place)
+
+    def test_the_roots_copy_and_those_of_the_others_follow_each_other(self):
+        """Between nodes as in a node: down at the root, then up at the others, over one kind of link."""
+        staging = [answers([{"id": "x", "kind": "collective", "platform": "leonardo", "op": "broadcast",
+                             "size_B": 64 * MIB, "library": "mpi-staged", **place}])[0]["staging_s"]
+                   for place in ({"gpus": [0, 1]}, {"nodes": 2, "gpus_per_node": 1})]
+        self.assertLess(abs(staging[1] / staging[0] - 1), 1e-9)
+
+
+class Alternatives(unittest.TestCase):
+    def test_they_are_forecast_alone(self):
+        for more in ({"noise": 1}, {"beside": [{"op": "incast", "nodes": 2}]}, {"with": [{"op": "all_reduce", "gpus": [0, 1], "size_B": MIB}]}):
+            for library in ("nccl-2.18", "mpi-openmpi"):
+                found = answers([{"id": "x", "kind": "collective", "platform": "leonardo", "op": "all_reduce", "nodes": 2,
+                                  "gpus_per_node": 4, "size_B": MIB, "library": library, "alternatives": True, **more}])[0]
+                self.assertIn("/alternatives: are forecast alone", found.get("error", ""), more)
 
 
 class Limits(unittest.TestCase):

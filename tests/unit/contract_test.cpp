@@ -1,4 +1,4 @@
-// Names that scripts rely on (DESIGN.md section 4): keys of every kind of result, exit codes, tables and JSON.
+// Names that scripts rely on: keys of every kind of result, exit codes, tables and JSON.
 #include <string>
 #include <vector>
 

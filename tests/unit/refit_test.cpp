@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// source: STYLE.md section 9: re-running the fit reproduces models/params to a relative 1e-9
+// Re-running the fit reproduces models/params to a relative 1e-9
 
 /// Numbers to kExact, the rest alike. Calibrations that lend parameters lie in another folder here, so that their
 /// path and, to the last digits, their hash may differ.

@@ -180,7 +180,8 @@ Plan ClusterNetwork::copy(const NetworkOp& op, bool behind) {
 }
 
 Plan ClusterNetwork::plan(const NetworkOp& op) {
-  if (op.kind == NetworkOp::Kind::kMessage) return message(op);
+  if (op.kind == NetworkOp::Kind::kMessage)
+    return stages_messages(library_) ? collective(message_as_call(op)) : message(op);
   if (op.kind == NetworkOp::Kind::kCollective) return collective(op);
   return copy(op, false);
 }

@@ -29,7 +29,8 @@ class NodeNetwork final : public FlowNetwork {
   activities::Plan plan(const NetworkOp& op) override {
     if (op.kind != NetworkOp::Kind::kCollective && op.kind != NetworkOp::Kind::kMessage)
       return copy_plan(catalogue_, platform_id_, op, false);
-    if (op.kind == NetworkOp::Kind::kMessage && libraries().get(library_).rings() == nullptr) return message(op);
+    if (op.kind == NetworkOp::Kind::kMessage && libraries().get(library_).rings() == nullptr)
+      return stages_messages(library_) ? plan(message_as_call(op)) : message(op);
     return collective_flows(catalogue_, platform_id_, library_, op, said());
   }
   std::optional<activities::Plan> plan_behind(const NetworkOp& op) override {
