@@ -86,10 +86,13 @@ void add_edits(CLI::App& command, Context& context, bool fabric) {
 
 InputError in_options(const InputError& error, const std::string& kind) {
   const std::string what = error.what();
+  const std::size_t own = std::string_view(kCommandLine).size() + 2;
+  if (what.rfind(std::string(kCommandLine) + ": ", 0) == 0 &&
+      what.substr(0, what.find(": ", own)).find(":/", own) != std::string::npos)
+    return InputError(what.substr(own));  // of a file, which it names
   if (what.rfind(std::string(kCommandLine) + ":/", 0) != 0) return error;
-  const std::size_t begin = std::string_view(kCommandLine).size() + 2;
-  const std::string key = what.substr(begin, what.find_first_of("/:", begin) - begin);
-  return InputError(option_of_key(kind, key) + what.substr(what.find(": ", begin)));
+  const std::string key = what.substr(own, what.find_first_of("/:", own) - own);
+  return InputError(option_of_key(kind, key) + what.substr(what.find(": ", own)));
 }
 
 Json run_query(Context& context, const Json& query) {

@@ -6,8 +6,8 @@
 #include "sim/activities/request.hpp"
 #include "sim/collective/call_sizes.hpp"
 #include "sim/plugin/collective.hpp"
+#include "sim/query/key_text.hpp"
 #include "sim/replay/part_options.hpp"
-#include "sim/units/parse.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -17,17 +17,34 @@ const std::map<std::string, PlaceObjective> kObjectives{
 
 bool is_collective(const std::string& name) { return collectives().find(name) != nullptr; }
 
-/// "all_reduce:64MiB", else the name of a trace.
+/// {op, size_B or sizes_B}
+JobSpec read_call(ObjectReader& job) {
+  JobSpec spec;
+  spec.op = job.required<std::string>("op");
+  if (job.has("sizes_B")) {
+    if (!job.raw("sizes_B").is_array()) job.fail("sizes_B", "must be an array of sizes, one for each rank");
+    spec.sized_ranks = static_cast<int>(job.raw("sizes_B").size());
+    const collective::SizedCall call(spec.op, spec.sized_ranks, job);
+    spec.size_B = call.size_B();
+    spec.parts_B = call.op().parts_B();
+  } else {
+    spec.size_B = activities::read_size(job, "size_B");
+  }
+  if (!is_collective(spec.op)) static_cast<void>(collectives().get(spec.op));  // says which there are
+  return spec;
+}
+
+/// "all_reduce:64MiB", "allgatherv:1MiB,2MiB", else the name of a trace.
 JobSpec parse_job(const std::string& text, const ObjectReader& r) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos && is_collective(text))
     r.fail("job", "'" + text + "' needs a size: write " + text + ":64MiB");
   if (colon == std::string::npos || !is_collective(text.substr(0, colon))) return {"", 0, text};
-  try {
-    return {text.substr(0, colon), activities::checked_size(r, "job", parse_bytes(text.substr(colon + 1)).si), ""};
-  } catch (const UnitError& error) {
-    r.fail("job", error.what());
-  }
+  Json call = query::size_keys_of(text.substr(colon + 1), r.file() + ":" + r.pointer("job"));
+  call["op"] = text.substr(0, colon);
+  if (call.contains("size_B")) static_cast<void>(activities::checked_size(r, "job", call["size_B"].get<double>()));
+  ObjectReader job(call, r.file(), r.pointer("job"));
+  return read_call(job);
 }
 
 /// 3 or "gpu3".
@@ -82,16 +99,7 @@ JobSpec read_job(ObjectReader& r) {
     spec.trace = job.required<std::string>("trace");
     spec.options = replay::read_part_options(job);
   } else {
-    spec.op = job.required<std::string>("op");
-    if (job.has("sizes_B")) {
-      spec.sized_ranks = static_cast<int>(job.raw("sizes_B").size());
-      const collective::SizedCall call(spec.op, spec.sized_ranks, job);
-      spec.size_B = call.size_B();
-      spec.parts_B = call.op().parts_B();
-    } else {
-      spec.size_B = activities::read_size(job, "size_B");
-    }
-    if (!is_collective(spec.op)) static_cast<void>(collectives().get(spec.op));  // says which there are
+    spec = read_call(job);
   }
   job.finish();
   return spec;

@@ -22,7 +22,8 @@ struct JobSpec {
   [[nodiscard]] std::string text() const;
 };
 
-/// Key job: "all_reduce:64MiB", a trace, {op, size_B or sizes_B} or {trace, options}. @throws InputError
+/// Key job: "all_reduce:64MiB", "allgatherv:1MiB,2MiB", a trace, {op, size_B or sizes_B} or {trace, options}. @throws
+/// InputError
 JobSpec read_job(ObjectReader& r);
 
 /// @throws InputError  sizes of parts were given for another number of ranks
@@ -61,8 +62,7 @@ struct NodeUse {
 /// Keys busy? [int or "gpu3"], with? [{job, gpus}]. @throws InputError
 NodeUse read_node_use(const Platform& platform, ObjectReader& r);
 
-/// Keys job ("all_reduce:64MiB", a trace, or {op, size_B} or {trace, options}), ranks, those of
-/// read_node_use(), objective? (time, neighbours, both), top?, library?.
+/// Keys job (as read_job()), ranks, those of read_node_use(), objective? (time, neighbours, both), top?, library?.
 /// @throws InputError
 PlaceRequest read_place_request(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
 

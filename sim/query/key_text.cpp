@@ -59,6 +59,11 @@ Json sizes_of(const std::string& text, const std::string& option) {
   return list;
 }
 
+Json size_keys_of(const std::string& text, const std::string& option) {
+  if (text.find_first_of(",;") == std::string::npos) return {{"size_B", size_of(text, option)}};
+  return {{"sizes_B", sizes_of(text, option)}};
+}
+
 Json option_of(const std::string& text, const std::string& option) {
   const std::size_t sign = text.find('=');
   if (sign == 0 || sign == std::string::npos)

@@ -17,6 +17,8 @@ Json gpus_of(const std::string& text, const std::string& option);
 Json size_of(const std::string& text, const std::string& option);
 /// "1MiB,0" as a list, "0,1MiB;2MiB,0" as a list of rows.
 Json sizes_of(const std::string& text, const std::string& option);
+/// {size_B} of "1MiB", {sizes_B} of what sizes_of() reads: the SIZE of OP:SIZE.
+Json size_keys_of(const std::string& text, const std::string& option);
 /// {"KEY": "VALUE"} of "KEY=VALUE".
 Json option_of(const std::string& text, const std::string& option);
 /// A seed: 0 to 2^63 - 1.

@@ -84,6 +84,14 @@ TEST_CASE("wrong copies", "[unit][bad_input]") {
        {"show atari", "unknown platform 'atari': one of "}});
 }
 
+TEST_CASE("what a file lacks is an error of the file, not of the command line", "[unit][bad_input]") {
+  const Run run = run_program("predict collective -p gx8 --gpus 0,1 --op all_reduce --size 1MiB --beside incast:2");
+  INFO(run.err);
+  CHECK(run.code == 2);
+  CHECK(run.err.find("command line") == std::string::npos);
+  CHECK(run.err.find("topologies/gx8.json:/fabric: missing") != std::string::npos);
+}
+
 TEST_CASE("wrong flows", "[unit][bad_input]") {
   check_requests(
       {{kFlows + "--flow gpu0:gpu1", "--flow: 'gpu0:gpu1'" + kNotFlow},

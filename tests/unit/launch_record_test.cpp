@@ -19,9 +19,9 @@ const std::string kGraph =
  "calls_per_graph": 20, "status": "ok", "times_s": {"steady": [1e-6, 2e-6, 3e-6, 4e-6, 5e-6]}})";
 const std::string kWaived = R"({"launch": "pytorch", "status": "waived", "reason": "PyTorch is not installed"})";
 
-LaunchRecord read(const std::string& points) {
+LaunchRecord read(const std::string& points, const std::string& head = kHead) {
   const test::ScratchFolder scratch;
-  std::ofstream(scratch / "r.json") << kHead << points << "]}";
+  std::ofstream(scratch / "r.json") << head << points << "]}";
   return read_launch_record((scratch / "r.json").string());
 }
 
@@ -58,6 +58,36 @@ TEST_CASE("a launch record is refused where it says nothing, too little or two t
   refused(changed(kGraph, "5e-6", "1e-9"), "must not fall");
   refused(changed(kGraph, "\"steady\"", "\"slow\""), "holds no time");
   refused(changed(kGraph, "\"op\"", "\"recording\": \"cuda\", \"op\""), "events");
+  refused(changed(kGraph, "[0, 1]", "[0, 0]"), "r.json:/points/0/gpus: names GPU 0 twice");
+  refused(changed(kGraph, "[0, 1]", "[-1]"), "r.json:/points/0/gpus: GPUs count from 0");
+  refused(changed(kGraph, "\"size_B\": 8", "\"size_B\": 0.5"), "r.json:/points/0/size_B: must be a whole number");
+  refused(changed(kGraph, "\"size_B\": 8", "\"size_B\": 8.5"), "r.json:/points/0/size_B: must be a whole number");
+  refused(changed(kGraph, "all_reduce", ""), "r.json:/points/0/op: must not be empty");
+  refused(changed(kGraph, "\"ok\"", "\"fine\""), "r.json:/points/0/status: ");
+  refused(kGraph + "," + kWaived + "," + kGraph, "r.json:/points/2: is the point /points/0 once more");
+  refused(kGraph + "," + changed(kGraph, "\"op\"", "\"sends\": 1, \"op\""), "r.json:/points/1: is the point");
+}
+
+TEST_CASE("a waived launch point says why, and nothing that no point says", "[unit]") {
+  const auto refused = [](const std::string& points, const std::string& why) {
+    INFO(why);
+    CHECK(test::error_of([&] { read(points); }).find(why) != std::string::npos);
+  };
+  CHECK(read(R"({"status": "waived", "reason": "one GPU"})").waived == 1);
+  refused(R"({"status": "waived"})", "r.json:/points/0/reason: missing key");
+  refused(changed(kWaived, "PyTorch is not installed", ""), "r.json:/points/0/reason: must not be empty");
+  refused(changed(kWaived, "\"launch\"", "\"lunch\""), "r.json:/points/0/lunch: ");
+  refused(changed(kWaived, "\"pytorch\"", "\"bogus\""), "r.json:/points/0/launch: ");
+  refused(changed(kWaived, "\"status\"", "\"times_s\": {}, \"status\""), "r.json:/points/0/times_s: ");
+}
+
+TEST_CASE("a launch record names its machine and counts its cores", "[unit]") {
+  const auto refused = [](const std::string& head, const std::string& why) {
+    INFO(why);
+    CHECK(test::error_of([&] { read(kGraph, head); }).find(why) != std::string::npos);
+  };
+  refused(changed(kHead, "\"machine\": \"m\"", "\"machine\": \"\""), "r.json:/machine: must not be empty");
+  refused(changed(kHead, "8}", "-3}"), "r.json:/environment/host_cores: must be at least 1");
 }
 
 }  // namespace linkcast::test::launch_record_test

@@ -72,8 +72,7 @@ TEST_CASE("every committed measurement is read", "[unit]") {
        std::filesystem::recursive_directory_iterator(std::string(LINKCAST_DATA_DIR) + "/calibrate/data")) {
     if (entry.path().extension() != ".json") continue;
     INFO(entry.path().string());
-    const bool launch = entry.path().stem().string().find("-launch") != std::string::npos;
-    if (launch)
+    if (read_json_file(entry.path().string()).at("schema") == "launch/1")
       CHECK_NOTHROW(read_launch_record(entry.path().string()));
     else
       CHECK_NOTHROW(read_measurement(entry.path().string()));

@@ -55,6 +55,31 @@ TEST_CASE("placement: what is refused") {
   CHECK(says(error_of({{"with", {{{"job", "data_parallel"}, {"gpus", {0, 1}}}}}}), "beside traces"));
 }
 
+TEST_CASE("placement: sizes of ranks as text and as a list are the same job", "[unit]") {
+  const auto answer = [](const Json& job, const Json& with) {
+    return query::answer(
+        catalogue(),
+        {{"kind", "place"}, {"platform", "gx8"}, {"library", "nccl-2.18"}, {"job", job}, {"ranks", 2}, {"with", with}});
+  };
+  const Json pairs{{"op", "alltoallv"}, {"sizes_B", {{0, 1048576}, {2097152, 0}}}};
+  const Json as_text = answer("allgatherv:1MiB,2MiB", {{{"job", "alltoallv:0,1MiB;2MiB,0"}, {"gpus", {6, 7}}}});
+  const Json as_list =
+      answer({{"op", "allgatherv"}, {"sizes_B", {1048576, 2097152}}}, {{{"job", pairs}, {"gpus", {6, 7}}}});
+  INFO(as_text.dump());
+  REQUIRE(as_text.contains("time_s"));
+  CHECK(as_text["time_s"] == as_list["time_s"]);
+  CHECK(as_text["placements"] == as_list["placements"]);
+  CHECK(as_text["neighbours"] == as_list["neighbours"]);
+}
+
+TEST_CASE("placement: what is refused of sizes of ranks", "[unit]") {
+  CHECK(says(error_of({{"job", "allgatherv:1MiB,2MiB"}}), "/job: has sizes of 2 ranks, and there are 4"));
+  CHECK(says(error_of({{"job", "allgatherv:1MiB,2M"}}), "/job: "));
+  CHECK(says(error_of({{"job", "all_reduce:1MiB,2MiB"}}), "the parts of all_reduce are equal"));
+  CHECK(says(error_of({{"job", {{"op", "allgatherv"}, {"sizes_B", "x"}}}}),
+             "/job/sizes_B: must be an array of sizes, one for each rank"));
+}
+
 TEST_CASE("one rank: any GPU does, and what stays joined decides") {
   Json query{{"kind", "place"}, {"platform", "v100-dgx1"}, {"job", "all_reduce:64MiB"}, {"ranks", 1}};
   const Json placed = query::answer(catalogue(), query);

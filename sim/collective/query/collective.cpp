@@ -29,11 +29,7 @@ Json other_of(const std::string& text, const std::string& option) {
   const auto third = text.find(':', second + 1);
   const auto end = third == std::string::npos ? third : third - second - 1;
   Json other{{"op", text.substr(0, first)}, {"gpus", query::parse_gpus(text.substr(second + 1, end), option)}};
-  const std::string size = text.substr(first + 1, second - first - 1);
-  if (size.find_first_of(",;") == std::string::npos)
-    other["size_B"] = query::parse_size(option, size);
-  else
-    other["sizes_B"] = query::sizes_of(size, option);
+  other.update(query::size_keys_of(text.substr(first + 1, second - first - 1), option));
   if (third != std::string::npos) other["nodes"] = query::parse_gpus(text.substr(third + 1), option);
   return other;
 }
@@ -111,7 +107,7 @@ KeyTable choices() {
 KeyTable surroundings() {
   return {{.name = "with",
            .type = ValueType::kObjects,
-           .help = "another communicator that starts at the same moment",
+           .help = "another communicator that starts at the same moment; SIZE may be a list, as sizes",
            .fields = query::joined(
                {{operation_key(true)},
                 size_keys(),

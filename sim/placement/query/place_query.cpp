@@ -47,7 +47,7 @@ Json busy_of(const std::string& text, const std::string& option) {
 KeyTable job_keys() {
   return {
       {.name = "job",
-       .help = "OP:SIZE, e.g. all_reduce:64MiB; or a trace file, shipped trace or application",
+       .help = "OP:SIZE, e.g. all_reduce:64MiB or allgatherv:1MiB,2MiB; or a trace file, shipped trace or application",
        .required = true,
        .schema = kJobSchema,
        .example = "\"all_reduce:64MiB\"",
