@@ -1,6 +1,8 @@
 #include "sim/collective/collective_load.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "sim/congestion/jobs_beside.hpp"
@@ -9,6 +11,10 @@
 
 namespace linkcast::collective {
 namespace {
+
+// Bounds the wall time of noise: messages x square of those of the fullest round x samples. source: ours, about a
+// minute; a draw of an alltoall of 2,256 messages at once takes 0.5 s, one of 4,556 takes 3.8 s
+constexpr double kMostDrawn = 1.2e12;
 
 /// What crosses the fabric is slowed down, and waits add to the latency. Of messages each is an activity; their noise
 /// is that of the links they hold (messages_in_noise).
@@ -127,17 +133,38 @@ CollectiveForecast in_one_node(const CollectiveJob& job, const congestion::Netwo
   return forecast;
 }
 
+/// Of each message: how many it waits for, one after the other.
+std::vector<int> rounds_of(const std::vector<Activity>& messages) {
+  std::vector<int> rounds;
+  for (const Activity& message : messages) {
+    int round = 0;
+    for (const int before : message.after) round = std::max(round, rounds[at(before)] + 1);
+    rounds.push_back(round);
+  }
+  return rounds;
+}
+
+/// Each draw plays all messages, and what one costs grows with those that move at the same time.
+void check_draws(const std::vector<Activity>& messages, const congestion::NetworkLoad& load) {
+  if (!load.noisy()) return;  // nothing is drawn
+  std::map<int, int> of_round;
+  int fullest = 0;
+  for (const int round : rounds_of(messages)) fullest = std::max(fullest, ++of_round[round]);
+  const int alike = load.beside.empty() ? 1 : 2;  // with the jobs beside it, and without
+  const double most = kMostDrawn / alike / fullest / fullest / static_cast<double>(messages.size());
+  if (load.samples <= most) return;
+  throw InputError("samples: " + std::to_string(load.samples) + " draws of " + std::to_string(messages.size()) +
+                   " messages, " + std::to_string(fullest) + " of them at once, take too long: " +
+                   (most >= 1 ? "take at most " + std::to_string(static_cast<int>(most)) : "take fewer ranks"));
+}
+
 /// Of a schedule's messages: which round each is in, and how long its bytes move.
 congestion::LoneJob lone_rounds(const CollectiveJob& job, activities::ClusterProblem& problem,
                                 const Solution& solution) {
-  congestion::LoneJob lone{problem, job.communicator.gpus, job.communicator.nodes};
   const std::vector<Activity>& messages = problem.problem().activities;
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    int round = 0;
-    for (const int before : messages[i].after) round = std::max(round, lone.round[at(before)] + 1);
-    lone.round.push_back(round);
+  congestion::LoneJob lone{problem, job.communicator.gpus, job.communicator.nodes, {}, rounds_of(messages)};
+  for (std::size_t i = 0; i < messages.size(); ++i)
     lone.moving_s.push_back(solution.finish_s[i] - solution.start_s[i] - messages[i].delay_s);
-  }
   return lone;
 }
 
@@ -145,6 +172,7 @@ congestion::LoneJob lone_rounds(const CollectiveJob& job, activities::ClusterPro
 CollectiveForecast rounds_in_load(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver) {
   const CollectiveRun lone = run_alone(job, solver);
   activities::ClusterProblem problem = scheduled_problem(job, *lone.scheduled);
+  check_draws(problem.problem().activities, load);
   Json out = Json::object();
   congestion::CrossingSlowdown beside;
   CollectiveRun run = lone;

@@ -70,19 +70,21 @@ void read_shared_rounds(const activities::PlanProblem& problem, const Solution& 
   if (!rounds.times.steady || !limit_B.empty()) rounds.times.limit_B = std::move(limit_B);
 }
 
-/// The time of one among several. One activity for all messages that gets its own rate is limited as they are alone.
+/// The time of one among several, at least that alone: where a neighbour delays some of its messages, max-min fair
+/// shares can let those that all others wait for go first, an order that nobody would have chosen. One activity for all
+/// messages that gets its own rate is limited as they are alone. @param together  comes as the run alone
 void read_shared(const activities::PlanProblem& problem, const Solution& solution, const std::vector<int>& places,
                  CollectiveRun& together) {
   if (places.empty()) return;  // it moves nothing
   std::vector<int> limits;
-  together.flow_s = 0;
+  double ended_s = 0;
   for (const int place : places) {
-    together.flow_s = std::max(together.flow_s, solution.finish_s[at(place)]);
+    ended_s = std::max(ended_s, solution.finish_s[at(place)]);
     if (solution.limited_by.empty()) continue;
     const int limit = solution.limited_by[at(place)];
     limits.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
   }
-  together.flow_s -= together.made.latency_s;
+  together.flow_s = std::max(together.flow_s, ended_s - together.made.latency_s);
   if (together.scheduled) {
     if (!solution.limited_by.empty()) read_shared_rounds(problem, solution, places, *together.scheduled);
     return;

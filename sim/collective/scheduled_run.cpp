@@ -38,17 +38,19 @@ Schedule schedule_of(const CollectiveJob& job, const std::string& algorithm) {
   return parts_B.empty() ? schedule : with_parts(std::move(schedule), parts_B, job.size_B);
 }
 
-/// One activity for messages that are too many.
-activities::Plan average_to_share(const ScheduledRun& run) {
+/// One activity for messages that are too many: alone it takes the time of the run. Start-ups of later messages pass
+/// while earlier ones move, so that the bytes take no less than those of the fullest link.
+activities::Plan average_to_share(const Cluster& machine, const ScheduledRun& run) {
   activities::Plan plan;
   Activity flow;
   flow.work_B = run.times.chain_B;
   double flow_s = std::max(0.0, run.time_s() - run.times.latency_s - run.copies.time_s());
+  for (const auto& [key, bytes] : run.times.load_B) flow_s = std::max(flow_s, bytes / machine.capacity(key));
   if (flow.work_B <= 0 || flow_s <= 0) {
     flow.delay_s = run.time_s();
     flow.work_B = 0;
   } else {
-    flow.delay_s = run.time_s() - flow_s;
+    flow.delay_s = std::max(0.0, run.time_s() - flow_s);
     flow.rate_cap_Bps = flow.work_B / flow_s;
     for (const auto& [key, bytes] : run.times.load_B)
       if (bytes > 0) flow.uses.push_back({key, bytes / flow.work_B});
@@ -114,7 +116,7 @@ activities::ClusterProblem scheduled_problem(const CollectiveJob& job, const Sch
 }
 
 activities::Plan scheduled_to_share(const CollectiveJob& job, const ScheduledRun& run) {
-  if (run.times.steady) return average_to_share(run);
+  if (run.times.steady) return average_to_share(job.machine, run);
   activities::ClusterProblem in(job.machine), out(job.machine), messages = scheduled_problem(job, run);
   if (run.staging != Staging::kNone)
     activities::add_staging_copies(ranks_of(job.communicator), job.communicator.nodes, job.op, job.size_B, run.staging,

@@ -164,15 +164,16 @@ class BetweenNodes(InFolder):
     def test_no_other_makes_it_faster(self):
         """Than alone: with two others it may be faster than with one, where the second slows down the first."""
         draw = random.Random(14)
-        for _ in range(12):
+        for turn in range(18):
+            library = {"library": draw.choice(["mpi-openmpi", "mpi-mpich"])} if turn >= 12 else {}
             jobs = []
             for number in range(4):
                 nodes = list(range(draw.randint(1, 8))) if number == 0 else draw.sample(range(16), draw.randint(1, 8))
                 gpus = draw.sample(range(4), draw.randint(2, 4))
                 jobs.append((draw.choice(["all_reduce", "all_gather", "broadcast", "alltoall"]), nodes, gpus, draw.choice([1, 64]) * MIB))
-            alone = self.ask(jobs[0])["time_s"]
+            alone = self.ask(jobs[0], **library)["time_s"]
             for count in range(2, 5):
-                both = self.ask(*jobs[:count])
+                both = self.ask(*jobs[:count], **library)
                 self.assertEqual(both["alone_s"], alone)
                 for one in (both, *both["others"]):
                     self.assertGreaterEqual(one["time_s"], one["alone_s"] * (1 - EXACT), jobs[:count])
@@ -248,6 +249,34 @@ class RoundsOfMessages(InFolder):
         self.assertTrue(both["steady_state"])
         self.assertEqual(both["alone_s"], alone["time_s"])
         self.assertLess(abs((both["time_s"] - both["latency_s"]) / (2 * 255 / 256 * 1024 * MIB / 12.5e9) - 1), 0.02)
+
+    def test_who_shares_no_link_with_too_many_messages_does_not_slow_them(self):
+        """One flow stands for all messages; alone it takes their time, in a replay too."""
+        for nodes in (18, 32, 64):
+            query = {"id": "x", "kind": "collective", "platform": "leonardo", "op": "alltoall", "nodes": nodes, "gpus": [0, 1, 2, 3], "size_B": MIB,
+                     "library": "mpi-openmpi", "with": [{"op": "sendrecv", "gpus": [0, 1], "size_B": 1, "nodes": [900]}]}
+            both = answers([query])[0]
+            self.assertLess(abs(both["slowdown"] - 1), 1e-6, nodes)
+        path = self.write("contend.jsonl", trace([("alltoall", list(range(256)), MIB)])[0])
+        result = run("replay", path, "-p", "leonardo", "--nodes", 64, "--gpus-per-node", 4, "--library", "mpi-openmpi", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertLess(abs(json.loads(result.stdout)["time_s"] / both["alone_s"] - 1), 1e-6)
+
+    def test_no_neighbour_brings_rounds_into_a_luckier_order(self):
+        """Under max-min fair shares a neighbour that delays some messages would make this one 4 % faster than alone."""
+        query = {"id": "x", "kind": "collective", "platform": "lumi", "nodes": 3, "op": "all_reduce", "gpus": [5, 2, 1, 3, 7], "size_B": MIB,
+                 "library": "mpi-cray", "with": [{"op": "reduce_scatter", "gpus": [3, 6, 0, 5, 7], "size_B": 65536, "library": "mpi-mpich"}]}
+        turned = {**query, **query["with"][0], "with": [{key: query[key] for key in ("op", "gpus", "size_B", "library")}]}
+        asked, second = answers([query, turned])
+        self.assertGreaterEqual(asked["slowdown"], 1)
+        self.assertGreaterEqual(second["others"][0]["time_s"], second["others"][0]["alone_s"])
+
+    def test_noise_that_would_take_minutes_is_refused(self):
+        """Not a ring of as many messages, a few at once."""
+        query = {"id": "x", "kind": "collective", "platform": "leonardo", "op": "alltoall", "nodes": 17, "gpus": [0, 1, 2, 3], "size_B": MIB, "library": "mpi-openmpi", "noise": 1}
+        refused, ring = answers([query, {**query, "op": "all_gather", "algorithm": "ring", "samples": 20}])
+        self.assertIn("samples: 200 draws of 4556 messages, 4556 of them at once, take too long: take at most 12", refused["error"])
+        self.assertNotIn("error", ring)
 
     def test_beside_rings_of_another_library(self):
         job, rings = ("all_gather", [0, 1, 2, 3], [0], 64 * MIB), {"op": "all_reduce", "gpus": [0], "size_B": 64 * MIB, "library": "nccl-2.18"}
