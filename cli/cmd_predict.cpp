@@ -114,9 +114,10 @@ void show_result(const Context& context, const Json& result) {
     print_result(result);
 }
 
-/// The other choices are asked for where they are forecast: not beside other communicators.
+/// The other choices are asked for where they are forecast: alone.
 void ask_alternatives(Json& query, const query::KeyTable& keys) {
-  if (query::find_key(keys, "alternatives") != nullptr) query["alternatives"] = !query.contains("with");
+  if (query::find_key(keys, "alternatives") == nullptr) return;
+  query["alternatives"] = !query.contains("with") && !query.contains("noise") && !query.contains("beside");
 }
 
 /// A subcommand for each kind of query that names one, with the options of its key table.

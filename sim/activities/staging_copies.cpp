@@ -93,7 +93,7 @@ StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>
   times.assumed =
       staging == Staging::kPageable && !(transports.measured("d2h_pageable") && transports.measured("h2d_pageable"));
   ClusterProblem in(cluster), out(cluster);
-  const int nodes = op.parts_B().empty() ? kUnlikeNodes : cluster.nodes();
+  const int nodes = op.parts_B().empty() ? kUnlikeNodes : 1;
   add_staging_copies(ranks, nodes, op, size_B, staging, in, out);
   if (!in.problem().activities.empty()) times.in_s = solver.run(in.problem()).makespan_s;
   if (!out.problem().activities.empty()) times.out_s = solver.run(out.problem()).makespan_s;

@@ -111,7 +111,7 @@ TEST_CASE("placement over nodes: what is refused") {
   says({{"busy", {"node16"}}}, "/busy/0: \"node16\" is no node: node0 to node15");
   says({{"busy", {1, 1}}}, "/busy/1");
   says({{"job", "data_parallel"}}, "/job: over nodes a collective");
-  says({{"library", "mpi-unknown"}}, "/library");
+  says({{"library", "mpi-unknown"}}, "unknown library 'mpi-unknown'");
   says({{"objective", "both"}}, "needs neighbours");
   says({{"gpus_per_node", 5}}, "/gpus_per_node: must be 1 to 4");
   says({{"with", {{{"job", "all_reduce:1MiB"}, {"nodes", {3}}}}}}, "/with/0/nodes");
