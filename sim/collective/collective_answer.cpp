@@ -162,8 +162,6 @@ bool has_schedules(const Json& library) {
 
 }  // namespace
 
-bool is_scheduled(const Json& query) { return query.contains("library") && has_schedules(query["library"]); }
-
 Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                        ObjectReader& r) {
   const bool scheduled = r.has("library") && has_schedules(r.raw("library"));

@@ -5,12 +5,9 @@
 
 namespace linkcast::collective {
 
-/// The query names a library that sends messages by a schedule. @throws InputError  it names one that there is not
-bool is_scheduled(const Json& query);
-
-/// Keys: op, size_B or sizes_B, gpus or nodes + gpus_per_node; optionally library, algorithm, protocol, nvls, calls,
-/// alternatives, with; between nodes engine and those of congestion::read_network_load(). Of a library with schedules:
-/// algorithm, alternatives, transport.
+/// Keys: op, size_B or sizes_B, gpus or nodes + gpus_per_node; optionally library, algorithm, alternatives, with, those
+/// of congestion::read_network_load(); of a library with rings protocol, nvls, calls and between nodes engine, of one
+/// with schedules transport.
 Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                        ObjectReader& r);
 /// Keys: gpus or nodes + gpus_per_node; optionally library, op with size_B or sizes_B, nvls.

@@ -19,13 +19,13 @@ class Message final : public PairCollective {
 
 activities::Plan collective_flows(catalogue::Catalogue& catalogue, const std::string& platform_id,
                                   const std::string& library, const NetworkOp& op, std::set<std::string>& warnings) {
-  if (op.kind != NetworkOp::Kind::kMessage) {
-    const collective::PlacedJob placed =
-        collective::place_job(catalogue, platform_id, {library, op.op, op.size_B, 1}, {{0}, op.gpus});
-    activities::Plan plan = collective::forecast_to_share(placed.job, catalogue.solver("fluid"));
+  const auto forecast = [&](const collective::CollectiveJob& job) {
+    activities::Plan plan = collective::forecast_to_share(job, catalogue.solver("fluid"));
     warnings.insert(plan.warnings.begin(), plan.warnings.end());
     return plan;
-  }
+  };
+  if (op.kind != NetworkOp::Kind::kMessage)
+    return forecast(collective::place_job(catalogue, platform_id, {library, op.op, op.size_B, 1}, {{0}, op.gpus}).job);
   const Message message;
   collective::CollectiveJob job{catalogue.lone_node(platform_id),
                                 libraries().get(library),
@@ -34,9 +34,7 @@ activities::Plan collective_flows(catalogue::Catalogue& catalogue, const std::st
                                 "sendrecv",
                                 op.size_B};
   job.calls = 1;
-  activities::Plan plan = collective::forecast_to_share(job, catalogue.solver("fluid"));
-  warnings.insert(plan.warnings.begin(), plan.warnings.end());
-  return plan;
+  return forecast(job);
 }
 
 bool stages_messages(const std::string& library) {

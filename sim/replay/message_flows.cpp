@@ -9,11 +9,11 @@ MessageFlows message_flows(const Cluster& cluster, const activities::Message& me
   activities::ClusterProblem problem(cluster);
   const activities::PlannedMessage plan = activities::add_message(problem, message);
   const double alone_s = solver.run(problem.problem()).makespan_s;
-  uncertainty::Verdict assumed, verdict;
-  uncertainty::judge(cluster, plan, message.bytes, assumed);
-  warnings.insert(assumed.warnings.begin(), assumed.warnings.end());
-  const uncertainty::Uncertainty uncertainty =
-      uncertainty::uncertainty_of(cluster, plan, message.bytes, alone_s, verdict);
+  uncertainty::Verdict verdict;
+  uncertainty::judge(cluster, plan, message.bytes, verdict);
+  warnings.insert(verdict.warnings.begin(), verdict.warnings.end());
+  uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(verdict, alone_s);
+  uncertainty::check_validity(cluster.node(), message.bytes, verdict, uncertainty);
   MessageFlows flows;
   flows.network = plan.network;
   flows.plan.alone_s = alone_s;

@@ -79,9 +79,8 @@ std::vector<RankResult> ranks_of(const Replay& replay, const ReplaySummary& summ
   return ranks;
 }
 
-/// Median step time of ranks first to end - 1; none without markers.
-std::optional<double> step_of(const ReplaySummary& summary, std::size_t first, std::size_t end) {
-  const std::vector<double> steps = summary.steps(first, end);
+/// Median step time; none without markers.
+std::optional<double> step_of(const std::vector<double>& steps) {
   return steps.empty() ? std::nullopt : std::optional(median(steps));
 }
 
@@ -92,8 +91,9 @@ std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summar
     const std::size_t end = first + static_cast<std::size_t>(job.feed->ranks());
     std::vector<double> exposed;
     for (std::size_t i = first; i < end; ++i) exposed.push_back(summary.times(i).exposed_s);
-    jobs.push_back(
-        {job.feed->header().name, job.gpus, summary.steps(first, end), step_of(summary, first, end), median(exposed)});
+    std::vector<double> steps = summary.steps(first, end);
+    const std::optional<double> step_time_s = step_of(steps);
+    jobs.push_back({job.feed->header().name, job.gpus, std::move(steps), step_time_s, median(exposed)});
     first = end;
   }
   return jobs;
@@ -128,7 +128,7 @@ Times times_at(catalogue::Catalogue& catalogue, const ReplayRequest& request, In
   std::size_t first = 0;
   for (const ReplayJob& job : run.jobs()) {
     const std::size_t last = first + static_cast<std::size_t>(job.feed->ranks());
-    times.step_s.push_back(step_of(summary, first, last));
+    times.step_s.push_back(step_of(summary.steps(first, last)));
     first = last;
   }
   return times;

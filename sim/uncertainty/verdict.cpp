@@ -81,14 +81,6 @@ Uncertainty uncertainty_of(const Verdict& verdict, double time_s) {
   return uncertainty;
 }
 
-Uncertainty uncertainty_of(const Cluster& cluster, const activities::PlannedMessage& plan, double bytes, double time_s,
-                           Verdict& verdict) {
-  judge(cluster, plan, bytes, verdict);
-  Uncertainty uncertainty = uncertainty_of(verdict, time_s);
-  check_validity(cluster.node(), bytes, verdict, uncertainty);
-  return uncertainty;
-}
-
 Uncertainty uncertainty_of(const activities::ProblemBuilder& builder, const Solution& solution,
                            const std::vector<activities::PlannedTransfer>& plans, double bytes, Verdict& verdict) {
   const std::vector<Constraint>& constraints = builder.platform().constraints();

@@ -31,9 +31,6 @@ void judge(const Cluster& cluster, const activities::PlannedMessage& plan, doubl
 void judge_limit(const Constraint& limit, const std::string& id, Verdict& verdict);
 /// Of all that was judged; time_s > 0.
 Uncertainty uncertainty_of(const Verdict& verdict, double time_s);
-/// How sure the time of one message alone is.
-Uncertainty uncertainty_of(const Cluster& cluster, const activities::PlannedMessage& plan, double bytes, double time_s,
-                           Verdict& verdict);
 /// Judges copies that start together, and says how sure their time is.
 Uncertainty uncertainty_of(const activities::ProblemBuilder& builder, const Solution& solution,
                            const std::vector<activities::PlannedTransfer>& plans, double bytes, Verdict& verdict);

@@ -29,6 +29,11 @@ std::string changed(std::string text, const std::string& from, const std::string
   return text.replace(text.find(from), from.size(), to);
 }
 
+void refused(const std::string& points, const std::string& why, const std::string& head = kHead) {
+  INFO(why);
+  CHECK(test::error_of([&] { read(points, head); }).find(why) != std::string::npos);
+}
+
 }  // namespace
 
 TEST_CASE("a launch record keeps who issued what, and the quantiles of every quantity", "[unit]") {
@@ -47,10 +52,6 @@ TEST_CASE("a launch record keeps who issued what, and the quantiles of every qua
 }
 
 TEST_CASE("a launch record is refused where it says nothing, too little or two things", "[unit]") {
-  const auto refused = [](const std::string& points, const std::string& why) {
-    INFO(why);
-    CHECK(test::error_of([&] { read(points); }).find(why) != std::string::npos);
-  };
   refused("", "holds no point");
   refused(changed(kGraph, "\"graph\"", "\"process\""), "calls_per_graph");
   refused(changed(kGraph, "\"processes\"", "\"people\""), "issuers");
@@ -69,10 +70,6 @@ TEST_CASE("a launch record is refused where it says nothing, too little or two t
 }
 
 TEST_CASE("a waived launch point says why, and nothing that no point says", "[unit]") {
-  const auto refused = [](const std::string& points, const std::string& why) {
-    INFO(why);
-    CHECK(test::error_of([&] { read(points); }).find(why) != std::string::npos);
-  };
   CHECK(read(R"({"status": "waived", "reason": "one GPU"})").waived == 1);
   refused(R"({"status": "waived"})", "r.json:/points/0/reason: missing key");
   refused(changed(kWaived, "PyTorch is not installed", ""), "r.json:/points/0/reason: must not be empty");
@@ -82,12 +79,8 @@ TEST_CASE("a waived launch point says why, and nothing that no point says", "[un
 }
 
 TEST_CASE("a launch record names its machine and counts its cores", "[unit]") {
-  const auto refused = [](const std::string& head, const std::string& why) {
-    INFO(why);
-    CHECK(test::error_of([&] { read(kGraph, head); }).find(why) != std::string::npos);
-  };
-  refused(changed(kHead, "\"machine\": \"m\"", "\"machine\": \"\""), "r.json:/machine: must not be empty");
-  refused(changed(kHead, "8}", "-3}"), "r.json:/environment/host_cores: must be at least 1");
+  refused(kGraph, "r.json:/machine: must not be empty", changed(kHead, "\"machine\": \"m\"", "\"machine\": \"\""));
+  refused(kGraph, "r.json:/environment/host_cores: must be at least 1", changed(kHead, "8}", "-3}"));
 }
 
 }  // namespace linkcast::test::launch_record_test

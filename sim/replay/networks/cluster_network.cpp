@@ -62,6 +62,7 @@ class ClusterNetwork final : public FlowNetwork {
   std::string platform_id_;
   int nodes_, gpus_per_node_;
   std::string library_, transport_;
+  bool stages_;  ///< the library's messages go through host memory
   const Cluster& cluster_;
 };
 
@@ -73,6 +74,7 @@ ClusterNetwork::ClusterNetwork(catalogue::Catalogue& catalogue, const NetworkReq
       gpus_per_node_(gpus_of_each(catalogue, request)),
       library_(request.library),
       transport_(request.transport),
+      stages_(stages_messages(library_)),
       cluster_(machine()) {
   if (nodes_ < 1 || nodes_ > cluster_.nodes())
     throw InputError("nodes: must be 1 to " + std::to_string(cluster_.nodes()) + ", as many as the fabric has");
@@ -180,8 +182,7 @@ Plan ClusterNetwork::copy(const NetworkOp& op, bool behind) {
 }
 
 Plan ClusterNetwork::plan(const NetworkOp& op) {
-  if (op.kind == NetworkOp::Kind::kMessage)
-    return stages_messages(library_) ? collective(message_as_call(op)) : message(op);
+  if (op.kind == NetworkOp::Kind::kMessage) return stages_ ? collective(message_as_call(op)) : message(op);
   if (op.kind == NetworkOp::Kind::kCollective) return collective(op);
   return copy(op, false);
 }

@@ -18,7 +18,9 @@ class NodeNetwork final : public FlowNetwork {
         catalogue_(catalogue),
         platform_(catalogue.platform(request.platform)),
         platform_id_(request.platform),
-        library_(request.library.empty() ? platform_.calibration().default_library : request.library) {}
+        library_(request.library.empty() ? platform_.calibration().default_library : request.library),
+        curves_(!library_.empty() && libraries().get(library_).rings() == nullptr),
+        stages_(stages_messages(library_)) {}
 
   [[nodiscard]] int gpus() const override { return platform_.gpu_count(); }
   [[nodiscard]] double slow(int gpu) const override {
@@ -29,8 +31,7 @@ class NodeNetwork final : public FlowNetwork {
   activities::Plan plan(const NetworkOp& op) override {
     if (op.kind != NetworkOp::Kind::kCollective && op.kind != NetworkOp::Kind::kMessage)
       return copy_plan(catalogue_, platform_id_, op, false);
-    if (op.kind == NetworkOp::Kind::kMessage && libraries().get(library_).rings() == nullptr)
-      return stages_messages(library_) ? plan(message_as_call(op)) : message(op);
+    if (op.kind == NetworkOp::Kind::kMessage && curves_) return stages_ ? plan(message_as_call(op)) : message(op);
     return collective_flows(catalogue_, platform_id_, library_, op, said());
   }
   std::optional<activities::Plan> plan_behind(const NetworkOp& op) override {
@@ -49,6 +50,7 @@ class NodeNetwork final : public FlowNetwork {
   catalogue::Catalogue& catalogue_;
   const Platform& platform_;
   std::string platform_id_, library_;
+  bool curves_, stages_;  ///< the library's messages have curves of their own; they go through host memory
 };
 
 class Node final : public NetworkKind {
