@@ -9,10 +9,12 @@
 namespace linkcast::fit {
 namespace {
 
+using Decomposition = Eigen::ColPivHouseholderQR<Eigen::MatrixXd>;
+
 constexpr double kHuber = 1.345;        // source: Huber, Robust Statistics, 1981
 constexpr double kMadToSigma = 1.4826;  // source: 1 / (0.75 quantile of the normal distribution)
 constexpr int kIterations = 50;
-// source: ours. Columns are scaled to unit length first; below this singular-value ratio they are indistinguishable in
+// source: ours. Columns are scaled to unit length first; below this ratio of pivots they are indistinguishable in
 // double precision.
 constexpr double kRankTolerance = 1e-10;
 // Share of the null direction from which a column is named as undetermined. source: ours, for the message only
@@ -37,12 +39,19 @@ System scaled_system(const std::vector<Observation>& observations, Eigen::Index 
   return s;
 }
 
+/// By the pivots of the QR: the last column is a combination of those before it where its pivot is nothing.
 void refuse_rank_deficient(const System& s, const std::vector<std::string>& names) {
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(s.a, Eigen::ComputeThinV);
-  const auto& values = svd.singularValues();
-  if (values(values.size() - 1) > kRankTolerance * values(0)) return;
+  Decomposition qr(s.a);
+  qr.setThreshold(kRankTolerance);
+  const Eigen::Index last = s.a.cols() - 1;
+  if (qr.rank() > last) return;
+  const Eigen::Index dependent = qr.colsPermutation().indices()(last);
+  Eigen::MatrixXd others = s.a;
+  others.col(dependent).setZero();
+  Eigen::VectorXd null = Decomposition(others).solve(Eigen::VectorXd(s.a.col(dependent)));
+  null(dependent) = -1;
+  null /= null.norm();
   std::string undetermined;
-  const Eigen::VectorXd null = svd.matrixV().col(values.size() - 1);
   for (Eigen::Index k = 0; k < null.size(); ++k)
     if (std::abs(null(k)) > kPartOfNull)
       undetermined += (undetermined.empty() ? "" : ", ") + names[static_cast<std::size_t>(k)];
@@ -74,7 +83,7 @@ LinearFit robust_fit(const std::vector<Observation>& observations, const std::ve
   double sigma = 0;
   for (int iteration = 0; iteration < kIterations; ++iteration) {
     const Eigen::MatrixXd wa = weight.cwiseSqrt().asDiagonal() * s.a;
-    const Eigen::VectorXd next = wa.colPivHouseholderQr().solve(weight.cwiseSqrt());
+    const Eigen::VectorXd next = Decomposition(wa).solve(weight.cwiseSqrt());
     const double change = (next - x).norm();
     x = next;
     residual = s.a * x - ones;

@@ -1,5 +1,7 @@
 #include "sim/query/provenance.hpp"
 
+#include "sim/query/build_version.hpp"
+
 namespace linkcast::query {
 
 void put_provenance(catalogue::Catalogue& catalogue, const std::string& platform_id, const Json& query,
@@ -14,7 +16,7 @@ void put_provenance(catalogue::Catalogue& catalogue, const std::string& platform
     inputs["edits"] = edited->texts;
     for (const std::string& note : edited->notes) out["warnings"].push_back(note);
   }
-  static const Json versions = {{"linkcast", LINKCAST_VERSION}, {"git", LINKCAST_GIT}};
+  static const Json versions = {{"linkcast", build_version()}, {"git", build_commit()}};
   out["versions"] = versions;
 }
 
