@@ -96,17 +96,22 @@ std::function<double(const fit::Sample&)> simulation(const Platform& platform, S
 }
 
 /// A folder of measurements holds other records too: they are read, so that nothing malformed passes, and left out.
-/// @returns false if the record is no measurement
-bool is_measurement(const std::string& path) {
+void read_record(const std::string& path, fit::FitRequest& request) {
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
   const std::string schema =
       r.choice("schema", {"measurement/1", "launch/1", "topology/1", "discovery/1", "calibration/1", "residuals/1"});
-  if (schema == "measurement/1") return true;
+  if (schema == "measurement/1") {
+    request.measurements.push_back(read_measurement(path));
+    return;
+  }
+  if (schema == "launch/1") {
+    request.launches.push_back(read_launch_record(path));
+    return;
+  }
   if (schema == "topology/1") read_topology(path);
   if (schema == "calibration/1") read_calibration(path);
   log::Log("cli").note("{}: {}, no measurement: left out", path, schema);
-  return false;
 }
 
 /// The first pair of endpoints of each distance, as the fabric numbers its nodes.
@@ -131,8 +136,7 @@ void run_fit(Context& context, const FitOptions& o) {
   request.default_library = o.library;
   request.data_dir = context.catalogue().data_dir();
   request.topology = &topology;
-  for (const std::string& path : o.measurements)
-    if (is_measurement(path)) request.measurements.push_back(read_measurement(path));
+  for (const std::string& path : o.measurements) read_record(path, request);
   for (const std::string& path : o.inherit) request.inherited.push_back(read_calibration(path));
   if (std::any_of(request.measurements.begin(), request.measurements.end(),
                   [](const Measurement& m) { return !m.spreads.empty(); }))
@@ -206,7 +210,8 @@ void add_calibrate(CLI::App& app, Context& context) {
       "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
   auto* fit = calibrate->add_subcommand("fit", "fit latency, bandwidth and duplex parameters with standard errors");
   auto o = std::make_shared<FitOptions>();
-  fit->add_option("measurement", o->measurements, "measurement files, schema measurement/1; other records are left out")
+  fit->add_option("measurement", o->measurements,
+                  "measurement files, schema measurement/1 and launch/1; other records are left out")
       ->required();
   fit->add_option("--topology", o->topology, "id, or a topology file")->required();
   fit->add_option("--out", o->out, "calibration file to write")->required();

@@ -146,15 +146,23 @@ void widen(FitContext& context, const Bootstrap& bootstrap) {
   }
 }
 
+/// Each record once, and all of one machine's topology.
+template <class Record>
+void check_records(const std::vector<Record>& records, const std::string& topology,
+                   std::map<std::string, std::string>& seen) {
+  for (const Record& r : records)
+    if (const auto [it, fresh] = seen.emplace(r.sha256, r.path); !fresh && !r.sha256.empty())
+      throw InputError(r.path, "", "holds the same bytes as " + it->second + ": give each measurement once");
+  for (const Record& r : records)
+    if (r.topology != topology)
+      throw InputError(r.path, "/topology", "is '" + r.topology + "', the fit is for '" + topology + "'");
+}
+
 void check_request(const FitRequest& request) {
   if (request.measurements.empty()) throw InputError("calibrate fit: no measurement given");
   std::map<std::string, std::string> seen;  // by hash
-  for (const Measurement& m : request.measurements)
-    if (const auto [it, fresh] = seen.emplace(m.sha256, m.path); !fresh && !m.sha256.empty())
-      throw InputError(m.path, "", "holds the same bytes as " + it->second + ": give each measurement once");
-  for (const Measurement& m : request.measurements)
-    if (m.topology != request.topology->name)
-      throw InputError(m.path, "/topology", "is '" + m.topology + "', the fit is for '" + request.topology->name + "'");
+  check_records(request.measurements, request.topology->name, seen);
+  check_records(request.launches, request.topology->name, seen);
 }
 
 }  // namespace
@@ -291,6 +299,8 @@ FitResult fit_parameters(const FitRequest& request) {
   }
   for (const Measurement& m : request.measurements)
     c.from.push_back({relative_path(m.path, request.data_dir), m.sha256});
+  for (const LaunchRecord& launch : request.launches)
+    c.from.push_back({relative_path(launch.path, request.data_dir), launch.sha256});
   for (const Calibration& inherited : request.inherited)
     c.from.push_back({relative_path(inherited.path, request.data_dir), inherited.sha256});
   result.undetermined = context.undetermined;

@@ -9,6 +9,7 @@
 #include "calibrate/fit/noise_fit.hpp"
 #include "calibrate/fit/pair_classes.hpp"
 #include "calibrate/fit/suspicious.hpp"
+#include "sim/records/launch_record.hpp"
 
 namespace linkcast::fit {
 
@@ -18,6 +19,7 @@ struct FitRequest {
   std::string data_dir;  ///< paths in the calibration are relative to it where they lie inside
   const Topology* topology = nullptr;
   std::vector<Measurement> measurements;
+  std::vector<LaunchRecord> launches{};               ///< what issuing work costs the host
   std::vector<Calibration> inherited;                 ///< best first
   int bootstrap = 0;                                  ///< refits on resampled data, for the standard errors
   std::map<std::string, FabricDistance> distances{};  ///< by their name in the fabric; empty where there is none

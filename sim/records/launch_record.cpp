@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "sim/records/file_hash.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast {
@@ -122,6 +123,8 @@ LaunchRecord read_launch_record(const std::string& path) {
   ObjectReader r(json, path);
   r.schema("launch/1");
   LaunchRecord record;
+  record.path = path;
+  record.sha256 = sha256_of_file(path);
   record.id = text_of(r, "id");
   record.machine = text_of(r, "machine");
   record.topology = text_of(r, "topology");

@@ -28,6 +28,8 @@ struct LaunchPoint {
 };
 
 struct LaunchRecord {
+  std::string path;  ///< where it was read from
+  std::string sha256;
   std::string id, machine, topology, bench;
   std::string host_cpu;
   int host_cores = 0;

@@ -76,6 +76,20 @@ TEST_CASE("measurements without a copy are welcome beside others", "[unit][fit]"
   CHECK(alone.err.find("the measurements hold no copy that a parameter could come from") != std::string::npos);
 }
 
+TEST_CASE("launch records reach the fit, once each and of its topology", "[unit][fit]") {
+  const ScratchFolder scratch;
+  const std::string launch = "calibrate/data/hgx-h200/20261122c-launch.json ";
+  const Run other = fit(scratch, kData + launch, "--bootstrap 0");
+  CHECK(other.code == 2);
+  CHECK(other.err.find("20261122c-launch.json:/topology: is 'hgx-h200', the fit is for 'p100-dgx1'") !=
+        std::string::npos);
+  const std::string copies = "calibrate fit calibrate/data/hgx-h200/20261121a-host_copy.json ",
+                    end = "--topology hgx-h200 --bootstrap 0 --out '" + (scratch / "p.json").string() + "'";
+  CHECK(run_program(copies + launch + launch + end).err.find("holds the same bytes as") != std::string::npos);
+  REQUIRE(run_program(copies + launch + end).code == 0);
+  CHECK(written(scratch, "p.json")["from"][1]["path"] == "calibrate/data/hgx-h200/20261122c-launch.json");
+}
+
 TEST_CASE("the report holds every point and every parameter with its errors", "[unit][fit]") {
   const ScratchFolder scratch;
   const Run run = fit(scratch, kData, "--bootstrap 10 --report '" + (scratch / "report").string() + "'");
