@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "calibrate/fit/launch_fit.hpp"
 #include "calibrate/fit/message_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
 #include "sim/records/input_error.hpp"
@@ -279,6 +280,7 @@ FitResult fit_parameters(const FitRequest& request) {
   derive_turn(context);
   fit_collectives(context, request.measurements);
   fit_noise(context, request.measurements, request.distances);
+  fit_launches(context, request.launches);
   derive_half_bandwidth(context);
   if (context.found.empty()) {
     std::string needed;

@@ -33,9 +33,9 @@ void check_parameter_names(const Calibration& calibration, const Topology& topol
   for (const Link& link : links) ids.insert(link_id(topology, link));
   for (const auto& [name, parameter] : calibration.parameters) {
     const auto& [head, subject, what] = ParameterName(name);
-    const bool known = head == "transport" || head == "copy_engine" || head == "nccl" || head == "noise" ||
-                       (head == "cable" && (kinds.count(subject) || ids.count(subject))) ||
-                       (head == "link" && ids.count(subject));
+    const bool known = head == "cable"  ? kinds.count(subject) || ids.count(subject)
+                       : head == "link" ? ids.count(subject) > 0
+                                        : is_parameter_head(head);
     if (!known)
       throw InputError(calibration.path, "/parameters/" + name,
                        "names no transport, cable kind, cable or link of topology " + topology.name);

@@ -1,5 +1,6 @@
 #include "sim/records/parameters.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -8,12 +9,13 @@
 namespace linkcast {
 namespace {
 
-const std::array<std::pair<const char*, ParameterOf>, 6> kHeads = {{{"cable", ParameterOf::kCable},
+const std::array<std::pair<const char*, ParameterOf>, 7> kHeads = {{{"cable", ParameterOf::kCable},
                                                                     {"link", ParameterOf::kLink},
                                                                     {"transport", ParameterOf::kTransport},
                                                                     {"copy_engine", ParameterOf::kEngine},
                                                                     {"nccl", ParameterOf::kLibrary},
-                                                                    {"noise", ParameterOf::kNoise}}};
+                                                                    {"noise", ParameterOf::kNoise},
+                                                                    {"launch", ParameterOf::kLaunch}}};
 
 /// "peer.r0": one size range of a transport.
 bool is_regime(const std::string& subject) {
@@ -64,6 +66,15 @@ std::vector<ParameterKind> rows() {
     all.push_back({kLibrary, "channel_Bps", "B/s", "NCCL: most that one thread block moves", cost});
     all.push_back({kLibrary, "turn_steps", "1", "NCCL: steps that filling the pipeline takes", cost});
   }
+  for (const std::string issuer : {"process", "single_process", "pytorch", "copy", "kernel", "synchronise"}) {
+    all.push_back({kLaunch, "call_s", "s",
+                   "what a call costs the host that issues it; another machine's where not measured", issuer});
+    all.push_back({kLaunch, "sigma", "1", "spread of the logarithm of what the host pays", issuer});
+  }
+  for (const std::string issuer : {"process", "single_process", "pytorch"})
+    all.push_back({kLaunch, "send_s", "s", "the same of each further send and receive in a group", issuer});
+  all.push_back({kLaunch, "gpu_s", "s", "the same of each GPU that one thread issues for", "single_process"});
+  all.push_back({kLaunch, "batch_s", "s", "the same of a batch of one send and receive", "pytorch"});
   return all;
 }
 
@@ -89,6 +100,10 @@ const ParameterKind* find_parameter_kind(const std::string& name) {
       if (fits(row, of, parts)) return &row;
   }
   return nullptr;
+}
+
+bool is_parameter_head(const std::string& head) {
+  return std::any_of(kHeads.begin(), kHeads.end(), [&](const auto& known) { return known.first == head; });
 }
 
 void check_parameter_name(const std::string& file, const std::string& name) {

@@ -9,7 +9,7 @@ namespace linkcast {
 
 /// What there is one value of. A parameter of cables may be given for a kind ("cable.pcie3.") and, stronger, for one
 /// cable ("cable.pcie3@gpu0-plx0."); one of links for one direction of a cable ("link.gpu0->plx0.") above both.
-enum class ParameterOf { kCable, kLink, kRegime, kTransport, kEngine, kLibrary, kNoise };
+enum class ParameterOf { kCable, kLink, kRegime, kTransport, kEngine, kLibrary, kNoise, kLaunch };
 
 struct ParameterKind {
   ParameterOf of;
@@ -31,6 +31,8 @@ struct ParameterName {
 
 /// @returns nullptr  no parameter may be called so, whatever the machine
 const ParameterKind* find_parameter_kind(const std::string& name);
+/// Whether some parameter's name begins so: "cable", "nccl", ...
+bool is_parameter_head(const std::string& head);
 /// @throws InputError  the head of the name is known, but not what follows. @param file  of the calibration
 void check_parameter_name(const std::string& file, const std::string& name);
 

@@ -58,7 +58,7 @@ TEST_CASE("every shipped parameter has an error, a known unit and a provenance",
       INFO(c.name << " " << name);
       CHECK(p.value > 0);
       const std::string tail = name.substr(name.rfind('_') + 1);
-      const bool number = tail == "steps" || (name.rfind("noise.", 0) == 0 && tail != "s");
+      const bool number = tail == "steps" || tail.ends_with("sigma") || (name.rfind("noise.", 0) == 0 && tail != "s");
       CHECK(p.unit == (tail == "Bps" ? "B/s" : number ? "1" : tail));
       CHECK((p.provenance == "fitted" || p.provenance.rfind("derived: ", 0) == 0 ||
              p.provenance.rfind("inherited:", 0) == 0));

@@ -1,0 +1,131 @@
+#include "calibrate/fit/launch_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+
+namespace linkcast::fit {
+namespace {
+
+constexpr std::size_t kMiddle = 2;  // of LaunchQuantiles
+// Of a normal distribution 90 % lie within so many standard deviations.
+// source: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.1 (cumulative 0.95 at 1.645)
+constexpr double kNinetyPercent = 1.645;
+constexpr double kNinety = 0.9;  // source: the same
+
+/// Row of the fit for a point; nothing: it says nothing of these costs.
+using Row = std::function<std::optional<std::vector<double>>(const LaunchPoint&)>;
+
+std::optional<double> median_of(const LaunchPoint& point, const char* quantity) {
+  const auto found = point.times_s.find(quantity);
+  if (found == point.times_s.end()) return std::nullopt;
+  return found->second[kMiddle];
+}
+
+bool is_collective(const LaunchPoint& p) {
+  return p.op == "all_reduce" || p.op == "all_gather" || p.op == "reduce_scatter" || p.op == "broadcast" ||
+         p.op == "reduce" || p.op == "alltoall" || p.op == "sendrecv";
+}
+
+/// Sends of one GPU in one group: nccl-tests' alltoall sends to every rank, itself too.
+/// source: NVIDIA/nccl-tests src/alltoall.cu
+int sends_of(const LaunchPoint& p) { return p.op == "alltoall" ? static_cast<int>(p.gpus.size()) : p.sends; }
+
+/// Of a library, by several GPUs: one alone copies in its own memory.
+bool is_call(const LaunchPoint& p, const char* launch) {
+  return p.launch == launch && p.recording.empty() && !p.async && is_collective(p) && p.gpus.size() > 1;
+}
+
+std::optional<std::vector<double>> single_process(const LaunchPoint& p) {
+  if (!is_call(p, "single_process")) return std::nullopt;
+  const auto gpus = static_cast<double>(p.gpus.size());
+  return std::vector<double>{1, gpus * p.communicators, gpus * (sends_of(p) - 1)};
+}
+
+std::optional<std::vector<double>> process(const LaunchPoint& p) {
+  if (!is_call(p, "process") || p.communicators > 1) return std::nullopt;
+  return std::vector<double>{1, static_cast<double>(sends_of(p) - 1)};
+}
+
+/// alltoall is one call of PyTorch; sends and receives are a batch.
+std::optional<std::vector<double>> pytorch(const LaunchPoint& p) {
+  if (!is_call(p, "pytorch")) return std::nullopt;
+  const bool batch = p.op == "sendrecv";
+  return std::vector<double>{batch ? 0.0 : 1.0, batch ? 1.0 : 0.0, batch ? p.sends - 1.0 : 0.0};
+}
+
+/// To the memory of another GPU, by one thread for its own GPU.
+std::optional<std::vector<double>> of_op(const LaunchPoint& p, const std::string& op) {
+  if (p.launch != "process" || p.op != op) return std::nullopt;
+  return std::vector<double>{1};
+}
+
+class LaunchFit {
+ public:
+  LaunchFit(FitContext& context, const std::vector<LaunchRecord>& launches) : context_(context) {
+    for (const LaunchRecord& record : launches)
+      points_.insert(points_.end(), record.points.begin(), record.points.end());
+  }
+
+  void run() {
+    const auto issue = [](const LaunchPoint& p) { return median_of(p, "rest_issue"); };
+    fit("single_process", {"call_s", "gpu_s", "send_s"}, single_process, issue);
+    fit("process", {"call_s", "send_s"}, process, issue);
+    fit("pytorch", {"call_s", "batch_s", "send_s"}, pytorch, issue);
+    fit(
+        "copy", {"call_s"}, [](const LaunchPoint& p) { return of_op(p, "copy_peer_ce"); }, issue);
+    fit(
+        "kernel", {"call_s"}, [](const LaunchPoint& p) { return of_op(p, "copy_peer_sm"); }, issue);
+    fit(
+        "synchronise", {"call_s"},
+        [](const LaunchPoint& p) {
+          return is_call(p, "process") || is_call(p, "single_process") ? std::optional(std::vector<double>{1})
+                                                                       : std::nullopt;
+        },
+        [](const LaunchPoint& p) -> std::optional<double> {
+          const auto rest = median_of(p, "rest"), issue = median_of(p, "rest_issue"), device = median_of(p, "device");
+          if (!rest || !issue || !device || !(*rest > *issue + *device)) return std::nullopt;
+          return *rest - *issue - *device;
+        });
+  }
+
+ private:
+  void fit(const std::string& subject, const std::vector<std::string>& whats, const Row& row,
+           const std::function<std::optional<double>(const LaunchPoint&)>& seconds) {
+    std::vector<Observation> rows;
+    for (const LaunchPoint& point : points_) {
+      const auto coefficients = row(point);
+      const auto time_s = coefficients ? seconds(point) : std::nullopt;
+      if (time_s) rows.push_back({*coefficients, *time_s});
+    }
+    const std::string head = "launch." + subject + ".";
+    if (rows.empty()) {
+      context_.undetermined.push_back(head + "*: such points of a launch record");
+      return;
+    }
+    std::vector<std::string> names;
+    for (const std::string& what : whats) names.push_back(head + what);
+    const LinearFit found = robust_fit(rows, names);
+    std::vector<double> distances;
+    for (const Observation& o : rows) {
+      double modelled_s = 0;
+      for (std::size_t k = 0; k < names.size(); ++k) modelled_s += found.value[k] * o.row[k];
+      distances.push_back(std::abs(std::log(o.time_s / modelled_s)));
+    }
+    for (std::size_t k = 0; k < names.size(); ++k) context_.set(names[k], found.value[k], found.stderr_[k], "s");
+    const double sigma = quantile(distances, kNinety) / kNinetyPercent;
+    context_.set(head + "sigma", sigma, sigma / std::sqrt(2 * static_cast<double>(rows.size())), "1");
+  }
+
+  FitContext& context_;
+  std::vector<LaunchPoint> points_;
+};
+
+}  // namespace
+
+void fit_launches(FitContext& context, const std::vector<LaunchRecord>& launches) {
+  if (!launches.empty()) LaunchFit(context, launches).run();
+}
+
+}  // namespace linkcast::fit

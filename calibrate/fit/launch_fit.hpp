@@ -1,0 +1,20 @@
+#pragma once
+// What issuing work costs a host, from launch records: parameters launch.* of sim/records/parameters.cpp.
+#include <vector>
+
+#include "calibrate/fit/fit_context.hpp"
+#include "sim/records/launch_record.hpp"
+
+namespace linkcast::fit {
+
+/// Of one call, in seconds, G GPUs that one thread issues for, C calls in a group, S sends of one GPU in it:
+///   single_process  call + G (C gpu + (S - 1) send)
+///   process         call + (S - 1) send                       an issuer a GPU
+///   pytorch         call, or batch + (S - 1) send of point-to-point
+///   copy, kernel    call
+///   synchronise     call: from the end of the work to the return of the wait
+/// from the medians of the host's part of calls at rest; sigma is the spread of ln(median / model) over all points, so
+/// that it holds what the sizes, operations and spells of the host differ by.
+void fit_launches(FitContext& context, const std::vector<LaunchRecord>& launches);
+
+}  // namespace linkcast::fit

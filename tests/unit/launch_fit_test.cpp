@@ -1,0 +1,77 @@
+// Costs of issuing from launch records: made-up hosts must be found again.
+#include "calibrate/fit/launch_fit.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace linkcast::test::launch_fit_test {
+
+namespace {
+
+constexpr double kCall = 2e-6, kGpu = 5e-6, kSend = 0.4e-6, kDevice = 7e-6, kWait = 3e-6;
+
+LaunchPoint point(const std::string& launch, const std::string& op, int gpus, int sends, int communicators,
+                  double host_s) {
+  LaunchPoint p;
+  p.launch = launch;
+  p.issuers = launch == "single_process" ? "one_thread" : "processes";
+  p.op = op;
+  for (int gpu = 0; gpu < gpus; ++gpu) p.gpus.push_back(gpu);
+  p.size_B = 8;
+  p.sends = sends;
+  p.communicators = communicators;
+  const auto all = [](double s) { return LaunchQuantiles{s, s, s, s, s}; };
+  p.times_s = {{"rest_issue", all(host_s)}, {"rest", all(host_s + kDevice + kWait)}, {"device", all(kDevice)}};
+  return p;
+}
+
+LaunchRecord host() {
+  LaunchRecord record;
+  for (const int communicators : {1, 2, 4})
+    record.points.push_back(
+        point("single_process", "all_reduce", 2, 1, communicators, kCall + 2 * communicators * kGpu));
+  for (const int sends : {1, 2, 8}) {
+    record.points.push_back(point("single_process", "sendrecv", 2, sends, 1, kCall + 2 * (kGpu + (sends - 1) * kSend)));
+    record.points.push_back(point("process", "sendrecv", 2, sends, 1, 3 * kCall + (sends - 1) * kSend));
+    record.points.push_back(point("pytorch", "sendrecv", 2, sends, 1, 20 * kCall + (sends - 1) * 10 * kSend));
+  }
+  record.points.push_back(point("pytorch", "alltoall", 2, 1, 1, 11 * kCall));  // one call of PyTorch
+  record.points.push_back(point("process", "alltoall", 2, 1, 1, 3 * kCall + kSend));
+  record.points.push_back(point("process", "copy_peer_ce", 1, 1, 1, kCall));
+  record.points.push_back(point("process", "copy_peer_sm", 1, 1, 1, 2 * kCall));
+  LaunchPoint recorded = point("pytorch", "all_reduce", 2, 1, 1, 100 * kCall);  // what a profiler slows says nothing
+  recorded.recording = "cuda";
+  record.points.push_back(recorded);
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("a host without noise is found to the last digit", "[unit][fit]") {
+  fit::FitContext context;
+  fit::fit_launches(context, {host()});
+  const std::map<std::string, double> expected = {
+      {"single_process.call_s", kCall}, {"single_process.gpu_s", kGpu}, {"single_process.send_s", kSend},
+      {"process.call_s", 3 * kCall},    {"process.send_s", kSend},      {"pytorch.call_s", 11 * kCall},
+      {"pytorch.batch_s", 20 * kCall},  {"pytorch.send_s", 10 * kSend}, {"copy.call_s", kCall},
+      {"kernel.call_s", 2 * kCall},     {"synchronise.call_s", kWait}};
+  for (const auto& [name, value] : expected) {
+    INFO(name);
+    REQUIRE(context.found.count("launch." + name) == 1);
+    CHECK(context.found.at("launch." + name).value == Approx(value).epsilon(1e-6));
+    CHECK(context.found.at("launch." + name).unit == "s");
+  }
+  CHECK(context.found.at("launch.process.sigma").value < 1e-6);
+  CHECK(context.undetermined.empty());
+}
+
+TEST_CASE("what a record lacks is said, not guessed", "[unit][fit]") {
+  LaunchRecord record = host();
+  std::erase_if(record.points, [](const LaunchPoint& p) { return p.launch == "pytorch"; });
+  fit::FitContext context;
+  fit::fit_launches(context, {record});
+  CHECK(context.found.count("launch.pytorch.call_s") == 0);
+  REQUIRE(context.undetermined.size() == 1);
+  CHECK(context.undetermined[0] == "launch.pytorch.*: such points of a launch record");
+}
+
+}  // namespace linkcast::test::launch_fit_test
