@@ -58,6 +58,8 @@ void print(const validate::Comparison& comparison, const validate::Diagnosis& di
   std::cout << comparison.file << " against " << comparison.platform << ": " << comparison.points.size() << " points, "
             << (diagnosis.normal() ? "normal" : std::to_string(diagnosis.slow) + " slow") << ", " << diagnosis.fast
             << " faster than expected\n";
+  if (diagnosis.host > 0)
+    std::cout << diagnosis.host << " slower than expected and host-bound: says nothing about links\n";
   for (const validate::Suspect& one : diagnosis.suspects)
     std::cout << "suspect: " << one.id << ", " << one.slow << " of its " << one.points << " points slow, "
               << fixed(one.factor, 2) << " times the expected time\n";

@@ -52,6 +52,9 @@ std::string other_text(const Json& other) {
 using AddRow = std::function<void(const char* label, const std::string& text)>;
 
 void add_collective_rows(const Json& result, const AddRow& row) {
+  if (result.contains("host_s"))
+    row("launch", fmt::format("{}: host {}, devices {} a call", text(result["launch"]), seconds(result["host_s"]),
+                              seconds(result["device_s"])));
   row("algorithm bandwidth", bandwidth(result["algbw_Bps"]));
   row("bus bandwidth", bandwidth(result["busbw_Bps"]));
   row("algorithm, protocol", fmt::format("{}, {}", text(result["algorithm"]), text(result["protocol"])));

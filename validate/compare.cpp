@@ -89,6 +89,13 @@ int bench_calls(double size_B) {
   return std::min(16, static_cast<int>(std::clamp(copies, 2.0, 64.0)) / 2);
 }
 
+/// Who issued the calls; empty: not known. linkcast-bench times the devices alone.
+/// source: calibrate/bench/nccl_ops.cpp; the records' `clock` says so in words
+std::string launch_of(const Measurement& measurement, const MeasuredCollective& c) {
+  const bool ours = measurement.source.rfind("linkcast-bench", 0) == 0;
+  return c.launch.empty() && ours ? "graph" : c.launch;
+}
+
 Json query_of(const Platform&, const std::string& platform_id, const Measurement& measurement,
               const MeasuredCollective& c) {
   if (c.channels > 0) throw InputError(c.op + " with a forced number of channels is not predicted");
@@ -99,6 +106,7 @@ Json query_of(const Platform&, const std::string& platform_id, const Measurement
   };
   if (!c.algorithm.empty()) query["algorithm"] = lower(c.algorithm);
   if (!c.protocol.empty()) query["protocol"] = c.protocol;
+  if (!launch_of(measurement, c).empty()) query["launch"] = launch_of(measurement, c);
   for (const MeasuredCollective::Other& other : c.with)
     query["with"].push_back({{"op", other.op}, {"gpus", other.gpus}, {"size_B", other.size_B}});
   if (measurement.bench == "nccl_ops" || measurement.bench == "nccl_contention") query["calls"] = bench_calls(c.size_B);
@@ -208,6 +216,32 @@ ComparedPoint described(const Calibration&, const MeasuredCollective& c) {
   return {c.op, joined({count, c.algorithm, c.protocol}), count, c.size_B, base, median(c.time_s)};
 }
 
+// A host may be so much slower than its forecast. source: spells of 1.4 on one host, 1.6 between two (docs/launch.md)
+constexpr double kSlowHost = 2;
+
+void add_host(catalogue::Catalogue&, const Json&, const Json&, const MeasuredPoint&, const Measurement&,
+              ComparedPoint&) {}
+void add_host(catalogue::Catalogue&, const Json&, const Json&, const MeasuredFlows&, const Measurement&,
+              ComparedPoint&) {}
+/// Whether the host may be what takes the time. Of an unknown issuer the interval reaches from none to the slowest.
+void add_host(catalogue::Catalogue& catalogue, const Json& query, const Json& result, const MeasuredCollective& c,
+              const Measurement& measurement, ComparedPoint& point) {
+  const auto may_limit = [](const Json& answer) {
+    return answer.contains("host_s") && kSlowHost * answer["host_s"].get<double>() > answer["device_s"].get<double>();
+  };
+  point.host = may_limit(result);
+  if (!launch_of(measurement, c).empty() || !result.contains("launch")) return;
+  Json other = query;
+  other["launch"] = "pytorch";
+  const Json slowest = query::answer(catalogue, other);
+  other["launch"] = "graph";
+  const Json none = query::answer(catalogue, other);
+  if (slowest.contains("error") || none.contains("error")) return;
+  point.host = may_limit(slowest);
+  point.low_s = std::min(point.low_s, none.at("time_low_s").get<double>());
+  point.high_s = std::max(point.high_s, slowest.at("time_high_s").get<double>());
+}
+
 }  // namespace
 
 bool Comparison::within_limits() const {
@@ -233,9 +267,10 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
   std::int64_t done = 0;
   const auto add = [&](const auto& measured) {
     work.advance(done++);
-    Json result;
+    Json result, query;
     try {
-      result = query::answer(catalogue, query_of(platform, id, measurement, measured));
+      query = query_of(platform, id, measurement, measured);
+      result = query::answer(catalogue, query);
     } catch (const InputError& error) {
       result["error"] = error.what();
     }
@@ -247,6 +282,7 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
     point.predicted_s = result.at("time_s").get<double>();
     point.low_s = result.at("time_low_s").get<double>();
     point.high_s = result.at("time_high_s").get<double>();
+    add_host(catalogue, query, result, measured, measurement, point);
     for (const Json& link : result.contains("route") ? result["route"] : result["bottleneck"])
       point.links.push_back(link.get<std::string>());
     comparison.points.push_back(std::move(point));

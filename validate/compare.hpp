@@ -23,6 +23,7 @@ struct ComparedPoint {
   double measured_s = 0;    ///< median of the repetitions
   double predicted_s = 0;
   double low_s = 0, high_s = 0;      ///< interval of the prediction, 90 %
+  bool host = false;                 ///< of a collective: what issues it may be what takes its time
   std::vector<std::string> links{};  ///< ids of what it passes, or of a collective and of flows what limits it
   [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
 };

@@ -17,12 +17,22 @@ constexpr double kMostlySlow = 0.75;  // source: ours: a part is suspected if so
 constexpr std::size_t kMostSuspects = 5;
 
 Finding finding_of(const ComparedPoint& p) {
-  if (p.measured_s > p.high_s * (1 + kBoxes)) return Finding::kSlow;
+  if (p.measured_s > p.high_s * (1 + kBoxes)) return p.host ? Finding::kHost : Finding::kSlow;
   return p.measured_s * (1 + kBoxes) < p.low_s ? Finding::kFast : Finding::kNormal;
 }
 
 const char* text_of(Finding finding) {
-  return finding == Finding::kSlow ? "slow" : finding == Finding::kFast ? "fast" : "normal";
+  switch (finding) {
+    case Finding::kSlow:
+      return "slow";
+    case Finding::kFast:
+      return "fast";
+    case Finding::kHost:
+      return "host-bound";
+    case Finding::kNormal:
+      break;
+  }
+  return "normal";
 }
 
 /// Links, and the GPUs at their ends.
@@ -104,6 +114,7 @@ Diagnosis diagnose(const Comparison& comparison) {
   for (const ComparedPoint& point : comparison.points) {
     diagnosis.findings.push_back(finding_of(point));
     diagnosis.slow += diagnosis.findings.back() == Finding::kSlow ? 1 : 0;
+    diagnosis.host += diagnosis.findings.back() == Finding::kHost ? 1 : 0;
     diagnosis.fast += diagnosis.findings.back() == Finding::kFast ? 1 : 0;
   }
   diagnosis.suspects = Cover(comparison, diagnosis.findings).run();
@@ -113,7 +124,8 @@ Diagnosis diagnose(const Comparison& comparison) {
 Json to_json(const Comparison& comparison, const Diagnosis& diagnosis) {
   Json out{{"file", comparison.file},      {"platform", comparison.platform},
            {"normal", diagnosis.normal()}, {"points", comparison.points.size()},
-           {"slow", diagnosis.slow},       {"fast", diagnosis.fast}};
+           {"slow", diagnosis.slow},       {"fast", diagnosis.fast},
+           {"host_bound", diagnosis.host}};
   out["off"] = Json::array();
   for (std::size_t i = 0; i < comparison.points.size(); ++i) {
     if (diagnosis.findings[i] == Finding::kNormal) continue;

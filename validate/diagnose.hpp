@@ -7,7 +7,12 @@
 
 namespace linkcast::validate {
 
-enum class Finding { kNormal, kSlow, kFast };
+enum class Finding {
+  kNormal,
+  kSlow,
+  kFast,
+  kHost  ///< slow, but what issues it may be slow: says nothing about links
+};
 
 /// A GPU or one direction of a link that slow points have in common.
 struct Suspect {
@@ -18,7 +23,7 @@ struct Suspect {
 
 struct Diagnosis {
   std::vector<Finding> findings;  ///< of each of the comparison's points
-  int slow = 0, fast = 0;
+  int slow = 0, fast = 0, host = 0;
   std::vector<Suspect> suspects;  ///< each explains slow points that those before it do not; most first
   [[nodiscard]] bool normal() const { return slow == 0; }
 };
@@ -26,8 +31,8 @@ struct Diagnosis {
 /// A point is slow or fast where it is outside its 90 % interval by more than two boxes of one type differ.
 Diagnosis diagnose(const Comparison& comparison);
 
-/// Keys file, platform, normal (bool), points, slow, fast, off [{transport, variant, ends, size_B, measured_s,
-/// expected_s, low_s, high_s, factor, finding}], suspects [{id, slow, points, factor}], unanswered.
+/// Keys file, platform, normal (bool), points, slow, fast, host_bound, off [{transport, variant, ends, size_B,
+/// measured_s, expected_s, low_s, high_s, factor, finding}], suspects [{id, slow, points, factor}], unanswered.
 Json to_json(const Comparison& comparison, const Diagnosis& diagnosis);
 
 }  // namespace linkcast::validate

@@ -194,12 +194,19 @@ class Sample {
   std::string where_;
 };
 
+/// Papers do not describe their hosts, and their libraries' latencies hold what issued the calls: unless a row says
+/// otherwise it is of the devices alone.
+Json of_devices(Json query) {
+  if (query.value("kind", "") == "collective" && !query.contains("launch")) query["launch"] = "graph";
+  return query;
+}
+
 }  // namespace
 
 const Json& Sampler::ask(const Json& query) {
   const std::string key = query.dump();
   const auto known = answers_.find(key);
-  return known != answers_.end() ? known->second : answers_.emplace(key, answer_(query)).first->second;
+  return known != answers_.end() ? known->second : answers_.emplace(key, answer_(of_devices(query))).first->second;
 }
 
 const Wiring& Sampler::wiring(const std::string& platform) {

@@ -23,6 +23,7 @@ NcclRank read_rank(ObjectReader& r, int due) {
   rank.host = r.required<std::string>("hostname");
   rank.device = r.required<int>("device");
   if (rank.device < 0) r.fail("device", "must be at least 0");
+  if (r.has("pid")) rank.process = scalar(r, "pid");
   rank.gpu = r.optional<std::string>("device_name").value_or("");
   return rank;
 }
@@ -66,7 +67,11 @@ NcclRun read_nccl_json(const TextFile& file) {
   run.place = file.path();
   run.program = program_of(r);
   if (r.has("nccl_version")) run.version = "NCCL " + scalar(r, "nccl_version");
-  if (r.has("config")) run.settings = r.raw("config").dump();
+  if (auto config = r.optional_object("config")) {
+    run.settings = r.raw("config").dump();
+    run.issue = {config->optional<int>("nthreads"), config->optional<int>("ngpus"), config->optional<int>("graph"),
+                 config->optional<int>("aggregated_iterations")};
+  }
   for (ObjectReader& device : r.objects("devices"))
     run.ranks.push_back(read_rank(device, static_cast<int>(run.ranks.size())));
   for (ObjectReader& row : r.objects("results")) run.rows.push_back(read_row(row));

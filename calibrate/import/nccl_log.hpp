@@ -11,6 +11,7 @@ namespace linkcast {
 struct NcclRank {
   int rank = 0, group = 0, device = 0;
   std::string host, bus, gpu;  ///< bus and gpu may be empty
+  std::string process;         ///< number on its host; empty: not printed
 };
 
 /// One half of a line: out of place, or in place.
@@ -31,6 +32,10 @@ struct NcclRun {
   std::string program;   ///< all_reduce_perf; empty: not printed
   std::string version;   ///< of nccl-tests and NCCL; empty: not printed
   std::string settings;  ///< threads, iterations, ...
+  struct Issue {         ///< how its calls are made; nothing: not printed
+    std::optional<int> threads, gpus_per_thread, graph_launches, calls_per_group;
+  };
+  Issue issue{};
   std::vector<NcclRank> ranks;
   std::vector<NcclRow> rows;
 };

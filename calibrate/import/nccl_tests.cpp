@@ -77,6 +77,28 @@ std::vector<int> members_of(const NcclRun& run, const std::optional<std::vector<
   return *said;
 }
 
+/// Who issued the calls, as `launch` of predict; empty: it cannot be told.
+/// source: NVIDIA/nccl-tests README.md: -t threads a process, -g GPUs a thread, -m calls a group, -G graphs
+std::string launch_of(const NcclRun& run) {
+  const auto& [threads, gpus_per_thread, graph_launches, calls_per_group] = run.issue;
+  if (graph_launches.value_or(0) > 0) return "graph";
+  if (calls_per_group.value_or(1) > 1 || !gpus_per_thread) return "";
+  if (*gpus_per_thread == 1) return "process";
+  std::set<std::string> processes;
+  for (const NcclRank& rank : run.ranks) processes.insert(rank.process);
+  const bool one = processes.size() == 1 && !processes.begin()->empty() && threads.value_or(1) == 1;
+  return one && *gpus_per_thread == static_cast<int>(run.ranks.size()) ? "single_process" : "";
+}
+
+std::string launch_of(const NcclRun& run, const std::optional<std::string>& said, RecordBuilder& record) {
+  const std::string told = launch_of(run);
+  if (said && !told.empty() && *said != told)
+    throw InputError("--option launch: is '" + *said + "', " + run.place + " says " + told);
+  if (told.empty() && !said)
+    record.note("Who issued the calls cannot be told: small sizes say nothing about links (option launch).");
+  return told.empty() ? said.value_or("") : told;
+}
+
 /// Data type and reduction, which the schema cannot tell apart, must be the same in all of a record.
 void note_types(const NcclRun& run, const std::string& path, RecordBuilder& record) {
   for (const NcclRow& row : run.rows) {
@@ -134,6 +156,7 @@ class NcclTests final : public Importer {
   [[nodiscard]] std::vector<ImportOption> options() const override {
     return {{"op", "operation, where text and file name do not say it: all_reduce, all_gather, ..."},
             {"gpus", "numbers of the topology's GPUs in rank order: 0,1,3,2 (default: the printed devices)"},
+            {"launch", "graph, process, single_process or pytorch, where the text does not say who issued the calls"},
             {"algorithm", "Ring, Tree, CollNet, NVLS, NVLSTree or PAT if NCCL_ALGO forced it"},
             {"protocol", "LL, LL128 or Simple if NCCL_PROTO forced it"},
             RecordBuilder::id_option()};
@@ -145,6 +168,7 @@ class NcclTests final : public Importer {
 void add_file(const ImportRequest& request, const std::string& path, const Json& forced, RecordBuilder& record) {
   const auto op = option_choice(request, "op", kOps);
   const auto gpus = option_gpus(request, "gpus");
+  const auto said = option_choice(request, "launch", {"graph", "process", "single_process", "pytorch"});
   TextFile file(path);
   const bool json = file.text()[file.text().find_first_not_of(" \t\r\n")] == '{';
   for (const NcclRun& run : json ? std::vector<NcclRun>{read_nccl_json(file)} : read_nccl_text(file)) {
@@ -153,6 +177,7 @@ void add_file(const ImportRequest& request, const std::string& path, const Json&
     note_types(run, path, record);
     record.method("settings of " + file_name(path), run.settings);
     Json common{{"op", op_of(run, op, path, record)}, {"gpus", members_of(run, gpus)}};
+    if (const std::string launch = launch_of(run, said, record); !launch.empty()) common["launch"] = launch;
     common.update(forced);
     Rows rows(common, record);
     for (const NcclRow& row : run.rows) rows.add(row);

@@ -22,15 +22,15 @@ std::string place_of(const TextFile& file) { return file.path() + ":" + std::to_
 
 void read_rank(const TextFile& file, NcclRun& run) {
   static const Regex rank(
-      R"(#\s+Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+(\d+)\s+\[([^\]]+)\]\s+(.*?)\s*)");
+      R"(#\s+Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+(\d+)\s+on\s+(\S+)\s+device\s+(\d+)\s+\[([^\]]+)\]\s+(.*?)\s*)");
   const Match match = rank.whole(file.line());
   if (!match) file.fail("is no line '# Rank 0 Pid 1 on HOST device 0 [0x07] NAME'");
-  const auto number = whole_number(match[1]), device = whole_number(match[4]);
+  const auto number = whole_number(match[1]), device = whole_number(match[5]);
   const auto group = match.has(2) ? whole_number(match[2]) : 0;
   if (number != static_cast<int>(run.ranks.size()))
     file.fail("rank " + match[1] + " stands where rank " + std::to_string(run.ranks.size()) + " is due");
   if (!device || !group) file.fail("device or group is no number");
-  run.ranks.push_back({*number, *group, *device, match[3], match[5], match[6]});
+  run.ranks.push_back({*number, *group, *device, match[4], match[6], match[7], match[3]});
 }
 
 struct Columns {
@@ -100,10 +100,20 @@ void read_end(TextFile& file) {
   }
 }
 
+/// A number of the first line, "nThread 1 nGpus 4 ... agg iters: 1 validation: 1 graph: 0".
+std::optional<int> setting(const std::string& line, const std::string& name) {
+  const auto at = line.find(name);
+  if (at == std::string::npos) return std::nullopt;
+  const auto words = words_of(line.substr(at + name.size()));
+  return words.empty() ? std::nullopt : whole_number(words.front());
+}
+
 /// @param run  what stood before its first line: program, version
 void read_run(TextFile& file, NcclRun& run) {
   run.place = place_of(file);
   run.settings = file.line().substr(2);
+  run.issue = {setting(run.settings, "nThread "), setting(run.settings, "nGpus "), setting(run.settings, "graph: "),
+               setting(run.settings, "agg iters: ")};
   file.next();
   static const Regex head(R"(#\s+size\s+count\s.*)");
   for (;; file.next()) {

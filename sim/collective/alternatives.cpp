@@ -21,7 +21,8 @@ Alternatives alternatives_to(const CollectiveJob& job, const CollectiveForecast&
     CollectiveJob other = job;
     other.algorithm = entry.algorithm;
     other.protocol = entry.protocol;
-    found.rows.push_back({entry.algorithm, entry.protocol, run_alone(other, solver).time_s(), entry.time.si});
+    found.rows.push_back(
+        {entry.algorithm, entry.protocol, job.launched_s(run_alone(other, solver).time_s()), entry.time.si});
   }
   std::stable_sort(found.rows.begin(), found.rows.end(),
                    [](const Alternatives::Row& a, const Alternatives::Row& b) { return a.time_s < b.time_s; });

@@ -4,6 +4,7 @@
 #include "sim/activities/request.hpp"
 #include "sim/collective/alternatives.hpp"
 #include "sim/collective/call_sizes.hpp"
+#include "sim/collective/collective_launch.hpp"
 #include "sim/collective/collective_load.hpp"
 #include "sim/collective/collective_ranks.hpp"
 #include "sim/collective/other_communicators.hpp"
@@ -62,6 +63,26 @@ struct Surroundings {
   }
 };
 
+/// Key launch: who issues the calls of all communicators.
+class Launcher {
+ public:
+  Launcher(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+    const bool said = r.has("launch");
+    if (said) kind_ = launch::kind_named(r.choice("launch", launch::kind_names()));
+    if (kind_ == launch::Kind::kGraph) return;
+    costs_.emplace(catalogue, platform_id);
+    if (!costs_->known() && !said) kind_ = launch::Kind::kGraph;
+  }
+  /// Calls of a library that sends messages by itself are in its own times.
+  [[nodiscard]] launch::Launching of(const CollectiveJob& job) const {
+    return kind_ == launch::Kind::kGraph || job.of_rounds() ? launch::Launching{} : launching_of(job, *costs_, kind_);
+  }
+
+ private:
+  launch::Kind kind_ = launch::Kind::kProcess;
+  std::optional<launch::HostCosts> costs_{};
+};
+
 /// Of rings, trees and messages of a library: forecast alone, in the load of a network, or with others.
 class Asked {
  public:
@@ -82,9 +103,12 @@ class Asked {
     around_.load = read_load(ranks_, r, catalogue.progress());
     around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, nvls_}, ranks_, r);
     if (alternatives_) around_.refuse_alternatives(r);
+    const Launcher launcher(catalogue, platform_id, r);
     r.finish();
     around_.place(catalogue, platform_id, ranks_);
     communicator_ = &communicator_of(catalogue, platform_id, library_, ranks_);
+    launching_ = launcher.of(job());
+    for (PlacedJob& other : around_.others) other.job.launching = launcher.of(other.job);
   }
 
   [[nodiscard]] CollectiveForecast forecast(Solver& solver) const {
@@ -109,7 +133,10 @@ class Asked {
             protocol_,
             nvls_,
             calls_,
-            engine_};
+            engine_,
+            "",
+            {},
+            launching_};
   }
 
   std::string op_name_;
@@ -119,6 +146,7 @@ class Asked {
   int calls_;
   std::string protocol_, algorithm_{}, engine_{};
   bool nvls_ = false, alternatives_ = false;
+  launch::Launching launching_{};
   Surroundings around_{};
   const Communicator* communicator_ = nullptr;
 };
@@ -142,6 +170,8 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   around.place(catalogue, platform_id, ranks);
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);
+  if (r.has("launch") && r.choice("launch", launch::kind_names()) != "graph")
+    r.fail("launch", "is of libraries that run kernels: the times of " + library_id + " hold its calls");
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   PlacedCollective first{library_id, op_name, size.size_B()};

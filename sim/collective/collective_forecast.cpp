@@ -131,7 +131,7 @@ void add_contention(const std::vector<CollectiveJob>& jobs, const Contended& fir
                     CollectiveForecast& forecast) {
   uncertainty::Uncertainty uncertainty = uncertainty_of(jobs.front(), first.together);
   uncertainty.add((nodes ? kClusterContentionError : kContentionError) * (1 - 1 / first.slowdown()));
-  forecast.interval = uncertainty.around(forecast.time_s);
+  forecast.interval = jobs.front().launching.around(uncertainty.around(first.together.time_s()));
   const std::string several = in_several(jobs);
   if (!several.empty())
     forecast.warnings.push_back("GPUs in several communicators (" + several +
@@ -141,6 +141,16 @@ void add_contention(const std::vector<CollectiveJob>& jobs, const Contended& fir
         std::string("communicators are assumed to share links fairly: measured on 4 H200 only") +
         (nodes ? ", never between nodes" : "") +
         ", where forecasts of collectives that contend were 7 % off (median), 17 % at the 95th percentile");
+}
+
+/// Where the devices wait for the host no link limits it.
+void add_host(const CollectiveJob& job, CollectiveForecast& forecast) {
+  if (job.launching.host_bound(forecast.device_s)) {
+    forecast.bottleneck.clear();
+    forecast.limited_by = "host";
+  }
+  const std::string warning = job.launching.warning(job.node().topology().name, forecast.device_s);
+  if (!warning.empty()) forecast.warnings.push_back(warning);
 }
 
 CollectiveForecast::Messages facts_of(const MessageAnswer& answer) {
@@ -169,8 +179,10 @@ CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& ru
   if (run.scheduled) return forecast_of_rounds(job, run);
   const Communicator& communicator = job.communicator;
   CollectiveForecast forecast;
-  forecast.time_s = run.time_s();
-  forecast.interval = interval_of(job, run);
+  forecast.launching = job.launching;
+  forecast.device_s = run.time_s();
+  forecast.time_s = job.launched_s(run.time_s());
+  forecast.interval = job.launching.around(interval_of(job, run));
   forecast.latency_s = run.made.latency_s;
   forecast.size_B = job.size_B;
   forecast.bus_factor = job.op.bus_factor(job.ranks());
@@ -189,6 +201,7 @@ CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& ru
   if (bottleneck.empty()) forecast.limited_by = limit_of_no_link(run);
   forecast.warnings = warnings_of(job, run, run.messages ? kNamedLimits : run.limited_by.size());
   if (run.messages) forecast.messages = facts_of(*run.messages);
+  add_host(job, forecast);
   return forecast;
 }
 
@@ -197,11 +210,12 @@ CollectiveForecast forecast_together(const std::vector<CollectiveJob>& jobs, con
   const bool nodes = std::any_of(jobs.begin(), jobs.end(),
                                  [](const CollectiveJob& job) { return nodes_of(job) != std::vector<int>{0}; });
   CollectiveForecast forecast = forecast_of(jobs.front(), first.together);
-  forecast.beside = {first.alone.time_s(), {}};
+  forecast.beside = {jobs.front().launched_s(first.alone.time_s()), {}};
   for (std::size_t i = 1; i < all.size(); ++i)
     forecast.beside->others.push_back({jobs[i].op_name, jobs[i].communicator.gpus,
                                        nodes ? nodes_of(jobs[i]) : std::vector<int>{}, jobs[i].size_B,
-                                       jobs[i].communicator.library, all[i].together.time_s(), all[i].alone.time_s()});
+                                       jobs[i].communicator.library, jobs[i].launched_s(all[i].together.time_s()),
+                                       jobs[i].launched_s(all[i].alone.time_s())});
   add_contention(jobs, first, nodes, forecast);
   return forecast;
 }

@@ -58,6 +58,8 @@ struct CollectiveForecast {
   double time_s = 0;
   uncertainty::Interval interval{};
   double latency_s = 0, size_B = 0, bus_factor = 1;
+  launch::Launching launching{};
+  double device_s = 0;  ///< of time_s what the devices take alone
   std::string library, algorithm, protocol;
   std::optional<Rounds> rounds{};
   int nodes = 1, gpus_per_node = 0;

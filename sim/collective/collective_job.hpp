@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/launch/launching.hpp"
 #include "sim/platform/cluster.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/library.hpp"
@@ -27,6 +28,7 @@ struct CollectiveJob {
   std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take
   /// Where node i of `machine` is on the machine that several jobs share; empty: node i of that one.
   std::vector<int> order{};
+  launch::Launching launching{};  ///< who issues its calls; unless said the devices alone
   /// How the library runs it; of a job whose communicator the library has built.
   [[nodiscard]] const RingLibrary& rings() const { return *library.rings(); }
   /// Whether the library sends it as rounds of messages.
@@ -36,6 +38,8 @@ struct CollectiveJob {
   [[nodiscard]] int ranks() const { return communicator.ranks(); }
   [[nodiscard]] bool one_node() const { return communicator.nodes == 1; }
   [[nodiscard]] const Platform& node() const { return machine.node(); }
+  /// Of one of its calls. @param device_s  that the devices take for it
+  [[nodiscard]] double launched_s(double device_s) const { return launching.time_s(device_s); }
   /// Whether all ranks send their messages at once, instead of rings and trees.
   [[nodiscard]] bool of_messages() const { return op.shape() == Shape::kPairs; }
 };

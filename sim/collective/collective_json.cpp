@@ -83,7 +83,7 @@ KeyTable run_results() {
       {.name = "path_class", .help = "as the library names the paths between members"},
       {.name = "fallback", .type = ValueType::kFlag, .help = "through host memory", .required = true},
       query::bottleneck_result(),
-      {.name = "limited_by", .help = "where no link is: start-up, thread blocks or rates of single messages"}};
+      {.name = "limited_by", .help = "where no link is: host, start-up, thread blocks or rates of single messages"}};
 }
 
 KeyTable choice_results() {
@@ -144,12 +144,14 @@ KeyTable message_results() {
 }  // namespace
 
 KeyTable collective_results() {
-  return query::joined({query::interval_results(), run_results(), choice_results(), load_results(), message_results()});
+  return query::joined({query::interval_results(), launch::launch_results(), run_results(), choice_results(),
+                        load_results(), message_results()});
 }
 
 Json to_json(const CollectiveForecast& forecast) {
   Json out;
   uncertainty::put_interval(out, forecast.time_s, forecast.interval);
+  if (!forecast.rounds) launch::put_launch(out, forecast.launching, forecast.device_s);
   out["latency_s"] = forecast.latency_s;
   out["algbw_Bps"] = forecast.size_B / forecast.time_s;
   out["busbw_Bps"] = forecast.size_B / forecast.time_s * forecast.bus_factor;

@@ -16,6 +16,12 @@ namespace {
 // minute; a draw of an alltoall of 2,256 messages at once takes 0.5 s, one of 4,556 takes 3.8 s
 constexpr double kMostDrawn = 1.2e12;
 
+/// Draws of the devices' time as a program sees them.
+congestion::SampleTimes launched(const CollectiveJob& job, congestion::SampleTimes times) {
+  for (congestion::SampleTime& time : times) time.latency_s += job.launched_s(time.time_s()) - time.time_s();
+  return times;
+}
+
 /// What crosses the fabric is slowed down, and waits add to the latency. Of messages each is an activity; their noise
 /// is that of the links they hold (messages_in_noise).
 class InLoad {
@@ -36,18 +42,18 @@ class InLoad {
                                           std::vector<double>(flows, run_.flow_s), std::vector<int>(flows, 0)},
                                          load_, out);
       solve(beside);
-      out["alone_s"] = lone.time_s();
-      out["slowdown"] = run_.time_s() / lone.time_s();
+      out["alone_s"] = job_.launched_s(lone.time_s());
+      out["slowdown"] = job_.launched_s(run_.time_s()) / out["alone_s"].get<double>();
     }
     if (!load_.noise) return run_;
     const CollectiveRun quiet = run_;
     if (!load_.beside.empty())
-      out["alone_s"] = congestion::percentile(draws(lone, none), 50).time_s();  // in the same noise
+      out["alone_s"] = job_.launched_s(congestion::percentile(draws(lone, none), 50).time_s());  // in the same noise
     const congestion::SampleTimes times = draws(quiet, beside);
     const congestion::SampleTime& median = congestion::percentile(times, 50);
     sample(Background(*load_.noise, load_.seed, median.sample), quiet, beside);
-    if (!load_.beside.empty()) out["slowdown"] = median.time_s() / out["alone_s"].get<double>();
-    congestion::put_percentiles(out, load_, times, quiet.time_s());
+    if (!load_.beside.empty()) out["slowdown"] = job_.launched_s(median.time_s()) / out["alone_s"].get<double>();
+    congestion::put_percentiles(out, load_, launched(job_, times), job_.launched_s(quiet.time_s()));
     return run_;
   }
 
@@ -104,7 +110,7 @@ CollectiveRun messages_in_noise(const CollectiveJob& job, const congestion::Netw
       });
   run.made.latency_s = congestion::percentile(times, 50).latency_s;
   run.flow_s = congestion::percentile(times, 50).flow_s;
-  congestion::put_percentiles(out, load, times, quiet_s);
+  congestion::put_percentiles(out, load, launched(job, times), job.launched_s(quiet_s));
   return run;
 }
 

@@ -5,6 +5,7 @@
 #include "sim/congestion/noisy_message.hpp"
 #include "sim/copy/engine_orders.hpp"
 #include "sim/copy/message_queue.hpp"
+#include "sim/launch/launching.hpp"
 #include "sim/query/shared_keys.hpp"
 #include "sim/uncertainty/verdict.hpp"
 #include "sim/units/index.hpp"
@@ -126,6 +127,37 @@ NoisyTimes draw_noise(CopyRuns& runs, Solver& solver, const congestion::NetworkL
   return noise;
 }
 
+/// @param done_s  when the devices have done a copy; from rest the host's work on it is in that
+double issued_s(const CopyRequest& request, double done_s) {
+  if (!request.host) return done_s;
+  return request.timing == Timing::kSingle ? done_s + request.host->wait.s : std::max(done_s, request.issue_s());
+}
+
+/// From rest the host's parts come on top, in a queue the slower of host and devices sets the pace.
+void add_host(const Cluster& machine, const CopyRequest& request, CopyForecast& forecast,
+              uncertainty::Verdict& verdict) {
+  const auto copies = static_cast<double>(request.copies.size());
+  const CopyHost& host = *request.host;
+  const bool single = request.timing == Timing::kSingle;
+  const double makespan_s = forecast.time_s, issue_s = request.issue_s();
+  const double devices_s = single ? makespan_s - issue_s : makespan_s;
+  const double shorter = forecast.interval.low_s / makespan_s, longer = forecast.interval.high_s / makespan_s;
+  forecast.time_s = issued_s(request, makespan_s);
+  forecast.issued = {true, issue_s, devices_s, issue_s > devices_s};
+  if (single) {
+    forecast.interval = {copies * host.issue.low_s + devices_s * shorter + host.wait.low_s,
+                         copies * host.issue.high_s + devices_s * longer + host.wait.high_s};
+  } else {
+    forecast.interval = {std::max(devices_s * shorter, copies * host.issue.low_s),
+                         std::max(devices_s * longer, copies * host.issue.high_s)};
+  }
+  if (forecast.issued->host_bound) verdict.bottleneck.clear();
+  const launch::Launching issuing{
+      launch::Kind::kProcess, 1, {issue_s, 0, copies * host.issue.high_s}, host.wait, host.lender};
+  const std::string warning = issuing.warning(machine.node().topology().name, devices_s);
+  if (!warning.empty()) verdict.warnings.insert(warning);
+}
+
 query::Key timing_result() {
   return {.name = "timing",
           .help = "single (from rest) or back_to_back (one of a queue)",
@@ -144,7 +176,6 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
   forecast.timing = request.timing;
   const bool unmoved = request.load.draws() && !request.load.noise;
   if (request.load.noise) forecast.noise = draw_noise(runs, solver, request.load, shown);
-  if (unmoved) forecast.noise = NoisyTimes{request.load, {{0, shown.makespan_s}}, shown.makespan_s};
   forecast.time_s = shown.makespan_s;
   Judge judge(machine, request, runs, shown);
   uncertainty::Verdict verdict;
@@ -152,23 +183,30 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
   const bool orders = runs.count > 1 && !request.load.noise;
   forecast.interval = {uncertainty.around(orders ? runs.makespan.low_s : forecast.time_s).low_s,
                        uncertainty.around(orders ? runs.makespan.high_s : forecast.time_s).high_s};
+  if (std::none_of(request.copies.begin(), request.copies.end(), [](const Copy& copy) { return copy.message; }))
+    forecast.issued.emplace();
+  if (request.host) add_host(machine, request, forecast, verdict);
   double bytes = 0;
   for (const Copy& copy : request.copies) bytes += copy.bytes;
   forecast.bandwidth_Bps = bytes / forecast.time_s;
   if (request.together)
     for (const PlannedCopy& copy : runs.median.plan.copies())
-      forecast.flows.push_back({shown.finish_s[at(copy.last)], copy.transport()});
+      forecast.flows.push_back({issued_s(request, shown.finish_s[at(copy.last)]), copy.transport()});
   else
     forecast.alone = lone_copy(machine, request, runs.median.plan, judge);
   forecast.bottleneck = std::move(verdict.bottleneck);
   forecast.warnings = std::move(verdict.warnings);
-  if (unmoved) forecast.warnings.insert(congestion::kStaysInNode);
+  if (unmoved) {
+    forecast.noise = NoisyTimes{request.load, {{0, forecast.time_s}}, forecast.time_s};
+    forecast.warnings.insert(congestion::kStaysInNode);
+  }
   return forecast;
 }
 
 query::KeyTable copy_results() {
   return query::joined(
       {query::interval_results(),
+       launch::launch_results(),
        {{.name = "bandwidth_Bps",
          .type = ValueType::kNumber,
          .help = "bytes over time, both ways added",
@@ -185,12 +223,13 @@ query::KeyTable copy_results() {
         {.name = "limited_by",
          .help = "what takes most of the time",
          .required = true,
-         .choices = {"bandwidth", "start-up"}}}});
+         .choices = {"bandwidth", "start-up", "host"}}}});
 }
 
 query::KeyTable flow_results() {
   return query::joined(
       {query::interval_results(),
+       launch::launch_results(),
        {{.name = "flow_times_s", .type = ValueType::kNumbers, .help = "when each copy is done", .required = true},
         {.name = "transports", .type = ValueType::kTexts, .help = "of each copy", .required = true},
         {.name = "bandwidth_Bps", .type = ValueType::kNumber, .help = "all bytes over time_s", .required = true},
@@ -198,9 +237,28 @@ query::KeyTable flow_results() {
         query::bottleneck_result()}});
 }
 
+namespace {
+
+void put_issued(const CopyForecast& forecast, Json& out) {
+  if (!forecast.issued) return;
+  out["launch"] = launch::name_of(forecast.issued->by_host ? launch::Kind::kProcess : launch::Kind::kGraph);
+  if (!forecast.issued->by_host) return;
+  out["host_s"] = forecast.issued->host_s;
+  out["device_s"] = forecast.issued->devices_s;
+}
+
+std::string limit_of(const CopyForecast& forecast) {
+  if (forecast.issued && forecast.issued->host_bound) return "host";
+  const double devices_s = forecast.issued && forecast.issued->by_host ? forecast.issued->devices_s : forecast.time_s;
+  return devices_s > 2 * forecast.alone->latency_s ? "bandwidth" : "start-up";
+}
+
+}  // namespace
+
 Json to_json(const CopyForecast& forecast) {
   Json out;
   uncertainty::put_interval(out, forecast.time_s, forecast.interval);
+  put_issued(forecast, out);
   if (const auto& alone = forecast.alone) {
     out["bandwidth_Bps"] = forecast.bandwidth_Bps;
     out["latency_s"] = alone->latency_s;
@@ -223,7 +281,7 @@ Json to_json(const CopyForecast& forecast) {
     out["bandwidth_Bps"] = forecast.bandwidth_Bps;
   }
   out["bottleneck"] = forecast.bottleneck;
-  if (forecast.alone) out["limited_by"] = forecast.time_s > 2 * forecast.alone->latency_s ? "bandwidth" : "start-up";
+  if (forecast.alone) out["limited_by"] = limit_of(forecast);
   if (const auto& noise = forecast.noise) congestion::put_percentiles(out, noise->load, noise->samples, noise->quiet_s);
   out["warnings"] = forecast.warnings;
   return out;

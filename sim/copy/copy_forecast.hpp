@@ -39,11 +39,20 @@ struct NoisyTimes {
   double quiet_s = 0;
 };
 
+/// By a CPU thread, or by nobody.
+struct Issued {
+  bool by_host = false;
+  double host_s = 0;     ///< to issue all copies of the request once
+  double devices_s = 0;  ///< of time_s what the devices take
+  bool host_bound = false;
+};
+
 struct CopyForecast {
   double time_s = 0;  ///< until the last copy has ended; in noise the median
   uncertainty::Interval interval;
   double bandwidth_Bps = 0;  ///< of all copies together
   Timing timing = Timing::kSingle;
+  std::optional<Issued> issued{};           ///< none of messages: their processes are in what was measured
   std::optional<LoneCopyForecast> alone{};  ///< of a request of one copy; else `flows`
   std::vector<FlowForecast> flows{};        ///< in the order of the request
   std::optional<NoisyTimes> noise{};

@@ -7,7 +7,20 @@ namespace linkcast::copy {
 CopyPlan::CopyPlan(const Cluster& machine, const CopyRequest& request, const std::vector<std::size_t>& order)
     : problem_(machine), copies_(request.copies.size()) {
   if (request.load.noise) problem_.keep_crossings();
-  for (const std::size_t i : order) copies_[i] = add(request, request.copies[i]);
+  if (request.host && request.timing == Timing::kSingle) issue(request);
+  for (const std::size_t i : order) {
+    issue_ = issues_.empty() ? -1 : issues_[i];
+    copies_[i] = add(request, request.copies[i]);
+  }
+}
+
+void CopyPlan::issue(const CopyRequest& request) {
+  for (std::size_t i = 0; i < request.copies.size(); ++i) {
+    Activity activity;
+    activity.delay_s = request.host->issue.s;
+    if (i > 0) activity.after = {issues_.back()};
+    issues_.push_back(problem_.add(std::move(activity)));
+  }
 }
 
 PlannedCopy CopyPlan::add(const CopyRequest& request, const Copy& copy) {
@@ -44,6 +57,7 @@ PlannedCopy CopyPlan::add_inside(const activities::Transfer& transfer, int node)
     Activity activity = made[i];
     problem_.pass_constraints(node, activity.uses);
     for (int& before : activity.after) before = number[at(before)];
+    if (activity.after.empty() && issue_ >= 0) activity.after = {issue_};
     for (int& queue : activity.queues) queue = activities::queue_of_node(platform, node, queue);
     number.push_back(problem_.add(std::move(activity)));
   }

@@ -42,11 +42,15 @@ class CopyPlan {
  private:
   PlannedCopy add(const CopyRequest& request, const Copy& copy);
   PlannedCopy add_inside(const activities::Transfer& transfer, int node);
+  /// The host's work on each copy, one behind the other.
+  void issue(const CopyRequest& request);
 
   activities::ClusterProblem problem_;
   std::map<int, activities::ProblemBuilder> nodes_{};  ///< by number of the node: what was planned in it so far
   std::map<int, std::vector<int>> number_{};           ///< in the problem, of each activity of a node
   std::vector<PlannedCopy> copies_;
+  std::vector<int> issues_{};  ///< activities of the host, by copy; empty: it takes no time
+  int issue_ = -1;             ///< of the copy that is being added
 };
 
 }  // namespace linkcast::copy

@@ -9,6 +9,9 @@
 namespace linkcast::copy {
 namespace {
 
+constexpr const char* kOfMessages =
+    "process is of copies inside a node: what was measured between processes or by a NIC holds what issues it";
+
 /// Number of a NIC on the fabric. @returns -1 if the text is no NIC of the platform
 int nic_named(const Cluster& machine, const ObjectReader& r, const std::string& key, const Json& text) {
   if (!text.is_string()) return -1;
@@ -43,7 +46,7 @@ void read_copy(const Platform& node, ObjectReader& r, CopyRequest& request, log:
   request.inside.by = activities::read_engine(r);
   request.inside.read = activities::read_direction(r);
   read_timing(r, request, Timing::kBackToBack);
-  request.inside.single = request.timing == Timing::kSingle;
+  request.inside.single = request.timing == Timing::kSingle && !request.host;
   request.inside.pageable = r.optional<bool>("pageable").value_or(false);
   if (r.has("chunk_B")) request.inside.chunk_B = activities::read_size(r, "chunk_B");
   request.load = congestion::read_noise(r, node.calibration(), progress, congestion::Crosses::kNothing);
@@ -110,7 +113,8 @@ void read_flow_keys(const Cluster& machine, ObjectReader& r, CopyRequest& reques
   const bool told = read_timing(r, request, Timing::kSingle);
   if (told && messages > 0 && request.timing == Timing::kBackToBack)
     r.fail("timing", "back_to_back is of copies inside a node, and of one message between nodes: see p2p");
-  request.inside.single = request.timing == Timing::kSingle;
+  request.inside.single = request.timing == Timing::kSingle && !request.host;
+  if (request.host && messages > 0) r.fail("launch", kOfMessages);
   if (r.has("transport")) {
     const std::vector<std::string> copied = {"peer", "relay", "staged"};
     std::vector<std::string> known = some_inside ? copied : std::vector<std::string>{};
@@ -163,12 +167,15 @@ activities::ClusterEnd read_end(const Cluster& machine, const ObjectReader& r, c
   return {number, activities::device_by_id(machine.node(), text.substr(slash + 1), r, key)};
 }
 
-CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& progress) {
+CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& progress,
+                     const std::optional<CopyHost>& host) {
   CopyRequest request;
+  request.host = host;
   const Json &src = r.raw("src"), &dst = r.raw("dst");
   request.names_nodes = names_node(src) || names_node(dst);
   const bool loop = !request.names_nodes && (nic_named(machine, r, "dst", dst) >= 0 ||
                                              (r.has("via") && nic_named(machine, r, "via", r.raw("via")) >= 0));
+  if (host && (loop || request.names_nodes)) r.fail("launch", kOfMessages);
   if (loop) {
     read_loop(machine, r, request);
   } else {
@@ -187,8 +194,10 @@ CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& pro
   return request;
 }
 
-CopyRequest read_flows(const Cluster& machine, ObjectReader& r, log::Progress& progress) {
+CopyRequest read_flows(const Cluster& machine, ObjectReader& r, log::Progress& progress,
+                       const std::optional<CopyHost>& host) {
   CopyRequest request;
+  request.host = host;
   request.together = true;
   const Json& list = r.raw("flows");
   if (!list.is_array() || list.empty()) r.fail("flows", "must be a non-empty array of [src, dst, size_B]");

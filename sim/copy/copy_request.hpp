@@ -1,11 +1,13 @@
 #pragma once
 // What is asked about copies: one of them, or several that start together, inside nodes and between them.
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/activities/cluster_message.hpp"
 #include "sim/activities/transfer.hpp"
 #include "sim/congestion/network_load.hpp"
+#include "sim/launch/host_costs.hpp"
 #include "sim/platform/cluster.hpp"
 #include "sim/records/object_reader.hpp"
 
@@ -24,6 +26,13 @@ struct Copy {
   bool message = false;
 };
 
+/// A CPU thread that issues the copies one behind the other, in the order of the request, and waits for them.
+struct CopyHost {
+  launch::HostTime issue{};  ///< of one copy
+  launch::HostTime wait{};
+  std::string lender{};  ///< machine whose host this is; empty: the machine's own
+};
+
 struct CopyRequest {
   std::vector<Copy> copies{};   ///< all start at once; with `bidirectional` the second is the first one's way back
   bool together = false;        ///< asked for as flows, each of which is answered
@@ -34,6 +43,8 @@ struct CopyRequest {
   int into_nic = -1;  ///< number of a NIC that reads the bytes and throws them away
   int via_nic = -1;   ///< number of a NIC by which they go out and come back
   congestion::NetworkLoad load{};
+  std::optional<CopyHost> host{};  ///< none: the devices alone
+  [[nodiscard]] double issue_s() const { return host ? static_cast<double>(copies.size()) * host->issue.s : 0; }
 };
 
 /// True of an end that is written node<number>/<device>.
@@ -50,9 +61,12 @@ activities::ClusterEnd read_end(const Cluster& machine, const ObjectReader& r, c
 /// Keys src, dst, size_B, and by the ends: in a node transport, via, bidirectional, engine, direction, timing,
 /// pageable, chunk_B; of messages transport, bidirectional, timing; of both noise, samples, service_level; with a NIC
 /// via, timing.
-CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& progress);
+/// @param host  that issues the copies, if one was asked for
+CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& progress,
+                     const std::optional<CopyHost>& host = {});
 /// Keys flows [[src, dst, size_B], ...], transport, timing, noise, samples, service_level; if some stay in a node
 /// engine, direction.
-CopyRequest read_flows(const Cluster& machine, ObjectReader& r, log::Progress& progress);
+CopyRequest read_flows(const Cluster& machine, ObjectReader& r, log::Progress& progress,
+                       const std::optional<CopyHost>& host = {});
 
 }  // namespace linkcast::copy

@@ -110,6 +110,7 @@ MeasuredCollective read_collective(ObjectReader r) {
       r.fail("gpus/" + std::to_string(i), "each member is named once, by its number");
   if (r.has("algorithm")) c.algorithm = r.choice("algorithm", {"Ring", "Tree", "CollNet", "NVLS", "NVLSTree", "PAT"});
   if (r.has("protocol")) c.protocol = r.choice("protocol", {"LL", "LL128", "Simple"});
+  if (r.has("launch")) c.launch = r.choice("launch", {"graph", "process", "single_process", "pytorch"});
   c.channels = r.optional<int>("channels").value_or(0);
   c.in_place = r.optional<bool>("in_place").value_or(false);
   if (r.has("with"))

@@ -49,6 +49,7 @@ struct MeasuredCollective {
   std::string protocol;   ///< LL, LL128, Simple; empty: the library's choice
   int channels = 0;       ///< forced number; 0: the library's choice
   bool in_place = false;
+  std::string launch;  ///< graph, process, single_process or pytorch; empty: not known
   std::vector<double> time_s;
   struct Other {
     std::string op;

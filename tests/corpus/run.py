@@ -25,7 +25,7 @@ SANITIZED = 99  # exit code of a program whose sanitizer found something; linkca
 # Lines about progress come by the clock.
 ENVIRONMENT = {**os.environ, "LINKCAST_LOG": "progress=off", "ASAN_OPTIONS": f"exitcode={SANITIZED}",
                "UBSAN_OPTIONS": "print_stacktrace=1"}
-MOST_S = 300  # of a query or a line of a command; far above the slowest, so a hang
+MOST_S = 1800  # of a query or a line of a command; far above the slowest: `validate --json` with sanitizers and -O0
 
 
 def tree_of(program: Path) -> Path:

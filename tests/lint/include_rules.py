@@ -9,7 +9,7 @@ BASE = ["sim/units", "sim/records"]
 MACHINE = [*BASE, "sim/platform", "sim/plugin"]
 PLAN = [*MACHINE, "sim/log", "sim/engine", "sim/activities"]
 FORECAST = [*PLAN, "sim/catalogue", "sim/uncertainty", "sim/congestion"]
-ANSWER = [*FORECAST, "sim/bounds", "sim/collective", "sim/copy", "sim/query"]
+ANSWER = [*FORECAST, "sim/bounds", "sim/launch", "sim/collective", "sim/copy", "sim/query"]
 
 ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower floors first
     "sim/units": [],
@@ -24,8 +24,9 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "sim/uncertainty": PLAN,
     "sim/congestion": PLAN,
     "sim/query": [*FORECAST, "sim/bounds"],
-    "sim/collective": [*FORECAST, "sim/query"],
-    "sim/copy": [*FORECAST, "sim/query"],
+    "sim/launch": [*BASE, "sim/catalogue", "sim/uncertainty", "sim/query"],
+    "sim/collective": [*FORECAST, "sim/query", "sim/launch"],
+    "sim/copy": [*FORECAST, "sim/query", "sim/launch"],
     "sim/replay": ANSWER,
     "sim/placement": [*ANSWER, "sim/replay"],
     "sim/scheduling": [*ANSWER, "sim/placement"],

@@ -21,8 +21,8 @@ Json message(const std::string& platform, const std::string& src, const std::str
 }
 
 Json across(const std::string& platform, int nodes, int per_node, double size_B, Json more = Json::object()) {
-  Json query{{"platform", platform},      {"kind", "collective"},   {"op", "all_reduce"}, {"nodes", nodes},
-             {"gpus_per_node", per_node}, {"library", "nccl-2.18"}, {"size_B", size_B}};
+  Json query{{"platform", platform}, {"kind", "collective"},      {"launch", "graph"},      {"op", "all_reduce"},
+             {"nodes", nodes},       {"gpus_per_node", per_node}, {"library", "nccl-2.18"}, {"size_B", size_B}};
   query.update(more);
   return ask(query);
 }
@@ -232,7 +232,8 @@ TEST_CASE("rings over nodes are those that a collective over them runs", "[physi
 
 TEST_CASE("wrong cluster queries are refused in one line", "[physics]") {
   const auto error = [&](Json query) { return query::answer(catalogue(), query).value("error", ""); };
-  const Json base{{"platform", "alps"}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", 1e6}};
+  const Json base{
+      {"platform", "alps"}, {"kind", "collective"}, {"launch", "graph"}, {"op", "all_reduce"}, {"size_B", 1e6}};
   const auto with = [&](Json more) {
     Json query = base;
     query.update(more);

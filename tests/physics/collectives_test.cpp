@@ -14,7 +14,7 @@ namespace linkcast::test::collectives_test {
 namespace {
 
 Json collective(const std::string& op, int gpus, double size_B, Json more = Json::object()) {
-  Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"op", op}, {"size_B", size_B}};
+  Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"launch", "graph"}, {"op", op}, {"size_B", size_B}};
   for (int k = 0; k < gpus; ++k) query["gpus"].push_back(k);
   query.update(more);
   Json result = query::answer(catalogue(), query);
@@ -108,7 +108,8 @@ TEST_CASE("alternatives are forecast as if they had been forced", "[physics]") {
 
 TEST_CASE("operations that a library or a machine does not have are refused", "[physics]") {
   const auto error = [](Json query) {
-    query.update({{"platform", "p100-dgx1"}, {"kind", "collective"}, {"gpus", {0, 1}}, {"size_B", 1024}});
+    query.update(
+        {{"platform", "p100-dgx1"}, {"kind", "collective"}, {"launch", "graph"}, {"gpus", {0, 1}}, {"size_B", 1024}});
     return query::answer(catalogue(), query).value("error", "");
   };
   CHECK(error({{"op", "alltoall"}, {"library", "nccl-2.3"}}) ==

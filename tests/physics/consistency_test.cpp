@@ -13,7 +13,7 @@ namespace linkcast::test::consistency_test {
 namespace {
 
 Json tree(const std::string& platform, const std::vector<int>& gpus, double size_B, const Json& more) {
-  Json query{{"platform", platform}, {"kind", "collective"}, {"op", "all_reduce"},
+  Json query{{"platform", platform}, {"kind", "collective"}, {"launch", "graph"},  {"op", "all_reduce"},
              {"gpus", gpus},         {"size_B", size_B},     {"algorithm", "tree"}};
   query.update(more);
   return ask(query);

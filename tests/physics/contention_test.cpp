@@ -17,6 +17,7 @@ using Others = std::vector<Json>;
 Json ask(const std::string& platform, const Json& main, const Others& with = {}, const Json& more = Json::object()) {
   Json query = main;
   query["kind"] = "collective";
+  query["launch"] = "graph";
   query["platform"] = platform;
   for (const Json& one : with) query["with"].push_back(one);
   query.update(more);

@@ -69,12 +69,12 @@ const Platform& made() {
   return platform;
 }
 
-Json ask(Json (*answer)(const Cluster&, Solver&, ObjectReader&, log::Progress&), const Json& query) {
+Json ask(decltype(copy::p2p_answer) answer, const Json& query) {
   static const auto solver = make_solver("fluid");
   static const Cluster alone(made());
   ObjectReader r(query, "query");
   log::NoProgress none;
-  return answer(alone, *solver, r, none);
+  return answer(alone, *solver, r, none, std::nullopt);
 }
 
 double p2p(Json query) {

@@ -37,7 +37,8 @@ Json flows(const std::string& platform, const Json& list, const std::string& eng
 
 Json collective(const std::string& platform, const std::vector<int>& gpus, double size_B,
                 const std::string& op = "all_reduce") {
-  return {{"platform", platform}, {"kind", "collective"}, {"op", op}, {"gpus", gpus}, {"size_B", size_B}};
+  return {{"platform", platform}, {"kind", "collective"}, {"launch", "graph"}, {"op", op},
+          {"gpus", gpus},         {"size_B", size_B}};
 }
 
 std::vector<int> first(int count) {

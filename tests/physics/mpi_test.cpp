@@ -59,6 +59,7 @@ struct Star {
 
 Json ask(Json query) {
   query["kind"] = "collective";
+  query["launch"] = "graph";
   return test::ask(query);
 }
 

@@ -140,6 +140,7 @@ TEST_CASE("the messages of a collective share a card's engine", "[physics]") {
     INFO(op);
     const Json out = query::answer(catalogue(), {{"platform", "apenet-plus"},
                                                  {"kind", "collective"},
+                                                 {"launch", "graph"},
                                                  {"op", op},
                                                  {"nodes", 8},
                                                  {"gpus_per_node", 1},
@@ -153,6 +154,7 @@ TEST_CASE("the messages of a collective share a card's engine", "[physics]") {
   // Round a ring every card sends and receives at once, each by itself.
   const Json ring = query::answer(catalogue(), {{"platform", "apenet-plus"},
                                                 {"kind", "collective"},
+                                                {"launch", "graph"},
                                                 {"op", "all_gather"},
                                                 {"algorithm", "ring"},
                                                 {"protocol", "Simple"},

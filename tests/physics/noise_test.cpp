@@ -23,15 +23,15 @@ Json ask(Json query) {
 }
 
 Json ring_of(int nodes, Json more) {
-  Json query{{"kind", "collective"},   {"op", "all_reduce"},  {"nodes", nodes},      {"gpus_per_node", 4},
-             {"size_B", 1073741824.0}, {"algorithm", "ring"}, {"protocol", "Simple"}};
+  Json query{{"kind", "collective"}, {"launch", "graph"},      {"op", "all_reduce"},  {"nodes", nodes},
+             {"gpus_per_node", 4},   {"size_B", 1073741824.0}, {"algorithm", "ring"}, {"protocol", "Simple"}};
   query.update(more);
   return ask(query);
 }
 
 /// Of the library's choice.
 Json collective_of(int nodes, const Json& more) {
-  Json query{{"kind", "collective"}, {"nodes", nodes}, {"gpus_per_node", 4}};
+  Json query{{"kind", "collective"}, {"launch", "graph"}, {"nodes", nodes}, {"gpus_per_node", 4}};
   query.update(more);
   return ask(query);
 }

@@ -10,7 +10,8 @@ namespace linkcast::test::nvls_test {
 namespace {
 
 Json ask(const std::string& platform, int gpus, double size_B, const Json& more) {
-  Json query{{"platform", platform}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", size_B}};
+  Json query{
+      {"platform", platform}, {"kind", "collective"}, {"launch", "graph"}, {"op", "all_reduce"}, {"size_B", size_B}};
   for (int k = 0; k < gpus; ++k) query["gpus"].push_back(k);
   query.update(more);
   return query::answer(catalogue(), query);

@@ -59,6 +59,7 @@ TEST_CASE("GPUs of one shape take the time of a forecast of their own, to the la
           collective::forecast_alone(catalogue().lone_node(platform_id), libraries().get(library_id),
                                      shape->communicator, op, size_B, catalogue().solver("fluid"));
       const Json whole = query::answer(catalogue(), {{"kind", "collective"},
+                                                     {"launch", "graph"},
                                                      {"platform", platform_id},
                                                      {"op", op},
                                                      {"gpus", gpus},

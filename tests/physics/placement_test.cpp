@@ -17,7 +17,7 @@ Json place_query(const std::string& platform, int ranks) {
 }
 
 double all_reduce_s(const std::string& platform, const std::vector<int>& gpus, const std::string& library = "") {
-  Json query{{"kind", "collective"}, {"platform", platform}, {"op", "all_reduce"}, {"gpus", gpus}};
+  Json query{{"kind", "collective"}, {"launch", "graph"}, {"platform", platform}, {"op", "all_reduce"}, {"gpus", gpus}};
   query["size_B"] = 67108864;
   if (!library.empty()) query["library"] = library;
   return ask(query)["time_s"];

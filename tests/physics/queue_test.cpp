@@ -15,7 +15,7 @@ double parameter(const std::string& name) { return test::parameter("hgx-h200", n
 
 /// Time of the bytes.
 double flow_s(const std::string& op, int gpus, double size_B, const Json& more = Json::object()) {
-  Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"op", op}, {"size_B", size_B}};
+  Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"launch", "graph"}, {"op", op}, {"size_B", size_B}};
   for (int k = 0; k < gpus; ++k) query["gpus"].push_back(k);
   query.update(more);
   const Json result = query::answer(catalogue(), query);
@@ -67,6 +67,7 @@ TEST_CASE("a row of calls pays once for the filling of a chain", "[physics]") {
   CHECK(flow_s("all_reduce", 4, size, {{"calls", 1}}) == flow_s("all_reduce", 4, size));
   const Json refused = query::answer(catalogue(), {{"platform", "hgx-h200"},
                                                    {"kind", "collective"},
+                                                   {"launch", "graph"},
                                                    {"op", "broadcast"},
                                                    {"gpus", {0, 1}},
                                                    {"size_B", size},

@@ -238,6 +238,7 @@ TEST_CASE("alltoall of 4096 GPUs takes seconds", "[physics]") {
     const std::clock_t started = std::clock();
     const Json result = query::answer(catalogue(), {{"platform", platform},
                                                     {"kind", "collective"},
+                                                    {"launch", "graph"},
                                                     {"op", "alltoall"},
                                                     {"nodes", 1024},
                                                     {"gpus_per_node", 4},

@@ -87,6 +87,7 @@ TEST_CASE("replay over nodes: a collective over nodes takes what its forecast sa
            "\n";
   };
   const double alone_s = forecast_s({{"kind", "collective"},
+                                     {"launch", "graph"},
                                      {"platform", "alps"},
                                      {"op", "all_reduce"},
                                      {"nodes", 2},
@@ -238,8 +239,8 @@ TEST_CASE("replay over nodes: a process makes its staged copies in turn, the net
 }
 
 TEST_CASE("messages of MPI's collectives between nodes take the transport asked for", "[replay]") {
-  const Json call{{"kind", "collective"}, {"platform", "summitdev"}, {"op", "broadcast"},     {"nodes", 2},
-                  {"gpus_per_node", 1},   {"size_B", 1048576},       {"library", "mpi-mpich"}};
+  const Json call{{"kind", "collective"}, {"launch", "graph"},  {"platform", "summitdev"}, {"op", "broadcast"},
+                  {"nodes", 2},           {"gpus_per_node", 1}, {"size_B", 1048576},       {"library", "mpi-mpich"}};
   const auto with = [&](const Json& more) {
     Json query = call;
     query.update(more);

@@ -52,8 +52,12 @@ Run forecast(Json query) {
 }
 
 Run collective(const std::string& platform) {
-  return forecast(
-      {{"kind", "collective"}, {"platform", platform}, {"op", "all_reduce"}, {"gpus", {0, 1}}, {"calls", 1}});
+  return forecast({{"kind", "collective"},
+                   {"launch", "graph"},
+                   {"platform", platform},
+                   {"op", "all_reduce"},
+                   {"gpus", {0, 1}},
+                   {"calls", 1}});
 }
 
 void check_same(const Run& replayed, const Run& forecast, double more_s = 0) {
@@ -73,6 +77,7 @@ TEST_CASE("replay: the interval of one operation is that of its own forecast", "
       replayed("hgx-h200", {{{"rank", 1}, {"kind", "copy"}, {"copy", "h2d"}, {"size_B", kSize}}}),
       forecast({{"kind", "p2p"}, {"platform", "hgx-h200"}, {"src", "cpu0"}, {"dst", "gpu1"}, {"timing", "single"}}));
   check_same(replayed("alps", {call(0), call(1)}, 2), forecast({{"kind", "collective"},
+                                                                {"launch", "graph"},
                                                                 {"platform", "alps"},
                                                                 {"op", "all_reduce"},
                                                                 {"nodes", 2},
@@ -131,6 +136,7 @@ TEST_CASE("replay: a message of no bytes takes the start-up", "[replay]") {
   CHECK_THAT(replayed("alps", message, 2).time_s, WithinRel(least("alps", "node0/gpu0", "node1/gpu0"), kOneByte));
   const double node_s = query::answer_or_throw(test::catalogue(),
                                                {{"kind", "collective"},
+                                                {"launch", "graph"},
                                                 {"platform", "hgx-h200"},
                                                 {"op", "sendrecv"},
                                                 {"gpus", {0, 1}},

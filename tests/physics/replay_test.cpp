@@ -180,8 +180,13 @@ TEST_CASE("replay: one collective takes what its forecast says, and its links ca
   };
   for (const std::string platform : {"p100-dgx1", "hgx-h200", "gx8"}) {
     INFO(platform);
-    const Json query{{"kind", "collective"}, {"platform", platform}, {"op", "all_reduce"},
-                     {"gpus", {0, 1, 2, 3}}, {"size_B", 16777216},   {"calls", 1}};
+    const Json query{{"kind", "collective"},
+                     {"launch", "graph"},
+                     {"platform", platform},
+                     {"op", "all_reduce"},
+                     {"gpus", {0, 1, 2, 3}},
+                     {"size_B", 16777216},
+                     {"calls", 1}};
     const double alone_s = query::answer_or_throw(test::catalogue(), query, "test")["time_s"].get<double>();
     write(1);
     const Json once = replay::to_json(replay::replay(test::catalogue(), {platform, {{file}}}));

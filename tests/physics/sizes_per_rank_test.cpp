@@ -31,7 +31,7 @@ Where between(const std::string& platform, int nodes, int per_node) {
 }
 
 Json asked(const Where& where, const std::string& op, const Json& more) {
-  Json query{{"kind", "collective"}, {"op", op}};
+  Json query{{"kind", "collective"}, {"launch", "graph"}, {"op", op}};
   query.update(where.ranks);
   query.update(more);
   return query::answer(catalogue(), query);

@@ -27,7 +27,8 @@ Json copy_of(const std::string& platform, const std::string& from, const std::st
 Json all_reduce(const std::string& platform, int gpus, double size) {
   std::vector<int> members(static_cast<std::size_t>(gpus));
   std::iota(members.begin(), members.end(), 0);
-  return {{"kind", "collective"}, {"platform", platform}, {"op", "all_reduce"}, {"gpus", members}, {"size_B", size}};
+  return {{"kind", "collective"}, {"launch", "graph"}, {"platform", platform},
+          {"op", "all_reduce"},   {"gpus", members},   {"size_B", size}};
 }
 
 /// Time less start-up: bytes at the rate of the links.

@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from program import InFolder, answers, main, run
+from program import InFolder, main, run
+from program import device_answers as answers
 
 MIB = 1 << 20
 # One switch with the ports of the nodes' NICs. source of the rate: NDR, 400 Gb/s

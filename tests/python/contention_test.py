@@ -3,7 +3,8 @@
 import json
 import random
 
-from program import InFolder, answers, main, run
+from program import InFolder, main, run
+from program import device_answers as answers
 
 MIB = 1 << 20
 EXACT = 1e-9

@@ -38,6 +38,11 @@ def answers(queries: list[dict]) -> list[dict]:
     return [json.loads(line) for line in run("predict", "--batch", "-", stdin=lines).stdout.splitlines()]
 
 
+def device_answers(queries: list[dict]) -> list[dict]:
+    """The same, of collectives without the host that issues them."""
+    return answers([{"launch": "graph", **query} if query.get("kind") == "collective" else query for query in queries])
+
+
 class InFolder(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()

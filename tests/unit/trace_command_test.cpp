@@ -133,7 +133,7 @@ TEST_CASE("calibrate trace takes a shipped trace by its name", "[unit][trace]") 
   const Run run =
       run_program("calibrate trace h200x4-alexnet --platform hgx-h200 --local-step 4.75ms --out '" + out + "'");
   REQUIRE(run.code == 0);
-  CHECK(run.err.rfind("host_scale ", 0) == 0);
+  CHECK(run.err.find("host_scale ") != std::string::npos);  // behind progress, where it is slow
   CHECK(run_program("check '" + out + "'").code == 0);
 }
 

@@ -8,6 +8,7 @@ import anti_locality
 import collectives
 import fabrics
 import fresh_hardware
+import launch_kinds
 import noise
 import overview
 import p2p_fit
@@ -19,7 +20,7 @@ import transfer
 import what_if
 
 FIGURES = {"p2p_fit": p2p_fit, "anti_locality": anti_locality, "all_reduce_by_gpus": all_reduce_by_gpus,
-           "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives,
+           "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives, "launch_kinds": launch_kinds,
            "fabrics": fabrics, "scaling": scaling, "noise": noise, "what_if": what_if, "transfer": transfer, "training": training,
            "placement": placement, "overview": overview}
 

@@ -6,6 +6,7 @@
 #include "sim/collective/query/operation_key.hpp"
 #include "sim/collective/schedule_forecast.hpp"
 #include "sim/congestion/network_load.hpp"
+#include "sim/launch/launching.hpp"
 #include "sim/platform/transport.hpp"
 #include "sim/plugin/schedule.hpp"
 #include "sim/query/key_text.hpp"
@@ -101,7 +102,8 @@ KeyTable choices() {
            .unset = "20 as nccl-tests",
            .least = 1,
            .example = "1",
-           .cli = {.name = "--calls"}}};
+           .cli = {.name = "--calls"}},
+          launch::launch_key(launch::kind_names(), "process; MPI's own calls are in its times")};
 }
 
 KeyTable surroundings() {

@@ -1,5 +1,6 @@
 #include "sim/copy/query/copy_keys.hpp"
 
+#include "sim/launch/launching.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/shared_keys.hpp"
 
@@ -58,6 +59,15 @@ query::Key timing_key(const std::string& unset) {
           .choices = {"single", "back_to_back"},
           .example = "\"single\"",
           .cli = {.name = "--timing"}};
+}
+
+query::Key copy_launch_key() { return launch::launch_key({"graph", "process"}, "graph"); }
+
+std::optional<CopyHost> read_host(const query::Question& asked, ObjectReader& r) {
+  if (!r.has("launch") || r.choice("launch", {"graph", "process"}) == "graph") return std::nullopt;
+  const launch::HostCosts costs(asked.catalogue, asked.platform);
+  const bool by_kernel = asked.query.value("engine", "") == "sm";
+  return CopyHost{costs.of_copy(by_kernel), costs.synchronise(), costs.lender(by_kernel ? "kernel" : "copy")};
 }
 
 const Cluster& machine_of(const query::Question& asked, bool networked) {

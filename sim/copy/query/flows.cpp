@@ -45,7 +45,8 @@ query::KeyTable flow_keys() {
            .example = "\"staged\"",
            .cli = {.name = "--transport"}},
           direction_key("write if that was measured"),
-          timing_key("single")};
+          timing_key("single"),
+          copy_launch_key()};
 }
 
 class Flows final : public query::QueryKind {
@@ -64,7 +65,8 @@ class Flows final : public query::QueryKind {
             R"({"platform": "leonardo", "flows": [["node0/gpu0", "node9/gpu1", 1048576]], "noise": 3})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    return flows_answer(machine_of(asked, names_nodes(asked.query)), asked.solver, r, asked.catalogue.progress());
+    return flows_answer(machine_of(asked, names_nodes(asked.query)), asked.solver, r, asked.catalogue.progress(),
+                        read_host(asked, r));
   }
 };
 

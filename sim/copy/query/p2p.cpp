@@ -38,6 +38,7 @@ query::KeyTable manner() {
   return {engine_key(),
           direction_key("write if that was measured"),
           timing_key("in a node back_to_back (one of a queue of copies), between nodes single (from rest)"),
+          copy_launch_key(),
           {.name = "chunk_B",
            .type = ValueType::kSize,
            .help = "relay: chunk size, the second copy follows chunk by chunk",
@@ -73,7 +74,7 @@ class P2p final : public query::QueryKind {
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
     const bool networked = names_nodes(asked.query) || names_nic(asked.catalogue.platform(asked.platform), asked.query);
-    return p2p_answer(machine_of(asked, networked), asked.solver, r, asked.catalogue.progress());
+    return p2p_answer(machine_of(asked, networked), asked.solver, r, asked.catalogue.progress(), read_host(asked, r));
   }
 };
 

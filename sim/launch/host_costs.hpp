@@ -1,0 +1,63 @@
+#pragma once
+// What a host pays to issue work to GPUs: parameters launch.* of a calibration, and the cost of one call.
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+
+namespace linkcast::launch {
+
+/// Who issues the calls of a collective, or copies.
+enum class Kind {
+  kGraph,          ///< nobody while they run: the time of the devices alone
+  kProcess,        ///< a process or a thread a GPU; of copies one CPU thread
+  kSingleProcess,  ///< one thread for all GPUs of a node, in one group
+  kPytorch         ///< torch.distributed, a process a GPU
+};
+/// As `launch` of a query, in the order of Kind.
+const std::vector<std::string>& kind_names();
+const std::string& name_of(Kind kind);
+/// @throws InvariantError  not one of kind_names()
+Kind kind_named(const std::string& name);
+
+/// One call as its host sees it.
+struct Call {
+  int gpus = 1;                 ///< that one thread issues for, if it issues for several
+  int sends = 1;                ///< of one GPU in one group; 1 of anything that is no messages
+  int grouped = 1;              ///< collectives that the library makes of it, in one group
+  bool point_to_point = false;  ///< sends and receives that the program itself asks for
+};
+
+/// Seconds on the host, with the ends of its 90 % interval.
+struct HostTime {
+  double s = 0, low_s = 0, high_s = 0;
+};
+
+/// Of one machine, or of the one whose launches were measured (a wider interval then), each kind by itself.
+class HostCosts {
+ public:
+  /// @throws InputError  no such platform
+  HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id);
+
+  /// False where neither has any.
+  [[nodiscard]] bool known() const { return own_ != nullptr || lent_ != nullptr; }
+  /// @returns 0 of graphs. @throws InputError  nothing was measured
+  [[nodiscard]] HostTime of(Kind kind, const Call& call) const;
+  /// To issue one copy. @param by_kernel  else by copy engine
+  [[nodiscard]] HostTime of_copy(bool by_kernel) const;
+  /// From the end of the work to the return of the call that waits for it.
+  [[nodiscard]] HostTime synchronise() const;
+  /// Machine that they were measured on; empty if it is this one. @param subject  name of a kind, copy, kernel
+  [[nodiscard]] std::string lender(const std::string& subject) const;
+
+ private:
+  [[nodiscard]] const Calibration& of_subject(const std::string& subject) const;
+  [[nodiscard]] double value(const std::string& subject, const std::string& what) const;
+  /// @param subject  whose spread it has
+  [[nodiscard]] HostTime spread(const std::string& subject, double s) const;
+
+  const Calibration* own_ = nullptr;
+  const Calibration* lent_ = nullptr;
+};
+
+}  // namespace linkcast::launch

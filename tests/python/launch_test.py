@@ -1,0 +1,96 @@
+"""Who issues the calls: forecasts beside launch records that nothing was fitted to, and what diagnose makes of a healthy log."""
+import sys
+import unittest
+
+from program import PROGRAM, ROOT, InFolder, answers, main, run
+
+sys.path.insert(0, str(ROOT / "validate" / "plots"))
+import launch_kinds  # noqa: E402
+
+DATA = "calibrate/data/hgx-h200/"
+# Median errors below 1 MiB that may not grow: targets are 8 % (graph), 12 % (process), 15 % (single_process) and 20 %
+# (pytorch). Threads miss theirs on this host, whose slow spell took 9 us a call instead of 6.
+BELOW = {"graph": 0.08, "process, processes": 0.10, "process, threads": 0.26, "single_process": 0.13, "pytorch": 0.18}
+FROM_1MIB = 0.10
+
+
+class HeldOut(unittest.TestCase):
+    def test_calls_as_nccl_tests_makes_them(self):
+        for name in ("20261122c-launch_ops", "20261122b-launch_ops_pytorch"):
+            rows = launch_kinds.compared(str(PROGRAM), f"{DATA}{name}.json")
+            self.assertFalse(any(row["fitted"] for row in rows))
+            seen = launch_kinds.groups(rows)
+            self.assertGreaterEqual(sum(figures["points"] for figures in seen.values()), 150)
+            for (quantity, kind, small), figures in seen.items():
+                limit = (BELOW[kind] if small else FROM_1MIB) if quantity == "short" else 0.18
+                self.assertLess(figures["median"], limit, (name, quantity, kind, small))
+
+
+class Diagnose(InFolder):
+    def log(self, launch: str, times: dict[int, float]) -> str:
+        """A table of all_reduce_perf on four H200, times in microseconds."""
+        threads, gpus, graph, pids = {"single_process": (1, 4, 0, "7 7 7 7"), "process": (4, 1, 0, "7 7 7 7"),
+                                      "graph": (4, 1, 20, "7 7 7 7"), "mixed": (2, 2, 0, "7 7 7 7")}[launch]
+        lines = ["# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809", "# Collective test starting: all_reduce_perf",
+                 f"# nThread {threads} nGpus {gpus} minBytes 8 maxBytes 67108864 step: 8(factor) warmup iters: 1 iters: 20 "
+                 f"agg iters: 1 validation: 1 graph: {graph}", "#", "# Using devices"]
+        lines += [f"#  Rank  {i} Group  0 Pid      {pid} on     box device  {i} [0x{i}0] NVIDIA H200" for i, pid in enumerate(pids.split())]
+        lines += ["#", "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong",
+                  "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)"]
+        lines += [f"{size} {size // 4} float sum -1 {time:.2f} 1 1 0 {time:.2f} 1 1 0" for size, time in times.items()]
+        lines += ["# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 1"]
+        return self.write(f"{launch}.txt", "\n".join(lines) + "\n")
+
+    def diagnosed(self, launch: str, times: dict[int, float]) -> dict:
+        import json
+        result = run("diagnose", "--platform", "hgx-h200", self.log(launch, times), "--json")
+        return json.loads(result.stdout)["files"][0]
+
+    # Four H200 as users time them, microseconds. source: nccl-tests -g 4 prints 22 to 25 flat up to 256 KiB, -t 4 8 to 12,
+    # CUDA graphs 7.8
+    HEALTHY = {"single_process": {8: 22.9, 1024: 23.4, 65536: 24.6}, "process": {8: 8.6, 1024: 9.0, 65536: 11.9},
+               "graph": {8: 7.8, 1024: 8.2}}
+
+    def test_a_healthy_log_of_each_kind_is_normal(self):
+        for launch, times in self.HEALTHY.items():
+            found = self.diagnosed(launch, times)
+            self.assertEqual((found["normal"], found["slow"], found["host_bound"], found["fast"]), (True, 0, 0, 0), launch)
+
+    def test_where_the_issuer_cannot_be_told_small_sizes_say_nothing(self):
+        for time in (8.6, 23.0):
+            self.assertEqual(self.diagnosed("mixed", {8: time})["off"], [])
+        found = self.diagnosed("mixed", {8: 400.0, 1 << 26: 9000.0})
+        self.assertEqual([row["finding"] for row in found["off"]], ["host-bound", "host-bound", "slow", "slow"])
+
+    def test_a_slow_link_is_seen_whoever_issues(self):
+        found = self.diagnosed("single_process", {8: 23.0, 1 << 26: 3000.0})
+        self.assertEqual((found["normal"], found["slow"]), (False, 2))
+
+
+class Answers(unittest.TestCase):
+    QUERY = {"id": 1, "kind": "collective", "platform": "hgx-h200", "op": "all_reduce", "gpus": [0, 1, 2, 3], "size_B": 8}
+
+    def test_the_answer_names_who_issued_and_the_host_where_it_limits(self):
+        unsaid, one, graph = answers([self.QUERY, {**self.QUERY, "launch": "single_process"}, {**self.QUERY, "launch": "graph"}])
+        self.assertEqual([found["launch"] for found in (unsaid, one, graph)], ["process", "single_process", "graph"])
+        self.assertEqual((one["limited_by"], one["bottleneck"]), ("host", []))
+        self.assertGreater(one["host_s"], one["device_s"])
+        self.assertEqual(one["device_s"], graph["time_s"])
+        self.assertNotIn("host_s", graph)
+
+    def test_a_machine_without_launches_of_its_own_says_whose_they_are(self):
+        own, lent = answers([{**self.QUERY, "launch": "pytorch"}, {**self.QUERY, "launch": "pytorch", "platform": "dgx2"}])
+        self.assertFalse([text for text in own["warnings"] if "launch 'pytorch'" in text])
+        self.assertEqual(len([text for text in lent["warnings"] if "was measured on hgx-h200, not on dgx2" in text]), 1)
+        self.assertAlmostEqual(own["host_s"], lent["host_s"])
+        self.assertGreater(lent["time_high_s"] / lent["time_s"], 1.4 * own["time_high_s"] / own["time_s"])
+
+    def test_what_mpi_issues_is_in_its_times(self):
+        query = {**self.QUERY, "platform": "lassen", "library": "mpi-openmpi"}
+        found = answers([query, {**query, "launch": "graph"}, {**query, "launch": "process"}])
+        self.assertEqual(found[0]["time_s"], found[1]["time_s"])
+        self.assertIn("/launch: is of libraries that run kernels", found[2]["error"])
+
+
+if __name__ == "__main__":
+    main()
