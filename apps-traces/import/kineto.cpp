@@ -48,7 +48,7 @@ class RankWriter {
     if (!recording.work.empty()) host_s_ = recording.work.front().launch_start_s;
   }
 
-  /// Up to the end of one step, which is the last work of an optimizer. @returns  false after the last
+  /// Up to the end of one step. @returns  false after the last
   /// @param write  false: the step is left out
   bool step(bool write) {
     if (write && !writes_) {  // ids of what was left out mean nothing
@@ -57,14 +57,10 @@ class RankWriter {
       before_next_.clear();
     }
     writes_ = write;
-    bool updated = false;
-    while (next_ < recording_.work.size()) {
-      const GpuWork& work = recording_.work[next_];
-      if (updated && !work.update) break;
-      wait_until(work.launch_start_s);
-      put(work);
-      updated = updated || work.update;
-      ++next_;
+    const int step = recording_.work[next_].step;
+    for (; next_ < recording_.work.size() && recording_.work[next_].step == step; ++next_) {
+      wait_until(recording_.work[next_].launch_start_s);
+      put(recording_.work[next_]);
     }
     if (next_ == recording_.work.size()) wait_until(std::numeric_limits<double>::infinity());
     TraceEvent marker;
@@ -84,7 +80,7 @@ class RankWriter {
     for (; waits_ < recording_.waits.size() && recording_.waits[waits_].start_s < time_s; ++waits_) {
       const HostWait& wait = recording_.waits[waits_];
       if (!wait.device) {
-        if (exchanges_.empty()) continue;
+        if (wait.own || exchanges_.empty()) continue;
         before_next_.push_back(exchanges_.front());
         exchanges_.pop_front();
         continue;
@@ -188,6 +184,10 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
           " kernels that were recorded with and without one on the same GPU",
       "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
       "for the oldest exchange that none waits for, since Kineto does not say which event"};
+  if (!ranks.front().steps_marked)
+    header.notes.push_back(
+        "assumed: the recording is one step: it holds neither ProfilerStep, which the profiler's step() "
+        "records, nor an optimizer's");
   if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;
 }

@@ -21,13 +21,21 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+/// Part of a stretch of time in which the profiler had the CPU between steps.
+double paused(const RankRecording& rank, double from_s, double to_s) {
+  double sum_s = 0;
+  for (const auto& [start_s, end_s] : rank.pauses)
+    sum_s += std::max(0.0, std::min(to_s, end_s) - std::max(from_s, start_s));
+  return sum_s;
+}
+
 /// CPU time between the end of the launch before and the end of each; what the CPU waited for the GPU is none.
 std::vector<double> host_times(const RankRecording& rank) {
   std::vector<double> times;
   double before_s = rank.work.front().launch_start_s;
   std::size_t wait = 0;
   for (const GpuWork& work : rank.work) {
-    double waited_s = 0;
+    double waited_s = paused(rank, before_s, work.launch_end_s);
     for (; wait < rank.waits.size() && rank.waits[wait].start_s < work.launch_start_s; ++wait)
       if (rank.waits[wait].device) waited_s += rank.waits[wait].end_s - rank.waits[wait].start_s;
     times.push_back(std::max(0.0, work.launch_end_s - before_s - waited_s));
@@ -63,11 +71,11 @@ void Repetitions::look_at(const RankRecording& rank) {
   keys_.emplace_back();
   beside_.emplace_back();
   std::map<std::string, int> before;
-  bool updating = false;
+  int step = 0;
   for (std::size_t w = 0; w < rank.work.size(); ++w) {
     const GpuWork& work = rank.work[w];
-    if (updating && !work.update) before.clear();  // a new step
-    updating = work.update;
+    if (work.step != step) before.clear();
+    step = work.step;
     const Key key{work.shape, before[work.shape]++};
     const double beside = work.communicates ? 0 : share_beside(work, collectives);
     keys_.back().push_back(key);
