@@ -10,6 +10,7 @@
 
 #include "calibrate/fit/message_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
+#include "calibrate/fit/recording_fit.hpp"
 #include "sim/records/input_error.hpp"
 
 namespace linkcast::fit {
@@ -279,6 +280,7 @@ FitResult fit_parameters(const FitRequest& request) {
   derive_turn(context);
   fit_collectives(context, request.measurements);
   fit_noise(context, request.measurements, request.distances);
+  fit_recording(context, request.launches);
   derive_half_bandwidth(context);
   if (context.found.empty()) {
     std::string needed;

@@ -34,7 +34,7 @@ void check_parameter_names(const Calibration& calibration, const Topology& topol
   for (const auto& [name, parameter] : calibration.parameters) {
     const auto& [head, subject, what] = ParameterName(name);
     const bool known = head == "transport" || head == "copy_engine" || head == "nccl" || head == "noise" ||
-                       (head == "cable" && (kinds.count(subject) || ids.count(subject))) ||
+                       head == "recording" || (head == "cable" && (kinds.count(subject) || ids.count(subject))) ||
                        (head == "link" && ids.count(subject));
     if (!known)
       throw InputError(calibration.path, "/parameters/" + name,
