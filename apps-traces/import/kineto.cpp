@@ -2,14 +2,18 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <fstream>
 #include <set>
 
+#include "apps-traces/import/kineto_bundle.hpp"
 #include "apps-traces/import/kineto_repetitions.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/units/parse.hpp"
 
 namespace linkcast::kineto {
 namespace {
 
+constexpr double kPercent = 100;
 constexpr double kPerSecond = 1e9;  // source: Kineto prints times in nanoseconds
 
 double rounded(double time_s) { return std::max(0.0, std::round(time_s * kPerSecond)) / kPerSecond; }
@@ -105,6 +109,7 @@ class RankWriter {
     event.after.swap(before_next_);
     const PureWork& pure = repetitions_.pure(index_, next_);
     event.host_s = rounded(pure.host_s);
+    event.recording_s = rounded(pure.recording_s);
     if (work.communicates) {
       describe(work.collective, event);
     } else if (!work.copy.empty()) {
@@ -163,8 +168,32 @@ class RankWriter {
   std::string last_stream_;
 };
 
+RecordingCost cost_of(const TraceOptions& options) {
+  return {options.seconds("operator-cost", 0), options.seconds("collective-cost", 0), options.seconds("call-cost", 0),
+          options.seconds("launch-cost", 0)};
+}
+
+/// What was taken out of the CPU times, for people.
+std::string recording_note(const std::vector<RankRecording>& ranks, const Repetitions& repetitions,
+                           const RecordingCost& cost, const TraceOptions& options) {
+  if (cost.none()) return "CPU times are medians over ranks and steps of the recording, which slows the CPU down";
+  double host_s = 0, recording_s = 0;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    for (std::size_t i = 0; i < ranks[rank].work.size(); ++i) {
+      host_s += repetitions.pure(rank, i).host_s;
+      recording_s += repetitions.pure(rank, i).recording_s;
+    }
+  const auto text = [](double time_s) { return to_text(Seconds{rounded(time_s)}); };
+  const std::string lender = options.text("lender", "");
+  return "host_s is without the profiler: medians over ranks and steps, less what recording costs the CPU (" +
+         text(cost.launch_s) + " a launch, " + text(cost.call_s) + " another call of CUDA, " + text(cost.operator_s) +
+         " an operator, " + text(cost.collective_s) + " a collective" +
+         (lender.empty() ? "" : "; fitted for " + lender) + "); recording_s is what was recorded beyond it, " +
+         std::to_string(std::lround(kPercent * recording_s / (host_s + recording_s))) + " % of all";
+}
+
 TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions& repetitions,
-                      const TraceOptions& options) {
+                      const RecordingCost& cost, const TraceOptions& options) {
   TraceHeader header;
   header.name = options.text("name", "kineto");
   header.ranks = static_cast<int>(ranks.size());
@@ -178,18 +207,36 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
   constexpr double kDigits = 1e3;  // source: ours, a slow-down is known to some per cent
   header.slowdown = std::round(repetitions.slowdown() * kDigits) / kDigits;
   header.host_scale = options.number("host-scale", 1);
-  header.notes = {
-      "CPU times are medians over ranks and steps of the recording, which slows the CPU down: see host_scale",
-      "slowdown beside collectives: fitted to " + std::to_string(repetitions.kernels_seen_both_ways()) +
-          " kernels that were recorded with and without one on the same GPU",
-      "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
-      "for the oldest exchange that none waits for, since Kineto does not say which event"};
+  if (options.has("step-time") && options.has("host-scale"))
+    throw InputError("option host-scale: step-time fits it: give one of them");
+  if (options.has("step-time")) header.step_time_s = options.seconds("step-time", 0);
+  if (!options.has("step-time") && !options.has("host-scale"))
+    for (const RankRecording& rank : ranks)
+      if (rank.step_time_s) header.step_time_s = std::max(header.step_time_s.value_or(0), *rank.step_time_s);
+  if (header.step_time_s && !(*header.step_time_s > 0)) throw InputError("option step-time: must be above 0");
+  header.notes = {recording_note(ranks, repetitions, cost, options),
+                  "slowdown beside collectives: fitted to " + std::to_string(repetitions.kernels_seen_both_ways()) +
+                      " kernels that were recorded with and without one on the same GPU",
+                  "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
+                  "for the oldest exchange that none waits for, since Kineto does not say which event"};
+  if (ranks.front().execution_trace)
+    header.notes.push_back(
+        "assumed: recording an execution trace at the same time cost nothing: it did, so that CPU times are too long "
+        "by what is not known here; step-time, or a recording without it, helps");
   if (!ranks.front().steps_marked)
     header.notes.push_back(
         "assumed: the recording is one step: it holds neither ProfilerStep, which the profiler's step() "
         "records, nor an optimizer's");
   if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;
+}
+
+RankRecording read_kineto(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw InputError(file + ": cannot be read");
+  const Json json = Json::parse(stream, nullptr, false);
+  if (json.is_discarded()) throw InputError(file + ": is not whole JSON");
+  return is_bundle(json) ? read_bundle(file, json) : read_timeline(file, json, true);
 }
 
 std::vector<RankRecording> read_all(const std::vector<std::string>& files) {
@@ -218,13 +265,22 @@ class Kineto final : public TraceImporter {
             {"sync",
              "steps: the CPU waits for the GPU at the end of each step, as in loops that time each step; "
              "recorded: where it waited, which holds unless said"},
-            {"host-scale", "CPU times are multiplied by it, 1 unless said; 'linkcast calibrate trace' fits it"}};
+            {"host-scale", "CPU times are multiplied by it, 1 unless said"},
+            {"step-time",
+             "median step without the profiler, e.g. 39.5ms: host-scale is fitted so that the machine takes that"},
+            {"machine", "platform that was recorded, which lends what recording costs; hgx-h200 unless said"},
+            {"edits", "of the machine for step-time, with ; between: 'disable p2p'"},
+            {"launch-cost", "what recording adds to a call that puts work on the GPU", "recording.launch_s"},
+            {"call-cost", "the same of other calls of CUDA", "recording.call_s"},
+            {"operator-cost", "the same of an operator of PyTorch", "recording.operator_s"},
+            {"collective-cost", "the same of a collective, beside its operators", "recording.collective_s"}};
   }
 
   void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const override {
     const std::vector<RankRecording> ranks = read_all(files);
-    const Repetitions repetitions(ranks);
-    sink.header(header_of(ranks, repetitions, options));
+    const RecordingCost cost = cost_of(options);
+    const Repetitions repetitions(ranks, cost);
+    sink.header(header_of(ranks, repetitions, cost, options));
     const std::string sync = options.text("sync", "recorded");
     if (sync != "recorded" && sync != "steps")
       throw InputError("option sync: '" + sync + "' is neither recorded nor steps");

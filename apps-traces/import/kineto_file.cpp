@@ -1,7 +1,6 @@
 #include "apps-traces/import/kineto_file.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <set>
 
@@ -228,17 +227,13 @@ RankRecording read_timeline(const std::string& file, const Json& json, bool name
   read_work(file, events, named, recording);
   read_waits(events, recording);
   if (recording.work.empty()) throw InputError(file, "/traceEvents", "holds no work of a GPU (kernel, gpu_memcpy)");
+  // source: torch/csrc/profiler/standalone/execution_trace_observer.cpp, which numbers the operators that it sees
+  recording.execution_trace = std::any_of(events.begin(), events.end(), [](const Event& event) {
+    return event.category == "cpu_op" && event.args->value("Record function id", 0.0) > 0;
+  });
   number_steps(events, recording);
   count_recorded(events, recording);
   return recording;
-}
-
-RankRecording read_kineto(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw InputError(file + ": cannot be read");
-  const Json json = Json::parse(stream, nullptr, false);
-  if (json.is_discarded()) throw InputError(file + ": is not whole JSON");
-  return read_timeline(file, json, true);
 }
 
 }  // namespace linkcast::kineto

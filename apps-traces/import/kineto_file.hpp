@@ -1,6 +1,7 @@
 #pragma once
 // One rank's recording by the PyTorch profiler (Kineto, Chrome trace), reduced to what the GPU was given and did.
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,14 +61,14 @@ struct RankRecording {
   std::vector<HostWait> waits;                     ///< in order of time
   /// Between steps, when the CPU is the profiler's: start and end, in order.
   std::vector<std::pair<double, double>> pauses;
-  bool steps_marked = false;  ///< false: nothing says where a step ends, all is one
+  std::optional<double> step_time_s{};  ///< without the profiler, where it was measured
+  bool execution_trace = false;         ///< PyTorch's execution trace was recorded at the same time
+  bool steps_marked = false;            ///< false: nothing says where a step ends, all is one
 };
 
 /// @param json   a Chrome trace, of torch.profiler
 /// @param named  false: collectives may lack what describes them
 /// @throws InputError  file and what is wrong with it
 RankRecording read_timeline(const std::string& file, const Json& json, bool named);
-/// The same from a file. @throws InputError
-RankRecording read_kineto(const std::string& file);
 
 }  // namespace linkcast::kineto

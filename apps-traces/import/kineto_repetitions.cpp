@@ -53,7 +53,12 @@ double median(std::vector<double> values) {
   return *half;
 }
 
-Repetitions::Repetitions(const std::vector<RankRecording>& ranks) {
+double RecordingCost::of(const Recorded& recorded) const {
+  return operator_s * recorded.operators + collective_s * recorded.collectives + call_s * recorded.calls +
+         launch_s * recorded.launches;
+}
+
+Repetitions::Repetitions(const std::vector<RankRecording>& ranks, const RecordingCost& cost) : cost_(cost) {
   for (const RankRecording& rank : ranks) look_at(rank);
   fit();
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -81,7 +86,10 @@ void Repetitions::look_at(const RankRecording& rank) {
     keys_.back().push_back(key);
     beside_.back().push_back(beside);
     Seen& seen = seen_[key];
-    if (w > 0) seen.host_s.push_back(host_s[w]);  // what the CPU did before the first was not recorded
+    if (w > 0) {  // what the CPU did before the first was not recorded
+      seen.host_s.push_back(host_s[w]);
+      seen.recording_s.push_back(cost_.of(work.recorded));
+    }
     if (work.communicates || !work.copy.empty()) continue;
     if (beside < kTouch) seen.alone_s.push_back(work.end_s - work.start_s);
     if (beside > 1 - kTouch) seen.beside_s.push_back(work.end_s - work.start_s);
@@ -101,6 +109,10 @@ void Repetitions::fit() {
 
 PureWork Repetitions::purified(const GpuWork& work, double beside, const Seen& seen) const {
   PureWork pure{work.end_s - work.start_s, std::nullopt, median(seen.host_s)};
+  if (cost_.none()) return pure;
+  const double recorded_s = std::max(pure.host_s, seen.host_s.empty() ? 0 : mean(seen.host_s));
+  pure.host_s -= std::min(pure.host_s, median(seen.recording_s));
+  pure.recording_s = recorded_s - pure.host_s;
   if (work.communicates) return pure;
   if (seen.both_ways()) pure.slowdown = std::max(1.0, mean(seen.beside_s) / mean(seen.alone_s));
   // what passed beside a collective was done at 1 / slow-down of the speed

@@ -79,6 +79,8 @@ TraceHeader read_header(const Json& json, const std::string& name) {
   read_groups(r, header);
   header.device = r.optional<std::string>("device").value_or("");
   header.host_scale = not_negative(r, "host_scale", 1);
+  header.step_time_s = r.optional<double>("step_time_s");
+  if (header.step_time_s && !(*header.step_time_s > 0)) r.fail("step_time_s", "must be above 0");
   header.launch_s = not_negative(r, "launch_s", 0);
   header.gap_s = not_negative(r, "gap_s", 0);
   header.slowdown = at_least_one(r, "slowdown");
@@ -170,6 +172,7 @@ TraceEvent TraceReader::read_strictly() {
   event.kind = kind_of(r);
   event.stream = r.optional<std::string>("stream").value_or(usual_stream(event.kind));
   event.host_s = not_negative(r, "host_s", 0);
+  event.recording_s = not_negative(r, "recording_s", 0);
   event.name = r.optional<std::string>("name").value_or("");
   event.part = r.optional<std::string>("part").value_or("");
   read_ids(r, event, last_id_[static_cast<std::size_t>(event.rank)]);
@@ -187,6 +190,7 @@ Json to_json(const TraceHeader& header) {
   }
   if (!header.device.empty()) out["device"] = header.device;
   if (header.host_scale != 1) out["host_scale"] = header.host_scale;
+  if (header.step_time_s) out["step_time_s"] = *header.step_time_s;
   if (header.launch_s > 0) out["launch_s"] = header.launch_s;
   if (header.gap_s > 0) out["gap_s"] = header.gap_s;
   if (header.slowdown > 1) out["slowdown"] = header.slowdown;
@@ -199,6 +203,7 @@ Json to_json(const TraceEvent& event) {
   const bool marker = event.kind == TraceKind::kStep || event.kind == TraceKind::kSync;
   if (event.stream != usual_stream(event.kind)) out["stream"] = event.stream;
   if (event.host_s > 0) out["host_s"] = event.host_s;
+  if (event.recording_s > 0) out["recording_s"] = event.recording_s;
   if (!event.name.empty()) out["name"] = event.name;
   if (!event.part.empty()) out["part"] = event.part;
   if (event.id) out["id"] = *event.id;

@@ -22,10 +22,12 @@ struct TraceHeader {
   std::map<std::string, std::vector<int>> groups;  ///< ranks of each communicator, in its order
   std::string device{};                            ///< GPU that the compute times are of
   double host_scale = 1;                           ///< every host_s is multiplied by it: recording slows the CPU down
-  double launch_s = 0;                             ///< from the launch on the CPU to the start on an idle stream
-  double gap_s = 0;                                ///< between two events that wait for each other on one stream
-  double slowdown = 1;                             ///< of compute beside a collective of its rank, where no event says
-  double eager_B = 0;                              ///< a send of at most this many bytes waits for no receive
+  /// Median step without recording, to which host_scale was fitted.
+  std::optional<double> step_time_s{};
+  double launch_s = 0;  ///< from the launch on the CPU to the start on an idle stream
+  double gap_s = 0;     ///< between two events that wait for each other on one stream
+  double slowdown = 1;  ///< of compute beside a collective of its rank, where no event says
+  double eager_B = 0;   ///< a send of at most this many bytes waits for no receive
 };
 
 enum class TraceKind { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };
@@ -43,6 +45,7 @@ struct TraceEvent {
   /// waits for all streams, and passed by the CPU.
   std::string stream = "0";
   double host_s = 0;                  ///< CPU time of the rank before it issues this, since it issued the event before
+  double recording_s = 0;             ///< what recording added to host_s, which is without it
   double time_s = 0;                  ///< compute
   std::optional<double> slowdown{};   ///< compute: beside a collective it takes this many times as long
   std::optional<std::int64_t> id{};   ///< grows within a rank

@@ -15,6 +15,7 @@ enum Key : unsigned {
   kKind,
   kStream,
   kHost,
+  kRecording,
   kName,
   kPart,
   kId,
@@ -29,13 +30,14 @@ enum Key : unsigned {
   kSize,
   kKeys
 };
-constexpr std::array<std::string_view, kKeys> kNames{"rank",  "kind",  "stream", "host_s",   "name", "part",
-                                                     "id",    "after", "time_s", "slowdown", "copy", "op",
-                                                     "group", "peer",  "tag",    "size_B"};
+constexpr std::array<std::string_view, kKeys> kNames{"rank", "kind",  "stream", "host_s", "recording_s", "name",
+                                                     "part", "id",    "after",  "time_s", "slowdown",    "copy",
+                                                     "op",   "group", "peer",   "tag",    "size_B"};
 
 constexpr unsigned bit(Key key) { return 1U << static_cast<unsigned>(key); }
 constexpr unsigned kAlways = bit(kRank) | bit(kKind);
-constexpr unsigned kOfAll = kAlways | bit(kStream) | bit(kHost) | bit(kName) | bit(kPart) | bit(kId) | bit(kAfter);
+constexpr unsigned kOfAll =
+    kAlways | bit(kStream) | bit(kHost) | bit(kRecording) | bit(kName) | bit(kPart) | bit(kId) | bit(kAfter);
 
 /// Keys that an event of a kind must have, and those that it may have.
 struct Keys {
@@ -154,6 +156,9 @@ class Line final : public nlohmann::json_sax<Json> {
     switch (key_) {
       case kHost:
         event_.host_s = value;
+        return value >= 0;
+      case kRecording:
+        event_.recording_s = value;
         return value >= 0;
       case kTime:
         event_.time_s = value;

@@ -32,6 +32,11 @@ class Timeline {
     args.update({{"correlation", last_}, {"stream", name.rfind("nccl", 0) == 0 ? 20 : 7}});
     add("kernel", name, 7, start, end, std::move(args));
   }
+  /// A stream waits for an event. @param id  External id; null: none
+  void wait_event(double from, double to, const Json& id) {
+    call("cudaStreamWaitEvent", from, to);
+    if (id.is_number()) events_.back()["args"]["External id"] = id;
+  }
   /// What describes a collective of two ranks.
   static Json all_reduce(double elements) {
     return {{"Collective name", "allreduce"}, {"In msg nelems", elements},

@@ -34,6 +34,7 @@ TEST_CASE("trace: what is written is read again", "[trace]") {
   const std::string text =
       kHeader +
       R"({"rank":0,"kind":"compute","stream":"7","host_s":1e-06,"name":"a","part":"forward","id":3,"time_s":0.5,"slowdown":1.5}
+{"rank":1,"kind":"compute","host_s":1e-06,"recording_s":2e-06,"time_s":0.5}
 {"rank":1,"kind":"copy","id":-4,"copy":"h2d","size_B":100.0}
 {"rank":0,"kind":"collective","after":[3],"op":"all_reduce","group":"all","size_B":8.0}
 {"rank":0,"kind":"send","peer":1,"tag":"x","size_B":9.0}
@@ -59,6 +60,7 @@ TEST_CASE("trace: each error names line and place", "[trace]") {
            Case{R"({"rank":0,"kind":"compute","time_s":"1"})", "t line 2:/time_s: must be a number"},
            Case{R"({"rank":0,"kind":"compute","time_s":1,"slowdown":0.5})", "t line 2:/slowdown: must be at least 1"},
            Case{R"({"rank":0,"kind":"compute","time_s":1,"host_s":-1})", "t line 2:/host_s: must not be negative"},
+           Case{R"({"rank":0,"kind":"step","recording_s":-1})", "t line 2:/recording_s: must not be negative"},
            Case{R"({"rank":0,"kind":"copy","copy":"h2h","size_B":1})", "t line 2:/copy: 'h2h' is not allowed"},
            Case{R"({"rank":0,"kind":"copy","copy":"h2d"})", "t line 2:/size_B: missing key"},
            Case{R"({"rank":0,"kind":"copy","copy":"h2d","size_B":-1})", "t line 2:/size_B: must not be negative"},
