@@ -54,6 +54,7 @@ void print_replay(const Json& result) {
                                 interval(result, "step_time", "; 90 %: ", "") + ")"});
   rows.push_back({"exposed communication", " " + seconds(result["exposed_communication_s"]) + "  (median rank)"});
   rows.push_back({"critical path", " " + path_text(result["critical_path"])});
+  if (!result["bound"].is_null()) rows.push_back({"bound", " " + result["bound"].get<std::string>()});
   for (const Json& job : result.value("jobs", Json::array()))
     if (!job["step_time_s"].is_null())
       rows.push_back({"step of " + job["trace"].get<std::string>(),

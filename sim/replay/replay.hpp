@@ -16,6 +16,8 @@ struct ReplayJob {
   std::unique_ptr<TraceFeed> feed;
   std::vector<int> gpus;
   std::optional<double> host_scale{};  ///< instead of the trace's own
+  bool as_recorded = false;            ///< CPU times with what recording added to them
+  double recording_s = 0;              ///< sum of that over all events, while the replay runs
 };
 
 /// The rules, in short. Events of a rank are issued in order, each host_s of CPU time after the one before; those of a

@@ -25,8 +25,10 @@ bool Replay::fetch(int index) {
   at.ended = !at.pending;
   if (at.ended) return true;
   ++fetched_;
-  const double work_s =
-      at.pending->host_s * jobs_[static_cast<std::size_t>(at.job)].host_scale.value_or(header(at).host_scale);
+  ReplayJob& job = jobs_[static_cast<std::size_t>(at.job)];
+  job.recording_s += at.pending->recording_s;
+  const double work_s = at.pending->host_s * job.host_scale.value_or(header(at).host_scale) +
+                        (job.as_recorded ? at.pending->recording_s : 0);
   if (now_s_ > at.host_s) at.host_s = now_s_;
   if (work_s == 0) return false;
   at.host_s += work_s;

@@ -63,6 +63,7 @@ Json to_json(const ReplayResult& result) {
         {{"id", link.id}, {"carried_B", link.carried_B}, {"utilisation", result.utilisation_of(link)}});
   out["bottleneck"] = result.bottleneck;
   out["critical_path"] = path_json(result.critical_path);
+  out["bound"] = result.bound.empty() ? Json() : Json(result.bound);
   if (result.utilisation) out["utilisation"] = *result.utilisation;
   out["events"] = result.events;
   out["warnings"] = result.warnings;

@@ -53,6 +53,8 @@ struct JobTimes {
   std::optional<double> step_time_s{};  ///< median step; none without markers
   double exposed_communication_s = 0;   ///< median over ranks
   ReplayInterval step_interval{};
+  /// CPU times are what is left of a recording's: the interval reaches from none at all to those recorded.
+  bool host_unsure = false;
 };
 
 /// What a rank did, of which job it is, and where.
@@ -69,6 +71,7 @@ struct ReplayResult {
   std::vector<LinkUse> links{};
   std::vector<std::string> bottleneck{};  ///< ids of links
   CriticalPath critical_path{};
+  std::string bound{};  ///< what limits it, for people: begins with host-bound, device-bound or link-bound; or empty
   std::optional<Json> utilisation{};  ///< where asked for
   long events = 0;
   std::vector<std::string> warnings{};
