@@ -89,13 +89,15 @@ class RankWriter {
         exchanges_.pop_front();
         continue;
       }
+      if (sync_ || recording_.paused(wait.start_s)) continue;
       TraceEvent event;
       event.rank = recording_.rank;
       event.kind = TraceKind::kSync;
       event.stream = wait.stream;
       event.host_s = rounded(wait.start_s - host_s_);
+      before_wait_s_ += event.host_s;
       host_s_ = std::max(host_s_, wait.end_s);
-      if (!sync_) send(event);
+      send(event);
     }
   }
 
@@ -108,7 +110,8 @@ class RankWriter {
     host_s_ = std::max(host_s_, work.launch_end_s);
     event.after.swap(before_next_);
     const PureWork& pure = repetitions_.pure(index_, next_);
-    event.host_s = rounded(pure.host_s);
+    event.host_s = rounded(pure.host_s - before_wait_s_);
+    before_wait_s_ = 0;
     event.recording_s = rounded(pure.recording_s);
     if (work.communicates) {
       describe(work.collective, event);
@@ -160,7 +163,8 @@ class RankWriter {
   TraceSink& sink_;
   bool writes_ = true;
   std::size_t next_ = 0, waits_ = 0;
-  double host_s_ = 0;  ///< the CPU's last call ended
+  double host_s_ = 0;         ///< the CPU's last call ended
+  double before_wait_s_ = 0;  ///< CPU time since the last work that a wait has been given already
   std::int64_t id_ = 0;
   std::optional<std::int64_t> last_id_{};  ///< of the last work that is no exchange
   std::deque<std::int64_t> exchanges_{};   ///< that nobody waits for yet

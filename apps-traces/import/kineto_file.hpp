@@ -1,5 +1,6 @@
 #pragma once
 // One rank's recording by the PyTorch profiler (Kineto, Chrome trace), reduced to what the GPU was given and did.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -61,6 +62,10 @@ struct RankRecording {
   std::vector<HostWait> waits;                     ///< in order of time
   /// Between steps, when the CPU is the profiler's: start and end, in order.
   std::vector<std::pair<double, double>> pauses;
+  [[nodiscard]] bool paused(double time_s) const {
+    return std::any_of(pauses.begin(), pauses.end(),
+                       [&](const auto& pause) { return pause.first <= time_s && time_s < pause.second; });
+  }
   std::optional<double> step_time_s{};  ///< without the profiler, where it was measured
   bool execution_trace = false;         ///< PyTorch's execution trace was recorded at the same time
   bool steps_marked = false;            ///< false: nothing says where a step ends, all is one
