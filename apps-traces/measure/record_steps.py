@@ -2,10 +2,11 @@
 """Two small patterns, recorded with linkcast_record and timed once more without: what a recorder is tried on.
 
     torchrun --nproc-per-node 2 apps-traces/measure/record_steps.py --out steps
+    linkcast record --out steps/ddp -- torchrun --nproc-per-node 2 apps-traces/measure/record_steps.py --plain --out steps
 
 ddp trains 8 transformer layers of width 1024 in bf16; tensor infers with 8 layers whose halves are summed by all_reduce,
 without an optimizer. Writes steps/ddp/rankR.json, steps/tensor/rankR.json, and steps/untraced.json: means over 20 steps
-after the recording, back to back, of the slower rank. Under a minute on 2 H200.
+after the recording, back to back, of the slower rank. --plain trains alone and leaves recording to `linkcast record`.
 """
 import argparse
 import json
@@ -21,6 +22,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "record"))
 import linkcast_record  # noqa: E402
 
 WIDTH, LAYERS, STEPS = 1024, 8, 20
+PLAIN = 40  # more than a recorder needs
 
 
 def layers(parts):
@@ -71,20 +73,27 @@ def mean_step(step):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, type=Path, help="folder to write")
-    out = parser.parse_args().out
+    parser.add_argument("--plain", action="store_true", help="ddp alone, without a recorder of its own")
+    options = parser.parse_args()
+    out = options.out
     rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     torch.cuda.set_device(rank)
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
     untraced = {}
-    for pattern in (ddp, tensor):
+    for pattern in (ddp,) if options.plain else (ddp, tensor):
         step = pattern(rank, ranks)
-        with linkcast_record.Recorder(out / pattern.__name__) as recorder:
-            while not recorder.done:
+        if options.plain:
+            for _ in range(PLAIN):
                 step()
-                recorder.step()
+        else:
+            with linkcast_record.Recorder(out / pattern.__name__) as recorder:
+                while not recorder.done:
+                    step()
+                    recorder.step()
         untraced[pattern.__name__] = mean_step(step)
     if rank == 0:
+        out.mkdir(parents=True, exist_ok=True)
         (out / "untraced.json").write_text(json.dumps({"what": "seconds a step without a profiler", **untraced}) + "\n")
         print(untraced)
     dist.destroy_process_group()
