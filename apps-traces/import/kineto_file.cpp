@@ -206,6 +206,7 @@ void read_work(const std::string& file, const std::vector<Event>& events, RankRe
     if (launch == launches.end()) continue;  // launched before the recording began
     GpuWork work;
     work.name = short_name(event.name);
+    work.whole_name = event.name;
     work.shape =
         event.name + text_of(*event.args, "grid") + text_of(*event.args, "block") + text_of(*event.args, "bytes");
     work.stream = text_of(*event.args, "stream");
