@@ -3,6 +3,7 @@
 #include "cli/draft_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/query_options.hpp"
+#include "cli/replay_tables.hpp"
 #include "cli/texts.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/whatif.hpp"
@@ -60,6 +61,8 @@ void print_replay(const Json& result) {
       rows.push_back({"step of " + job["trace"].get<std::string>(),
                       " " + seconds(job["step_time_s"]) + interval(job, "step_time", "  (90 %: ")});
   print_table(rows);
+  print_recorded_steps(result);
+  print_operations(result);
   std::vector<std::vector<std::string>> table{
       {"rank", "gpu", "compute", "communication", "exposed", "waiting", "idle"}};
   for (const Json& rank : result["ranks"])

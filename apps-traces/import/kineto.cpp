@@ -47,9 +47,14 @@ Pace pace_of(const std::vector<RankRecording>& ranks) {
 class RankWriter {
  public:
   RankWriter(const RankRecording& recording, std::size_t index, const Repetitions& repetitions, bool sync,
-             TraceSink& sink)
-      : recording_(recording), index_(index), repetitions_(repetitions), sync_(sync), sink_(sink) {
-    if (!recording.work.empty()) host_s_ = recording.work.front().launch_start_s;
+             bool whole_names, TraceSink& sink)
+      : recording_(recording),
+        index_(index),
+        repetitions_(repetitions),
+        sync_(sync),
+        whole_names_(whole_names),
+        sink_(sink) {
+    if (!recording.work.empty()) host_s_ = ended_s_ = step_s_ = zero_s_ = recording.work.front().launch_start_s;
   }
 
   /// Up to the end of one step. @returns  false after the last
@@ -59,6 +64,7 @@ class RankWriter {
       last_id_.reset();
       exchanges_.clear();
       before_next_.clear();
+      zero_s_ = step_s_;
     }
     writes_ = write;
     const int step = recording_.work[next_].step;
@@ -74,6 +80,8 @@ class RankWriter {
     if (sync_) send(marker);
     marker.kind = TraceKind::kStep;
     if (!sync_) marker.stream = last_stream_;
+    marker.recorded = recorded(step_s_, ended_s_);
+    step_s_ = ended_s_;
     send(marker);
     return next_ < recording_.work.size();
   }
@@ -105,7 +113,9 @@ class RankWriter {
     TraceEvent event;
     event.rank = recording_.rank;
     event.stream = work.stream;
-    event.name = work.name;
+    event.name = whole_names_ ? work.whole_name : work.name;
+    event.recorded = recorded(work.start_s, work.end_s);
+    ended_s_ = std::max(ended_s_, work.end_s);
     if (work.exchange || work.communicates) event.part = "exchange";
     host_s_ = std::max(host_s_, work.launch_end_s);
     event.after.swap(before_next_);
@@ -140,6 +150,12 @@ class RankWriter {
     if (writes_) sink_.event(event);
   }
 
+  /// On a clock that begins with the first step that is written.
+  [[nodiscard]] RecordedTime recorded(double begin_s, double end_s) const {
+    const double begin = rounded(begin_s - zero_s_);
+    return {begin, std::max(begin, rounded(end_s - zero_s_))};
+  }
+
   static void describe(const Collective& collective, TraceEvent& event) {
     event.kind = collective.op == "send"   ? TraceKind::kSend
                  : collective.op == "recv" ? TraceKind::kRecv
@@ -160,11 +176,13 @@ class RankWriter {
   std::size_t index_;
   const Repetitions& repetitions_;
   bool sync_;  ///< the CPU waits for the GPU at the end of each step, and nowhere else
+  bool whole_names_;
   TraceSink& sink_;
   bool writes_ = true;
   std::size_t next_ = 0, waits_ = 0;
-  double host_s_ = 0;         ///< the CPU's last call ended
-  double before_wait_s_ = 0;  ///< CPU time since the last work that a wait has been given already
+  double host_s_ = 0;                             ///< the CPU's last call ended
+  double ended_s_ = 0, step_s_ = 0, zero_s_ = 0;  ///< the last work ended; this step and the first written began
+  double before_wait_s_ = 0;                      ///< CPU time since the last work that a wait has been given already
   std::int64_t id_ = 0;
   std::optional<std::int64_t> last_id_{};  ///< of the last work that is no exchange
   std::deque<std::int64_t> exchanges_{};   ///< that nobody waits for yet
@@ -269,6 +287,7 @@ class Kineto final : public TraceImporter {
             {"sync",
              "steps: the CPU waits for the GPU at the end of each step, as in loops that time each step; "
              "recorded: where it waited, which holds unless said"},
+            {"names", "short: of kernels the last name of the function; whole unless said"},
             {"host-scale", "CPU times are multiplied by it, 1 unless said"},
             {"step-time",
              "median step without the profiler, e.g. 39.5ms: host-scale is fitted so that the machine takes that"},
@@ -288,10 +307,13 @@ class Kineto final : public TraceImporter {
     const std::string sync = options.text("sync", "recorded");
     if (sync != "recorded" && sync != "steps")
       throw InputError("option sync: '" + sync + "' is neither recorded nor steps");
+    const std::string names = options.text("names", "whole");
+    if (names != "whole" && names != "short")
+      throw InputError("option names: '" + names + "' is neither whole nor short");
     const int skip = options.whole("skip", 0, 0);
     std::vector<RankWriter> writers;
     for (std::size_t i = 0; i < ranks.size(); ++i)
-      writers.emplace_back(ranks[i], i, repetitions, sync == "steps", sink);
+      writers.emplace_back(ranks[i], i, repetitions, sync == "steps", names == "whole", sink);
     std::vector<char> more(ranks.size(), 1);
     for (int step = 0; std::any_of(more.begin(), more.end(), [](char one) { return one != 0; }); ++step)
       for (std::size_t i = 0; i < ranks.size(); ++i)

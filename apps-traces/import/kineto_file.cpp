@@ -134,6 +134,7 @@ Calls calls_of(const std::vector<Event>& events) {
 GpuWork work_of(const Event& event, const Event& launch, const Calls& calls) {
   GpuWork work;
   work.name = short_name(event.name);
+  work.whole_name = event.name;
   work.shape =
       event.name + text_of(*event.args, "grid") + text_of(*event.args, "block") + text_of(*event.args, "bytes");
   work.stream = text_of(*event.args, "stream");

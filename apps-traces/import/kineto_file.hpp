@@ -30,8 +30,8 @@ struct Recorded {
 
 /// Something on a stream of the GPU, with the CPU call that launched it. Times are seconds of the rank's own clock.
 struct GpuWork {
-  std::string name;
-  std::string shape;  ///< tells kernels of one name apart: grid and block, or bytes
+  std::string name, whole_name;  ///< of the function, without and with its template and arguments
+  std::string shape;             ///< tells kernels of one name apart: grid and block, or bytes
   std::string stream;
   double start_s = 0, end_s = 0;
   double launch_start_s = 0, launch_end_s = 0;

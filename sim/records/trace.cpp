@@ -99,6 +99,14 @@ void read_ids(ObjectReader& r, TraceEvent& event, std::int64_t& last_id) {
   last_id = *event.id;
 }
 
+void read_recorded(ObjectReader& r, TraceEvent& event) {
+  if (event.kind == TraceKind::kSync || !r.has("recorded_at_s")) return;
+  const auto ends_s = r.required<std::vector<double>>("recorded_at_s");
+  if (ends_s.size() != 2 || ends_s[0] < 0 || ends_s[1] < ends_s[0])
+    r.fail("recorded_at_s", "must be two times that are not negative: begin, and an end that is not before");
+  event.recorded = RecordedTime{ends_s[0], ends_s[1]};
+}
+
 void read_action(ObjectReader& r, const TraceHeader& header, TraceEvent& event) {
   switch (event.kind) {
     case TraceKind::kCompute:
@@ -108,6 +116,10 @@ void read_action(ObjectReader& r, const TraceHeader& header, TraceEvent& event) 
       return;
     case TraceKind::kCopy:
       event.op = r.choice("copy", {"h2d", "d2h", "d2d"});
+      if (!r.has("peer")) break;
+      if (event.op != "d2d") r.fail("peer", "is of a copy d2d: of others the host is the other end");
+      event.peer = rank_of(r, "peer", header.ranks);
+      if (event.peer == event.rank) r.fail("peer", "must be another rank");
       break;
     case TraceKind::kCollective:
       event.op = r.required<std::string>("op");
@@ -177,6 +189,7 @@ TraceEvent TraceReader::read_strictly() {
   event.part = r.optional<std::string>("part").value_or("");
   read_ids(r, event, last_id_[static_cast<std::size_t>(event.rank)]);
   read_action(r, header_, event);
+  read_recorded(r, event);
   r.finish();
   return event;
 }
@@ -218,6 +231,7 @@ Json to_json(const TraceEvent& event) {
   if (event.peer >= 0) out["peer"] = event.peer;
   if (!event.tag.empty()) out["tag"] = event.tag;
   if (!marker && event.kind != TraceKind::kCompute) out["size_B"] = event.size_B;
+  if (event.recorded) out["recorded_at_s"] = {event.recorded->begin_s, event.recorded->end_s};
   return out;
 }
 

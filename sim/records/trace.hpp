@@ -37,6 +37,12 @@ constexpr bool communicates(TraceKind kind) {
   return kind == TraceKind::kCollective || kind == TraceKind::kSend || kind == TraceKind::kRecv;
 }
 
+/// When something was on the GPU in the recording, on the rank's own clock; 0: its CPU began with the first event.
+struct RecordedTime {
+  double begin_s = 0, end_s = 0;
+  [[nodiscard]] double duration_s() const { return end_s - begin_s; }
+};
+
 /// What one rank issues. Events of a rank are in the order of issue; those of one stream run in that order.
 struct TraceEvent {
   int rank = 0;
@@ -57,8 +63,10 @@ struct TraceEvent {
   std::string op{};     ///< collective: as `linkcast list collectives`; copy: h2d, d2h, d2d
   double size_B = 0;    ///< collective (the nccl-tests size), copy, send, recv
   std::string group{};  ///< collective
-  int peer = -1;        ///< send, recv
+  int peer = -1;        ///< send, recv; copy d2d: whose GPU gets it, -1: the rank's own
   std::string tag{};    ///< send, recv: matched with the same tag in order
+  /// Of what runs on a stream, and of a step. It enters no forecast: results show it beside the forecast.
+  std::optional<RecordedTime> recorded{};
 };
 
 /// "compute", "copy", ... @throws InputError

@@ -85,7 +85,7 @@ std::optional<double> step_of(const std::vector<double>& steps) {
   return steps.empty() ? std::nullopt : std::optional(median(steps));
 }
 
-std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summary) {
+std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summary, const Operations& operations) {
   std::vector<JobTimes> jobs;
   std::size_t first = 0;
   for (const ReplayJob& job : replay.jobs()) {
@@ -94,9 +94,13 @@ std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summar
     for (std::size_t i = first; i < end; ++i) exposed.push_back(summary.times(i).exposed_s);
     std::vector<double> steps = summary.steps(first, end);
     const std::optional<double> step_time_s = step_of(steps);
-    jobs.push_back({job.feed->header().name, job.gpus, std::move(steps), step_time_s, median(exposed)});
+    JobTimes times{job.feed->header().name, job.gpus, std::move(steps), step_time_s, median(exposed)};
+    times.recorded_steps_s = summary.recorded_steps(first, end);
+    times.recorded_step_time_s = step_of(times.recorded_steps_s);
+    times.operations = operations.times(first, end);
     // a step measured without recording, or a scale that was asked for, settles it
-    jobs.back().host_unsure = job.recording_s > 0 && !job.host_scale && !job.feed->header().step_time_s;
+    times.host_unsure = job.recording_s > 0 && !job.host_scale && !job.feed->header().step_time_s;
+    jobs.push_back(std::move(times));
     first = end;
   }
   return jobs;
@@ -191,6 +195,8 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
   const std::size_t ranks = ranks_of(jobs);
   ReplaySummary summary(ranks);
   observers.push_back(&summary);
+  Operations operations(ranks);
+  observers.push_back(&operations);
   Utilisation utilisation(summary, ranks, network);
   std::optional<Timeline> timeline;
   if (request.timeline != nullptr) observers.push_back(&timeline.emplace(*request.timeline));
@@ -206,7 +212,7 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
                         ? catalogue.platform(request.platform).topology().name
                         : request.platform;
   result.makespan_s = summary.makespan_s();
-  result.jobs = times_of(run, summary);
+  result.jobs = times_of(run, summary, operations);
   result.ranks = ranks_of(run, summary);
   result.links = network.link_use();
   result.bottleneck = busiest_of(result);

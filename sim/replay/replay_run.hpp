@@ -9,6 +9,7 @@
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/replay/observer.hpp"
+#include "sim/replay/operations.hpp"
 #include "sim/replay/path.hpp"
 #include "sim/replay/summary.hpp"
 
@@ -55,6 +56,9 @@ struct JobTimes {
   ReplayInterval step_interval{};
   /// CPU times are what is left of a recording's: the interval reaches from none at all to those recorded.
   bool host_unsure = false;
+  std::vector<double> recorded_steps_s{};        ///< of the recording; empty where the trace does not say them
+  std::optional<double> recorded_step_time_s{};  ///< their median
+  std::vector<OperationTimes> operations{};      ///< by kind
 };
 
 /// What a rank did, of which job it is, and where.

@@ -41,6 +41,10 @@ TEST_CASE("trace: what is written is read again", "[trace]") {
 {"rank":1,"kind":"recv","peer":0,"tag":"x","size_B":9.0}
 {"rank":1,"kind":"sync","stream":"7","after":[-4]}
 {"rank":1,"kind":"step"}
+{"rank":0,"kind":"compute","id":4,"time_s":0.5,"recorded_at_s":[0.25,0.75]}
+{"rank":0,"kind":"copy","copy":"d2d","peer":1,"size_B":100.0,"recorded_at_s":[0.75,0.75]}
+{"rank":0,"kind":"collective","op":"all_reduce","group":"all","size_B":8.0,"recorded_at_s":[1.0,2.0]}
+{"rank":0,"kind":"step","recorded_at_s":[0.0,2.0]}
 )";
   TraceReader trace = reader(text);
   std::string again = trace_line(to_json(trace.header()));
@@ -73,6 +77,15 @@ TEST_CASE("trace: each error names line and place", "[trace]") {
            Case{R"({"rank":0,"kind":"step","after":1})", "t line 2:/after: must be an array"},
            Case{R"({"rank":0,"rank":0,"kind":"step"})", "t line 2:/rank: duplicate key"},
            Case{R"({"rank":0,"kind":"step")", "t line 2: not JSON"},
+           Case{R"({"rank":0,"kind":"copy","copy":"h2d","peer":1,"size_B":1})", "t line 2:/peer: is of a copy d2d"},
+           Case{R"({"rank":0,"kind":"copy","copy":"d2d","peer":0,"size_B":1})", "t line 2:/peer: must be another rank"},
+           Case{R"({"rank":0,"kind":"copy","copy":"d2d","peer":2,"size_B":1})", "t line 2:/peer: must be 0 to 1"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":[1]})", "t line 2:/recorded_at_s: must be two times"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":[1,2,3]})", "t line 2:/recorded_at_s: must be two times"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":[2,1]})", "t line 2:/recorded_at_s: must be two times"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":[-1,1]})", "t line 2:/recorded_at_s: must be two times"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":1})", "t line 2:/recorded_at_s: must be an array"},
+           Case{R"({"rank":0,"kind":"sync","recorded_at_s":[0,1]})", "t line 2:/recorded_at_s: unknown key"},
            Case{R"([])", "t line 2:/: must be an object"},
            Case{R"({"rank":0,"kind":"compute","time_s":1e999})", "t line 2: not JSON"},
        }) {
@@ -123,7 +136,7 @@ TEST_CASE("replay: a timeline is JSON whose slices lie one in the other", "[trac
   }
   CHECK(computes == 4 * 3 * 6);  // ranks, steps, forward and 4 buckets and update
   CHECK_THAT(last_us, WithinAbs(makespan_s * 1e6, 1e-3));
-  CHECK(threads.size() == 4 * 2);
+  CHECK(threads.size() == 4 * 4);  // two streams, the CPU, which waits for the GPU, and the steps
   for (const auto& [thread, slices] : threads)
     for (const auto& a : slices)
       for (const auto& b : slices) {
