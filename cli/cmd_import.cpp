@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
+#include "cli/recorded_machine.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/plugin/trace_source.hpp"
 
@@ -25,14 +27,22 @@ bool is_trace(const std::string& format) {
 void import_trace(const ImportOptions& o, Context& context) {
   const CtrlC ends_the_work;  // so that no half trace stays
   const TraceImporter& importer = trace_importers().get(o.format);
+  const std::vector<TraceOption> known = importer.options();
   const TraceOptions options(o.request.options);
-  options.refuse_others(o.format, importer.options());
+  options.refuse_others(o.format, known);
   for (const auto& [option, value] : {std::pair{"--machine", &o.request.machine}, {"--topology", &o.request.topology}})
     if (!value->empty())
       throw InputError(std::string(option) + ": " + o.format + " gives a trace, which is of no machine");
   for (const std::string& file : o.request.files) {
     if (std::filesystem::is_directory(file)) throw InputError(file + ": is a folder: name the files in it");
     refuse_same_file("--out", o.out, file);
+  }
+  const auto of_machine = [](const TraceOption& option) { return option.key == "machine"; };
+  if (std::any_of(known.begin(), known.end(), of_machine)) {
+    std::map<std::string, std::string> lent = o.request.options;
+    lend_parameters(context, known, lent);
+    import_recorded(context, importer, o.request.files, lent, o.out);
+    return;
   }
   TraceOut sink(o.out, context.progress());
   importer.run(o.request.files, options, sink);

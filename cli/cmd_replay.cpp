@@ -3,6 +3,7 @@
 #include "cli/draft_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/query_options.hpp"
+#include "cli/replay_tables.hpp"
 #include "cli/texts.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/whatif.hpp"
@@ -54,11 +55,14 @@ void print_replay(const Json& result) {
                                 interval(result, "step_time", "; 90 %: ", "") + ")"});
   rows.push_back({"exposed communication", " " + seconds(result["exposed_communication_s"]) + "  (median rank)"});
   rows.push_back({"critical path", " " + path_text(result["critical_path"])});
+  if (!result["bound"].is_null()) rows.push_back({"bound", " " + result["bound"].get<std::string>()});
   for (const Json& job : result.value("jobs", Json::array()))
     if (!job["step_time_s"].is_null())
       rows.push_back({"step of " + job["trace"].get<std::string>(),
                       " " + seconds(job["step_time_s"]) + interval(job, "step_time", "  (90 %: ")});
   print_table(rows);
+  print_recorded_steps(result);
+  print_operations(result);
   std::vector<std::vector<std::string>> table{
       {"rank", "gpu", "compute", "communication", "exposed", "waiting", "idle"}};
   for (const Json& rank : result["ranks"])

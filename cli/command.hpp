@@ -67,6 +67,7 @@ void add_replay(CLI::App& app, Context& context);
 void add_place(CLI::App& app, Context& context);
 void add_schedule(CLI::App& app, Context& context);
 void add_wiring(CLI::App& app, Context& context);
+void add_record(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
 void add_schema(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);

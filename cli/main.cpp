@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
   add_serve(app, context);
   add_whatif(app, context);
   add_sweep(app, context);
+  add_record(app, context);
   add_report(app, context);
   add_schema(app, context);
   add_log_options(app, context);

@@ -1,8 +1,10 @@
 #include "cli/python_program.hpp"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -10,15 +12,6 @@
 namespace linkcast::cli {
 namespace fs = std::filesystem;
 namespace {
-
-/// --data-dir may name a folder with data alone: the scripts are then those beside the program.
-fs::path find_script(const Context& context, const std::string& script) {
-  if (!context.data_dir.empty() && fs::exists(fs::path(context.data_dir) / script))
-    return fs::path(context.data_dir) / script;
-  const fs::path own = fs::path(default_data_dir()) / script;
-  if (fs::exists(own)) return own;
-  throw InputError("--data-dir: " + own.string() + ": no such file");
-}
 
 /// The environment that .ci/prepare makes beside the program; else the interpreter that the distribution's packages
 /// belong to; else any.
@@ -30,13 +23,44 @@ std::string interpreter(const fs::path& program) {
 
 }  // namespace
 
+std::string find_script(const Context& context, const std::string& script) {
+  if (!context.data_dir.empty() && fs::exists(fs::path(context.data_dir) / script))
+    return (fs::path(context.data_dir) / script).string();
+  const fs::path own = fs::path(default_data_dir()) / script;
+  if (fs::exists(own)) return own.string();
+  throw InputError("--data-dir: " + own.string() + ": no such file");
+}
+
+int run_hooked(std::vector<std::string> command, const std::string& folder,
+               const std::map<std::string, std::string>& environment) {
+  constexpr int kNoProgram = 127;  // source: POSIX, exit status of a shell whose command is not found
+  constexpr int kSignal = 128;     // source: POSIX shells add it to the number of the signal that ended a command
+  const char* before = std::getenv("PYTHONPATH");
+  const std::string path = before == nullptr || *before == '\0' ? folder : folder + ":" + before;
+  std::vector<char*> argv;
+  for (std::string& word : command) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error(command[0] + ": no process for it: " + std::strerror(errno));
+  if (child == 0) {
+    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    ::setenv("PYTHONPATH", path.c_str(), 1);
+    ::execvp(argv[0], argv.data());
+    ::_exit(kNoProgram);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFSIGNALED(status)) return kSignal + WTERMSIG(status);
+  if (WEXITSTATUS(status) == kNoProgram) throw InputError(command[0] + ": cannot be run");
+  return WEXITSTATUS(status);
+}
+
 void become_python(const Context& context, const std::string& script, const std::vector<std::string>& arguments) {
   const fs::path program = fs::read_symlink("/proc/self/exe");
   const std::string data = fs::absolute(context.data_dir.empty() ? default_data_dir() : context.data_dir).string();
   // -B: no compiled files among the data
   std::vector<std::string> words = {
-      interpreter(program), "-B", find_script(context, script).string(), "--program", program.string(),
-      "--data-dir",         data};
+      interpreter(program), "-B", find_script(context, script), "--program", program.string(), "--data-dir", data};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

@@ -14,6 +14,8 @@ class RankWriter {
   RankWriter(int rank, TraceSink& sink) : rank_(rank), sink_(&sink) {}
   [[nodiscard]] int rank() const { return rank_; }
 
+  /// CPU time before each event that runs on the GPU, besides.
+  void issue_takes(double time_s) { issue_s_ = time_s; }
   /// CPU time before whatever comes next.
   void host(double time_s) { host_s_ += time_s; }
 
@@ -67,7 +69,8 @@ class RankWriter {
     event.id = last_ + 1;
     return event;
   }
-  std::int64_t write(const TraceEvent& event) {
+  std::int64_t write(TraceEvent& event) {
+    event.host_s += issue_s_;
     sink_->event(event);
     return ++last_;
   }
@@ -83,7 +86,7 @@ class RankWriter {
   int rank_;
   TraceSink* sink_;
   std::int64_t last_ = 0;
-  double host_s_ = 0;
+  double host_s_ = 0, issue_s_ = 0;
 };
 
 /// Writers of ranks 0 to n - 1, and a group "all" of them in the header.

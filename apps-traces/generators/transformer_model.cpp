@@ -8,22 +8,93 @@ constexpr double kAttained = 137e12;
 // source: Narayanan et al., SC 2021, section 5: vocabulary 51,200, sequences of 2048; table 1: 24 layers of 2304
 constexpr int kVocabulary = 51200, kSequence = 2048, kLayers = 24, kHidden = 2304;
 
+// source: Narayanan et al., SC 2021, appendix: a multiply-add is two operations; queries, keys, values and the output
+// projection 8 b s h^2, attention itself 4 b s^2 h, MLP 16 b s h^2, output layer 2 b s h V
+double attention_flops_of(double tokens, double sequence, double hidden) {
+  return 8 * tokens * hidden * hidden + 4 * tokens * sequence * hidden;
+}
+double mlp_flops_of(double tokens, double hidden) { return 16 * tokens * hidden * hidden; }
+
+double value_of(const TraceOptions& options) {
+  const std::string dtype = options.text("dtype", "bf16");
+  if (dtype == "fp8") return 1;
+  if (dtype == "bf16" || dtype == "fp16") return 2;
+  if (dtype == "fp32") return 4;
+  throw InputError("option dtype: '" + dtype + "' is none of fp8, bf16, fp16, fp32");
+}
+
+}  // namespace
+
 void must_divide(const std::string& option, int whole, int parts, const std::string& what) {
   if (whole % parts != 0)
     throw InputError("option " + option + ": " + std::to_string(whole) + " cannot be divided by " +
                      std::to_string(parts) + " (" + what + ")");
 }
 
-}  // namespace
-
-// source: Narayanan et al., SC 2021, appendix: a multiply-add is two operations; queries, keys, values and the output
-// projection 8 b s h^2, attention itself 4 b s^2 h, MLP 16 b s h^2, output layer 2 b s h V
-double TransformerJob::attention_flops() const {
-  const double tokens = static_cast<double>(microbatch) * sequence;
-  return 8 * tokens * hidden * hidden + 4 * tokens * sequence * hidden;
+bool yes_or_no(const TraceOptions& options, const std::string& key, bool otherwise) {
+  const int value = options.whole(key, otherwise ? 1 : 0, 0);
+  if (value > 1) throw InputError("option " + key + ": must be 0 or 1");
+  return value == 1;
 }
 
-double TransformerJob::mlp_flops() const { return 16.0 * microbatch * sequence * hidden * hidden; }  // source: as above
+double TransformerJob::attention_flops() const {
+  return attention_flops_of(static_cast<double>(microbatch) * sequence, sequence, hidden);
+}
+
+double TransformerJob::mlp_flops() const { return mlp_flops_of(static_cast<double>(microbatch) * sequence, hidden); }
+
+double LayerModel::attention_s() const {
+  const double attention = attention_flops_of(tokens(), sequence, hidden), mlp = mlp_flops_of(tokens(), hidden);
+  return layer_s > 0 ? layer_s * attention / (attention + mlp) : attention / flops_per_s;
+}
+
+double LayerModel::mlp_s() const {
+  return layer_s > 0 ? layer_s - attention_s() : mlp_flops_of(tokens(), hidden) / flops_per_s;
+}
+
+std::vector<TraceOption> layer_options(const std::vector<TraceOption>& more) {
+  std::vector<TraceOption> all{{"gpus", "4 unless said"},
+                               {"layers", "24 unless said"},
+                               {"hidden", "width, 2304 unless said"},
+                               {"sequence", "tokens of a sequence, 2048 unless said"},
+                               {"batch", "sequences, 1 unless said"},
+                               {"dtype", "of activations and parameters: fp8, bf16 (unless said), fp16, fp32"},
+                               {"flops", "operations a second that a GPU attains, 137e12 unless said (A100)"},
+                               {"layer", "time of the forward pass through a layer on one GPU, instead of flops"},
+                               {"issue", "CPU time before each computation and call, 0us unless said"},
+                               {"steps", "2 unless said"}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+LayerModel layer_model(const TraceOptions& options) {
+  LayerModel model{options.whole("gpus", 4),
+                   options.whole("layers", kLayers),
+                   options.whole("hidden", kHidden),
+                   options.whole("sequence", kSequence),
+                   options.whole("batch", 1),
+                   options.whole("steps", 2),
+                   options.number("flops", kAttained),
+                   options.seconds("layer", 0),
+                   value_of(options),
+                   options.seconds("issue", 0),
+                   yes_or_no(options, "training", true)};
+  if (model.flops_per_s <= 0) throw InputError("option flops: must be positive");
+  if (options.has("layer") && options.has("flops")) throw InputError("option layer: is instead of flops");
+  return model;
+}
+
+void write_steps(TraceHeader header, const LayerModel& model, TraceSink& sink,
+                 const std::function<void(RankWriter&)>& step) {
+  std::vector<RankWriter> ranks = start_ranks(header, model.gpus, sink);
+  for (RankWriter& rank : ranks) rank.issue_takes(model.issue_s);
+  for (int number = 0; number < model.steps; ++number)
+    for (RankWriter& rank : ranks) {
+      step(rank);
+      rank.sync();
+      rank.step();
+    }
+}
 
 double TransformerJob::output_flops() const { return 2.0 * microbatch * sequence * hidden * vocabulary; }
 
@@ -61,11 +132,10 @@ TransformerJob transformer_job(const TraceOptions& options) {
                      options.whole("tp", 1),
                      options.whole("pp", 1),
                      options.whole("steps", 2),
-                     options.whole("recompute", 1, 0) != 0,
+                     yes_or_no(options, "recompute", true),
                      options.number("flops", kAttained),
                      options.bytes("value", kValue_B),
                      options.bytes("gradient", kGradient_B)};
-  if (options.whole("recompute", 1, 0) > 1) throw InputError("option recompute: must be 0 or 1");
   if (job.flops_per_s <= 0) throw InputError("option flops: must be positive");
   must_divide("layers", job.layers, job.pipeline, "pp");
   must_divide("hidden", job.hidden, job.tensor, "tp");

@@ -2,14 +2,18 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <fstream>
 #include <set>
 
+#include "apps-traces/import/kineto_bundle.hpp"
 #include "apps-traces/import/kineto_repetitions.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/units/parse.hpp"
 
 namespace linkcast::kineto {
 namespace {
 
+constexpr double kPercent = 100;
 constexpr double kPerSecond = 1e9;  // source: Kineto prints times in nanoseconds
 
 double rounded(double time_s) { return std::max(0.0, std::round(time_s * kPerSecond)) / kPerSecond; }
@@ -43,28 +47,30 @@ Pace pace_of(const std::vector<RankRecording>& ranks) {
 class RankWriter {
  public:
   RankWriter(const RankRecording& recording, std::size_t index, const Repetitions& repetitions, bool sync,
-             TraceSink& sink)
-      : recording_(recording), index_(index), repetitions_(repetitions), sync_(sync), sink_(sink) {
-    if (!recording.work.empty()) host_s_ = recording.work.front().launch_start_s;
+             bool whole_names, TraceSink& sink)
+      : recording_(recording),
+        index_(index),
+        repetitions_(repetitions),
+        sync_(sync),
+        whole_names_(whole_names),
+        sink_(sink) {
+    if (!recording.work.empty()) host_s_ = ended_s_ = step_s_ = zero_s_ = recording.work.front().launch_start_s;
   }
 
-  /// Up to the end of one step, which is the last work of an optimizer. @returns  false after the last
+  /// Up to the end of one step. @returns  false after the last
   /// @param write  false: the step is left out
   bool step(bool write) {
     if (write && !writes_) {  // ids of what was left out mean nothing
       last_id_.reset();
       exchanges_.clear();
       before_next_.clear();
+      zero_s_ = step_s_;
     }
     writes_ = write;
-    bool updated = false;
-    while (next_ < recording_.work.size()) {
-      const GpuWork& work = recording_.work[next_];
-      if (updated && !work.update) break;
-      wait_until(work.launch_start_s);
-      put(work);
-      updated = updated || work.update;
-      ++next_;
+    const int step = recording_.work[next_].step;
+    for (; next_ < recording_.work.size() && recording_.work[next_].step == step; ++next_) {
+      wait_until(recording_.work[next_].launch_start_s);
+      put(recording_.work[next_]);
     }
     if (next_ == recording_.work.size()) wait_until(std::numeric_limits<double>::infinity());
     TraceEvent marker;
@@ -74,6 +80,8 @@ class RankWriter {
     if (sync_) send(marker);
     marker.kind = TraceKind::kStep;
     if (!sync_) marker.stream = last_stream_;
+    marker.recorded = recorded(step_s_, ended_s_);
+    step_s_ = ended_s_;
     send(marker);
     return next_ < recording_.work.size();
   }
@@ -84,18 +92,20 @@ class RankWriter {
     for (; waits_ < recording_.waits.size() && recording_.waits[waits_].start_s < time_s; ++waits_) {
       const HostWait& wait = recording_.waits[waits_];
       if (!wait.device) {
-        if (exchanges_.empty()) continue;
+        if (wait.own || exchanges_.empty()) continue;
         before_next_.push_back(exchanges_.front());
         exchanges_.pop_front();
         continue;
       }
+      if (sync_ || recording_.paused(wait.start_s)) continue;
       TraceEvent event;
       event.rank = recording_.rank;
       event.kind = TraceKind::kSync;
       event.stream = wait.stream;
       event.host_s = rounded(wait.start_s - host_s_);
+      before_wait_s_ += event.host_s;
       host_s_ = std::max(host_s_, wait.end_s);
-      if (!sync_) send(event);
+      send(event);
     }
   }
 
@@ -103,12 +113,16 @@ class RankWriter {
     TraceEvent event;
     event.rank = recording_.rank;
     event.stream = work.stream;
-    event.name = work.name;
+    event.name = whole_names_ ? work.whole_name : work.name;
+    event.recorded = recorded(work.start_s, work.end_s);
+    ended_s_ = std::max(ended_s_, work.end_s);
     if (work.exchange || work.communicates) event.part = "exchange";
     host_s_ = std::max(host_s_, work.launch_end_s);
     event.after.swap(before_next_);
     const PureWork& pure = repetitions_.pure(index_, next_);
-    event.host_s = rounded(pure.host_s);
+    event.host_s = rounded(pure.host_s - before_wait_s_);
+    before_wait_s_ = 0;
+    event.recording_s = rounded(pure.recording_s);
     if (work.communicates) {
       describe(work.collective, event);
     } else if (!work.copy.empty()) {
@@ -136,6 +150,12 @@ class RankWriter {
     if (writes_) sink_.event(event);
   }
 
+  /// On a clock that begins with the first step that is written.
+  [[nodiscard]] RecordedTime recorded(double begin_s, double end_s) const {
+    const double begin = rounded(begin_s - zero_s_);
+    return {begin, std::max(begin, rounded(end_s - zero_s_))};
+  }
+
   static void describe(const Collective& collective, TraceEvent& event) {
     event.kind = collective.op == "send"   ? TraceKind::kSend
                  : collective.op == "recv" ? TraceKind::kRecv
@@ -156,10 +176,13 @@ class RankWriter {
   std::size_t index_;
   const Repetitions& repetitions_;
   bool sync_;  ///< the CPU waits for the GPU at the end of each step, and nowhere else
+  bool whole_names_;
   TraceSink& sink_;
   bool writes_ = true;
   std::size_t next_ = 0, waits_ = 0;
-  double host_s_ = 0;  ///< the CPU's last call ended
+  double host_s_ = 0;                             ///< the CPU's last call ended
+  double ended_s_ = 0, step_s_ = 0, zero_s_ = 0;  ///< the last work ended; this step and the first written began
+  double before_wait_s_ = 0;                      ///< CPU time since the last work that a wait has been given already
   std::int64_t id_ = 0;
   std::optional<std::int64_t> last_id_{};  ///< of the last work that is no exchange
   std::deque<std::int64_t> exchanges_{};   ///< that nobody waits for yet
@@ -167,8 +190,32 @@ class RankWriter {
   std::string last_stream_;
 };
 
+RecordingCost cost_of(const TraceOptions& options) {
+  return {options.seconds("operator-cost", 0), options.seconds("collective-cost", 0), options.seconds("call-cost", 0),
+          options.seconds("launch-cost", 0)};
+}
+
+/// What was taken out of the CPU times, for people.
+std::string recording_note(const std::vector<RankRecording>& ranks, const Repetitions& repetitions,
+                           const RecordingCost& cost, const TraceOptions& options) {
+  if (cost.none()) return "CPU times are medians over ranks and steps of the recording, which slows the CPU down";
+  double host_s = 0, recording_s = 0;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    for (std::size_t i = 0; i < ranks[rank].work.size(); ++i) {
+      host_s += repetitions.pure(rank, i).host_s;
+      recording_s += repetitions.pure(rank, i).recording_s;
+    }
+  const auto text = [](double time_s) { return to_text(Seconds{rounded(time_s)}); };
+  const std::string lender = options.text("lender", "");
+  return "host_s is without the profiler: medians over ranks and steps, less what recording costs the CPU (" +
+         text(cost.launch_s) + " a launch, " + text(cost.call_s) + " another call of CUDA, " + text(cost.operator_s) +
+         " an operator, " + text(cost.collective_s) + " a collective" +
+         (lender.empty() ? "" : "; fitted for " + lender) + "); recording_s is what was recorded beyond it, " +
+         std::to_string(std::lround(kPercent * recording_s / (host_s + recording_s))) + " % of all";
+}
+
 TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions& repetitions,
-                      const TraceOptions& options) {
+                      const RecordingCost& cost, const TraceOptions& options) {
   TraceHeader header;
   header.name = options.text("name", "kineto");
   header.ranks = static_cast<int>(ranks.size());
@@ -182,14 +229,36 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
   constexpr double kDigits = 1e3;  // source: ours, a slow-down is known to some per cent
   header.slowdown = std::round(repetitions.slowdown() * kDigits) / kDigits;
   header.host_scale = options.number("host-scale", 1);
-  header.notes = {
-      "CPU times are medians over ranks and steps of the recording, which slows the CPU down: see host_scale",
-      "slowdown beside collectives: fitted to " + std::to_string(repetitions.kernels_seen_both_ways()) +
-          " kernels that were recorded with and without one on the same GPU",
-      "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
-      "for the oldest exchange that none waits for, since Kineto does not say which event"};
+  if (options.has("step-time") && options.has("host-scale"))
+    throw InputError("option host-scale: step-time fits it: give one of them");
+  if (options.has("step-time")) header.step_time_s = options.seconds("step-time", 0);
+  if (!options.has("step-time") && !options.has("host-scale"))
+    for (const RankRecording& rank : ranks)
+      if (rank.step_time_s) header.step_time_s = std::max(header.step_time_s.value_or(0), *rank.step_time_s);
+  if (header.step_time_s && !(*header.step_time_s > 0)) throw InputError("option step-time: must be above 0");
+  header.notes = {recording_note(ranks, repetitions, cost, options),
+                  "slowdown beside collectives: fitted to " + std::to_string(repetitions.kernels_seen_both_ways()) +
+                      " kernels that were recorded with and without one on the same GPU",
+                  "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
+                  "for the oldest exchange that none waits for, since Kineto does not say which event"};
+  if (ranks.front().execution_trace)
+    header.notes.push_back(
+        "assumed: recording an execution trace at the same time cost nothing: it did, so that CPU times are too long "
+        "by what is not known here; step-time, or a recording without it, helps");
+  if (!ranks.front().steps_marked)
+    header.notes.push_back(
+        "assumed: the recording is one step: it holds neither ProfilerStep, which the profiler's step() "
+        "records, nor an optimizer's");
   if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;
+}
+
+RankRecording read_kineto(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw InputError(file + ": cannot be read");
+  const Json json = Json::parse(stream, nullptr, false);
+  if (json.is_discarded()) throw InputError(file + ": is not whole JSON");
+  return is_bundle(json) ? read_bundle(file, json) : read_timeline(file, json, true);
 }
 
 std::vector<RankRecording> read_all(const std::vector<std::string>& files) {
@@ -218,20 +287,33 @@ class Kineto final : public TraceImporter {
             {"sync",
              "steps: the CPU waits for the GPU at the end of each step, as in loops that time each step; "
              "recorded: where it waited, which holds unless said"},
-            {"host-scale", "CPU times are multiplied by it, 1 unless said; 'linkcast calibrate trace' fits it"}};
+            {"names", "short: of kernels the last name of the function; whole unless said"},
+            {"host-scale", "CPU times are multiplied by it, 1 unless said"},
+            {"step-time",
+             "median step without the profiler, e.g. 39.5ms: host-scale is fitted so that the machine takes that"},
+            {"machine", "platform that was recorded, which lends what recording costs; hgx-h200 unless said"},
+            {"edits", "of the machine for step-time, with ; between: 'disable p2p'"},
+            {"launch-cost", "what recording adds to a call that puts work on the GPU", "recording.launch_s"},
+            {"call-cost", "the same of other calls of CUDA", "recording.call_s"},
+            {"operator-cost", "the same of an operator of PyTorch", "recording.operator_s"},
+            {"collective-cost", "the same of a collective, beside its operators", "recording.collective_s"}};
   }
 
   void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const override {
     const std::vector<RankRecording> ranks = read_all(files);
-    const Repetitions repetitions(ranks);
-    sink.header(header_of(ranks, repetitions, options));
+    const RecordingCost cost = cost_of(options);
+    const Repetitions repetitions(ranks, cost);
+    sink.header(header_of(ranks, repetitions, cost, options));
     const std::string sync = options.text("sync", "recorded");
     if (sync != "recorded" && sync != "steps")
       throw InputError("option sync: '" + sync + "' is neither recorded nor steps");
+    const std::string names = options.text("names", "whole");
+    if (names != "whole" && names != "short")
+      throw InputError("option names: '" + names + "' is neither whole nor short");
     const int skip = options.whole("skip", 0, 0);
     std::vector<RankWriter> writers;
     for (std::size_t i = 0; i < ranks.size(); ++i)
-      writers.emplace_back(ranks[i], i, repetitions, sync == "steps", sink);
+      writers.emplace_back(ranks[i], i, repetitions, sync == "steps", names == "whole", sink);
     std::vector<char> more(ranks.size(), 1);
     for (int step = 0; std::any_of(more.begin(), more.end(), [](char one) { return one != 0; }); ++step)
       for (std::size_t i = 0; i < ranks.size(); ++i)

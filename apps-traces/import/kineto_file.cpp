@@ -1,65 +1,16 @@
 #include "apps-traces/import/kineto_file.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <limits>
 #include <set>
 
 #include "apps-traces/import/c10d_names.hpp"
+#include "apps-traces/import/kineto_events.hpp"
+#include "apps-traces/import/kineto_steps.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::kineto {
 namespace {
-
-constexpr double kMicro = 1e-6;  // source: Chrome trace event format: ts and dur are microseconds
-
-[[noreturn]] void fail(const std::string& file, std::size_t event, const std::string& what) {
-  throw InputError(file, "/traceEvents/" + std::to_string(event), what);
-}
-
-std::string text_of(const Json& args, const char* key) {
-  const auto value = args.find(key);
-  if (value == args.end()) return "";
-  return value->is_string() ? value->get<std::string>() : value->dump();
-}
-
-/// One complete ("X") event.
-struct Event {
-  std::size_t index = 0;
-  std::string category, name;
-  double start_s = 0, end_s = 0;
-  std::string thread;
-  const Json* args = nullptr;
-};
-
-double number(const std::string& file, std::size_t index, const Json& event, const char* key) {
-  const auto value = event.find(key);
-  if (value == event.end() || !value->is_number()) fail(file, index, std::string(key) + " must be a number");
-  return value->get<double>();
-}
-
-/// Complete events with their times from the first of them on.
-std::vector<Event> complete_events(const std::string& file, const Json& json) {
-  static const Json kNone = Json::object();
-  std::vector<Event> events;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const Json& event = json[i];
-    if (!event.is_object()) fail(file, i, "must be an object");
-    if (text_of(event, "ph") != "X") continue;
-    const double start_us = number(file, i, event, "ts"), duration_us = number(file, i, event, "dur");
-    if (duration_us < 0) fail(file, i, "dur must not be negative");
-    const auto args = event.find("args");
-    const bool has = args != event.end() && args->is_object();
-    events.push_back({i, text_of(event, "cat"), text_of(event, "name"), start_us, start_us + duration_us,
-                      text_of(event, "tid"), has ? &*args : &kNone});
-  }
-  double first_us = std::numeric_limits<double>::infinity();
-  for (const Event& event : events) first_us = std::min(first_us, event.start_s);
-  for (Event& event : events) {
-    event.start_s = (event.start_s - first_us) * kMicro;
-    event.end_s = (event.end_s - first_us) * kMicro;
-  }
-  return events;
-}
 
 /// c10d's names, and those of operations out of place, which only timelines show.
 std::optional<std::string> operation(const std::string& name) {
@@ -109,39 +60,6 @@ bool read_collective(const std::string& file, const Event& event, RankRecording&
   return true;
 }
 
-/// Intervals of CPU code, by thread, that contain others.
-class Spans {
- public:
-  void add(const Event& event) { add(event.thread, event.start_s, event.end_s); }
-  void add(const std::string& thread, double start_s, double end_s) { by_thread_[thread].push_back({start_s, end_s}); }
-
-  /// Before the first question: of each thread in the order of their starts, with the last end of all up to each.
-  void sort() {
-    for (auto& [thread, spans] : by_thread_) {
-      std::sort(spans.begin(), spans.end());
-      for (std::size_t i = 1; i < spans.size(); ++i) spans[i].second = std::max(spans[i].second, spans[i - 1].second);
-    }
-  }
-  /// One that begins no later must end no earlier: so must the last of all that begin no later.
-  [[nodiscard]] bool contain(const Event& event) const {
-    const auto found = by_thread_.find(event.thread);
-    if (found == by_thread_.end()) return false;
-    const auto& spans = found->second;
-    const auto later = std::upper_bound(spans.begin(), spans.end(), event.start_s,
-                                        [](double start_s, const auto& span) { return start_s < span.first; });
-    return later != spans.begin() && std::prev(later)->second >= event.end_s;
-  }
-
- private:
-  std::map<std::string, std::vector<std::pair<double, double>>> by_thread_;  ///< start, end
-};
-
-bool on_gpu(const Event& event) {
-  return event.category == "kernel" || event.category == "gpu_memcpy" || event.category == "gpu_memset";
-}
-
-bool by_runtime(const Event& event) { return event.category == "cuda_runtime" || event.category == "cuda_driver"; }
-
 /// source: torch/csrc/distributed/c10d/reducer.cpp: names of what it records
 bool exchanges(const std::string& name) {
   return name == "torch::distributed::reducer::mul_out" || name == "torch.distributed.ddp.reducer::copy_bucket_to_grad";
@@ -189,37 +107,73 @@ std::string short_name(const std::string& name) {
   return bare.empty() ? name.substr(0, 40) : bare.substr(0, 40);
 }
 
-void read_work(const std::string& file, const std::vector<Event>& events, RankRecording& into) {
+/// source: NCCL src/device/generate.py; ncclKernel_ before 2.18
+bool of_nccl(const std::string& kernel) {
+  return kernel.rfind("ncclDevKernel", 0) == 0 || kernel.rfind("ncclKernel", 0) == 0;
+}
+
+/// CUDA calls by the number that their work on the GPU carries too, and spans of code that say what it belongs to.
+struct Calls {
   std::map<std::string, const Event*> launches;
   Spans exchange, update;
+};
+
+Calls calls_of(const std::vector<Event>& events) {
+  Calls calls;
   for (const Event& event : events) {
-    if (by_runtime(event)) launches[text_of(*event.args, "correlation")] = &event;
-    if (exchanges(event.name)) exchange.add(event);
-    if (event.category == "user_annotation" && event.name.rfind("Optimizer.step", 0) == 0) update.add(event);
+    if (by_runtime(event)) calls.launches[text_of(*event.args, "correlation")] = &event;
+    if (exchanges(event.name)) calls.exchange.add(event);
+    if (is_span(event, "Optimizer.step")) calls.update.add(event);
   }
-  add_buffer_exchange(events, exchange);
-  exchange.sort();
-  update.sort();
+  add_buffer_exchange(events, calls.exchange);
+  calls.exchange.sort();
+  calls.update.sort();
+  return calls;
+}
+
+GpuWork work_of(const Event& event, const Event& launch, const Calls& calls) {
+  GpuWork work;
+  work.name = short_name(event.name);
+  work.whole_name = event.name;
+  work.shape =
+      event.name + text_of(*event.args, "grid") + text_of(*event.args, "block") + text_of(*event.args, "bytes");
+  work.stream = text_of(*event.args, "stream");
+  work.start_s = event.start_s;
+  work.end_s = event.end_s;
+  work.launch_start_s = launch.start_s;
+  work.launch_end_s = launch.end_s;
+  work.exchange = calls.exchange.contain(launch);
+  work.update = calls.update.contain(launch);
+  if (event.category == "gpu_memcpy") {
+    work.copy = copy_kind(event.name);
+    work.size_B = event.args->value("bytes", 0.0);
+  }
+  return work;
+}
+
+/// A collective that the recording does not describe is refused: its time would pass for the GPU's own.
+[[noreturn]] void fail_nameless(const std::string& file, const Event& kernel, bool operators) {
+  if (operators)
+    fail(file, kernel.index, "args: an NCCL kernel without 'Collective name': this PyTorch does not record it");
+  throw InputError(file +
+                   ": holds CUDA activities alone, in which NCCL's kernels have no operation, size and group: record "
+                   "CPU activities too, or both with 'linkcast record'");
+}
+
+void read_work(const std::string& file, const std::vector<Event>& events, bool named, RankRecording& into) {
+  const Calls calls = calls_of(events);
+  const bool operators =
+      std::any_of(events.begin(), events.end(), [](const Event& event) { return event.category == "cpu_op"; });
   for (const Event& event : events) {
     if (!on_gpu(event)) continue;
-    const auto launch = launches.find(text_of(*event.args, "correlation"));
-    if (launch == launches.end()) continue;  // launched before the recording began
-    GpuWork work;
-    work.name = short_name(event.name);
-    work.shape =
-        event.name + text_of(*event.args, "grid") + text_of(*event.args, "block") + text_of(*event.args, "bytes");
-    work.stream = text_of(*event.args, "stream");
-    work.start_s = event.start_s;
-    work.end_s = event.end_s;
-    work.launch_start_s = launch->second->start_s;
-    work.launch_end_s = launch->second->end_s;
-    work.exchange = exchange.contain(*launch->second);
-    work.update = update.contain(*launch->second);
-    if (event.category == "gpu_memcpy") {
-      work.copy = copy_kind(event.name);
-      work.size_B = event.args->value("bytes", 0.0);
+    const auto launch = calls.launches.find(text_of(*event.args, "correlation"));
+    if (launch == calls.launches.end()) continue;  // launched before the recording began
+    GpuWork work = work_of(event, *launch->second, calls);
+    const bool described = event.category == "kernel" && read_collective(file, event, into, work);
+    if (!described && event.category == "kernel" && of_nccl(event.name)) {
+      if (named) fail_nameless(file, event, operators);
+      work.communicates = true;
     }
-    if (event.category == "kernel") read_collective(file, event, into, work);
     into.work.push_back(std::move(work));
   }
   std::stable_sort(into.work.begin(), into.work.end(),
@@ -237,8 +191,9 @@ void read_waits(const std::vector<Event>& events, RankRecording& into) {
     if (event.name == "cudaDeviceSynchronize" || event.name == "cudaStreamSynchronize") {
       into.waits.push_back({event.start_s, event.end_s, true,
                             event.name == "cudaStreamSynchronize" ? text_of(*event.args, "stream") : ""});
-    } else if (event.name == "cudaStreamWaitEvent" && collectives.count(text_of(*event.args, "External id")) == 0) {
-      into.waits.push_back({event.start_s, event.end_s, false, ""});
+    } else if (event.name == "cudaStreamWaitEvent") {
+      const bool own = collectives.count(text_of(*event.args, "External id")) > 0;
+      into.waits.push_back({event.start_s, event.end_s, false, "", own});
     }
   }
   std::stable_sort(into.waits.begin(), into.waits.end(),
@@ -260,11 +215,7 @@ void read_distribution(const std::string& file, const Json& json, RankRecording&
 
 }  // namespace
 
-RankRecording read_kineto(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw InputError(file + ": cannot be read");
-  const Json json = Json::parse(stream, nullptr, false);
-  if (json.is_discarded()) throw InputError(file + ": is not whole JSON");
+RankRecording read_timeline(const std::string& file, const Json& json, bool named) {
   if (!json.is_object() || !json.contains("traceEvents") || !json["traceEvents"].is_array())
     throw InputError(file, "/traceEvents", "must be an array: a Chrome trace as torch.profiler exports it");
   RankRecording recording;
@@ -274,9 +225,15 @@ RankRecording read_kineto(const std::string& file) {
   if (devices != json.end() && devices->is_array() && !devices->empty() && devices->front().is_object())
     recording.device = text_of(devices->front(), "name");
   const std::vector<Event> events = complete_events(file, json["traceEvents"]);
-  read_work(file, events, recording);
+  read_work(file, events, named, recording);
   read_waits(events, recording);
   if (recording.work.empty()) throw InputError(file, "/traceEvents", "holds no work of a GPU (kernel, gpu_memcpy)");
+  // source: torch/csrc/profiler/standalone/execution_trace_observer.cpp, which numbers the operators that it sees
+  recording.execution_trace = std::any_of(events.begin(), events.end(), [](const Event& event) {
+    return event.category == "cpu_op" && event.args->value("Record function id", 0.0) > 0;
+  });
+  number_steps(events, recording);
+  count_recorded(events, recording);
   return recording;
 }
 

@@ -1,8 +1,13 @@
 #pragma once
 // One rank's recording by the PyTorch profiler (Kineto, Chrome trace), reduced to what the GPU was given and did.
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "sim/records/object_reader.hpp"
 
 namespace linkcast::kineto {
 
@@ -14,10 +19,19 @@ struct Collective {
   int peer = -1;      ///< of send and recv
 };
 
+/// What the profiler wrote down between the launch before and the end of this one, on threads that launch: each costs
+/// the CPU time that it would not take without the profiler.
+struct Recorded {
+  int operators = 0;    ///< of PyTorch
+  int collectives = 0;  ///< that PyTorch describes
+  int calls = 0;        ///< of CUDA's runtime and driver that start nothing on the GPU
+  int launches = 0;     ///< those that do
+};
+
 /// Something on a stream of the GPU, with the CPU call that launched it. Times are seconds of the rank's own clock.
 struct GpuWork {
-  std::string name;
-  std::string shape;  ///< tells kernels of one name apart: grid and block, or bytes
+  std::string name, whole_name;  ///< of the function, without and with its template and arguments
+  std::string shape;             ///< tells kernels of one name apart: grid and block, or bytes
   std::string stream;
   double start_s = 0, end_s = 0;
   double launch_start_s = 0, launch_end_s = 0;
@@ -27,6 +41,8 @@ struct GpuWork {
   bool communicates = false;
   Collective collective{};  ///< if it communicates
   bool update = false;      ///< launched by the optimizer
+  int step = 0;             ///< of the recording: grows
+  Recorded recorded{};
 };
 
 /// The CPU waits for the GPU, or makes a stream wait for an exchange.
@@ -34,6 +50,7 @@ struct HostWait {
   double start_s = 0, end_s = 0;
   bool device = true;    ///< false: work that the CPU issues later waits for the next exchange that nobody waits for
   std::string stream{};  ///< of a wait for one stream
+  bool own = false;      ///< a collective's call makes it for itself: nothing else waits
 };
 
 struct RankRecording {
@@ -43,9 +60,20 @@ struct RankRecording {
   std::map<std::string, std::vector<int>> groups;  ///< process groups
   std::vector<GpuWork> work;                       ///< in order of launch
   std::vector<HostWait> waits;                     ///< in order of time
+  /// Between steps, when the CPU is the profiler's: start and end, in order.
+  std::vector<std::pair<double, double>> pauses;
+  [[nodiscard]] bool paused(double time_s) const {
+    return std::any_of(pauses.begin(), pauses.end(),
+                       [&](const auto& pause) { return pause.first <= time_s && time_s < pause.second; });
+  }
+  std::optional<double> step_time_s{};  ///< without the profiler, where it was measured
+  bool execution_trace = false;         ///< PyTorch's execution trace was recorded at the same time
+  bool steps_marked = false;            ///< false: nothing says where a step ends, all is one
 };
 
+/// @param json   a Chrome trace, of torch.profiler
+/// @param named  false: collectives may lack what describes them
 /// @throws InputError  file and what is wrong with it
-RankRecording read_kineto(const std::string& file);
+RankRecording read_timeline(const std::string& file, const Json& json, bool named);
 
 }  // namespace linkcast::kineto

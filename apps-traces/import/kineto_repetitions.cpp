@@ -21,13 +21,21 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+/// Part of a stretch of time in which the profiler had the CPU between steps.
+double paused(const RankRecording& rank, double from_s, double to_s) {
+  double sum_s = 0;
+  for (const auto& [start_s, end_s] : rank.pauses)
+    sum_s += std::max(0.0, std::min(to_s, end_s) - std::max(from_s, start_s));
+  return sum_s;
+}
+
 /// CPU time between the end of the launch before and the end of each; what the CPU waited for the GPU is none.
 std::vector<double> host_times(const RankRecording& rank) {
   std::vector<double> times;
   double before_s = rank.work.front().launch_start_s;
   std::size_t wait = 0;
   for (const GpuWork& work : rank.work) {
-    double waited_s = 0;
+    double waited_s = paused(rank, before_s, work.launch_end_s);
     for (; wait < rank.waits.size() && rank.waits[wait].start_s < work.launch_start_s; ++wait)
       if (rank.waits[wait].device) waited_s += rank.waits[wait].end_s - rank.waits[wait].start_s;
     times.push_back(std::max(0.0, work.launch_end_s - before_s - waited_s));
@@ -45,7 +53,12 @@ double median(std::vector<double> values) {
   return *half;
 }
 
-Repetitions::Repetitions(const std::vector<RankRecording>& ranks) {
+double RecordingCost::of(const Recorded& recorded) const {
+  return operator_s * recorded.operators + collective_s * recorded.collectives + call_s * recorded.calls +
+         launch_s * recorded.launches;
+}
+
+Repetitions::Repetitions(const std::vector<RankRecording>& ranks, const RecordingCost& cost) : cost_(cost) {
   for (const RankRecording& rank : ranks) look_at(rank);
   fit();
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -63,17 +76,20 @@ void Repetitions::look_at(const RankRecording& rank) {
   keys_.emplace_back();
   beside_.emplace_back();
   std::map<std::string, int> before;
-  bool updating = false;
+  int step = 0;
   for (std::size_t w = 0; w < rank.work.size(); ++w) {
     const GpuWork& work = rank.work[w];
-    if (updating && !work.update) before.clear();  // a new step
-    updating = work.update;
+    if (work.step != step) before.clear();
+    step = work.step;
     const Key key{work.shape, before[work.shape]++};
     const double beside = work.communicates ? 0 : share_beside(work, collectives);
     keys_.back().push_back(key);
     beside_.back().push_back(beside);
     Seen& seen = seen_[key];
-    if (w > 0) seen.host_s.push_back(host_s[w]);  // what the CPU did before the first was not recorded
+    if (w > 0) {  // what the CPU did before the first was not recorded
+      seen.host_s.push_back(host_s[w]);
+      seen.recording_s.push_back(cost_.of(work.recorded));
+    }
     if (work.communicates || !work.copy.empty()) continue;
     if (beside < kTouch) seen.alone_s.push_back(work.end_s - work.start_s);
     if (beside > 1 - kTouch) seen.beside_s.push_back(work.end_s - work.start_s);
@@ -93,6 +109,10 @@ void Repetitions::fit() {
 
 PureWork Repetitions::purified(const GpuWork& work, double beside, const Seen& seen) const {
   PureWork pure{work.end_s - work.start_s, std::nullopt, median(seen.host_s)};
+  if (cost_.none()) return pure;
+  const double recorded_s = std::max(pure.host_s, seen.host_s.empty() ? 0 : mean(seen.host_s));
+  pure.host_s -= std::min(pure.host_s, median(seen.recording_s));
+  pure.recording_s = recorded_s - pure.host_s;
   if (work.communicates) return pure;
   if (seen.both_ways()) pure.slowdown = std::max(1.0, mean(seen.beside_s) / mean(seen.alone_s));
   // what passed beside a collective was done at 1 / slow-down of the speed

@@ -13,16 +13,25 @@ namespace linkcast::kineto {
 struct PureWork {
   double time_s = 0;                 ///< on the GPU, alone there
   std::optional<double> slowdown{};  ///< beside a collective it takes this many times as long
-  double host_s = 0;                 ///< of the CPU, from the launch before to the end of this one
+  double host_s = 0;                 ///< of the CPU, from the launch before to the end of this one, without recording
+  double recording_s = 0;            ///< what recording added to that in the mean, interruptions too
+};
+
+/// What recording costs the CPU: of each thing that is written down. source: `linkcast calibrate fit`, recording.*
+struct RecordingCost {
+  double operator_s = 0, collective_s = 0, call_s = 0, launch_s = 0;
+  [[nodiscard]] bool none() const { return operator_s + collective_s + call_s + launch_s == 0; }
+  [[nodiscard]] double of(const Recorded& recorded) const;
 };
 
 /// The same work in all steps of all ranks, seen together.
 /// Kernels are slower while a collective runs on the same GPU. Ranks wait for each other, so that the same kernel was
 /// recorded with and without one: their ratio is its slow-down, and is taken out of each duration.
-/// CPU times scatter, because recording interrupts the CPU: the median over all repetitions stands for each.
+/// CPU times scatter, because recording interrupts the CPU: the median over all repetitions stands for each, less what
+/// recording costs.
 class Repetitions {
  public:
-  explicit Repetitions(const std::vector<RankRecording>& ranks);
+  Repetitions(const std::vector<RankRecording>& ranks, const RecordingCost& cost);
   [[nodiscard]] const PureWork& pure(std::size_t rank, std::size_t work) const { return pure_[rank][work]; }
   /// Slow-down of all kernels that were seen both ways, weighted by their time; 1 if none was.
   [[nodiscard]] double slowdown() const { return slowdown_; }
@@ -32,13 +41,14 @@ class Repetitions {
   /// Shape of the work, and how many of that shape the same step launched before.
   using Key = std::pair<std::string, int>;
   struct Seen {
-    std::vector<double> alone_s{}, beside_s{}, host_s{};
+    std::vector<double> alone_s{}, beside_s{}, host_s{}, recording_s{};
     [[nodiscard]] bool both_ways() const { return !alone_s.empty() && !beside_s.empty(); }
   };
   void look_at(const RankRecording& rank);
   void fit();
   [[nodiscard]] PureWork purified(const GpuWork& work, double beside, const Seen& seen) const;
 
+  RecordingCost cost_;
   std::map<Key, Seen> seen_;
   std::vector<std::vector<Key>> keys_;       ///< per rank and work
   std::vector<std::vector<double>> beside_;  ///< share of its time beside a collective

@@ -11,6 +11,7 @@
 #include "calibrate/fit/launch_fit.hpp"
 #include "calibrate/fit/message_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
+#include "calibrate/fit/recording_fit.hpp"
 #include "sim/records/input_error.hpp"
 
 namespace linkcast::fit {
@@ -281,6 +282,7 @@ FitResult fit_parameters(const FitRequest& request) {
   fit_collectives(context, request.measurements);
   fit_noise(context, request.measurements, request.distances);
   fit_launches(context, request.launches);
+  fit_recording(context, request.launches);
   derive_half_bandwidth(context);
   if (context.found.empty()) {
     std::string needed;

@@ -24,7 +24,8 @@ class TraceSink {
 /// What may be said to a source: `--option key=value`.
 struct TraceOption {
   std::string key;
-  std::string text;  ///< for --help: what it says, which values, what holds without it
+  std::string text;         ///< for --help: what it says, which values, what holds without it
+  std::string parameter{};  ///< whose fitted value holds without it; empty: none
 };
 
 /// Values by key. @throws InputError  names the option and what is allowed

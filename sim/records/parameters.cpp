@@ -9,13 +9,14 @@
 namespace linkcast {
 namespace {
 
-const std::array<std::pair<const char*, ParameterOf>, 7> kHeads = {{{"cable", ParameterOf::kCable},
+const std::array<std::pair<const char*, ParameterOf>, 8> kHeads = {{{"cable", ParameterOf::kCable},
                                                                     {"link", ParameterOf::kLink},
                                                                     {"transport", ParameterOf::kTransport},
                                                                     {"copy_engine", ParameterOf::kEngine},
                                                                     {"nccl", ParameterOf::kLibrary},
                                                                     {"noise", ParameterOf::kNoise},
-                                                                    {"launch", ParameterOf::kLaunch}}};
+                                                                    {"launch", ParameterOf::kLaunch},
+                                                                    {"recording", ParameterOf::kRecording}}};
 
 /// "peer.r0": one size range of a transport.
 bool is_regime(const std::string& subject) {
@@ -58,6 +59,10 @@ std::vector<ParameterKind> rows() {
       {kNoise, "loss_exponent", "1", "of the even number that says which part of most_loss is lost"},
       {kNoise, "wait_s", "s", "median wait at a busy link"},
       {kNoise, "wait_sigma", "1", "spread of its logarithm"},
+      {kRecording, "launch_s", "s", "what recording CUDA activities costs the CPU at a call that puts work on a GPU"},
+      {kRecording, "call_s", "s", "the same of another call of CUDA's runtime or driver"},
+      {kRecording, "operator_s", "s", "what recording CPU activities costs more: an operator of PyTorch"},
+      {kRecording, "collective_s", "s", "the same of a collective, beside its operators"},
   };
   for (const std::string cost :
        {"ring.LL", "ring.LL128", "ring.Simple", "tree.LL", "tree.LL128", "tree.Simple", "sendrecv"}) {

@@ -79,6 +79,8 @@ TraceHeader read_header(const Json& json, const std::string& name) {
   read_groups(r, header);
   header.device = r.optional<std::string>("device").value_or("");
   header.host_scale = not_negative(r, "host_scale", 1);
+  header.step_time_s = r.optional<double>("step_time_s");
+  if (header.step_time_s && !(*header.step_time_s > 0)) r.fail("step_time_s", "must be above 0");
   header.launch_s = not_negative(r, "launch_s", 0);
   header.gap_s = not_negative(r, "gap_s", 0);
   header.slowdown = at_least_one(r, "slowdown");
@@ -97,6 +99,14 @@ void read_ids(ObjectReader& r, TraceEvent& event, std::int64_t& last_id) {
   last_id = *event.id;
 }
 
+void read_recorded(ObjectReader& r, TraceEvent& event) {
+  if (event.kind == TraceKind::kSync || !r.has("recorded_at_s")) return;
+  const auto ends_s = r.required<std::vector<double>>("recorded_at_s");
+  if (ends_s.size() != 2 || ends_s[0] < 0 || ends_s[1] < ends_s[0])
+    r.fail("recorded_at_s", "must be two times that are not negative: begin, and an end that is not before");
+  event.recorded = RecordedTime{ends_s[0], ends_s[1]};
+}
+
 void read_action(ObjectReader& r, const TraceHeader& header, TraceEvent& event) {
   switch (event.kind) {
     case TraceKind::kCompute:
@@ -106,6 +116,10 @@ void read_action(ObjectReader& r, const TraceHeader& header, TraceEvent& event) 
       return;
     case TraceKind::kCopy:
       event.op = r.choice("copy", {"h2d", "d2h", "d2d"});
+      if (!r.has("peer")) break;
+      if (event.op != "d2d") r.fail("peer", "is of a copy d2d: of others the host is the other end");
+      event.peer = rank_of(r, "peer", header.ranks);
+      if (event.peer == event.rank) r.fail("peer", "must be another rank");
       break;
     case TraceKind::kCollective:
       event.op = r.required<std::string>("op");
@@ -170,10 +184,12 @@ TraceEvent TraceReader::read_strictly() {
   event.kind = kind_of(r);
   event.stream = r.optional<std::string>("stream").value_or(usual_stream(event.kind));
   event.host_s = not_negative(r, "host_s", 0);
+  event.recording_s = not_negative(r, "recording_s", 0);
   event.name = r.optional<std::string>("name").value_or("");
   event.part = r.optional<std::string>("part").value_or("");
   read_ids(r, event, last_id_[static_cast<std::size_t>(event.rank)]);
   read_action(r, header_, event);
+  read_recorded(r, event);
   r.finish();
   return event;
 }
@@ -187,6 +203,7 @@ Json to_json(const TraceHeader& header) {
   }
   if (!header.device.empty()) out["device"] = header.device;
   if (header.host_scale != 1) out["host_scale"] = header.host_scale;
+  if (header.step_time_s) out["step_time_s"] = *header.step_time_s;
   if (header.launch_s > 0) out["launch_s"] = header.launch_s;
   if (header.gap_s > 0) out["gap_s"] = header.gap_s;
   if (header.slowdown > 1) out["slowdown"] = header.slowdown;
@@ -199,6 +216,7 @@ Json to_json(const TraceEvent& event) {
   const bool marker = event.kind == TraceKind::kStep || event.kind == TraceKind::kSync;
   if (event.stream != usual_stream(event.kind)) out["stream"] = event.stream;
   if (event.host_s > 0) out["host_s"] = event.host_s;
+  if (event.recording_s > 0) out["recording_s"] = event.recording_s;
   if (!event.name.empty()) out["name"] = event.name;
   if (!event.part.empty()) out["part"] = event.part;
   if (event.id) out["id"] = *event.id;
@@ -213,6 +231,7 @@ Json to_json(const TraceEvent& event) {
   if (event.peer >= 0) out["peer"] = event.peer;
   if (!event.tag.empty()) out["tag"] = event.tag;
   if (!marker && event.kind != TraceKind::kCompute) out["size_B"] = event.size_B;
+  if (event.recorded) out["recorded_at_s"] = {event.recorded->begin_s, event.recorded->end_s};
   return out;
 }
 

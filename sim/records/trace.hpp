@@ -22,10 +22,12 @@ struct TraceHeader {
   std::map<std::string, std::vector<int>> groups;  ///< ranks of each communicator, in its order
   std::string device{};                            ///< GPU that the compute times are of
   double host_scale = 1;                           ///< every host_s is multiplied by it: recording slows the CPU down
-  double launch_s = 0;                             ///< from the launch on the CPU to the start on an idle stream
-  double gap_s = 0;                                ///< between two events that wait for each other on one stream
-  double slowdown = 1;                             ///< of compute beside a collective of its rank, where no event says
-  double eager_B = 0;                              ///< a send of at most this many bytes waits for no receive
+  /// Median step without recording, to which host_scale was fitted.
+  std::optional<double> step_time_s{};
+  double launch_s = 0;  ///< from the launch on the CPU to the start on an idle stream
+  double gap_s = 0;     ///< between two events that wait for each other on one stream
+  double slowdown = 1;  ///< of compute beside a collective of its rank, where no event says
+  double eager_B = 0;   ///< a send of at most this many bytes waits for no receive
 };
 
 enum class TraceKind { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };
@@ -35,6 +37,12 @@ constexpr bool communicates(TraceKind kind) {
   return kind == TraceKind::kCollective || kind == TraceKind::kSend || kind == TraceKind::kRecv;
 }
 
+/// When something was on the GPU in the recording, on the rank's own clock; 0: its CPU began with the first event.
+struct RecordedTime {
+  double begin_s = 0, end_s = 0;
+  [[nodiscard]] double duration_s() const { return end_s - begin_s; }
+};
+
 /// What one rank issues. Events of a rank are in the order of issue; those of one stream run in that order.
 struct TraceEvent {
   int rank = 0;
@@ -43,6 +51,7 @@ struct TraceEvent {
   /// waits for all streams, and passed by the CPU.
   std::string stream = "0";
   double host_s = 0;                  ///< CPU time of the rank before it issues this, since it issued the event before
+  double recording_s = 0;             ///< what recording added to host_s, which is without it
   double time_s = 0;                  ///< compute
   std::optional<double> slowdown{};   ///< compute: beside a collective it takes this many times as long
   std::optional<std::int64_t> id{};   ///< grows within a rank
@@ -54,8 +63,10 @@ struct TraceEvent {
   std::string op{};     ///< collective: as `linkcast list collectives`; copy: h2d, d2h, d2d
   double size_B = 0;    ///< collective (the nccl-tests size), copy, send, recv
   std::string group{};  ///< collective
-  int peer = -1;        ///< send, recv
+  int peer = -1;        ///< send, recv; copy d2d: whose GPU gets it, -1: the rank's own
   std::string tag{};    ///< send, recv: matched with the same tag in order
+  /// Of what runs on a stream, and of a step. It enters no forecast: results show it beside the forecast.
+  std::optional<RecordedTime> recorded{};
 };
 
 /// "compute", "copy", ... @throws InputError

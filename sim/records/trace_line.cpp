@@ -15,6 +15,7 @@ enum Key : unsigned {
   kKind,
   kStream,
   kHost,
+  kRecording,
   kName,
   kPart,
   kId,
@@ -27,15 +28,17 @@ enum Key : unsigned {
   kPeer,
   kTag,
   kSize,
+  kRecorded,
   kKeys
 };
-constexpr std::array<std::string_view, kKeys> kNames{"rank",  "kind",  "stream", "host_s",   "name", "part",
-                                                     "id",    "after", "time_s", "slowdown", "copy", "op",
-                                                     "group", "peer",  "tag",    "size_B"};
+constexpr std::array<std::string_view, kKeys> kNames{
+    "rank",   "kind",     "stream", "host_s", "recording_s", "name", "part", "id",     "after",
+    "time_s", "slowdown", "copy",   "op",     "group",       "peer", "tag",  "size_B", "recorded_at_s"};
 
 constexpr unsigned bit(Key key) { return 1U << static_cast<unsigned>(key); }
 constexpr unsigned kAlways = bit(kRank) | bit(kKind);
-constexpr unsigned kOfAll = kAlways | bit(kStream) | bit(kHost) | bit(kName) | bit(kPart) | bit(kId) | bit(kAfter);
+constexpr unsigned kOfAll =
+    kAlways | bit(kStream) | bit(kHost) | bit(kRecording) | bit(kName) | bit(kPart) | bit(kId) | bit(kAfter);
 
 /// Keys that an event of a kind must have, and those that it may have.
 struct Keys {
@@ -44,14 +47,16 @@ struct Keys {
 Keys keys_of(TraceKind kind) {
   switch (kind) {
     case TraceKind::kCompute:
-      return {bit(kTime), bit(kSlowdown)};
+      return {bit(kTime), bit(kSlowdown) | bit(kRecorded)};
     case TraceKind::kCopy:
-      return {bit(kCopy) | bit(kSize), 0};
+      return {bit(kCopy) | bit(kSize), bit(kPeer) | bit(kRecorded)};
     case TraceKind::kCollective:
-      return {bit(kOp) | bit(kGroup) | bit(kSize), 0};
+      return {bit(kOp) | bit(kGroup) | bit(kSize), bit(kRecorded)};
     case TraceKind::kSend:
     case TraceKind::kRecv:
-      return {bit(kPeer) | bit(kSize), bit(kTag)};
+      return {bit(kPeer) | bit(kSize), bit(kTag) | bit(kRecorded)};
+    case TraceKind::kStep:
+      return {0, bit(kRecorded)};
     default:
       return {0, 0};
   }
@@ -112,10 +117,12 @@ class Line final : public nlohmann::json_sax<Json> {
   bool number_float(number_float_t value, const string_t& /*text*/) override { return real(value); }
   bool start_object(std::size_t /*size*/) override { return !std::exchange(open_, true); }
   bool end_object() override { return !list_; }
-  bool start_array(std::size_t /*size*/) override { return key_ == kAfter && !std::exchange(list_, true); }
+  bool start_array(std::size_t /*size*/) override {
+    return (key_ == kAfter || key_ == kRecorded) && !std::exchange(list_, true);
+  }
   bool end_array() override {
     list_ = false;
-    return true;
+    return key_ != kRecorded || whole_recorded();
   }
   bool null() override { return false; }
   bool boolean(bool /*value*/) override { return false; }
@@ -134,7 +141,7 @@ class Line final : public nlohmann::json_sax<Json> {
     return value >= 0 && value <= std::numeric_limits<int>::max();
   }
   bool whole(std::int64_t value) {
-    if (list_) {
+    if (list_ && key_ == kAfter) {
       event_.after.push_back(value);
       return true;
     }
@@ -150,10 +157,16 @@ class Line final : public nlohmann::json_sax<Json> {
         return real(static_cast<double>(value));
     }
   }
+  [[nodiscard]] bool whole_recorded() const {
+    return recorded_ == 2 && event_.recorded->begin_s >= 0 && event_.recorded->end_s >= event_.recorded->begin_s;
+  }
   bool real(double value) {
     switch (key_) {
       case kHost:
         event_.host_s = value;
+        return value >= 0;
+      case kRecording:
+        event_.recording_s = value;
         return value >= 0;
       case kTime:
         event_.time_s = value;
@@ -164,6 +177,10 @@ class Line final : public nlohmann::json_sax<Json> {
       case kSlowdown:
         event_.slowdown = value;
         return value >= 1;
+      case kRecorded:
+        if (!event_.recorded) event_.recorded.emplace();
+        (recorded_ == 0 ? event_.recorded->begin_s : event_.recorded->end_s) = value;
+        return list_ && ++recorded_ <= 2;
       default:
         return false;
     }
@@ -173,6 +190,7 @@ class Line final : public nlohmann::json_sax<Json> {
   Key key_ = kKeys;
   unsigned seen_ = 0;
   bool open_ = false, list_ = false;
+  int recorded_ = 0;  ///< numbers of it
 };
 
 }  // namespace
@@ -187,6 +205,8 @@ bool read_trace_line(const std::string& text, const TraceHeader& header, std::ve
   if (event.rank >= header.ranks || event.peer >= header.ranks) return false;
   if (event.kind == TraceKind::kCollective && header.groups.count(event.group) == 0) return false;
   if (event.kind == TraceKind::kCopy && event.op != "h2d" && event.op != "d2h" && event.op != "d2d") return false;
+  if (event.kind == TraceKind::kCopy && event.peer >= 0 && (event.op != "d2d" || event.peer == event.rank))
+    return false;
   const bool marker = event.kind == TraceKind::kSync || event.kind == TraceKind::kStep;
   if (marker && (line.seen() & bit(kStream)) == 0) event.stream.clear();
   std::int64_t& last_id = last_ids[static_cast<std::size_t>(event.rank)];

@@ -15,7 +15,7 @@ activities::Plan copy_plan(catalogue::Catalogue& catalogue, const std::string& p
   const int gpu = platform.gpu(op.gpus.at(0));
   activities::Transfer transfer;
   transfer.source = op.kind == NetworkOp::Kind::kHostToDevice ? platform.socket_of(gpu) : gpu;
-  transfer.target = op.kind == NetworkOp::Kind::kDeviceToHost ? platform.socket_of(gpu) : gpu;
+  transfer.target = op.kind == NetworkOp::Kind::kDeviceToHost ? platform.socket_of(gpu) : platform.gpu(op.gpus.back());
   transfer.bytes = op.size_B;
   transfer.single = true;
   activities::ProblemBuilder alone_builder(platform);

@@ -5,9 +5,10 @@
 
 namespace linkcast::replay {
 
-/// A copy of a GPU with its host or itself: stages, one after the other, on Platform::constraints(). Its queues are the
-/// node's copy engines, of which each serves one copy at a time, whatever stream it is of.
-/// @param op  its GPU is a number of the node. @param behind  another copy on the same engine: that one pays the start
+/// A copy of a GPU with its host, itself or, pushed by its own engine, another GPU: stages, one after the other, on
+/// Platform::constraints(). Its queues are the node's copy engines, of which each serves one copy at a time, whatever
+/// stream it is of.
+/// @param op  its GPUs are numbers of the node. @param behind  another copy on the same engine: that one pays the start
 /// from rest, this one a turn
 activities::Plan copy_plan(catalogue::Catalogue& catalogue, const std::string& platform_id, const NetworkOp& op,
                            bool behind);

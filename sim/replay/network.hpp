@@ -10,10 +10,10 @@ namespace linkcast::replay {
 
 /// GPUs are numbers of the machine; on a cluster node * gpus_per_node + GPU of the node.
 struct NetworkOp {
-  enum class Kind { kCollective, kMessage, kHostToDevice, kDeviceToHost, kLocal };
+  enum class Kind { kCollective, kMessage, kHostToDevice, kDeviceToHost, kLocal, kPeer };
   Kind kind = Kind::kCollective;
   std::string op{};         ///< of a collective
-  std::vector<int> gpus{};  ///< of a collective; of a message from and to; of a copy the GPU
+  std::vector<int> gpus{};  ///< of a collective; of a message and a copy kPeer from and to; of another copy the GPU
   double size_B = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,22 @@ struct ReplayRank {
   int gpu = 0;
 };
 
+/// A collective or message that has crossed the network.
+struct Exchange {
+  std::string op{};                       ///< of a collective; "message"
+  std::vector<int> ranks{};               ///< of the replay; of a message sent eagerly the sender alone
+  double size_B = 0;                      ///< as the trace says
+  double began_s = 0, ended_s = 0;        ///< from when all had come
+  std::optional<double> recorded_s = {};  ///< the same in the recording: the last to come waited for none
+};
+
+/// How long the CPU was at an event.
+struct IssueTimes {
+  double began_s = 0;  ///< it turned to the event
+  double ready_s = 0;  ///< its own work was done
+  double ended_s = 0;  ///< it had waited for what it had to wait for
+};
+
 /// Is told what a replay does, in order of time. Ranks are those of the replay: of several jobs, one after the other.
 class ReplayObserver {
  public:
@@ -24,13 +41,17 @@ class ReplayObserver {
 
   /// Before all else.
   virtual void starts(const std::vector<ReplayRank>& /*ranks*/) {}
+  /// The CPU has put the event onto its stream, or passed a sync.
+  virtual void issues(int /*rank*/, const TraceEvent& /*event*/, const IssueTimes& /*times*/) {}
   /// The event begins to run on its stream; a collective or message may wait for other ranks first.
   virtual void begins(int /*rank*/, const TraceEvent& /*event*/, double /*now_s*/) {}
   /// All ranks of a collective or both of a message have come.
   virtual void meets(int /*rank*/, const TraceEvent& /*event*/, double /*now_s*/) {}
   virtual void ends(int /*rank*/, const TraceEvent& /*event*/, double /*now_s*/) {}
-  /// The rank's CPU passes a step marker.
-  virtual void step(int /*rank*/, int /*step*/, double /*now_s*/) {}
+  /// After the ends of its events.
+  virtual void moved(const Exchange& /*exchange*/) {}
+  /// A step marker is passed. @param event  the marker. @param step  from 0 on
+  virtual void step(int /*rank*/, const TraceEvent& /*event*/, int /*step*/, double /*now_s*/) {}
   /// When it wants to look next, while anything happens. The network's clock is there then.
   [[nodiscard]] virtual double looks_at_s() const { return std::numeric_limits<double>::infinity(); }
   virtual void looks(double /*now_s*/) {}

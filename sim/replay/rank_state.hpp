@@ -52,6 +52,7 @@ struct RankState {
   std::unordered_map<std::string, int> stream_by_name{};
   std::optional<TraceEvent> pending{};  ///< the CPU works on it, or waits
   double host_s = 0;                    ///< the CPU has come as far as this
+  double turned_s = 0;                  ///< when it turned to the pending event
   CriticalPath host_path{};
   bool ended = false;                             ///< the trace has no more for this rank
   bool woken = false;                             ///< something it may have waited for has ended

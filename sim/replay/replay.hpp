@@ -16,6 +16,8 @@ struct ReplayJob {
   std::unique_ptr<TraceFeed> feed;
   std::vector<int> gpus;
   std::optional<double> host_scale{};  ///< instead of the trace's own
+  bool as_recorded = false;            ///< CPU times with what recording added to them
+  double recording_s = 0;              ///< sum of that over all events, while the replay runs
 };
 
 /// The rules, in short. Events of a rank are issued in order, each host_s of CPU time after the one before; those of a
@@ -85,7 +87,7 @@ class Replay final : public EventSource {
   bool fetch(int rank);
   bool waits(const RankState& rank) const;
   void issue(int rank);
-  void pass_step(int rank);
+  void pass_step(int rank, const TraceEvent& event);
   int stream_of(RankState& rank, const std::string& name);
 
   // Streams (replay_streams.cpp)
@@ -101,11 +103,13 @@ class Replay final : public EventSource {
   void come(Place place);
   void take_turn(RankState& rank, Issued& issued);
   void tell_meets(Place place) const;
+  [[nodiscard]] NetworkOp copy_of(const RankState& at, const TraceEvent& event) const;
   void join_collective(Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
   void join_message(Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
   [[nodiscard]] bool complete(const Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
   void start_network(const MeetingKey& key, Meeting& meeting);
   void end_network(long ticket);
+  [[nodiscard]] Exchange exchange_of(const Meeting& meeting) const;
 
   [[noreturn]] void fail_stuck() const;
 

@@ -25,9 +25,12 @@ bool Replay::fetch(int index) {
   at.ended = !at.pending;
   if (at.ended) return true;
   ++fetched_;
-  const double work_s =
-      at.pending->host_s * jobs_[static_cast<std::size_t>(at.job)].host_scale.value_or(header(at).host_scale);
+  ReplayJob& job = jobs_[static_cast<std::size_t>(at.job)];
+  job.recording_s += at.pending->recording_s;
+  const double work_s = at.pending->host_s * job.host_scale.value_or(header(at).host_scale) +
+                        (job.as_recorded ? at.pending->recording_s : 0);
   if (now_s_ > at.host_s) at.host_s = now_s_;
+  at.turned_s = at.host_s;
   if (work_s == 0) return false;
   at.host_s += work_s;
   at.host_path.seconds[CriticalPath::kHost] += work_s;
@@ -53,10 +56,12 @@ void Replay::issue(int index) {
   TraceEvent event = std::move(*at.pending);
   at.pending.reset();
   ++events_;
+  const IssueTimes times{at.turned_s, at.host_s, now_s_};
   at.host_s = std::max(at.host_s, now_s_);
+  for (ReplayObserver* observer : observers_) observer->issues(index, event, times);
   if (event.kind == TraceKind::kSync) return;
   if (event.kind == TraceKind::kStep && event.stream.empty()) {
-    pass_step(index);
+    pass_step(index, event);
     reached(at.host_path);
     return;
   }
@@ -92,8 +97,8 @@ void Replay::take_turn(RankState& at, Issued& issued) {
   issued.turn = lane.turns++;
 }
 
-void Replay::pass_step(int index) {
-  for (ReplayObserver* observer : observers_) observer->step(index, rank(index).steps, now_s_);
+void Replay::pass_step(int index, const TraceEvent& event) {
+  for (ReplayObserver* observer : observers_) observer->step(index, event, rank(index).steps, now_s_);
   ++rank(index).steps;
 }
 

@@ -5,10 +5,27 @@ namespace {
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
+Json operations_json(const std::vector<OperationTimes>& operations) {
+  Json rows = Json::array();
+  for (const OperationTimes& row : operations)
+    rows.push_back({{"op", row.op},
+                    {"calls", row.calls},
+                    {"size_B", row.size_B},
+                    {"time_s", row.time_s},
+                    {"exposed_s", row.exposed_s},
+                    {"bus_bandwidth_Bps", row.bus_bandwidth_Bps},
+                    {"recorded_s", or_null(row.recorded_s)},
+                    {"recorded_bus_bandwidth_Bps", or_null(row.recorded_bus_bandwidth_Bps)}});
+  return rows;
+}
+
 void put_times(Json& out, const JobTimes& job) {
   out["step_time_s"] = or_null(job.step_time_s);
   out["steps_s"] = job.steps_s;
+  out["recorded_step_time_s"] = or_null(job.recorded_step_time_s);
+  out["recorded_steps_s"] = job.recorded_steps_s;
   out["exposed_communication_s"] = job.exposed_communication_s;
+  out["operations"] = operations_json(job.operations);
 }
 
 void put_ends(Json& out, const std::string& name, const ReplayInterval& interval) {
@@ -63,6 +80,7 @@ Json to_json(const ReplayResult& result) {
         {{"id", link.id}, {"carried_B", link.carried_B}, {"utilisation", result.utilisation_of(link)}});
   out["bottleneck"] = result.bottleneck;
   out["critical_path"] = path_json(result.critical_path);
+  out["bound"] = result.bound.empty() ? Json() : Json(result.bound);
   if (result.utilisation) out["utilisation"] = *result.utilisation;
   out["events"] = result.events;
   out["warnings"] = result.warnings;

@@ -25,7 +25,7 @@ void Replay::come(Place place) {
   if (event.kind == TraceKind::kCollective)
     join_collective(meeting, at, event);
   else if (event.kind == TraceKind::kCopy)
-    meeting.op = {copy_kind(event.op), "", {at.gpu}, event.size_B};
+    meeting.op = copy_of(at, event);
   else
     join_message(meeting, at, event);
   if (meeting.moved || meeting.running) tell_meets(place);  // an eager message is there, or under way
@@ -38,6 +38,13 @@ void Replay::come(Place place) {
   if (meeting.running) return;
   meeting.path = issued.path;
   if (complete(meeting, at, event)) start_network(key, meeting);
+}
+
+/// By a copy engine of the rank's GPU.
+NetworkOp Replay::copy_of(const RankState& at, const TraceEvent& event) const {
+  if (event.peer < 0) return {copy_kind(event.op), "", {at.gpu}, event.size_B};
+  const int peer = jobs_[static_cast<std::size_t>(at.job)].gpus[static_cast<std::size_t>(event.peer)];
+  return {NetworkOp::Kind::kPeer, "", {at.gpu, peer}, event.size_B};
 }
 
 void Replay::join_collective(Meeting& meeting, const RankState& at, const TraceEvent& event) const {
@@ -96,6 +103,22 @@ void Replay::start_network(const MeetingKey& key, Meeting& meeting) {
   by_ticket_.emplace(network_.start(meeting.op), key);
 }
 
+/// Of what has just moved. Recorded is the time of the rank that waited least.
+Exchange Replay::exchange_of(const Meeting& meeting) const {
+  const bool message = meeting.op.kind == NetworkOp::Kind::kMessage;
+  Exchange made{message ? "message" : meeting.op.op, {}, meeting.op.size_B, meeting.began_s, now_s_};
+  bool known = true;
+  for (const Place place : meeting.places) {
+    made.ranks.push_back(place.rank);
+    const RankState& at = ranks_[static_cast<std::size_t>(place.rank)];
+    const auto& recorded = at.streams[static_cast<std::size_t>(place.stream)].current.event.recorded;
+    known = known && recorded;
+    if (known) made.recorded_s = std::min(made.recorded_s.value_or(recorded->duration_s()), recorded->duration_s());
+  }
+  if (!known) made.recorded_s.reset();
+  return made;
+}
+
 void Replay::end_network(long ticket) {
   const auto found = by_ticket_.find(ticket);
   const MeetingKey key = found->second;
@@ -105,6 +128,8 @@ void Replay::end_network(long ticket) {
   const bool copy = meeting.op.kind != NetworkOp::Kind::kCollective && meeting.op.kind != NetworkOp::Kind::kMessage;
   const CriticalPath path =
       meeting.path.with(copy ? CriticalPath::kCopy : CriticalPath::kNetwork, now_s_ - meeting.began_s);
+  std::optional<Exchange> exchange;
+  if (!copy) exchange = exchange_of(meeting);
   const bool half = places.size() == 1 && stream(places.front()).current.event.kind == TraceKind::kSend;
   if (half) {  // sent eagerly; the receive comes later
     meeting.running = false;
@@ -113,6 +138,8 @@ void Replay::end_network(long ticket) {
     meetings_.erase(key);
   }
   for (const Place place : places) end(place, path);
+  if (!exchange) return;
+  for (ReplayObserver* observer : observers_) observer->moved(*exchange);
 }
 
 }  // namespace linkcast::replay

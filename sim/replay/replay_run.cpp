@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "sim/replay/bound.hpp"
 #include "sim/replay/network_kind.hpp"
 #include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay.hpp"
@@ -84,7 +85,7 @@ std::optional<double> step_of(const std::vector<double>& steps) {
   return steps.empty() ? std::nullopt : std::optional(median(steps));
 }
 
-std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summary) {
+std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summary, const Operations& operations) {
   std::vector<JobTimes> jobs;
   std::size_t first = 0;
   for (const ReplayJob& job : replay.jobs()) {
@@ -93,7 +94,13 @@ std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summar
     for (std::size_t i = first; i < end; ++i) exposed.push_back(summary.times(i).exposed_s);
     std::vector<double> steps = summary.steps(first, end);
     const std::optional<double> step_time_s = step_of(steps);
-    jobs.push_back({job.feed->header().name, job.gpus, std::move(steps), step_time_s, median(exposed)});
+    JobTimes times{job.feed->header().name, job.gpus, std::move(steps), step_time_s, median(exposed)};
+    times.recorded_steps_s = summary.recorded_steps(first, end);
+    times.recorded_step_time_s = step_of(times.recorded_steps_s);
+    times.operations = operations.times(first, end);
+    // a step measured without recording, or a scale that was asked for, settles it
+    times.host_unsure = job.recording_s > 0 && !job.host_scale && !job.feed->header().step_time_s;
+    jobs.push_back(std::move(times));
     first = end;
   }
   return jobs;
@@ -115,10 +122,17 @@ struct Times {
   std::vector<std::optional<double>> step_s{};  ///< of each job; none without markers
 };
 
-/// A run of its own with every network operation at one end of its interval.
-Times times_at(catalogue::Catalogue& catalogue, const ReplayRequest& request, IntervalEnd end) {
+/// A run of its own with every network operation at one end of its interval, and the CPUs too where they are unsure:
+/// never late, or as recorded.
+Times times_at(catalogue::Catalogue& catalogue, const ReplayRequest& request, const std::vector<JobTimes>& found,
+               IntervalEnd end) {
   const std::unique_ptr<ReplayNetwork> network = network_of(catalogue, request, end);
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network->gpus());
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    if (!found[job].host_unsure) continue;
+    if (end == IntervalEnd::kLow) jobs[job].host_scale = 0;
+    jobs[job].as_recorded = end == IntervalEnd::kHigh;
+  }
   ReplaySummary summary(ranks_of(jobs));
   std::vector<ReplayObserver*> observers{&summary};
   if (request.watcher != nullptr) observers.push_back(request.watcher);
@@ -149,9 +163,11 @@ ReplayInterval around(std::optional<double> time_s, std::optional<double> low_s,
   return {least_s, most_s};
 }
 
-/// @param used  the network: else nothing is unsure
+/// @param used  the network: else nothing is unsure but CPUs
 void add_intervals(ReplayResult& result, catalogue::Catalogue& catalogue, const ReplayRequest& request, bool used) {
-  const std::string once = used ? read_once(request) : "";
+  const bool unsure =
+      used || std::any_of(result.jobs.begin(), result.jobs.end(), [](const JobTimes& job) { return job.host_unsure; });
+  const std::string once = unsure ? read_once(request) : "";
   result.interval.emplace();
   if (!once.empty()) {
     result.warnings.push_back("no interval, which takes further runs: " + once + " can be read only once");
@@ -160,9 +176,9 @@ void add_intervals(ReplayResult& result, catalogue::Catalogue& catalogue, const 
   Times low{result.makespan_s}, high{result.makespan_s};
   for (const JobTimes& job : result.jobs)
     for (Times* end : {&low, &high}) end->step_s.push_back(job.step_time_s);
-  if (used) {
-    low = times_at(catalogue, request, IntervalEnd::kLow);
-    high = times_at(catalogue, request, IntervalEnd::kHigh);
+  if (unsure) {
+    low = times_at(catalogue, request, result.jobs, IntervalEnd::kLow);
+    high = times_at(catalogue, request, result.jobs, IntervalEnd::kHigh);
   }
   result.interval = around(result.makespan_s, low.makespan_s, high.makespan_s);
   for (std::size_t job = 0; job < result.jobs.size(); ++job)
@@ -179,6 +195,8 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
   const std::size_t ranks = ranks_of(jobs);
   ReplaySummary summary(ranks);
   observers.push_back(&summary);
+  Operations operations(ranks);
+  observers.push_back(&operations);
   Utilisation utilisation(summary, ranks, network);
   std::optional<Timeline> timeline;
   if (request.timeline != nullptr) observers.push_back(&timeline.emplace(*request.timeline));
@@ -194,11 +212,12 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
                         ? catalogue.platform(request.platform).topology().name
                         : request.platform;
   result.makespan_s = summary.makespan_s();
-  result.jobs = times_of(run, summary);
+  result.jobs = times_of(run, summary, operations);
   result.ranks = ranks_of(run, summary);
   result.links = network.link_use();
   result.bottleneck = busiest_of(result);
   result.critical_path = run.critical_path();
+  result.bound = bound_of(result.critical_path);
   if (request.utilisation) result.utilisation = utilisation.to_json();
   result.events = static_cast<long>(run.events());
   result.warnings = network.warnings().get<std::vector<std::string>>();

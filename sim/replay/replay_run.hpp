@@ -9,6 +9,7 @@
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/replay/observer.hpp"
+#include "sim/replay/operations.hpp"
 #include "sim/replay/path.hpp"
 #include "sim/replay/summary.hpp"
 
@@ -53,6 +54,11 @@ struct JobTimes {
   std::optional<double> step_time_s{};  ///< median step; none without markers
   double exposed_communication_s = 0;   ///< median over ranks
   ReplayInterval step_interval{};
+  /// CPU times are what is left of a recording's: the interval reaches from none at all to those recorded.
+  bool host_unsure = false;
+  std::vector<double> recorded_steps_s{};        ///< of the recording; empty where the trace does not say them
+  std::optional<double> recorded_step_time_s{};  ///< their median
+  std::vector<OperationTimes> operations{};      ///< by kind
 };
 
 /// What a rank did, of which job it is, and where.
@@ -69,6 +75,7 @@ struct ReplayResult {
   std::vector<LinkUse> links{};
   std::vector<std::string> bottleneck{};  ///< ids of links
   CriticalPath critical_path{};
+  std::string bound{};  ///< what limits it, for people: begins with host-bound, device-bound or link-bound; or empty
   std::optional<Json> utilisation{};  ///< where asked for
   long events = 0;
   std::vector<std::string> warnings{};

@@ -41,7 +41,7 @@ void Replay::begin(Place place) {
   on.began_s = now_s_;
   ++begun_;
   if (on.current.event.kind == TraceKind::kStep) {
-    pass_step(place.rank);
+    pass_step(place.rank, on.current.event);
     end(place, CriticalPath(on.current.path));
     return;
   }

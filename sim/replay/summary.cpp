@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/units/statistics.hpp"
+
 namespace linkcast::replay {
 void ReplaySummary::bring_up(State& state, double now_s) {
   const double passed_s = now_s - state.updated_s;
@@ -34,8 +36,9 @@ void ReplaySummary::ends(int rank, const TraceEvent& event, double now_s) {
   makespan_s_ = std::max(makespan_s_, now_s);
 }
 
-void ReplaySummary::step(int rank, int /*step*/, double now_s) {
+void ReplaySummary::step(int rank, const TraceEvent& event, int /*step*/, double now_s) {
   markers_s_[static_cast<std::size_t>(rank)].push_back(now_s);
+  if (event.recorded) recorded_s_[static_cast<std::size_t>(rank)].push_back(event.recorded->duration_s());
   makespan_s_ = std::max(makespan_s_, now_s);
 }
 
@@ -54,6 +57,19 @@ std::vector<double> ReplaySummary::steps(std::size_t first_rank, std::size_t end
   }
   std::vector<double> durations;
   for (std::size_t i = 0; i < ends_s.size(); ++i) durations.push_back(ends_s[i] - (i == 0 ? 0 : ends_s[i - 1]));
+  return durations;
+}
+
+std::vector<double> ReplaySummary::recorded_steps(std::size_t first_rank, std::size_t end_rank) const {
+  const std::size_t steps = markers_s_[first_rank].size();
+  for (std::size_t rank = first_rank; rank < end_rank; ++rank)
+    if (recorded_s_[rank].size() != steps || markers_s_[rank].size() != steps) return {};
+  std::vector<double> durations;
+  for (std::size_t step = 0; step < steps; ++step) {
+    std::vector<double> of_ranks;
+    for (std::size_t rank = first_rank; rank < end_rank; ++rank) of_ranks.push_back(recorded_s_[rank][step]);
+    durations.push_back(median(std::move(of_ranks)));
+  }
   return durations;
 }
 

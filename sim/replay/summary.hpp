@@ -17,12 +17,12 @@ struct RankTimes {
 /// Adds up what a replay tells; keeps nothing of single events.
 class ReplaySummary final : public ReplayObserver {
  public:
-  explicit ReplaySummary(std::size_t ranks) : ranks_(ranks), markers_s_(ranks) {}
+  explicit ReplaySummary(std::size_t ranks) : ranks_(ranks), markers_s_(ranks), recorded_s_(ranks) {}
 
   void begins(int rank, const TraceEvent& event, double now_s) override;
   void meets(int rank, const TraceEvent& event, double now_s) override;
   void ends(int rank, const TraceEvent& event, double now_s) override;
-  void step(int rank, int step, double now_s) override;
+  void step(int rank, const TraceEvent& event, int step, double now_s) override;
 
   [[nodiscard]] const RankTimes& times(std::size_t rank) const { return ranks_[rank].times; }
   /// Of what has happened until a moment that is not before the last event.
@@ -30,6 +30,9 @@ class ReplaySummary final : public ReplayObserver {
   [[nodiscard]] double makespan_s() const { return makespan_s_; }
   /// Duration of each step of one job: from its last rank's marker to the next. @param ranks  first and one past last
   [[nodiscard]] std::vector<double> steps(std::size_t first_rank, std::size_t end_rank) const;
+
+  /// What each took in the recording: the median rank. Empty where the trace does not say it of every step and rank.
+  [[nodiscard]] std::vector<double> recorded_steps(std::size_t first_rank, std::size_t end_rank) const;
 
  private:
   struct State {
@@ -40,7 +43,8 @@ class ReplaySummary final : public ReplayObserver {
   static void bring_up(State& state, double now_s);
 
   std::vector<State> ranks_;
-  std::vector<std::vector<double>> markers_s_;  ///< by rank
+  std::vector<std::vector<double>> markers_s_;   ///< by rank
+  std::vector<std::vector<double>> recorded_s_;  ///< by rank, of those steps that say it
   double makespan_s_ = 0;
 };
 

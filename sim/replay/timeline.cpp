@@ -10,6 +10,8 @@ namespace {
 double microseconds(long long nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; }
 long long nanoseconds(double time_s) { return std::llround(time_s * 1e9); }
 
+enum Thread { kCpu = 1, kSteps = 2, kFirstStream = 3 };  // source: ours, any numbers would do
+
 std::string title(const TraceEvent& event) {
   if (!event.name.empty()) return event.name;
   return event.op.empty() ? to_text(event.kind) : event.op;
@@ -41,67 +43,141 @@ void Timeline::write(const Json& event) {
   out_ << (std::exchange(first_, false) ? "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n" : ",\n") << event.dump();
 }
 
-/// @param what  "process_name" or "thread_name"
 void Timeline::name(int process, const char* what, int thread, const std::string& name) {
   write({{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
 }
 
-void Timeline::starts(const std::vector<ReplayRank>& ranks) {
-  streams_.resize(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    name(static_cast<int>(i) + 1, "process_name", 0,
-         (ranks[i].trace.empty() ? "" : ranks[i].trace + " ") + "rank " + std::to_string(ranks[i].local) + ", gpu" +
-             std::to_string(ranks[i].gpu));
+/// Those of one rank stand side by side.
+void Timeline::name_process(int number, Process& process) {
+  if (std::exchange(process.named, true)) return;
+  name(number, "process_name", 0, process.name);
+  const bool of_recording = number > links();
+  const int place = of_recording ? 2 * (number - links()) : 2 * number - 1;
+  write({{"ph", "M"}, {"name", "process_sort_index"}, {"pid", number}, {"tid", 0}, {"args", {{"sort_index", place}}}});
 }
 
-Timeline::Stream& Timeline::stream(int rank, const std::string& name) {
-  Streams& mine = streams_.at(static_cast<std::size_t>(rank));
-  const auto [found, added] = mine.try_emplace(name);
+void Timeline::name_once(int process, bool& named, int thread, const char* name) {
+  if (!std::exchange(named, true)) this->name(process, "thread_name", thread, name);
+}
+
+void Timeline::starts(const std::vector<ReplayRank>& ranks) {
+  forecast_.resize(ranks.size());
+  recorded_.resize(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::string rank =
+        (ranks[i].trace.empty() ? "" : ranks[i].trace + " ") + "rank " + std::to_string(ranks[i].local);
+    forecast_[i].name = rank + ", gpu" + std::to_string(ranks[i].gpu);
+    recorded_[i].name = rank + ", as recorded";
+    name_process(forecast_of(static_cast<int>(i)), forecast_[i]);
+  }
+}
+
+Timeline::Stream& Timeline::stream(int number, Process& process, const std::string& name) {
+  const auto [found, added] = process.streams.try_emplace(name);
   if (added) {
-    found->second.thread = static_cast<int>(mine.size());
-    this->name(rank + 1, "thread_name", found->second.thread, "stream " + name);
+    found->second.thread = kFirstStream + static_cast<int>(process.streams.size()) - 1;
+    this->name(number, "thread_name", found->second.thread, "stream " + name);
   }
   return found->second;
 }
 
-void Timeline::begins(int rank, const TraceEvent& event, double now_s) {
-  Stream& on = stream(rank, event.stream);
-  on.began_s = now_s;
-  on.met_s = -1;
+/// @param phase  "s": it starts inside the slice there; "f": it ends at the slice that begins there
+void Timeline::arrow(const char* phase, long id, int process, int thread, double time_s) {
+  Json event{{"ph", phase},
+             {"name", "launch"},
+             {"cat", "launch"},
+             {"id", id},
+             {"pid", process},
+             {"tid", thread},
+             {"ts", microseconds(nanoseconds(time_s))}};
+  if (*phase == 'f') event["bp"] = "e";
+  write(event);
 }
 
-void Timeline::meets(int rank, const TraceEvent& event, double now_s) { stream(rank, event.stream).met_s = now_s; }
+/// An arrow starts where the CPU's work for the event ends, if that takes any time.
+void Timeline::issues(int rank, const TraceEvent& event, const IssueTimes& times) {
+  Process& process = forecast_.at(static_cast<std::size_t>(rank));
+  const int number = forecast_of(rank);
+  const bool worked = nanoseconds(times.ready_s) > nanoseconds(times.began_s);
+  const bool waited = nanoseconds(times.ended_s) > nanoseconds(times.ready_s);
+  if (worked || waited) name_once(number, process.has_cpu, kCpu, "CPU");
+  if (worked) {
+    Json work = slice(title(event), number, kCpu, times.began_s, times.ready_s);
+    work["cat"] = "cpu";
+    write(work);
+  }
+  if (waited) {
+    const bool sync = event.kind == TraceKind::kSync;
+    Json wait =
+        slice(sync ? "waiting for the GPU" : "waiting for room to launch", number, kCpu, times.ready_s, times.ended_s);
+    wait["cat"] = "cpu";
+    write(wait);
+  }
+  if (event.kind == TraceKind::kSync || event.kind == TraceKind::kStep) return;
+  stream(number, process, event.stream).arrows.push_back(worked ? arrows_ : kNoArrow);
+  if (worked) arrow("s", arrows_++, number, kCpu, times.began_s);
+}
+
+void Timeline::begins(int rank, const TraceEvent& event, double now_s) {
+  Stream& on = stream(forecast_of(rank), forecast_.at(static_cast<std::size_t>(rank)), event.stream);
+  on.began_s = now_s;
+  on.met_s = -1;
+  const long id = on.arrows.front();
+  on.arrows.pop_front();
+  if (id != kNoArrow) arrow("f", id, forecast_of(rank), on.thread, now_s);
+}
+
+void Timeline::meets(int rank, const TraceEvent& event, double now_s) {
+  stream(forecast_of(rank), forecast_.at(static_cast<std::size_t>(rank)), event.stream).met_s = now_s;
+}
 
 void Timeline::ends(int rank, const TraceEvent& event, double now_s) {
-  const Stream& on = stream(rank, event.stream);
-  Json whole = slice(title(event), rank + 1, on.thread, on.began_s, now_s);
+  const int number = forecast_of(rank);
+  const Stream& on = stream(number, forecast_.at(static_cast<std::size_t>(rank)), event.stream);
+  Json whole = slice(title(event), number, on.thread, on.began_s, now_s);
   whole["cat"] = to_text(event.kind);
   whole["args"] = arguments(event);
   write(whole);
-  if (nanoseconds(on.met_s) > nanoseconds(on.began_s))
-    write(slice("waiting", rank + 1, on.thread, on.began_s, on.met_s));
+  if (nanoseconds(on.met_s) > nanoseconds(on.began_s)) write(slice("waiting", number, on.thread, on.began_s, on.met_s));
+  recorded(rank, event, title(event));
 }
 
-void Timeline::step(int rank, int step, double now_s) {
-  write({{"ph", "i"},
-         {"name", "step " + std::to_string(step + 1)},
-         {"pid", rank + 1},
-         {"tid", 0},
-         {"ts", microseconds(nanoseconds(now_s))},
-         {"s", "p"}});
+void Timeline::step(int rank, const TraceEvent& event, int step, double now_s) {
+  Process& process = forecast_.at(static_cast<std::size_t>(rank));
+  name_once(forecast_of(rank), process.has_steps, kSteps, "steps");
+  const std::string title = "step " + std::to_string(step + 1);
+  write(slice(title, forecast_of(rank), kSteps, std::exchange(process.step_ended_s, now_s), now_s));
+  recorded(rank, event, title);
 }
 
-void Timeline::close(const Utilisation& links) {
-  const int process = static_cast<int>(streams_.size()) + 1;
-  name(process, "process_name", 0, "links: share of capacity");
-  for (const auto& [id, link] : links.links())
+/// What a trace that is repeated says again is not written again: it would lie over what is there.
+void Timeline::recorded(int rank, const TraceEvent& event, const std::string& title) {
+  if (!event.recorded) return;
+  const int number = recorded_of(rank);
+  Process& process = recorded_.at(static_cast<std::size_t>(rank));
+  name_process(number, process);
+  const bool step = event.kind == TraceKind::kStep;
+  if (step) name_once(number, process.has_steps, kSteps, "steps");
+  const int thread = step ? kSteps : stream(number, process, event.stream).thread;
+  double& until_s = process.until_s[thread];
+  if (nanoseconds(event.recorded->begin_s) < nanoseconds(until_s)) return;
+  until_s = event.recorded->end_s;
+  Json whole = slice(title, number, thread, event.recorded->begin_s, event.recorded->end_s);
+  whole["cat"] = "recorded";
+  if (!step) whole["args"] = arguments(event);
+  write(whole);
+}
+
+void Timeline::close(const Utilisation& use) {
+  name(links(), "process_name", 0, "links: share of capacity");
+  for (const auto& [id, link] : use.links())
     for (std::size_t bin = 0; bin < link.carried_B.size(); ++bin)
       write({{"ph", "C"},
              {"name", id},
-             {"pid", process},
+             {"pid", links()},
              {"tid", 0},
-             {"ts", microseconds(nanoseconds(static_cast<double>(bin) * links.bin_s()))},
-             {"args", {{"share", link.carried_B[bin] / link.capacity_Bps / links.bin_s()}}}});
+             {"ts", microseconds(nanoseconds(static_cast<double>(bin) * use.bin_s()))},
+             {"args", {{"share", link.carried_B[bin] / link.capacity_Bps / use.bin_s()}}}});
   out_ << "\n]}\n";
 }
 

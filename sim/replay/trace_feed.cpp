@@ -8,7 +8,9 @@
 namespace linkcast::replay {
 namespace {
 
-bool is_exchange(const TraceEvent& event) { return event.part == "exchange" || communicates(event.kind); }
+bool is_exchange(const TraceEvent& event) {
+  return event.part == "exchange" || communicates(event.kind) || event.peer >= 0;
+}
 
 }  // namespace
 
@@ -72,10 +74,10 @@ void TraceFeed::hand_out(TraceEvent event) {
     own.push_back(std::move(event));
     return;
   }
-  if (event.kind == TraceKind::kSend || event.kind == TraceKind::kRecv)
-    throw InputError(
-        name() + " line " + std::to_string(reader_->line()) +
-        ": a message from rank to rank: only traces of collectives over all ranks can be replayed on another number");
+  if (event.peer >= 0)
+    throw InputError(name() + " line " + std::to_string(reader_->line()) +
+                     ": a message or copy from rank to rank: only traces of collectives over all ranks can be replayed "
+                     "on another number");
   for (int rank = event.rank; rank < ranks(); rank += header().ranks) {
     waiting_[static_cast<std::size_t>(rank)].push_back(event);
     waiting_[static_cast<std::size_t>(rank)].back().rank = rank;

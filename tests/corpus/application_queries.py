@@ -20,6 +20,8 @@ BY_GPUS = {  # application: how it calls its ranks, and options that keep it sho
     "tartan_mam": ("nodes", {"steps": 2, "scaling": "weak"})}
 TRANSFORMERS = ({"tp": 2}, {"pp": 2}, {"dp": 2}, {"tp": 2, "pp": 2, "batch": 4}, {"tp": 2, "dp": 2, "recompute": 0})
 SMALL_TRANSFORMER = {"layers": 4, "batch": 4, "steps": 1, "hidden": 1024}
+LAYERS = {"tensor_parallel": {"sequence-parallel": 1}, "decoding": {"issue": "20us"}, "expert_parallel": {"every": 1},
+           "fully_sharded": {"reshard": 0}, "pipeline_parallel": {"schedule": "gpipe"}}
 SAMPLES = ("h200x4-alexnet", "h200x4-resnet50")
 REPLAY_OPTIONS = ({}, {"local": True}, {"host_scale": 0}, {"host_scale": 2.5}, {"library": "nccl-2.18"}, {"library": "nccl-2.7"})
 JOBS = ("all_reduce:64MiB", "all_gather:1MiB", "broadcast:64MiB", "alltoall:16MiB", {"op": "reduce", "size_B": 4096},
@@ -115,6 +117,14 @@ def show() -> Iterator[Query]:
         yield {"kind": "show", "platform": machine.name}
 
 
+def replay_of_layers() -> Iterator[Query]:
+    """At the end, so that the others keep their numbers."""
+    for trace, more in LAYERS.items():
+        for at, name in enumerate(("hgx-h200", "dgx-a100", "v100-dgx1")):
+            options = {"gpus": taken((2, 4, 8), at), "steps": 1, "layers": 8, "hidden": 1024, **(more if at == 1 else {})}
+            yield _replay(MACHINES[name], trace, options, {})
+
+
 def queries() -> Iterator[Query]:
-    for group in (replay_on_node, replay_of_recordings, replay_on_nodes, place_on_node, place_on_nodes, show):
+    for group in (replay_on_node, replay_of_recordings, replay_on_nodes, place_on_node, place_on_nodes, show, replay_of_layers):
         yield from group()

@@ -1,6 +1,7 @@
 // check, list and replay with traces, by the real program.
 #include "sim/records/object_reader.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/unit/kineto_timeline.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::trace_command_test {
@@ -135,6 +136,37 @@ TEST_CASE("calibrate trace takes a shipped trace by its name", "[unit][trace]") 
   REQUIRE(run.code == 0);
   CHECK(run.err.find("host_scale ") != std::string::npos);  // behind progress, where it is slow
   CHECK(run_program("check '" + out + "'").code == 0);
+}
+
+TEST_CASE("import kineto fits the host so that the machine takes the step that was measured", "[unit][trace]") {
+  Timeline timeline;  // 1 ms of CPU time a step, next to no GPU time
+  for (int step = 0; step < 4; ++step) {
+    timeline.span("ProfilerStep#" + std::to_string(step), 1000 * step, 1000 * step + 1000);
+    timeline.kernel("a", 1000 * step + 490, 1000 * step + 500, 1000 * step + 501, 1000 * step + 502);
+  }
+  const ScratchFolder scratch;
+  const std::string recording = (scratch / "r.json").string(), trace = (scratch / "t.jsonl").string();
+  Json json = timeline.json();
+  json["deviceProperties"] = {{{"name", "NVIDIA H200"}}};
+  std::ofstream(recording) << json;
+  const std::string import = "import kineto '" + recording + "' --out '" + trace + "' --option launch-cost=0s ";
+  const auto scale_at = [&](const std::string& step) {
+    REQUIRE(run_program(import + "--option step-time=" + step).code == 0);
+    return Json::parse(text_of_file(trace).substr(0, text_of_file(trace).find('\n')));
+  };
+  // All but the first step, whose CPU time was not recorded whole, take 1 ms at scale 1.
+  CHECK_THAT(scale_at("2.5ms")["host_scale"].get<double>(), WithinRel(2.5, 2e-3));
+  CHECK(scale_at("2.5ms")["notes"].back() ==
+        "host_scale: fitted so that a step on hgx-h200 takes the 2.5 ms that were measured without recording");
+  CHECK_THAT(
+      Json::parse(run_program("replay '" + trace + "' --platform hgx-h200 --json").out)["step_time_s"].get<double>(),
+      WithinRel(2.5e-3, 2e-3));
+  // Less than the kernel alone takes: its 1 us and the launch.
+  CHECK(scale_at("500ns")["notes"].back().get<std::string>().find("the CPUs are taken as never late") !=
+        std::string::npos);
+  const Run other = run_program(import + "--option step-time=1ms --option machine=p100-dgx1");
+  CHECK(other.code == 2);
+  CHECK(other.err.find("option step-time: recorded on NVIDIA H200, and p100-dgx1 has ") != std::string::npos);
 }
 
 }  // namespace linkcast::test::trace_command_test

@@ -34,12 +34,17 @@ TEST_CASE("trace: what is written is read again", "[trace]") {
   const std::string text =
       kHeader +
       R"({"rank":0,"kind":"compute","stream":"7","host_s":1e-06,"name":"a","part":"forward","id":3,"time_s":0.5,"slowdown":1.5}
+{"rank":1,"kind":"compute","host_s":1e-06,"recording_s":2e-06,"time_s":0.5}
 {"rank":1,"kind":"copy","id":-4,"copy":"h2d","size_B":100.0}
 {"rank":0,"kind":"collective","after":[3],"op":"all_reduce","group":"all","size_B":8.0}
 {"rank":0,"kind":"send","peer":1,"tag":"x","size_B":9.0}
 {"rank":1,"kind":"recv","peer":0,"tag":"x","size_B":9.0}
 {"rank":1,"kind":"sync","stream":"7","after":[-4]}
 {"rank":1,"kind":"step"}
+{"rank":0,"kind":"compute","id":4,"time_s":0.5,"recorded_at_s":[0.25,0.75]}
+{"rank":0,"kind":"copy","copy":"d2d","peer":1,"size_B":100.0,"recorded_at_s":[0.75,0.75]}
+{"rank":0,"kind":"collective","op":"all_reduce","group":"all","size_B":8.0,"recorded_at_s":[1.0,2.0]}
+{"rank":0,"kind":"step","recorded_at_s":[0.0,2.0]}
 )";
   TraceReader trace = reader(text);
   std::string again = trace_line(to_json(trace.header()));
@@ -59,6 +64,7 @@ TEST_CASE("trace: each error names line and place", "[trace]") {
            Case{R"({"rank":0,"kind":"compute","time_s":"1"})", "t line 2:/time_s: must be a number"},
            Case{R"({"rank":0,"kind":"compute","time_s":1,"slowdown":0.5})", "t line 2:/slowdown: must be at least 1"},
            Case{R"({"rank":0,"kind":"compute","time_s":1,"host_s":-1})", "t line 2:/host_s: must not be negative"},
+           Case{R"({"rank":0,"kind":"step","recording_s":-1})", "t line 2:/recording_s: must not be negative"},
            Case{R"({"rank":0,"kind":"copy","copy":"h2h","size_B":1})", "t line 2:/copy: 'h2h' is not allowed"},
            Case{R"({"rank":0,"kind":"copy","copy":"h2d"})", "t line 2:/size_B: missing key"},
            Case{R"({"rank":0,"kind":"copy","copy":"h2d","size_B":-1})", "t line 2:/size_B: must not be negative"},
@@ -71,6 +77,15 @@ TEST_CASE("trace: each error names line and place", "[trace]") {
            Case{R"({"rank":0,"kind":"step","after":1})", "t line 2:/after: must be an array"},
            Case{R"({"rank":0,"rank":0,"kind":"step"})", "t line 2:/rank: duplicate key"},
            Case{R"({"rank":0,"kind":"step")", "t line 2: not JSON"},
+           Case{R"({"rank":0,"kind":"copy","copy":"h2d","peer":1,"size_B":1})", "t line 2:/peer: is of a copy d2d"},
+           Case{R"({"rank":0,"kind":"copy","copy":"d2d","peer":0,"size_B":1})", "t line 2:/peer: must be another rank"},
+           Case{R"({"rank":0,"kind":"copy","copy":"d2d","peer":2,"size_B":1})", "t line 2:/peer: must be 0 to 1"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":[1]})", "t line 2:/recorded_at_s: must be two times"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":[1,2,3]})", "t line 2:/recorded_at_s: must be two times"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":[2,1]})", "t line 2:/recorded_at_s: must be two times"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":[-1,1]})", "t line 2:/recorded_at_s: must be two times"},
+           Case{R"({"rank":0,"kind":"step","recorded_at_s":1})", "t line 2:/recorded_at_s: must be an array"},
+           Case{R"({"rank":0,"kind":"sync","recorded_at_s":[0,1]})", "t line 2:/recorded_at_s: unknown key"},
            Case{R"([])", "t line 2:/: must be an object"},
            Case{R"({"rank":0,"kind":"compute","time_s":1e999})", "t line 2: not JSON"},
        }) {
@@ -121,7 +136,7 @@ TEST_CASE("replay: a timeline is JSON whose slices lie one in the other", "[trac
   }
   CHECK(computes == 4 * 3 * 6);  // ranks, steps, forward and 4 buckets and update
   CHECK_THAT(last_us, WithinAbs(makespan_s * 1e6, 1e-3));
-  CHECK(threads.size() == 4 * 2);
+  CHECK(threads.size() == 4 * 4);  // two streams, the CPU, which waits for the GPU, and the steps
   for (const auto& [thread, slices] : threads)
     for (const auto& a : slices)
       for (const auto& b : slices) {

@@ -175,7 +175,11 @@ Plan ClusterNetwork::collective(const NetworkOp& op) {
 
 Plan ClusterNetwork::copy(const NetworkOp& op, bool behind) {
   NetworkOp local = op;
-  local.gpus.front() %= gpus_per_node_;
+  for (int& gpu : local.gpus) {
+    if (gpu / gpus_per_node_ != op.gpus.front() / gpus_per_node_)
+      throw InputError("a copy from GPU to GPU stays on its node: to others there are messages");
+    gpu %= gpus_per_node_;
+  }
   Plan plan = copy_plan(catalogue_, platform_id_, local, behind);
   put_on_node(op.gpus.front() / gpus_per_node_, plan.activities);
   return plan;

@@ -132,6 +132,11 @@ KeyTable time_results() {
           number("step_time_low_s", "lower end of its 90 % interval", true),
           number("step_time_high_s", "upper end", true),
           {.name = "steps_s", .type = ValueType::kNumbers, .help = "each step", .required = true},
+          number("recorded_step_time_s", "median step of the recording; null where the trace does not say it", true),
+          {.name = "recorded_steps_s",
+           .type = ValueType::kNumbers,
+           .help = "each step of the recording, in its median rank",
+           .required = true},
           number("exposed_communication_s", "of the median rank: communication while nothing computes")};
 }
 
@@ -144,7 +149,20 @@ KeyTable detail_results() {
                          number("exposed_s", ""),
                          number("waiting_s", ""),
                          number("idle_s", "")};
+  const KeyTable operation = {{.name = "op", .help = "collective, or message"},
+                              number("calls", "of a rank"),
+                              number("size_B", "of these calls, as nccl-tests counts"),
+                              number("time_s", "on the network, from when all ranks of a call had come"),
+                              number("exposed_s", "waiting or moving while nothing computes"),
+                              number("bus_bandwidth_Bps", "of all calls together"),
+                              number("recorded_s", "time_s of the recording; null where unknown", true),
+                              number("recorded_bus_bandwidth_Bps", "the same of the recording", true)};
   return {
+      {.name = "operations",
+       .type = ValueType::kObjects,
+       .help = "each kind of collective, and messages: the mean of the ranks that take part",
+       .required = true,
+       .fields = operation},
       {.name = "ranks", .type = ValueType::kObjects, .help = "what each rank does", .required = true, .fields = rank},
       {.name = "links",
        .type = ValueType::kObjects,
@@ -158,6 +176,10 @@ KeyTable detail_results() {
        .required = true,
        .fields = {number("host_s", ""), number("launch_s", ""), number("compute_s", ""), number("copy_s", ""),
                   number("network_s", "")}},
+      {.name = "bound",
+       .help = "what limits it: begins with host-bound, device-bound or link-bound; null where nothing takes time",
+       .required = true,
+       .null = true},
       {.name = "events", .type = ValueType::kWhole, .help = "of the trace", .required = true},
       {.name = "traffic",
        .type = ValueType::kObject,

@@ -1,0 +1,60 @@
+// CPU times of a recording: how far a replay's interval reaches, and what limits it.
+#include <fstream>
+
+#include "sim/query/query.hpp"
+#include "sim/replay/bound.hpp"
+#include "tests/support/catalogue.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
+
+namespace linkcast::test::recorded_host_test {
+
+namespace {
+
+/// Two events of 1 ms of CPU and 0.1 ms of GPU time, to which recording added 0.5 ms of CPU time each.
+Json replayed(const std::string& header, Json asked = {}) {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "t.jsonl").string();
+  std::ofstream(path) << R"({"schema":"trace/1","name":"t","ranks":1,"source":"test")" << header << "}\n"
+                      << R"({"rank":0,"kind":"compute","host_s":0.001,"recording_s":0.0005,"time_s":0.0001}
+{"rank":0,"kind":"compute","host_s":0.001,"recording_s":0.0005,"time_s":0.0001}
+{"rank":0,"kind":"step","stream":"0"}
+)";
+  Json query{{"kind", "replay"}, {"platform", "hgx-h200"}, {"trace", path}};
+  if (!asked.is_null()) query.update(asked);
+  return query::answer(catalogue(), query);
+}
+
+}  // namespace
+
+TEST_CASE("replay: the interval reaches from GPUs alone to CPUs as recorded", "[physics][replay]") {
+  const Json result = replayed("");
+  CHECK_THAT(result["step_time_s"].get<double>(), WithinRel(2.1e-3, kExact));
+  CHECK_THAT(result["step_time_low_s"].get<double>(), WithinRel(0.2e-3, kExact));
+  CHECK_THAT(result["step_time_high_s"].get<double>(), WithinRel(3.1e-3, kExact));
+  CHECK_THAT(result["time_high_s"].get<double>(), WithinRel(3.1e-3, kExact));
+}
+
+TEST_CASE("replay: a host that was fitted or is asked for is sure", "[physics][replay]") {
+  for (const Json& result : {replayed(R"(,"step_time_s":0.0021)"), replayed("", {{"host_scale", 1}})})
+    for (const char* end : {"step_time_low_s", "step_time_high_s"})
+      CHECK_THAT(result[end].get<double>(), WithinRel(2.1e-3, kExact));
+}
+
+TEST_CASE("replay: what limits it is the largest part of the critical path", "[physics][replay]") {
+  CHECK(replayed("")["bound"] == "host-bound: CPUs are late, faster links hardly matter: they gain at most 0 %");
+  CHECK(replayed("", {{"host_scale", 0}})["bound"] ==
+        "device-bound: GPUs compute, faster links hardly matter: they gain at most 0 %");
+  const auto bound = [](double host, double compute, double network) {
+    replay::CriticalPath path;
+    path.seconds[replay::CriticalPath::kHost] = host;
+    path.seconds[replay::CriticalPath::kCompute] = compute;
+    path.seconds[replay::CriticalPath::kNetwork] = network;
+    return replay::bound_of(path);
+  };
+  CHECK(bound(1, 2, 7) == "link-bound: faster links gain at most 70 %");
+  CHECK(bound(5, 2, 3) == "host-bound: CPUs are late, faster links gain at most 30 %");
+  CHECK(bound(0, 0, 0).empty());
+}
+
+}  // namespace linkcast::test::recorded_host_test
