@@ -297,6 +297,7 @@ void Editor::scale(const Edit& edit) {
   for (std::size_t i = 0; i < wiring_.cables.size(); ++i) {
     if (one ? i != only : !names_kind(edit.subject, wiring_.cables[i].kind)) continue;
     factors().factor[i] *= edit.factor;
+    wiring_.cables[i].told = wiring_.cables[i].says();
     wiring_.cables[i].bandwidth.si *= edit.factor;
     ++scaled;
   }
@@ -332,6 +333,7 @@ void Editor::finish_rates() {
     const double slow = std::max(wiring_.devices[static_cast<std::size_t>(c.a)].slow,
                                  wiring_.devices[static_cast<std::size_t>(c.b)].slow);
     rates.factor[i] /= slow;
+    c.told = c.says();
     c.bandwidth.si /= slow;
   }
   scale_rates(wiring_, rates, fit_);

@@ -34,7 +34,11 @@ struct Cable {
   int count = 1;
   BytesPerSecond bandwidth;  ///< nominal, one cable, one direction
   std::string source;
-  bool edited = false;  ///< a what-if edit gave it a rate that nobody measured
+  bool edited = false;                   ///< a what-if edit gave it a rate that nobody measured
+  std::optional<BytesPerSecond> told{};  ///< nominal rate that it says it has, where edits scaled the one it has
+
+  /// What software that asks the machine hears: a link that is slower than it should be does not say so.
+  [[nodiscard]] BytesPerSecond says() const { return told.value_or(bandwidth); }
 };
 
 /// Which GPU pairs the CUDA runtime lets access each other's memory over PCIe.
