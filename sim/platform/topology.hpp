@@ -56,6 +56,8 @@ class Topology {
   std::vector<Cable> cables;
   /// The network that joins many such nodes: a rule and its parameters (sim/plugin/fabric_generator.hpp); null if none.
   Json fabric;
+  /// By class of links: the nominal rate that software hears of, where edits scaled the one of `fabric`.
+  std::map<std::string, BytesPerSecond> told_rates;
 
   [[nodiscard]] std::optional<int> find(const std::string& device_id) const;
   /// Device indices of the GPUs in number order: gpus()[k] is the device "gpu<k>".
