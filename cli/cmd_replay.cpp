@@ -7,6 +7,7 @@
 #include "cli/texts.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/whatif.hpp"
+#include "sim/replay/query/replay_answer.hpp"
 #include "sim/replay/replay_request.hpp"
 #include "sim/units/parse.hpp"
 
@@ -115,9 +116,10 @@ Json result_on(const std::string& platform, ReplayOptions& o, Context& context) 
   ReplayProgress progress(context.progress());
   o.request.platform = platform;
   o.request.watcher = &progress;
-  Json result = replay::to_json(replay::replay(context.catalogue(), o.request));
+  Json result{{"kind", "replay"}};
+  result.update(replay::replay_answer(context.catalogue(), o.request));
   o.request.watcher = nullptr;
-  query::put_provenance(context.catalogue(), platform, o.asked, "", result);
+  query::put_provenance(context.catalogue(), platform, o.asked, context.solver, result);
   return result;
 }
 

@@ -5,7 +5,6 @@
 #include "sim/exporters/infragraph.hpp"
 #include "sim/exporters/nccl_topo.hpp"
 #include "sim/query/fabric_view.hpp"
-#include "sim/query/show.hpp"
 #include "sim/records/parameters.hpp"
 #include "sim/units/parse.hpp"
 
@@ -44,10 +43,15 @@ struct ShowOptions {
   bool dot = false, svg = false, nccl_topo = false, infragraph = false, fabric = false, links = false;
 };
 
+/// As a batch is answered.
+Json asked(Context& context, const ShowOptions& o) {
+  return run_query(context, {{"kind", "show"}, {"platform", o.platform}});
+}
+
 void show_change(Context& context, const ShowOptions& o) {
   if (o.dot || o.svg || o.nccl_topo || o.infragraph || o.fabric)
     throw InputError("whatif show: without --dot, --svg, --nccl-topo, --infragraph and --fabric");
-  const Json result = run_query(context, {{"kind", "show"}, {"platform", o.platform}});
+  const Json result = asked(context, o);
   if (context.json)
     std::cout << result.dump(2) << '\n';
   else
@@ -78,7 +82,7 @@ void show(Context& context, const ShowOptions& o) {
   else if (o.dot)
     std::cout << exporters::to_dot(shown.wiring());
   else if (context.json)
-    std::cout << query::show_answer(shown).dump(2) << '\n';
+    std::cout << asked(context, o).dump(2) << '\n';
   else
     print_platform(shown);
 }

@@ -89,7 +89,13 @@ InputError in_options(const InputError& error, const std::string& kind) {
   const std::size_t own = std::string_view(kCommandLine).size() + 2;
   if (what.rfind(std::string(kCommandLine) + ": ", 0) == 0 &&
       what.substr(0, what.find(": ", own)).find(":/", own) != std::string::npos)
-    return InputError(what.substr(own));  // of a file, which it names
+    return InputError(what.substr(own));                       // of a file, which it names
+  if (what.rfind(std::string(kCommandLine) + ": ", 0) == 0) {  // "solver: ..."
+    const std::string rest = what.substr(own), named = rest.substr(0, rest.find(": "));
+    const bool known = query::find_key(query::query_kinds().get(kind).keys(), named) != nullptr ||
+                       query::find_key(query::common_keys(), named) != nullptr;
+    return known ? InputError(option_of_key(kind, named) + rest.substr(named.size())) : error;
+  }
   if (what.rfind(std::string(kCommandLine) + ":/", 0) != 0) return error;
   const std::string key = what.substr(own, what.find_first_of("/:", own) - own);
   return InputError(option_of_key(kind, key) + what.substr(what.find(": ", own)));

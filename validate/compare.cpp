@@ -45,7 +45,7 @@ Json message_query(const Platform& platform, const std::string& platform_id, con
              {"src", "node0/" + device_of(platform, point.source, point.target)},
              {"dst", there + device_of(platform, point.target, point.source)},
              {"size_B", point.size_B}};
-  if (point.transport != "mpi") query["transport"] = point.transport;
+  query["transport"] = point.transport;
   if (point.bidirectional) query["bidirectional"] = true;
   if (measurement.timing == "back_to_back") query["timing"] = measurement.timing;
   return query;

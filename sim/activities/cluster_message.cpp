@@ -124,6 +124,7 @@ void pass_network(ClusterProblem& problem, const Message& message, int nics, Pla
     const auto& [into, in_nic] = ins[at(i)];
     problem.pass_node(message.from.node, out, MoveBy::kDma, 1.0 / plan.nics);
     const int from = cluster.endpoint(message.from.node, out_nic), to = cluster.endpoint(message.to.node, in_nic);
+    plan.slow = std::max({plan.slow, cluster.slow_at(from), cluster.slow_at(to)});
     if (message.way.empty())
       problem.pass_fabric(from, to, 1.0 / plan.nics);
     else
@@ -143,6 +144,7 @@ void pass_network(ClusterProblem& problem, const Message& message, int nics, Pla
 }
 
 /// A message that has another rate than an engine's long ones holds it for as much of the time.
+/// @param rate_cap_Bps  with no NIC slow: engines are slowed by themselves
 void hold_engines(ClusterProblem& problem, const Message& message, const PlannedMessage& plan, double rate_cap_Bps) {
   if (!message.shares || rate_cap_Bps == kInfinity) return;
   const Cluster& cluster = problem.cluster();
@@ -153,7 +155,7 @@ void hold_engines(ClusterProblem& problem, const Message& message, const Planned
     const int from = cluster.endpoint(message.from.node, outs[at(i)].second);
     const int to = cluster.endpoint(message.to.node, ins[at(i)].second);
     if (cluster.has_engine(from) || cluster.has_engine(to))
-      problem.pass_engines(from, to, cluster.capacity(cluster.first_engine_key()) / rate_cap_Bps);
+      problem.pass_engines(from, to, cluster.engine_Bps() / rate_cap_Bps);
   }
 }
 
@@ -232,6 +234,7 @@ class StagedLegs {
     if (cap) plan_.rate_error = cap->rel_error;
     pace.delay_s += plan_.distance_s;
     hold_engines(problem_, between, plan_, pace.cap_Bps);
+    pace.cap_Bps /= plan_.slow;
     activity(pace, start.value + plan_.distance_s, std::move(after));
     plan_.network = plan_.activity;
   }
@@ -314,7 +317,7 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
   Activity activity;
   activity.delay_s = message.wait_s + pace.delay_s + plan.distance_s + resend_s;
   activity.work_B = message.count * message.bytes;
-  activity.rate_cap_Bps = pace.cap_Bps;
+  activity.rate_cap_Bps = pace.cap_Bps / plan.slow;
   if (message.from.node != message.to.node) hold_engines(problem, message, plan, pace.cap_Bps);
   activity.after = std::move(after);
   plan.activity = plan.network = problem.add(std::move(activity));

@@ -33,6 +33,7 @@ struct PlannedMessage {
   std::string distance;      ///< "same switch", ...; empty inside a node
   std::vector<int> links{};  ///< keys in the cluster, in order, of one way
   double rate_error = 0, delay_error_s = 0;
+  double slow = 1;        ///< how many times as long as it should the slowest NIC on its way takes (an edit)
   int nics = 1;           ///< that share its bytes: the fewest that carry the rate measured at this size
   std::string warning{};  ///< what stands in for a kind of message that was not measured
   bool stand_in = false;  ///< no message inside a node was measured: see stand_in() in the .cpp

@@ -10,6 +10,7 @@
 #include "sim/collective/other_communicators.hpp"
 #include "sim/collective/schedule_forecast.hpp"
 #include "sim/congestion/jobs_beside.hpp"
+#include "sim/query/keys_of_others.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -93,13 +94,16 @@ class Asked {
         library_(read_library(ranks_, r)),
         calls_(read_calls(r)),
         protocol_(r.optional<std::string>("protocol").value_or("")) {
+    query::refuse_keys(r, {"transport"},
+                       "is of libraries that send messages (mpi-...), and " + library_ + " builds rings");
+    if (ranks_.one_node()) query::refuse_keys(r, {"engine"}, "is of messages between nodes, and all ranks are in one");
     if (r.has("protocol") && protocol_.empty()) r.fail("protocol", "names none");
     if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree", "nvls", "nvls_tree"});
     nvls_ = r.optional<bool>("nvls").value_or(false) || algorithm_ == "nvls" || algorithm_ == "nvls_tree";
     if (algorithm_ == "nvls" && !ranks_.one_node()) r.fail("algorithm", kNvlsBetween);
     if (algorithm_ == "nvls_tree" && ranks_.one_node()) r.fail("algorithm", "nvls_tree is between nodes; in one: nvls");
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
-    if (!ranks_.one_node() && r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
+    if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
     around_.load = read_load(ranks_, r, catalogue.progress());
     around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, nvls_}, ranks_, r);
     if (alternatives_) around_.refuse_alternatives(r);
@@ -168,6 +172,8 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   Surroundings around;
   around.load = read_load(ranks, r, catalogue.progress());
   around.place(catalogue, platform_id, ranks);
+  query::refuse_keys(r, {"calls", "protocol", "nvls", "engine"},
+                     "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);
   if (r.has("launch") && r.choice("launch", launch::kind_names()) != "graph")

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/units/index.hpp"
+
 namespace linkcast::congestion {
 
 void BusyLinks::hold(const NoisyWay& way, int key, double seconds) {
@@ -59,7 +61,6 @@ class BusyLinks::FromAlltoall {
   }
 
  private:
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   [[nodiscard]] int members() const { return static_cast<int>(traffic_.gpus.size()); }
   [[nodiscard]] int count() const { return traffic_.nodes * members(); }
   [[nodiscard]] int gpu(int rank) const { return traffic_.gpus[at(rank % members())]; }

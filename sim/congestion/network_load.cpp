@@ -6,6 +6,7 @@
 
 #include "sim/platform/placed_fabric.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/units/statistics.hpp"
 
 namespace linkcast::congestion {
 namespace {
@@ -95,8 +96,8 @@ SampleTimes draw_samples(const NetworkLoad& load, const std::function<SampleTime
 }
 
 const SampleTime& percentile(const SampleTimes& times, int percent) {
-  const std::size_t rank = (times.size() * static_cast<std::size_t>(percent) + 99) / 100;
-  return times.at(std::max<std::size_t>(rank, 1) - 1);
+  constexpr double kHundred = 100;
+  return times.at(nearest_rank_place(times.size(), percent / kHundred));
 }
 
 void put_percentiles(Json& out, const NetworkLoad& load, const SampleTimes& times, double quiet_s) {

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "sim/activities/request.hpp"
+#include "sim/query/keys_of_others.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::copy {
@@ -23,6 +24,23 @@ int nic_named(const Cluster& machine, const ObjectReader& r, const std::string& 
     if (machine.nic_device(nic) == *device) return nic;
   r.fail(key, "'" + id + "' is not on the fabric of " + topology.name);
 }
+
+/// Of a message between processes, the same in a node and between nodes: kMessage, or a kind of message.
+bool is_message(const Json& transport) {
+  const auto& names = Transports::message_names();
+  return transport == kMessage || std::find(names.begin(), names.end(), transport) != names.end();
+}
+
+/// Kinds of messages, and the one that follows from the ends.
+std::vector<std::string> message_kinds() {
+  std::vector<std::string> kinds{kMessage};
+  const auto& names = Transports::message_names();
+  kinds.insert(kinds.end(), names.begin(), names.end());
+  return kinds;
+}
+
+/// Name of the curve of messages; empty: the one that follows from the ends.
+std::string curve_of(const std::string& transport) { return transport == kMessage ? "" : transport; }
 
 bool read_timing(ObjectReader& r, CopyRequest& request, Timing usual) {
   request.timing = usual;
@@ -55,10 +73,12 @@ void read_copy(const Platform& node, ObjectReader& r, CopyRequest& request, log:
 void read_message(const Cluster& machine, ObjectReader& r, CopyRequest& request, log::Progress& progress) {
   const Copy there = request.copies.front();
   const bool same_node = there.from.node == there.to.node;
-  if (r.has("transport")) request.between.transport = r.choice("transport", Transports::message_names());
+  if (r.has("transport")) request.between.transport = curve_of(r.choice("transport", message_kinds()));
+  query::refuse_keys(r, {"engine", "direction", "via", "chunk_B", "pageable"},
+                     "is of copies inside a node, and this is a message between processes");
   const bool gpu = machine.node().topology().devices[at(there.from.device)].kind == DeviceKind::kGpu;
   if (gpu && same_node && there.from.device == there.to.device)  // a CPU has many processes
-    r.fail("dst", "is the device that sends: a copy inside it is src gpu0, dst gpu0 without a node");
+    r.fail("dst", "is the device that sends: a copy inside it is no message");
   read_way_back(r, request);
   read_timing(r, request, Timing::kSingle);
   const bool queued = request.timing == Timing::kBackToBack;
@@ -70,6 +90,8 @@ void read_message(const Cluster& machine, ObjectReader& r, CopyRequest& request,
 
 /// By one card: what it reads and throws away, or what comes back to the same memory.
 void read_loop(const Cluster& machine, ObjectReader& r, CopyRequest& request) {
+  query::refuse_keys(r, {"transport", "engine", "direction", "chunk_B", "pageable", "bidirectional", "noise"},
+                     "is not of bytes that one card moves alone");
   const auto src = r.required<std::string>("src"), dst = r.required<std::string>("dst");
   const activities::ClusterEnd end = read_end(machine, r, "src", src);
   request.copies = {{end, end, activities::read_size(r, "size_B"), true}};
@@ -101,11 +123,19 @@ Copy read_flow(const Cluster& machine, const Json& flow, const std::string& file
 
 /// What flows of both sorts have in common; a key that none of them knows is refused.
 void read_flow_keys(const Cluster& machine, ObjectReader& r, CopyRequest& request, log::Progress& progress) {
-  const auto is_message = [](const Copy& copy) { return copy.message; };
-  const auto messages = std::count_if(request.copies.begin(), request.copies.end(), is_message);
-  const bool some_inside = !std::all_of(request.copies.begin(), request.copies.end(), is_message);
-  for (const char* key : {"engine", "direction"})
-    if (!some_inside && r.has(key)) r.fail(key, "is of copies inside a node, and every flow joins two nodes");
+  const bool all_messages = request.names_nodes && r.has("transport") && r.raw("transport") == kMessage;
+  std::ptrdiff_t messages = 0, between = 0;
+  for (Copy& copy : request.copies) {
+    between += copy.from.node != copy.to.node;
+    copy.message = copy.message || all_messages;
+    messages += copy.message;
+  }
+  const bool some_inside = messages < std::ssize(request.copies);
+  if (!some_inside)
+    query::refuse_keys(r, {"engine", "direction"},
+                       between == messages
+                           ? "is of copies inside a node, and every flow joins two nodes"
+                           : "is of copies inside a node, and every flow is a message between processes");
   if (some_inside) {
     request.inside.by = activities::read_engine(r);
     request.inside.read = activities::read_direction(r);
@@ -118,13 +148,14 @@ void read_flow_keys(const Cluster& machine, ObjectReader& r, CopyRequest& reques
   if (r.has("transport")) {
     const std::vector<std::string> copied = {"peer", "relay", "staged"};
     std::vector<std::string> known = some_inside ? copied : std::vector<std::string>{};
-    if (messages > 0) known.insert(known.end(), Transports::message_names().begin(), Transports::message_names().end());
+    const std::vector<std::string> sent = message_kinds();
+    if (messages > 0) known.insert(known.end(), sent.begin(), sent.end());
     const std::string transport = r.choice("transport", known);
     const bool of_copies = std::find(copied.begin(), copied.end(), transport) != copied.end();
-    (of_copies ? request.inside.transport : request.between.transport) = transport;
+    (of_copies ? request.inside.transport : request.between.transport) = curve_of(transport);
   }
   request.load = congestion::read_noise(r, machine.node().calibration(), progress,
-                                        messages > 0 ? congestion::Crosses::kFabric : congestion::Crosses::kNothing);
+                                        between > 0 ? congestion::Crosses::kFabric : congestion::Crosses::kNothing);
   request.between.shares = messages > 1;
 }
 
@@ -183,7 +214,8 @@ CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& pro
     copy.from = read_end(machine, r, "src", r.required<std::string>("src"));
     copy.to = read_end(machine, r, "dst", r.required<std::string>("dst"));
     copy.bytes = activities::read_size(r, "size_B");
-    copy.message = request.names_nodes;
+    copy.message =
+        copy.from.node != copy.to.node || (request.names_nodes && r.has("transport") && is_message(r.raw("transport")));
     request.copies.push_back(copy);
     if (copy.message)
       read_message(machine, r, request, progress);

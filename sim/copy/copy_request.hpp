@@ -19,7 +19,11 @@ enum class Timing {
 };
 std::string name_of(Timing timing);
 
-/// Moved by engines or kernels of one node, or sent as a message from one process to another.
+/// Name of a message whose kind follows from its ends.
+inline constexpr const char* kMessage = "mpi";
+
+/// Moved by engines or kernels of one node, or sent as a message from one process to another: between two nodes, or
+/// asked for by the name of a message.
 struct Copy {
   activities::ClusterEnd from, to;
   double bytes = 0;

@@ -51,6 +51,7 @@ class Stages {
       const bool into_gpu = is_gpu(cluster.node(), queue.to.device) && !queue.staged;
       const Regime& last = curve(cluster, into_gpu ? "gpudirect_rdma" : "mpi_network_host").regimes.back();
       if (last.rate_cap) receive_ = *last.rate_cap;
+      receive_.value /= cluster.slow_at(cluster.endpoint(queue.to.node, queue.in_nic));
     }
     for (int i = 0; i < kMessages; ++i) ends_.push_back(add_one());
   }

@@ -66,14 +66,15 @@ Json routes_answer(const Cluster& machine, Solver& solver, ObjectReader& r) {
   CopyRequest base;
   const auto src = r.required<std::string>("src"), dst = r.required<std::string>("dst");
   base.names_nodes = names_node(src) || names_node(dst);
-  Copy copy{read_end(machine, r, "src", src), read_end(machine, r, "dst", dst), kRouteSize_B, base.names_nodes};
+  Copy copy{read_end(machine, r, "src", src), read_end(machine, r, "dst", dst), kRouteSize_B};
+  copy.message = copy.from.node != copy.to.node;
   if (r.has("size_B")) copy.bytes = activities::read_size(r, "size_B");
   int most = kRoutes;
   if (copy.message) {
     most = r.optional<int>("k").value_or(kRoutes);
     if (most < 1 || most > kMostRoutes) r.fail("k", "must be 1 to " + std::to_string(kMostRoutes));
-    if (copy.from.node == copy.to.node) r.fail("dst", "is on the same node: name both without the node");
   } else {
+    if (r.has("k")) r.fail("k", "is of ways between nodes, and both ends are in one");
     base.timing = Timing::kBackToBack;
   }
   r.finish();

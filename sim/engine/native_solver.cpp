@@ -248,11 +248,13 @@ std::string ask_worker(const std::string& bytes) {
 }
 
 void check_weights(const Problem& problem) {
-  for (std::size_t a = 0; a < problem.activities.size(); ++a) {
-    for (const Use& use : problem.activities[a].uses) {
+  for (const Activity& activity : problem.activities) {
+    for (const Use& use : activity.uses) {
       if (std::abs(use.weight - std::round(use.weight)) < kWholeWeight && use.weight > kWholeWeight) continue;
-      throw InputError("solver 'native' cannot represent weight " + std::to_string(use.weight) + " of activity " +
-                       std::to_string(a) + ": it lists a link a whole number of times; use 'fluid'");
+      throw InputError(
+          "solver: native knows only flows that cross a link a whole number of times with all their bytes, "
+          "and here one takes " +
+          std::to_string(use.weight) + " times its bytes of a link: take fluid");
     }
   }
 }

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "sim/units/index.hpp"
+
 namespace linkcast::exporters {
 namespace {
 
@@ -76,7 +78,6 @@ class Layout {
  private:
   enum Row { kNvswitches, kGpus, kNear, kFar, kCpus, kBelow };
 
-  static std::size_t at(int device) { return static_cast<std::size_t>(device); }
   [[nodiscard]] int count() const { return static_cast<int>(t_.devices.size()); }
   [[nodiscard]] DeviceKind kind(int d) const { return t_.devices[at(d)].kind; }
   [[nodiscard]] std::vector<int> neighbours(int device) const {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "sim/placement/ranking.hpp"
 
@@ -48,14 +50,16 @@ class Orders {
  public:
   /// @param cost  what is to be small
   /// @param most  forecasts that the whole search may have made
+  /// @param done  rank orders that the whole search has gone through
   Orders(NodeSearch& search, PlacementClass& which, Objective& objective,
-         const std::function<double(const Score&)>& cost, long most, log::Work& work)
-      : search_(search), which_(which), objective_(objective), cost_(cost), most_(most), work_(work) {}
+         const std::function<double(const Score&)>& cost, long most, log::Work& work, std::int64_t done)
+      : search_(search), which_(which), objective_(objective), cost_(cost), most_(most), work_(work), done_(done) {}
 
   void all() {
     std::set<std::vector<int>> seen;
     std::vector<int> order = which_.sets.front();
     do {
+      work_.advance(++done_);
       if (seen.count(order) > 0) continue;
       add_orbit(order, search_.symmetries, seen);
       if (order != which_.sets.front() && may_go_on()) take_if_better(order);
@@ -71,6 +75,7 @@ class Orders {
       for (std::size_t a = 0; a < which_.gpus.size(); ++a)
         for (std::size_t b = a + 1; b < which_.gpus.size() && left > 0; ++b, --left) {
           if (!may_go_on()) return;
+          work_.advance(++done_);
           std::vector<int> order = which_.gpus;
           std::swap(order[a], order[b]);
           better |= take_if_better(order);
@@ -86,7 +91,7 @@ class Orders {
   }
   bool take_if_better(const std::vector<int>& order) {
     Score score = objective_.score(order);
-    work_.advance(++search_.evaluated);
+    ++search_.evaluated;
     const double now = cost_(which_.score);
     if (cost_(score) >= now - kSame * std::abs(now)) return false;
     which_.score = std::move(score);
@@ -100,6 +105,7 @@ class Orders {
   const std::function<double(const Score&)>& cost_;
   long most_;
   log::Work& work_;
+  std::int64_t done_;
 };
 
 /// All orders of all sets of the class.
@@ -109,8 +115,18 @@ double orders_of(const PlacementClass& which) {
   return orders;
 }
 
+/// Of a class, those of one set that are gone through, all or by swaps.
+bool takes_all_orders(const PlacementClass& which) {
+  return orders_of(which) <= kMostTuples && orders_of(which) / static_cast<double>(which.sets.size()) <= kMostOrders;
+}
+std::int64_t orders_to_try(const PlacementClass& which) {
+  if (!which.ordered) return 0;
+  if (!takes_all_orders(which)) return kMostSwaps;
+  return static_cast<std::int64_t>(orders_of(which) / static_cast<double>(which.sets.size()));
+}
+
 /// From the best class on, so that a bound spares the bad ones.
-void search_orders(NodeSearch& search, const PlaceRequest& request, Objective& objective, log::Work& work) {
+void search_orders(NodeSearch& search, const PlaceRequest& request, Objective& objective, log::Progress& progress) {
   const double best_alone_s = search.best_alone_s();
   const std::function<double(const Score&)> cost = [&](const Score& score) {
     return cost_of(score, request.objective, best_alone_s);
@@ -120,14 +136,20 @@ void search_orders(NodeSearch& search, const PlaceRequest& request, Objective& o
   std::stable_sort(open.begin(), open.end(),
                    [&](const auto* a, const auto* b) { return cost(a->score) < cost(b->score); });
   double least = cost(open.front()->score);
+  std::int64_t total = 0, done = 0;
+  for (const PlacementClass* which : open) total += orders_to_try(*which);
+  if (total == 0) return;
+  log::Work work(progress, "place", "rank orders", total);
   const long most = search.evaluated + objective.most_orders();
   for (PlacementClass* which : open) {
     if (!which->ordered) continue;
+    const std::int64_t before = done;
+    done += orders_to_try(*which);
     if (request.objective == PlaceObjective::kTime && objective.least_s(which->gpus) > least) continue;
     if (search.evaluated >= most) search.exact = false;
     if (search.evaluated >= most) break;
-    Orders orders(search, *which, objective, cost, most, work);
-    if (orders_of(*which) <= kMostTuples && orders_of(*which) / static_cast<double>(which->sets.size()) <= kMostOrders)
+    Orders orders(search, *which, objective, cost, most, work, before);
+    if (takes_all_orders(*which))
       orders.all();
     else
       orders.swaps();
@@ -154,15 +176,17 @@ NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Ob
     throw InputError("ranks: " + std::to_string(request.ranks) + " of " + std::to_string(free.size()) +
                      " free GPUs of one node are too many sets to go through");
   search.symmetries = memory.symmetries(request.platform, platform, colours_of(platform, request));
-  log::Work work(progress, "place", "forecasts");
-  for (auto& sets : set_classes(free, request.ranks, search.symmetries)) {
+  auto classes = set_classes(free, request.ranks, search.symmetries);
+  std::optional<log::Work> work(std::in_place, progress, "place", "forecasts", std::ssize(classes));
+  for (auto& sets : classes) {
     PlacementClass& which = search.classes.emplace_back(PlacementClass{std::move(sets), {}, {}, false});
     which.gpus = which.sets.front();
     which.score = objective.score(which.gpus);
     which.ordered = objective.order_matters(which.gpus);
-    work.advance(++search.evaluated);
+    work->advance(++search.evaluated);
   }
-  search_orders(search, request, objective, work);
+  work.reset();
+  search_orders(search, request, objective, progress);
   return search;
 }
 

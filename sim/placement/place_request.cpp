@@ -1,6 +1,7 @@
 #include "sim/placement/place_request.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "sim/activities/request.hpp"
@@ -8,12 +9,15 @@
 #include "sim/plugin/collective.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/replay/part_options.hpp"
+#include "sim/units/text.hpp"
 
 namespace linkcast::placement {
 namespace {
 
 const std::map<std::string, PlaceObjective> kObjectives{
     {"time", PlaceObjective::kTime}, {"neighbours", PlaceObjective::kNeighbours}, {"both", PlaceObjective::kBoth}};
+
+std::string listed_collectives() { return "one of " + linkcast::joined(collectives().names()); }
 
 bool is_collective(const std::string& name) { return collectives().find(name) != nullptr; }
 
@@ -39,7 +43,9 @@ JobSpec parse_job(const std::string& text, const ObjectReader& r) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos && is_collective(text))
     r.fail("job", "'" + text + "' needs a size: write " + text + ":64MiB");
-  if (colon == std::string::npos || !is_collective(text.substr(0, colon))) return {"", 0, text};
+  if (colon == std::string::npos || std::filesystem::exists(text)) return {"", 0, text};
+  if (!is_collective(text.substr(0, colon)))
+    r.fail("job", "'" + text.substr(0, colon) + "' is no collective: " + listed_collectives());
   Json call = query::size_keys_of(text.substr(colon + 1), r.file() + ":" + r.pointer("job"));
   call["op"] = text.substr(0, colon);
   if (call.contains("size_B")) static_cast<void>(activities::checked_size(r, "job", call["size_B"].get<double>()));

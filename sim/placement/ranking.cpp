@@ -3,11 +3,11 @@
 #include <algorithm>
 
 namespace linkcast::placement {
-namespace {}  // namespace
 
 double cost_of(const Score& score, PlaceObjective objective, double best_alone_s) {
   if (objective == PlaceObjective::kTime) return score.time_s;
   if (objective == PlaceObjective::kNeighbours) return score.loss();
+  if (!(best_alone_s > 0)) return score.loss();  // a job that moves nothing loses nothing
   return score.loss() + score.time_s / best_alone_s - 1;
 }
 

@@ -179,7 +179,7 @@ bool Cluster::has_engine(int endpoint) const {
 void Cluster::find_engine_rate() {
   for (const int nic : nics_)
     if (const auto& engine = node_->topology().devices[static_cast<std::size_t>(nic)].engine)
-      engine_Bps_ = engine->steady_read().si;
+      engine_Bps_ = engine->steady_read().si * node_->topology().devices[static_cast<std::size_t>(nic)].slow;
   for (const char* name : {"mpi_network", "gpudirect_rdma"}) {
     const TransportModel* curve = node_->transports().message(name);
     if (curve == nullptr || !curve->regimes.back().rate_cap) continue;
@@ -218,12 +218,18 @@ std::string Cluster::id(int key) const {
   return fabric_->vertex_name(link.from) + "->" + fabric_->vertex_name(link.to);
 }
 
+double Cluster::slow_at(int vertex) const {
+  if (vertex >= fabric_->endpoints()) return 1;
+  return node_->topology().devices[static_cast<std::size_t>(nic_device(vertex % nics()))].slow;
+}
+
 double Cluster::capacity(int key) const {
   if (key < nodes_ * per_node_) return node_->constraints()[static_cast<std::size_t>(key % per_node_)].capacity.value;
-  if (key >= first_engine_key()) return engine_Bps_;
+  if (key >= first_engine_key()) return engine_Bps_ / slow_at((key - first_engine_key()) / 2);
   const FabricLink link = fabric_->link(key - nodes_ * per_node_);
   const auto of = static_cast<std::size_t>(link.link_class);
-  return fabric_->classes()[of].bandwidth.si * wire_share_ * (1 - retry_rates_[of]);
+  const double slow = std::max(slow_at(link.from), slow_at(link.to));
+  return fabric_->classes()[of].bandwidth.si * wire_share_ * (1 - retry_rates_[of]) / slow;
 }
 
 bool Cluster::calibrated(int key) const {

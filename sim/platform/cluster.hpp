@@ -56,6 +56,8 @@ class Cluster {
   /// The fewest NICs that carry a rate which messages between two nodes were measured to have, at most all of a node.
   [[nodiscard]] int nics_for(double measured_Bps) const;
   [[nodiscard]] int endpoint(int node, int nic) const { return node * nics() + nic; }
+  /// How many times as long as it should the NIC at an endpoint takes for its bytes (an edit); 1 of a switch.
+  [[nodiscard]] double slow_at(int vertex) const;
 
   [[nodiscard]] int key(int node, int constraint) const { return node * per_node_ + constraint; }
   [[nodiscard]] int key_of_fabric_link(int link) const { return nodes_ * per_node_ + link; }
@@ -63,13 +65,15 @@ class Cluster {
   /// gives one, each direction by itself.
   [[nodiscard]] bool has_engine(int endpoint) const;
   [[nodiscard]] int first_engine_key() const { return key_of_fabric_link(fabric_->links()); }
+  /// What an engine that no edit slows gives long messages, bytes/s: one of another rate holds it for as much longer.
+  [[nodiscard]] double engine_Bps() const { return engine_Bps_; }
   [[nodiscard]] int key_of_engine(int endpoint, bool sends) const {
     return first_engine_key() + 2 * endpoint + (sends ? 0 : 1);
   }
 
   /// "node3/gpu0->gpu1", "nic7->group0/switch1", "nic7 sends"
   [[nodiscard]] std::string id(int key) const;
-  /// Bytes/s. A link of the fabric has its nominal rate times wire_share().
+  /// Bytes/s. A link of the fabric has its nominal rate times wire_share(); at a slow NIC (an edit) less.
   [[nodiscard]] double capacity(int key) const;
   /// Of a link of the fabric: true if some message between nodes was measured on this machine.
   [[nodiscard]] bool calibrated(int key) const;

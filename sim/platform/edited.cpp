@@ -3,27 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/platform/edit_refusal.hpp"
 #include "sim/platform/edited_fabric.hpp"
+#include "sim/platform/edited_parameters.hpp"
 #include "sim/platform/edited_rates.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 namespace {
-
-[[noreturn]] void refuse(const Edit& edit, const std::string& what) {
-  throw InputError("edit '" + edit.text + "': " + what);
-}
-
-template <class List>
-std::string joined(const List& list) {
-  constexpr std::size_t most = 60;  // an error stays readable
-  std::string text;
-  std::size_t shown = 0;
-  for (const std::string& item : list)
-    if (shown++ < most) text += (text.empty() ? "" : ", ") + item;
-  return text + (list.size() > most ? ", and " + std::to_string(list.size() - most) + " more" : "");
-}
 
 /// Applies edits one after the other to a copy of a machine.
 class Editor {
@@ -39,8 +26,8 @@ class Editor {
     }
     finish_rates();
     for (const Edit& edit : *edits_)
-      if (edit.verb == EditVerb::kSet && !edit.whole_kind) set_parameter(edit);
-    const std::string edited = " (edited: " + joined(result.texts) + ")";
+      if (edit.verb == EditVerb::kSet && !edit.whole_kind) set_parameter(edit, wiring_, fit_);
+    const std::string edited = " (edited: " + listed(result.texts) + ")";
     wiring_.name += edited;
     wiring_.title += edited;
     fit_.topology = wiring_.name;
@@ -61,8 +48,6 @@ class Editor {
   void slow(const Edit& edit);
   void flaky(const Edit& edit);
   void set_kind(const Edit& edit);
-  bool set_engine(const Edit& edit);
-  void set_parameter(const Edit& edit);
   void finish_rates();
   void check_hosts(const Platform& edited) const;
 
@@ -79,6 +64,8 @@ class Editor {
   }
   template <class Condition>
   std::size_t erase_cables(Condition condition);
+  /// There is no cable of the kind that the edit names. @param also  what else it could have named
+  [[noreturn]] void refuse_kind(const Edit& edit, const std::string& what, const std::string& also = "") const;
   void reindex() {
     wiring_.index();
     drop_orphans(wiring_, fit_);
@@ -136,7 +123,7 @@ int Editor::device(const Edit& edit, const std::string& id) const {
   if (const auto found = wiring_.find(id)) return *found;
   std::vector<std::string> known;
   for (const Device& d : wiring_.devices) known.push_back(d.id);
-  refuse(edit, "'" + id + "' is no device of " + base_->wiring().name + ": one of " + joined(known));
+  refuse(edit, "'" + id + "' is no device of " + base_->wiring().name + ": one of " + listed(known));
 }
 
 std::pair<int, int> Editor::ends(const Edit& edit) const {
@@ -160,15 +147,22 @@ std::size_t Editor::cable(const Edit& edit, const std::string& kind) const {
     if (c.a == a || c.b == a || c.a == b || c.b == b)
       known.push_back(c.id + " (" + std::to_string(c.count) + " x " + c.kind + ")");
   }
-  if (found.empty()) refuse(edit, "no such cable; at " + id_of(a) + " and " + id_of(b) + " are " + joined(known));
+  const std::string both = id_of(a) + " and " + id_of(b);
+  if (known.empty()) refuse(edit, "no such cable; " + both + " have no cable left");
+  if (found.empty()) refuse(edit, "no such cable; at " + both + " are " + listed(known));
   if (found.size() > 1) refuse(edit, "several cables join these: name the kind, as in " + known.front());
   return found.front();
 }
 
+void Editor::refuse_kind(const Edit& edit, const std::string& what, const std::string& also) const {
+  const std::string between = fabric_edit_for(edit.subject, wiring_);
+  if (!between.empty()) refuse(edit, edit.subject + " joins nodes: write it as edit '" + between + "'");
+  refuse(edit, what + ": one of " + also + listed(kinds()));
+}
+
 void Editor::disable(const Edit& edit) {
-  const auto known = kinds();
   if (erase_cables([&](const Cable& c) { return names_kind(edit.subject, c.kind); }) == 0)
-    refuse(edit, "no cable of " + base_->wiring().name + " is of such a kind: one of p2p, " + joined(known));
+    refuse_kind(edit, "no cable of " + base_->wiring().name + " is of such a kind", "p2p, ");
 }
 
 void Editor::disable_p2p(const Edit& edit) {
@@ -195,7 +189,7 @@ void Editor::remove(const Edit& edit) {
 BytesPerSecond Editor::take_kind(const Edit& edit, const std::string& kind) {
   if (!find_cable_kind(kind))
     refuse(edit,
-           "unknown cable kind '" + kind + "'; here are " + joined(kinds()) + "; known are " + known_cable_kinds());
+           "unknown cable kind '" + kind + "'; here are " + listed(kinds()) + "; known are " + known_cable_kinds());
   std::optional<KindOffer> offer = offer_of(*base_, kind);
   const bool own = offer.has_value();
   if (!own) offer = (*elsewhere_)(kind);
@@ -203,7 +197,7 @@ BytesPerSecond Editor::take_kind(const Edit& edit, const std::string& kind) {
     if (!offer && other.verb == EditVerb::kSet && other.subject == kind) offer = KindOffer{"", other.bandwidth, {}};
   if (!offer)
     refuse(edit, "no platform here has cables of the kind " + kind + ": say its rate with set kind=" + kind +
-                     ":bandwidth=RATE; here are " + joined(kinds()));
+                     ":bandwidth=RATE; here are " + listed(kinds()));
   for (auto& [name, parameter] : offer->parameters) {
     if (!own) {
       parameter.provenance = "edited: as on " + offer->platform;
@@ -234,7 +228,7 @@ void Editor::swap(const Edit& edit) {
   if (one) indices.push_back(cable(edit, ""));
   for (std::size_t i = 0; i < wiring_.cables.size() && !one; ++i)
     if (wiring_.cables[i].kind == edit.subject) indices.push_back(i);
-  if (indices.empty()) refuse(edit, "no cable is of the kind " + edit.subject + ": one of " + joined(kinds()));
+  if (indices.empty()) refuse_kind(edit, "no cable is of the kind " + edit.subject);
   const BytesPerSecond nominal = take_kind(edit, edit.kind);
   for (const std::size_t i : indices) {
     Cable& c = wiring_.cables[i];
@@ -284,7 +278,7 @@ void Editor::set_kind(const Edit& edit) {
     c.bandwidth = edit.bandwidth;
     c.edited = true;
   }
-  if (!any) refuse(edit, "no cable is of the kind " + edit.subject + ": one of " + joined(kinds()));
+  if (!any) refuse_kind(edit, "no cable is of the kind " + edit.subject);
   if (fitted)
     notes_.push_back("edit '" + edit.text + "': " + edit.subject +
                      " is taken to attain the share of its nominal rate that was measured at another rate");
@@ -297,10 +291,12 @@ void Editor::scale(const Edit& edit) {
   for (std::size_t i = 0; i < wiring_.cables.size(); ++i) {
     if (one ? i != only : !names_kind(edit.subject, wiring_.cables[i].kind)) continue;
     factors().factor[i] *= edit.factor;
+    wiring_.cables[i].told = wiring_.cables[i].says();
     wiring_.cables[i].bandwidth.si *= edit.factor;
     ++scaled;
   }
-  if (scaled == 0) refuse(edit, "no cable is of such a kind: one of " + joined(kinds()));
+  if (!one && scale_fabric(edit, wiring_, fit_)) ++scaled;
+  if (scaled == 0) refuse(edit, "no cable is of such a kind: one of " + listed(wiring_.cable_kinds()));
 }
 
 void Editor::slow(const Edit& edit) {
@@ -321,61 +317,23 @@ void Editor::flaky(const Edit& edit) {
     fit_.parameters["cable." + kind + ".retry_rate"] = share;
     any = true;
   }
-  if (!any) refuse(edit, "no cable is of such a kind: one of " + joined(known));
+  if (!any) refuse(edit, "no cable is of such a kind: one of " + listed(known));
 }
 
-/// A link between two slow devices is as slow as the slower.
+/// A link between two slow devices is as slow as the slower. The card of a slow NIC is slow in all it does itself.
 void Editor::finish_rates() {
+  for (Device& d : wiring_.devices)
+    if (d.engine) d.engine->slow_down(d.slow);
   RateFactors& rates = factors();
   for (std::size_t i = 0; i < wiring_.cables.size(); ++i) {
     Cable& c = wiring_.cables[i];
     const double slow = std::max(wiring_.devices[static_cast<std::size_t>(c.a)].slow,
                                  wiring_.devices[static_cast<std::size_t>(c.b)].slow);
     rates.factor[i] /= slow;
+    c.told = c.says();
     c.bandwidth.si /= slow;
   }
   scale_rates(wiring_, rates, fit_);
-}
-
-/// "nic0.read_window": a figure of a NIC's engine. @returns false if it names none
-bool Editor::set_engine(const Edit& edit) {
-  const auto dot = edit.subject.find('.');
-  const auto device = dot == std::string::npos ? std::nullopt : wiring_.find(edit.subject.substr(0, dot));
-  if (!device || !wiring_.devices[static_cast<std::size_t>(*device)].engine) return false;
-  try {
-    return wiring_.devices[static_cast<std::size_t>(*device)].engine->set(edit.subject.substr(dot + 1),
-                                                                          edit.values.front().second);
-  } catch (const UnitError& error) {
-    refuse(edit, error.what());
-  }
-}
-
-void Editor::set_parameter(const Edit& edit) {
-  if (set_engine(edit)) return;
-  const ParameterKind* row = find_parameter_kind(edit.subject);
-  if (row && row->addable) fit_.parameters.try_emplace(edit.subject, Parameter{0, 0, row->unit, "edited: set"});
-  const auto found = fit_.parameters.find(edit.subject);
-  if (found == fit_.parameters.end()) {
-    std::vector<std::string> known;
-    const std::string head = edit.subject.substr(0, edit.subject.find('.'));
-    for (const auto& [name, parameter] : fit_.parameters)
-      if (name.rfind(head, 0) == 0) known.push_back(name);
-    refuse(edit, "no such parameter" + (known.empty() ? ": see show" : ": one of " + joined(known)));
-  }
-  Parameter& p = found->second;
-  try {
-    const std::string& value = edit.values.front().second;
-    p.value = p.unit == "s"     ? parse_seconds(value).si
-              : p.unit == "B"   ? parse_bytes(value).si
-              : p.unit == "B/s" ? parse_bandwidth(value).si
-                                : std::stod(value);
-  } catch (const std::exception& error) {
-    refuse(edit, error.what());
-  }
-  if (p.value < 0 || (p.unit == "B/s" && !(p.value > 0))) refuse(edit, "a rate must be above 0, a time 0 or more");
-  if (row && !(p.value < row->below)) refuse(edit, "must be below " + std::to_string(row->below));
-  p.stderr_ = 0;
-  p.provenance = "edited: set";
 }
 
 /// Every GPU that could reach host memory still can.
@@ -384,7 +342,7 @@ void Editor::check_hosts(const Platform& edited) const {
     if (base_->socket_of(base_->gpu(k)) < 0 || edited.socket_of(edited.gpu(k)) >= 0) continue;
     std::vector<std::string> texts;
     for (const Edit& edit : *edits_) texts.push_back(edit.text);
-    throw InputError("edits '" + joined(texts) + "' leave gpu" + std::to_string(k) + " of " + base_->wiring().name +
+    throw InputError("edits '" + listed(texts) + "' leave gpu" + std::to_string(k) + " of " + base_->wiring().name +
                      " without a way to a CPU");
   }
 }

@@ -1,5 +1,8 @@
 #include "sim/platform/edited_fabric.hpp"
 
+#include <array>
+#include <charconv>
+
 #include "sim/platform/edited_rates.hpp"
 #include "sim/units/regex.hpp"
 
@@ -50,6 +53,13 @@ double rate_of(const Json& port) {
   }
 }
 
+/// Every digit of a rate.
+std::string exact(double rate_Bps) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), rate_Bps).ptr;
+  return std::string(text.data(), end) + " B/s";
+}
+
 /// Class of the links of a node's port.
 const char* port_class(const std::string& generator) { return generator == "torus" ? "torus" : "host"; }
 
@@ -69,19 +79,20 @@ Json changed_generator(const Json& before, const std::string& generator, const J
   for (const char* key : {"routing", "nics", "nodes"})
     if (before.is_object() && before.contains(key) && !(generator == "torus" && std::string(key) == "nodes"))
       fabric[key] = before[key];
-  fabric["links"] = {{port_class(generator), port}};
+  fabric["links"] = Json::object();
+  if (port.is_object()) fabric["links"][port_class(generator)] = port;
   return fabric;
 }
 
-/// What messages between nodes attain goes with the rate of a port.
-void scale_messages(double factor, Calibration& calibration) {
+/// What messages between nodes attain goes with the rate of a port. @param sure  nothing is assumed by that
+void scale_messages(double factor, bool sure, Calibration& calibration) {
   for (auto& [name, parameter] : calibration.parameters) {
     const bool network = name.rfind("transport.mpi_network", 0) == 0 || name.find("pinned") != std::string::npos ||
                          name.rfind("transport.gpudirect_rdma", 0) == 0;
     if (!network || parameter.unit != "B/s") continue;
     parameter.value *= factor;
     parameter.stderr_ *= factor;
-    widen(parameter);
+    if (!sure) widen(parameter);
     parameter.provenance = "edited: " + parameter.provenance;
   }
 }
@@ -98,11 +109,35 @@ void edit_fabric(const Edit& edit, Topology& topology, Calibration& calibration,
   if (fabric.contains("links") && fabric["links"].is_object()) fill_links(fabric["links"], port);
   const double was = rate_of(port), is = rate_of(port_of(fabric));
   if (was > 0 && is > 0 && was != is) {
-    scale_messages(is / was, calibration);
+    scale_messages(is / was, false, calibration);
     notes.push_back("edit '" + edit.text +
                     "': messages are taken to attain the share of a port's rate that was measured at another rate");
   }
   topology.fabric = std::move(fabric);
+}
+
+bool scale_fabric(const Edit& edit, Topology& topology, Calibration& calibration) {
+  Json& fabric = topology.fabric;
+  if (!fabric.is_object() || !fabric.contains("links") || !fabric["links"].is_object()) return false;
+  const double before = rate_of(port_of(fabric));
+  bool any = false;
+  for (auto& [name, links] : fabric["links"].get_ref<Json::object_t&>()) {
+    const double rate = rate_of(links);
+    if (!(rate > 0) || !names_kind(edit.subject, links.value("cable", ""))) continue;
+    topology.told_rates.try_emplace(name, BytesPerSecond{rate});
+    links["bandwidth"] = exact(rate * edit.factor);
+    any = true;
+  }
+  if (before > 0 && any) scale_messages(rate_of(port_of(fabric)) / before, true, calibration);
+  return any;
+}
+
+std::string fabric_edit_for(const std::string& kind, const Topology& topology) {
+  if (!topology.fabric.is_object() || !topology.fabric.contains("links")) return "";
+  for (const auto& [name, links] : topology.fabric["links"].items())
+    if (links.is_object() && names_kind(kind, links.value("cable", "")))
+      return "fabric " + topology.fabric.value("generator", "") + ":links." + name + ".bandwidth=RATE";
+  return "";
 }
 
 }  // namespace linkcast

@@ -12,5 +12,10 @@ namespace linkcast {
 /// alike. What messages between nodes attain goes with the nominal rate of a node's port.
 /// @throws InputError  a key that leads nowhere
 void edit_fabric(const Edit& edit, Topology& topology, Calibration& calibration, std::vector<std::string>& notes);
+/// Edit "scale KIND:FACTOR" on links between nodes; what messages attain goes with the rate of a node's port.
+/// @returns false if no link is of the kind
+bool scale_fabric(const Edit& edit, Topology& topology, Calibration& calibration);
+/// "fabric GENERATOR:links.CLASS.bandwidth=RATE" for a kind of links between nodes; "" if the fabric has none of it.
+std::string fabric_edit_for(const std::string& kind, const Topology& topology);
 
 }  // namespace linkcast

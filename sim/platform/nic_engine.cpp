@@ -48,6 +48,11 @@ BytesPerSecond NicEngine::steady_read() const {
   return {std::min(asked, read_window.si / (head_latency.si + read_window.si / 2 / asked))};
 }
 
+void NicEngine::slow_down(double factor) {
+  for (Seconds* time : {&read_interval, &head_latency, &transmit_start}) time->si *= factor;
+  for (BytesPerSecond* rate : {&gpu_read, &host_read}) rate->si /= factor;
+}
+
 double NicEngine::whole_packets_B(double bytes) const { return std::ceil(bytes / packet.si) * packet.si; }
 
 std::vector<std::pair<std::string, double>> NicEngine::figures() const {

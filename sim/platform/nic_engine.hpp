@@ -28,6 +28,9 @@ struct NicEngine {
   /// Bytes that the card must take in for a message.
   [[nodiscard]] double whole_packets_B(double bytes) const;
 
+  /// Whatever the card does itself takes `factor` times as long; what the host does for a message does not.
+  void slow_down(double factor);
+
   /// Every figure by its name in the topology file, SI.
   [[nodiscard]] std::vector<std::pair<std::string, double>> figures() const;
   /// Sets a figure by its name in the topology file. @returns false if there is no such figure

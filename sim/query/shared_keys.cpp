@@ -196,7 +196,7 @@ const KeyTable& common_keys() {
        .unset = "the machine as it is",
        .example = R"(["slow gpu0:2"])"},
       {.name = "solver",
-       .help = "fluid or native (SimGrid's own model, the reference)",
+       .help = "fluid or native (SimGrid's own model, the reference: no rings through host memory or between nodes)",
        .unset = "fluid",
        .choices = {"fluid", "native"},
        .example = "\"fluid\"",

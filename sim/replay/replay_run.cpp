@@ -16,20 +16,20 @@
 namespace linkcast::replay {
 namespace {
 
-/// GPUs of a part, checked. @param taken  by the parts before
-std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int>& taken) {
+/// GPUs of a part, checked. @param taken  by the parts before. @param key  that says where the part goes
+std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int>& taken, const std::string& key) {
   std::vector<int> placed = part.gpus;
   for (int gpu = 0; gpu < gpus && part.gpus.empty() && static_cast<int>(placed.size()) < ranks; ++gpu)
     if (taken.count(gpu) == 0) placed.push_back(gpu);
   if (static_cast<int>(placed.size()) != ranks)
-    throw InputError("placement: " + part.trace + " has " + std::to_string(ranks) + " ranks and " +
+    throw InputError(key + ": " + part.trace + " has " + std::to_string(ranks) + " ranks and " +
                      std::to_string(placed.size()) + (part.gpus.empty() ? " GPUs are left for it" : " GPUs are named"));
   std::set<int> own;
   for (const int gpu : placed) {
     if (gpu < 0 || gpu >= gpus)
-      throw InputError("placement: there is no GPU " + std::to_string(gpu) + ", the machine has 0 to " +
+      throw InputError(key + ": there is no GPU " + std::to_string(gpu) + ", the machine has 0 to " +
                        std::to_string(gpus - 1));
-    if (!own.insert(gpu).second) throw InputError("placement: GPU " + std::to_string(gpu) + " is named twice");
+    if (!own.insert(gpu).second) throw InputError(key + ": GPU " + std::to_string(gpu) + " is named twice");
     if (taken.count(gpu) > 0)
       throw InputError("also: GPU " + std::to_string(gpu) + " has a rank of another job: a GPU computes for one");
   }
@@ -44,7 +44,7 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
     auto feed = std::make_unique<TraceFeed>(open_trace(data_dir, part.trace, part.options), part.ranks, request.local);
     if (jobs.empty() && request.repeat > 1)
       feed->repeat(request.repeat, [part, data_dir] { return open_trace(data_dir, part.trace, part.options); });
-    std::vector<int> placed = place(part, feed->ranks(), gpus, taken);
+    std::vector<int> placed = place(part, feed->ranks(), gpus, taken, jobs.empty() ? "placement" : "also");
     jobs.push_back({std::move(feed), std::move(placed), request.host_scale});
   }
   return jobs;

@@ -5,6 +5,7 @@
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
 #include "sim/scheduling/machine.hpp"
+#include "sim/units/index.hpp"
 #include "sim/units/random.hpp"
 #include "sim/units/sequence.hpp"
 
@@ -82,7 +83,6 @@ class ClusterMachine final : public Machine {
   }
 
  private:
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   [[nodiscard]] int nodes_for(const ScheduledJob& job) const {
     const int of_node = node_->gpus();
     if (job.gpus <= of_node) return 1;

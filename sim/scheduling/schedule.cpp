@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "sim/units/random.hpp"
+#include "sim/units/statistics.hpp"
 
 namespace linkcast::scheduling {
 namespace {
@@ -123,20 +124,14 @@ class Queue {
   double now_s_ = 0;
 };
 
-/// Nearest rank.
-double percentile(const std::vector<double>& sorted, double share) {
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
-  return sorted[std::max<std::size_t>(rank, 1) - 1];
-}
-
 Json spread(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   double sum = 0;
   for (const double value : values) sum += value;
   constexpr double kHalf = 0.5, kMost = 0.95;  // source: the percentiles' names
   return {{"mean", sum / static_cast<double>(values.size())},
-          {"median", percentile(values, kHalf)},
-          {"p95", percentile(values, kMost)},
+          {"median", values[nearest_rank_place(values.size(), kHalf)]},
+          {"p95", values[nearest_rank_place(values.size(), kMost)]},
           {"max", values.back()}};
 }
 

@@ -20,13 +20,19 @@ inline double quantile(std::vector<double> values, double share) {
   return values[low] + (place - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
-/// Smallest value that at least a share of the values does not exceed: always one of them, of a few the largest.
-/// @param values  at least one
+/// Place, among `count` values in their order, of the smallest one that at least a share of them does not exceed: of a
+/// few the last. @param count  at least one
 /// @source  definition 1 of the same
+inline std::size_t nearest_rank_place(std::size_t count, double share) {
+  constexpr double kRounding = 1e-9;  // source: ours, above what a share such as 0.07 is off by
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(count) - kRounding));
+  return std::clamp<std::size_t>(rank, 1, count) - 1;
+}
+
+/// The value there, always one of them.
 inline double nearest_rank(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-  return values[std::max<std::size_t>(rank, 1) - 1];
+  return values[nearest_rank_place(values.size(), share)];
 }
 
 inline double median(std::vector<double> values) {

@@ -37,6 +37,19 @@ std::vector<placement::GpuSet> all_sets(int gpus, int size) {
 
 }  // namespace
 
+TEST_CASE("one rank moves nothing, whatever counts: no GPU is worse than another") {
+  for (const char* objective : {"time", "neighbours", "both"}) {
+    Json query{{"kind", "place"}, {"platform", "summit"}, {"job", "reduce:8B"}, {"ranks", 1}, {"objective", objective}};
+    query["with"] = {{{"job", "scatter:3B"}, {"gpus", {4, 0}}}};
+    const Json found = ask(query);
+    INFO(found);
+    for (const Json& row : found["placements"]) CHECK(row["regret"] == 0.0);
+    CHECK(found["mean_regret"] == 0.0);
+    CHECK(found["worst"]["regret"] == 0.0);
+    CHECK(found["why"] == "all sets are as fast; this one leaves the best joined GPUs");
+  }
+}
+
 TEST_CASE("symmetries keep every copy as fast as it was") {
   for (const char* id : {"p100-dgx1", "v100-dgx1", "summit", "hgx-h200", "gx8"}) {
     const Platform& platform = catalogue().platform(id);

@@ -127,6 +127,33 @@ TEST_CASE("a ring is as slow as its slowest member", "[physics][whatif]") {
     }
 }
 
+TEST_CASE("a library cannot see that a GPU or a cable is slow", "[physics][whatif]") {
+  for (const auto& [platform, gpus, library] : {std::tuple{"gx8", std::vector{1, 3, 2, 5}, "nccl-2.12"},
+                                                {"gx8", std::vector{0, 1, 4}, "nccl-2.18"},
+                                                {"alps", std::vector{0, 1, 2}, "nccl-2.18"},
+                                                {"v100-dgx1", std::vector{0, 1, 2, 3, 4}, "nccl-2.27"}})
+    for (const std::string edit : {"slow gpu1:1.5", "slow gpu1:40", "slow cpu0:300", "scale pcie:0.02"}) {
+      Json query{{"kind", "collective"}, {"platform", platform}, {"op", "reduce"}, {"gpus", gpus}};
+      query["size_B"] = 16777216;
+      query["library"] = library;
+      query["alternatives"] = true;                                                  // and what the library believes
+      if (edit.rfind("scale", 0) == 0 && std::string(platform) == "alps") continue;  // no GPU of it has PCIe
+      INFO(query << edit);
+      const Json both = whatif(query, {edit});
+      CHECK(both["after"]["channels"] == both["before"]["channels"]);
+      CHECK(both["after"].at("library_believes") == both["before"].at("library_believes"));
+      CHECK(ratio(both) >= 1 - 1e-9);
+    }
+}
+
+TEST_CASE("a cable that is another one is seen, and one of less than a lane is one lane", "[physics][whatif]") {
+  Json query{{"kind", "rings"}, {"platform", "gx8"}, {"gpus", {0, 1, 2, 3, 4}}, {"library", "nccl-2.18"}};
+  const Json lane = whatif(query, {"set kind=pcie3:bandwidth=985MB/s"})["after"];
+  CHECK(lane["channels"].size() >= 1);
+  for (const std::string rate : {"100MB/s", "1kB/s"})  // the search ended only where each link has a width
+    CHECK(whatif(query, {"set kind=pcie3:bandwidth=" + rate})["after"]["channels"] == lane["channels"]);
+}
+
 TEST_CASE("whatif on the command line: before, after, change", "[physics][whatif]") {
   const std::string command = "predict collective --platform p100-dgx1 --gpus 0-7 --op all_reduce --size 64MiB";
   const auto text = test::run_program("whatif " + command + " --remove gpu0-gpu4");

@@ -104,6 +104,80 @@ class Alternatives(unittest.TestCase):
                 self.assertIn("/alternatives: are forecast alone", found.get("error", ""), more)
 
 
+class OneNode(unittest.TestCase):
+    """Ends on one node are those of the node alone, whichever node it is; a message is asked for by its name."""
+
+    def test_copies_are_copies_by_whatever_name(self):
+        for platform, pair in (("leonardo", ("gpu0", "gpu1")), ("leonardo", ("gpu0", "cpu0")), ("lassen", ("gpu2", "gpu3")), ("alps", ("gpu0", "gpu1")),
+                               ("lumi", ("gpu0", "gpu5")), ("summit", ("gpu0", "gpu4")), ("dgx-a100", ("gpu3", "gpu3"))):
+            of_node = [f"node3/{end}" for end in pair]
+            base = {"id": "x", "platform": platform}
+            for size in (4096, MIB):
+                alone, copy = ({**base, "kind": "p2p", "src": a, "dst": b, "size_B": size, "timing": "single"} for a, b in (pair, of_node))
+                flows = {**base, "kind": "flows", "flows": [[*of_node, size]]}
+                ways = [{**base, "kind": "routes", "src": a, "dst": b, "size_B": size} for a, b in (pair, of_node)]
+                found = answers([alone, copy, flows, *ways])
+                for one in found:
+                    self.assertNotIn("error", one)
+                self.assertEqual((found[1]["time_s"], found[1]["transport"]), (found[0]["time_s"], found[0]["transport"]))
+                self.assertEqual((found[2]["time_s"], found[2]["transports"]), (found[0]["time_s"], [found[0]["transport"]]))
+                self.assertEqual([way["time_s"] for way in found[4]["routes"]], [way["time_s"] for way in found[3]["routes"]])
+                self.assertEqual(found[1]["route"], [f"node3/{link}" for link in found[0]["route"]])
+
+    def test_a_message_by_its_name(self):
+        """Leonardo: 4.03 us and bytes at 202 GB/s up to 128 KiB were fitted to messages in a node (models/params)."""
+        base = {"id": "x", "platform": "leonardo", "kind": "p2p", "src": "node1/gpu0", "dst": "node1/gpu1", "size_B": 8}
+        flows = {"id": "x", "platform": "leonardo", "kind": "flows", "flows": [["node1/gpu0", "node1/gpu1", 8]], "transport": "mpi"}
+        mpi, named, both = answers([{**base, "transport": "mpi"}, {**base, "transport": "mpi_socket"}, flows])
+        self.assertEqual((mpi["transport"], both["transports"]), ("mpi_socket", ["mpi_socket"]))
+        self.assertEqual((mpi["time_s"], both["time_s"]), (named["time_s"], named["time_s"]))
+        self.assertAlmostEqual(mpi["time_s"], 4.03e-6, delta=0.05e-6)
+        self.assertIn("is the device that sends", answers([{**base, "dst": "node1/gpu0", "transport": "mpi"}])[0]["error"])
+
+
+class SlowCard(unittest.TestCase):
+    """leonardo: 64 MiB are limited by the cable from the NIC to the fabric; apenet-plus: by the card's engine."""
+
+    def asked(self, platform: str, edits: list[str], **more: object) -> dict:
+        return answers([{"id": "x", "kind": "p2p", "platform": platform, "src": "node0/gpu0", "dst": "node1/gpu0", "size_B": 64 * MIB, "edits": edits,
+                         **more}])[0]
+
+    def moving(self, *args, **more) -> float:
+        found = self.asked(*args, **more)
+        return found["time_s"] - found["latency_s"]
+
+    def test_its_cable_to_the_fabric_is_slow(self):
+        for platform in ("leonardo", "alps"):
+            whole = self.moving(platform, [])
+            for factor in (2, 5):
+                self.assertAlmostEqual(self.moving(platform, [f"slow nic0:{factor}"]) / whole, factor, delta=0.01 * factor)
+            self.assertAlmostEqual(self.moving(platform, ["slow nic1:2"]) / whole, 1, delta=1e-9)
+
+    def test_its_engine_is_slow(self):
+        for timing in ("single", "back_to_back"):
+            whole, slow = (self.asked("apenet-plus", edits, timing=timing)["time_s"] for edits in ([], ["slow nic0:3"]))
+            self.assertAlmostEqual(slow / whole, 3, delta=0.05)
+
+    def test_every_rail_by_itself(self):
+        """An alltoall ends with the messages of the slow card, in both engines."""
+        query = {"id": "x", "kind": "collective", "platform": "leonardo", "op": "alltoall", "nodes": 8, "gpus_per_node": 4, "size_B": 256 * MIB}
+        for engine in ("direct", "reduced"):
+            whole, slow = answers([{**query, "engine": engine, "edits": edits} for edits in ([], ["slow nic0:4"])])
+            self.assertGreater(slow["time_s"] / whole["time_s"], 3)
+
+    def test_scaled_links_between_nodes(self):
+        half, named = self.asked("leonardo", ["scale ib_hdr100:0.5"]), self.asked("leonardo", [])
+        self.assertAlmostEqual((half["time_s"] - half["latency_s"]) / (named["time_s"] - named["latency_s"]), 2, delta=0.01)
+        self.assertIn("edit 'scale ib_hdr:2': no cable is of such a kind: one of ", self.asked("alps", ["scale ib_hdr:2"])["error"])
+        fabric, before = answers([{"id": "x", "kind": "fabric", "platform": "leonardo", "edits": edits} for edits in (["scale ib:0.5"], [])])
+        for one, other in zip(fabric["classes"], before["classes"], strict=True):
+            self.assertEqual(one["bandwidth_Bps"], other["bandwidth_Bps"] / 2)
+        query = {"id": "x", "kind": "rings", "platform": "leonardo", "gpus": [0, 1, 2, 3], "nodes": 2}
+        rings = [answers([{**query, "edits": edits}])[0] for edits in ([], ["scale ib_hdr100:0.3"], ["slow nic0:3"])]
+        for one in rings[1:]:
+            self.assertEqual((one["channels"], one.get("error")), (rings[0]["channels"], None))
+
+
 class Limits(unittest.TestCase):
     def test_what_limits_is_named_where_no_link_does(self):
         """hgx-h200: what a thread block moves was measured."""

@@ -351,7 +351,7 @@ class OneNode(InFolder):
 
     def test_copies(self):
         copy = {"id": "x", "kind": "p2p", "platform": "leonardo", "src": "gpu0", "dst": "gpu1", "size_B": MIB}
-        message = {**copy, "src": "node3/gpu0", "dst": "node3/gpu1"}
+        message = {**copy, "src": "node3/gpu0", "dst": "node3/gpu1", "transport": "mpi"}
         flows = {"id": "x", "kind": "flows", "platform": "leonardo", "flows": [["gpu0", "gpu1", MIB], ["gpu1", "gpu2", MIB]]}
         inside = {**flows, "flows": [["node0/gpu0", "node0/gpu1", MIB]]}
         for query in (copy, message, flows, inside):

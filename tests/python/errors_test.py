@@ -62,6 +62,7 @@ class Replay(program.InFolder):
 
     def test_also(self):  # no query has it
         self.assert_refused(run(*WORDS, "--also", "data_parallel:0-3"), "error: --also: GPU 0 has a rank of another job")
+        self.assert_refused(run(*ON_ALPS, "--also", "data_parallel"), "error: --also: data_parallel has 4 ranks and 0 GPUs are left for it")
 
     def test_local_step(self):  # calibrate has no query
         done = run("calibrate", "trace", "h200x4-alexnet", "--platform", "hgx-h200", "--local-step", "1us")
@@ -86,8 +87,60 @@ class Others(program.InFolder):
         words = ("place", "--platform", "hgx-h200", "--job", "data_parallel", "--ranks", "2", "--option", "colour=red")
         self.assertIn("error: command line: --option colour: data_parallel takes ", run(*words).stderr)
 
+        self.assert_refused(run("place", "-p", "p100-dgx1", "--job", "foo:1", "--ranks", "2"), "error: --job: 'foo' is no collective: one of all_gather")
+
+    def test_edits(self):
+        def refused(platform: str, *edits: str) -> str:
+            error = answers([{"kind": "show", "platform": platform, "edits": list(edits)}])[0]["error"]
+            self.assertNotIn("\n", error)
+            return error
+        self.assertTrue(refused("lassen", "disable nvlink", "remove gpu0-gpu1").endswith("no such cable; gpu0 and gpu1 have no cable left"))
+        self.assertIn(":/fabric/links/host: missing key", refused("hgx-h100", "fabric single_switch:nodes=4,radix=64"))
+        for edit in ("disable ib_hdr100", "swap ib_hdr100:ib_ndr", "set kind=ib_hdr100:bandwidth=50GB/s"):
+            self.assertIn("joins nodes: write it as edit 'fabric dragonfly_plus:links.host.bandwidth=RATE'", refused("leonardo", edit))
+
     def test_what_is_no_option_stays(self):
         self.assertTrue(run("replay", "poem", "--platform", "gx8").stderr.startswith("error: trace: 'poem' is no file"))
+
+
+class OfOtherQuestions(program.InFolder):
+    """A key that a command has, and that this question does not take: the error says whose it is, not that there is none."""
+
+    def check(self, query: dict, key: str, value: object, words: str, rest: str):
+        self.assertEqual(answers([{**query, key: value}])[0]["error"], f"- line 1:/{key}: {rest}")
+        self.assert_refused(run(*words.split()), rest)
+        self.assertTrue(run(*words.split()).stderr.startswith(f"error: {words.split()[-2 if value is not True else -1]}: "))
+
+    def test_copies_and_messages(self):
+        message = {"kind": "p2p", "platform": "alps", "src": "node0/gpu0", "dst": "node1/gpu0", "size_B": 1000000}
+        words = "predict p2p -p alps --src node0/gpu0 --dst node1/gpu0 --size 1MB "
+        for key, value, option in (("engine", "sm", "--engine sm"), ("direction", "read", "--direction read"), ("chunk_B", 8, "--chunk 8B"),
+                                   ("via", "gpu1", "--via gpu1"), ("pageable", True, "--pageable")):
+            self.check(message, key, value, words + option, "is of copies inside a node, and this is a message between processes")
+        self.check({"kind": "routes", "platform": "gx8", "src": "gpu0", "dst": "gpu1"}, "k", 2, "routes -p gx8 --src gpu0 --dst gpu1 -k 2",
+                   "is of ways between nodes, and both ends are in one")
+
+    def test_collectives(self):
+        base = {"kind": "collective", "platform": "leonardo", "op": "all_reduce", "nodes": 2, "gpus_per_node": 1, "size_B": 1024}
+        words = "predict collective -p leonardo --op all_reduce --nodes 2 --gpus-per-node 1 --size 1KiB "
+        for key, value, option in (("calls", 2, "--calls 2"), ("protocol", "LL", "--protocol LL"), ("nvls", True, "--nvls"),
+                                   ("engine", "direct", "--engine direct")):
+            self.check({**base, "library": "mpi-openmpi"}, key, value, words + "--library mpi-openmpi " + option,
+                       "is of libraries that build rings, and mpi-openmpi sends messages")
+        self.check({**base, "library": "nccl-2.18"}, "transport", "pinned", words + "--library nccl-2.18 --transport pinned",
+                   "is of libraries that send messages (mpi-...), and nccl-2.18 builds rings")
+
+    def test_keys_of_a_batch_are_options(self):
+        query = {"kind": "collective", "platform": "leonardo", "op": "alltoall", "nodes": 4, "gpus_per_node": 4, "size_B": 1 << 20}
+        words = ("predict", "collective", "-p", "leonardo", "--op", "alltoall", "--nodes", "4", "--gpus-per-node", "4", "--size", "1MiB", "--json")
+        for more, options in (({"engine": "reduced"}, ("--engine", "reduced")),
+                              ({"library": "mpi-openmpi", "transport": "mpi_network"}, ("--library", "mpi-openmpi", "--transport", "mpi_network"))):
+            self.assertEqual(json.loads(run(*words, *options).stdout)["time_s"], answers([{**query, **more}])[0]["time_s"])
+
+    def test_native(self):
+        done = run("predict", "collective", "-p", "leonardo", "--op", "all_reduce", "--nodes", "2", "--gpus-per-node", "4", "--size", "1GiB", "--solver",
+                   "native")
+        self.assert_refused(done, "error: --solver: native knows only flows that cross a link a whole number of times")
 
 
 class Found(program.InFolder):

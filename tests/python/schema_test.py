@@ -97,6 +97,22 @@ class Tables(unittest.TestCase):
             self.assertIn("/ranks: must be 1 to 1000000", answers([{**query, "ranks": ranks}])[0]["error"])
 
 
+class CommandLine(unittest.TestCase):
+    def test_it_answers_as_a_batch_does(self):
+        also = [{"trace": "data_parallel", "placement": [4, 5, 6, 7]}]
+        replay = {"kind": "replay", "platform": "hgx-h200", "trace": "data_parallel", "options": {"ranks": "4"}}
+        words = ("replay", "data_parallel", "--option", "ranks=4", "--platform", "hgx-h200")
+        for line, query in ((("show", "gx8"), {"kind": "show", "platform": "gx8"}), (words, replay), ((*words, "--also", "data_parallel"), {**replay, "also": also}),
+                            ((*words, "--utilisation"), {**replay, "utilisation": True})):
+            printed, answer = json.loads(run(*line, "--json").stdout), answers([query])[0]
+            for one in (printed, answer):
+                one["inputs"].pop("query")
+            self.assertEqual(printed, answer)
+            rows = by_kind(query["kind"])["$defs"]["result"]
+            self.assertLessEqual(set(printed), set(rows["properties"]))
+            self.assertLessEqual(set(rows["required"]) - {"id"}, set(printed))
+
+
 @unittest.skipUnless(importlib.util.find_spec("jsonschema"), "needs jsonschema")
 class Schemas(unittest.TestCase):
     @classmethod

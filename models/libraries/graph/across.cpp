@@ -43,7 +43,10 @@ double channel_speed(const Version& version, const Cluster& cluster, int sm) {
   std::vector<int> way;
   cluster.fabric().minimal_way(0, cluster.nics(), 0, way);
   const FabricLink port = cluster.fabric().link(way.front());
-  const double nic = cluster.fabric().classes()[static_cast<std::size_t>(port.link_class)].bandwidth.si / kGiga;
+  const FabricLinkClass& host = cluster.fabric().classes()[static_cast<std::size_t>(port.link_class)];
+  const auto& told = cluster.node().topology().told_rates;
+  const auto known = told.find(host.name);
+  const double nic = (known != told.end() ? known->second : host.bandwidth).si / kGiga;
   for (const double speed : std::prev(version.search.network_speeds.upper_bound(sm))->second)
     if (speed <= nic) return speed;
   return nic;

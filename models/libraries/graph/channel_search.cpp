@@ -59,7 +59,7 @@ void ChannelSearch::allow(PathClass worst) {
   for (int from = 0; from < gpus_; ++from)
     for (int to = 0; to < gpus_; ++to) {
       const Path& path = paths_.at(from, to);
-      pairs_[static_cast<std::size_t>(from * gpus_ + to)].allowed = path.width > 0 && path.path_class <= worst;
+      pairs_[static_cast<std::size_t>(from * gpus_ + to)].allowed = path.found && path.path_class <= worst;
     }
 }
 

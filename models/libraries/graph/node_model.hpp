@@ -71,7 +71,7 @@ class NodeModel {
 int library_sm(const Device& gpu);
 /// Which figures a CPU has: from its vendor and the name or the numbers of its model.
 CpuMaker cpu_maker(const Device& cpu);
-/// GB/s of one PCIe cable: lanes x {15, 30, 60, ...} / 80, lanes from its kind and nominal rate.
+/// GB/s of one PCIe cable: lanes x {15, 30, 60, ...} / 80, lanes, at least one, from its kind and nominal rate.
 double pcie_bandwidth(const Cable& cable);
 
 }  // namespace linkcast::graph

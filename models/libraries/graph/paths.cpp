@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/units/index.hpp"
+
 namespace linkcast::graph {
 namespace {
 
@@ -15,7 +17,7 @@ class Discovery {
   /// Paths of all nodes to `base`: breadth first from there, each found link turned round.
   std::vector<Path> to(int base) const {
     std::vector<Path> paths(model_.nodes().size());
-    paths[at(base)] = {{}, kLocal, PathClass::kLoc, true, -1};
+    paths[at(base)] = {{}, kLocal, PathClass::kLoc, true, -1, true};
     std::vector<int> layer{base};
     while (!layer.empty()) {
       std::vector<int> next;
@@ -27,7 +29,6 @@ class Discovery {
   }
 
  private:
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   [[nodiscard]] NodeKind kind(int node) const { return model_.nodes()[at(node)].kind; }
 
   void extend(std::vector<Path>& paths, int base, int node, int link_index, std::vector<int>& next) const {
@@ -37,6 +38,7 @@ class Discovery {
     if (link.to == base) return;
     if (node != base && kind(node) == NodeKind::kGpu && !relays(link, so_far)) return;
     Path made;
+    made.found = true;
     made.width = std::min(so_far.width, link.bandwidth);
     made.path_class = std::max(so_far.path_class, class_of(link, so_far, node != base));
     if (!better(made, so_far.links.size() + 1, known)) return;
@@ -54,7 +56,7 @@ class Discovery {
   }
 
   [[nodiscard]] bool better(const Path& made, std::size_t hops, const Path& known) const {
-    if (known.width == 0) return true;
+    if (!known.found) return true;
     if (!traits_.class_before_width) return known.links.size() >= hops && known.width < made.width;
     if (made.path_class != known.path_class) return made.path_class < known.path_class;
     if (made.width != known.width) return made.width > known.width;
@@ -102,7 +104,7 @@ int nearest_cpu(const NodeModel& model, int gpu, const std::vector<std::vector<P
   for (std::size_t node = 0; node < model.nodes().size(); ++node) {
     if (model.nodes()[node].kind != NodeKind::kCpu) continue;
     const Path& path = to_node[node][static_cast<std::size_t>(gpu)];
-    if (path.width == 0 || path.links.size() >= least) continue;
+    if (!path.found || path.links.size() >= least) continue;
     least = path.links.size();
     nearest = static_cast<int>(node);
   }
@@ -133,7 +135,7 @@ PathTable::PathTable(const NodeModel& model, const SearchTraits& traits, bool dr
     for (int from = 0; from < gpus_; ++from) {
       Path path = to_node[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)];
       const bool over_pcie = path.path_class > PathClass::kC2c;
-      const bool peer = path.width > 0 && path.path_class <= limit && !(over_pcie && no_pcie);
+      const bool peer = path.found && path.path_class <= limit && !(over_pcie && no_pcie);
       if (!peer && from != to && cpu >= 0)
         path = joined(to_node[static_cast<std::size_t>(cpu)][static_cast<std::size_t>(from)],
                       to_node[static_cast<std::size_t>(to)][static_cast<std::size_t>(cpu)]);

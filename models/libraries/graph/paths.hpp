@@ -8,10 +8,11 @@ namespace linkcast::graph {
 
 struct Path {
   std::vector<int> links;  ///< of the node model, in order
-  double width = 0;        ///< GB/s of the narrowest link; 0: no path
+  double width = 0;        ///< GB/s of the narrowest link
   PathClass path_class = PathClass::kNet;
-  bool peer = true;  ///< GPUs: false if the data go through host memory
-  int relay = -1;    ///< GPUs: the member in between, of class NVB; else -1
+  bool peer = true;    ///< GPUs: false if the data go through host memory
+  int relay = -1;      ///< GPUs: the member in between, of class NVB; else -1
+  bool found = false;  ///< there is a path
 };
 
 /// Paths between members, traffic of pairs without peer access diverted over the CPU next to the target.

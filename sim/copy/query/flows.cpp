@@ -1,6 +1,7 @@
 // Queries of kind flows: several copies that start together and contend.
 #include "sim/copy/copies.hpp"
 #include "sim/copy/copy_forecast.hpp"
+#include "sim/copy/copy_request.hpp"
 #include "sim/copy/query/copy_keys.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
@@ -22,7 +23,7 @@ Json flow_of(const std::string& text, const std::string& option) {
 }
 
 std::vector<std::string> flow_transports() {
-  std::vector<std::string> names = {"peer", "relay", "staged"};
+  std::vector<std::string> names = {"peer", "relay", "staged", kMessage};
   names.insert(names.end(), Transports::message_names().begin(), Transports::message_names().end());
   return names;
 }
@@ -39,7 +40,8 @@ query::KeyTable flow_keys() {
            .cli = {.name = "--flow", .parse = flow_of, .repeated = true, .type_name = "SRC:DST:SIZE"}},
           engine_key(),
           {.name = "transport",
-           .help = "of all inside nodes peer, relay or staged; of all between them one of the kinds of messages",
+           .help = "of all inside nodes peer, relay or staged; of all between them one of the kinds of messages; mpi: "
+                   "all are messages",
            .unset = "what the runtime takes",
            .registered = flow_transports,
            .example = "\"staged\"",

@@ -1,6 +1,7 @@
 // Queries of kind p2p: one copy between two devices, of one node or of several.
 #include "sim/copy/copies.hpp"
 #include "sim/copy/copy_forecast.hpp"
+#include "sim/copy/copy_request.hpp"
 #include "sim/copy/query/copy_keys.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
@@ -12,26 +13,27 @@ namespace {
 using query::ValueType;
 
 std::vector<std::string> transports() {
-  std::vector<std::string> names = {"local", "peer", "relay", "staged", "host"};
+  std::vector<std::string> names = {"local", "peer", "relay", "staged", "host", kMessage};
   names.insert(names.end(), Transports::message_names().begin(), Transports::message_names().end());
   return names;
 }
 
 query::KeyTable ends() {
-  return {source_key(),
-          target_key(),
-          size_key(true),
-          {.name = "transport",
-           .help = "local, peer, relay (through another GPU), staged (through host memory, as with peer access off), "
-                   "host; between nodes one of the kinds of messages",
-           .unset = "what the runtime takes",
-           .registered = transports,
-           .example = "\"staged\"",
-           .cli = {.name = "--transport"}},
-          {.name = "via",
-           .help = "relaying GPU; implies transport relay. A NIC: out and in by that card",
-           .example = "\"gpu2\"",
-           .cli = {.name = "--via"}}};
+  return {
+      source_key(),
+      target_key(),
+      size_key(true),
+      {.name = "transport",
+       .help = "local, peer, relay (through another GPU), staged (through host memory, as with peer access off), "
+               "host; of messages from process to process mpi or their kind: between nodes always, in a node if named",
+       .unset = "what the runtime takes",
+       .registered = transports,
+       .example = "\"staged\"",
+       .cli = {.name = "--transport"}},
+      {.name = "via",
+       .help = "relaying GPU; implies transport relay. A NIC: out and in by that card",
+       .example = "\"gpu2\"",
+       .cli = {.name = "--via"}}};
 }
 
 query::KeyTable manner() {

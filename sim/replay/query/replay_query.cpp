@@ -4,6 +4,7 @@
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
 #include "sim/replay/network_kind.hpp"
+#include "sim/replay/query/replay_answer.hpp"
 #include "sim/replay/query/traffic.hpp"
 #include "sim/replay/replay_request.hpp"
 
@@ -122,13 +123,9 @@ Key number(const char* name, const char* help, bool null = false) {
   return {.name = name, .type = ValueType::kNumber, .help = help, .required = true, .null = null};
 }
 
-KeyTable time_results() {
-  return {{.name = "platform", .help = "name of the machine", .required = true},
-          number("time_s", "makespan"),
-          number("time_low_s", "lower end of its 90 % interval; null where a trace can be read only once", true),
-          number("time_high_s", "upper end", true),
-          number("makespan_s", "from the first event to the last"),
-          number("step_time_s", "median step; null without markers", true),
+/// Of each job.
+KeyTable step_results() {
+  return {number("step_time_s", "median step; null without markers", true),
           number("step_time_low_s", "lower end of its 90 % interval", true),
           number("step_time_high_s", "upper end", true),
           {.name = "steps_s", .type = ValueType::kNumbers, .help = "each step", .required = true},
@@ -138,6 +135,16 @@ KeyTable time_results() {
            .help = "each step of the recording, in its median rank",
            .required = true},
           number("exposed_communication_s", "of the median rank: communication while nothing computes")};
+}
+
+KeyTable time_results() {
+  return query::joined(
+      {{{.name = "platform", .help = "name of the machine", .required = true},
+        number("time_s", "makespan"),
+        number("time_low_s", "lower end of its 90 % interval; null where a trace can be read only once", true),
+        number("time_high_s", "upper end", true),
+        number("makespan_s", "from the first event to the last")},
+       step_results()});
 }
 
 KeyTable detail_results() {
@@ -169,6 +176,16 @@ KeyTable detail_results() {
        .help = "what each link carries",
        .required = true,
        .fields = {{.name = "id"}, number("carried_B", ""), number("utilisation", "share of the time")}},
+      {.name = "jobs",
+       .type = ValueType::kObjects,
+       .help = "with also: each job, the first one first",
+       .fields = query::joined({{{.name = "trace"}, {.name = "gpus", .type = ValueType::kWholes}}, step_results()})},
+      {.name = "utilisation",
+       .type = ValueType::kObject,
+       .help = "where asked for: busy shares over time, of ranks and links",
+       .fields = {number("bin_s", "length of each piece of time"),
+                  {.name = "ranks", .type = ValueType::kObjects, .required = true},
+                  {.name = "links", .type = ValueType::kObject, .required = true}}},
       query::bottleneck_result(),
       {.name = "critical_path",
        .type = ValueType::kObject,
@@ -216,12 +233,7 @@ class ReplayQuery final : public query::QueryKind {
                 "gpus_per_node": 1, "transport": "pinned"})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    const ReplayRequest request = read_replay_request(asked.platform, r);
-    Traffic traffic;
-    Json result = to_json(replay(asked.catalogue, request, {&traffic}));
-    result["traffic"] = traffic.json();
-    for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
-    return result;
+    return replay_answer(asked.catalogue, read_replay_request(asked.platform, r));
   }
 };
 
@@ -230,4 +242,13 @@ const bool replay_query_registered =
                              [] { return std::make_unique<ReplayQuery>(); });
 
 }  // namespace
+
+Json replay_answer(catalogue::Catalogue& catalogue, const ReplayRequest& request) {
+  Traffic traffic;
+  Json result = to_json(replay(catalogue, request, {&traffic}));
+  result["traffic"] = traffic.json();
+  for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
+  return result;
+}
+
 }  // namespace linkcast::replay

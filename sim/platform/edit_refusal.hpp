@@ -1,0 +1,25 @@
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "sim/platform/edit.hpp"
+#include "sim/records/input_error.hpp"
+
+namespace linkcast {
+
+[[noreturn]] inline void refuse(const Edit& edit, const std::string& what) {
+  throw InputError("edit '" + edit.text + "': " + what);
+}
+
+/// What is known, for an error that stays readable.
+template <class List>
+std::string listed(const List& list) {
+  constexpr std::size_t most = 60;
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& item : list)
+    if (shown++ < most) text += (text.empty() ? "" : ", ") + item;
+  return text + (list.size() > most ? ", and " + std::to_string(list.size() - most) + " more" : "");
+}
+
+}  // namespace linkcast
