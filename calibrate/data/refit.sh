@@ -22,7 +22,8 @@ fit $data/v100-hcm/p2p-matrix.json \
 fit $data/dgx-a100/p2p-matrix.json $data/dgx-a100/osu-latency.json \
   --topology dgx-a100 --inherit "$out/dgx2.json" "$out/p100-dgx1.json" --out "$out/dgx-a100.json"
 fit $data/hgx-h200/20261121a-{p2p_copy,p2p_copy_single,host_copy,relay,nccl_base}.json $data/hgx-h200/20261121d-host_copy.json \
-  $data/hgx-h200/20261122c-launch.json $data/hgx-h200/20261122{a,b}-launch_pytorch.json \
+  $data/hgx-h200/{20261122c,20261123b,20261123c,20261123d}-launch.json \
+  $data/hgx-h200/{20261122a,20261122b,20261123b,20261123c,20261123d}-launch_pytorch.json \
   --topology hgx-h200 --library nccl-2.27 --out "$out/hgx-h200.json"
 fit $data/hgx-h100/p2p-matrix.json $data/hgx-h100/nvbandwidth.json \
   --topology hgx-h100 --library nccl-2.18 --inherit "$out/hgx-h200.json" --out "$out/hgx-h100.json"

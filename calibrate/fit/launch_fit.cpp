@@ -14,13 +14,26 @@ constexpr std::size_t kMiddle = 2;  // of LaunchQuantiles
 constexpr double kNinetyPercent = 1.645;
 constexpr double kNinety = 0.9;  // source: the same
 
+// Calls of PyTorch up to this size wait for the host, whatever the devices. source: the committed records: at most 10
+// us of device time against 20 of host
+constexpr double kHostBound_B = 65536;
+
 /// Row of the fit for a point; nothing: it says nothing of these costs.
 using Row = std::function<std::optional<std::vector<double>>(const LaunchPoint&)>;
+/// What a point says of the same seconds.
+using SecondsOf = std::function<std::vector<double>(const LaunchPoint&)>;
 
 std::optional<double> median_of(const LaunchPoint& point, const char* quantity) {
   const auto found = point.times_s.find(quantity);
   if (found == point.times_s.end()) return std::nullopt;
   return found->second[kMiddle];
+}
+
+std::vector<double> known(const std::vector<std::optional<double>>& times_s) {
+  std::vector<double> all;
+  for (const auto& time_s : times_s)
+    if (time_s) all.push_back(*time_s);
+  return all;
 }
 
 bool is_collective(const LaunchPoint& p) {
@@ -69,10 +82,13 @@ class LaunchFit {
   }
 
   void run() {
-    const auto issue = [](const LaunchPoint& p) { return median_of(p, "rest_issue"); };
+    const SecondsOf issue = [](const LaunchPoint& p) { return known({median_of(p, "rest_issue")}); };
     fit("single_process", {"call_s", "gpu_s", "send_s"}, single_process, issue);
     fit("process", {"call_s", "send_s"}, process, issue);
-    fit("pytorch", {"call_s", "batch_s", "send_s"}, pytorch, issue);
+    fit("pytorch", {"call_s", "batch_s", "send_s"}, pytorch, [](const LaunchPoint& p) {
+      return known(
+          {median_of(p, "rest_issue"), p.size_B <= kHostBound_B ? median_of(p, "steady") : std::optional<double>{}});
+    });
     fit(
         "copy", {"call_s"}, [](const LaunchPoint& p) { return of_op(p, "copy_peer_ce"); }, issue);
     fit(
@@ -83,21 +99,21 @@ class LaunchFit {
           return is_call(p, "process") || is_call(p, "single_process") ? std::optional(std::vector<double>{1})
                                                                        : std::nullopt;
         },
-        [](const LaunchPoint& p) -> std::optional<double> {
+        [](const LaunchPoint& p) -> std::vector<double> {
           const auto rest = median_of(p, "rest"), issue = median_of(p, "rest_issue"), device = median_of(p, "device");
-          if (!rest || !issue || !device || !(*rest > *issue + *device)) return std::nullopt;
-          return *rest - *issue - *device;
+          if (!rest || !issue || !device || !(*rest > *issue + *device)) return {};
+          return {*rest - *issue - *device};
         });
   }
 
  private:
   void fit(const std::string& subject, const std::vector<std::string>& whats, const Row& row,
-           const std::function<std::optional<double>(const LaunchPoint&)>& seconds) {
+           const SecondsOf& seconds) {
     std::vector<Observation> rows;
     for (const LaunchPoint& point : points_) {
       const auto coefficients = row(point);
-      const auto time_s = coefficients ? seconds(point) : std::nullopt;
-      if (time_s) rows.push_back({*coefficients, *time_s});
+      if (!coefficients) continue;
+      for (const double time_s : seconds(point)) rows.push_back({*coefficients, time_s});
     }
     const std::string head = "launch." + subject + ".";
     if (rows.empty()) {

@@ -13,8 +13,8 @@ namespace linkcast::fit {
 ///   pytorch         call, or batch + (S - 1) send of point-to-point
 ///   copy, kernel    call
 ///   synchronise     call: from the end of the work to the return of the wait
-/// from the medians of the host's part of calls at rest; sigma is the spread of ln(median / model) over all points, so
-/// that it holds what the sizes, operations and spells of the host differ by.
+/// from the medians of the host's part of calls at rest, of PyTorch's small ones in a row too; sigma is the spread of
+/// ln(median / model) over all points, so that it holds what the sizes, operations and spells of the host differ by.
 void fit_launches(FitContext& context, const std::vector<LaunchRecord>& launches);
 
 }  // namespace linkcast::fit
