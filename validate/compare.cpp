@@ -216,7 +216,7 @@ ComparedPoint described(const Calibration&, const MeasuredCollective& c) {
   return {c.op, joined({count, c.algorithm, c.protocol}), count, c.size_B, base, median(c.time_s)};
 }
 
-// A host may be so much slower than its forecast. source: spells of 1.4 on one host, 1.6 between two (docs/launch.md)
+// A host may be so much slower than its forecast. source: seven of one kind differ by 1.65 (docs/launch.md)
 constexpr double kSlowHost = 2;
 
 void add_host(catalogue::Catalogue&, const Json&, const Json&, const MeasuredPoint&, const Measurement&,

@@ -206,7 +206,7 @@ CopyRequest read_p2p(const Cluster& machine, ObjectReader& r, log::Progress& pro
   request.names_nodes = names_node(src) || names_node(dst);
   const bool loop = !request.names_nodes && (nic_named(machine, r, "dst", dst) >= 0 ||
                                              (r.has("via") && nic_named(machine, r, "via", r.raw("via")) >= 0));
-  if (host && (loop || request.names_nodes)) r.fail("launch", kOfMessages);
+  if (host && loop) r.fail("launch", kOfMessages);
   if (loop) {
     read_loop(machine, r, request);
   } else {

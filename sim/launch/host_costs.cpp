@@ -12,8 +12,8 @@ namespace {
 
 // Whose launches stand for those of machines that have none of their own. source: the only ones measured so far
 constexpr const char* kMeasuredOn = "hgx-h200";
-// Spread of ln(cost) between hosts, on top of that of one. source: assumed, a factor of 1.9 either way at 90 %: the two
-// hosts of one kind whose PyTorch was measured differ by 1.6 (docs/launch.md), and CPUs of servers by more
+// Spread of ln(cost) between hosts, on top of that of one kind. source: assumed, a factor of 1.9 either way at 90 %:
+// seven hosts of one kind differ by 1.65 (docs/launch.md), and CPUs of servers by more
 constexpr double kOtherHost = 0.4;
 
 bool has(const Calibration* calibration, const std::string& subject) {

@@ -20,6 +20,7 @@ double step_s(const Json& result) { return result["step_time_s"].get<double>(); 
 double call_s(const std::string& op, double size_B) {
   return query::answer_or_throw(test::catalogue(),
                                 {{"kind", "collective"},
+                                 {"launch", "graph"},
                                  {"platform", "hgx-h200"},
                                  {"op", op},
                                  {"gpus", {0, 1, 2, 3}},

@@ -46,6 +46,7 @@ Json with(Json line, double begin_s, double end_s) {
 double forecast_s(const std::string& op) {
   return query::answer_or_throw(test::catalogue(),
                                 {{"kind", "collective"},
+                                 {"launch", "graph"},
                                  {"platform", "hgx-h200"},
                                  {"op", op},
                                  {"gpus", {0, 1, 2}},

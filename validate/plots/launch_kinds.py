@@ -97,21 +97,40 @@ def plot(data: dict, out: Path) -> Path:
     return common.save(plt, figure, f"calibrate/data/hgx-h200; {data['made_by']}", out)
 
 
+def show(title: str, rows: list[dict], rest: bool) -> None:
+    print(title)
+    found = groups(rows)
+    for quantity, kind in dict.fromkeys((key[0], key[1]) for key in found):
+        if quantity == "rest" and not rest:
+            continue
+        small, large = found.get((quantity, kind, True)), found.get((quantity, kind, False))
+        line = f"  {kind + (', from rest' if quantity == 'rest' else ''):33}"
+        if small:
+            line += (f"{small['points']:7}{100 * small['median']:7.1f} %{100 * small['p90']:7.1f} %{100 * small['bias']:+7.1f} %"
+                     f"{100 * small['inside']:6.0f} %")
+        if large:
+            line += f"{large['points']:9}{100 * large['median']:7.1f} %{100 * large['inside']:6.0f} %"
+        print(line)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("record", nargs="*", help="launch records (default: all that are shipped)")
+    parser.add_argument("--rest", action="store_true", help="single calls from rest too, not only 20 in a row")
     parser.add_argument("--program", default="build/linkcast", help="linkcast")
     options = parser.parse_args()
+    print(f"{'':42}{'below 1 MiB':38}from 1 MiB on")
+    print(f"{'':35}{'points':>7}{'median':>9}{'90 %':>9}{'bias':>9}{'inside':>8}{'points':>9}{'median':>9}{'inside':>8}")
+    held_out = []
     for name in options.record or shipped():
         rows = compared(options.program, name)
         if not rows:
             continue
-        print(f"{Path(name).stem}: {'fitted' if rows[0]['fitted'] else 'held out'}")
-        print(f"{'issued by':20}{'':11}{'sizes':14}{'points':>7}{'median':>10}{'90 %':>10}{'bias':>10}{'inside':>9}")
-        for (quantity, kind, small), f in groups(rows).items():
-            print(f"{kind:20}{'20 calls' if quantity == 'short' else 'from rest':11}{'below 1 MiB' if small else 'from 1 MiB on':14}"
-                  f"{f['points']:7}{100 * f['median']:8.1f} %{100 * f['p90']:8.1f} %{100 * f['bias']:+8.1f} %{100 * f['inside']:7.0f} %")
-        print()
+        evidence = "fitted" if rows[0]["fitted"] else "held out"
+        if evidence == "held out":
+            held_out += rows
+        show(f"{Path(name).stem}, {evidence}", rows, options.rest)
+    show("all of these that were held out", held_out, options.rest)
 
 
 if __name__ == "__main__":

@@ -175,7 +175,11 @@ KeyTable detail_results() {
        .type = ValueType::kObjects,
        .help = "what each link carries",
        .required = true,
-       .fields = {{.name = "id"}, number("carried_B", ""), number("utilisation", "share of the time")}},
+       .fields = {{.name = "id"}, number("carried_B", ""), number("utilisation", "share of the time")}}};
+}
+
+KeyTable summary_results() {
+  return {
       {.name = "jobs",
        .type = ValueType::kObjects,
        .help = "with also: each job, the first one first",
@@ -222,7 +226,7 @@ class ReplayQuery final : public query::QueryKind {
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {
-    static const KeyTable table = query::joined({time_results(), detail_results()});
+    static const KeyTable table = query::joined({time_results(), detail_results(), summary_results()});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "replay"; }
