@@ -85,6 +85,13 @@ std::optional<double> step_of(const std::vector<double>& steps) {
   return steps.empty() ? std::nullopt : std::optional(median(steps));
 }
 
+/// A scale that was asked for settles it; one fitted to a measured step is that of the host's spell.
+HostTimes host_of(const ReplayJob& job) {
+  if (job.host_scale) return HostTimes::kSure;
+  if (job.feed->header().step_time_s) return HostTimes::kAnchored;
+  return job.recording_s > 0 ? HostTimes::kUnsure : HostTimes::kSure;
+}
+
 std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summary, const Operations& operations) {
   std::vector<JobTimes> jobs;
   std::size_t first = 0;
@@ -98,8 +105,7 @@ std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summar
     times.recorded_steps_s = summary.recorded_steps(first, end);
     times.recorded_step_time_s = step_of(times.recorded_steps_s);
     times.operations = operations.times(first, end);
-    // a step measured without recording, or a scale that was asked for, settles it
-    times.host_unsure = job.recording_s > 0 && !job.host_scale && !job.feed->header().step_time_s;
+    times.host = host_of(job);
     jobs.push_back(std::move(times));
     first = end;
   }
@@ -122,16 +128,23 @@ struct Times {
   std::vector<std::optional<double>> step_s{};  ///< of each job; none without markers
 };
 
+// What one host's CPU time differs by between two runs of the same steps, either way. source: 2 H200, steps whose CPU
+// is the limit, minutes apart: decoding 12.96 and 10.24 ms, pipeline 12.02 and 9.24 (apps-traces/measure)
+constexpr double kSpell = 1.3;
+
 /// A run of its own with every network operation at one end of its interval, and the CPUs too where they are unsure:
-/// never late, or as recorded.
+/// never late, or as recorded; of a measured step in a fast or a slow spell of the host.
 Times times_at(catalogue::Catalogue& catalogue, const ReplayRequest& request, const std::vector<JobTimes>& found,
                IntervalEnd end) {
   const std::unique_ptr<ReplayNetwork> network = network_of(catalogue, request, end);
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network->gpus());
   for (std::size_t job = 0; job < jobs.size(); ++job) {
-    if (!found[job].host_unsure) continue;
-    if (end == IntervalEnd::kLow) jobs[job].host_scale = 0;
-    jobs[job].as_recorded = end == IntervalEnd::kHigh;
+    const bool low = end == IntervalEnd::kLow;
+    if (found[job].host == HostTimes::kAnchored)
+      jobs[job].host_scale = jobs[job].feed->header().host_scale * (low ? 1 / kSpell : kSpell);
+    if (found[job].host != HostTimes::kUnsure) continue;
+    if (low) jobs[job].host_scale = 0;
+    jobs[job].as_recorded = !low;
   }
   ReplaySummary summary(ranks_of(jobs));
   std::vector<ReplayObserver*> observers{&summary};
@@ -165,8 +178,8 @@ ReplayInterval around(std::optional<double> time_s, std::optional<double> low_s,
 
 /// @param used  the network: else nothing is unsure but CPUs
 void add_intervals(ReplayResult& result, catalogue::Catalogue& catalogue, const ReplayRequest& request, bool used) {
-  const bool unsure =
-      used || std::any_of(result.jobs.begin(), result.jobs.end(), [](const JobTimes& job) { return job.host_unsure; });
+  const bool unsure = used || std::any_of(result.jobs.begin(), result.jobs.end(),
+                                          [](const JobTimes& job) { return job.host != HostTimes::kSure; });
   const std::string once = unsure ? read_once(request) : "";
   result.interval.emplace();
   if (!once.empty()) {

@@ -46,6 +46,13 @@ struct ReplayInterval {
   std::optional<double> low_s{}, high_s{};
 };
 
+/// How sure a trace's CPU times are.
+enum class HostTimes {
+  kSure,
+  kAnchored,  ///< fitted to a measured step: the interval reaches from a fast spell of the host to a slow one
+  kUnsure     ///< what is left of a recording's: from none at all to those recorded
+};
+
 /// Of one job of a replay.
 struct JobTimes {
   std::string trace;
@@ -54,8 +61,7 @@ struct JobTimes {
   std::optional<double> step_time_s{};  ///< median step; none without markers
   double exposed_communication_s = 0;   ///< median over ranks
   ReplayInterval step_interval{};
-  /// CPU times are what is left of a recording's: the interval reaches from none at all to those recorded.
-  bool host_unsure = false;
+  HostTimes host = HostTimes::kSure;
   std::vector<double> recorded_steps_s{};        ///< of the recording; empty where the trace does not say them
   std::optional<double> recorded_step_time_s{};  ///< their median
   std::vector<OperationTimes> operations{};      ///< by kind
