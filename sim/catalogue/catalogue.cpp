@@ -58,6 +58,12 @@ std::vector<std::string> Catalogue::platforms() const {
   return ids;
 }
 
+bool Catalogue::has_platform(const std::string& id) const {
+  if (platforms_.count(id) > 0) return true;
+  const std::vector<std::string> known = platforms();
+  return std::find(known.begin(), known.end(), id) != known.end();
+}
+
 const Platform& Catalogue::platform(const std::string& id) {
   if (const auto it = platforms_.find(id); it != platforms_.end()) return *it->second;
   if (const auto it = edited_.find(id); it != edited_.end()) return *it->second.platform;

@@ -30,6 +30,8 @@ class Catalogue {
   void show_progress(log::Progress& progress) { progress_ = &progress; }
   /// Ids with a topology and a calibration, sorted.
   [[nodiscard]] std::vector<std::string> platforms() const;
+  /// Whether an id is one of these; a platform that was loaded is not looked for again.
+  [[nodiscard]] bool has_platform(const std::string& id) const;
   /// @param id  shipped platform, or a calibration file (*.json); the topology of a file is
   ///            <topology>-topology.json beside it, or a shipped one
   /// @throws InputError  unknown id (lists the known ones), or a wrong file

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "sim/records/input_error.hpp"
 #include "sim/uncertainty/interval.hpp"
@@ -16,8 +17,26 @@ constexpr const char* kMeasuredOn = "hgx-h200";
 // seven hosts of one kind differ by 1.65 (docs/launch.md), and CPUs of servers by more
 constexpr double kOtherHost = 0.4;
 
-bool has(const Calibration* calibration, const std::string& subject) {
-  return calibration != nullptr && calibration->find("launch." + subject + ".call_s") != nullptr;
+constexpr std::string_view kHead = "launch.";
+
+bool is_named(std::string_view name, std::string_view subject, std::string_view what) {
+  return name.size() == kHead.size() + subject.size() + 1 + what.size() &&
+         name.substr(kHead.size(), subject.size()) == subject && name.ends_with(what);
+}
+
+/// launch.<subject>.<what>; null where there is none. Few names begin so, and nothing is built to find one: each query
+/// asks.
+const Parameter* find(const Calibration* calibration, std::string_view subject, std::string_view what) {
+  if (calibration == nullptr) return nullptr;
+  static const std::string head(kHead);
+  const auto& all = calibration->parameters;
+  for (auto item = all.lower_bound(head); item != all.end() && item->first.starts_with(kHead); ++item)
+    if (is_named(item->first, subject, what)) return &item->second;
+  return nullptr;
+}
+
+bool has(const Calibration* calibration, std::string_view subject) {
+  return find(calibration, subject, "call_s") != nullptr;
 }
 
 }  // namespace
@@ -35,14 +54,13 @@ Kind kind_named(const std::string& name) {
   return static_cast<Kind>(found - kind_names().begin());
 }
 
-HostCosts::HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id) {
-  const Calibration& own = catalogue.platform(platform_id).calibration();
-  if (has(&own, "synchronise")) own_ = &own;
+HostCosts::HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id)
+    : own_(&catalogue.platform(platform_id).calibration()) {
   if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch")) return;
-  const std::vector<std::string> platforms = catalogue.platforms();
-  if (std::find(platforms.begin(), platforms.end(), kMeasuredOn) != platforms.end())
-    lent_ = &catalogue.platform(kMeasuredOn).calibration();
+  if (catalogue.has_platform(kMeasuredOn)) lent_ = &catalogue.platform(kMeasuredOn).calibration();
 }
+
+bool HostCosts::known() const { return has(own_, "process") || lent_ != nullptr; }
 
 const Calibration& HostCosts::of_subject(const std::string& subject) const {
   const Calibration* from = has(own_, subject) ? own_ : lent_;
@@ -58,7 +76,7 @@ std::string HostCosts::lender(const std::string& subject) const {
 
 double HostCosts::value(const std::string& subject, const std::string& what) const {
   const Calibration& from = of_subject(subject);
-  const Parameter* parameter = from.find("launch." + subject + "." + what);
+  const Parameter* parameter = find(&from, subject, what);
   if (parameter == nullptr)
     throw InputError(from.path, "/parameters", "has no launch." + subject + "." + what + ", but others of launch");
   return parameter->value;

@@ -40,7 +40,7 @@ class HostCosts {
   HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id);
 
   /// False where neither has any.
-  [[nodiscard]] bool known() const { return own_ != nullptr || lent_ != nullptr; }
+  [[nodiscard]] bool known() const;
   /// @returns 0 of graphs. @throws InputError  nothing was measured
   [[nodiscard]] HostTime of(Kind kind, const Call& call) const;
   /// To issue one copy. @param by_kernel  else by copy engine
