@@ -6,8 +6,11 @@
 #include <limits>
 #include <map>
 
+#include "calibrate/fit/lend.hpp"
 #include "calibrate/fit/residuals.hpp"
+#include "calibrate/import/gpu_models.hpp"
 #include "cli/command.hpp"
+#include "cli/lessons.hpp"
 #include "cli/progress.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/activities/transfer.hpp"
@@ -15,6 +18,7 @@
 #include "sim/platform/fabric_routing.hpp"
 #include "sim/platform/noise.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "sim/plugin/usual_library.hpp"
 #include "sim/replay/host_scale.hpp"
 #include "sim/replay/open_trace.hpp"
 #include "sim/units/parse.hpp"
@@ -25,9 +29,11 @@ namespace fs = std::filesystem;
 
 struct FitOptions {
   std::vector<std::string> measurements;
-  std::string topology, out, name, library = "nccl-2.3";
-  std::vector<std::string> inherit;
+  std::string topology, out, name, library;
+  bool unmeasured = false;
+  std::vector<std::string> inherit, inherit_library;
   std::string report;
+  LessonOptions lessons;
   int bootstrap = 50;  // a standard error is then known to a tenth: 1 / sqrt(2 (50 - 1))
 };
 
@@ -128,22 +134,41 @@ std::map<std::string, fit::FabricDistance> fabric_distances(const Topology& topo
   return found;
 }
 
+/// Of a GPU of the machine; 0: not known.
+double memory_Bps(const Topology& topology) {
+  const Device& gpu = topology.devices[static_cast<std::size_t>(topology.gpus().front())];
+  const auto model = topology_import::find_gpu_model(gpu.model);
+  return model ? model->memory_Bps : 0;
+}
+
+fit::FitResult lend(Context& context, fit::FitRequest& request) {
+  for (const Calibration& calibration : request.inherited) {
+    const Topology topology = read_topology(topology_path(context, calibration.topology));
+    request.lenders.push_back({topology, memory_Bps(topology)});
+  }
+  request.memory_Bps = memory_Bps(*request.topology);
+  return fit::lend_parameters(request);
+}
+
 void run_fit(Context& context, const FitOptions& o) {
   const Topology topology = read_topology(topology_path(context, o.topology));
-  static_cast<void>(libraries().get(o.library));  // throws on an unknown one, with the known ones
+  const std::string library = o.library.empty() ? usual_library(topology) : o.library;
+  static_cast<void>(libraries().get(library));  // throws on an unknown one, with the known ones
   fit::FitRequest request;
   request.name = o.name.empty() ? topology.name : o.name;
-  request.default_library = o.library;
+  request.default_library = library;
   request.data_dir = context.catalogue().data_dir();
   request.topology = &topology;
   for (const std::string& path : o.measurements) read_record(path, request);
   for (const std::string& path : o.inherit) request.inherited.push_back(read_calibration(path));
+  for (const std::string& path : o.inherit_library) request.library_lenders.push_back(read_calibration(path));
   if (std::any_of(request.measurements.begin(), request.measurements.end(),
                   [](const Measurement& m) { return !m.spreads.empty(); }))
     request.distances = fabric_distances(topology);
   request.bootstrap = o.bootstrap;
   request.progress = &context.progress();
-  fit::FitResult result = fit::fit_parameters(request);
+  fit::FitResult result = o.unmeasured ? lend(context, request) : fit::fit_parameters(request);
+  const Json lessons = learn_and_print(context, o.lessons, topology, request.measurements, result);
   const Platform platform(topology, result.calibration);
   const auto simulate = simulation(platform, context.catalogue().solver("fluid"));
   fit::assess(result, simulate);
@@ -152,8 +177,11 @@ void run_fit(Context& context, const FitOptions& o) {
     const std::string path = (fs::path(o.report) / "residuals.json").string();
     write_file("--report", path, fit::residual_report(result, platform.topology(), simulate).dump(1) + "\n");
   }
-  write_file("--out", o.out, fit::to_json(result).dump(1) + "\n");
-  print_report(result);
+  if (!o.out.empty()) write_file("--out", o.out, fit::to_json(result).dump(1) + "\n");
+  if (context.json)
+    std::cout << lessons.dump(1) << '\n';
+  else if (o.lessons.leave_out.empty())
+    print_report(result);
 }
 
 double parse_option_seconds(const std::string& option, const std::string& text) {
@@ -211,21 +239,41 @@ void add_calibrate(CLI::App& app, Context& context) {
   auto* fit = calibrate->add_subcommand("fit", "fit latency, bandwidth and duplex parameters with standard errors");
   auto o = std::make_shared<FitOptions>();
   fit->add_option("measurement", o->measurements,
-                  "measurement files, schema measurement/1 and launch/1; other records are left out")
-      ->required();
+                  "measurement files, schema measurement/1 and launch/1; other records are left out");
   fit->add_option("--topology", o->topology, "id, or a topology file")->required();
-  fit->add_option("--out", o->out, "calibration file to write")->required();
+  auto* out = fit->add_option("--out", o->out, "calibration file to write");
   fit->add_option("--name", o->name, "id of the platform (default: the topology's)");
-  fit->add_option("--library", o->library, "communication library of that machine's time");
+  fit->add_option("--library", o->library,
+                  "communication library of that machine's time (default: that of its GPU's generation)");
+  fit->add_flag("--unmeasured", o->unmeasured,
+                "no measurement of this machine: --inherit lends everything, at the share of nominal rates");
   fit->add_option("--inherit", o->inherit,
                   "calibrations that lend what these data cannot determine, best first, with wider errors");
+  fit->add_option("--inherit-library", o->inherit_library,
+                  "calibrations of machines with GPUs of this generation that lend what only collectives show of a "
+                  "library, best first, with wider errors");
   fit->add_option("--bootstrap", o->bootstrap, "refits on resampled data, for the standard errors; 0: none")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();
+  fit->add_option("--hold-out", o->lessons.hold_out,
+                  "measured collectives to forecast instead of learning from them: nodes=N, gpus=N, op=NAME, "
+                  "library=NAME or size=FROM-TO")
+      ->allow_extra_args(false);
+  fit->add_option("--leave-out", o->lessons.leave_out,
+                  "leave out, in turn, each part of the measured collectives that these tell apart, and forecast it: "
+                  "nodes, gpus, op, library, size; writes no calibration")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"nodes", "gpus", "op", "library", "size"}))
+      ->excludes(out);
+  fit->add_flag("--json", context.json, "what was learned from, and what was left out, as JSON on stdout");
   fit->add_option("--report", o->report, "folder for residuals.json, which calibrate/plots/residuals.py draws");
   fit->footer(
       "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
-  fit->callback([o, &context] { run_fit(context, *o); });
+  fit->callback([o, &context] {
+    if (o->out.empty() && o->lessons.leave_out.empty()) throw InputError("--out: where the calibration goes");
+    run_fit(context, *o);
+  });
   add_trace_fit(*calibrate, context);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/log/log.hpp"
+#include "sim/plugin/library.hpp"
 #include "validate/diagnose.hpp"
 
 namespace linkcast::cli {
@@ -18,7 +19,7 @@ constexpr std::size_t kMostLines = 12;
 
 struct DiagnoseOptions {
   std::vector<std::string> files, options;
-  std::string platform, format;
+  std::string platform, format, library;
 };
 
 /// By words that each program prints and the others do not.
@@ -79,18 +80,27 @@ void print(const validate::Comparison& comparison, const validate::Diagnosis& di
 }
 
 void run(const DiagnoseOptions& o, Context& context) {
+  if (!o.library.empty())
+    static_cast<void>(libraries().get(o.library));  // throws on an unknown one, with the known ones
   const std::string id = context.edited(o.platform);
   Json files = Json::array();
   for (const std::string& path : o.files) {
-    const validate::Comparison comparison =
-        validate::compare(context.catalogue(), measurement_of(context, o, path), {}, id);
+    Measurement measurement = measurement_of(context, o, path);
+    if (!o.library.empty()) measurement.library = o.library;
+    const validate::Comparison comparison = validate::compare(context.catalogue(), measurement, {}, id);
     if (comparison.points.empty()) throw InputError(path + ": " + comparison.unanswered.front());
     const validate::Diagnosis diagnosis = validate::diagnose(comparison);
     if (!diagnosis.normal()) context.exit_code = kComparisonFailed;
-    if (context.json)
+    const bool named = !measurement.collectives.empty() && !measurement.library.empty();
+    if (context.json) {
       files.push_back(validate::to_json(comparison, diagnosis));
-    else
-      print(comparison, diagnosis);
+      if (named) files.back()["library"] = measurement.library;
+      continue;
+    }
+    print(comparison, diagnosis);
+    if (named)
+      std::cout << "expected of " << measurement.library
+                << (o.library.empty() ? ", the nearest known to what the file names\n" : ", as --library says\n");
   }
   if (context.json) std::cout << Json{{"platform", o.platform}, {"files", files}}.dump(2) << '\n';
 }
@@ -111,6 +121,9 @@ void add_diagnose(CLI::App& app, Context& context) {
       ->add_option("--option", o->options,
                    "key=value that the files do not print, see 'linkcast import --help'; repeatable")
       ->allow_extra_args(false);
+  command->add_option("--library", o->library,
+                      "communication library of the collectives (default: the nearest known to what the file names, "
+                      "else the platform's)");
   command->add_flag("--json", context.json, "one JSON object on stdout instead of a table");
   add_edits(*command, context);
   command->footer(

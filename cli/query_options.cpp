@@ -127,8 +127,8 @@ void QueryOptions::check_alternatives() const {
       const auto& needs = other.key->needs;
       const bool stands_in = other.key->name == slot.key->unless;
       if (!stands_in && std::find(needs.begin(), needs.end(), slot.key->unless) == needs.end()) continue;
-      if (std::find(slot.key->excludes.begin(), slot.key->excludes.end(), other.key->name) == slot.key->excludes.end())
-        continue;
+      const auto& excludes = slot.key->excludes;
+      if (!stands_in && std::find(excludes.begin(), excludes.end(), other.key->name) == excludes.end()) continue;
       others += (others.empty() ? "" : " and ") + other.key->cli.name;
       other_given = other_given || (stands_in && given(other));
     }

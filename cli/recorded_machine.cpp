@@ -7,9 +7,11 @@
 
 #include "cli/progress.hpp"
 #include "cli/trace_out.hpp"
+#include "sim/launch/host_costs.hpp"
 #include "sim/log/log.hpp"
 #include "sim/replay/host_scale.hpp"
 #include "sim/units/parse.hpp"
+#include "sim/units/text.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -51,23 +53,12 @@ bool has_all(const Calibration& calibration, const std::vector<TraceOption>& kno
   });
 }
 
-/// @returns  empty where no platform has them
+/// @returns  empty where neither it nor the measured host has them
 std::string lender_of(Context& context, const std::vector<TraceOption>& known, const std::string& machine) {
   catalogue::Catalogue& catalogue = context.catalogue();
   if (!machine.empty() && has_all(catalogue.platform(machine).calibration(), known)) return machine;
-  for (const std::string& id : catalogue.platforms())
-    if (has_all(catalogue.platform(id).calibration(), known)) return id;
-  return "";
-}
-
-std::vector<std::string> edits_of(const std::string& text) {
-  std::vector<std::string> edits;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(';', at), text.size());
-    edits.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return edits;
+  const std::string& lent = launch::measured_host();
+  return catalogue.has_platform(lent) && has_all(catalogue.platform(lent).calibration(), known) ? lent : "";
 }
 
 /// Why a trace was not recorded on a machine; empty: nothing speaks against it.
@@ -103,7 +94,7 @@ void fit_host(Context& context, const std::map<std::string, std::string>& option
     header.step_time_s.reset();
     return;
   }
-  const std::vector<std::string> edits = edits_of(option_of(options, "edits"));
+  const std::vector<std::string> edits = split(option_of(options, "edits"), ';');
   const std::string edited = edits.empty() ? machine : context.catalogue().edited(machine, edits);
   const std::string measured = to_text(Seconds{*header.step_time_s});
   const replay::HostAnchor anchor = replay::anchor_host(context.catalogue(), edited, trace, *header.step_time_s);

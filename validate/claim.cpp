@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
+#include "sim/units/text.hpp"
 #include "validate/expression.hpp"
 #include "validate/reduce.hpp"
 #include "validate/wiring.hpp"
 
 namespace linkcast::validate {
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
-  return parts;
-}
 
 std::vector<std::string> text_or_list(ObjectReader& r, const std::string& key) {
   if (!r.has(key)) return {};

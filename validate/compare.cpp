@@ -1,7 +1,6 @@
 #include "validate/compare.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <iomanip>
 #include <map>
@@ -9,7 +8,10 @@
 #include <tuple>
 
 #include "sim/query/query.hpp"
+#include "sim/records/host_pattern.hpp"
 #include "sim/units/statistics.hpp"
+#include "validate/measured_query.hpp"
+#include "validate/without_peers.hpp"
 
 namespace linkcast::validate {
 namespace {
@@ -82,34 +84,10 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
   return query;
 }
 
-/// Calls of one repetition of the bench: half of 1 ms / (2 us + size / 300 GB/s), at least 2 and at most 64, at
-/// most 16. source: calibrate/bench/nccl_ops.cpp; the records' `calls_per_repetition` say the same in words
-int bench_calls(double size_B) {
-  const double copies = std::floor(1e-3 / (2e-6 + size_B / 300e9));  // source: the same
-  return std::min(16, static_cast<int>(std::clamp(copies, 2.0, 64.0)) / 2);
-}
-
-/// Who issued the calls; empty: not known. linkcast-bench times the devices alone.
-/// source: calibrate/bench/nccl_ops.cpp; the records' `clock` says so in words
-std::string launch_of(const Measurement& measurement, const MeasuredCollective& c) {
-  const bool ours = measurement.source.rfind("linkcast-bench", 0) == 0;
-  return c.launch.empty() && ours ? "graph" : c.launch;
-}
-
-Json query_of(const Platform&, const std::string& platform_id, const Measurement& measurement,
+Json query_of(const Platform& platform, const std::string& platform_id, const Measurement& measurement,
               const MeasuredCollective& c) {
-  if (c.channels > 0) throw InputError(c.op + " with a forced number of channels is not predicted");
-  Json query{{"platform", platform_id}, {"kind", "collective"}, {"op", c.op}, {"gpus", c.gpus}, {"size_B", c.size_B}};
-  const auto lower = [](std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::tolower(ch); });
-    return text;
-  };
-  if (!c.algorithm.empty()) query["algorithm"] = lower(c.algorithm);
-  if (!c.protocol.empty()) query["protocol"] = c.protocol;
-  if (!launch_of(measurement, c).empty()) query["launch"] = launch_of(measurement, c);
-  for (const MeasuredCollective::Other& other : c.with)
-    query["with"].push_back({{"op", other.op}, {"gpus", other.gpus}, {"size_B", other.size_B}});
-  if (measurement.bench == "nccl_ops" || measurement.bench == "nccl_contention") query["calls"] = bench_calls(c.size_B);
+  Json query = collective_query(platform_id, measurement, c);
+  if (without_peers(platform, measurement, c)) query["edits"] = {"disable p2p"};
   return query;
 }
 
@@ -196,24 +174,24 @@ std::string ends_of(const MeasuredPoint& point) {
          (point.via.empty() ? "" : " via " + point.via);
 }
 
-ComparedPoint described(const Calibration& calibration, const MeasuredPoint& point) {
+ComparedPoint described(const Calibration& calibration, const Measurement&, const MeasuredPoint& point) {
   return {point.transport,     variant_of(point), ends_of(point), point.size_B, determines(calibration, point),
           median(point.time_s)};
 }
 
-ComparedPoint described(const Calibration&, const MeasuredFlows& group) {
+ComparedPoint described(const Calibration& calibration, const Measurement&, const MeasuredFlows& group) {
   double largest = 0;
   for (const auto& flow : group.flows) largest = std::max(largest, flow.size_B);
   const std::string count = "x" + std::to_string(group.flows.size());
-  return {"flows", joined({group.pattern, count, group.engine, group.direction}),
-          count,   largest,
-          false,   median(group.time_s)};
+  return {"flows", joined({group.pattern, count, group.engine, group.direction}),        count,
+          largest, shows_host_memory(group) && calibration.find("host_memory.both_Bps"), median(group.time_s)};
 }
 
-ComparedPoint described(const Calibration&, const MeasuredCollective& c) {
+ComparedPoint described(const Calibration&, const Measurement& measurement, const MeasuredCollective& c) {
   const std::string count = "x" + std::to_string(c.gpus.size());
   const bool base = !c.protocol.empty() && c.size_B < kSmall_B;  // what base costs are fitted on
-  return {c.op, joined({count, c.algorithm, c.protocol}), count, c.size_B, base, median(c.time_s)};
+  const bool fitted = base || shows_host_path(measurement, c);
+  return {c.op, joined({count, c.algorithm, c.protocol}), count, c.size_B, fitted, median(c.time_s)};
 }
 
 // A host may be so much slower than its forecast. source: seven of one kind differ by 1.65 (docs/launch.md)
@@ -230,7 +208,7 @@ void add_host(catalogue::Catalogue& catalogue, const Json& query, const Json& re
     return answer.contains("host_s") && kSlowHost * answer["host_s"].get<double>() > answer["device_s"].get<double>();
   };
   point.host = may_limit(result);
-  if (!launch_of(measurement, c).empty() || !result.contains("launch")) return;
+  if (!issuer_of(measurement, c).empty() || !result.contains("launch")) return;
   Json other = query;
   other["launch"] = "pytorch";
   const Json slowest = query::answer(catalogue, other);
@@ -278,7 +256,7 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
       comparison.unanswered.push_back(result["error"].get<std::string>());
       return;
     }
-    ComparedPoint point = described(platform.calibration(), measured);
+    ComparedPoint point = described(platform.calibration(), measurement, measured);
     point.predicted_s = result.at("time_s").get<double>();
     point.low_s = result.at("time_low_s").get<double>();
     point.high_s = result.at("time_high_s").get<double>();

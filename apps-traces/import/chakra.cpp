@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +14,7 @@
 #include "apps-traces/import/dag_streams.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/records/packed_file.hpp"
 
 namespace linkcast {
 namespace {
@@ -43,9 +44,9 @@ struct Settings {
 class ChakraFile {
  public:
   ChakraFile(const std::string& path, int rank, const Settings& settings)
-      : path_(path), rank_(rank), settings_(settings), file_(path, std::ios::binary), stream_(&file_) {
+      : path_(path), rank_(rank), settings_(settings), file_(open_packed(path)), stream_(file_.get()) {
     if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder");
-    if (!file_) throw InputError(path + ": cannot be read");
+    if (!*file_) throw InputError(path + ": cannot be read");
     chakra_et::GlobalMetadata metadata;
     if (!take(metadata)) throw InputError(path + ": is empty");
   }
@@ -190,7 +191,7 @@ class ChakraFile {
   std::string path_;
   int rank_;
   const Settings& settings_;
-  std::ifstream file_;
+  std::unique_ptr<std::istream> file_;
   google::protobuf::io::IstreamInputStream stream_;
   long messages_ = 0;
   std::string at_;

@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <fstream>
 #include <set>
 
 #include "apps-traces/import/kineto_bundle.hpp"
+#include "apps-traces/import/kineto_peers.hpp"
 #include "apps-traces/import/kineto_repetitions.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/records/packed_file.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::kineto {
@@ -128,6 +129,7 @@ class RankWriter {
     } else if (!work.copy.empty()) {
       event.kind = TraceKind::kCopy;
       event.op = work.copy;
+      event.peer = work.peer;
       event.size_B = work.size_B;
     } else {
       event.time_s = rounded(pure.time_s);
@@ -254,9 +256,9 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
 }
 
 RankRecording read_kineto(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw InputError(file + ": cannot be read");
-  const Json json = Json::parse(stream, nullptr, false);
+  const std::unique_ptr<std::istream> stream = open_packed(file);
+  if (!*stream) throw InputError(file + ": cannot be read");
+  const Json json = Json::parse(*stream, nullptr, false);
   if (json.is_discarded()) throw InputError(file + ": is not whole JSON");
   return is_bundle(json) ? read_bundle(file, json) : read_timeline(file, json, true);
 }
@@ -300,10 +302,13 @@ class Kineto final : public TraceImporter {
   }
 
   void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const override {
-    const std::vector<RankRecording> ranks = read_all(files);
+    std::vector<RankRecording> ranks = read_all(files);
+    const std::vector<std::string> notes = find_peers(ranks);
     const RecordingCost cost = cost_of(options);
     const Repetitions repetitions(ranks, cost);
-    sink.header(header_of(ranks, repetitions, cost, options));
+    TraceHeader header = header_of(ranks, repetitions, cost, options);
+    header.notes.insert(header.notes.end(), notes.begin(), notes.end());
+    sink.header(header);
     const std::string sync = options.text("sync", "recorded");
     if (sync != "recorded" && sync != "steps")
       throw InputError("option sync: '" + sync + "' is neither recorded nor steps");

@@ -93,9 +93,15 @@ void add_buffer_exchange(const std::vector<Event>& events, Spans& exchange) {
   }
 }
 
+int gpu_of(const Json& args, const char* key) {
+  const auto value = args.find(key);
+  return value != args.end() && value->is_number_integer() ? value->get<int>() : -1;
+}
+
 std::string copy_kind(const std::string& name) {
   if (name.find("HtoD") != std::string::npos) return "h2d";
   if (name.find("DtoH") != std::string::npos) return "d2h";
+  if (name.find("PtoP") != std::string::npos) return "d2d";  // DtoD stays in one GPU
   return "";
 }
 
@@ -147,6 +153,10 @@ GpuWork work_of(const Event& event, const Event& launch, const Calls& calls) {
   if (event.category == "gpu_memcpy") {
     work.copy = copy_kind(event.name);
     work.size_B = event.args->value("bytes", 0.0);
+    if (work.copy == "d2d") {  // source: pytorch/kineto CuptiActivity.cpp, metadata of a CUPTI_ACTIVITY_KIND_MEMCPY2
+      work.from = gpu_of(*event.args, "fromDevice");
+      work.to = gpu_of(*event.args, "toDevice");
+    }
   }
   return work;
 }
@@ -225,6 +235,8 @@ RankRecording read_timeline(const std::string& file, const Json& json, bool name
   if (devices != json.end() && devices->is_array() && !devices->empty() && devices->front().is_object())
     recording.device = text_of(devices->front(), "name");
   const std::vector<Event> events = complete_events(file, json["traceEvents"]);
+  for (const Event& event : events)
+    if (recording.gpu < 0 && event.category == "kernel") recording.gpu = gpu_of(*event.args, "device");
   read_work(file, events, named, recording);
   read_waits(events, recording);
   if (recording.work.empty()) throw InputError(file, "/traceEvents", "holds no work of a GPU (kernel, gpu_memcpy)");

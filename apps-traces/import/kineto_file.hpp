@@ -35,9 +35,11 @@ struct GpuWork {
   std::string stream;
   double start_s = 0, end_s = 0;
   double launch_start_s = 0, launch_end_s = 0;
-  bool exchange = false;  ///< launched by the code that exchanges gradients
-  std::string copy{};     ///< h2d, d2h; empty: not a copy with the host
-  double size_B = 0;      ///< of a copy
+  bool exchange = false;   ///< launched by the code that exchanges gradients
+  std::string copy{};      ///< h2d, d2h, d2d to another GPU; empty: no copy
+  int from = -1, to = -1;  ///< of a d2d: GPU numbers of the process, -1: not recorded
+  int peer = -1;           ///< of a d2d: the rank at the other end, see kineto_peers.hpp
+  double size_B = 0;       ///< of a copy
   bool communicates = false;
   Collective collective{};  ///< if it communicates
   bool update = false;      ///< launched by the optimizer
@@ -57,6 +59,7 @@ struct RankRecording {
   std::string file;
   int rank = 0, ranks = 1;
   std::string device;                              ///< name of the GPU
+  int gpu = -1;                                    ///< its number in the process; -1: not recorded
   std::map<std::string, std::vector<int>> groups;  ///< process groups
   std::vector<GpuWork> work;                       ///< in order of launch
   std::vector<HostWait> waits;                     ///< in order of time

@@ -5,18 +5,20 @@
 #include <filesystem>
 #include <utility>
 
+#include "sim/records/packed_file.hpp"
+
 namespace linkcast {
 
 Lines::Lines(std::string path) : path_(std::move(path)) {
   if (std::filesystem::is_directory(path_)) throw InputError(path_ + ": is a folder");
-  stream_.open(path_, std::ios::binary);
-  if (!stream_) throw InputError(path_ + ": cannot be read");
+  stream_ = open_packed(path_);
+  if (!*stream_) throw InputError(path_ + ": cannot be read");
 }
 
 bool Lines::next() {
-  if (!std::getline(stream_, text_)) {
+  if (!std::getline(*stream_, text_)) {
     text_.clear();  // it keeps its last line otherwise
-    if (stream_.bad()) throw InputError(path_ + " line " + std::to_string(number_) + ": cannot be read further");
+    if (stream_->bad()) throw InputError(path_ + " line " + std::to_string(number_) + ": cannot be read further");
     return false;
   }
   ++number_;

@@ -1,6 +1,7 @@
 #pragma once
 // A text file read line by line, so that one larger than memory can be; every error names file and line.
-#include <fstream>
+#include <istream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ class Lines {
 
  private:
   std::string path_, text_;
-  std::ifstream stream_;
+  std::unique_ptr<std::istream> stream_;
   long number_ = 0;
 };
 

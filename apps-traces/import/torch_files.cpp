@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "apps-traces/import/lines.hpp"
 #include "sim/records/object_reader.hpp"
+#include "sim/records/packed_file.hpp"
 
 namespace linkcast {
 namespace {
@@ -190,13 +190,13 @@ class Elements {
 
 TorchFile read_torch_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw InputError(path + ": cannot be read");
+  const std::unique_ptr<std::istream> stream = open_packed(path);
+  if (!*stream) throw InputError(path + ": cannot be read");
   Elements elements(path);
   Json rest;
   try {
     rest = Json::parse(
-        stream, [&](int depth, Json::parse_event_t event, Json& parsed) { return elements(depth, event, parsed); });
+        *stream, [&](int depth, Json::parse_event_t event, Json& parsed) { return elements(depth, event, parsed); });
   } catch (const Json::exception& error) {
     throw InputError(path + ": not JSON: " + error.what());
   }

@@ -2,48 +2,91 @@
 # Refits every shipped calibration from the committed measurements, in the order in which one lends to the next.
 # usage: calibrate/data/refit.sh PROGRAM OUTPUT_FOLDER     (models/params to replace the shipped ones; elsewhere
 # the paths and hashes of calibrations that lend differ)
+#   calibrate/data/refit.sh PROGRAM models/params LEFT_OUT   fits nothing: leaves parts of the measured collectives out in
+#   turn, forecasts them from the rest, and leaves one JSON a machine in LEFT_OUT (calibrate/data/accuracy.py shows them)
 set -euo pipefail
 program=$(realpath "$1")
 mkdir -p "$2"
 out=$(realpath "$2")
+left_out=${3:+$(realpath -m "$3")}
+if [ -n "$left_out" ]; then mkdir -p "$left_out"; fi
 cd "$(dirname "$0")/../.."
 data=calibrate/data
 
-fit() { "$program" calibrate fit "$@" >/dev/null; }
 
-fit $data/p100-dgx1/p2p-message-size.json $data/p100-dgx1/p2p-matrix.json \
+# `--out FILE` comes last.
+fit() {
+  if [ -z "$left_out" ]; then
+    "$program" calibrate fit "$@" >/dev/null
+  elif [[ " $* " =~ (/tartan-|/nccl-2|mpi-all-reduce) ]]; then
+    "$program" calibrate fit "${@:1:$#-2}" --bootstrap 0 --leave-out nodes,gpus,op,size --json \
+      >"$left_out/$(basename "${@: -1}")"
+  fi
+}
+
+fit $data/p100-dgx1/p2p-message-size.json $data/p100-dgx1/p2p-matrix.json $data/p100-dgx1/tartan-nccl{1,2}.json \
   --topology p100-dgx1 --out "$out/p100-dgx1.json"
-fit $data/abci-v100x4/p2p-matrix.json $data/abci-v100x4/osu-latency.json \
-  --topology abci-v100 --inherit "$out/p100-dgx1.json" --out "$out/abci-v100.json"
+fit $data/abci-v100x4/p2p-matrix.json $data/abci-v100x4/osu-latency.json $data/abci-v100x4/{nccl-2.8,mpi-all-reduce}.json \
+  --topology abci-v100 --library nccl-2.8 --inherit "$out/p100-dgx1.json" --out "$out/abci-v100.json"
 fit $data/dgx2/p2p-matrix.json $data/dgx2/p2p-reads.json \
-  --topology dgx2 --inherit "$out/abci-v100.json" "$out/p100-dgx1.json" --out "$out/dgx2.json"
+  --topology dgx2 --inherit "$out/abci-v100.json" "$out/p100-dgx1.json" --inherit-library "$out/abci-v100.json" \
+  --out "$out/dgx2.json"
 fit $data/v100-hcm/p2p-matrix.json \
-  --topology v100-dgx1 --inherit "$out/abci-v100.json" "$out/dgx2.json" "$out/p100-dgx1.json" --out "$out/v100-dgx1.json"
-fit $data/dgx-a100/p2p-matrix.json $data/dgx-a100/osu-latency.json \
-  --topology dgx-a100 --inherit "$out/dgx2.json" "$out/p100-dgx1.json" --out "$out/dgx-a100.json"
+  --topology v100-dgx1 --inherit "$out/abci-v100.json" "$out/dgx2.json" "$out/p100-dgx1.json" \
+  --inherit-library "$out/abci-v100.json" --out "$out/v100-dgx1.json"
+fit $data/abci-a100/p2p-matrix.json $data/abci-a100/osu-latency.json $data/abci-a100/{nccl-2.8,mpi-all-reduce}.json \
+  --topology abci-a100 --inherit "$out/dgx2.json" "$out/p100-dgx1.json" --inherit-library "$out/abci-v100.json" \
+  --out "$out/abci-a100.json"
 fit $data/hgx-h200/20261121a-{p2p_copy,p2p_copy_single,host_copy,relay,nccl_base}.json $data/hgx-h200/20261121d-host_copy.json \
+  $data/hgx-h200/20261121c-host-nccl_ops.json \
   $data/hgx-h200/{20261122c,20261123b,20261123c,20261123d}-launch.json \
   $data/hgx-h200/{20261122a,20261122b,20261123b,20261123c,20261123d}-launch_pytorch.json \
   --topology hgx-h200 --library nccl-2.27 --out "$out/hgx-h200.json"
 fit $data/hgx-h100/p2p-matrix.json $data/hgx-h100/nvbandwidth.json \
-  --topology hgx-h100 --library nccl-2.18 --inherit "$out/hgx-h200.json" --out "$out/hgx-h100.json"
+  --topology hgx-h100 --library nccl-2.18 --inherit "$out/hgx-h200.json" --inherit-library "$out/hgx-h200.json" \
+  --out "$out/hgx-h100.json"
+fit $data/summit/p2p-same-socket.json $data/summit/mpi-{gpu,cpu,pairs,several,all-reduce,alltoall}.json \
+  $data/summit/memcpy{,-concurrent}.json \
+  --topology summit --inherit "$out/abci-v100.json" --inherit-library "$out/abci-v100.json" --out "$out/summit.json"
 fit $data/lassen/p2p-same-socket.json $data/lassen/mpi-gpu.json $data/lassen/memcpy.json \
-  --topology lassen --inherit "$out/abci-v100.json" --out "$out/lassen.json"
-fit $data/summit/p2p-same-socket.json $data/summit/mpi-gpu.json $data/summit/mpi-cpu.json $data/summit/memcpy.json \
-  --topology summit --inherit "$out/abci-v100.json" --out "$out/summit.json"
+  --topology lassen --inherit "$out/summit.json" "$out/abci-v100.json" --inherit-library "$out/summit.json" "$out/abci-v100.json" \
+  --out "$out/lassen.json"
 fit $data/summitdev/*.json \
-  --topology summitdev --inherit "$out/p100-dgx1.json" --out "$out/summitdev.json"
+  --topology summitdev --inherit "$out/p100-dgx1.json" --inherit-library "$out/p100-dgx1.json" --out "$out/summitdev.json"
 fit $data/leonardo/osu-nv4.json $data/leonardo/printed-internode.json $data/leonardo/printed-noise.json \
-  --topology leonardo --library nccl-2.18 --inherit "$out/dgx-a100.json" --out "$out/leonardo.json"
+  --topology leonardo --library nccl-2.18 --inherit "$out/abci-a100.json" --inherit-library "$out/abci-a100.json" \
+  --out "$out/leonardo.json"
 fit $data/lumi/reframe-memcpy.json $data/lumi/printed-internode.json \
   --topology lumi --library nccl-2.18 --out "$out/lumi.json"
-fit $data/alps/printed-internode.json \
-  --topology alps --library nccl-2.18 --inherit "$out/hgx-h100.json" --out "$out/alps.json"
+fit $data/alps/printed-internode.json $data/alps/nccl-2.23.json \
+  --topology alps --library nccl-2.23 --inherit "$out/hgx-h100.json" --inherit-library "$out/hgx-h200.json" --out "$out/alps.json"
 fit $data/gx8/printed-copies.json \
-  --topology gx8 --inherit "$out/p100-dgx1.json" --out "$out/gx8.json"
+  --topology gx8 --inherit "$out/p100-dgx1.json" --inherit-library "$out/p100-dgx1.json" --out "$out/gx8.json"
 fit $data/rtx2080-sli/printed-latency.json \
-  --topology rtx2080-sli --inherit "$out/abci-v100.json" "$out/p100-dgx1.json" --out "$out/rtx2080-sli.json"
+  --topology rtx2080-sli --inherit "$out/abci-v100.json" "$out/p100-dgx1.json" --inherit-library "$out/abci-v100.json" \
+  --out "$out/rtx2080-sli.json"
 fit $data/apenet-plus/*.json \
   --topology apenet-plus --out "$out/apenet-plus.json"
 fit $data/apenet-cluster2/printed-gpu.json \
   --topology apenet-cluster2 --out "$out/apenet-cluster2.json"
+
+# Machines that nobody measured: lent by those that are like them, best first, at the share of nominal rates.
+unmeasured() {
+  local name=$1 lenders=() lender
+  shift
+  for lender; do lenders+=("$out/$lender.json"); done
+  fit --unmeasured --topology "$name" --inherit "${lenders[@]}" --out "$out/$name.json"
+}
+
+unmeasured dgx-a100 abci-a100 hgx-h100 hgx-h200
+unmeasured a100-pcie abci-a100 hgx-h100 hgx-h200
+unmeasured a100-pcie-nvlink abci-a100 hgx-h100 hgx-h200
+unmeasured rtx-a6000 abci-a100 hgx-h100 hgx-h200
+unmeasured h100-pcie hgx-h100 hgx-h200
+unmeasured h100-pcie-nvlink hgx-h100 hgx-h200
+unmeasured l40s hgx-h100 hgx-h200 abci-a100
+unmeasured rtx-4090 hgx-h100 hgx-h200 abci-a100
+unmeasured rtx-5090 hgx-h100 hgx-h200
+unmeasured dgx-b200 hgx-h100 hgx-h200
+unmeasured gb200-nvl72 hgx-h100 hgx-h200 alps
+unmeasured mi300x lumi hgx-h100 hgx-h200

@@ -10,9 +10,11 @@
 
 #include "calibrate/fit/launch_fit.hpp"
 #include "calibrate/fit/message_fit.hpp"
+#include "calibrate/fit/mpi_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
 #include "calibrate/fit/recording_fit.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/records/learned.hpp"
 
 namespace linkcast::fit {
 namespace {
@@ -101,11 +103,6 @@ std::vector<Sample> samples_of(const Platform& wires, const std::vector<Measurem
   return samples;
 }
 
-std::string relative_path(const std::string& path, const std::string& data_dir) {
-  const auto relative = std::filesystem::relative(path, data_dir).generic_string();
-  return relative.rfind("..", 0) == 0 || relative.empty() ? path : relative;
-}
-
 /// Size at which a copy reaches half its attainable bandwidth: start-up x rate.
 void derive_half_bandwidth(FitContext& context) {
   std::string last;
@@ -148,6 +145,19 @@ void widen(FitContext& context, const Bootstrap& bootstrap) {
   }
 }
 
+/// What copies cannot show of a library is lent by machines like this one, and by how much these differ was seen.
+void inherit_libraries(FitContext& context, const std::vector<Calibration>& lenders) {
+  for (const Calibration& calibration : lenders)
+    for (const auto& [name, parameter] : calibration.parameters) {
+      const bool library = name.rfind("nccl.", 0) == 0 || name.rfind("mpi.", 0) == 0;
+      if (!library || context.has(name) || parameter.provenance != "fitted") continue;
+      Parameter lent = parameter;
+      lent.provenance = "inherited:" + calibration.name;
+      lent.stderr_ = std::max(lent.stderr_, kOtherMachine * std::abs(lent.value));
+      context.found[name] = lent;
+    }
+}
+
 /// Each record once, and all of one machine's topology.
 template <class Record>
 void check_records(const std::vector<Record>& records, const std::string& topology,
@@ -168,6 +178,11 @@ void check_request(const FitRequest& request) {
 }
 
 }  // namespace
+
+std::string FitRequest::relative(const std::string& path) const {
+  const auto relative = std::filesystem::relative(path, data_dir).generic_string();
+  return relative.rfind("..", 0) == 0 || relative.empty() ? path : relative;
+}
 
 std::vector<Sample> FitContext::of(const std::string& transport) const {
   std::vector<Sample> queued, single;
@@ -215,6 +230,13 @@ bool FitContext::lends(const std::string& name) const {
   return std::any_of(inherited.begin(), inherited.end(), [&](const Calibration* calibration) {
     const Parameter* parameter = calibration->find(name);
     return parameter && parameter->provenance.rfind("inherited", 0) != 0;
+  });
+}
+
+bool FitContext::lends_any(const std::string& prefix) const {
+  return std::any_of(inherited.begin(), inherited.end(), [&](const Calibration* calibration) {
+    const auto first = calibration->parameters.lower_bound(prefix);
+    return first != calibration->parameters.end() && first->first.rfind(prefix, 0) == 0 && lends(first->first);
   });
 }
 
@@ -279,7 +301,12 @@ FitResult fit_parameters(const FitRequest& request) {
   const Bootstrap bootstrap = run_bootstrap(context, request.bootstrap, request.progress);
   widen(context, bootstrap);
   derive_turn(context);
+  fit_host_memory(context, request.measurements);
   fit_collectives(context, request.measurements);
+  fit_host_path(context, request.measurements);
+  fit_processes(context, request.measurements);
+  inherit_messages(context);
+  inherit_libraries(context, request.library_lenders);
   fit_noise(context, request.measurements, request.distances);
   fit_launches(context, request.launches);
   fit_recording(context, request.launches);
@@ -301,12 +328,13 @@ FitResult fit_parameters(const FitRequest& request) {
     c.valid_from_B = std::min(c.valid_from_B, s.size_B);
     c.valid_to_B = std::max(c.valid_to_B, s.size_B);
   }
-  for (const Measurement& m : request.measurements)
-    c.from.push_back({relative_path(m.path, request.data_dir), m.sha256});
-  for (const LaunchRecord& launch : request.launches)
-    c.from.push_back({relative_path(launch.path, request.data_dir), launch.sha256});
-  for (const Calibration& inherited : request.inherited)
-    c.from.push_back({relative_path(inherited.path, request.data_dir), inherited.sha256});
+  for (const Measurement& m : request.measurements) c.from.push_back({request.relative(m.path), m.sha256});
+  for (const LaunchRecord& launch : request.launches) c.from.push_back({request.relative(launch.path), launch.sha256});
+  for (const auto* lenders : {&request.inherited, &request.library_lenders})
+    for (const Calibration& lender : *lenders)
+      if (std::none_of(c.from.begin(), c.from.end(),
+                       [&](const SourceFile& file) { return file.sha256 == lender.sha256; }))
+        c.from.push_back({request.relative(lender.path), lender.sha256});
   result.undetermined = context.undetermined;
   result.bootstrap = bootstrap;
   for (const auto& [name, parts] : context.errors)

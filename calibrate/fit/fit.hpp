@@ -13,6 +13,12 @@
 
 namespace linkcast::fit {
 
+/// What data sheets say of a machine whose calibration lends.
+struct Lender {
+  Topology topology;
+  double memory_Bps = 0;  ///< of a GPU's own memory; 0: not known
+};
+
 struct FitRequest {
   std::string name;  ///< id of the platform
   std::string default_library;
@@ -21,9 +27,15 @@ struct FitRequest {
   std::vector<Measurement> measurements;
   std::vector<LaunchRecord> launches{};               ///< what issuing work costs the host
   std::vector<Calibration> inherited;                 ///< best first
+  std::vector<Calibration> library_lenders{};         ///< lend what only collectives show; best first
+  std::vector<Lender> lenders{};                      ///< of the same, for a machine that was not measured
+  double memory_Bps = 0;                              ///< of its GPUs
   int bootstrap = 0;                                  ///< refits on resampled data, for the standard errors
   std::map<std::string, FabricDistance> distances{};  ///< by their name in the fabric; empty where there is none
   log::Progress* progress = nullptr;                  ///< told of the refits; may be null
+
+  /// A path as the calibration writes it.
+  [[nodiscard]] std::string relative(const std::string& path) const;
 };
 
 /// Quality of the fit on its own data, per transport: these figures are fitted, not held out.

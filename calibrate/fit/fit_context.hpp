@@ -73,6 +73,8 @@ struct FitContext {
            const std::string& provenance = "fitted");
   /// True if an inherited calibration fitted this parameter itself.
   [[nodiscard]] bool lends(const std::string& name) const;
+  /// The same of any whose name starts so.
+  [[nodiscard]] bool lends_any(const std::string& prefix) const;
   /// Takes a parameter from the first inherited calibration that fitted it itself. @returns false if none did
   bool inherit(const std::string& name, const std::string& missing);
   /// The same for every inherited parameter whose name starts so.
@@ -100,8 +102,13 @@ void fit_relay(FitContext& context);
 /// Between host memory and GPUs.
 void fit_host(FitContext& context);
 void fit_staged(FitContext& context);
+/// What the memory of a CPU takes from several GPUs at once. Needs the rates of host copies.
+void fit_host_memory(FitContext& context, const std::vector<Measurement>& measurements);
 /// Base costs of a communication library, from measurements of bench nccl_base alone.
 void fit_collectives(FitContext& context, const std::vector<Measurement>& measurements);
+/// What a library's kernels pay for hops through host memory, from collectives of two GPUs without peer access. Needs
+/// the rates of host copies by kernels and the library's base costs.
+void fit_host_path(FitContext& context, const std::vector<Measurement>& measurements);
 /// What copies that start from rest cost more than those out of a queue.
 void fit_single(FitContext& context);
 

@@ -53,10 +53,9 @@ void assess(FitResult& result, const std::function<double(const Sample&)>& simul
     double squares = 0;
     for (const double value : list) squares += value * value;
     const double rms = std::sqrt(squares / static_cast<double>(list.size()));
-    // 90 % of the samples within 1.645 sigma, whatever the shape of the tails.
     std::vector<double> sizes;
     for (const double value : list) sizes.push_back(std::abs(value));
-    const double repeated = std::min(quantile(sizes, 0.9) / 1.645, rms);  // source: normal distribution, 0.95 quantile
+    const double repeated = std::min(sigma_of_ninety_percent(sizes), rms);
     const double sigma = std::hypot(repeated, precisions[key]);
     const double from = key.second == 0 ? 0 : kRangeEnds_B[key.second - 1];
     const double to = key.second < kRangeEnds_B.size() ? kRangeEnds_B[key.second] : result.calibration.valid_to_B;
@@ -81,7 +80,9 @@ Json to_json(const FitResult& result) {
                        {"median_error", q.median_error},
                        {"p95_error", q.p95_error}});
   for (const SourceFile& f : c.from) from.push_back({{"path", f.path}, {"sha256", f.sha256}});
-  Json fit = {{"method", "robust least squares on relative residuals; pieces by BIC"},
+  const bool measured = !result.covariance.empty();
+  Json fit = {{"method", measured ? "robust least squares on relative residuals; pieces by BIC"
+                                  : "none: every parameter is lent by other machines, nominal where none lends"},
               {"quality_on_fitted_data", quality},
               {"undetermined", result.undetermined},
               {"bootstrap", {{"replicas", result.bootstrap.replicas}, {"failed", result.bootstrap.failed}}},

@@ -8,12 +8,6 @@
 namespace linkcast::fit {
 namespace {
 
-constexpr std::size_t kMiddle = 2;  // of LaunchQuantiles
-// Of a normal distribution 90 % lie within so many standard deviations.
-// source: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.1 (cumulative 0.95 at 1.645)
-constexpr double kNinetyPercent = 1.645;
-constexpr double kNinety = 0.9;  // source: the same
-
 // Calls of PyTorch up to this size wait for the host, whatever the devices. source: the committed records: at most 10
 // us of device time against 20 of host
 constexpr double kHostBound_B = 65536;
@@ -26,7 +20,7 @@ using SecondsOf = std::function<std::vector<double>(const LaunchPoint&)>;
 std::optional<double> median_of(const LaunchPoint& point, const char* quantity) {
   const auto found = point.times_s.find(quantity);
   if (found == point.times_s.end()) return std::nullopt;
-  return found->second[kMiddle];
+  return found->second[kLaunchMedian];
 }
 
 std::vector<double> known(const std::vector<std::optional<double>>& times_s) {
@@ -130,7 +124,7 @@ class LaunchFit {
       distances.push_back(std::abs(std::log(o.time_s / modelled_s)));
     }
     for (std::size_t k = 0; k < names.size(); ++k) context_.set(names[k], found.value[k], found.stderr_[k], "s");
-    const double sigma = quantile(distances, kNinety) / kNinetyPercent;
+    const double sigma = sigma_of_ninety_percent(distances);
     context_.set(head + "sigma", sigma, sigma / std::sqrt(2 * static_cast<double>(rows.size())), "1");
   }
 

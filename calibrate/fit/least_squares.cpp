@@ -65,6 +65,11 @@ double robust_sigma(std::vector<double> values, double centre) {
   return kMadToSigma * median(std::move(values));
 }
 
+double sigma_of_ninety_percent(const std::vector<double>& sizes) {
+  constexpr double kShare = 0.9;  // source: what the name says
+  return quantile(sizes, kShare) / kNinetyPercentSigmas;
+}
+
 MedianEstimate estimate_median(const std::vector<double>& values) {
   constexpr double half_pi = 1.5707963267948966;  // source: pi / 2
   const double centre = median(values);

@@ -29,6 +29,9 @@ LinearFit robust_fit(const std::vector<Observation>& observations, const std::ve
 
 /// Robust standard deviation: 1.4826 x median absolute deviation from `centre`.
 double robust_sigma(std::vector<double> values, double centre);
+/// Standard deviation within 1.645 of which 90 % of the values lie, whatever the shape of the tails.
+/// @param sizes  absolute values of the residuals
+double sigma_of_ninety_percent(const std::vector<double>& sizes);
 struct MedianEstimate {
   double value = 0, stderr_ = 0;
 };

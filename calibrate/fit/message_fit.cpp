@@ -116,6 +116,17 @@ void fit_class(FitContext& context, const std::string& transport, const std::vec
   }
 }
 
+/// How long a message takes is what a ping-pong shows: windows of messages, which overlap, only speak for larger ones.
+void prefer_ping_pong(std::vector<Sample>& messages) {
+  std::map<std::string, double> largest_B;
+  for (const Sample& s : messages)
+    if (s.single) largest_B[s.transport] = std::max(largest_B[s.transport], s.size_B);
+  std::erase_if(messages, [&](const Sample& s) {
+    const auto known = largest_B.find(s.transport);
+    return !s.single && known != largest_B.end() && s.size_B <= known->second;
+  });
+}
+
 }  // namespace
 
 bool is_message(const MeasuredPoint& point) {
@@ -140,6 +151,7 @@ std::vector<Sample> message_samples(const Platform& wires, const std::vector<Mea
         samples.push_back(s);
       }
     }
+  prefer_ping_pong(samples);
   return samples;
 }
 
@@ -147,6 +159,25 @@ void fit_messages(FitContext& context) {
   std::map<std::string, std::vector<Sample>> classes;
   for (const Sample& s : context.messages) classes[s.transport].push_back(s);
   for (const auto& [transport, samples] : classes) fit_class(context, transport, samples);
+}
+
+void inherit_messages(FitContext& context) {
+  if (context.messages.empty()) return;
+  bool lent = false;
+  for (const char* where : {"socket", "node", "network"})
+    for (const char* memory : {"", "_host"}) {
+      const std::string transport = std::string("transport.mpi_") + where + memory + ".";
+      const auto known = context.found.lower_bound(transport);
+      const bool measured = known != context.found.end() && known->first.rfind(transport, 0) == 0;
+      if (measured || !context.lends_any(transport)) continue;
+      context.inherit_all(transport, "");
+      lent = true;
+    }
+  if (!lent) return;
+  for (const Calibration* calibration : context.inherited)
+    for (const auto& [name, parameter] : calibration->parameters)
+      if (name.rfind("mpi.", 0) == 0 && name.rfind("mpi.library", 0) != 0 && !context.has(name) && context.lends(name))
+        context.inherit(name, "");
 }
 
 void inherit_cables(FitContext& context) {

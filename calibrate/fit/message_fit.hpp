@@ -21,6 +21,10 @@ std::vector<Sample> message_samples(const Platform& wires, const std::vector<Mea
 /// @source  pool-adjacent-violators: Barlow et al., Statistical Inference under Order Restrictions, 1972
 void fit_messages(FitContext& context);
 
+/// Classes of messages that nothing measured here, where others were and another calibration has them; with them what
+/// its libraries' processes pay, but for which version they are of.
+void inherit_messages(FitContext& context);
+
 /// Rates of accelerator cables that nothing measured here, where another calibration has one of that kind.
 void inherit_cables(FitContext& context);
 

@@ -29,10 +29,7 @@ bool is_usual(const LaunchPoint& p) {
   return p.launch == "pytorch" && !p.async && p.sends == 1 && p.communicators == 1 && p.times_s.count("short") > 0;
 }
 
-double median_s(const LaunchPoint& p) {
-  constexpr std::size_t kMedian = 2;  // of LaunchQuantiles
-  return p.times_s.at("short")[kMedian];
-}
+double median_s(const LaunchPoint& p) { return p.times_s.at("short")[kLaunchMedian]; }
 
 void read_recorded(const LaunchPoint& p, Recordings& into) {
   const double runtime = p.events.at("runtime"), cpu = p.events.at("cpu");

@@ -1,4 +1,4 @@
-// Tables of nccl-tests become collectives of one node.
+// Tables of nccl-tests become collectives of one node or of several.
 // The text of older versions does not name its operation: option op or the name of the file says it.
 #include <algorithm>
 #include <set>
@@ -7,6 +7,9 @@
 #include "calibrate/import/nccl_log.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
+#include "sim/plugin/library.hpp"
+#include "sim/plugin/usual_library.hpp"
+#include "sim/records/launch_record.hpp"
 
 namespace linkcast {
 namespace {
@@ -52,29 +55,50 @@ std::string op_of(const NcclRun& run, const std::optional<std::string>& said, co
 }
 
 /// Numbers of the GPUs in rank order.
-std::vector<int> members_of(const NcclRun& run, const std::optional<std::vector<int>>& said) {
-  std::set<std::string> hosts;
+/// Ranks of each host, hosts in the order of their first rank.
+/// @throws InputError  hosts of different numbers of ranks or devices, or whose ranks are mixed
+std::vector<std::vector<NcclRank>> by_host(const NcclRun& run) {
+  std::vector<std::vector<NcclRank>> hosts;
   for (const NcclRank& rank : run.ranks) {
-    hosts.insert(rank.host);
     if (rank.group != run.ranks.front().group)
       throw InputError(run.place + ": ranks of several groups ran at once: schema measurement/1 has one collective");
+    if (hosts.empty() || hosts.back().front().host != rank.host) hosts.emplace_back();
+    hosts.back().push_back(rank);
   }
-  if (hosts.size() > 1)
-    throw InputError(run.place + ": ranks on " + std::to_string(hosts.size()) + " nodes (" + *hosts.begin() + ", " +
-                     *hosts.rbegin() + ", ...): collectives of schema measurement/1 are of one node");
+  std::set<std::string> names;
+  for (const auto& ranks : hosts) {
+    const std::string& name = ranks.front().host;
+    if (!names.insert(name).second)
+      throw InputError(run.place + ": ranks of " + name + " do not follow each other: run them node by node");
+    if (ranks.size() != hosts.front().size())
+      throw InputError(run.place + ": " + hosts.front().front().host + " has " + std::to_string(hosts.front().size()) +
+                       " ranks, " + name + " " + std::to_string(ranks.size()) +
+                       ": schema measurement/1 has equal nodes");
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      if (ranks[i].device != hosts.front()[i].device)
+        throw InputError(run.place + ": the ranks of " + hosts.front().front().host + " and " + name +
+                         " print different devices: schema measurement/1 has equal nodes");
+  }
+  return hosts;
+}
+
+/// Members on each node, and the number of nodes where there are several.
+Json members_of(const NcclRun& run, const std::optional<std::vector<int>>& said) {
   if (run.ranks.size() < 2) throw InputError(run.place + ": one rank: a collective has at least two");
+  const std::vector<std::vector<NcclRank>> hosts = by_host(run);
   std::vector<int> gpus;
-  for (const NcclRank& rank : run.ranks) {
+  for (const NcclRank& rank : hosts.front()) {
     if (!said && std::count(gpus.begin(), gpus.end(), rank.device) > 0)
       throw InputError(run.place + ": two ranks print device " + std::to_string(rank.device) +
                        ": add --option gpus=0,1,... in rank order");
     gpus.push_back(rank.device);
   }
-  if (!said) return gpus;
-  if (said->size() != gpus.size())
+  if (said && said->size() != gpus.size())
     throw InputError("--option gpus: names " + std::to_string(said->size()) + " GPUs, " + run.place + " has " +
-                     std::to_string(gpus.size()) + " ranks");
-  return *said;
+                     std::to_string(gpus.size()) + (hosts.size() > 1 ? " ranks a node" : " ranks"));
+  Json members{{"gpus", said ? *said : gpus}};
+  if (hosts.size() > 1) members["nodes"] = hosts.size();
+  return members;
 }
 
 /// Who issued the calls, as `launch` of predict; empty: it cannot be told.
@@ -154,29 +178,49 @@ class Rows {
 class NcclTests final : public Importer {
  public:
   [[nodiscard]] std::vector<ImportOption> options() const override {
-    return {{"op", "operation, where text and file name do not say it: all_reduce, all_gather, ..."},
-            {"gpus", "numbers of the topology's GPUs in rank order: 0,1,3,2 (default: the printed devices)"},
-            {"launch", "graph, process, single_process or pytorch, where the text does not say who issued the calls"},
-            {"algorithm", "Ring, Tree, CollNet, NVLS, NVLSTree or PAT if NCCL_ALGO forced it"},
-            {"protocol", "LL, LL128 or Simple if NCCL_PROTO forced it"},
-            RecordBuilder::id_option()};
+    return {
+        {"op", "operation, where text and file name do not say it: all_reduce, all_gather, ..."},
+        {"gpus", "numbers of the topology's GPUs in rank order, of each node: 0,1,3,2 (default: the printed devices)"},
+        {"launch", "graph, process, single_process or pytorch, where the text does not say who issued the calls"},
+        {"library", "NCCL's version as `linkcast list libraries` names it, where the text does not print it"},
+        {"algorithm", "Ring, Tree, CollNet, NVLS, NVLSTree or PAT if NCCL_ALGO forced it"},
+        {"protocol", "LL, LL128 or Simple if NCCL_PROTO forced it"},
+        RecordBuilder::id_option()};
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override;
 };
+
+/// The library that a text such as "... nccl-library=22809" or "NCCL 22809" names: the nearest that is known.
+void note_library(const std::string& version, RecordBuilder& record) {
+  const std::string word = version.substr(version.find_last_of("= ") + 1);
+  const std::size_t dot = word.find('.');
+  if (word.empty() || word.size() > 6 || word.find_first_not_of("0123456789.") != std::string::npos) return;
+  const auto [major, minor] = dot == std::string::npos
+                                  ? nccl_version(std::stoi(word))
+                                  : std::make_pair(std::stoi(word), std::stoi("0" + word.substr(dot + 1)));
+  const std::string library = nearest_nccl(major, minor);
+  if (library.empty()) return;
+  record.library(library);
+  record.note("library: NCCL " + std::to_string(major) + "." + std::to_string(minor) + " was printed; " + library +
+              " is the nearest that is known.");
+}
 
 /// Every run of one file.
 void add_file(const ImportRequest& request, const std::string& path, const Json& forced, RecordBuilder& record) {
   const auto op = option_choice(request, "op", kOps);
   const auto gpus = option_gpus(request, "gpus");
-  const auto said = option_choice(request, "launch", {"graph", "process", "single_process", "pytorch"});
+  const auto said = option_choice(request, "launch", launch_kinds());
+  const auto library = option_choice(request, "library", libraries().names());
   TextFile file(path);
   const bool json = file.text()[file.text().find_first_not_of(" \t\r\n")] == '{';
   for (const NcclRun& run : json ? std::vector<NcclRun>{read_nccl_json(file)} : read_nccl_text(file)) {
     if (!run.version.empty()) record.environment("version", run.version, path);
+    library ? record.library(*library) : note_library(run.version, record);
     record.source(run.version.empty() ? "nccl-tests, version not printed" : "nccl-tests, " + run.version);
     note_types(run, path, record);
     record.method("settings of " + file_name(path), run.settings);
-    Json common{{"op", op_of(run, op, path, record)}, {"gpus", members_of(run, gpus)}};
+    Json common{{"op", op_of(run, op, path, record)}};
+    common.update(members_of(run, gpus));
     if (const std::string launch = launch_of(run, said, record); !launch.empty()) common["launch"] = launch;
     common.update(forced);
     Rows rows(common, record);
@@ -200,10 +244,10 @@ Json NcclTests::run(const ImportRequest& request) const {
   return record.json();
 }
 
-const bool nccl_tests_registered =
-    importers().add({"nccl-tests", "text or JSON (-J) of all_reduce_perf and the others: collectives of one node",
-                     "NVIDIA/nccl-tests README.md and src/common.cu, src/util.cu"},
-                    [] { return std::make_unique<NcclTests>(); });
+const bool nccl_tests_registered = importers().add(
+    {"nccl-tests", "text or JSON (-J) of all_reduce_perf and the others: collectives of one node or of several",
+     "NVIDIA/nccl-tests README.md and src/common.cu, src/util.cu"},
+    [] { return std::make_unique<NcclTests>(); });
 
 }  // namespace
 }  // namespace linkcast

@@ -116,9 +116,11 @@ void read_run(TextFile& file, NcclRun& run) {
                setting(run.settings, "agg iters: ")};
   file.next();
   static const Regex head(R"(#\s+size\s+count\s.*)");
+  static const Regex library(R"((?:.*\s)?NCCL version (\d+\.\d+)\S*.*)");  // with NCCL_DEBUG=VERSION or INFO
   for (;; file.next()) {
     file.expect_more("the head of the table, '# size count type ...'");
     if (head.whole(file.line())) break;
+    if (const Match match = library.whole(file.line()); match && run.version.empty()) run.version = "NCCL " + match[1];
     if (file.starts_with(kFirst)) file.fail("the run before this line has no table");
     if (words_of(file.line()).size() > 1 && words_of(file.line())[0] == "#" && words_of(file.line())[1] == "Rank")
       read_rank(file, run);

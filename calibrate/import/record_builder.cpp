@@ -57,12 +57,14 @@ Json RecordBuilder::json() const {
   if (points_.empty()) throw InputError(names + ": holds nothing that schema measurement/1 can say." + notes);
   Json method = method_;
   method["read_from"] = files_;
-  return {{"schema", "measurement/1"}, {"id", id_},
-          {"machine", machine_},       {"topology", topology_},
-          {"bench", bench_},           {"source", source_ + "; " + names},
-          {"timing", timing_},         {"environment", environment_},
-          {"method", method},          {"notes", notes_},
-          {"points", points_}};
+  Json record{{"schema", "measurement/1"}, {"id", id_},
+              {"machine", machine_},       {"topology", topology_},
+              {"bench", bench_},           {"source", source_ + "; " + names},
+              {"timing", timing_},         {"environment", environment_},
+              {"method", method},          {"notes", notes_},
+              {"points", points_}};
+  if (!library_.empty()) record["library"] = library_;
+  return record;
 }
 
 ImportOption RecordBuilder::id_option() { return {"id", "id of the record (default: the machine's and the format's)"}; }

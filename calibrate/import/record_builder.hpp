@@ -20,6 +20,8 @@ class RecordBuilder {
   void source(const std::string& text) { source_ = text; }
   /// Facts that the files print. @throws InputError  if two files differ in one: they are not of one machine or program
   void environment(const std::string& key, const Json& value, const std::string& file);
+  /// Of the collectives, as `linkcast list libraries` names it.
+  void library(const std::string& name) { library_ = name; }
   void method(const std::string& key, const Json& value) { method_[key] = value; }
   /// Each text is kept once.
   void note(const std::string& text);
@@ -36,7 +38,7 @@ class RecordBuilder {
   static ImportOption id_option();
 
  private:
-  std::string id_, machine_, topology_, bench_, timing_, source_, first_file_;
+  std::string id_, machine_, topology_, bench_, timing_, source_, first_file_, library_;
   Json environment_ = Json::object(), method_ = Json::object(), files_ = Json::array(), points_ = Json::array();
   std::vector<std::string> notes_, names_;
   std::map<std::string, std::size_t> place_;  ///< of a point, by its text without values

@@ -3,6 +3,8 @@
 namespace linkcast {
 
 // Compute capability x 10. source: NVIDIA CUDA C++ Programming Guide, compute capabilities
-inline constexpr int kVolta = 70, kAmpere = 80, kHopper = 90;
+inline constexpr int kPascal = 60, kVolta = 70, kAmpere = 80, kHopper = 90;
+
+constexpr bool is_pascal(int sm) { return sm >= kPascal && sm < kVolta; }
 
 }  // namespace linkcast

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/libraries/pair_rings.hpp"
 #include "models/libraries/ring_packing.hpp"
 #include "sim/units/sequence.hpp"
 
@@ -21,26 +22,6 @@ std::string name_of(const std::vector<int>& members, const std::vector<int>& gpu
   std::string text = members.size() == 1 ? "GPU" : "GPUs";
   for (const int member : members) text += " " + std::to_string(gpus[static_cast<std::size_t>(member)]);
   return text;
-}
-
-/// "3->4", "1->6 and 7->0", "0->5, 5->2 and 2->0"
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  return text;
-}
-
-std::string host_hops(const PairTable& pairs, const std::vector<int>& ring, const std::vector<int>& gpus) {
-  std::vector<std::string> hops;
-  for (std::size_t i = 0; i < ring.size(); ++i) {
-    const int from = ring[i], to = ring[(i + 1) % ring.size()];
-    if (pairs.at(from, to).kind == PairKind::kHostMemory)
-      hops.push_back(std::to_string(gpus[static_cast<std::size_t>(from)]) + "->" +
-                     std::to_string(gpus[static_cast<std::size_t>(to)]));
-  }
-  if (hops.empty()) return "every hop by peer access";
-  return (hops.size() == 1 ? "hop " : "hops ") + joined(hops) + " through host memory";
 }
 
 bool is_nvlink(const PairTransport& pair) { return pair.kind == PairKind::kNvlink || pair.kind == PairKind::kNvswitch; }
@@ -74,7 +55,7 @@ std::string obstacle(const PairTable& pairs, const std::vector<std::vector<int>>
   if (domains.size() > 1) {
     std::vector<std::string> names;
     for (const auto& domain : domains) names.push_back(name_of(domain, gpus));
-    return "no peer access joins " + joined(names);
+    return "no peer access joins " + listed(names);
   }
   for (int member = 0; member < pairs.members(); ++member) {
     const auto neighbours = nvlink_neighbours(pairs, member);

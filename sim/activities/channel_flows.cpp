@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "sim/activities/host_hops.hpp"
+
 namespace linkcast::activities {
 namespace {
 
@@ -19,8 +21,8 @@ double lowest_capacity(const Platform& platform, const std::vector<int>& links) 
 }  // namespace
 
 /// A hop through host memory is store and forward: the sender fills a slice in host memory, then the receiver drains
-/// it, so that the two ways do not overlap for one ring.
-HopPath hop_path(const ProblemBuilder& builder, const Hop& hop) {
+/// it. With one slice at a time (host_wait 1) the two ways do not overlap for one ring.
+HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait) {
   const Platform& platform = builder.platform();
   const int from = platform.gpu(hop.from), to = platform.gpu(hop.to);
   if (hop.kind == HopKind::kPeer) return {platform.peer_route(from, to)->links, kNoCap};
@@ -34,9 +36,10 @@ HopPath hop_path(const ProblemBuilder& builder, const Hop& hop) {
   const StagedRoute staged = staged_route(platform, from, to);
   HopPath path{staged.up, kNoCap};
   path.links.insert(path.links.end(), staged.down.begin(), staged.down.end());
-  const double up = lowest_capacity(platform, staged.up);
-  const double down = std::min(lowest_capacity(platform, staged.down), builder.flow_cap(staged.down).rate_Bps);
-  path.rate_cap = 1 / (1 / up + 1 / down);
+  const double up = std::min(lowest_capacity(platform, staged.up), host_kernel_Bps(platform, true));
+  const double down = std::min({lowest_capacity(platform, staged.down), builder.flow_cap(staged.down).rate_Bps,
+                                host_kernel_Bps(platform, false)});
+  path.rate_cap = 1 / (1 / std::min(up, down) + host_wait / std::max(up, down));
   return path;
 }
 
@@ -56,14 +59,16 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
   Activity flow;
   std::vector<int> links;
   for (const Hop& hop : hops) {
-    const HopPath path = hop_path(builder, hop);
+    const HopPath path = hop_path(builder, hop, load.host_wait);
     links.insert(links.end(), path.links.begin(), path.links.end());
-    flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, path.rate_cap);
+    flow.rate_cap_Bps =
+        std::min(flow.rate_cap_Bps, hop.kind == HopKind::kHostMemory ? path.rate_cap / load.host.wire : path.rate_cap);
   }
   const bool accelerators_only = platform.accelerators_only(links);
   const double share = accelerators_only ? kernel_link_share() : 1;
   // Whole weights where that can be, so that every solver can run it.
   flow.uses = accelerators_only ? builder.uses(links, MoveBy::kSm) : kernel_uses(builder, links);
+  add_host_hops(platform, hops, load.host, flow.uses);
   flow.work_B = load.bytes / load.payload_share / share;
   flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, load.rate_cap_Bps / load.payload_share / share);
   return flow;

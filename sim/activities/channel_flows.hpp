@@ -7,11 +7,22 @@
 
 namespace linkcast::activities {
 
+/// How kernels take the hops of a channel that go through host memory.
+struct HostHops {
+  /// Steps in which a rank sends, of a closed ring: in the first it sends alone, in one more it receives alone, and all
+  /// ranks keep step. 0: sends and receives all the time.
+  int steps = 0;
+  double wire = 1;    ///< bytes that PCIe carries, as of a copy's, per byte stored
+  double memory = 1;  ///< share of the bytes that reaches memory, the rest staying in the CPU's cache
+};
+
 /// How the bytes of one channel travel.
 struct ChannelLoad {
   double bytes = 0;          ///< payload that crosses each hop
   double payload_share = 1;  ///< payload / bytes stored
   double rate_cap_Bps = 0;   ///< most payload the thread blocks move each way
+  HostHops host{};
+  double host_wait = 1;  ///< through host memory: part of the quicker way that does not overlap with the slower
 };
 
 /// Links of one hop inside a node and the most one thread block gets through it.
@@ -19,7 +30,7 @@ struct HopPath {
   std::vector<int> links;
   double rate_cap = 0;  ///< bytes/s; infinite if the links alone limit it
 };
-HopPath hop_path(const ProblemBuilder& builder, const Hop& hop);
+HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait = 1);
 
 /// What kernels take of these links: more of accelerator cables than they store (kernel_link_share()).
 std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links);

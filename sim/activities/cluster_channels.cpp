@@ -16,13 +16,14 @@ class ChannelPath {
       : problem_(problem),
         node_(problem.cluster().node()),
         stored_(1 / load.payload_share),
-        cap_Bps_(load.rate_cap_Bps) {}
+        cap_Bps_(load.rate_cap_Bps),
+        host_wait_(load.host_wait) {}
 
   /// What these hops take of a node, the same in every node.
   std::vector<Use> inside(const std::vector<Hop>& hops) {
     std::vector<int> links;
     for (const Hop& hop : hops) {
-      const HopPath path = hop_path(node_, hop);
+      const HopPath path = hop_path(node_, hop, host_wait_);
       cap_Bps_ = std::min(cap_Bps_, path.rate_cap / stored_);  // the path's cap is of stored bytes
       links.insert(links.end(), path.links.begin(), path.links.end());
     }
@@ -36,11 +37,13 @@ class ChannelPath {
     for (Use& use : one_byte.uses) use.weight *= one_byte.work_B * stored_;
     return std::move(one_byte.uses);
   }
-  /// From the GPU of one node to that of another, each by the NIC next to it.
-  void between(ClusterGpu from, ClusterGpu to) {
-    problem_.pass_network(from, to, stored_);
+  /// From the GPU of one node to that of another. @param nic  of both; -1: the one next to each
+  void between(ClusterGpu from, ClusterGpu to, int nic = -1) {
+    problem_.pass_network(from, to, stored_, nic);
     const Cluster& cluster = problem_.cluster();
-    const auto card = [&](ClusterGpu gpu) { return cluster.endpoint(gpu.node, cluster.nic_of(gpu.gpu)); };
+    const auto card = [&](ClusterGpu gpu) {
+      return cluster.endpoint(gpu.node, nic < 0 ? cluster.nic_of(gpu.gpu) : nic);
+    };
     problem_.pass_engines(card(from), card(to), stored_);
   }
 
@@ -54,7 +57,7 @@ class ChannelPath {
  private:
   ClusterProblem& problem_;
   ProblemBuilder node_;
-  double stored_, cap_Bps_;
+  double stored_, cap_Bps_, host_wait_;
 };
 
 std::vector<Hop> without_last(std::vector<Hop> hops) {
@@ -107,7 +110,7 @@ int add_cluster_ring(ClusterProblem& problem, const Communicator& communicator, 
   for (int node = 0; node < nodes; ++node) {
     const bool sends = closed || node + 1 < nodes;
     problem.pass_constraints(node, sends ? passing : ending);
-    if (sends) path.between(leaving(node, communicator, ring), entry((node + 1) % nodes, ring));
+    if (sends) path.between(leaving(node, communicator, ring), entry((node + 1) % nodes, ring), ring.nic);
   }
   return path.add(load.bytes);
 }
@@ -126,7 +129,7 @@ std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& c
       problem.pass_constraints(node, passing);
       if (node == tree.root) continue;
       const ClusterGpu here = entry(node, chain), above = parent_end(communicator, chain, tree, node);
-      path.between(up ? here : above, up ? above : here);
+      path.between(up ? here : above, up ? above : here, chain.nic);
     }
     activities.push_back(path.add(load.bytes));
   }

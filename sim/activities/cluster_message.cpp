@@ -49,7 +49,15 @@ TransportModel stand_in(const Platform& node, const Message& message) {
   const TransportModel* network = node.transports().message(host ? "mpi_network_host" : "mpi_network");
   TransportModel model{host ? "mpi_socket_host" : "mpi_socket", {}};
   Regime regime{kInfinity, {}, false, std::nullopt};
-  regime.startup = (network ? *network : node.transports().get("peer")).regimes.front().startup;
+  if (message.inside.cap_Bps > 0) {
+    regime.startup = {message.inside.delay_s, 1, false, "assumed"};
+    regime.rate_cap = Resolved{message.inside.cap_Bps, 1, false, "assumed"};
+    model.regimes.push_back(regime);
+    return model;
+  }
+  regime.startup = (network && node.transports().network_measured() ? *network : node.transports().get("peer"))
+                       .regimes.front()
+                       .startup;
   regime.startup.calibrated = false;
   if (host) regime.rate_cap = Resolved{kHostCopy_Bps, 1, false, "assumed"};
   model.regimes.push_back(regime);
@@ -67,7 +75,7 @@ const TransportModel* measured_curve(const Platform& node, const Message& messag
 [[noreturn]] void refuse(const Platform& node, const Message& message) {
   std::vector<std::string> measured;
   for (const std::string& name : Transports::message_names())
-    if (node.transports().message(name)) measured.push_back(name);
+    if (node.transports().message(name) && node.transports().network_measured()) measured.push_back(name);
   throw InputError("transport: no message of the kind " +
                    (message.transport.empty() ? curves_of(node, message).front() : message.transport) +
                    " was measured on " + node.topology().name +
@@ -110,6 +118,11 @@ std::vector<int> reversed(std::vector<int> links) {
 
 void note(PlannedMessage& plan, const Cluster& cluster, int node, const std::vector<int>& links) {
   for (const int link : links) plan.links.push_back(cluster.key(node, link));
+}
+
+int nics_of(const Cluster& cluster, const Message& message, const Regime& regime) {
+  const int asked = std::min(message.nics, cluster.nics());
+  return regime.rate_cap ? std::max(asked, cluster.nics_for(regime.rate_cap->value)) : asked;
 }
 
 /// What the message crosses in the nodes and between them, a part of its bytes over each of `nics` NICs.
@@ -193,6 +206,8 @@ class StagedLegs {
     if (!node_.transports().message(message_.transport))
       plan_.warning = "no message of the kind " + message_.transport + " was measured on " + node_.topology().name +
                       ": copies and messages of other kinds stand in, one after the other";
+    if (!node_.transports().network_measured())
+      plan_.warning = node_.transports().network_warning(node_.topology().name);
     copy(message_.from, true, std::move(after));
     cross({plan_.activity});
     if (message_.transport == "pinned") copy(message_.to, false, {plan_.activity});
@@ -203,6 +218,7 @@ class StagedLegs {
   void copy(const ClusterEnd& end, bool out, std::vector<int> after) {
     const Route& way = out ? node_.to_host(end.device) : node_.from_host(end.device);
     problem_.pass_node(end.node, way.links, MoveBy::kDma);
+    problem_.pass_host_memory(end.node, way.links, message_.bytes);
     note(plan_, problem_.cluster(), end.node, way.links);
     Pace pace{0, kInfinity};
     double least_s = 0;
@@ -302,11 +318,10 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
   PlannedMessage plan;
   plan.transport = curve.name;
   plan.stand_in = !measured;
+  if (message.from.node != message.to.node) plan.warning = node.transports().network_warning(node.topology().name);
   const Regime& regime = curve.regime(message.bytes);
-  const int nics =
-      message.from.node != message.to.node && regime.rate_cap ? problem.cluster().nics_for(regime.rate_cap->value) : 1;
   if (message.from.node != message.to.node)
-    pass_network(problem, message, nics, plan);
+    pass_network(problem, message, nics_of(problem.cluster(), message, regime), plan);
   else if (message.from.device != message.to.device)
     pass_inside(problem, message, plan);
   const Pace pace = curve.pace(message.bytes, problem.lone_rate());

@@ -22,6 +22,8 @@ struct Message {
   std::vector<int> way{};  ///< links of the fabric; empty: what its routing takes
   /// Others run beside it: it holds the engines of the cards it passes, and copies of staged ones their copy engines.
   bool shares = false;
+  Pace inside{};  ///< what stands in for a message between processes of one node; no rate: what is known of others
+  int nics = 1;   ///< that it uses at once, where it is between nodes
 };
 
 struct PlannedMessage {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/activities/host_memory.hpp"
 #include "sim/platform/adaptive_routing.hpp"
 
 namespace linkcast::activities {
@@ -61,6 +62,11 @@ void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy b
   for (const Use& one : node_.uses(links, by)) use(cluster_->key(node, one.constraint), one.weight * weight);
 }
 
+void ClusterProblem::pass_host_memory(int node, const std::vector<int>& links, double bytes) {
+  for (const Use& one : host_memory_uses(cluster_->node(), links, bytes))
+    use(cluster_->key(node, one.constraint), one.weight);
+}
+
 void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses) {
   for (const Use& one : uses) use(cluster_->key(node, one.constraint), one.weight);
 }
@@ -87,7 +93,17 @@ void ClusterProblem::pass_engines(int from_endpoint, int to_endpoint, double wei
   if (cluster_->has_engine(to_endpoint)) use(cluster_->key_of_engine(to_endpoint, false), weight);
 }
 
-void ClusterProblem::pass_network(ClusterGpu from, ClusterGpu to, double weight) {
+void ClusterProblem::pass_network(ClusterGpu from, ClusterGpu to, double weight, int nic) {
+  if (nic >= 0) {
+    const Platform& node = cluster_->node();
+    std::vector<int> back = cluster_->way_to_nic(node.gpu(to.gpu), nic);
+    std::reverse(back.begin(), back.end());
+    for (int& link : back) link ^= 1;
+    pass_node(from.node, cluster_->way_to_nic(node.gpu(from.gpu), nic), MoveBy::kDma, weight);
+    pass_fabric(cluster_->endpoint(from.node, nic), cluster_->endpoint(to.node, nic), weight);
+    pass_node(to.node, back, MoveBy::kDma, weight);
+    return;
+  }
   pass_node(from.node, cluster_->to_nic(from.gpu).links, MoveBy::kDma, weight);
   pass_fabric(cluster_->endpoint(from.node, cluster_->nic_of(from.gpu)),
               cluster_->endpoint(to.node, cluster_->nic_of(to.gpu)), weight);

@@ -30,10 +30,12 @@ class ClusterProblem {
   /// What follows belongs to the next activity until add() is called.
   /// @param weight  bytes on these links per byte of the activity
   void pass_node(int node, const std::vector<int>& links, MoveBy by, double weight = 1);
+  /// Host memory of a node that these links are copied to or from.
+  void pass_host_memory(int node, const std::vector<int>& links, double bytes);
   /// Constraints of a node, as consumed per byte of the activity.
   void pass_constraints(int node, const std::vector<Use>& uses);
-  /// From one GPU to one of another node, by the NICs next to them.
-  void pass_network(ClusterGpu from, ClusterGpu to, double weight = 1);
+  /// From one GPU to one of another node. @param nic  number in both nodes; -1: the ones next to them
+  void pass_network(ClusterGpu from, ClusterGpu to, double weight = 1, int nic = -1);
   /// From NIC to NIC, the fabric alone.
   void pass_fabric(int from_endpoint, int to_endpoint, double weight = 1);
   /// The engines of the cards at both ends, where they have one.

@@ -7,16 +7,6 @@
 namespace linkcast::activities {
 namespace {
 
-// A rank posts its messages one after the other. source: assumed, half of the 1.02 us that a small message between
-// hosts takes on Leonardo (paper 002, section V-B2)
-constexpr double kPost_s = 0.5e-6;
-// One core adds what came to what it has: two loads and a store a byte. source: assumed, a third of the 15 GB/s that
-// one core of a server copies
-constexpr double kHostReduce_Bps = 5e9;
-// A kernel loads twice and stores once where a copy loads and stores once. source: counted
-constexpr double kReducePerCopy = 2.0 / 3;
-// Memory of a GPU whose copies inside it were never measured. source: assumed, a third of 1.6 TB/s of HBM2e
-constexpr double kGpuReduce_Bps = 533e9;
 // Wall time bounds these. source: ours; messages of which every one is simulated, messages that are counted in steady
 // state, and shares of messages on different ways between two NICs
 constexpr double kStepByStep = 5000, kSteady = 100000, kShares = 1.5e6;
@@ -54,12 +44,19 @@ std::vector<Stratum> strata(int count, int most, int edge) {
   return found;
 }
 
-/// Messages of one problem, each after those that its two ranks sent and received before.
+/// Messages of one problem, each after those that its two ranks sent and received before. An eager message waits for
+/// its sender alone, which goes on when it has posted it; the receiver takes it when it has come to that round itself.
 class Steps {
  public:
-  /// @param problem  empty
-  Steps(const ScheduleJob& job, ClusterProblem& problem, ScheduleTimes& times)
-      : job_(job), times_(times), problem_(problem), before_(job.ranks.size()), now_(job.ranks.size()) {}
+  /// @param problem  empty. @param chained  rounds follow each other, and are not counted each for itself
+  Steps(const ScheduleJob& job, ClusterProblem& problem, ScheduleTimes& times, bool chained)
+      : job_(job),
+        times_(times),
+        problem_(problem),
+        chained_(chained),
+        before_(job.ranks.size()),
+        now_(job.ranks.size()),
+        posted_(job.ranks.size()) {}
 
   /// @param weight  rounds that it stands for. @param position  rounds that its ranks have posted before it
   void add(const Phase& phase, int round, double weight, int position) {
@@ -72,8 +69,10 @@ class Steps {
   void close() {
     problem_.settle();
     for (const std::size_t rank : busy_) {
+      if (posted_[rank] > 0) now_[rank].push_back(add_step(before_[rank], posted_[rank] * job_.costs.post_s));
       before_[rank] = std::move(now_[rank]);
       now_[rank].clear();
+      posted_[rank] = 0;
     }
     busy_.clear();
   }
@@ -89,12 +88,13 @@ class Steps {
   }
 
   /// What was added, all at once, takes as long as its slowest message alone or its fullest constraint: none is faster,
-  /// and where loads are even all are as fast. @param weight  of this time
-  void count(double weight) {
+  /// and where loads are even all are as fast. @param weight  of this time. @param round_trip  of eager messages round
+  /// a ring, again and again: each chain of them takes all hops in turn, so that their mean counts
+  void count(double weight, bool round_trip) {
     const Problem& problem = problem_.problem();
     if (problem.activities.empty()) return;
     std::vector<double> load_B(problem.capacity_Bps.size(), 0);
-    double slowest_s = 0, soonest_s = std::numeric_limits<double>::infinity();
+    double slowest_s = 0, sum_s = 0, soonest_s = std::numeric_limits<double>::infinity();
     for (const Activity& one : problem.activities) {
       double rate = one.rate_cap_Bps;
       for (const Use& use : one.uses) {
@@ -102,8 +102,11 @@ class Steps {
         rate = std::min(rate, problem.capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight);
       }
       slowest_s = std::max(slowest_s, one.delay_s + one.work_B / rate);
+      sum_s += one.delay_s + one.work_B / rate;
       soonest_s = std::min(soonest_s, one.delay_s);
     }
+    if (round_trip && largest_B_ <= job_.costs.eager_B)
+      slowest_s = sum_s / static_cast<double>(problem.activities.size());
     double fullest_s = 0;
     for (std::size_t c = 0; c < load_B.size(); ++c)
       fullest_s = std::max(fullest_s, load_B[c] / problem.capacity_Bps[c]);
@@ -129,36 +132,74 @@ class Steps {
     largest_B_ = std::max(largest_B_, bytes);
     const double adding = one.combines ? bytes / job_.combine.rate_Bps : 0;
     const double reducing = one.combines ? job_.combine.start_s + adding : 0;
+    const bool eager = chained_ && bytes <= job_.costs.eager_B;
     std::vector<int> after = before_[from];
-    after.insert(after.end(), before_[to].begin(), before_[to].end());
+    if (!eager) after.insert(after.end(), before_[to].begin(), before_[to].end());
     std::sort(after.begin(), after.end());
     after.erase(std::unique(after.begin(), after.end()), after.end());
-    double latency = 0, combine = 0;
-    for (const int earlier : after) {
-      latency = std::max(latency, latency_[static_cast<std::size_t>(earlier)]);
-      combine = std::max(combine, combine_[static_cast<std::size_t>(earlier)]);
-    }
-    Message message{job_.ranks[from], job_.ranks[to], bytes, "", reducing + position * kPost_s, weight};
+    const auto [latency, combine] = longest(after);
+    const double posting = position * job_.costs.post_s;
+    Message message{job_.ranks[from], job_.ranks[to], bytes, "", (eager ? 0 : reducing) + posting, weight};
+    message.inside = job_.costs.inside;
+    message.nics = job_.costs.nics;
     if (message.from.node != message.to.node) message.transport = job_.transport;
     const PlannedMessage plan = add_message(problem_, message, std::move(after));
     const double delay = problem_.delay_s(plan.activity);
-    latency_.push_back(latency + delay - adding);
-    combine_.push_back(combine + reducing);
-    for (const std::size_t rank : {from, to}) {
-      if (now_[rank].empty()) busy_.push_back(rank);
-      now_[rank].push_back(plan.activity);
-    }
+    latency_.push_back(latency + delay - (eager ? 0 : adding));
+    combine_.push_back(combine + (eager ? 0 : reducing));
+    now(to).push_back(plan.activity);
+    if (!eager) now(from).push_back(plan.activity);
+    if (eager) ++posted_[busy(from)];
+    if (eager && reducing > 0) reduce(to, plan.activity, reducing, adding);
     times_.transport_B[plan.transport] += weight * bytes;
     times_.stand_in = times_.stand_in || plan.stand_in;
     times_.rate_error = std::max(times_.rate_error, plan.rate_error);
     if (delay > 0) times_.delay_error = std::max(times_.delay_error, plan.delay_error_s / delay);
   }
 
+  /// Longest chains of delays and of reducing among these activities.
+  [[nodiscard]] std::pair<double, double> longest(const std::vector<int>& activities) const {
+    double latency = 0, combine = 0;
+    for (const int one : activities) {
+      latency = std::max(latency, latency_[static_cast<std::size_t>(one)]);
+      combine = std::max(combine, combine_[static_cast<std::size_t>(one)]);
+    }
+    return {latency, combine};
+  }
+
+  /// Something that a rank does and that moves no bytes. @returns its activity
+  int add_step(const std::vector<int>& after, double delay_s) {
+    const auto [latency, combine] = longest(after);
+    latency_.push_back(latency + delay_s);
+    combine_.push_back(combine);
+    Activity step;
+    step.delay_s = delay_s;
+    step.after = after;
+    return problem_.add(std::move(step));
+  }
+
+  /// The last message of now_[rank] came eagerly: it is reduced when the rank has come to this round.
+  void reduce(std::size_t rank, int message, double reducing, double adding) {
+    std::vector<int> after = before_[rank];
+    after.push_back(message);
+    now_[rank].back() = add_step(after, reducing);
+    latency_.back() -= adding;
+    combine_.back() += reducing;
+  }
+
+  std::size_t busy(std::size_t rank) {
+    if (now_[rank].empty() && posted_[rank] == 0) busy_.push_back(rank);
+    return rank;
+  }
+  std::vector<int>& now(std::size_t rank) { return now_[busy(rank)]; }
+
   const ScheduleJob& job_;
   ScheduleTimes& times_;
   ClusterProblem& problem_;
+  bool chained_;
   std::vector<std::vector<int>> before_, now_;  ///< per rank: activities of the last rounds, and of those being added
-  std::vector<std::size_t> busy_;               ///< ranks with some in now_
+  std::vector<int> posted_;                     ///< per rank: eager messages since the last rounds
+  std::vector<std::size_t> busy_;               ///< ranks with some in now_ or posted_
   std::vector<double> latency_, combine_;       ///< per activity: longest chain of delays up to it
   std::vector<ScheduledMessage> messages_;
   double largest_B_ = 0;  ///< of a message
@@ -193,7 +234,7 @@ void add_all(const Schedule& schedule, Steps& steps) {
 ScheduleTimes run_all(const ScheduleJob& job, const Schedule& schedule, Solver& solver, int most_ways) {
   ScheduleTimes times;
   ClusterProblem problem(job.cluster, most_ways);
-  Steps steps(job, problem, times);
+  Steps steps(job, problem, times, true);
   add_all(schedule, steps);
   steps.run(solver);
   return times;
@@ -218,10 +259,10 @@ void run_group(const ScheduleJob& job, int most_ways, const Phase& phase, const 
   const int rounds = std::min(phase.at_once, phase.rounds - begin);
   ScheduleTimes part;
   ClusterProblem problem(job.cluster, most_ways);
-  Steps steps(job, problem, part);
+  Steps steps(job, problem, part, false);
   for (const Stratum& round : strata(rounds, most, job.per_node - 1))
     steps.add(phase, begin + round.index, round.weight, round.index);
-  steps.count(group.weight);
+  steps.count(group.weight, phase.alike);
   add_times(part, times);
 }
 
@@ -255,12 +296,6 @@ ScheduleTimes run_steady(const ScheduleJob& job, const Schedule& schedule, int m
 
 }  // namespace
 
-CombineCost combine_cost(const Platform& node, bool on_host) {
-  if (on_host) return {0, kHostReduce_Bps};
-  const Regime& copy = node.transports().get("local").regimes.back();
-  return {copy.flat ? 0 : copy.startup.value, copy.rate_cap ? kReducePerCopy * copy.rate_cap->value : kGpuReduce_Bps};
-}
-
 ClusterProblem schedule_problem(const ScheduleJob& job, const Schedule& schedule) {
   double messages = 0;
   for (const Phase& phase : schedule.phases) messages += phase.rounds * messages_a_round(phase);
@@ -268,7 +303,7 @@ ClusterProblem schedule_problem(const ScheduleJob& job, const Schedule& schedule
   ClusterProblem problem(job.cluster, ways_for(messages));
   problem.keep_crossings();
   ScheduleTimes times;
-  Steps steps(job, problem, times);
+  Steps steps(job, problem, times, true);
   add_all(schedule, steps);
   return problem;
 }
@@ -284,6 +319,7 @@ ScheduleTimes run_schedule(const ScheduleJob& job, const Schedule& schedule, Sol
   const bool all = rounds == Rounds::kAll || (rounds == Rounds::kAsMany && messages <= kStepByStep);
   ScheduleTimes times = all ? run_all(job, schedule, solver, ways) : run_steady(job, schedule, ways);
   times.rounds = groups;
+  times.combine = job.combine;
   return times;
 }
 

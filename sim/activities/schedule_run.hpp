@@ -5,16 +5,10 @@
 #include <vector>
 
 #include "sim/activities/cluster_message.hpp"
+#include "sim/activities/mpi_costs.hpp"
 #include "sim/plugin/schedule.hpp"
 
 namespace linkcast::activities {
-
-/// What a reduction costs the receiver of a message.
-struct CombineCost {
-  double start_s = 0, rate_Bps = 0;
-};
-/// On a GPU, or by the process that holds it.
-CombineCost combine_cost(const Platform& node, bool on_host);
 
 struct ScheduleJob {
   const Cluster& cluster;
@@ -23,6 +17,7 @@ struct ScheduleJob {
   double size_B = 0;
   CombineCost combine;
   std::string transport{};  ///< of messages between nodes; empty: what the library would take
+  MessageCosts costs{};
 };
 
 /// Whether every round is simulated, or a few of them.
@@ -32,6 +27,7 @@ struct ScheduleTimes {
   double time_s = 0;
   double latency_s = 0;  ///< of it start-ups and posting: what would be left of messages of no bytes
   double combine_s = 0;  ///< most that one chain of messages spends reducing
+  CombineCost combine;   ///< at this rate
   int rounds = 0;
   bool steady = false;                        ///< some rounds stood for others
   std::map<std::string, double> transport_B;  ///< bytes simulated with each curve

@@ -6,10 +6,6 @@
 namespace linkcast::activities {
 namespace {
 
-// Pageable memory against the way's own rate, where it was not measured. source: models/params/hgx-h200.json, 18.5 of
-// 55 GB/s down
-constexpr double kPageableShare = 0.34;
-
 // The root's node copies what it alone sends or receives, the second node stands for all others.
 constexpr int kUnlikeNodes = 2;
 
@@ -54,47 +50,49 @@ Buffers buffers_of(const Collective& op, int rank, int ranks, double size_B) {
 }
 
 /// One buffer of one rank, after the copy of its own before.
-int add_copy(ClusterProblem& problem, ClusterGpu rank, bool down, double bytes, Staging staging, int after) {
+int add_copy(ClusterProblem& problem, const StagedBuffers& buffers, ClusterGpu rank, bool down, double bytes,
+             int after) {
   const Platform& node = problem.cluster().node();
-  const std::string pinned = down ? "d2h" : "h2d", name = staging == Staging::kPageable ? pinned + "_pageable" : pinned;
   const int device = node.gpu(rank.gpu);
-  problem.pass_node(rank.node, (down ? node.to_host(device) : node.from_host(device)).links, MoveBy::kDma);
-  const bool slow = staging == Staging::kPageable && !node.transports().measured(name);
-  const double lone = problem.lone_rate();
-  const Pace pace = node.transports().get(name).pace(bytes, lone);
+  const std::vector<int>& links = (down ? node.to_host(device) : node.from_host(device)).links;
+  problem.pass_node(rank.node, links, MoveBy::kDma);
+  problem.pass_host_memory(rank.node, links, bytes);
+  Pace pace{buffers.costs.copy_s + (down ? buffers.costs.fresh_s(bytes) : 0), buffers.costs.copy_Bps};
+  if (buffers.staging == Staging::kPinned)
+    pace = node.transports().get(down ? "d2h" : "h2d").pace(bytes, problem.lone_rate());
   Activity activity;
   activity.delay_s = pace.delay_s;
   activity.work_B = bytes;
-  activity.rate_cap_Bps = slow ? std::min(pace.cap_Bps, kPageableShare * lone) : pace.cap_Bps;
+  activity.rate_cap_Bps = pace.cap_Bps;
   if (after >= 0) activity.after = {after};
   return problem.add(std::move(activity));
 }
 
 }  // namespace
 
-void add_staging_copies(const std::vector<ClusterGpu>& ranks, int nodes, const Collective& op, double size_B,
-                        Staging staging, ClusterProblem& in, ClusterProblem& out) {
-  const int count = static_cast<int>(ranks.size());
+void add_staging_copies(const StagedBuffers& buffers, int nodes, ClusterProblem& in, ClusterProblem& out) {
+  const int count = static_cast<int>(buffers.ranks.size());
+  const bool both = buffers.staging == Staging::kPageable;
   for (int rank = 0; rank < count; ++rank) {
-    const ClusterGpu place = ranks[static_cast<std::size_t>(rank)];
+    const ClusterGpu place = buffers.ranks[static_cast<std::size_t>(rank)];
     if (place.node >= nodes) continue;
-    const Buffers buffers = buffers_of(op, rank, count, size_B);
+    const Buffers own = buffers_of(buffers.op, rank, count, buffers.size_B);
     int last = -1;
-    if (buffers.send > 0) last = add_copy(in, place, true, buffers.send, staging, last);
-    if (buffers.receive > 0 && staging == Staging::kPageable) add_copy(in, place, true, buffers.receive, staging, last);
-    if (buffers.receive > 0) add_copy(out, place, false, buffers.receive, staging, -1);
+    if (own.send > 0) last = add_copy(in, buffers, place, true, own.send, last);
+    if (own.receive > 0 && both) add_copy(in, buffers, place, true, own.receive, last);
+    if (own.receive > 0) add_copy(out, buffers, place, false, own.receive, -1);
   }
 }
 
-StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const Collective& op,
-                           double size_B, Staging staging, Solver& solver) {
+StagingTimes staging_times(const Cluster& cluster, const StagedBuffers& buffers, Solver& solver) {
   StagingTimes times;
   const Transports& transports = cluster.node().transports();
-  times.assumed =
-      staging == Staging::kPageable && !(transports.measured("d2h_pageable") && transports.measured("h2d_pageable"));
+  times.assumed = buffers.staging == Staging::kPageable && !buffers.costs.measured &&
+                  !(transports.measured("d2h_pageable") && transports.measured("h2d_pageable"));
+  if (buffers.staging == Staging::kPageable) times.rate_error = buffers.costs.rate_error;
   ClusterProblem in(cluster), out(cluster);
-  const int nodes = op.parts_B().empty() ? kUnlikeNodes : 1;
-  add_staging_copies(ranks, nodes, op, size_B, staging, in, out);
+  const int nodes = buffers.op.parts_B().empty() ? kUnlikeNodes : 1;
+  add_staging_copies(buffers, nodes, in, out);
   if (!in.problem().activities.empty()) times.in_s = solver.run(in.problem()).makespan_s;
   if (!out.problem().activities.empty()) times.out_s = solver.run(out.problem()).makespan_s;
   return times;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/activities/cluster_problem.hpp"
+#include "sim/activities/mpi_costs.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/platform/cluster.hpp"
 #include "sim/plugin/library.hpp"
@@ -12,18 +13,25 @@ namespace linkcast::activities {
 
 struct StagingTimes {
   double in_s = 0, out_s = 0;
-  bool assumed = false;  ///< copies of such memory were not measured on this machine
+  bool assumed = false;   ///< copies of such memory were not measured on this machine
+  double rate_error = 0;  ///< of such copies, relative
   [[nodiscard]] double time_s() const { return in_s + out_s; }
 };
 
+struct StagedBuffers {
+  std::vector<ClusterGpu> ranks;
+  const Collective& op;
+  double size_B = 0;
+  Staging staging = Staging::kNone;
+  StagingCosts costs;  ///< of kPageable
+};
+
 /// The copies of the ranks of the first `nodes` nodes as activities. @param in, out  empty: those before and after
-void add_staging_copies(const std::vector<ClusterGpu>& ranks, int nodes, const Collective& op, double size_B,
-                        Staging staging, ClusterProblem& in, ClusterProblem& out);
+void add_staging_copies(const StagedBuffers& buffers, int nodes, ClusterProblem& in, ClusterProblem& out);
 
 /// The ranks of all nodes copy at once; only the first node, where a root is, differs from the others. kPageable: both
 /// buffers come down before, as Open MPI does it. kPinned: the send buffer alone.
 /// @source  Open MPI 4.1.4, ompi/mca/coll/cuda/coll_cuda_allreduce.c; paper 002 (SC24), section III-A
-StagingTimes staging_times(const Cluster& cluster, const std::vector<ClusterGpu>& ranks, const Collective& op,
-                           double size_B, Staging staging, Solver& solver);
+StagingTimes staging_times(const Cluster& cluster, const StagedBuffers& buffers, Solver& solver);
 
 }  // namespace linkcast::activities

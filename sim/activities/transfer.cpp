@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/activities/host_memory.hpp"
 #include "sim/units/index.hpp"
 #include "sim/units/text.hpp"
 
@@ -163,6 +164,8 @@ int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links
   const double share = packets ? kernel_link_share() : 1;
   leg.work_B = bytes / share;
   leg.uses = uses(links, mover.by, packets && mover.pulled ? kRequests : 0);
+  if (mover.host)
+    for (const Use& use : host_memory_uses(*platform_, links, bytes)) leg.uses.push_back(use);
   const FlowCap cap = flow_cap(links);
   if (cap.link >= 0) plan.cap_link = cap.link;
   if (packets)
@@ -308,16 +311,16 @@ PlannedTransfer ProblemBuilder::add_staged(const Transfer& transfer) {
   if (regime.rate_cap) plan.used.push_back(*regime.rate_cap);
   if (regime.flat) {
     delay = std::max(0.0, delay - transfer.bytes / std::min(lone_rate(both), cap));
-    plan.main_activity = add_leg(plan, both, transfer.bytes, delay, cap, {transfer.by, false, {out, in}});
+    plan.main_activity = add_leg(plan, both, transfer.bytes, delay, cap, {transfer.by, false, {out, in}, 1, true});
     return plan;
   }
   const Resolved& chunk = platform_->transports().staging_chunk();
   plan.used.push_back(chunk);
   const double head = std::min(transfer.bytes, chunk.value);
-  int previous = add_leg(plan, route.up, head, delay, kInfinity, {transfer.by, false, {out}});
+  int previous = add_leg(plan, route.up, head, delay, kInfinity, {transfer.by, false, {out}, 1, true});
   plan.main_activity = previous;
   const auto follow = [&](const std::vector<int>& links, double bytes, double most_Bps, std::vector<int> queues) {
-    const int next = add_leg(plan, links, bytes, 0, most_Bps, {transfer.by, false, std::move(queues)});
+    const int next = add_leg(plan, links, bytes, 0, most_Bps, {transfer.by, false, std::move(queues), 1, true});
     problem_.activities[at(next)].after = {previous};
     previous = next;
     return next;
@@ -346,8 +349,9 @@ PlannedTransfer ProblemBuilder::add_host(const Transfer& transfer) {
   PlannedTransfer plan{"host", model.name};
   const double slow = slowness(*platform_, gpu, gpu);
   add_latency(plan, model, slow, links);
-  plan.main_activity = add_copy(plan, links, transfer.bytes, model,
-                                {transfer.by, false, {up ? out_queue(gpu) : in_queue(gpu)}, slow}, transfer.single);
+  plan.main_activity =
+      add_copy(plan, links, transfer.bytes, model,
+               {transfer.by, false, {up ? out_queue(gpu) : in_queue(gpu)}, slow, true}, transfer.single);
   return plan;
 }
 

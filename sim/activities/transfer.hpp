@@ -71,6 +71,7 @@ class ProblemBuilder {
     bool pulled = false;           ///< requests go the other way
     std::vector<int> queues = {};  ///< held by copy engines
     double slow = 1;               ///< of the slower end: everything but the links takes this many times as long
+    bool host = false;             ///< to, from or through host memory
   };
   PlannedTransfer add_local(const Transfer& transfer);
   PlannedTransfer add_peer(const Transfer& transfer);

@@ -96,6 +96,16 @@ const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
   return *platforms_.emplace(id, std::move(platform)).first->second;
 }
 
+Platform& Catalogue::adopt(const std::string& id, Topology topology, Calibration calibration) {
+  erase_platform(communicators_, id);
+  erase_platform(across_, id);
+  clusters_.erase(id);
+  lone_nodes_.erase(id);
+  auto& slot = platforms_[id];
+  slot = std::make_unique<Platform>(std::move(topology), std::move(calibration));
+  return *slot;
+}
+
 std::optional<KindOffer> Catalogue::shipped_kind(const std::string& kind) {
   std::optional<KindOffer> nominal;
   for (const std::string& id : platforms()) {

@@ -36,6 +36,8 @@ class Catalogue {
   ///            <topology>-topology.json beside it, or a shipped one
   /// @throws InputError  unknown id (lists the known ones), or a wrong file
   const Platform& platform(const std::string& id);
+  /// A platform that is not in the data folder, or in place of one that is: for fits, which try its parameters out.
+  Platform& adopt(const std::string& id, Topology topology, Calibration calibration);
   /// Id of a platform with what-if edits (sim/platform/edit.hpp): every function here takes it in place of `id`.
   /// Kept for further queries; references into a platform edited long ago end with a later call.
   /// @throws InputError  an edit that cannot be read, or that the platform does not allow

@@ -67,9 +67,10 @@ struct Surroundings {
 /// Key launch: who issues the calls of all communicators.
 class Launcher {
  public:
-  Launcher(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+  Launcher(catalogue::Catalogue& catalogue, const std::string& platform_id, const RingLibrary& library,
+           ObjectReader& r) {
     const bool said = r.has("launch");
-    if (said) kind_ = launch::kind_named(r.choice("launch", launch::kind_names()));
+    kind_ = launch::kind_named(said ? r.choice("launch", launch_kinds()) : library.usual_launch());
     if (kind_ == launch::Kind::kGraph) return;
     costs_.emplace(catalogue, platform_id);
     if (!costs_->known() && !said) kind_ = launch::Kind::kGraph;
@@ -107,7 +108,7 @@ class Asked {
     around_.load = read_load(ranks_, r, catalogue.progress());
     around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, nvls_}, ranks_, r);
     if (alternatives_) around_.refuse_alternatives(r);
-    const Launcher launcher(catalogue, platform_id, r);
+    const Launcher launcher(catalogue, platform_id, ring_library(library_), r);
     r.finish();
     around_.place(catalogue, platform_id, ranks_);
     communicator_ = &communicator_of(catalogue, platform_id, library_, ranks_);
@@ -176,7 +177,7 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
                      "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);
-  if (r.has("launch") && r.choice("launch", launch::kind_names()) != "graph")
+  if (r.has("launch") && r.choice("launch", launch_kinds()) != "graph")
     r.fail("launch", "is of libraries that run kernels: the times of " + library_id + " hold its calls");
   if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);

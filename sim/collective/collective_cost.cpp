@@ -1,22 +1,45 @@
 #include "sim/collective/collective_cost.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+
+#include "sim/collective/host_path.hpp"
+#include "sim/records/learned.hpp"
 
 namespace linkcast::collective {
 namespace {
 
 // The library's table is no measurement. source: it differs by up to a factor of 2 between versions for the same GPU
-// (ring LL base 3.6 to 6.6 us, hop 0.4 to 0.6 us).
-constexpr double kTableError = 0.35;
+// (ring LL base 3.6 to 6.6 us, hop 0.4 to 0.6 us), and measured bases by more: calls of 8 B on 4 GPUs of V100, A100 and
+// GH200 take 8.2, 11.9 and 7.8 us where it says 5 to 10
+constexpr double kTableSpread = 0.7;
+
+// What base and hops of a tree are, over those of a ring. source: H200 LL 1.0 and 1.1, LL128 1.0 and 0.7, Simple 1.0
+// and 1.1 (models/params/hgx-h200.json)
+constexpr Prior kTreeSlowness = {1, 0.3};
+
+/// What is assumed of one thread block where none was measured.
+struct BlockPriors {
+  const char* protocol;
+  Prior inside, between, crowding, network_hop;
+};
+// source: assumed, around what one block was measured to move: LL 7.3, LL128 21 and Simple 28 GB/s on H200; NCCL itself
+// counts on 1.6 to 5.9 (LL) and 17 to 37 (LL128) from V100 to H100 (models/libraries/SOURCES.md). Between nodes a proxy
+// thread of the CPU moves them on: the NIC's rate, and half of it in LL, whose lines it has to look through. Blocks
+// that crowd take 1 + crowding x sqrt(others) times as long: in LL 2, 4, 8 and 12 blocks on 4 V100 lose 0.35, 0.58, 1.0
+// and 1.2, and 2 to 24 on 4 A100 0.61 to 3.2 (calibrate/data, NCCL 2.8); on H200 links limit before it shows. A hop
+// between nodes: what NCCL counts on in trees (LL, LL128) and rings (Simple) from 2.18 on
+constexpr std::array<BlockPriors, 3> kBlocks = {
+    {{"LL", {3.5e9, 0.5}, {6e9, 1}, {0.001, 2.5}, {5e-6, 0.7}},         // source: as above
+     {"LL128", {12e9, 0.5}, {15e9, 1}, {0.001, 2.5}, {8.5e-6, 0.7}},    // source: as above
+     {"Simple", {20e9, 0.4}, {25e9, 1}, {0.001, 2.5}, {14e-6, 0.7}}}};  // source: as above
 // A tree's blocks split their threads between the way up and the way down. source: NCCL's all_reduce kernel runs both
 // at once in one block (docs/communicators.md)
 constexpr double kTreeShare = 0.5;
-// source: NVIDIA CUDA C++ Programming Guide, device memory accesses: at most 16 bytes a thread and instruction, aligned
-constexpr double kWidestAccess_B = 16;
-// Where blocks do not start at 16 bytes, threads move single elements. source: all_gather and reduce_scatter on 3 H200,
-// occasions 20261121a and b: 0.44 and 0.54 of the rate, the same for blocks at 8 and at 4 bytes (20261121e)
-constexpr double kNarrowShare = 0.5;
+// A reduce_scatter's last step adds what has arrived and sends nothing: what it takes, in steps. source: assumed; on 2
+// P100 it is 0.7 to 0.9 of a step in NCCL 1 and 2.0 (calibrate/data/p100-dgx1)
+constexpr Prior kTail = {0.8, 0.3};
 
 /// Every step of a ring waits for its slowest member; the hops of a tree follow each other through all of them.
 double slowness(const Platform& platform, const Communicator& communicator, bool tree) {
@@ -33,42 +56,113 @@ double slowness(const Platform& platform, const Communicator& communicator, bool
 void slow_down(CollectiveCost& cost, double slow, double hops) {
   cost.base_s *= slow;
   cost.hop_s *= hops;
-  cost.error_s *= slow;
   cost.channel_Bps /= slow;
 }
 
-/// Base and hop as measured on this machine, or as the library's table says.
-CollectiveCost cost_as_fitted(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
-                              const std::string& algorithm, const std::string& protocol, int steps) {
-  const Calibration& calibration = platform.calibration();
-  const std::string prefix = "nccl." + algorithm + "." + protocol + ".";
-  const Parameter* base = calibration.find(prefix + "base_s");
-  const Parameter* hop = calibration.find(prefix + "hop_s");
+const BlockPriors& block_priors(const std::string& protocol) {
+  return *std::find_if(kBlocks.begin(), kBlocks.end(),
+                       [&](const BlockPriors& one) { return protocol == one.protocol; });
+}
+
+/// Base and hops inside a node as measured on this machine, or as the library's table says.
+void set_latency(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+                 const std::string& protocol, CollectiveCost& cost) {
+  const auto of = [&](const char* what, Seconds table) {
+    return learned(platform.calibration(), communicator.library, "ring." + protocol, what, {table.si, kTableSpread});
+  };
+  const Learned base = of("base_s", library.base_latency(protocol));
+  const Learned hop = of("hop_s", library.hop_latency(protocol, communicator.path_class));
+  cost.base_s = base.value;
+  cost.base_spread = base.spread;
+  cost.hop_s = hop.value;
+  cost.hop_spread = hop.spread;
+  cost.measured = base.measured && hop.measured;
+}
+
+/// Of a tree: measured, or as a ring's.
+void set_tree_latency(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+                      const std::string& protocol, CollectiveCost& cost) {
+  const Calibration& known = platform.calibration();
+  const std::string subject = "tree." + protocol;
+  const Parameter* base = known.find("nccl." + subject + ".base_s");
+  const Parameter* hop = known.find("nccl." + subject + ".hop_s");
+  if (base != nullptr && hop != nullptr) {
+    cost.base_s = base->value;
+    cost.base_spread = base->stderr_ / base->value;
+    cost.hop_s = hop->value;
+    cost.hop_spread = hop->stderr_ / hop->value;
+    return;
+  }
+  const Learned slow = learned(known, communicator.library, subject, "slowness", kTreeSlowness);
+  const double by_class = library.hop_latency(protocol, communicator.tree_class).si /
+                          library.hop_latency(protocol, communicator.path_class).si;
+  cost.base_s *= slow.value;
+  cost.hop_s *= slow.value * by_class;
+  cost.base_spread = std::hypot(cost.base_spread, slow.spread);
+  cost.hop_spread = std::hypot(cost.hop_spread, slow.spread);
+}
+
+void set_rates(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+               const std::string& protocol, int blocks, CollectiveCost& cost) {
+  const Calibration& known = platform.calibration();
+  const std::string ring = "ring." + protocol;
+  const BlockPriors& priors = block_priors(protocol);
+  const Prior inside = library.block_rate(platform, communicator, protocol).value_or(priors.inside);
+  const Learned rate = learned(known, communicator.library, ring, "channel_Bps", inside);
+  const Learned crowding = learned(known, communicator.library, ring, "crowding", priors.crowding);
+  const double others = crowding.value * std::sqrt(std::max(0, blocks - 1));
+  cost.channel_Bps = rate.value / (1 + others);
+  cost.channel_spread = std::hypot(rate.spread, crowding.spread * others / (1 + others));
+  if (const auto believed = library.host_wait(); believed && communicator.fallback) {
+    const Learned wait = learned(known, communicator.library, ring, "host_wait", *believed);
+    cost.host_wait = wait.value;
+    // Of two ways of one rate the rate is 1 / (1 + wait).
+    cost.channel_spread = std::hypot(cost.channel_spread, wait.spread * wait.value / (1 + wait.value));
+  }
+  if (communicator.nodes == 1) return;
+  const std::string subject = "network." + protocol;
+  const Learned network = learned(known, communicator.library, subject, "channel_Bps", priors.between);
+  cost.network_Bps = network.value;
+  cost.network_spread = network.spread;
+  const Learned hop = learned(known, communicator.library, subject, "hop_s", priors.network_hop);
+  cost.network_hop_s = hop.value;
+  cost.network_hop_spread = hop.spread;
+  cost.network_measured = hop.measured;
+}
+
+/// Before GPUs are slow.
+CollectiveCost cost_of(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+                       const std::string& algorithm, const std::string& protocol, int blocks) {
   CollectiveCost cost;
-  if (!base || !hop) {
-    const bool tree = algorithm == "tree";
-    cost.base_s = library.base_latency(protocol).si;
-    cost.hop_s = library.hop_latency(protocol, tree ? communicator.tree_class : communicator.path_class).si;
-    cost.error_s = kTableError * (cost.base_s + steps * cost.hop_s);
+  set_latency(platform, library, communicator, protocol, cost);
+  set_rates(platform, library, communicator, protocol, blocks, cost);
+  if (algorithm == "tree") {
+    set_tree_latency(platform, library, communicator, protocol, cost);
+    cost.channel_Bps *= kTreeShare;
     return cost;
   }
-  cost.measured = true;
-  cost.base_s = base->value;
-  cost.hop_s = hop->value;
-  cost.error_s = std::hypot(base->stderr_, steps * hop->stderr_);
-  const std::string ring = "nccl.ring." + protocol + ".";
-  if (const Parameter* rate = calibration.find(ring + "channel_Bps"))
-    cost.channel_Bps = rate->value * (algorithm == "tree" ? kTreeShare : 1);
-  if (const Parameter* turn = calibration.find(ring + "turn_steps"))
-    if (algorithm == "ring") cost.turn_steps = turn->value;
+  if (const Parameter* turn = platform.calibration().find("nccl.ring." + protocol + ".turn_steps"))
+    cost.turn_steps = turn->value;
   return cost;
 }
 
 }  // namespace
 
+double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
+                  const CollectiveTraits& traits, int steps) {
+  if (!traits.reduces || traits.gathers || traits.root || steps <= 0) return 1;
+  const Learned tail = learned(platform.calibration(), communicator.library, "ring." + protocol, "tail_steps", kTail);
+  return steps / (steps + tail.value);
+}
+
+double CollectiveCost::latency_error_s(double inside, double between) const {
+  return std::hypot(base_spread * base_s, hop_spread * inside * hop_s, network_hop_spread * between * network_hop_s);
+}
+
 CollectiveCost collective_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
-                               const std::string& algorithm, const std::string& protocol, int steps) {
-  CollectiveCost cost = cost_as_fitted(platform, library, communicator, algorithm, protocol, steps);
+                               const std::string& algorithm, const std::string& protocol, int blocks) {
+  CollectiveCost cost = cost_of(platform, library, communicator, algorithm, protocol, blocks);
+  take_host_path(platform, communicator, protocol, protocol, cost);
   slow_down(cost, slowness(platform, communicator, false), slowness(platform, communicator, algorithm == "tree"));
   return cost;
 }
@@ -76,33 +170,32 @@ CollectiveCost collective_cost(const Platform& platform, const RingLibrary& libr
 CollectiveCost library_cost(Seconds latency) {
   CollectiveCost cost;
   cost.base_s = latency.si;
-  cost.error_s = kTableError * latency.si;
+  cost.base_spread = kTableSpread;
   return cost;
-}
-
-double alignment_share(const std::string& protocol, double distance_B) {
-  if (protocol == "LL" || distance_B <= 0) return 1;
-  return std::fmod(distance_B, kWidestAccess_B) == 0 ? 1 : kNarrowShare;
 }
 
 CollectiveCost message_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                             const std::string& protocol) {
   const double slow = slowness(platform, communicator, false);
-  CollectiveCost cost = cost_as_fitted(platform, library, communicator, "ring", protocol, 1);
+  CollectiveCost cost = cost_of(platform, library, communicator, "ring", protocol, 1);
+  take_host_path(platform, communicator, protocol, protocol == "LL" ? "LL" : "sendrecv", cost);
   cost.turn_steps = 0;
-  const Calibration& calibration = platform.calibration();
-  const Parameter* base = calibration.find("nccl.sendrecv.base_s");
-  if (!base || !cost.measured) {
-    slow_down(cost, slow, slow);
-    return cost;
-  }
+  CollectiveCost smallest;
+  set_latency(platform, library, communicator, "LL", smallest);
+  const Learned base = learned(platform.calibration(), communicator.library, "sendrecv", "base_s",
+                               {smallest.base_s + smallest.hop_s, kTableSpread});
   // The base is that of the smallest messages, which take LL; what Simple costs more is what it costs a ring more.
-  const CollectiveCost smallest = cost_as_fitted(platform, library, communicator, "ring", "LL", 1);
-  cost.base_s += base->value - smallest.base_s;
+  cost.base_s += base.value - smallest.base_s;
+  cost.base_spread = base.spread;
   cost.hop_s = 0;
-  cost.error_s = base->stderr_;
-  const Parameter* rate = calibration.find("nccl.sendrecv.channel_Bps");
-  if (rate && protocol == "Simple") cost.channel_Bps = rate->value;
+  if (protocol == "Simple") {
+    const Learned rate =
+        learned(platform.calibration(), communicator.library, "sendrecv", "channel_Bps", block_priors(protocol).inside);
+    if (!through_host(communicator) || rate.value < cost.channel_Bps) {
+      cost.channel_Bps = rate.value;
+      cost.channel_spread = rate.spread;
+    }
+  }
   slow_down(cost, slow, slow);
   return cost;
 }

@@ -8,29 +8,40 @@
 
 namespace linkcast::collective {
 
-// The library's own figure for a hop between nodes stands in for one never measured. source: as kTableError of
-// collective_cost.cpp
-inline constexpr double kNetworkHopError = 0.35;
-
 struct CollectiveCost {
-  double base_s = 0, hop_s = 0;
-  double error_s = 0;                                            ///< standard error of both, over all steps
-  double channel_Bps = std::numeric_limits<double>::infinity();  ///< payload that one thread block moves
-  double turn_steps = 0;                                         ///< steps of a round in which a block sends nothing
-  bool measured = false;
+  double base_s = 0, hop_s = 0, network_hop_s = 0;
+  double base_spread = 0, hop_spread = 0, network_hop_spread = 0;  ///< standard deviations of their logarithms
+  double channel_Bps = std::numeric_limits<double>::infinity();    ///< payload that one thread block moves
+  double channel_spread = 0;
+  double network_Bps = std::numeric_limits<double>::infinity();  ///< the same between nodes
+  double network_spread = 0;
+  double host_wait = 1;   ///< RingLibrary::host_wait()
+  double turn_steps = 0;  ///< steps of a round in which a block sends nothing
+  bool measured = false;  ///< base and hop were
+  bool network_measured = false;
+
+  /// Of the first byte. @param inside, between  hops one after the other in nodes and between them
+  [[nodiscard]] double latency_s(double inside, double between) const {
+    return base_s + inside * hop_s + between * network_hop_s;
+  }
+  /// Standard error of that.
+  [[nodiscard]] double latency_error_s(double inside, double between) const;
 };
 
+/// Parameters `nccl.<algorithm>.<protocol>.*` of the machine; where they were not measured what the library believes of
+/// base and hops, and wide assumptions of rates.
 /// @param algorithm  ring or tree
-/// @param steps  hops one after the other, for the error
+/// @param blocks  thread blocks in use: they slow each other down
 CollectiveCost collective_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
-                               const std::string& algorithm, const std::string& protocol, int steps);
+                               const std::string& algorithm, const std::string& protocol, int blocks);
+
+/// Share of a thread block's rate that is left to an operation whose last step sends nothing: a reduce_scatter.
+/// @param steps  that do send
+double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
+                  const CollectiveTraits& traits, int steps);
 
 /// Of an algorithm that was never measured: the library's own latency of all its steps.
 CollectiveCost library_cost(Seconds latency);
-
-/// Share of a thread block's rate that is left where blocks of the buffer start at multiples of `distance_B`: threads
-/// move 16 bytes at once, or the largest power of two that divides the distance. 1 for LL, whose unit is 8 bytes.
-double alignment_share(const std::string& protocol, double distance_B);
 
 /// The same of a group of sends and receives.
 CollectiveCost message_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,

@@ -10,6 +10,8 @@
 #include "sim/activities/channel_flows.hpp"
 #include "sim/activities/message_rates.hpp"
 #include "sim/activities/message_ways.hpp"
+#include "sim/collective/alignment.hpp"
+#include "sim/collective/host_path.hpp"
 #include "sim/congestion/reduced_alltoall.hpp"
 #include "sim/units/index.hpp"
 
@@ -25,7 +27,7 @@ constexpr double kTogether = 1 - 1e-9;  // source: ours, against rounding: ends 
 struct Start {
   MessageChoice choice;
   CollectiveCost cost;
-  double latency_s = 0;
+  double latency_s = 0, error_s = 0;
 };
 
 Start start_of(const CollectiveJob& job, double bytes) {
@@ -36,13 +38,11 @@ Start start_of(const CollectiveJob& job, double bytes) {
     throw InputError("op: " + job.communicator.library + " has no " + job.op_name +
                      ", sends and receives came with 2.7");
   Start start{*choice, message_cost(job.node(), job.rings(), job.communicator, choice->protocol)};
-  start.cost.channel_Bps *= alignment_share(choice->protocol, job.op.own_part() ? bytes : 0);
-  start.latency_s = start.cost.base_s + start.cost.hop_s;
-  if (!job.one_node()) {
-    const double network_s = job.rings().network_hop_latency("ring", choice->protocol).si;
-    start.latency_s += network_s;
-    start.cost.error_s = std::hypot(start.cost.error_s, kNetworkHopError * network_s);
-  }
+  narrow_blocks(job.node(), job.rings(), job.communicator, choice->protocol, job.op.own_part() ? bytes : 0, start.cost);
+  const double between = job.one_node() ? 0 : 1;
+  start.cost.channel_Bps = std::min(start.cost.channel_Bps, start.cost.network_Bps);
+  start.latency_s = start.cost.latency_s(1, between);
+  start.error_s = start.cost.latency_error_s(1, between);
   return start;
 }
 
@@ -51,6 +51,7 @@ CollectivePlan plan_of(const Start& largest, double bytes) {
   CollectivePlan made{{"messages", largest.choice.protocol, largest.choice.channels, largest.choice.payload_share},
                       largest.cost};
   made.latency_s = largest.latency_s;
+  made.latency_error_s = largest.error_s;
   made.busiest_B = bytes;
   return made;
 }
@@ -144,7 +145,11 @@ void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterPro
     const bool peers = job.node().peer_route(job.node().gpu(from), job.node().gpu(to)).has_value();
     const double payload_share = one.choice.payload_share;
     const double link_Bps = activities::kernel_Bps(job.node(), from, to) * payload_share;
-    const activities::ChannelLoad load{one.message.size.si, payload_share, rates.rate_Bps(one, link_Bps)};
+    const double distance_B = job.op.own_part() ? one.message.size.si : 0;
+    const double buffers_B = message_buffers_B(one.choice.channels, job.op.every_pair() ? job.ranks() - 1 : 1);
+    const activities::ChannelLoad load{
+        one.message.size.si, payload_share, rates.rate_Bps(one, link_Bps),
+        host_hops(job.node(), job.communicator, 0, element_B(job.op, one.choice.protocol, distance_B), buffers_B)};
     std::vector<Hop> way{{from, to, peers ? HopKind::kPeer : HopKind::kHostMemory}};
     problem.add_in_node(0, activities::channel_activity(problem.in_node(), way, load));
     group.made.hops.push_back(std::move(way));

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "sim/activities/channel_flows.hpp"
+#include "sim/collective/alignment.hpp"
 #include "sim/collective/collective_messages.hpp"
+#include "sim/collective/host_path.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::collective {
@@ -25,8 +27,6 @@ TunerRequest request_of(const CollectiveJob& job) {
 Taken library_takes(const CollectiveJob& job) {
   const auto choice = job.rings().choose(job.node(), job.communicator, request_of(job));
   if (choice) return {choice->entry.algorithm, choice->entry.protocol, choice->channels, choice->payload_share};
-  if (!job.one_node())
-    throw InputError("library: " + job.communicator.library + " has no cost model for several nodes");
   if (job.algorithm == "tree") throw InputError("algorithm: " + job.communicator.library + " builds no trees");
   if (job.algorithm == "nvls") throw InputError("algorithm: " + job.communicator.library + " has no NVLS");
   const ProtocolChoice old = job.rings().protocol(job.node(), job.communicator, job.call(), {job.size_B}, job.protocol);
@@ -41,26 +41,31 @@ struct Steps {
 void add_latency(const CollectiveJob& job, const Steps& steps, CollectivePlan& made) {
   made.steps = static_cast<int>(std::lround(steps.inside + steps.between));
   made.cost = collective_cost(job.node(), job.rings(), job.communicator, made.taken.algorithm, made.taken.protocol,
-                              static_cast<int>(std::lround(steps.inside)));
-  made.latency_s = made.cost.base_s + steps.inside * made.cost.hop_s;
-  if (job.one_node()) return;
-  const double hop_s = job.rings().network_hop_latency(made.taken.algorithm, made.taken.protocol).si;
-  made.latency_s = made.latency_s + steps.between * hop_s + steps.distance_s;
-  made.cost.error_s = std::hypot(made.cost.error_s, kNetworkHopError * steps.between * hop_s);
+                              made.taken.blocks);
+  made.latency_s = made.cost.latency_s(steps.inside, steps.between) + steps.distance_s;
+  made.latency_error_s = made.cost.latency_error_s(steps.inside, steps.between);
+  made.between_s = job.one_node() ? 0 : steps.between * made.cost.network_hop_s;
+}
+
+/// Most that `blocks` thread blocks of a channel move, over its slowest hop.
+double blocks_Bps(const CollectivePlan& made, int blocks) {
+  return blocks * std::min(made.cost.channel_Bps, made.cost.network_Bps);
 }
 
 /// How often the first byte's way contains a whole round through the nodes.
 double rounds_of(const CollectiveJob& job) {
-  return job.op.closed() ? 1.0 * job.op.steps(job.ranks()) / job.ranks() : 1.0 / job.calls;
+  if (job.op.closed()) return 1.0 * job.op.steps(job.ranks()) / job.ranks();
+  return job.rings().calls_overlap() ? 1.0 / job.calls : 1;
 }
 
-/// Calls follow each other, as nccl-tests times them: the root of a chain goes on while the last call runs down it.
-/// Between nodes the first byte's way to the last rank counts once in a row of calls; inside a node it is one hop.
+/// Calls follow each other, as nccl-tests times them: the root of a chain goes on while the last call runs down it,
+/// where the library lets calls overlap. Between nodes the first byte's way to the last rank then counts once in a row
+/// of calls; inside a node it is one hop.
 Steps ring_steps(const CollectiveJob& job) {
   const Communicator& made = job.communicator;
-  const bool closed = job.op.closed();
-  if (job.one_node()) return {closed ? 1.0 * job.op.steps(job.ranks()) : 1, 0, 0};
-  const double share = closed ? 1 : 1.0 / job.calls;
+  const bool closed = job.op.closed(), whole = closed || !job.rings().calls_overlap();
+  if (job.one_node()) return {whole ? 1.0 * job.op.steps(job.ranks()) : 1, 0, 0};
+  const double share = whole ? 1 : 1.0 / job.calls;
   const double steps = job.op.steps(job.ranks()) * share;
   const double between = closed ? steps * made.nodes / job.ranks() : (made.nodes - 1) * share;
   return {steps - between, between,
@@ -92,13 +97,19 @@ int blocks_of_ring(const CollectiveJob& job, int i, int blocks) {
 void plan_rings(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
   const Communicator& communicator = job.communicator;
   add_latency(job, ring_steps(job), made);
-  made.cost.channel_Bps *= alignment_share(made.taken.protocol, job.op.block_distance({job.size_B}, job.ranks()).si);
+  const double distance_B = job.op.block_distance({job.size_B}, job.ranks()).si;
+  const activities::HostHops host =
+      host_hops(job.node(), communicator, job.op.closed() ? job.op.steps(job.ranks()) : 0,
+                element_B(job.op, made.taken.protocol, distance_B), ring_buffers_B(job, made.taken.blocks));
+  narrow_blocks(job.node(), job.rings(), communicator, made.taken.protocol, distance_B, made.cost);
   const double per_hop = job.op.bytes_per_hop({job.size_B}, job.ranks()).si;
+  made.cost.channel_Bps *=
+      tail_share(job.node(), communicator, made.taken.protocol, job.op.traits(), job.op.steps(job.ranks()));
   for (int i = 0; i < static_cast<int>(communicator.channels.size()); ++i) {
     const int blocks = blocks_of_ring(job, i, made.taken.blocks);
     if (blocks == 0) continue;
     const activities::ChannelLoad load{per_hop * blocks / made.taken.blocks, made.taken.payload_share,
-                                       blocks * made.cost.channel_Bps};
+                                       blocks_Bps(made, blocks), host, made.cost.host_wait};
     made.busiest_B = std::max(made.busiest_B, load.bytes);
     const Channel& ring = communicator.channels[at(i)];
     if (job.one_node())
@@ -115,7 +126,7 @@ void plan_trees_in_node(const CollectiveJob& job, activities::ClusterProblem& pr
     const int blocks = blocks_on(i, distinct, made.taken.blocks);
     if (blocks == 0) continue;
     const activities::ChannelLoad load{job.size_B * blocks / made.taken.blocks, made.taken.payload_share,
-                                       blocks * made.cost.channel_Bps};
+                                       blocks_Bps(made, blocks)};
     made.busiest_B = std::max(made.busiest_B, load.bytes);
     for (std::vector<Hop>& way : activities::tree_ways(job.communicator.trees[at(i)]))
       add_in_node(problem, made, std::move(way), load);
@@ -127,7 +138,7 @@ void plan_trees_between(const CollectiveJob& job, activities::ClusterProblem& pr
   const Communicator& communicator = job.communicator;
   const int distinct = static_cast<int>(communicator.channels.size());
   for (int block = 0; block < std::min(made.taken.blocks, 2 * distinct); ++block) {
-    const activities::ChannelLoad load{job.size_B / made.taken.blocks, made.taken.payload_share, made.cost.channel_Bps};
+    const activities::ChannelLoad load{job.size_B / made.taken.blocks, made.taken.payload_share, blocks_Bps(made, 1)};
     made.busiest_B = std::max(made.busiest_B, load.bytes);
     activities::add_cluster_tree(problem, communicator, communicator.channels[at(block % distinct)], block / distinct,
                                  load);
@@ -149,6 +160,7 @@ void plan_nvls(const CollectiveJob& job, activities::ClusterProblem& problem, Co
   const std::vector<int> heads = multicast_heads(job.communicator);
   made.cost = library_cost(job.rings().choose(job.node(), job.communicator, request_of(job))->entry.latency);
   made.latency_s = made.cost.base_s;
+  made.latency_error_s = made.cost.latency_error_s(0, 0);
   if (!job.one_node())
     made.latency_s +=
         2 * activities::tree_distance_s(job.machine, job.communicator, activities::chain_of(heads.front()), 0);

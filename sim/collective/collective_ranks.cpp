@@ -11,7 +11,7 @@ std::vector<int> read_gpus_of_each(ObjectReader& r, const Platform& node, int le
     if (r.has("gpus_per_node")) r.fail("gpus_per_node", "give gpus or gpus_per_node, not both");
     return activities::read_gpus(r, node, least);
   }
-  const int per_node = r.required<int>("gpus_per_node"), most = node.gpu_count();
+  const int most = node.gpu_count(), per_node = r.optional<int>("gpus_per_node").value_or(most);
   if (per_node < least || per_node > most)
     r.fail("gpus_per_node", "must be " + std::to_string(least) + " to " + std::to_string(most));
   return first_numbers(per_node);

@@ -16,7 +16,7 @@ struct CollectiveRanks {
   [[nodiscard]] bool one_node() const { return nodes == 1; }
 };
 
-/// Which GPUs of each node: key gpus, or the first gpus_per_node. @param least  so many at least
+/// Which GPUs of each node: key gpus, or the first gpus_per_node, or all. @param least  so many at least
 std::vector<int> read_gpus_of_each(ObjectReader& r, const Platform& node, int least);
 /// Keys gpus or gpus_per_node, and nodes; one node may be any machine's. @throws InputError  more than the machine has
 CollectiveRanks read_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/activities/channel_flows.hpp"
+#include "sim/collective/host_path.hpp"
 #include "sim/collective/placed_collective.hpp"
 
 namespace linkcast::collective {
@@ -72,6 +73,7 @@ void add_what_the_library_believes(Bytewise& shape, const Communicator& made) {
   shape.add(made.tree_channel_bandwidth.si);
   shape.add(made.nodes);
   shape.add(made.network_channel_bandwidth.si);
+  shape.add(made.nics_near);
   shape.add(made.leaves_at_entry);
   shape.add(made.nvls_channels);
   shape.add(made.nvls_channel_bandwidth.si);
@@ -120,7 +122,8 @@ std::optional<std::string> collective_shape(const Platform& platform, const Comm
   for (const Channel& channel : communicator.channels) {
     shape.add(channel.blocks);
     shape.add(channel.links);
-    add_way(shape, builder, activities::ring_hops(channel, op.closed()), communicator.channels.size() == 1);
+    add_way(shape, builder, activities::ring_hops(channel, op.closed()),
+            communicator.channels.size() == 1 && !through_host(communicator));
   }
   shape.add(communicator.trees.size());
   for (const Tree& tree : communicator.trees) {

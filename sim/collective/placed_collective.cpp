@@ -24,7 +24,8 @@ std::vector<int> order_of(const std::vector<int>& nodes, int all) {
 
 std::string usual_library_across(const Calibration& calibration) {
   const RingLibrary* rings = libraries().get(calibration.default_library).rings();
-  return rings != nullptr && rings->spans_nodes() ? calibration.default_library : "nccl-2.7";
+  const bool all = rings != nullptr && rings->spans_nodes() && rings->message({}, {1}).has_value();
+  return all ? calibration.default_library : "nccl-2.7";
 }
 
 PlacedJob place_job(catalogue::Catalogue& catalogue, const std::string& platform_id, const PlacedCollective& asked,

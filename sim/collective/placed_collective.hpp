@@ -37,7 +37,8 @@ PlacedJob place_job(catalogue::Catalogue& catalogue, const std::string& platform
 activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,
                                    const PlacedCollective& asked, const PlacedNodes& where);
 
-/// The library of the machine's time; where that is modelled for one node only, the oldest that is not.
+/// The library of the machine's time; where that is modelled for one node only, or has no sends,
+/// the oldest that has.
 std::string usual_library_across(const Calibration& calibration);
 
 }  // namespace linkcast::collective

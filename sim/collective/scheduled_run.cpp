@@ -23,13 +23,24 @@ activities::ScheduleJob messages_of(const CollectiveJob& job, Staging staging) {
   const Platform& node = job.node();
   const bool host = staging != Staging::kNone;
   const int per_node = static_cast<int>(job.communicator.gpus.size());
-  activities::ScheduleJob messages{job.machine,  {}, per_node, job.size_B, activities::combine_cost(node, host),
-                                   job.transport};
+  const std::string& library = job.communicator.library;
+  activities::ScheduleJob messages{job.machine,
+                                   {},
+                                   per_node,
+                                   job.size_B,
+                                   activities::combine_cost(node, library, host),
+                                   job.transport,
+                                   activities::message_costs(node, library, host)};
   for (const ClusterGpu& rank : ranks_of(job.communicator)) {
     const int gpu = node.gpu(rank.gpu);
     messages.ranks.push_back({rank.node, host ? node.socket_of(gpu) : gpu});
   }
   return messages;
+}
+
+activities::StagedBuffers staging_of(const CollectiveJob& job, Staging staging) {
+  return {ranks_of(job.communicator), job.op, job.size_B, staging,
+          activities::staging_costs(job.node(), job.communicator.library)};
 }
 
 Schedule schedule_of(const CollectiveJob& job, const std::string& algorithm) {
@@ -95,7 +106,8 @@ std::string scheduled_operation(const CollectiveJob& job) {
 }
 
 std::string algorithm_of(const CollectiveJob& job) {
-  const std::string takes = job.library.schedules()->algorithm({job.op_name, {job.size_B}, job.ranks()});
+  const double version = activities::library_version(job.node().calibration(), job.communicator.library);
+  const std::string takes = job.library.schedules()->algorithm({job.op_name, {job.size_B}, job.ranks(), version});
   return job.algorithm.empty() ? takes : job.algorithm;
 }
 
@@ -106,8 +118,7 @@ ScheduledRun run_scheduled(const CollectiveJob& job, const std::string& algorith
     throw InputError("sizes_B: too many messages of " + algorithm +
                      " to forecast each, and none stands for others that differ in size: take fewer ranks");
   if (run.staging != Staging::kNone)
-    run.copies =
-        activities::staging_times(job.machine, ranks_of(job.communicator), job.op, job.size_B, run.staging, solver);
+    run.copies = activities::staging_times(job.machine, staging_of(job, run.staging), solver);
   return run;
 }
 
@@ -119,8 +130,7 @@ activities::Plan scheduled_to_share(const CollectiveJob& job, const ScheduledRun
   if (run.times.steady) return average_to_share(job.machine, run);
   activities::ClusterProblem in(job.machine), out(job.machine), messages = scheduled_problem(job, run);
   if (run.staging != Staging::kNone)
-    activities::add_staging_copies(ranks_of(job.communicator), job.communicator.nodes, job.op, job.size_B, run.staging,
-                                   in, out);
+    activities::add_staging_copies(staging_of(job, run.staging), job.communicator.nodes, in, out);
   activities::Plan plan;
   append(in, {}, plan);
   const std::vector<int> begin = plan.activities.empty() ? std::vector<int>{} : all_ended(0, plan);

@@ -2,62 +2,50 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "sim/records/input_error.hpp"
+#include "sim/records/learned.hpp"
 #include "sim/uncertainty/interval.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::launch {
 namespace {
 
-// Whose launches stand for those of machines that have none of their own. source: the only ones measured so far
-constexpr const char* kMeasuredOn = "hgx-h200";
 // Spread of ln(cost) between hosts, on top of that of one kind. source: assumed, a factor of 1.9 either way at 90 %:
 // seven hosts of one kind differ by 1.65 (docs/launch.md), and CPUs of servers by more
 constexpr double kOtherHost = 0.4;
 
-constexpr std::string_view kHead = "launch.";
+std::string parameter_of(const std::string& subject, const char* what) { return "launch." + subject + "." + what; }
 
-bool is_named(std::string_view name, std::string_view subject, std::string_view what) {
-  return name.size() == kHead.size() + subject.size() + 1 + what.size() &&
-         name.substr(kHead.size(), subject.size()) == subject && name.ends_with(what);
+/// What times of collectives can teach: where one thread serves all GPUs, or Python does, the host is most of a small
+/// call.
+bool is_learned(const std::string& subject, const std::string& what) {
+  return (subject == "single_process" || subject == "pytorch") && (what == "call_s" || what == "gpu_s");
 }
 
-/// launch.<subject>.<what>; null where there is none. Few names begin so, and nothing is built to find one: each query
-/// asks.
-const Parameter* find(const Calibration* calibration, std::string_view subject, std::string_view what) {
-  if (calibration == nullptr) return nullptr;
-  static const std::string head(kHead);
-  const auto& all = calibration->parameters;
-  for (auto item = all.lower_bound(head); item != all.end() && item->first.starts_with(kHead); ++item)
-    if (is_named(item->first, subject, what)) return &item->second;
-  return nullptr;
-}
-
-bool has(const Calibration* calibration, std::string_view subject) {
-  return find(calibration, subject, "call_s") != nullptr;
+bool has(const Calibration* calibration, const std::string& subject) {
+  return calibration != nullptr && calibration->find(parameter_of(subject, "call_s")) != nullptr;
 }
 
 }  // namespace
 
-const std::vector<std::string>& kind_names() {
-  static const std::vector<std::string> names = {"graph", "process", "single_process", "pytorch"};
-  return names;
+const std::string& measured_host() {
+  static const std::string id = "hgx-h200";
+  return id;
 }
 
-const std::string& name_of(Kind kind) { return kind_names()[at(static_cast<int>(kind))]; }
+const std::string& name_of(Kind kind) { return launch_kinds()[at(static_cast<int>(kind))]; }
 
 Kind kind_named(const std::string& name) {
-  const auto found = std::find(kind_names().begin(), kind_names().end(), name);
-  if (found == kind_names().end()) throw InvariantError("no kind of launch: " + name);
-  return static_cast<Kind>(found - kind_names().begin());
+  const auto found = std::find(launch_kinds().begin(), launch_kinds().end(), name);
+  if (found == launch_kinds().end()) throw InvariantError("no kind of launch: " + name);
+  return static_cast<Kind>(found - launch_kinds().begin());
 }
 
 HostCosts::HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id)
     : own_(&catalogue.platform(platform_id).calibration()) {
-  if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch")) return;
-  if (catalogue.has_platform(kMeasuredOn)) lent_ = &catalogue.platform(kMeasuredOn).calibration();
+  if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && own_->asked == nullptr) return;
+  if (catalogue.has_platform(measured_host())) lent_ = &catalogue.platform(measured_host()).calibration();
 }
 
 bool HostCosts::known() const { return has(own_, "process") || lent_ != nullptr; }
@@ -74,11 +62,17 @@ std::string HostCosts::lender(const std::string& subject) const {
   return has(own_, subject) || !has(lent_, subject) ? "" : lent_->name;
 }
 
-double HostCosts::value(const std::string& subject, const std::string& what) const {
+double HostCosts::value(const std::string& subject, const char* what) const {
+  const std::string name = parameter_of(subject, what);
   const Calibration& from = of_subject(subject);
-  const Parameter* parameter = find(&from, subject, what);
-  if (parameter == nullptr)
-    throw InputError(from.path, "/parameters", "has no launch." + subject + "." + what + ", but others of launch");
+  const Parameter* parameter = from.find(name);
+  if (parameter == nullptr && lent_ != nullptr) parameter = lent_->find(name);
+  if (parameter == nullptr) throw InputError(from.path, "/parameters", "has no " + name + ", but others of launch");
+  if (own_->asked && is_learned(subject, what)) {
+    const double lent = own_->find(name) == nullptr ? kOtherHost : 0;
+    own_->asked->try_emplace(name,
+                             Learned{parameter->value, std::hypot(parameter->stderr_ / parameter->value, lent), true});
+  }
   return parameter->value;
 }
 

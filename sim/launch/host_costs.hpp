@@ -4,8 +4,12 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/records/launch_record.hpp"
 
 namespace linkcast::launch {
+
+/// Platform whose hosts stand for those that nobody measured. source: the only ones measured so far
+const std::string& measured_host();
 
 /// Who issues the calls of a collective, or copies.
 enum class Kind {
@@ -14,10 +18,9 @@ enum class Kind {
   kSingleProcess,  ///< one thread for all GPUs of a node, in one group
   kPytorch         ///< torch.distributed, a process a GPU
 };
-/// As `launch` of a query, in the order of Kind.
-const std::vector<std::string>& kind_names();
+/// As `launch` of a query: launch_kinds() is in the order of Kind.
 const std::string& name_of(Kind kind);
-/// @throws InvariantError  not one of kind_names()
+/// @throws InvariantError  not one of launch_kinds()
 Kind kind_named(const std::string& name);
 
 /// One call as its host sees it.
@@ -52,7 +55,7 @@ class HostCosts {
 
  private:
   [[nodiscard]] const Calibration& of_subject(const std::string& subject) const;
-  [[nodiscard]] double value(const std::string& subject, const std::string& what) const;
+  [[nodiscard]] double value(const std::string& subject, const char* what) const;
   /// @param subject  whose spread it has
   [[nodiscard]] HostTime spread(const std::string& subject, double s) const;
 

@@ -40,7 +40,7 @@ query::Key launch_key(const std::vector<std::string>& kinds, const std::string& 
 }
 
 query::KeyTable launch_results() {
-  return {{.name = "launch", .help = "who issued it", .choices = kind_names()},
+  return {{.name = "launch", .help = "who issued it", .choices = launch_kinds()},
           {.name = "host_s", .type = query::ValueType::kNumber, .help = "what issuing one call costs the host"},
           {.name = "device_s", .type = query::ValueType::kNumber, .help = "what one call takes on the devices alone"}};
 }

@@ -1,25 +1,18 @@
 #include "sim/placement/gpu_sets.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <boost/functional/hash.hpp>
 #include <limits>
 #include <unordered_map>
 
 namespace linkcast::placement {
 namespace {
 
-using Mask = std::uint32_t;
-
-Mask mask_of(const GpuSet& set) {
-  Mask mask = 0;
-  for (const int gpu : set) mask |= Mask{1} << static_cast<unsigned>(gpu);
-  return mask;
-}
-
-Mask image(Mask mask, const GpuPermutation& permutation) {
-  Mask moved = 0;
-  for (std::size_t gpu = 0; gpu < permutation.size(); ++gpu)
-    if ((mask >> gpu & 1U) != 0) moved |= Mask{1} << static_cast<unsigned>(permutation[gpu]);
+GpuSet image(const GpuSet& set, const GpuPermutation& permutation) {
+  GpuSet moved;
+  moved.reserve(set.size());
+  for (const int gpu : set) moved.push_back(permutation[static_cast<std::size_t>(gpu)]);
+  std::sort(moved.begin(), moved.end());
   return moved;
 }
 
@@ -51,8 +44,8 @@ int number_of_sets(int gpus, int size) {
 std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
                                              const std::vector<GpuPermutation>& symmetries) {
   const std::vector<GpuSet> sets = all_sets(free, static_cast<std::size_t>(size));
-  std::unordered_map<Mask, std::size_t> number;
-  for (std::size_t i = 0; i < sets.size(); ++i) number[mask_of(sets[i])] = i;
+  std::unordered_map<GpuSet, std::size_t, boost::hash<GpuSet>> number;
+  for (std::size_t i = 0; i < sets.size(); ++i) number[sets[i]] = i;
   std::vector<std::vector<GpuSet>> classes;
   std::vector<char> seen(sets.size(), 0);
   for (std::size_t first = 0; first < sets.size(); ++first) {
@@ -61,7 +54,7 @@ std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
     seen[first] = 1;
     for (std::size_t i = 0; i < orbit.size(); ++i)
       for (const GpuPermutation& symmetry : symmetries) {
-        const std::size_t next = number.at(image(mask_of(sets[orbit[i]]), symmetry));
+        const std::size_t next = number.at(image(sets[orbit[i]], symmetry));
         if (seen[next] != 0) continue;
         seen[next] = 1;
         orbit.push_back(next);

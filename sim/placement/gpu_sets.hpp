@@ -14,7 +14,7 @@ int number_of_sets(int gpus, int size);
 
 /// All sets of `size` out of `free`, by class: two sets are of one class if a product of the symmetries makes one out
 /// of the other. Classes in the order of their first member, members in lexicographic order.
-/// @param free  ascending GPU numbers below 32
+/// @param free  ascending GPU numbers
 /// @param symmetries  that move no GPU into or out of `free`
 std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
                                              const std::vector<GpuPermutation>& symmetries);

@@ -60,6 +60,7 @@ Platform::Platform(Topology topology, Calibration calibration)
   build_host_routes();
   build_retry_rates();
   build_constraints();
+  build_host_memory();
   build_peer_routes();
   build_socket_routes();
 }
@@ -164,6 +165,22 @@ int Platform::add_duplex(int cable, const char* what, ConstraintKind kind, const
                           devices[static_cast<std::size_t>(c.a)].id + arrow + devices[static_cast<std::size_t>(c.b)].id,
                           *both});
   return static_cast<int>(constraints_.size()) - 1;
+}
+
+void Platform::build_host_memory() {
+  host_memory_.resize(topology_.devices.size());
+  for (std::size_t d = 0; d < host_memory_.size(); ++d) {
+    if (topology_.devices[d].kind != DeviceKind::kCpu) continue;
+    const auto add = [&](const std::string& what, const char* words) {
+      const std::string name = "host_memory." + what;
+      if (!calibration_.find(name)) return -1;
+      constraints_.push_back(
+          {ConstraintKind::kHostMemory, -1, -1, topology_.devices[d].id + words, resolve(calibration_, name, 0)});
+      return static_cast<int>(constraints_.size()) - 1;
+    };
+    host_memory_[d] = {add("write_Bps", " memory, written"), add("read_Bps", " memory, read"),
+                       add("both_Bps", " memory")};
+  }
 }
 
 void Platform::build_host_routes() {

@@ -25,15 +25,20 @@ struct Route {
 };
 
 /// Kinds of constraint a flow can be limited by.
-enum class ConstraintKind { kLink, kDuplex, kKernelDuplex };
+enum class ConstraintKind { kLink, kDuplex, kKernelDuplex, kHostMemory };
 
-/// A shared limit: one direction of a cable, or both directions of a cable together.
+/// A shared limit: one direction of a cable, both directions of a cable together, or the memory of a CPU.
 struct Constraint {
   ConstraintKind kind = ConstraintKind::kLink;
   int link = -1;      ///< kLink
-  int cable = -1;     ///< every kind
-  std::string id;     ///< "gpu0->gpu1" or "plx0<->cpu0"
+  int cable = -1;     ///< every kind but kHostMemory
+  std::string id;     ///< "gpu0->gpu1", "plx0<->cpu0" or "cpu0 memory"
   Resolved capacity;  ///< bytes/s
+};
+
+/// Limits of the memory of a CPU, numbers of constraints: what devices write, what they read, both together.
+struct HostMemory {
+  int write = -1, read = -1, both = -1;  ///< -1: never measured
 };
 
 class Platform {
@@ -46,6 +51,10 @@ class Platform {
   /// As built: every switch and cable of the topology file.
   [[nodiscard]] const Topology& wiring() const { return wiring_; }
   [[nodiscard]] const Calibration& calibration() const { return calibration_; }
+  /// Replaces a parameter of a library (sim/records/learned.hpp), which nothing of the platform is built from.
+  void teach(const std::string& name, const Parameter& parameter) { calibration_.parameters[name] = parameter; }
+  /// Where forecasts note what they take. @param asked  outlives the platform, or is replaced; null: nowhere
+  void note_asked(std::map<std::string, Learned>* asked) { calibration_.asked = asked; }
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
   /// Constraints; the first links().size() of them are the links in the same order.
   [[nodiscard]] const std::vector<Constraint>& constraints() const { return constraints_; }
@@ -56,6 +65,9 @@ class Platform {
   [[nodiscard]] int kernel_duplex_of(int cable) const {
     return kernel_duplex_of_cable_[static_cast<std::size_t>(cable)];
   }
+
+  /// Of a CPU (device index).
+  [[nodiscard]] const HostMemory& host_memory(int cpu) const { return host_memory_[static_cast<std::size_t>(cpu)]; }
 
   [[nodiscard]] int gpu_count() const { return static_cast<int>(topology_.gpus().size()); }
   /// Device index of GPU number k.
@@ -100,6 +112,8 @@ class Platform {
   void build_constraints();
   /// @returns the new constraint on both directions of a cable, -1 if `what` was never fitted
   int add_duplex(int cable, const char* what, ConstraintKind kind, const char* arrow);
+  /// One constraint each for those of host_memory.* that were measured.
+  void build_host_memory();
   void build_host_routes();
   void build_peer_routes();
   void build_socket_routes();
@@ -114,6 +128,7 @@ class Platform {
   std::vector<Link> links_;
   std::vector<Constraint> constraints_;
   std::vector<int> duplex_of_cable_, kernel_duplex_of_cable_;
+  std::vector<HostMemory> host_memory_;  ///< per device
   std::vector<Route> to_host_, from_host_;
   std::vector<int> socket_of_;
   std::vector<char> accelerator_;                                    ///< per link: of an accelerator cable

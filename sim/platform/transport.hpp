@@ -71,8 +71,13 @@ class Transports {
   /// Messages between ranks, fitted as whole curves: mpi_socket, mpi_node, mpi_network (GPU memory), *_host (host
   /// memory), and the ways between nodes gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned;
   /// pinned_source, staged at the source alone, is made of others.
+  /// Where no message between nodes was measured at all, mpi_network and mpi_network_host are what other machines have.
   /// @returns nullptr if none was measured on this machine
   [[nodiscard]] const TransportModel* message(const std::string& name) const;
+  /// False where mpi_network is assumed.
+  [[nodiscard]] bool network_measured() const;
+  /// What an answer that crosses the network says then; else empty.
+  [[nodiscard]] std::string network_warning(const std::string& machine) const;
   /// Every name that message() may be asked for.
   static const std::vector<std::string>& message_names();
 

@@ -23,6 +23,7 @@ struct Channel {
   std::vector<Hop> hops;   ///< order[i] -> order[i+1], the last one closes the ring
   double links = 1;        ///< share of a link this ring was given in the search, in links (0.5: half a link)
   int blocks = 1;          ///< thread blocks (library channels) that run this ring
+  int nic = -1;            ///< by which it goes between nodes; -1: the ones next to the GPUs where it does
 };
 
 /// One distinct tree. Inside a node it is a chain.
@@ -52,6 +53,7 @@ struct Communicator {
   // Several equal nodes: `gpus` are the members of each; channels are its rings, entered at their first GPU.
   int nodes = 1;
   BytesPerSecond network_channel_bandwidth;  ///< what the library assumes of one channel between nodes
+  bool nics_near = true;                     ///< GPUs reach their NICs without passing a CPU
   bool leaves_at_entry = false;  ///< a ring leaves a node by the NIC it came by, else by the one next to its last GPU
 
   int nvls_channels = 0;  ///< with multicast by the NVSwitch, should the machine offer it

@@ -38,7 +38,9 @@ Json links_json(const Platform& platform) {
   Json list = Json::array();
   for (const Constraint& constraint : platform.constraints())
     list.push_back({{"id", constraint.id},
-                    {"kind", platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind},
+                    {"kind", constraint.kind == ConstraintKind::kHostMemory
+                                 ? "host_memory"
+                                 : platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind},
                     {"both_directions", constraint.kind != ConstraintKind::kLink},
                     {"capacity_Bps", constraint.capacity.value},
                     {"rel_error", constraint.capacity.rel_error},

@@ -77,6 +77,7 @@ inline constexpr std::array kCableKinds = {
     CableKind{
         "infinity_fabric_cpu", "amd", CableFamily::kSocket, 0, 36e9, {}, "AMD datasheets, xGMI: 18 GT/s x 16 bits"},
     CableKind{"ib_*", "", CableFamily::kNetwork},
+    CableKind{"roce_*", "", CableFamily::kNetwork},
     CableKind{"slingshot*", "", CableFamily::kNetwork},
     CableKind{"apelink", "", CableFamily::kNetwork},
 };

@@ -14,7 +14,7 @@ struct Parameter {
   double value = 0;
   double stderr_ = 0;      ///< standard error, same unit
   std::string unit;        ///< s, B, B/s or 1
-  std::string provenance;  ///< fitted | inherited:<calibration> | derived
+  std::string provenance;  ///< fitted | inherited:<calibration> | derived | believed
 };
 
 /// Scatter of measured over modelled time of one transport in one size range.
@@ -29,6 +29,8 @@ struct SourceFile {
   std::string path, sha256;
 };
 
+struct Learned;
+
 struct Calibration {
   std::string path;
   std::string sha256;
@@ -39,6 +41,8 @@ struct Calibration {
   double valid_from_B = 0, valid_to_B = 0;
   std::vector<Scatter> scatter;
   std::vector<SourceFile> from;
+  /// Where forecasts note which parameters they asked for (sim/records/learned.hpp); null: nowhere.
+  std::map<std::string, Learned>* asked = nullptr;
 
   /// nullptr if there is none.
   [[nodiscard]] const Parameter* find(const std::string& name) const;

@@ -18,49 +18,53 @@ struct GpuModel {
   int pcie_generation = 0;  ///< of its x16 port; 0: not known here
   bool nvswitch = false;    ///< could hang on an NVSwitch
   double nvlink_Bps = 0;    ///< of one link, one direction; 0: that of its generation
+  double memory_Bps = 0;    ///< of its own memory; 0: not known here
 };
 
 // One link of GA102 at 14.0625 GT/s x 8 lanes: 112.5 GB/s for both directions of four. source: NVIDIA RTX A6000
 // datasheet
 inline constexpr double kSlowNvlink3_Bps = 14.0625e9;
 
-// source: NVIDIA datasheets of these products (PCIe, links), the CUDA GPUs page (compute capability) and the
+// source: NVIDIA datasheets of these products (PCIe, links, memory), the CUDA GPUs page (compute capability) and the
 // whitepapers of their generations. NVSwitch: assumed impossible for cards, for SXM2 boards and for NVLink 1.
 inline constexpr std::array kGpuModels = {
     GpuModel{"K80", 37, 0, 0, 3, false},
-    GpuModel{"P100 PCIE", 60, 0, 0, 3, false},
-    GpuModel{"P100", 60, 4, 1, 3, false},
+    GpuModel{"P100 PCIE", 60, 0, 0, 3, false, 0, 7.32e11},
+    GpuModel{"P100", 60, 4, 1, 3, false, 0, 7.32e11},
     GpuModel{"P40", 61, 0, 0, 3, false},
-    GpuModel{"V100 PCIE", 70, 0, 0, 3, false},
-    GpuModel{"V100 SXM2", 70, 6, 2, 3, false},
-    GpuModel{"V100", 70, 6, 2, 3, true},
+    GpuModel{"V100 PCIE", 70, 0, 0, 3, false, 0, 9e11},
+    GpuModel{"V100 SXM2", 70, 6, 2, 3, false, 0, 9e11},
+    GpuModel{"V100", 70, 6, 2, 3, true, 0, 9e11},
     GpuModel{"T4", 75, 0, 0, 3, false},
     GpuModel{"RTX 2080 Ti", 75, 2, 2, 3, false},
     GpuModel{"RTX 2080", 75, 1, 2, 3, false},
-    GpuModel{"A100 PCIE", 80, 12, 3, 4, false},
-    GpuModel{"A100 80GB PCIE", 80, 12, 3, 4, false},
-    GpuModel{"A100", 80, 12, 3, 4, true},
+    GpuModel{"A100 PCIE", 80, 12, 3, 4, false, 0, 1.555e12},
+    GpuModel{"A100 80GB PCIE", 80, 12, 3, 4, false, 0, 1.935e12},
+    GpuModel{"A100", 80, 12, 3, 4, true, 0, 1.555e12},
     GpuModel{"A800", 80, 8, 3, 4, true},
     GpuModel{"A30", 80, 4, 3, 4, false},
     GpuModel{"A10", 86, 0, 0, 4, false},
     GpuModel{"A40", 86, 4, 3, 4, false, kSlowNvlink3_Bps},
-    GpuModel{"A6000", 86, 4, 3, 4, false, kSlowNvlink3_Bps},
+    GpuModel{"A6000", 86, 4, 3, 4, false, kSlowNvlink3_Bps, 7.68e11},
     GpuModel{"RTX 3090", 86, 4, 3, 4, false, kSlowNvlink3_Bps},
     GpuModel{"L4", 89, 0, 0, 4, false},
-    GpuModel{"L40", 89, 0, 0, 4, false},
-    GpuModel{"L40S", 89, 0, 0, 4, false},
-    GpuModel{"RTX 4090", 89, 0, 0, 4, false},
-    GpuModel{"H100 PCIE", 90, 12, 4, 5, false},
+    GpuModel{"L40", 89, 0, 0, 4, false, 0, 8.64e11},
+    GpuModel{"L40S", 89, 0, 0, 4, false, 0, 8.64e11},
+    GpuModel{"RTX 4090", 89, 0, 0, 4, false, 0, 1.008e12},
+    GpuModel{"RTX 5090", 120, 0, 0, 5, false, 0, 1.792e12},
+    GpuModel{"H100 PCIE", 90, 12, 4, 5, false, 0, 2e12},
     GpuModel{"H100 NVL", 90, 12, 4, 5, false},
-    GpuModel{"H100", 90, 18, 4, 5, true},
-    GpuModel{"H200", 90, 18, 4, 5, true},
+    GpuModel{"H100", 90, 18, 4, 5, true, 0, 3.35e12},
+    GpuModel{"H200", 90, 18, 4, 5, true, 0, 4.8e12},
     GpuModel{"GH200", 90, 18, 4, 5, true},
     GpuModel{"H800", 90, 8, 4, 5, true},
     GpuModel{"H20", 90, 18, 4, 5, true},
-    GpuModel{"B200", 100, 18, 5, 5, true},
-    GpuModel{"GB200", 100, 18, 5, 5, true},
+    GpuModel{"B200", 100, 18, 5, 5, true, 0, 8e12},
+    GpuModel{"GB200", 100, 18, 5, 5, true, 0, 8e12},
     GpuModel{"B300", 103, 18, 5, 0, true},
     GpuModel{"GB300", 103, 18, 5, 0, true},
+    GpuModel{"MI250X", 90, 0, 0, 4, false, 0, 1.638e12},  // of one GCD. source: AMD data sheets, this and the next
+    GpuModel{"MI300X", 94, 0, 0, 5, false, 0, 5.3e12},
 };
 
 struct NvlinkType {

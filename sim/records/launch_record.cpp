@@ -65,7 +65,7 @@ std::map<std::string, double> read_events(ObjectReader r) {
 LaunchPoint read_identity(ObjectReader& r, bool waived) {
   const auto says = [&](const char* key) { return !waived || r.has(key); };
   LaunchPoint point;
-  if (says("launch")) point.launch = r.choice("launch", {"graph", "process", "single_process", "pytorch"});
+  if (says("launch")) point.launch = r.choice("launch", launch_kinds());
   if (says("issuers")) point.issuers = r.choice("issuers", {"one_thread", "threads", "processes"});
   if (says("op")) point.op = text_of(r, "op");
   if (says("gpus")) point.gpus = read_gpus(r);
@@ -117,6 +117,11 @@ void read_points(ObjectReader& r, LaunchRecord& record) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& launch_kinds() {
+  static const std::vector<std::string> names = {"graph", "process", "single_process", "pytorch"};
+  return names;
+}
 
 LaunchRecord read_launch_record(const std::string& path) {
   const Json json = read_json_file(path);

@@ -8,12 +8,16 @@
 
 namespace linkcast {
 
+/// Who issues calls, as records and queries name it: graph, process, single_process, pytorch.
+const std::vector<std::string>& launch_kinds();
+
 /// Quantiles over the repetitions of one quantity, in seconds a call: 5, 25, 50, 75 and 95 %.
 using LaunchQuantiles = std::array<double, 5>;
+inline constexpr std::size_t kLaunchMedian = 2;  ///< place of the median in them
 
 /// One call, issued in one way.
 struct LaunchPoint {
-  std::string launch;     ///< graph, process, single_process or pytorch
+  std::string launch;     ///< one of launch_kinds()
   std::string issuers;    ///< one_thread, threads or processes
   std::string op;         ///< an NCCL operation, kernel, copy_*, a call of the CUDA runtime, or an operator of PyTorch
   std::vector<int> gpus;  ///< that take part

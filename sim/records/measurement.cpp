@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 
 #include "sim/records/file_hash.hpp"
+#include "sim/records/launch_record.hpp"
 
 namespace linkcast {
 namespace {
@@ -94,23 +96,31 @@ MeasuredPoint read_point(ObjectReader r) {
     point.chunk_B = size_of(r, "chunk_B");
     if (point.chunk_B >= point.size_B) point.chunk_B = 0;
   }
+  point.pairs = r.optional<int>("pairs").value_or(1);
+  point.in_a_row = r.optional<int>("in_a_row").value_or(1);
+  if (point.pairs < 1) r.fail("pairs", "must be at least 1");
+  if (point.in_a_row < 1) r.fail("in_a_row", "must be at least 1");
   point.time_s = times_of(r, point.size_B);
   r.finish();
   return point;
 }
+
+bool of_several(const ObjectReader& r) { return r.has("pairs") || r.has("in_a_row"); }
 
 MeasuredCollective read_collective(ObjectReader r) {
   MeasuredCollective c;
   c.op = r.choice("op", {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv",
                          "gather", "scatter"});
   c.gpus = r.required<std::vector<int>>("gpus");
-  if (c.gpus.size() < 2) r.fail("gpus", "a collective has at least two members");
+  c.nodes = r.optional<int>("nodes").value_or(1);
+  if (c.nodes < 1) r.fail("nodes", "must be at least 1");
+  if (c.gpus.size() * static_cast<std::size_t>(c.nodes) < 2) r.fail("gpus", "a collective has at least two members");
   for (std::size_t i = 0; i < c.gpus.size(); ++i)
     if (c.gpus[i] < 0 || std::count(c.gpus.begin(), c.gpus.end(), c.gpus[i]) > 1)
       r.fail("gpus/" + std::to_string(i), "each member is named once, by its number");
   if (r.has("algorithm")) c.algorithm = r.choice("algorithm", {"Ring", "Tree", "CollNet", "NVLS", "NVLSTree", "PAT"});
   if (r.has("protocol")) c.protocol = r.choice("protocol", {"LL", "LL128", "Simple"});
-  if (r.has("launch")) c.launch = r.choice("launch", {"graph", "process", "single_process", "pytorch"});
+  if (r.has("launch")) c.launch = r.choice("launch", launch_kinds());
   c.channels = r.optional<int>("channels").value_or(0);
   c.in_place = r.optional<bool>("in_place").value_or(false);
   if (r.has("with"))
@@ -159,6 +169,16 @@ MeasuredSpread read_spread(ObjectReader r) {
 
 }  // namespace
 
+double version_of(const std::string& text) {
+  constexpr double kMinor = 10;
+  std::istringstream in(text);
+  int major = 0, minor = 0;
+  char dot = 0;
+  if (!(in >> major) || major < 1) return 0;
+  if (in >> dot && dot == '.') in >> minor;
+  return minor >= 0 && minor < kMinor ? major + minor / kMinor : 0;
+}
+
 bool is_network_transport(const std::string& transport) {
   return std::find(kNetwork.begin(), kNetwork.end(), transport) != kNetwork.end();
 }
@@ -177,10 +197,16 @@ Measurement parse_measurement(const Json& json, const std::string& path) {
   m.bench = r.required<std::string>("bench");
   m.source = r.required<std::string>("source");
   m.timing = r.choice("timing", {"back_to_back", "single"});
+  m.library = r.optional<std::string>("library").value_or("");
+  m.library_version = r.optional<std::string>("library_version").value_or("");
+  if (!m.library_version.empty() && version_of(m.library_version) == 0)
+    r.fail("library_version", "must begin with numbers, as 4.0.5");
   m.precision = r.optional<double>("precision").value_or(0);
   if (!(m.precision >= 0 && m.precision < 1)) r.fail("precision", "must be 0 or more and below 1");
   r.object("environment");  // free text about the machine: recorded, not interpreted
   r.object("method");
+  if (json.contains("method") && json["method"].contains("settings") && json["method"]["settings"].is_string())
+    m.peer_access = json["method"]["settings"].get<std::string>().find("NCCL_P2P_DISABLE=1") == std::string::npos;
   m.notes = r.optional<std::vector<std::string>>("notes").value_or(std::vector<std::string>{});
   for (ObjectReader& point : r.objects("points")) {
     if (point.has("status") && point.raw("status") == "waived")
@@ -192,10 +218,10 @@ Measurement parse_measurement(const Json& json, const std::string& path) {
     else if (point.has("op"))
       m.collectives.push_back(read_collective(point));
     else
-      (point.has("working_set_B") ? m.loads : m.points).push_back(read_point(point));
+      (of_several(point) ? m.several : point.has("working_set_B") ? m.loads : m.points).push_back(read_point(point));
   }
-  if (m.points.empty() && m.flows.empty() && m.loads.empty() && m.collectives.empty() && m.spreads.empty() &&
-      m.waived == 0)
+  if (m.points.empty() && m.several.empty() && m.flows.empty() && m.loads.empty() && m.collectives.empty() &&
+      m.spreads.empty() && m.waived == 0)
     r.fail("points", "holds no point");
   r.finish();
   return m;

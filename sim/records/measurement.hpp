@@ -23,6 +23,8 @@ struct MeasuredPoint {
   double chunk_B = 0;          ///< relay: sent in chunks of this size; 0: as a whole
   double working_set_B = 0;    ///< loads one after the other through memory of this size; 0: a copy
   double size_B = 0;
+  int pairs = 1;               ///< of such ends that do the same at the same time; the time is of the slowest
+  int in_a_row = 1;            ///< messages that one process sends to as many others, the time that of all
   std::vector<double> time_s;  ///< per copy, one entry a repetition (or one entry: a printed mean)
 };
 
@@ -43,13 +45,14 @@ struct MeasuredFlows {
 /// One collective of a communication library.
 struct MeasuredCollective {
   std::string op;         ///< as `linkcast list collectives` names it, or sendrecv
-  std::vector<int> gpus;  ///< members, in rank order
+  std::vector<int> gpus;  ///< members, in rank order; of each node
+  int nodes = 1;
   double size_B = 0;      ///< the size column of nccl-tests
   std::string algorithm;  ///< Ring, Tree, ...; empty: the library's choice
   std::string protocol;   ///< LL, LL128, Simple; empty: the library's choice
   int channels = 0;       ///< forced number; 0: the library's choice
   bool in_place = false;
-  std::string launch;  ///< graph, process, single_process or pytorch; empty: not known
+  std::string launch;  ///< one of launch_kinds(); empty: not known
   std::vector<double> time_s;
   struct Other {
     std::string op;
@@ -74,20 +77,28 @@ struct Measurement {
   std::string path;  ///< where it was read from
   std::string sha256;
   std::string id;
-  std::string machine;   ///< id of the machine it was taken on, e.g. p100-dgx1
-  std::string topology;  ///< topology whose device ids it uses
-  std::string bench;     ///< p2p_copy, ...
-  std::string source;    ///< where the figures come from
-  std::string timing;    ///< back_to_back (time per copy in a queue of copies) or single (one copy)
+  std::string machine;          ///< id of the machine it was taken on, e.g. p100-dgx1
+  std::string topology;         ///< topology whose device ids it uses
+  std::string bench;            ///< p2p_copy, ...
+  std::string source;           ///< where the figures come from
+  std::string timing;           ///< back_to_back (time per copy in a queue of copies) or single (one copy)
+  std::string library;          ///< of the collectives, as `linkcast list libraries` names it; empty: not known
+  std::string library_version;  ///< as its makers count: 4.0.5; empty: not known
+  bool peer_access = true;      ///< false: the method's settings turned it off, NCCL_P2P_DISABLE=1
   double precision = 0;  ///< relative standard error of every figure beyond its repetitions: printed, read off a text
   std::vector<std::string> notes;
   std::vector<MeasuredPoint> points;
+  std::vector<MeasuredPoint>
+      several;  ///< points that say pairs or in_a_row: what processes do at once, or one after another
   std::vector<MeasuredFlows> flows;
   std::vector<MeasuredPoint> loads;  ///< remote and local load latency, kept apart from copies
   std::vector<MeasuredCollective> collectives;
   std::vector<MeasuredSpread> spreads{};
   int waived = 0;  ///< points that the machine could not run
 };
+
+/// "4.0.5" is 4.0; 0: no such number.
+double version_of(const std::string& text);
 
 /// A transport of messages between nodes: gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned.
 bool is_network_transport(const std::string& transport);

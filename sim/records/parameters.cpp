@@ -9,14 +9,16 @@
 namespace linkcast {
 namespace {
 
-const std::array<std::pair<const char*, ParameterOf>, 8> kHeads = {{{"cable", ParameterOf::kCable},
-                                                                    {"link", ParameterOf::kLink},
-                                                                    {"transport", ParameterOf::kTransport},
-                                                                    {"copy_engine", ParameterOf::kEngine},
-                                                                    {"nccl", ParameterOf::kLibrary},
-                                                                    {"noise", ParameterOf::kNoise},
-                                                                    {"launch", ParameterOf::kLaunch},
-                                                                    {"recording", ParameterOf::kRecording}}};
+const std::array<std::pair<const char*, ParameterOf>, 10> kHeads = {{{"cable", ParameterOf::kCable},
+                                                                     {"link", ParameterOf::kLink},
+                                                                     {"transport", ParameterOf::kTransport},
+                                                                     {"copy_engine", ParameterOf::kEngine},
+                                                                     {"nccl", ParameterOf::kLibrary},
+                                                                     {"mpi", ParameterOf::kLibrary},
+                                                                     {"noise", ParameterOf::kNoise},
+                                                                     {"launch", ParameterOf::kLaunch},
+                                                                     {"recording", ParameterOf::kRecording},
+                                                                     {"host_memory", ParameterOf::kHostMemory}}};
 
 /// "peer.r0": one size range of a transport.
 bool is_regime(const std::string& subject) {
@@ -28,7 +30,80 @@ bool fits(const ParameterKind& row, ParameterOf of, const ParameterName& name) {
   if (row.what != name.what) return false;
   const bool transport = of == ParameterOf::kTransport;
   if (row.of != (transport && is_regime(name.subject) ? ParameterOf::kRegime : of)) return false;
-  return row.subject.empty() || row.subject == name.subject;
+  const bool library = of == ParameterOf::kLibrary;  // "ring.LL@2.8" is of one version
+  const std::string subject = library ? name.subject.substr(0, name.subject.find('@')) : name.subject;
+  return row.subject.empty() || row.subject == subject;
+}
+
+/// What NCCL's rings and trees pay in a node and between nodes.
+void add_rings_and_trees(std::vector<ParameterKind>& all) {
+  using enum ParameterOf;
+  for (const std::string cost :
+       {"ring.LL", "ring.LL128", "ring.Simple", "tree.LL", "tree.LL128", "tree.Simple", "sendrecv"}) {
+    all.push_back({kLibrary, "base_s", "s", "NCCL: cost of a collective before its first step", cost});
+    all.push_back({kLibrary, "hop_s", "s", "NCCL: cost of one step", cost});
+    all.push_back({kLibrary, "channel_Bps", "B/s", "NCCL: most that one thread block moves", cost});
+    all.push_back({kLibrary, "turn_steps", "1", "NCCL: steps that filling the pipeline takes", cost});
+    all.push_back({kLibrary, "tail_steps", "1", "NCCL: what the step that sends nothing takes, in steps", cost});
+    all.push_back({kLibrary, "host_wait", "1",
+                   "NCCL: part of the quicker way through host memory that does not overlap with the other", cost});
+    all.push_back({kLibrary, "crowding", "1", "NCCL: what each further thread block slows all down by", cost});
+  }
+  for (const std::string protocol : {"LL", "LL128", "Simple"}) {
+    all.push_back(
+        {kLibrary, "slowness", "1", "NCCL: base and steps of a tree, over those of a ring", "tree." + protocol});
+    all.push_back({kLibrary, "hop_s", "s", "NCCL: cost of one step between nodes", "network." + protocol});
+    all.push_back({kLibrary, "channel_Bps", "B/s", "NCCL: most that one thread block moves between nodes",
+                   "network." + protocol});
+  }
+  all.push_back({kLibrary, "narrow8_share", "1",
+                 "NCCL: share of channel_Bps that is left where parts begin at multiples of 8 bytes", "ring.Simple"});
+  all.push_back({kLibrary, "narrow4_share", "1", "the same at multiples of 4 bytes", "ring.Simple"});
+}
+
+/// What issuing work costs the host.
+void add_launches(std::vector<ParameterKind>& all) {
+  using enum ParameterOf;
+  for (const std::string issuer : {"process", "single_process", "pytorch", "copy", "kernel", "synchronise"}) {
+    all.push_back({kLaunch, "call_s", "s",
+                   "what a call costs the host that issues it; another machine's where not measured", issuer});
+    all.push_back({kLaunch, "sigma", "1", "spread of the logarithm of what the host pays", issuer});
+  }
+  for (const std::string issuer : {"process", "single_process", "pytorch"})
+    all.push_back({kLaunch, "send_s", "s", "the same of each further send and receive in a group", issuer});
+  all.push_back({kLaunch, "gpu_s", "s", "the same of each GPU that one thread issues for", "single_process"});
+  all.push_back({kLaunch, "batch_s", "s", "the same of a batch of one send and receive", "pytorch"});
+}
+
+/// What NCCL's kernels pay for hops through host memory.
+void add_host_path(std::vector<ParameterKind>& all) {
+  for (const std::string cost : {"host.LL", "host.LL128", "host.Simple", "host.sendrecv"}) {
+    all.push_back({ParameterOf::kLibrary, "base_s", "s", "NCCL: the same where hops go through host memory", cost});
+    all.push_back({ParameterOf::kLibrary, "hop_s", "s", "NCCL: cost of one step through host memory", cost});
+    all.push_back(
+        {ParameterOf::kLibrary, "channel_Bps", "B/s", "NCCL: most that one thread block moves through it", cost});
+  }
+  all.push_back(
+      {ParameterOf::kLibrary, "data_share", "1", "NCCL: share of PCIe's rate that flags and polls leave", "host"});
+  all.push_back({ParameterOf::kLibrary, "cache_B", "B",
+                 "NCCL: of its buffers in host memory, what stays in the CPU's cache", "host"});
+}
+
+/// Of libraries that send messages by a schedule.
+std::vector<ParameterKind> message_rows() {
+  using enum ParameterOf;
+  return {{kLibrary, "post_s", "s", "MPI: between two messages that a process posts, buffers in host memory", "host"},
+          {kLibrary, "eager_B", "B", "MPI: up to it a sender does not wait for the receiver", "host"},
+          {kLibrary, "reduce_Bps", "B/s", "MPI: bytes that one process adds to its own", "host"},
+          {kLibrary, "nics", "1", "MPI: NICs that a message between hosts uses at once", "host"},
+          {kLibrary, "post_s", "s", "MPI: between two messages that a process posts, buffers on a GPU", "gpu"},
+          {kLibrary, "startup_s", "s", "MPI: message between processes of one node, where none was measured", "inside"},
+          {kLibrary, "bandwidth_Bps", "B/s", "MPI: the same, its rate", "inside"},
+          {kLibrary, "copy_s", "s", "MPI: start and end of the copy of a buffer to or from pageable memory", "staging"},
+          {kLibrary, "copy_Bps", "B/s", "MPI: most that one process gets of such copies", "staging"},
+          {kLibrary, "fresh_Bps", "B/s", "MPI: rate of the first touch of large buffers, beside the copy", "staging"},
+          {kLibrary, "fresh_from_B", "B", "MPI: size about which buffers are that large", "staging"},
+          {kLibrary, "version", "1", "MPI: version that the machine runs, as 4.0", "library"}};
 }
 
 std::vector<ParameterKind> rows() {
@@ -55,6 +130,10 @@ std::vector<ParameterKind> rows() {
       {kTransport, "chunk_B", "B", "held in host memory before the second leg; assumed where not measured", "staged"},
       {kTransport, "handover_s", "s", "between the two copies of a relayed one; 0 where not measured", "relay"},
       {kEngine, "turn_s", "s", "between copies of two streams on one copy engine; 0 where not measured"},
+      {kHostMemory, "write_Bps", "B/s",
+       "what devices together write into the memory of one CPU; no limit where not measured"},
+      {kHostMemory, "read_Bps", "B/s", "the same of what they read from it"},
+      {kHostMemory, "both_Bps", "B/s", "the same of both together"},
       {kNoise, "most_loss", "1", "largest part of a link's rate that other jobs take"},
       {kNoise, "loss_exponent", "1", "of the even number that says which part of most_loss is lost"},
       {kNoise, "wait_s", "s", "median wait at a busy link"},
@@ -64,22 +143,10 @@ std::vector<ParameterKind> rows() {
       {kRecording, "operator_s", "s", "what recording CPU activities costs more: an operator of PyTorch"},
       {kRecording, "collective_s", "s", "the same of a collective, beside its operators"},
   };
-  for (const std::string cost :
-       {"ring.LL", "ring.LL128", "ring.Simple", "tree.LL", "tree.LL128", "tree.Simple", "sendrecv"}) {
-    all.push_back({kLibrary, "base_s", "s", "NCCL: cost of a collective before its first step", cost});
-    all.push_back({kLibrary, "hop_s", "s", "NCCL: cost of one step", cost});
-    all.push_back({kLibrary, "channel_Bps", "B/s", "NCCL: most that one thread block moves", cost});
-    all.push_back({kLibrary, "turn_steps", "1", "NCCL: steps that filling the pipeline takes", cost});
-  }
-  for (const std::string issuer : {"process", "single_process", "pytorch", "copy", "kernel", "synchronise"}) {
-    all.push_back({kLaunch, "call_s", "s",
-                   "what a call costs the host that issues it; another machine's where not measured", issuer});
-    all.push_back({kLaunch, "sigma", "1", "spread of the logarithm of what the host pays", issuer});
-  }
-  for (const std::string issuer : {"process", "single_process", "pytorch"})
-    all.push_back({kLaunch, "send_s", "s", "the same of each further send and receive in a group", issuer});
-  all.push_back({kLaunch, "gpu_s", "s", "the same of each GPU that one thread issues for", "single_process"});
-  all.push_back({kLaunch, "batch_s", "s", "the same of a batch of one send and receive", "pytorch"});
+  add_rings_and_trees(all);
+  add_host_path(all);
+  for (const ParameterKind& row : message_rows()) all.push_back(row);
+  add_launches(all);
   return all;
 }
 

@@ -9,7 +9,18 @@ namespace linkcast {
 
 /// What there is one value of. A parameter of cables may be given for a kind ("cable.pcie3.") and, stronger, for one
 /// cable ("cable.pcie3@gpu0-plx0."); one of links for one direction of a cable ("link.gpu0->plx0.") above both.
-enum class ParameterOf { kCable, kLink, kRegime, kTransport, kEngine, kLibrary, kNoise, kLaunch, kRecording };
+enum class ParameterOf {
+  kCable,
+  kLink,
+  kRegime,
+  kTransport,
+  kEngine,
+  kLibrary,
+  kNoise,
+  kLaunch,
+  kRecording,
+  kHostMemory
+};
 
 struct ParameterKind {
   ParameterOf of;

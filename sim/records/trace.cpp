@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/records/packed_file.hpp"
 #include "sim/records/trace_line.hpp"
 
 namespace linkcast {
@@ -148,7 +149,7 @@ std::string to_text(TraceKind kind) {
   throw InvariantError("a kind of trace event without a name");
 }
 
-TraceReader::TraceReader(const std::string& path) : TraceReader(std::make_unique<std::ifstream>(path), path) {}
+TraceReader::TraceReader(const std::string& path) : TraceReader(open_packed(path), path) {}
 
 TraceReader::TraceReader(std::unique_ptr<std::istream> stream, std::string name)
     : stream_(std::move(stream)), name_(std::move(name)) {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "sim/plugin/collective.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 namespace {
@@ -27,13 +28,13 @@ void Operations::bring_up(State& state, double now_s) {
 }
 
 void Operations::begins(int rank, const TraceEvent& event, double now_s) {
-  State& state = ranks_[static_cast<std::size_t>(rank)];
+  State& state = ranks_[at(rank)];
   bring_up(state, now_s);
   ++(communicates(event.kind) ? state.sums[name_of(event)].open : state.computing);
 }
 
 void Operations::ends(int rank, const TraceEvent& event, double now_s) {
-  State& state = ranks_[static_cast<std::size_t>(rank)];
+  State& state = ranks_[at(rank)];
   bring_up(state, now_s);
   --(communicates(event.kind) ? state.sums[name_of(event)].open : state.computing);
 }
@@ -41,7 +42,7 @@ void Operations::ends(int rank, const TraceEvent& event, double now_s) {
 void Operations::moved(const Exchange& exchange) {
   const double bus_B = exchange.size_B * bus_factor(exchange);
   for (const int rank : exchange.ranks) {
-    Sum& sum = ranks_[static_cast<std::size_t>(rank)].sums[exchange.op];
+    Sum& sum = ranks_[at(rank)].sums[exchange.op];
     ++sum.calls;
     sum.size_B += exchange.size_B;
     sum.bus_B += bus_B;

@@ -9,6 +9,7 @@ from units import size_text, time_text
 
 MOST_LINKS = 40  # a heat map with more rows cannot be read
 MOST_RANKS = 64
+MOST_STEPS = 40
 PARTS = ("compute_s", "communication_s", "exposed_s", "waiting_s", "idle_s")
 COLOURS = {"compute": "#2e8b57", "exposed": "#d2691e", "idle": "#c9c9c9"}
 
@@ -62,18 +63,55 @@ def timeline(section: Section, run: Node) -> None:
         section.charts.append(Chart("Links over time", heat(dict(busy[:MOST_LINKS]), bin_s, "share of capacity"), note))
 
 
+def difference(recorded: float, forecast: float) -> str:
+    return f"{forecast / recorded - 1:+.1%}" if recorded > 0 else ""
+
+
+def recorded_steps(section: Section, run: Node) -> None:
+    """Recorded beside forecast, step by step, where the trace carries recorded times of all."""
+    forecast = run["steps_s"].numbers()
+    recorded = run["recorded_steps_s"].numbers() if run.has("recorded_steps_s") else []
+    if not recorded or len(recorded) != len(forecast):
+        return
+    numbers = list(range(1, len(forecast) + 1))
+    if len(forecast) > 2:
+        both = [Series("recorded", numbers, recorded), Series("forecast", numbers, forecast)]
+        section.charts.append(Chart("Steps, recorded and forecast", lines(both, "step", "time_s")))
+    rows = [[str(i), time_text(was), time_text(now), difference(was, now)]
+            for i, was, now in zip(numbers, recorded, forecast)]
+    if run.get("recorded_step_time_s") and run.get("step_time_s"):
+        was, now = run["recorded_step_time_s"].number(), run["step_time_s"].number()
+        rows.insert(0, ["median", time_text(was), time_text(now), difference(was, now)])
+    section.tables.append(shortened("Steps, recorded and forecast", ["step", "recorded", "forecast", "difference"], rows, MOST_STEPS))
+
+
+def operations(section: Section, run: Node) -> None:
+    rows = []
+    for one in run["operations"].items() if run.has("operations") else []:
+        time_s, was = one["time_s"].number(), one.get("recorded_s")
+        recorded = [time_text(was.number()), difference(was.number(), time_s)] if was else ["-", ""]
+        rows.append([one["op"].text(), f"{one['calls'].number():g}", size_text(round(one["size_B"].number())), time_text(time_s),
+                     time_text(one["exposed_s"].number()), *recorded])
+    if rows:
+        section.tables.append(shortened("Collectives and messages of a rank",
+                                        ["operation", "calls", "bytes", "forecast", "exposed", "recorded", "difference"], rows,
+                                        MOST_STEPS))
+
+
 def replay(run: Node, file: str) -> Section:
     trace = query_of(run).get("trace")
     platform = run.get("platform") or run["inputs"]["query"]["platform"]
     section = Section(f"Replay{f' of {trace}' if trace else ''} on {platform.text()}", file)
     facts(section, run)
     steps = run["steps_s"].numbers()
-    if len(steps) > 2:
+    recorded_steps(section, run)
+    if len(steps) > 2 and not any(chart.title.startswith("Steps") for chart in section.charts):
         series = Series("", list(range(1, len(steps) + 1)), steps)
         section.charts.append(Chart("Steps", lines([series], "step", "time_s")))
     path = {part[:-2]: [value.number()] for part, value in run["critical_path"].entries()}
     section.charts.append(Chart("Critical path", stacked(["path"], path, "time_s"),
                                 ", ".join(f"{part} {time_text(value[0])}" for part, value in path.items() if value[0] > 0)))
+    operations(section, run)
     rank_charts(section, run)
     timeline(section, run)
     rows = [[rank_name(rank), *(time_text(rank[part].number()) for part in PARTS)] for rank in run["ranks"].items()]

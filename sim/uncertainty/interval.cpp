@@ -4,20 +4,18 @@
 #include <string>
 
 #include "sim/records/input_error.hpp"
+#include "sim/units/statistics.hpp"
 
 namespace linkcast::uncertainty {
 namespace {
 
-// Standard deviations on either side of a 90 % interval of a normal distribution.
-// source: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.1 (cumulative 0.95 at 1.645)
-constexpr double kNinetyPercent = 1.645;
 // A transport that was never measured on this machine. source: assumed, a factor of 1.6 either way at 90 %
 constexpr double kUnmeasured = 0.3;
 
 }  // namespace
 
 Interval Uncertainty::around(double time_s) const {
-  const double spread = std::exp(kNinetyPercent * std::sqrt(variance_));
+  const double spread = std::exp(kNinetyPercentSigmas * std::sqrt(variance_));
   if (!std::isfinite(time_s) || !std::isfinite(spread))
     throw InvariantError("a forecast of " + std::to_string(time_s) + " s that is " + std::to_string(spread) +
                          " times uncertain");
@@ -28,13 +26,18 @@ Spread spread_of(const Interval& interval, double time_s) {
   return time_s > 0 ? Spread{interval.low_s / time_s, interval.high_s / time_s} : Spread{};
 }
 
-double scatter_of(const Calibration& calibration, const std::string& transport, double bytes) {
+const Scatter* scatter_of_kind(const Calibration& calibration, const std::string& kind, double bytes) {
   const Scatter* nearest = nullptr;
   for (const Scatter& s : calibration.scatter) {
-    if (s.transport != transport) continue;
+    if (s.transport != kind) continue;
     nearest = &s;
     if (bytes <= s.to_B) break;
   }
+  return nearest;
+}
+
+double scatter_of(const Calibration& calibration, const std::string& transport, double bytes) {
+  const Scatter* nearest = scatter_of_kind(calibration, transport, bytes);
   return nearest ? nearest->sigma_log : kUnmeasured;
 }
 

@@ -26,6 +26,9 @@ class Uncertainty {
   double variance_ = 0;
 };
 
+/// Scatter of a kind of forecast at a size: a transport, "collective" in a node or "collective_network" between nodes.
+/// @returns  null where never measured
+const Scatter* scatter_of_kind(const Calibration& calibration, const std::string& kind, double bytes);
 /// Scatter of single measurements of a transport at a size, as seen by the fit; a wide assumption where never measured.
 double scatter_of(const Calibration& calibration, const std::string& transport, double bytes);
 

@@ -8,6 +8,10 @@
 
 namespace linkcast {
 
+/// Standard deviations on either side of the middle 90 % of a normal distribution.
+/// @source  NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.1 (cumulative 0.95 at 1.645)
+inline constexpr double kNinetyPercentSigmas = 1.645;  // source: the same
+
 /// Value below which a share of the values lies, linearly interpolated between the two nearest; 0 of no values.
 /// @param share  0 to 1
 /// @source  definition 7 of R. Hyndman and Y. Fan, The American Statistician 50(4), 1996: R's and NumPy's default

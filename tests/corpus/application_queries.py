@@ -44,7 +44,7 @@ def replay_on_node() -> Iterator[Query]:
                 more["placement"] = pick.some(range(machine.gpus), count)
             yield _replay(machine, trace, {ranks: count, **options}, more)
     for at, options in enumerate(TRANSFORMERS):
-        yield _replay(MACHINES[taken(("hgx-h200", "v100-dgx1", "dgx-a100"), at)], "transformer", {**SMALL_TRANSFORMER, **options}, {})
+        yield _replay(MACHINES[taken(("hgx-h200", "v100-dgx1", "abci-a100"), at)], "transformer", {**SMALL_TRANSFORMER, **options}, {})
 
 
 def replay_of_recordings() -> Iterator[Query]:
@@ -120,7 +120,7 @@ def show() -> Iterator[Query]:
 def replay_of_layers() -> Iterator[Query]:
     """At the end, so that the others keep their numbers."""
     for trace, more in LAYERS.items():
-        for at, name in enumerate(("hgx-h200", "dgx-a100", "v100-dgx1")):
+        for at, name in enumerate(("hgx-h200", "abci-a100", "v100-dgx1")):
             options = {"gpus": taken((2, 4, 8), at), "steps": 1, "layers": 8, "hidden": 1024, **(more if at == 1 else {})}
             yield _replay(MACHINES[name], trace, options, {})
 

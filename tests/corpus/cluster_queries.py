@@ -123,7 +123,7 @@ def fabrics() -> Iterator[Query]:
         generator = edit.split()[1].split(":")[0]
         links = "".join(f",links.{name}.bandwidth=20GB/s,links.{name}.latency=300ns,links.{name}.cable=ib_hdr"
                         for name in LINKS[generator])
-        for name in ("leonardo", "dgx-a100") if generator != "torus" else ("apenet-plus",):
+        for name in ("leonardo", "abci-a100") if generator != "torus" else ("apenet-plus",):
             base = {"platform": name, "edits": [edit + links]}
             yield {"kind": "fabric", **base}
             yield {"kind": "collective", **base, "op": "all_reduce", "nodes": 6, "gpus_per_node": MACHINES[name].gpus,

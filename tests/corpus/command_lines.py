@@ -41,7 +41,7 @@ _LISTS = [f"list {what}{more}" for what in ("platforms", "collectives", "librari
 _SHOWS = [f"show {machine.name}" for machine in ALL] + [
     "show v100-dgx1 --json", "show lumi --json", "show dgx2 --dot", "show summit --svg", "show gx8 --svg --out @gx8.svg",
     "show p100-dgx1 --nccl-topo", "show alps --nccl-topo --out @alps.xml", "show leonardo --infragraph", "show lumi --fabric",
-    "show dgx-a100 --fabric --json", "show apenet-plus --fabric --json --links", "show alps --fabric --fabric-file @torus.json",
+    "show abci-a100 --fabric --json", "show apenet-plus --fabric --json --links", "show alps --fabric --fabric-file @torus.json",
     "show leonardo --fabric --fabric-file @rail.json --json", "show v100-dgx1 --remove gpu0-gpu4 --slow gpu3:2",
     "whatif show v100-dgx1 --add gpu0-gpu5:nvlink2", "whatif show v100-dgx1 --disable nvlink --json"]
 _PREDICTS = [
@@ -63,7 +63,7 @@ _PREDICTS = [
     "predict collective --platform leonardo --nodes 32 --gpus-per-node 4 --op all_reduce --size 1GiB --beside incast:32 "
     "--allocation random",
     "predict collective --platform leonardo --nodes 16 --gpus-per-node 4 --op alltoall --size 2MiB --noise 3 --samples 20",
-    "predict collective --platform dgx-a100 --nodes 4 --gpus-per-node 8 --op alltoall --size 1GiB --library nccl-2.18",
+    "predict collective --platform abci-a100 --nodes 4 --gpus-per-node 8 --op alltoall --size 1GiB --library nccl-2.18",
     "predict --batch @mixed.jsonl", "predict --batch @mixed.jsonl --slow gpu0:2",
     "whatif predict --batch @mixed.jsonl --slow gpu0:2",
     "whatif predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB --add gpu0-gpu5:nvlink1",
@@ -112,10 +112,10 @@ _TRACE_LINES = [
 _IMPORTS = [
     "p2pBandwidthLatencyTest @p2p-p100-cuda8.txt --topology p100-dgx1",
     "p2pBandwidthLatencyTest @p2p-dgx2-reads.txt --topology dgx2",
-    "p2pBandwidthLatencyTest @p2p-a100-writes.txt --topology dgx-a100", "nvbandwidth @nvbandwidth-h100.txt --topology hgx-h100",
+    "p2pBandwidthLatencyTest @p2p-a100-writes.txt --topology abci-a100", "nvbandwidth @nvbandwidth-h100.txt --topology hgx-h100",
     "nvbandwidth @nvbandwidth-h100.json --topology hgx-h100", "nccl-tests @nccl-all_reduce_perf-p100.txt --topology p100-dgx1",
     "nccl-tests @nccl-tests-sendrecv.txt --topology hgx-h100", "nccl-tests @nccl-tests-all-gather.json --topology hgx-h200",
-    "osu @osu-multi-lat-a100.txt --topology dgx-a100 --option src=gpu0 --option dst=gpu0 --option between_nodes=true "
+    "osu @osu-multi-lat-a100.txt --topology abci-a100 --option src=gpu0 --option dst=gpu0 --option between_nodes=true "
     "--option pairs=1",
     "osu @osu-bw-nv4.txt @osu-bibw-nv4.txt --topology leonardo --option src=gpu0 --option dst=gpu1 --option between_nodes=false",
     "csv @copies.csv --topology p100-dgx1 --option timing=back_to_back",
@@ -144,7 +144,7 @@ _RECORDS = [
     "calibrate fit @rtx.json --topology rtx2080-sli --inherit models/params/abci-v100.json models/params/p100-dgx1.json "
     "--bootstrap 0 --name box --out @fit.json",
     "calibrate fit @nv4.json @leonardo-nodes.json @noise.json --topology leonardo --library nccl-2.18 "
-    "--inherit models/params/dgx-a100.json --bootstrap 0 --out @fit.json",
+    "--inherit models/params/abci-a100.json --bootstrap 0 --out @fit.json",
     "calibrate trace h200x4-alexnet --platform hgx-h200 --local-step 4.75ms --out @fitted.jsonl",
     "validate --json", "validate TPDS-029", "validate --table TAR-005 TAR-006 GX8-001",
     "validate TPDS-001 SC24-001 APE-001 --json", "validate SC24-081 --report @report",

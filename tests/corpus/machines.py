@@ -32,16 +32,16 @@ _MACHINES = (
     Machine("apenet-cluster2", 2, 2, 12, 1, ("mpi_network",), ("scale pcie2:2", "slow nic0:2")),
     Machine("apenet-plus", 1, 2, 8, 2, ("gpudirect_rdma", "mpi_network_host", "pinned", "pinned_source"), (
         "set nic0.read_window=8KiB", "scale gpu0-cpu0:0.5", "fabric torus:dimensions=4x4")),
-    Machine("dgx-a100", 8, 2, 120, 4, _MPI, (
+    Machine("abci-a100", 8, 2, 120, 4, _MPI, (
         "remove gpu0-nvs0", "slow nvs0:2", "scale nvlink3:1.5", "disable nvlink", "swap pcie4:pcie5",
         "fabric fat_tree:spines=10,uplinks_per_leaf=10")),
-    Machine("dgx2", 16, 2, 0, 8, (), (
+    Machine("dgx2", 16, 2, 64, 8, (), (
         "remove gpu0-nvs0", "slow nvs3:1.5", "scale nvlink2:0.5", "disable p2p", "set kind=nvlink2:bandwidth=20GB/s")),
     Machine("gx8", 8, 2, 0, 0, (), (
         "scale gpu0-sr0:0.5", "add gpu0-gpu1:nvlink1", "swap pcie3_root:pcie4", "scale pcie3_root:2", "disable p2p")),
-    Machine("hgx-h100", 8, 2, 0, 8, (), (
+    Machine("hgx-h100", 8, 2, 127, 8, (), (
         "remove gpu0-nvs0", "slow nvs1:3", "scale pcie5:0.5", "disable nvlink", "set kind=pcie5:bandwidth=128GB/s")),
-    Machine("hgx-h200", 8, 2, 0, 0, (), (
+    Machine("hgx-h200", 8, 2, 127, 8, (), (
         "remove gpu7-nvs3", "remove gpu0-nvs1:2", "slow nvs0:2", "disable p2p", "scale nvlink4:0.25",
         "set transport.peer.r0.startup_s=5us", "set nccl.ring.LL.hop_s=2us")),
     Machine("lassen", 4, 2, 795, 2, ("mpi_network",), (
@@ -52,7 +52,7 @@ _MACHINES = (
     Machine("lumi", 8, 4, 2976, 4, _MPI, (
         "remove gpu0-gpu1:2", "remove gpu2-gpu4", "scale infinity_fabric:2", "slow cpu3:2",
         "fabric dragonfly:groups=12,nodes=1488,global_links=46")),
-    Machine("p100-dgx1", 8, 2, 0, 4, (), (
+    Machine("p100-dgx1", 8, 2, 72, 4, (), (
         "remove gpu0-gpu4", "disable nvlink", "add gpu0-gpu5:nvlink1", "add gpu0-gpu5:nvlink2:2", "swap nvlink1:nvlink2",
         "scale gpu0-gpu1:0.5", "set cable.nvlink1.bandwidth_Bps=15GB/s", "disable pcie3")),
     Machine("rtx2080-sli", 2, 1, 0, 0, (), (
@@ -62,18 +62,30 @@ _MACHINES = (
         "fabric fat_tree:links.aggregation_core.bandwidth=6GB/s")),
     Machine("summitdev", 4, 2, 54, 2, _SUMMITDEV, (
         "remove gpu0-gpu1", "scale nvlink1:0.5", "swap nvlink1:nvlink2", "fabric single_switch:nodes=36,radix=80")),
-    Machine("v100-dgx1", 8, 2, 0, 4, (), (
+    Machine("v100-dgx1", 8, 2, 72, 4, (), (
         "remove gpu0-gpu3:1", "remove gpu0-gpu4", "disable nvlink", "disable p2p", "add gpu0-gpu5:nvlink2:2",
         "slow plx0:2", "scale qpi:0.5", "swap nvlink2:nvlink3", "set kind=nvlink2:bandwidth=30GB/s")),
-    Machine("v100-dgx1-fig19a", 8, 2, 0, 4, (), ("remove gpu0-gpu1", "slow plx1:2", "add gpu0-gpu4:nvlink2")),
-    Machine("v100-dgx1-fig19b", 8, 2, 0, 4, (), ("remove gpu0-gpu3", "scale nvlink2:0.5", "disable p2p")),
+    Machine("v100-dgx1-fig19a", 8, 2, 72, 4, (), ("remove gpu0-gpu1", "slow plx1:2", "add gpu0-gpu4:nvlink2")),
+    Machine("v100-dgx1-fig19b", 8, 2, 72, 4, (), ("remove gpu0-gpu3", "scale nvlink2:0.5", "disable p2p")),
+    Machine("a100-pcie", 8, 2, 20, 2, (), ("slow gpu0:2", "scale infinity_fabric_cpu:0.5")),
+    Machine("a100-pcie-nvlink", 8, 2, 20, 2, (), ("slow gpu0:2", "scale infinity_fabric_cpu:0.5")),
+    Machine("dgx-a100", 8, 2, 100, 8, (), ("slow gpu0:2", "scale infinity_fabric_cpu:0.5")),
+    Machine("dgx-b200", 8, 2, 127, 8, (), ("slow gpu0:2", "scale nvlink5:0.5")),
+    Machine("gb200-nvl72", 72, 36, 8, 72, (), ("slow gpu0:2", "scale nvlink5:0.5")),
+    Machine("h100-pcie", 8, 2, 32, 2, (), ("slow gpu0:2", "scale pcie5:0.5")),
+    Machine("h100-pcie-nvlink", 8, 2, 32, 2, (), ("slow gpu0:2", "scale nvlink4:0.5")),
+    Machine("l40s", 8, 2, 32, 2, (), ("slow gpu0:2", "scale pcie4:0.5")),
+    Machine("mi300x", 8, 2, 128, 8, (), ("slow gpu0:2", "scale infinity_fabric:0.5")),
+    Machine("rtx-4090", 8, 2, 0, 0, (), ("slow gpu0:2", "scale infinity_fabric_cpu:0.5")),
+    Machine("rtx-5090", 8, 2, 0, 0, (), ("slow gpu0:2", "scale infinity_fabric_cpu:0.5")),
+    Machine("rtx-a6000", 2, 1, 0, 0, (), ("slow gpu0:2", "scale nvlink3:0.5")),
 )
 MACHINES = {machine.name: machine for machine in _MACHINES}
 ALL = tuple(MACHINES.values())
 WITH_PAIRS = tuple(machine for machine in ALL if machine.gpus > 1)
 WITH_FABRIC = tuple(machine for machine in ALL if machine.nodes)
 
-NCCL = ("nccl-2.3", "nccl-2.7", "nccl-2.8", "nccl-2.12", "nccl-2.18", "nccl-2.22", "nccl-2.27", "nccl-2.30")
+NCCL = ("nccl-1", "nccl-2.3", "nccl-2.7", "nccl-2.8", "nccl-2.12", "nccl-2.18", "nccl-2.22", "nccl-2.23", "nccl-2.27", "nccl-2.30")
 MPI = ("mpi-cray", "mpi-mpich", "mpi-openmpi", "mpi-spectrum", "mpi-staged")
 LIBRARIES = MPI + NCCL
 OPERATIONS = ("all_gather", "all_reduce", "alltoall", "broadcast", "gather", "reduce", "reduce_scatter", "scatter", "sendrecv")

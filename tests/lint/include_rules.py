@@ -35,11 +35,12 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "apps-traces": [*BASE, "sim/plugin"],
     "models": MACHINE,
     "calibrate/fit": [*BASE, "sim/log", "sim/platform"],
+    "calibrate/learn": [*BASE, "sim/log", "sim/platform", "sim/plugin", "sim/catalogue", "sim/query", "calibrate/fit", "validate"],
     "calibrate/import": MACHINE,
     "calibrate/bench": BASE,
     "validate": [*BASE, "sim/log", "sim/platform", "sim/catalogue", "sim/query"],
     "cli": [*ANSWER, "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
-            "calibrate/import", "validate"],
+            "calibrate/learn", "calibrate/import", "validate"],
     "tests": ["sim", "cli", "models", "calibrate", "validate", "apps-traces"],
 }
 
@@ -56,6 +57,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"re2/", ["sim/units/regex.cpp"]),
     (r"^regex$", []),  # recurses with the length of its input: sim/units/regex.hpp instead
     (r"openssl/", ["sim/records"]),
+    (r"zlib\.h$", ["sim/records/packed_file.cpp"]),
     (r"google/protobuf/|chakra_et\.pb\.h$", ["apps-traces/import"]),
     (r"nlohmann/", ["sim/records", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),

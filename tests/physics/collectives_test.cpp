@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "sim/activities/link_queue.hpp"
-#include "sim/collective/collective_cost.hpp"
+#include "sim/collective/alignment.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
@@ -67,11 +67,9 @@ TEST_CASE("few channels limit a message of middle size", "[physics]") {
 }
 
 TEST_CASE("blocks of ranks off multiples of 16 bytes slow all_gather, not all_reduce", "[physics]") {
-  CHECK(collective::alignment_share("Simple", 0) == 1);
-  CHECK(collective::alignment_share("Simple", 4096) == 1);
-  CHECK(collective::alignment_share("Simple", 8) == 0.5);
-  CHECK(collective::alignment_share("LL128", 1000004) == collective::alignment_share("LL128", 8));
-  CHECK(collective::alignment_share("LL", 8) == 1);
+  CHECK(collective::access_width_B(4096) == 16);
+  CHECK(collective::access_width_B(8) == 8);
+  CHECK(collective::access_width_B(1000004) == 4);
   const double even = 3 * 16777216.0, odd = even + 24;  // blocks at multiples of 8
   const auto ratio = [&](const std::string& op) {
     return collective(op, 3, odd)["time_s"].get<double>() / collective(op, 3, even)["time_s"].get<double>();

@@ -7,6 +7,7 @@
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/unlearned.hpp"
 
 namespace linkcast::test::noise_test {
 
@@ -26,7 +27,8 @@ Json ring_of(int nodes, Json more) {
   Json query{{"kind", "collective"}, {"launch", "graph"},      {"op", "all_reduce"},  {"nodes", nodes},
              {"gpus_per_node", 4},   {"size_B", 1073741824.0}, {"algorithm", "ring"}, {"protocol", "Simple"}};
   query.update(more);
-  return ask(query);
+  query["platform"] = unlearned("leonardo");
+  return test::ask(query);
 }
 
 /// Of the library's choice.

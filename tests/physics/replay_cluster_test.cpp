@@ -6,6 +6,7 @@
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/unlearned.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::replay_cluster_test {
@@ -123,7 +124,7 @@ double together_s(const std::string& op, const std::vector<std::vector<int>>& gr
   }
   std::ofstream(file) << header.dump() << '\n' << lines;
   replay::ReplayRequest request;
-  request.platform = test::catalogue().edited("alps", {kTwoLeaves});
+  request.platform = test::catalogue().edited(unlearned("alps", false), {kTwoLeaves});
   request.parts = {{file}};
   request.nodes = 4;
   request.gpus_per_node = gpus;
@@ -153,7 +154,7 @@ TEST_CASE("replay over nodes: a collective shares links with messages", "[replay
                         << '\n'
                         << lines;
     replay::ReplayRequest request;
-    request.platform = test::catalogue().edited("alps", {kTwoLeaves});
+    request.platform = test::catalogue().edited(unlearned("alps", false), {kTwoLeaves});
     request.parts = {{file}};
     request.nodes = 4;
     request.gpus_per_node = 1;

@@ -7,6 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/replays.hpp"
+#include "tests/support/unlearned.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::replay_test {
@@ -206,8 +207,9 @@ TEST_CASE("replay: two jobs that share their narrowest link get half of it each"
   const std::string file = (scratch / "t.jsonl").string();
   std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":2,"source":"test","groups":{"all":[0,1]}})" << '\n'
                       << collective(0, "67108864") << collective(1, "67108864");
-  const Json alone = replay::to_json(replay::replay(test::catalogue(), {"gx8", {{file, {0, 7}}}}));
-  const Json both = replay::to_json(replay::replay(test::catalogue(), {"gx8", {{file, {0, 7}}, {file, {1, 6}}}}));
+  const Json alone = replay::to_json(replay::replay(test::catalogue(), {unlearned("gx8"), {{file, {0, 7}}}}));
+  const Json both =
+      replay::to_json(replay::replay(test::catalogue(), {unlearned("gx8"), {{file, {0, 7}}, {file, {1, 6}}}}));
   double busiest = 0;
   for (const Json& link : alone["links"]) busiest = std::max(busiest, link["utilisation"].get<double>());
   // The start-up passes once; the bytes of both cross one link after it.

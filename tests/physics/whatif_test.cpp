@@ -6,6 +6,7 @@
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/unlearned.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::whatif_test {
@@ -107,11 +108,11 @@ TEST_CASE("one NVSwitch plane less, one plane slow", "[physics][whatif]") {
 }
 
 TEST_CASE("rings lost are bandwidth lost: all_reduce over a P100 DGX-1 with a broken cable", "[physics][whatif]") {
-  const Json both = whatif(all_reduce("p100-dgx1", 8, 1 << 30), {"remove gpu2-gpu6"});
+  const Json both = whatif(all_reduce(unlearned("p100-dgx1"), 8, 1 << 30), {"remove gpu2-gpu6"});
   CHECK(both["before"]["channels"].size() == 4);
   CHECK(both["after"]["channels"].size() == 3);
   CHECK_THAT(moving(both["after"]) / moving(both["before"]), WithinRel(4.0 / 3, 1e-9));
-  CHECK(ratio(whatif(all_reduce("p100-dgx1", 4, 1 << 30), {"remove gpu0-gpu4"})) == 1);
+  CHECK(ratio(whatif(all_reduce(unlearned("p100-dgx1"), 4, 1 << 30), {"remove gpu0-gpu4"})) == 1);
 }
 
 TEST_CASE("a ring is as slow as its slowest member", "[physics][whatif]") {

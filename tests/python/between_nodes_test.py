@@ -108,7 +108,7 @@ class OneNode(unittest.TestCase):
 
     def test_copies_are_copies_by_whatever_name(self):
         for platform, pair in (("leonardo", ("gpu0", "gpu1")), ("leonardo", ("gpu0", "cpu0")), ("lassen", ("gpu2", "gpu3")), ("alps", ("gpu0", "gpu1")),
-                               ("lumi", ("gpu0", "gpu5")), ("summit", ("gpu0", "gpu4")), ("dgx-a100", ("gpu3", "gpu3"))):
+                               ("lumi", ("gpu0", "gpu5")), ("summit", ("gpu0", "gpu4")), ("abci-a100", ("gpu3", "gpu3"))):
             of_node = [f"node3/{end}" for end in pair]
             base = {"id": "x", "platform": platform}
             for size in (4096, MIB):

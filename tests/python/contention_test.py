@@ -55,7 +55,7 @@ class Contention(InFolder):
 
     def test_flows_that_end_one_after_the_other_take_the_forecast_alone(self):
         """Rings of one and of two thread blocks: held to the rate that each had on average they would take a fifth longer."""
-        cases = [("dgx-a100", "nccl-2.3", "all_reduce", [0, 1]), ("gx8", "nccl-2.18", "gather", [0, 1, 4, 5]), ("summit", "nccl-2.18", "scatter", [0, 1, 3, 4])]
+        cases = [("abci-a100", "nccl-2.3", "all_reduce", [0, 1]), ("gx8", "nccl-2.18", "gather", [0, 1, 4, 5]), ("summit", "nccl-2.18", "scatter", [0, 1, 3, 4])]
         for platform, library, op, gpus in cases:
             job = (op, gpus, 64 * MIB)
             query = {"id": "x", "kind": "collective", "platform": platform, "op": op, "gpus": gpus, "size_B": job[2], "library": library}
@@ -343,7 +343,7 @@ class OneNode(InFolder):
             self.assertEqual(asked, as_cluster)
 
     def test_a_machine_of_one_node(self):
-        query = {"id": "x", "kind": "collective", "platform": "hgx-h200", "op": "all_reduce", "gpus": [0, 1], "size_B": MIB}
+        query = {"id": "x", "kind": "collective", "platform": "gx8", "op": "all_reduce", "gpus": [0, 1], "size_B": MIB}
         plain, noisy = answers([query, {**query, "noise": 1, "allocation": "packed"}])
         self.assertEqual(noisy["time_s"], plain["time_s"])
         self.assertIn("fabric", answers([{**query, "beside": [{"op": "incast", "nodes": 2}]}])[0]["error"])

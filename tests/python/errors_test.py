@@ -95,7 +95,7 @@ class Others(program.InFolder):
             self.assertNotIn("\n", error)
             return error
         self.assertTrue(refused("lassen", "disable nvlink", "remove gpu0-gpu1").endswith("no such cable; gpu0 and gpu1 have no cable left"))
-        self.assertIn(":/fabric/links/host: missing key", refused("hgx-h100", "fabric single_switch:nodes=4,radix=64"))
+        self.assertIn("a fabric joins the nics of nodes, and this node has none", refused("gx8", "fabric single_switch:nodes=4,radix=64"))
         for edit in ("disable ib_hdr100", "swap ib_hdr100:ib_ndr", "set kind=ib_hdr100:bandwidth=50GB/s"):
             self.assertIn("joins nodes: write it as edit 'fabric dragonfly_plus:links.host.bandwidth=RATE'", refused("leonardo", edit))
 

@@ -59,6 +59,16 @@ class Pages(Report):
                          [[rank[part] for rank in result["utilisation"]["ranks"]] for part in ("compute", "exposed")])
         self.assertEqual({link: bins for link, bins in zip(heats[2]["y"], heats[2]["z"])}, result["utilisation"]["links"])
 
+    def test_replay_beside_recorded(self):
+        """AlexNet's recorded step and its all_reduce beside the forecast, as `replay` prints them."""
+        done = run("replay", "h200x4-alexnet", "--platform", "hgx-h200", "--json")
+        page = re.sub(r"<[^>]+>", " ", self.page(self.write("run.json", json.loads(done.stdout))))
+        cells = " ".join(html.unescape(page).split())
+        self.assertIn("step recorded forecast difference median 19.94 ms 5.53 ms -72.3%", cells)
+        self.assertRegex(cells, r"operation calls bytes forecast exposed recorded difference all_reduce 4 .* 1\.192 ms")
+        done = run("replay", "data_parallel", "--option", "ranks=2", "--platform", "hgx-h200", "--json")
+        self.assertNotIn("recorded and forecast", self.page(self.write("run.json", json.loads(done.stdout))))
+
     def test_batch(self):
         """A line for each set of GPUs, with its 90 % interval, and the errors."""
         sizes = [2**10, 2**20, 2**26]

@@ -54,11 +54,10 @@ TEST_CASE("wrong copies", "[unit][bad_input]") {
   const std::string copy = "predict p2p --platform p100-dgx1 --size 1MiB ";
   check_requests(
       {{"predict p2p --platform atari --src gpu0 --dst gpu1 --size 1MiB",
-        "command line: unknown platform 'atari': one of abci-v100, alps, apenet-cluster2, apenet-plus, dgx-a100, dgx2, "
-        "gx8, hgx-h100, "
-        "hgx-h200, "
-        "lassen, "
-        "leonardo, lumi, p100-dgx1, rtx2080-sli, summit, summitdev, v100-dgx1, v100-dgx1-fig19a, v100-dgx1-fig19b"},
+        "command line: unknown platform 'atari': one of a100-pcie, a100-pcie-nvlink, abci-a100, abci-v100, alps, "
+        "apenet-cluster2, apenet-plus, dgx-a100, dgx-b200, dgx2, gb200-nvl72, gx8, h100-pcie, h100-pcie-nvlink, "
+        "hgx-h100, hgx-h200, l40s, lassen, leonardo, lumi, mi300x, p100-dgx1, rtx-4090, rtx-5090, rtx-a6000, "
+        "rtx2080-sli, summit, summitdev, v100-dgx1, v100-dgx1-fig19a, v100-dgx1-fig19b"},
        {copy + "--src gpu9 --dst gpu0", "--src: 'gpu9' is no GPU or CPU of p100-dgx1: one of " + kDevices},
        {copy + "--src gpu0 --dst plx0", "--dst: 'plx0' is no GPU or CPU of p100-dgx1: one of " + kDevices},
        {copy + "--src cpu0 --dst cpu1", "command line: a copy needs a GPU at one end: cpu0 and cpu1 are none\n"},
@@ -171,7 +170,7 @@ TEST_CASE("fits that must be refused", "[unit][bad_input]") {
         data + ":/topology: is 'p100-dgx1', the fit is for 'dgx2'\n"},
        {"calibrate fit " + data + " --topology p100-dgx1 --out absent/x.json",
         "--out: absent/x.json: cannot be written\n"},
-       {"calibrate fit " + data + " --topology p100-dgx1", "--out is required"}});
+       {"calibrate fit " + data + " --topology p100-dgx1", "--out: where the calibration goes"}});
   CHECK_FALSE(std::filesystem::exists(std::string(LINKCAST_DATA_DIR) + "/fit-must-not-write-this.json"));
 }
 

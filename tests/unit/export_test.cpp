@@ -85,24 +85,24 @@ std::string graph(const std::string& library, const std::string& machine, const 
 TEST_CASE("NCCL topology: every platform reads back as it was written", "[unit]") {
   int read = 0;
   for (const std::string& name : catalogue().platforms()) {
-    if (name == "lumi") continue;  // refused, below
+    if (name == "lumi" || name == "mi300x") continue;  // refused, below
     INFO(name);
     const Topology &shipped = catalogue().platform(name).wiring(), back = written_and_read(shipped);
     CHECK(back.gpus().size() == shipped.gpus().size());
     for (std::size_t i = 0; i < shipped.gpus().size(); ++i)
       CHECK(device(back, back.gpus()[i]).sm == device(shipped, shipped.gpus()[i]).sm);
     CHECK(accelerator_links(back) == accelerator_links(shipped));
-    CHECK(sockets(back) == sockets(shipped));
-    for (std::size_t i = 0; i < shipped.gpus().size(); ++i)  // NCCL has no GPU without PCI
+    if (name != "gb200-nvl72") CHECK(sockets(back) == sockets(shipped));  // NCCL takes all CPUs for joined
+    for (std::size_t i = 0; i < shipped.gpus().size(); ++i)               // NCCL has no GPU without PCI
       CHECK(has_pcie(back, back.gpus()[i]));
     CHECK(exporters::nccl::topology_xml(shipped) == exporters::nccl::topology_xml(shipped));
     ++read;
   }
-  CHECK(read == 18);
+  CHECK(read == 29);
 }
 
 TEST_CASE("NCCL topology: what was read back is written the same again", "[unit]") {
-  for (const std::string name : {"v100-dgx1", "hgx-h100", "leonardo", "dgx-a100"}) {
+  for (const std::string name : {"v100-dgx1", "hgx-h100", "leonardo", "abci-a100"}) {
     INFO(name);
     const Topology once = written_and_read(shipped_topology(name));
     const Topology twice = written_and_read(once);
@@ -139,7 +139,7 @@ TEST_CASE("NCCL topology: adapters, NVSwitches, CPUs with NVLink and C2C", "[uni
   };
   has("p100-dgx1", R"(<net name="nic3" dev="3" speed="100000" port="1")");
   has("p100-dgx1", R"(vendor="GenuineIntel" familyid="6" modelid="79")");
-  has("dgx-a100", R"(<nvlink target="1000:06:00.0" count="2" tclass="0x068000"/>)");
+  has("abci-a100", R"(<nvlink target="1000:06:00.0" count="2" tclass="0x068000"/>)");
   has("summit", R"(<cpu host_hash="0x1" numaid="1" arch="ppc64">)");
   has("summit", R"(<nvlink target="0004:00:00.0" count="2" tclass="0x068001"/>)");
   has("summit", R"(link_speed="" link_width="0">)");

@@ -81,7 +81,7 @@ TEST_CASE("show --fabric: another file, every link, what is wrong", "[unit][fabr
   CHECK(answer["link_list"][0]["to"] == "switch");
   CHECK(answer["link_list"][1]["to"] == "nic0");
 
-  const Run none = run_program("show p100-dgx1 --fabric");
+  const Run none = run_program("show gx8 --fabric");
   CHECK(none.code == 2);
   CHECK(none.err.find("/fabric: missing: this platform describes no network between nodes") != std::string::npos);
   const Run wrong = run_program("show alps --fabric --fabric-file calibrate/data/gx8/printed-host.json");

@@ -82,7 +82,7 @@ TEST_CASE("a PCIe generation that nobody calibrated gets the rate of its staged 
     points.push_back(copy("staged", 0, b, 16, 12e-6));
     points.push_back(copy("staged", 0, b, size, startup + (size + chunk) / rate));
   }
-  const fit::FitResult result = fit(shipped("dgx-a100"), points,
+  const fit::FitResult result = fit(shipped("abci-a100"), points,
                                     {lender({{"transport.staged.r0.flat_s", 10e-6},
                                              {"transport.staged.r0.to_B", 16384},
                                              {"transport.staged.r1.startup_s", 13e-6},

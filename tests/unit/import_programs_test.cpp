@@ -169,6 +169,18 @@ TEST_CASE("nccl-tests JSON", "[unit][import]") {
   check_times(collective(m, 8388608, false).time_s, {47.93e-6});
 }
 
+TEST_CASE("nccl-tests over two nodes: members of each, their number, and the version of NCCL", "[unit][import]") {
+  const Measurement m = imported("nccl-tests", "nccl-two-nodes.txt", {{"op", "all_reduce"}});
+  REQUIRE_FALSE(m.collectives.empty());
+  CHECK(m.library == "nccl-2.8");
+  for (const MeasuredCollective& c : m.collectives) {
+    CHECK(c.nodes == 2);
+    CHECK(c.gpus == std::vector<int>{0, 1, 2, 3});
+    CHECK(c.launch == "process");
+  }
+  check_times(collective(m, 1048576, false).time_s, {198.7e-6});
+}
+
 TEST_CASE("nccl-tests: what is refused", "[unit][import]") {
   const auto error = [](const std::string& from, const std::string& to, const Options& options = {}) {
     return error_after("nccl-tests", kSendrecv, from, to, options);
@@ -180,7 +192,7 @@ TEST_CASE("nccl-tests: what is refused", "[unit][import]") {
   CHECK(error("sendrecv_perf", "sendrecv_perf ", {{"op", "reduce"}}) ==
         "--option op: is 'reduce', FILE:3 is of sendrecv_perf");
   CHECK(error("Rank  1 Group  0 Pid 2152611 on   lrdn2296", "Rank  1 Group  0 Pid 2152611 on   lrdn2297") ==
-        "FILE:3: ranks on 2 nodes (lrdn2296, lrdn2297, ...): collectives of schema measurement/1 are of one node");
+        "FILE:3: the ranks of lrdn2296 and lrdn2297 print different devices: schema measurement/1 has equal nodes");
   CHECK(error("Rank  1 Group  0", "Rank  1 Group  1") ==
         "FILE:3: ranks of several groups ran at once: schema measurement/1 has one collective");
   CHECK(error("device  1", "device  0") == "FILE:3: two ranks print device 0: add --option gpus=0,1,... in rank order");
@@ -216,7 +228,7 @@ TEST_CASE("nccl-tests JSON: what is refused", "[unit][import]") {
         "FILE:/out_of_bounds/okay: the program found wrong data: not a measurement");
   CHECK(error("\"nwrong\": 0", "\"nwrong\": 1") == "FILE:/results/0: 1 wrong elements: not a measurement");
   CHECK(error("\"hostname\": \"node01\"", "\"hostname\": \"node02\"") ==
-        "FILE: ranks on 2 nodes (node01, node02, ...): collectives of schema measurement/1 are of one node");
+        "FILE: node02 has 1 ranks, node01 3: schema measurement/1 has equal nodes");
   CHECK(error("\"time\"", "\"cpu_time\"") == "FILE:/results/0/out_of_place/time: missing key");
 }
 

@@ -118,6 +118,16 @@ TEST_CASE("messages one behind the other count from the size on at which they st
   CHECK_THAT(modelled(result, "mpi_socket", 67108864), WithinRel(1e-6 + 67108864 / 90e9, 0.01));
 }
 
+TEST_CASE("where there is a ping-pong, windows of messages only speak for larger sizes", "[unit][fit]") {
+  const Measurement pingpong = messages(
+      "gpu0", "gpu1", false, [](double size) { return 1e-5 + size / 10e9; }, 4, 1048576);
+  Measurement windows = messages("gpu0", "gpu1", false, [](double size) { return 1e-6 + size / 12e9; });
+  windows.timing = "back_to_back";
+  const fit::FitResult result = fit({pingpong, windows});
+  CHECK_THAT(modelled(result, "mpi_socket", 1048576), WithinRel(1e-5 + 1048576 / 10e9, 0.01));
+  for (const fit::Sample& s : result.samples) CHECK((s.single || s.size_B > 1048576));
+}
+
 TEST_CASE("printed figures: wider standard errors and scatter, a lone latency gives no rate", "[unit][fit]") {
   Measurement pair = messages(
       "gpu0", "gpu0", true, [](double size) { return 4e-6 + size / 24e9; }, 4, 4);
@@ -138,6 +148,78 @@ TEST_CASE("printed figures: wider standard errors and scatter, a lone latency gi
   CHECK(result.undetermined.back() == "transport.mpi_network_host.r0.bandwidth_Bps: messages of some megabytes");
   for (const Scatter& s : result.calibration.scatter)
     CHECK_THAT(s.sigma_log, WithinAbs(s.transport == "mpi_network" ? 0.07 : 0, 1e-6));
+}
+
+namespace {
+
+/// n messages one after the other, or n pairs at once.
+Measurement processes(const std::function<double(int n, double size_B)>& time, const char* end, bool pairs) {
+  Measurement m = messages(end, end, true, [](double size) { return 2e-6 + size / 10e9; });
+  m.id = "several";
+  m.library = "mpi-spectrum";
+  for (const double size : {8.0, 128.0, 262144.0, 524288.0})
+    for (int n = 1; n <= 6; ++n) {
+      MeasuredPoint point = m.points.front();
+      point.size_B = size;
+      (pairs ? point.pairs : point.in_a_row) = n;
+      point.time_s = {time(n, size)};
+      m.several.push_back(point);
+    }
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("what a process pays for each further message, and how many cards a socket fills", "[unit][fit]") {
+  const auto posting = [](int n, double size) { return 1e-6 + n * (0.7e-6 + size / 10e9); };
+  // Gropp, Olson, Samfass 2016: n pairs get the lesser of n times one's rate and that of the cards
+  const auto sharing = [](int n, double size) { return 2e-6 + n * size / std::min(n * 10e9, 20e9); };
+  fit::FitResult result = fit({processes(posting, "cpu0", false), processes(sharing, "cpu0", true)});
+  CHECK_THAT(value(result, "mpi.host@spectrum.post_s"), WithinRel(0.7e-6, 0.02));
+  CHECK(value(result, "mpi.host@spectrum.nics") == 2);
+  CHECK(result.calibration.find("mpi.gpu@spectrum.post_s") == nullptr);
+  for (const fit::Sample& s : result.samples) CHECK(s.time_s < 1e-2);
+  result = fit({processes(posting, "gpu0", false)});
+  CHECK_THAT(value(result, "mpi.gpu@spectrum.post_s"), WithinRel(0.7e-6, 0.02));
+  CHECK(result.calibration.find("mpi.host@spectrum.post_s") == nullptr);
+}
+
+TEST_CASE("copies of all GPUs at once are what a staging process waits for", "[unit][fit]") {
+  Measurement m = processes([](int n, double) { return n * 1e-5; }, "gpu0", true);
+  for (MeasuredPoint& p : m.several) p.transport = "host", p.target = "host", p.between_nodes = false;
+  const fit::FitResult result = fit({m});
+  CHECK_THAT(value(result, "mpi.staging.copy_s"), WithinRel(6e-5, 1e-9));  // Summit has 6 GPUs
+}
+
+TEST_CASE("the version of a machine's library is in its calibration", "[unit][fit]") {
+  Measurement m = messages("gpu0", "gpu0", true, [](double size) { return 2e-6 + size / 10e9; });
+  m.library = "mpi-openmpi";
+  m.library_version = "4.0.5";
+  CHECK(value(fit({m}), "mpi.library@openmpi.version") == 4.0);
+  Measurement other = m;
+  other.path = "other.json";
+  other.library_version = "4.1.4";
+  CHECK(error_of([&] {
+          fit({m, other});
+        }) == "other.json:/library_version: another measurement of this fit names another version");
+  CHECK(version_of("4.1") == 4.1);
+  CHECK(version_of("new") == 0);
+}
+
+TEST_CASE("a machine whose GPUs alone were measured borrows messages between hosts", "[unit][fit]") {
+  const auto line = [](double size) { return 2e-6 + size / 10e9; };
+  const fit::FitResult lender =
+      fit({messages("cpu0", "cpu0", true, line), processes([](int n, double) { return n * 1e-6; }, "cpu0", false)});
+  fit::FitRequest request;
+  request.name = "summit";
+  request.topology = &summit();
+  request.measurements = {messages("gpu0", "gpu0", true, line)};
+  request.inherited = {lender.calibration};
+  const fit::FitResult result = fit::fit_parameters(request);
+  CHECK_THAT(modelled(result, "mpi_network_host", 4), WithinRel(2e-6, 0.01));
+  CHECK(result.calibration.find("transport.mpi_network_host.r0.startup_s")->provenance == "inherited:summit");
+  CHECK(result.calibration.find("mpi.host@spectrum.post_s")->provenance == "inherited:summit");
+  CHECK(result.calibration.find("transport.mpi_network.r0.startup_s")->provenance == "fitted");
 }
 
 TEST_CASE("buffers of a message are both of GPUs or both of CPUs", "[unit][fit]") {

@@ -36,6 +36,22 @@ TEST_CASE("classes of a square under its rotations") {
   CHECK(classes[1] == std::vector<placement::GpuSet>{{0, 2}, {1, 3}});
 }
 
+TEST_CASE("classes of more GPUs than a word has bits") {
+  constexpr int kGpus = 72;
+  GpuPermutation turned;
+  placement::GpuSet free;
+  for (int gpu = 0; gpu < kGpus; ++gpu) {
+    free.push_back(gpu);
+    turned.push_back((gpu + 1) % kGpus);
+  }
+  const auto classes = placement::set_classes(free, 2, {turned});
+  REQUIRE(classes.size() == kGpus / 2);  // by the distance on the circle
+  for (std::size_t distance = 1; distance <= classes.size(); ++distance) {
+    CHECK(classes[distance - 1].size() == (distance == classes.size() ? kGpus / 2 : kGpus));
+    CHECK(classes[distance - 1].front() == placement::GpuSet{0, static_cast<int>(distance)});
+  }
+}
+
 TEST_CASE("placement: what is refused") {
   CHECK(says(error_of({{"ranks", 0}}), "/ranks: must be at least 1"));
   CHECK(says(error_of({{"ranks", 9}}), "9 GPUs are asked for, and 8 of the 8"));

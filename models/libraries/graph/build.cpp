@@ -12,7 +12,7 @@
 namespace linkcast::graph {
 namespace {
 
-constexpr std::size_t kMostGpus = 64;  // ours: what the search has room for
+constexpr std::size_t kMostGpus = 128;  // ours: racks of 72 GPUs with multi-node NVLink are one node to the library
 
 std::string number(double value) {
   std::ostringstream text;

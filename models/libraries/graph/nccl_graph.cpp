@@ -86,11 +86,6 @@ class NcclGraph final : public Library, public RingLibrary {
     return {(path_class == "NVL" ? ring.nvlink_hop : ring.pci_hop)[protocol_index(protocol)] * kMicro};
   }
 
-  [[nodiscard]] Seconds network_hop_latency(const std::string& algorithm, const std::string& protocol) const override {
-    const Latency& latency = algorithm == "tree" ? version_->tuner.tree : version_->tuner.ring;
-    return {latency.network_hop[protocol_index(protocol)] * kMicro};
-  }
-
  private:
   const Version* version_;
 };

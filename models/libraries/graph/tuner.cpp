@@ -105,7 +105,7 @@ class CostModel {
                          : protocol == kLL128 && generations_.least >= kAmpere ? traits_.tree_total_a100_ll128
                                                                                : traits_.tree_total;
     const double share = made_.plain_trees ? kPlainTree : traits_.tree_share;
-    const double all = std::min(bus(made_.tree_channel_bandwidth) * share, limit);
+    const double all = std::min(bus(tree_bandwidth(made_)) * share, limit);
     if (protocol == kSimple) return all;
     if (protocol == kLL) return ll_limited(all * kTreeLL);
     const double lines = all * kTreeLL128;
@@ -126,7 +126,7 @@ class CostModel {
     const double limit = network_limit(traits_.network_tree_channel,
                                        lines ? traits_.network_tree_ll128_a100 : traits_.network_tree_total);
     const double share = made_.plain_trees ? kPlainTree : traits_.tree_share;
-    const double all = std::min(bus(channel_bandwidth(made_)) * share, limit);
+    const double all = std::min(bus(tree_bandwidth(made_)) * share, limit);
     if (protocol == kSimple) return all;
     if (protocol == kLL) return ll_limited(all * kTreeLL);
     return std::min(all * traits_.network_tree_ll128_share, network_limit(traits_.network_tree_ll128, {}));
@@ -171,9 +171,11 @@ class CostModel {
     return traits_.nvls_hop_us + 2 * between * traits_.nvls_tree_network_hop_us;
   }
 
-  /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way.
+  /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way, and
+  /// NICs that are not behind a CPU.
   [[nodiscard]] bool usable(const std::string& algorithm, std::size_t protocol) const {
     if (protocol != kLL128) return true;
+    if (nodes_ > 1 && !made_.nics_near) return false;
     const std::string& path_class = algorithm == "tree" ? made_.tree_class : made_.path_class;
     return generations_.least >= kVolta && generations_.least == generations_.most &&
            (path_class == "NVL" || path_class == "NVB" || path_class == "LOC");

@@ -19,11 +19,18 @@ struct Generations {
 inline const std::array<std::string, kProtocols> kProtocolNames = {"LL", "LL128", "Simple"};
 /// Payload bytes / bytes stored. source: models/libraries/SOURCES.md (LL 8 of 16 bytes, LL128 120 of 128)
 inline constexpr PerProtocol kPayloadShare = {8.0 / 16, 120.0 / 128, 1};
-/// What the library counts on for one ring: up to two nodes that inside a node, beyond that between nodes.
+/// What the library counts on for one ring: between nodes every ring crosses the network at one speed.
 inline BytesPerSecond channel_bandwidth(const Communicator& made) {
+  return made.nodes > 1 ? made.network_channel_bandwidth : made.library_channel_bandwidth;
+}
+/// The same for one tree: up to two nodes that inside a node; beyond that half of what a NIC carries, since each serves
+/// a parent and a child, or two children.
+/// @source  models/libraries/SOURCES.md, "Between nodes"
+inline BytesPerSecond tree_bandwidth(const Communicator& made) {
   constexpr int kFewNodes = 2;
-  return made.nodes > kFewNodes || made.gpus.size() == 1 ? made.network_channel_bandwidth
-                                                         : made.library_channel_bandwidth;
+  constexpr double kHalf = 0.5;  // source: as above
+  if (made.nodes > kFewNodes) return {made.network_channel_bandwidth.si * (made.gpus.size() > 1 ? kHalf : 1)};
+  return made.nodes > 1 && made.gpus.size() == 1 ? made.network_channel_bandwidth : made.tree_channel_bandwidth;
 }
 /// Whether the NVSwitch of each node reduces and stores.
 inline bool by_multicast(const std::string& algorithm) { return algorithm == "nvls" || algorithm == "nvls_tree"; }

@@ -83,12 +83,17 @@ TunerTraits tuner_v2_22() {
   return t;
 }
 
-TunerTraits tuner_v2_27() {
+TunerTraits tuner_v2_23() {
   TunerTraits t = tuner_v2_22();
   // source: models/libraries/SOURCES.md
   t.tree.base[2] = 8.4;
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = 4;
   t.tree.network_hop[2] = 14;
+  return t;
+}
+
+TunerTraits tuner_v2_27() {
+  TunerTraits t = tuner_v2_23();
   t.nvls_efficiency = 0.85;  // source: models/libraries/SOURCES.md
   t.ll_max[100] = 282.0;     // source: models/libraries/SOURCES.md
   t.ring_ll128[100] = 73.4;  // source: models/libraries/SOURCES.md
@@ -113,7 +118,7 @@ TunerTraits tuner_v2_30() {
 TunerTraits tuner_traits(const std::string& name) {
   static const std::map<std::string, TunerTraits (*)()> kMade = {
       {"2.7", tuner_v2_7},   {"2.8", tuner_v2_8},   {"2.12", tuner_v2_12}, {"2.18", tuner_v2_18},
-      {"2.22", tuner_v2_22}, {"2.27", tuner_v2_27}, {"2.30", tuner_v2_30}};
+      {"2.22", tuner_v2_22}, {"2.23", tuner_v2_23}, {"2.27", tuner_v2_27}, {"2.30", tuner_v2_30}};
   const auto it = kMade.find(name);
   if (it == kMade.end()) throw InvariantError("no tuner traits of version " + name);
   return it->second();

@@ -103,7 +103,7 @@ KeyTable choices() {
            .least = 1,
            .example = "1",
            .cli = {.name = "--calls"}},
-          launch::launch_key(launch::kind_names(), "process; MPI's own calls are in its times")};
+          launch::launch_key(launch_kinds(), "process; MPI's own calls are in its times")};
 }
 
 KeyTable surroundings() {

@@ -1,0 +1,180 @@
+#include "calibrate/learn/collectives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibrate/fit/least_squares.hpp"
+#include "sim/query/query.hpp"
+#include "sim/records/parameters.hpp"
+#include "sim/units/statistics.hpp"
+#include "validate/measured_query.hpp"
+
+namespace linkcast::learn {
+namespace {
+
+const char* const kId = "calibration being fitted";  // of the platform in the catalogue
+
+std::string unit_of(const std::string& name) {
+  const ParameterKind* kind = find_parameter_kind(name);
+  return kind != nullptr ? kind->unit : "1";
+}
+
+/// The forecast of one sample at whatever the platform has learned.
+class Model {
+ public:
+  Model(catalogue::Catalogue& catalogue, const Topology& topology, const Calibration& calibration)
+      : catalogue_(catalogue), platform_(catalogue.adopt(kId, topology, calibration)) {}
+
+  Json answer(const Sample& sample, Asked* asked = nullptr) {
+    platform_.note_asked(asked);
+    Json answer = query::answer(catalogue_, validate::collective_query(kId, *sample.file, *sample.collective));
+    platform_.note_asked(nullptr);
+    return answer;
+  }
+  void teach(const std::string& name, double value) { platform_.teach(name, {value, 0, unit_of(name), "tried"}); }
+
+ private:
+  catalogue::Catalogue& catalogue_;
+  Platform& platform_;
+};
+
+Point point_of(const Sample& sample, const Json& answer) {
+  const MeasuredCollective& c = *sample.collective;
+  Point point{sample.file->path, sample.file->library, c.op, answer.value("protocol", ""),
+              answer.value("algorithm", "")};
+  point.nodes = c.nodes;
+  point.gpus = static_cast<int>(c.gpus.size());
+  point.size_B = c.size_B;
+  point.measured_s = median(c.time_s);
+  point.modelled_s = answer.at("time_s").get<double>();
+  point.low_s = answer.at("time_low_s").get<double>();
+  point.high_s = answer.at("time_high_s").get<double>();
+  return point;
+}
+
+/// Unknowns and the samples each acts on.
+struct Dependence {
+  std::vector<Sample> samples;
+  std::map<std::string, Prior> priors;
+  std::map<std::string, std::vector<std::size_t>> points;
+};
+
+Dependence dependence_of(Model& model, const Calibration& calibration, const std::vector<Sample>& samples,
+                         std::vector<std::string>& refused) {
+  Dependence found;
+  for (const Sample& sample : samples) {
+    Asked asked;
+    const Json answer = model.answer(sample, &asked);
+    if (answer.contains("error")) {
+      refused.push_back(sample.file->path + ": " + answer["error"].get<std::string>());
+      continue;
+    }
+    for (const auto& [name, taken] : asked) {
+      if (const Parameter* own = calibration.find(name); own && own->provenance == "fitted") continue;
+      const double spread = taken.measured ? std::max(taken.spread, kOtherMachine) : taken.spread;
+      found.priors.try_emplace(name, Prior{taken.value, spread});
+      found.points[name].push_back(found.samples.size());
+    }
+    found.samples.push_back(sample);
+  }
+  return found;
+}
+
+/// By nodes and size, as forecasts of this machine will be off by. A class of few points takes all of its kind.
+void add_scatter(const std::vector<Point>& points, Calibration& calibration) {
+  constexpr std::size_t kEnough = 5;  // source: ours, below which 90 % of them is the largest
+  for (const bool network : {false, true}) {
+    std::vector<double> all;
+    for (const Point& p : points)
+      if ((p.nodes > 1) == network) all.push_back(std::abs(p.log_error()));
+    if (all.empty()) continue;
+    for (const SizeClass& one : size_classes()) {
+      std::vector<double> errors;
+      for (const Point& p : points)
+        if ((p.nodes > 1) == network && &size_class_of(p.size_B) == &one) errors.push_back(std::abs(p.log_error()));
+      if (errors.size() < kEnough) errors = all;
+      calibration.scatter.push_back({network ? "collective_network" : "collective", one.from_B, one.to_B,
+                                     fit::sigma_of_ninety_percent(errors), static_cast<int>(errors.size())});
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<SizeClass>& size_classes() {
+  // source: ours: what a call costs, what channels and protocols cost, what links carry
+  static const std::vector<SizeClass> kClasses = {{"below 64 KiB", "size=0B-64KiB", 0, 65536},
+                                                  {"64 KiB to 4 MiB", "size=64KiB-4MiB", 65536, 4194304},
+                                                  {"from 4 MiB", "size=4MiB-", 4194304, kLargest_B}};
+  return kClasses;
+}
+
+const SizeClass& size_class_of(double size_B) {
+  const SizeClass* found = &size_classes().front();
+  for (const SizeClass& one : size_classes())
+    if (size_B >= one.from_B) found = &one;
+  return *found;
+}
+
+double Point::log_error() const { return std::log(modelled_s / measured_s); }
+
+std::vector<Sample> samples_of(const std::vector<Measurement>& measurements) {
+  std::vector<Sample> samples;
+  for (const Measurement& m : measurements)
+    if (!m.library.empty() && m.bench != "nccl_base")
+      for (const MeasuredCollective& c : m.collectives)
+        if (c.with.empty() && c.channels == 0) samples.push_back({&m, &c});
+  return samples;
+}
+
+std::vector<Point> forecasts(catalogue::Catalogue& catalogue, const Topology& topology, const Calibration& calibration,
+                             const std::vector<Sample>& samples, std::vector<std::string>& refused) {
+  Model model(catalogue, topology, calibration);
+  std::vector<Point> points;
+  for (const Sample& sample : samples) {
+    const Json answer = model.answer(sample);
+    if (answer.contains("error"))
+      refused.push_back(sample.file->path + ": " + answer["error"].get<std::string>());
+    else
+      points.push_back(point_of(sample, answer));
+  }
+  return points;
+}
+
+Lesson learn_collectives(catalogue::Catalogue& catalogue, const Topology& topology, Calibration& calibration,
+                         const std::vector<Sample>& samples) {
+  Lesson lesson;
+  if (samples.empty()) return lesson;
+  Model model(catalogue, topology, calibration);
+  const Dependence dependence = dependence_of(model, calibration, samples, lesson.refused);
+  fit::MapRequest request;
+  request.points = dependence.samples.size();
+  request.progress = &catalogue.progress();
+  for (const auto& [name, prior] : dependence.priors) {
+    request.unknowns.push_back({name, prior});
+    request.depending.push_back(dependence.points.at(name));
+  }
+  std::vector<double> taught;
+  request.log_error = [&](std::size_t i, const std::vector<double>& values) {
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (taught.empty() || taught[k] != values[k]) model.teach(request.unknowns[k].name, values[k]);
+    taught = values;
+    const Sample& sample = dependence.samples[i];
+    return std::log(model.answer(sample).at("time_s").get<double>() / median(sample.collective->time_s));
+  };
+  const fit::MapResult result = fit::fit_map(request);
+  lesson.sigma = result.sigma;
+  for (std::size_t k = 0; k < result.estimates.size(); ++k) {
+    const fit::MapEstimate& estimate = result.estimates[k];
+    lesson.parameters.push_back({request.unknowns[k].name, estimate, request.unknowns[k].prior});
+    const std::string& name = request.unknowns[k].name;
+    calibration.parameters[name] = {estimate.value, estimate.value * estimate.spread, unit_of(name),
+                                    estimate.determined ? "fitted" : "believed"};
+  }
+  lesson.points = forecasts(catalogue, topology, calibration, dependence.samples, lesson.refused);
+  add_scatter(lesson.points, calibration);
+  return lesson;
+}
+
+}  // namespace linkcast::learn

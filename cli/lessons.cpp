@@ -1,0 +1,164 @@
+#include "cli/lessons.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+#include "calibrate/learn/accuracy.hpp"
+#include "sim/log/log.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::cli {
+namespace {
+
+std::string percent(double share, bool sign = false) {
+  char text[32];
+  std::snprintf(text, sizeof text, sign ? "%+.1f %%" : "%.1f %%", 100 * share);
+  return text;
+}
+
+std::string figure(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+Json to_json(const learn::AccuracyRow& row) {
+  return {{"left_out", row.left_out},
+          {"machine", row.machine},
+          {"library", row.library},
+          {"nodes", row.nodes},
+          {"op", row.op},
+          {"sizes", row.sizes},
+          {"points", row.points},
+          {"median", row.median},
+          {"p95", row.p95},
+          {"bias", row.bias},
+          {"coverage", row.coverage}};
+}
+
+Json to_json(const learn::Point& p) {
+  return {{"file", p.file},
+          {"library", p.library},
+          {"op", p.op},
+          {"nodes", p.nodes},
+          {"gpus_per_node", p.gpus},
+          {"size_B", p.size_B},
+          {"algorithm", p.algorithm},
+          {"protocol", p.protocol},
+          {"measured_s", p.measured_s},
+          {"modelled_s", p.modelled_s},
+          {"low_s", p.low_s},
+          {"high_s", p.high_s}};
+}
+
+void print_rows(const std::vector<learn::AccuracyRow>& rows) {
+  std::vector<std::vector<std::string>> table = {
+      {"left out", "library", "nodes", "operation", "sizes", "points", "median", "95 %", "bias", "in interval"}};
+  for (const learn::AccuracyRow& r : rows)
+    table.push_back({r.left_out, r.library, std::to_string(r.nodes), r.op, r.sizes, std::to_string(r.points),
+                     percent(r.median), percent(r.p95), percent(r.bias, true), percent(r.coverage)});
+  print_table(table);
+}
+
+void print_lesson(const learn::Lesson& lesson) {
+  std::cout << "\nlearned from " << lesson.points.size() << " collectives, which the forecast meets within "
+            << percent(std::expm1(lesson.sigma)) << " (standard deviation; fitted, not held out):\n";
+  std::vector<std::vector<std::string>> table = {{"parameter", "value", "spread", "believed", "spread", ""}};
+  for (const learn::Taught& t : lesson.parameters)
+    table.push_back({t.name, figure(t.estimate.value), percent(t.estimate.spread), figure(t.prior.value),
+                     percent(t.prior.spread), t.estimate.determined ? "learned" : "not determined"});
+  print_table(table);
+}
+
+void say_refused(const std::vector<std::string>& refused) {
+  for (const std::string& error : refused) log::Log("cli").note("no forecast: {}", error);
+}
+
+class Lessons {
+ public:
+  Lessons(Context& context, const LessonOptions& options, const Topology& topology,
+          const std::vector<Measurement>& measurements, const Calibration& copies)
+      : context_(context),
+        options_(options),
+        topology_(topology),
+        copies_(copies),
+        samples_(learn::samples_of(measurements)) {}
+
+  [[nodiscard]] bool any() const { return !samples_.empty(); }
+
+  /// Each part left out in turn, and what was held out.
+  Json held_out() {
+    std::vector<learn::Part> parts = learn::parts_of(samples_, options_.leave_out);
+    for (const std::string& text : options_.hold_out) parts.emplace_back(text);
+    Json out = Json::array();
+    std::vector<learn::AccuracyRow> rows;
+    log::Work work(context_.progress(), "left out", "parts", static_cast<std::int64_t>(parts.size()));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      work.advance(static_cast<std::int64_t>(i), parts[i].text());
+      const learn::HeldOut held = learn::hold_out(context_.catalogue(), topology_, copies_, samples_, parts[i]);
+      say_refused(held.refused);
+      Json points = Json::array();
+      for (const learn::Point& p : held.points) points.push_back(to_json(p));
+      const auto of_part = learn::accuracy(held.points, topology_.name, parts[i].text());
+      Json table = Json::array();
+      for (const learn::AccuracyRow& row : of_part) table.push_back(to_json(row));
+      out.push_back({{"left_out", parts[i].text()}, {"rows", table}, {"points", points}, {"refused", held.refused}});
+      rows.insert(rows.end(), of_part.begin(), of_part.end());
+    }
+    if (!context_.json && !rows.empty()) {
+      std::cout << "\nforecasts of what was left out:\n";
+      print_rows(rows);
+    }
+    return out;
+  }
+
+  /// @param calibration  gets what was learned
+  learn::Lesson learn(Calibration& calibration) {
+    learn::Lesson lesson = learn::learn_collectives(context_.catalogue(), topology_, calibration, kept());
+    say_refused(lesson.refused);
+    if (!context_.json) print_lesson(lesson);
+    return lesson;
+  }
+
+ private:
+  [[nodiscard]] std::vector<learn::Sample> kept() const {
+    std::vector<learn::Part> held;
+    for (const std::string& text : options_.hold_out) held.emplace_back(text);
+    std::vector<learn::Sample> kept;
+    for (const learn::Sample& sample : samples_)
+      if (std::none_of(held.begin(), held.end(), [&](const learn::Part& part) { return part.holds(sample); }))
+        kept.push_back(sample);
+    return kept;
+  }
+
+  Context& context_;
+  const LessonOptions& options_;
+  const Topology& topology_;
+  const Calibration copies_;
+  std::vector<learn::Sample> samples_;
+};
+
+}  // namespace
+
+Json learn_and_print(Context& context, const LessonOptions& options, const Topology& topology,
+                     const std::vector<Measurement>& measurements, fit::FitResult& fit) {
+  Json out = Json::object();
+  Lessons lessons(context, options, topology, measurements, fit.calibration);
+  if (!lessons.any()) {
+    if (!options.hold_out.empty() || !options.leave_out.empty())
+      throw InputError("--hold-out, --leave-out: no measurement holds collectives of a named library");
+    return out;
+  }
+  if (!options.hold_out.empty() || !options.leave_out.empty()) out["held_out"] = lessons.held_out();
+  if (!options.leave_out.empty()) return out;
+  const learn::Lesson lesson = lessons.learn(fit.calibration);
+  out["points"] = Json::array();
+  for (const learn::Point& p : lesson.points) out["points"].push_back(to_json(p));
+  for (const learn::Taught& t : lesson.parameters)
+    if (!t.estimate.determined) fit.undetermined.push_back(t.name + ": collectives that it limits");
+  return out;
+}
+
+}  // namespace linkcast::cli

@@ -1,0 +1,27 @@
+#pragma once
+// What thread blocks of the versions before cost models are believed to move until it is measured.
+#include "models/libraries/compute_capability.hpp"
+#include "sim/records/learned.hpp"
+
+namespace linkcast {
+
+// A thread of Simple and of LL. source: assumed: 64 bytes of loads on the way (four of 16) and about 0.8 us until they
+// have arrived; of LL one line with 8 bytes of data in about 0.5 us
+inline constexpr Prior kEarlyThread_Bps{80e6, 0.3}, kEarlyThreadLL_Bps{16e6, 0.5};
+// The one block of version 1. source: assumed: 512 threads with two loads of 16 bytes each on the way (16 KiB), and
+// about 1 us until a load from another GPU has arrived
+inline constexpr Prior kFirstBlock_Bps{16e9, 0.4};
+
+// Pascal, parts at multiples of 8 and of 4 bytes. source: models/libraries/SOURCES.md (uuudown/Tartan,
+// scale_up_cl/nccl-v2: 6.6 and 2.3 GB/s a block, where 16 bytes reach 8.7 and more)
+inline constexpr Prior kPascalNarrow8{0.66, 0.3}, kPascalNarrow4{0.23, 0.3};
+// Others: as later versions on Hopper. source: RingLibrary::kNarrowShare, with a wider spread
+inline constexpr Prior kOtherNarrow{0.5, 0.4};
+
+/// RingLibrary::narrow_share() of these versions. @param sm  compute capability x 10
+constexpr Prior early_narrow_share(int sm, int width_B) {
+  constexpr int kEight_B = 8;
+  return !is_pascal(sm) ? kOtherNarrow : width_B == kEight_B ? kPascalNarrow8 : kPascalNarrow4;
+}
+
+}  // namespace linkcast

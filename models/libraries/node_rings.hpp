@@ -1,0 +1,26 @@
+#pragma once
+// Rings of one node as parts of rings over several.
+#include <map>
+#include <vector>
+
+#include "sim/platform/cluster.hpp"
+#include "sim/plugin/communicator.hpp"
+
+namespace linkcast {
+
+/// @throws InputError  no GPU, more nodes than the fabric has room for
+void check_nodes(const Cluster& cluster, const std::vector<int>& gpus, int nodes);
+
+/// The first member next to each NIC in use, in the order of the NICs.
+std::map<int, int> nic_heads(const Cluster& cluster, const std::vector<int>& gpus);
+
+/// A ring for each NIC, and again for each copy: the first one not used yet whose second GPU, where the second child of
+/// a tree arrives, is next to a NIC that no other has there; so that trees load all NICs alike.
+/// @param entries  see nic_heads()
+std::vector<Channel> headed_rings(const Cluster& cluster, const std::vector<Channel>& found,
+                                  const std::map<int, int>& entries, int copies);
+
+/// Bytes/s that the library counts on for the cable of a NIC.
+BytesPerSecond nic_bandwidth(const Cluster& cluster);
+
+}  // namespace linkcast

@@ -1,0 +1,109 @@
+#include "sim/activities/mpi_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/records/learned.hpp"
+
+namespace linkcast::activities {
+namespace {
+
+// source: assumed, half of the 1.02 us that a small message between hosts takes on Leonardo (paper 002, section V-B2);
+// Spectrum MPI on Summit has 0.6 us (calibrate/data/summit/mpi-several.json)
+constexpr Prior kPost{0.5e-6, 0.5};
+// source: assumed; limits of Open MPI 4.0 are 4 KiB in shared memory and 12 KiB over InfiniBand, UCX chooses by rate
+// and goes up to 64 KiB. No power of two, so that no usual size lies on it
+constexpr Prior kEager{24000, 0.5};
+// source: between two processes of a socket of Summit 0.5 us and 15 GB/s, of two sockets 0.9 us and 7 GB/s
+// (models/params/summit.json)
+constexpr Prior kInside_s{0.7e-6, 0.5}, kInside_Bps{10e9, 0.5};
+// One core adds what came to what it has: two loads and a store a byte. source: assumed, a third of the 15 GB/s that
+// one core of a server copies
+constexpr Prior kHostReduce{5e9, 0.5};
+// A kernel loads twice and stores once where a copy loads and stores once. source: counted
+constexpr double kReducePerCopy = 2.0 / 3;
+// Memory of a GPU whose copies inside it were never measured. source: assumed, a third of 1.6 TB/s of HBM2e
+constexpr double kGpuReduce_Bps = 533e9;
+constexpr double kGpuReduceError = 0.5;  // source: assumed, no reduction of an MPI on a GPU was measured
+
+// A copy that a process waits for. source: paper 001 (TPDS 2020), section 3.1.1: about 9 us between neighbours; host
+// copies on Summit take 11 to 13 us
+constexpr double kCopy_s = 9e-6, kCopySpread = 0.3;
+// Pageable memory against the way's own rate, where it was not measured. source: models/params/hgx-h200.json, 18.5 of
+// 55 GB/s down
+constexpr double kPageableShare = 0.34, kShareSpread = 0.5;
+constexpr double kMeasuredSpread = 0.2;  // source: assumed, buffers of a library against those of a benchmark
+// Pages of a buffer that malloc has from the operating system each time. source: assumed, a fault of a quarter of a
+// microsecond for 4 KiB; from 4 MiB on neither malloc keeps such memory nor a core's share of the cache
+constexpr Prior kFresh_Bps{16e9, 0.7}, kFreshFrom_B{4194304, 0.7};
+
+double asked(const Platform& node, const std::string& library, const char* subject, const char* what,
+             const Prior& prior) {
+  return learned(node.calibration(), library, subject, what, prior).value;
+}
+
+/// Of the way of the first GPU to host memory.
+double way_Bps(const Platform& node) {
+  double rate = std::numeric_limits<double>::infinity();
+  for (const int link : node.to_host(node.gpu(0)).links)
+    rate = std::min(rate, node.constraints()[static_cast<std::size_t>(link)].capacity.value);
+  return rate;
+}
+
+}  // namespace
+
+MessageCosts message_costs(const Platform& node, const std::string& library, bool host) {
+  MessageCosts costs;
+  costs.post_s = asked(node, library, host ? "host" : "gpu", "post_s", kPost);
+  if (!host) return costs;
+  costs.eager_B = asked(node, library, "host", "eager_B", kEager);
+  if (!node.transports().message("mpi_socket_host") && !node.transports().message("mpi_node_host"))
+    costs.inside = {asked(node, library, "inside", "startup_s", kInside_s),
+                    asked(node, library, "inside", "bandwidth_Bps", kInside_Bps)};
+  const Parameter* nics = node.calibration().find(learned_name(library, "host", "nics"));
+  if (nics) costs.nics = static_cast<int>(std::lround(nics->value));
+  return costs;
+}
+
+double StagingCosts::fresh_s(double bytes) const {
+  // Ranks and their buffers differ, so that it sets in over one doubling.
+  const double share = std::clamp(std::log2(bytes / fresh_from_B) + 0.5, 0.0, 1.0);  // source: ours
+  return share * bytes / fresh_Bps;
+}
+
+StagingCosts staging_costs(const Platform& node, const std::string& library) {
+  const Transports& known = node.transports();
+  const bool pinned = known.measured("d2h"), pageable = known.measured("d2h_pageable");
+  const Regime& alone = known.get(pageable ? "d2h_pageable" : "d2h").regimes.front();
+  Prior start{kCopy_s, kCopySpread}, rate{kPageableShare * way_Bps(node), kShareSpread};
+  if (pageable || pinned) start = {alone.startup.value, kMeasuredSpread};
+  if (pageable) {
+    const auto& cap = known.get("d2h_pageable").regimes.back().rate_cap;
+    if (cap) rate = {cap->value, kMeasuredSpread};
+  }
+  const Learned copy = learned(node.calibration(), library, "staging", "copy_Bps", rate);
+  return {asked(node, library, "staging", "copy_s", start),
+          copy.value,
+          asked(node, library, "staging", "fresh_Bps", kFresh_Bps),
+          asked(node, library, "staging", "fresh_from_B", kFreshFrom_B),
+          copy.measured,
+          copy.spread};
+}
+
+double library_version(const Calibration& calibration, const std::string& library) {
+  const Parameter* version = calibration.find(learned_name(library, "library", "version"));
+  return version ? version->value : 0;
+}
+
+CombineCost combine_cost(const Platform& node, const std::string& library, bool on_host) {
+  if (on_host) {
+    const Learned rate = learned(node.calibration(), library, "host", "reduce_Bps", kHostReduce);
+    return {0, rate.value, rate.measured, rate.spread};
+  }
+  const Regime& copy = node.transports().get("local").regimes.back();
+  return {copy.flat ? 0 : copy.startup.value, copy.rate_cap ? kReducePerCopy * copy.rate_cap->value : kGpuReduce_Bps,
+          false, kGpuReduceError};
+}
+
+}  // namespace linkcast::activities

@@ -1,0 +1,35 @@
+#include "sim/collective/alignment.hpp"
+
+#include <cmath>
+
+#include "sim/records/learned.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+// source: NVIDIA CUDA C++ Programming Guide, device memory accesses: at most 16 bytes a thread and instruction, aligned
+constexpr int kWidestAccess_B = 16;
+constexpr double kElement_B = 4;  // source: NVIDIA/nccl-tests README, -d: float unless said otherwise
+
+}  // namespace
+
+int access_width_B(double distance_B) {
+  const double whole_B = kElement_B * std::floor(distance_B / kElement_B);
+  int width_B = kWidestAccess_B;
+  while (width_B > kElement_B && std::fmod(whole_B, width_B) != 0) width_B /= 2;
+  return width_B;
+}
+
+void narrow_blocks(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+                   const std::string& protocol, double distance_B, CollectiveCost& cost) {
+  if (protocol == "LL" || distance_B <= 0) return;
+  const int width_B = access_width_B(distance_B);
+  if (width_B == kWidestAccess_B) return;
+  const Prior believed = library.narrow_share(platform, communicator, width_B);
+  const Learned share = learned(platform.calibration(), communicator.library, "ring.Simple",
+                                "narrow" + std::to_string(width_B) + "_share", believed);
+  cost.channel_Bps *= share.value;
+  cost.channel_spread = std::hypot(cost.channel_spread, share.spread);
+}
+
+}  // namespace linkcast::collective

@@ -1,0 +1,99 @@
+#include "sim/collective/host_path.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/collective/alignment.hpp"
+#include "sim/records/learned.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+// One load from host memory, which a receiver makes at least once a step, and one round trip for its credit and its
+// flag before the first. source: H200, 1.17 us (calibrate/data/hgx-h200/20261121a-remote_load.json); over other PCIe
+// generations 0.9 to 1.5 us are likely, hence the spreads
+constexpr double kLoad_s = 1.17e-6;
+constexpr double kStepSpread = 0.3;  // source: as kLoad_s
+// Bytes that a block asks for before it waits: 512 threads of 8 bytes in LL, of 16 bytes twice in Simple.
+// source: NCCL's kernels (models/libraries/SOURCES.md, threads); the number of loads on their way is assumed
+constexpr double kAsked_LL_B = 512 * 8, kAsked_B = 512 * 16 * 2;
+constexpr double kBlockSpread = 0.4;  // source: as kAsked_B, one load more or less
+// Share of the rate of stores and loads that flags, their polls and fences leave to data. source: assumed
+constexpr double kDataShare = 0.95, kDataSpread = 0.05;
+// What devices write and read again while it is in the CPU's cache never reaches memory: some of its ways are theirs.
+// source: assumed, 2 of 15 ways of about 100 MiB; hosts' caches differ by several times
+constexpr double kCache_B = 13.6e6, kCacheSpread = 0.6;
+// NCCL's buffers: 4 MiB a block, in chunks of 2 MiB; of messages over PCIe 8 chunks of 128 KiB.
+// source: NCCL_BUFFSIZE, NCCL_P2P_PCI_CHUNKSIZE (NCCL user guide); 8 steps (models/libraries/SOURCES.md)
+constexpr double kBuffer_B = 4194304, kMessageBuffer_B = 8 * 131072;
+// A warp's threads write what lies side by side into one packet. source: NVIDIA CUDA C++ Programming Guide, device
+// memory accesses: 32 threads, packets of at most 128 bytes
+constexpr double kWarp = 32, kLargestPacket_B = 128;
+// Header, sequence number, checksum and framing. source: PCI Express Base Specification 5.0: 16 + 4 + 4 bytes
+constexpr double kPacketHeader_B = 24;
+
+double with_header(double payload_B) { return (payload_B + kPacketHeader_B) / payload_B; }
+
+}  // namespace
+
+bool through_host(const Communicator& communicator) {
+  for (const Channel& channel : communicator.channels)
+    for (const Hop& hop : channel.hops)
+      if (hop.kind == HopKind::kHostMemory) return true;
+  return false;
+}
+
+void take_host_path(const Platform& platform, const Communicator& communicator, const std::string& protocol,
+                    const std::string& blocks, CollectiveCost& cost) {
+  if (!cost.measured || !through_host(communicator)) return;
+  const Calibration& calibration = platform.calibration();
+  const std::string& library = communicator.library;
+  const std::string subject = "host." + protocol;
+  const Learned base = learned(calibration, library, subject, "base_s", {cost.base_s + kLoad_s, kStepSpread});
+  const Learned hop = learned(calibration, library, subject, "hop_s", {cost.hop_s + kLoad_s, kStepSpread});
+  cost.base_s = base.value;
+  cost.base_spread = base.spread;
+  cost.hop_s = hop.value;
+  cost.hop_spread = hop.spread;
+  const double asked_B = protocol == "LL" ? kAsked_LL_B : kAsked_B;
+  const Learned rate =
+      learned(calibration, library, "host." + blocks, "channel_Bps", {asked_B / kLoad_s, kBlockSpread});
+  if (rate.value < cost.channel_Bps) {
+    cost.channel_Bps = rate.value;
+    cost.channel_spread = rate.spread;
+  }
+  cost.turn_steps = 0;  // all ranks keep step: add_host_hops() counts the turns
+}
+
+double ring_buffers_B(const CollectiveJob& job, int blocks) {
+  return std::min(blocks * kBuffer_B, 2 * job.size_B / job.ranks());
+}
+
+double message_buffers_B(int blocks, int peers) { return kMessageBuffer_B * blocks * peers; }
+
+activities::HostHops host_hops(const Platform& platform, const Communicator& communicator, int steps, double elements_B,
+                               double buffers_B) {
+  activities::HostHops hops;
+  if (!through_host(communicator) || !platform.transports().measured("h2d_sm")) return hops;
+  const Calibration& calibration = platform.calibration();
+  const std::string& library = communicator.library;
+  hops.steps = steps;
+  hops.wire = with_header(std::min(kLargestPacket_B, kWarp * elements_B)) / with_header(kLargestPacket_B) /
+              learned(calibration, library, "host", "data_share", {kDataShare, kDataSpread}).value;
+  // The cache is shared by all GPUs of the CPU, as if all of them did the same.
+  const int cpu = platform.socket_of(platform.gpu(communicator.gpus.front()));
+  int sharers = 0;
+  for (int gpu = 0; gpu < platform.gpu_count(); ++gpu) sharers += platform.socket_of(platform.gpu(gpu)) == cpu ? 1 : 0;
+  const double cache_B = learned(calibration, library, "host", "cache_B", {kCache_B, kCacheSpread}).value;
+  hops.memory = std::max(0.0, 1 - cache_B / std::max(cache_B, sharers * buffers_B));
+  return hops;
+}
+
+double element_B(const Collective& op, const std::string& protocol, double distance_B) {
+  // Sums are made of numbers of 4 bytes, copies of bytes. source: nccl-tests' default type; NCCL copies as ncclInt8
+  constexpr double kNumber_B = 4, kByte_B = 1, kWidest_B = 16;
+  if (protocol == "LL" || access_width_B(distance_B) == kWidest_B) return kWidest_B;
+  return op.traits().reduces ? kNumber_B : kByte_B;
+}
+
+}  // namespace linkcast::collective

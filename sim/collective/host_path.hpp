@@ -1,0 +1,34 @@
+#pragma once
+// What a library's kernels pay for hops through host memory: fitted on this machine, else believed from how they work.
+#include <string>
+
+#include "sim/activities/channel_flows.hpp"
+#include "sim/collective/collective_cost.hpp"
+#include "sim/collective/collective_job.hpp"
+
+namespace linkcast::collective {
+
+/// Whether a hop of its rings goes through host memory.
+bool through_host(const Communicator& communicator);
+
+/// Of a machine whose library was measured over other hops: what base, hop and thread blocks cost through host memory.
+/// @param blocks  row of the blocks' rate: the protocol, or sendrecv
+void take_host_path(const Platform& platform, const Communicator& communicator, const std::string& protocol,
+                    const std::string& blocks, CollectiveCost& cost);
+
+/// How its kernels take hops through host memory; as copies do where kernels were never measured.
+/// @param steps  in which a rank of a closed ring sends; 0: a chain, or a message
+/// @param elements_B  that a thread moves at once, 16 where parts are aligned
+/// @param buffers_B  of the library's buffers of one GPU that the call touches
+activities::HostHops host_hops(const Platform& platform, const Communicator& communicator, int steps, double elements_B,
+                               double buffers_B);
+
+/// Buffers of one GPU that a ring or chain touches: two chunks of each block, at most 4 MiB.
+double ring_buffers_B(const CollectiveJob& job, int blocks);
+/// The same of messages to `peers` others.
+double message_buffers_B(int blocks, int peers);
+
+/// Bytes that a thread moves at once of parts that begin at multiples of `distance_B`; 0: all begin where buffers do.
+double element_B(const Collective& op, const std::string& protocol, double distance_B);
+
+}  // namespace linkcast::collective

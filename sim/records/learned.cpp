@@ -1,0 +1,81 @@
+#include "sim/records/learned.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace linkcast {
+namespace {
+
+// What the same parameter differs by between versions of a library. source: assumed; between NCCL 2.7 and 2.27 the
+// library's own tables change base costs by up to 1.8 and hops by 1.3 (models/libraries/SOURCES.md)
+constexpr double kOtherVersion = 0.2;
+
+/// "nccl-2.8" is family "nccl", version "2.8"; "mpi-openmpi" version "openmpi".
+struct LibraryName {
+  std::string family, version;
+  explicit LibraryName(const std::string& library) {
+    const auto dash = library.find('-');
+    family = library.substr(0, dash);
+    if (dash != std::string::npos) version = library.substr(dash + 1);
+  }
+};
+
+constexpr int kMajor = 1000;
+
+/// "2.27" is 2027; 0 for names.
+int number_of(const std::string& version) {
+  int major = 0, minor = 0;
+  if (version.empty() || version[0] < '0' || version[0] > '9') return 0;
+  std::size_t at = 0;
+  major = std::stoi(version, &at);
+  if (at + 1 < version.size() && version[at] == '.') minor = std::stoi(version.substr(at + 1));
+  return kMajor * major + minor;
+}
+
+Learned as_learned(const Parameter& p, double more) {
+  const double relative = p.value != 0 ? p.stderr_ / std::abs(p.value) : 0;
+  return {p.value, std::hypot(relative, more), true};
+}
+
+/// Of the version nearest to `version`; names of no number have no neighbours.
+const Parameter* of_nearest(const Calibration& calibration, const std::string& head, const std::string& version,
+                            const std::string& tail) {
+  const int wanted = number_of(version);
+  const Parameter* best = nullptr;
+  int distance = std::numeric_limits<int>::max();
+  const std::string from = head + "@";
+  for (auto it = calibration.parameters.lower_bound(from);
+       it != calibration.parameters.end() && it->first.starts_with(from); ++it) {
+    if (!it->first.ends_with(tail)) continue;
+    const int there = number_of(it->first.substr(from.size(), it->first.size() - from.size() - tail.size()));
+    if (wanted == 0 || there / kMajor != wanted / kMajor || std::abs(there - wanted) >= distance) continue;
+    distance = std::abs(there - wanted);
+    best = &it->second;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string learned_name(const std::string& library, const std::string& subject, const std::string& what) {
+  const LibraryName name(library);
+  return name.family + "." + subject + "@" + name.version + "." + what;
+}
+
+Learned learned(const Calibration& calibration, const std::string& library, const std::string& subject,
+                const std::string& what, const Prior& prior) {
+  const LibraryName name(library);
+  const std::string head = name.family + "." + subject, tail = "." + what;
+  const std::string own = head + "@" + name.version + tail;
+  Learned taken{prior.value, prior.spread, false};
+  if (const Parameter* p = calibration.find(own))
+    taken = as_learned(*p, 0);
+  else if (const Parameter* any = calibration.find(head + tail))
+    taken = as_learned(*any, 0);
+  else if (const Parameter* nearest = of_nearest(calibration, head, name.version, tail))
+    taken = as_learned(*nearest, kOtherVersion);
+  if (calibration.asked) calibration.asked->try_emplace(own, taken);
+  return taken;
+}
+
+}  // namespace linkcast

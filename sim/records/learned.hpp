@@ -1,0 +1,40 @@
+#pragma once
+// A parameter of a communication library as a forecast takes it: fitted on the machine, or believed until it is.
+#include <map>
+#include <string>
+
+#include "sim/records/calibration.hpp"
+
+namespace linkcast {
+
+/// What is believed of a parameter before anything was measured.
+struct Prior {
+  double value = 0;   ///< in the parameter's unit
+  double spread = 0;  ///< standard deviation of its logarithm
+};
+
+/// What a forecast takes for a parameter.
+struct Learned {
+  double value = 0;
+  double spread = 0;      ///< standard deviation of its logarithm
+  bool measured = false;  ///< from a calibration, not the prior
+};
+
+/// What forecasts took for every parameter that they asked for, by its name with the version: what data can teach.
+using Asked = std::map<std::string, Learned>;
+
+/// What a parameter of another machine of this GPU's generation says at best of this one: standard deviation of its
+/// logarithm. source: assumed; bases and block rates of V100, A100 and GH200, each fitted by itself, differ by 1.2
+/// to 2.5 (docs/accuracy.md)
+inline constexpr double kOtherMachine = 0.4;  // source: above
+
+/// Name of a library's parameter: "nccl.ring.LL@2.8.base_s" for library "nccl-2.8", subject "ring.LL", what "base_s";
+/// of all versions without "@2.8".
+std::string learned_name(const std::string& library, const std::string& subject, const std::string& what);
+
+/// The first that the calibration has: of this version, of all versions, of the nearest version that was measured (with
+/// a wider spread); else the prior. Notes in calibration.asked what was asked.
+Learned learned(const Calibration& calibration, const std::string& library, const std::string& subject,
+                const std::string& what, const Prior& prior);
+
+}  // namespace linkcast

@@ -1,0 +1,116 @@
+// Collectives of the versions before cost models against closed forms: blocks, host memory, calls that do not overlap.
+#include "models/libraries/early_blocks.hpp"
+#include "sim/activities/channel_flows.hpp"
+#include "sim/collective/alignment.hpp"
+#include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
+#include "tests/support/catalogue.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/unlearned.hpp"
+
+namespace linkcast::test::early_rings_test {
+
+namespace {
+
+Json collective(const std::string& library, const std::string& op, const std::vector<int>& gpus, double size_B) {
+  const Json query{{"platform", unlearned("p100-dgx1")},
+                   {"kind", "collective"},
+                   {"launch", "graph"},
+                   {"op", op},
+                   {"size_B", size_B},
+                   {"gpus", gpus},
+                   {"library", library}};
+  Json result = query::answer(catalogue(), query);
+  INFO(query.dump());
+  REQUIRE(result.value("error", "") == "");
+  return result;
+}
+
+double seconds(const Json& result) { return result["time_s"].get<double>(); }
+
+}  // namespace
+
+TEST_CASE("nccl-1: one block carries a ring over NVLink, whatever the number of ranks", "[physics]") {
+  const double size = 1 << 30;
+  const auto rate = [&](int ranks, const std::vector<int>& gpus) {
+    const Json result = collective("nccl-1", "all_reduce", gpus, size);
+    CHECK(result["blocks"] == 1);
+    CHECK(result["protocol"] == "Simple");
+    return 2 * size * (ranks - 1) / ranks / (seconds(result) - result["latency_s"].get<double>());
+  };
+  const double two = rate(2, {0, 1});
+  CHECK_THAT(rate(4, {0, 1, 2, 3}), WithinRel(two, 1e-9));
+  CHECK_THAT(two, WithinRel(kFirstBlock_Bps.value, 1e-9));
+}
+
+TEST_CASE("nccl-1: host memory is pipelined, and slower than NVLink", "[physics]") {
+  // The same five GPUs: 3->4 through host memory, and the order whose every hop is an NVLink does not exist with 4
+  // last.
+  const double size = 1 << 28;
+  const double pipelined = seconds(collective("nccl-1", "all_gather", {0, 1, 2, 3, 4}, size));
+  CHECK(pipelined < seconds(collective("nccl-2.3", "all_gather", {0, 1, 2, 3, 4}, size)));
+  CHECK(pipelined > seconds(collective("nccl-1", "all_gather", {0, 1, 2, 3}, size)));
+}
+
+TEST_CASE("a hop through host memory: what overlaps", "[physics]") {
+  const Platform& dgx1 = catalogue().lone_node("p100-dgx1").node();
+  const activities::ProblemBuilder builder(dgx1);
+  const Hop hop{3, 4, HopKind::kHostMemory};
+  const double serial = activities::hop_path(builder, hop, 1).rate_cap;
+  const double half = activities::hop_path(builder, hop, 0.5).rate_cap;
+  const double none = activities::hop_path(builder, hop, 0).rate_cap;
+  CHECK(activities::hop_path(builder, hop).rate_cap == serial);
+  CHECK_THAT(1 / half, WithinRel(0.5 * (1 / serial + 1 / none), 1e-12));
+  CHECK(none <= 2 * serial);  // twice as fast where both ways are alike, less otherwise
+}
+
+TEST_CASE("calls that do not overlap cost every hop of a chain", "[physics]") {
+  const std::string library = GENERATE("nccl-1", "nccl-2.3");
+  const std::string op = GENERATE("broadcast", "reduce");
+  const auto latency = [&](const std::vector<int>& gpus) {
+    return collective(library, op, gpus, 8)["latency_s"].get<double>();
+  };
+  const double two = latency({0, 1}), three = latency({0, 1, 2}), four = latency({0, 1, 2, 3});
+  CHECK(three > two);
+  CHECK_THAT(four - three, WithinRel(three - two, 1e-9));
+}
+
+TEST_CASE("P100: parts off 16 bytes are moved by 8 or by 4", "[physics]") {
+  // 1 GiB on 3 and 6 GPUs: parts of 357913940 and 178956968 bytes, as nccl-tests rounds.
+  CHECK(collective::access_width_B(1073741824.0 / 3) == 4);
+  CHECK(collective::access_width_B(1073741824.0 / 6) == 8);
+  CHECK(collective::access_width_B(1073741824.0 / 4) == 16);
+  CHECK(collective::access_width_B(1000002) == collective::access_width_B(1000000));
+  const auto busbw = [&](const std::string& op, const std::vector<int>& gpus) {
+    return collective("nccl-2.3", op, gpus, 1 << 30)["busbw_Bps"].get<double>();
+  };
+  const std::vector<int> three = {0, 1, 2}, six = {0, 1, 2, 3, 4, 5};
+  const double crowding = 1 + std::sqrt(3) * 0.001;              // of each block by three others
+  const double block = 128 * kEarlyThread_Bps.value / crowding;  // two rings of two blocks
+  CHECK_THAT(busbw("all_gather", three), WithinRel(4 * block * kPascalNarrow4.value, 3e-3));
+  CHECK_THAT(busbw("all_gather", six), WithinRel(4 * block * kPascalNarrow8.value, 3e-3));
+  CHECK(busbw("all_reduce", three) > 30e9);  // NCCL cuts the buffer itself
+}
+
+TEST_CASE("nccl-2.3 between nodes: a ring for each NIC", "[physics]") {
+  const auto ask = [](const std::string& op, double size_B) {
+    const Json query{{"platform", "summitdev"}, {"kind", "collective"}, {"launch", "graph"}, {"op", op},
+                     {"size_B", size_B},        {"nodes", 2},           {"gpus", {0}},       {"library", "nccl-2.3"}};
+    Json result = query::answer(catalogue(), query);
+    INFO(query.dump());
+    REQUIRE(result.value("error", "") == "");
+    return result;
+  };
+  const Json large = ask("broadcast", 1 << 30);
+  CHECK(large["channels"].size() == 2);  // two ports a node
+  CHECK(large["blocks"] == 4);
+  CHECK(large["protocol"] == "Simple");
+  CHECK(large["busbw_Bps"].get<double>() < 2 * 12.5e9);  // what both carry
+  // LL up to ranks x rings x threads x 32 B, twice that between nodes.
+  const double limit = 2.0 * 4 * 256 * 32 * 2;
+  CHECK(ask("all_reduce", limit)["protocol"] == "LL");
+  CHECK(ask("all_reduce", limit + 4)["protocol"] == "Simple");
+  CHECK(ask("all_reduce", 8)["latency_s"].get<double>() > ask("broadcast", 8)["latency_s"].get<double>());
+}
+
+}  // namespace linkcast::test::early_rings_test

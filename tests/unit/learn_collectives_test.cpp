@@ -1,0 +1,142 @@
+// Parameters of a library from collectives that a machine of known parameters would show.
+#include <cmath>
+
+#include "calibrate/learn/accuracy.hpp"
+#include "sim/query/query.hpp"
+#include "tests/support/catalogue.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
+#include "validate/measured_query.hpp"
+
+namespace linkcast::test::learn_collectives_test {
+
+namespace {
+
+const std::string kLibrary = "nccl-2.8";
+
+Topology topology() { return read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/abci-v100.json"); }
+
+/// Copies alone: nothing of the library.
+Calibration copies() {
+  Calibration calibration = read_calibration(std::string(LINKCAST_DATA_DIR) + "/models/params/abci-v100.json");
+  std::erase_if(calibration.parameters, [](const auto& item) { return item.first.starts_with("nccl."); });
+  std::erase_if(calibration.scatter, [](const Scatter& s) { return s.transport.starts_with("collective"); });
+  return calibration;
+}
+
+Calibration truth() {
+  Calibration calibration = copies();
+  const auto set = [&](const std::string& name, double value, const char* unit) {
+    calibration.parameters["nccl." + name] = {value, 0, unit, "fitted"};
+  };
+  for (const std::string protocol : {"LL", "LL128", "Simple"}) {
+    set("ring." + protocol + "@2.8.base_s", protocol == "LL" ? 9e-6 : 20e-6, "s");
+    set("ring." + protocol + "@2.8.hop_s", protocol == "LL" ? 1e-6 : 5e-6, "s");
+    set("network." + protocol + "@2.8.hop_s", 20e-6, "s");
+  }
+  set("ring.LL128@2.8.channel_Bps", 5e9, "B/s");
+  return calibration;
+}
+
+/// All_reduce of 8 B to 32 MiB on one node and on two, as a machine of these parameters would take for it.
+Measurement measured(const Calibration& of) {
+  Measurement m;
+  m.path = "synthetic.json";
+  m.topology = "abci-v100";
+  m.bench = "nccl_tests";
+  m.library = kLibrary;
+  catalogue().adopt("synthetic", topology(), of);
+  for (const int nodes : {1, 2})
+    for (double size = 8; size <= 33554432; size *= 4) {
+      MeasuredCollective c;
+      c.op = "all_reduce";
+      c.gpus = {0, 1, 2, 3};
+      c.nodes = nodes;
+      c.size_B = size;
+      c.launch = "graph";
+      const Json answer = query::answer(catalogue(), validate::collective_query("synthetic", m, c));
+      c.time_s = {answer.at("time_s").get<double>()};
+      m.collectives.push_back(c);
+    }
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("what a machine's collectives show is learned, and forecasts meet them") {
+  const std::vector<Measurement> all = {measured(truth())};
+  Calibration learned = copies();
+  const learn::Lesson lesson = learn::learn_collectives(catalogue(), topology(), learned, learn::samples_of(all));
+  CHECK(lesson.points.size() == all[0].collectives.size());
+  CHECK(lesson.refused.empty());
+  CHECK(lesson.sigma < 0.03);
+  // One count of GPUs shows the sum of base and hops of the smallest call, not its parts.
+  const auto sum = [](const Calibration& c) {
+    return c.parameters.at("nccl.ring.LL@2.8.base_s").value + 6 * c.parameters.at("nccl.ring.LL@2.8.hop_s").value;
+  };
+  CHECK_THAT(sum(learned), WithinRel(sum(truth()), 0.05));
+  CHECK_THAT(learned.parameters.at("nccl.ring.LL128@2.8.channel_Bps").value, WithinRel(5e9, 0.2));
+  CHECK(learned.parameters.at("nccl.ring.LL128@2.8.channel_Bps").provenance == "fitted");
+  bool network = false;
+  for (const Scatter& s : learned.scatter) network = network || s.transport == "collective_network";
+  CHECK(network);
+}
+
+TEST_CASE("what no collective is limited by stays believed") {
+  const std::vector<Measurement> all = {measured(truth())};
+  Calibration learned = copies();
+  const learn::Lesson lesson = learn::learn_collectives(catalogue(), topology(), learned, learn::samples_of(all));
+  const auto found = std::find_if(lesson.parameters.begin(), lesson.parameters.end(),
+                                  [](const learn::Taught& t) { return t.name == "nccl.ring.Simple@2.8.crowding"; });
+  REQUIRE(found != lesson.parameters.end());
+  CHECK_FALSE(found->estimate.determined);
+  CHECK(learned.parameters.at(found->name).provenance == "believed");
+}
+
+TEST_CASE("a part that is left out is forecast from the rest, and scored by itself") {
+  const std::vector<Measurement> all = {measured(truth())};
+  const std::vector<learn::Sample> samples = learn::samples_of(all);
+  const learn::HeldOut held = learn::hold_out(catalogue(), topology(), copies(), samples, learn::Part("size=4MiB-"));
+  REQUIRE_FALSE(held.points.empty());
+  for (const learn::Point& p : held.points) CHECK(p.size_B >= 4194304);
+  const std::vector<learn::AccuracyRow> rows = learn::accuracy(held.points, "abci-v100", held.part);
+  REQUIRE(rows.size() == 2);  // one node and two
+  CHECK(rows[0].points + rows[1].points == static_cast<int>(held.points.size()));
+  CHECK(rows[0].sizes == "from 4 MiB");
+}
+
+TEST_CASE("parts are those that leave something to learn from") {
+  const std::vector<Measurement> all = {measured(truth())};
+  const std::vector<learn::Sample> samples = learn::samples_of(all);
+  std::vector<std::string> texts;
+  for (const learn::Part& part : learn::parts_of(samples, {"nodes", "gpus", "op", "size"}))
+    texts.push_back(part.text());
+  CHECK(texts == std::vector<std::string>{"nodes=1", "nodes=2", "gpus=4", "gpus=8", "size=0B-64KiB", "size=64KiB-4MiB",
+                                          "size=4MiB-"});
+  CHECK(error_of([] { return learn::Part("nodes"); }).find("nodes=N") != std::string::npos);
+  CHECK(error_of([] { return learn::Part("colour=red"); }).find("one of nodes=N") != std::string::npos);
+  CHECK(error_of([] { return learn::Part("size=big"); }).find("FROM-TO") != std::string::npos);
+  CHECK(error_of([] { return learn::Part("size=1-2"); }).find("unit") != std::string::npos);
+}
+
+TEST_CASE("figures of a row are those of its points") {
+  std::vector<learn::Point> points(3);
+  const double modelled[] = {1.1, 0.8, 1.3};
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points[i].library = kLibrary;
+    points[i].op = "all_reduce";
+    points[i].size_B = 8;
+    points[i].measured_s = 1;
+    points[i].modelled_s = modelled[i];
+    points[i].low_s = 0.9 * modelled[i];
+    points[i].high_s = 1.1 * modelled[i];
+  }
+  const std::vector<learn::AccuracyRow> rows = learn::accuracy(points, "m", "");
+  REQUIRE(rows.size() == 1);
+  CHECK_THAT(rows[0].median, WithinRel(0.2, 1e-9));
+  CHECK_THAT(rows[0].p95, WithinRel(0.3, 1e-9));
+  CHECK_THAT(rows[0].bias, WithinRel(0.1, 1e-9));
+  CHECK_THAT(rows[0].coverage, WithinRel(1.0 / 3, 1e-9));
+}
+
+}  // namespace linkcast::test::learn_collectives_test

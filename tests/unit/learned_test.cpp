@@ -1,0 +1,60 @@
+// Which parameter of a library a forecast takes.
+#include "sim/records/learned.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace linkcast::test::learned_test {
+
+namespace {
+
+Calibration with(const std::map<std::string, double>& values) {
+  Calibration calibration;
+  for (const auto& [name, value] : values) calibration.parameters[name] = {value, 0.1 * value, "s", "fitted"};
+  return calibration;
+}
+
+const Prior kPrior = {3e-6, 0.7};
+
+Learned base(const Calibration& calibration, const std::string& library) {
+  return learned(calibration, library, "ring.LL", "base_s", kPrior);
+}
+
+}  // namespace
+
+TEST_CASE("this version comes before all versions, these before the nearest one, that before the prior") {
+  CHECK(learned_name("nccl-2.8", "ring.LL", "base_s") == "nccl.ring.LL@2.8.base_s");
+  CHECK(learned_name("mpi-openmpi", "staging", "call_s") == "mpi.staging@openmpi.call_s");
+  const Calibration all =
+      with({{"nccl.ring.LL@2.8.base_s", 8}, {"nccl.ring.LL.base_s", 1}, {"nccl.ring.LL@2.12.base_s", 12}});
+  CHECK(base(all, "nccl-2.8").value == 8);
+  CHECK(base(all, "nccl-2.12").value == 12);
+  CHECK(base(all, "nccl-2.27").value == 1);
+  const Calibration two = with({{"nccl.ring.LL@2.8.base_s", 8}, {"nccl.ring.LL@2.27.base_s", 27}});
+  CHECK(base(two, "nccl-2.12").value == 8);
+  CHECK(base(two, "nccl-2.30").value == 27);
+  CHECK(base(with({}), "nccl-2.8").value == kPrior.value);
+}
+
+TEST_CASE("a parameter of another version is less sure, and NCCL 1 stands for no NCCL 2") {
+  const Calibration calibration = with({{"nccl.ring.LL@2.8.base_s", 8}});
+  CHECK_THAT(base(calibration, "nccl-2.8").spread, WithinRel(0.1, 1e-9));
+  CHECK_THAT(base(calibration, "nccl-2.12").spread, WithinRel(std::hypot(0.1, 0.2), 1e-9));
+  CHECK(base(calibration, "nccl-2.12").measured);
+  const Learned other = base(calibration, "nccl-1");
+  CHECK_FALSE(other.measured);
+  CHECK(other.spread == kPrior.spread);
+  CHECK_FALSE(learned(with({{"mpi.staging@openmpi.call_s", 1}}), "mpi-mpich", "staging", "call_s", kPrior).measured);
+}
+
+TEST_CASE("a calibration notes what was asked, and what was taken for it") {
+  Calibration calibration = with({{"nccl.ring.LL@2.8.base_s", 8}});
+  Asked asked;
+  calibration.asked = &asked;
+  base(calibration, "nccl-2.12");
+  learned(calibration, "nccl-2.12", "ring.LL", "hop_s", kPrior);
+  REQUIRE(asked.size() == 2);
+  CHECK(asked.at("nccl.ring.LL@2.12.base_s").value == 8);
+  CHECK(asked.at("nccl.ring.LL@2.12.hop_s").value == kPrior.value);
+}
+
+}  // namespace linkcast::test::learned_test

@@ -1,0 +1,79 @@
+// Parameters from data and from what was believed, on models whose parameters are known.
+#include "calibrate/fit/map_fit.hpp"
+
+#include <cmath>
+
+#include "tests/support/catch.hpp"
+
+namespace linkcast::test::map_fit_test {
+
+namespace {
+
+using Values = std::vector<double>;
+
+/// Times of sizes 1, 2, 4, ... by start-up + size / rate, or a cap on the rate.
+fit::MapRequest request(const std::vector<fit::Unknown>& unknowns, std::size_t points,
+                        const std::function<double(double size, const Values&)>& model, const Values& truth) {
+  fit::MapRequest made;
+  made.unknowns = unknowns;
+  made.points = points;
+  for (std::size_t k = 0; k < unknowns.size(); ++k) {
+    made.depending.emplace_back();
+    for (std::size_t i = 0; i < points; ++i) made.depending.back().push_back(i);
+  }
+  made.log_error = [model, truth](std::size_t i, const Values& values) {
+    const double size = std::exp2(static_cast<double>(i));
+    return std::log(model(size, values) / model(size, truth));
+  };
+  return made;
+}
+
+double line(double size, const Values& v) { return v[0] + size / v[1]; }
+
+}  // namespace
+
+TEST_CASE("data that determine all parameters overrule what was believed") {
+  const fit::MapResult result = fit::fit_map(request({{"startup", {2, 0.7}}, {"rate", {30, 0.7}}}, 16, line, {5, 100}));
+  CHECK_THAT(result.estimates[0].value, WithinRel(5, 0.02));
+  CHECK_THAT(result.estimates[1].value, WithinRel(100, 0.02));
+  CHECK(result.estimates[0].determined);
+  CHECK(result.estimates[1].determined);
+  CHECK(result.sigma < 0.02);
+  CHECK(result.estimates[0].spread < 0.2);
+}
+
+TEST_CASE("what the data do not touch stays where it was believed, as uncertain as before") {
+  const fit::MapResult result = fit::fit_map(
+      request({{"startup", {2, 0.7}}, {"other", {7, 0.5}}}, 12, [](double, const Values& v) { return v[0]; }, {5, 1}));
+  CHECK_THAT(result.estimates[1].value, WithinRel(7, 1e-9));
+  CHECK_THAT(result.estimates[1].spread, WithinRel(0.5, 1e-6));
+  CHECK_FALSE(result.estimates[1].determined);
+}
+
+TEST_CASE("a cap that does not limit at first is found, though it shows no slope there") {
+  const auto capped = [](double size, const Values& v) { return v[0] + size / std::min(50.0, v[1]); };
+  const fit::MapResult result =
+      fit::fit_map(request({{"startup", {3, 0.3}}, {"cap", {900, 1.5}}}, 16, capped, {3, 10}));
+  CHECK_THAT(result.estimates[1].value, WithinRel(10, 0.03));
+  CHECK(result.estimates[1].determined);
+}
+
+TEST_CASE("one wrong point does not move the fit") {
+  fit::MapRequest good = request({{"startup", {2, 0.7}}, {"rate", {30, 0.7}}}, 16, line, {5, 100});
+  const auto exact = good.log_error;
+  good.log_error = [exact](std::size_t i, const Values& values) { return exact(i, values) + (i == 8 ? 1.5 : 0); };
+  const fit::MapResult result = fit::fit_map(good);
+  CHECK_THAT(result.estimates[1].value, WithinRel(100, 0.1));
+  CHECK_THAT(result.log_errors[8], WithinAbs(1.5, 0.3));
+}
+
+TEST_CASE("the same request gives the same digits") {
+  const fit::MapRequest asked = request({{"startup", {2, 0.7}}, {"rate", {30, 0.7}}}, 16, line, {5, 100});
+  const fit::MapResult a = fit::fit_map(asked), b = fit::fit_map(asked);
+  for (std::size_t k = 0; k < 2; ++k) {
+    CHECK(a.estimates[k].value == b.estimates[k].value);
+    CHECK(a.estimates[k].spread == b.estimates[k].spread);
+  }
+}
+
+}  // namespace linkcast::test::map_fit_test

@@ -1,0 +1,139 @@
+// Every shipped platform answers; those that nobody measured say so, with wide intervals.
+#include <fstream>
+
+#include "sim/plugin/usual_library.hpp"
+#include "tests/support/ask.hpp"
+#include "tests/unit/program.hpp"
+
+namespace linkcast::test::shipped_platforms_test {
+
+namespace {
+
+const std::vector<std::string> kUnmeasured = {"a100-pcie",   "a100-pcie-nvlink", "dgx-a100",         "dgx-b200",
+                                              "gb200-nvl72", "h100-pcie",        "h100-pcie-nvlink", "l40s",
+                                              "mi300x",      "rtx-4090",         "rtx-5090",         "rtx-a6000"};
+
+Json all_gpus(const Platform& platform) {
+  Json gpus = Json::array();
+  for (int k = 0; k < platform.gpu_count(); ++k) gpus.push_back(k);
+  return gpus;
+}
+
+void check_time(const Json& answer) {
+  const double time = answer["time_s"].get<double>();
+  CHECK(time > 0);
+  CHECK(answer["time_low_s"].get<double>() < time);
+  CHECK(answer["time_high_s"].get<double>() > time);
+}
+
+/// Nominal rate of one link of a kind that GPU 0 has, and the rate that forecasts take, of one of them.
+double share_of_nominal(const std::string& id, const std::string& kind) {
+  const Platform& platform = catalogue().platform(id);
+  for (const Cable& cable : platform.wiring().cables)
+    if (cable.kind == kind) return parameter(id, "cable." + kind + ".bandwidth_Bps") / cable.bandwidth.si;
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("every shipped platform answers copies, rings, collectives, and between nodes where it has adapters",
+          "[unit][platforms]") {
+  for (const std::string& id : catalogue().platforms()) {
+    INFO(id);
+    const Platform& platform = catalogue().platform(id);
+    if (platform.gpu_count() > 1) {
+      check_time(ask({{"platform", id}, {"kind", "p2p"}, {"src", "gpu0"}, {"dst", "gpu1"}, {"size_B", kMiB}}));
+      const Json gpus = all_gpus(platform);
+      check_time(
+          ask({{"platform", id}, {"kind", "collective"}, {"op", "all_reduce"}, {"gpus", gpus}, {"size_B", kMiB}}));
+      CHECK(ask({{"platform", id}, {"kind", "rings"}, {"gpus", gpus}})["channels"].size() > 0);
+    }
+    if (!platform.wiring().fabric.is_object()) continue;
+    check_time(
+        ask({{"platform", id}, {"kind", "p2p"}, {"src", "node0/gpu0"}, {"dst", "node1/gpu0"}, {"size_B", kMiB}}));
+    if (platform.gpu_count() > 1)
+      check_time(ask({{"platform", id}, {"kind", "collective"}, {"op", "all_reduce"}, {"nodes", 2}, {"size_B", kMiB}}));
+  }
+}
+
+TEST_CASE("two H100 nodes: all GPUs of each, never faster than their adapters, and the network was not measured",
+          "[unit][platforms]") {
+  const Json query{
+      {"platform", "hgx-h100"}, {"kind", "collective"}, {"op", "all_reduce"}, {"nodes", 2}, {"size_B", 1 << 30}};
+  const Json answer = ask(query);
+  CHECK(answer["gpus_per_node"] == 8);
+  // all_reduce on two nodes sends at least (n - 1) / n of the buffer twice through 8 x 50 GB/s. source: 8 NDR ports
+  CHECK(answer["busbw_Bps"].get<double>() < 8 * 50e9);
+  CHECK(answer["busbw_Bps"].get<double>() > 0.5 * 8 * 50e9);
+  CHECK(answer["warnings"].dump().find("nothing between nodes of hgx-h100 was measured") != std::string::npos);
+  Json message{{"platform", "hgx-h100"}, {"kind", "p2p"}, {"src", "node0/gpu0"}, {"dst", "node1/gpu0"}, {"size_B", 64}};
+  CHECK(ask(message)["warnings"].dump().find("no message between nodes of hgx-h100 was measured") != std::string::npos);
+}
+
+TEST_CASE("machines nobody measured: every parameter is lent, at the lender's share of the nominal rate",
+          "[unit][platforms]") {
+  for (const std::string& id : kUnmeasured) {
+    INFO(id);
+    const Calibration& calibration = catalogue().platform(id).calibration();
+    REQUIRE_FALSE(calibration.parameters.empty());
+    for (const auto& [name, parameter] : calibration.parameters) {
+      INFO(name);
+      CHECK(parameter.provenance.rfind("inherited:", 0) == 0);
+      if (parameter.stderr_ > 0) CHECK(parameter.stderr_ >= 0.149 * std::abs(parameter.value));
+    }
+    const Json copy = ask({{"platform", id}, {"kind", "p2p"}, {"src", "gpu0"}, {"dst", "gpu1"}, {"size_B", 64 * kMiB}});
+    CHECK(copy["time_high_s"].get<double>() > 1.5 * copy["time_s"].get<double>());
+  }
+  CHECK_THAT(share_of_nominal("dgx-b200", "nvlink5"), WithinRel(share_of_nominal("hgx-h100", "nvlink4"), 1e-9));
+  CHECK_THAT(share_of_nominal("rtx-a6000", "nvlink3"), WithinRel(share_of_nominal("abci-a100", "nvlink3"), 1e-9));
+  CHECK_THAT(share_of_nominal("mi300x", "infinity_fabric"),
+             WithinRel(share_of_nominal("lumi", "infinity_fabric"), 1e-9));
+}
+
+TEST_CASE("calibrate fit --unmeasured refuses measurements and needs lenders", "[unit][platforms][bad_input]") {
+  const std::string fit = "calibrate fit --unmeasured --topology rtx-4090 --out - ";
+  const auto error = [](const std::string& line) {
+    const Run run = run_program(line);
+    CHECK(run.code == 2);
+    return run.err;
+  };
+  CHECK(error(fit).find("--unmeasured: needs --inherit") != std::string::npos);
+  CHECK(error(fit + "calibrate/data/gx8/printed-copies.json --inherit models/params/gx8.json")
+            .find("--unmeasured: takes no measurement") != std::string::npos);
+}
+
+TEST_CASE("the default library follows the generation of the GPUs", "[unit][platforms]") {
+  for (const auto& [id, library] : std::vector<std::pair<std::string, std::string>>{{"p100-dgx1", "nccl-2.3"},
+                                                                                    {"v100-dgx1", "nccl-2.3"},
+                                                                                    {"abci-v100", "nccl-2.8"},
+                                                                                    {"abci-a100", "nccl-2.8"},
+                                                                                    {"dgx-a100", "nccl-2.8"},
+                                                                                    {"hgx-h100", "nccl-2.18"},
+                                                                                    {"l40s", "nccl-2.18"},
+                                                                                    {"mi300x", "nccl-2.18"},
+                                                                                    {"dgx-b200", "nccl-2.27"}}) {
+    INFO(id);
+    CHECK(catalogue().platform(id).calibration().default_library == library);
+    if (id != "abci-v100") CHECK(usual_library(catalogue().platform(id).topology()) == library);
+  }
+}
+
+TEST_CASE("a printed version of NCCL names the newest known library that is not newer", "[unit][platforms]") {
+  CHECK(nccl_version(2804) == std::pair(2, 8));
+  CHECK(nccl_version(22203) == std::pair(2, 22));
+  CHECK(nearest_nccl(2, 22) == "nccl-2.22");
+  CHECK(nearest_nccl(2, 28) == "nccl-2.27");
+  CHECK(nearest_nccl(2, 10) == "nccl-2.8");
+  CHECK(nearest_nccl(3, 1) == "nccl-2.30");
+}
+
+TEST_CASE("diagnose expects the library that the log prints, or --library", "[unit][platforms]") {
+  const std::string line = "diagnose --platform hgx-h200 tests/input/import/nccl-tests-all-gather.json";
+  CHECK(run_program(line).out.find("expected of nccl-2.27, the nearest known to what the file names") !=
+        std::string::npos);
+  CHECK(run_program(line + " --library nccl-2.18").out.find("expected of nccl-2.18, as --library says") !=
+        std::string::npos);
+  CHECK(run_program(line + " --library nccl-9").code == 2);
+}
+
+}  // namespace linkcast::test::shipped_platforms_test

@@ -1,0 +1,51 @@
+#include "validate/measured_query.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+namespace linkcast::validate {
+namespace {
+
+/// Calls of one repetition of the bench: half of 1 ms / (2 us + size / 300 GB/s), at least 2 and at most 64, at
+/// most 16. source: calibrate/bench/nccl_ops.cpp; the records' `calls_per_repetition` say the same in words
+int bench_calls(double size_B) {
+  const double copies = std::floor(1e-3 / (2e-6 + size_B / 300e9));  // source: the same
+  return std::min(16, static_cast<int>(std::clamp(copies, 2.0, 64.0)) / 2);
+}
+
+}  // namespace
+
+std::string issuer_of(const Measurement& measurement, const MeasuredCollective& c) {
+  const bool ours = measurement.source.rfind("linkcast-bench", 0) == 0;
+  return c.launch.empty() && ours ? "graph" : c.launch;
+}
+
+Json collective_query(const std::string& platform_id, const Measurement& measurement, const MeasuredCollective& c) {
+  if (c.channels > 0) throw InputError(c.op + " with a forced number of channels is not predicted");
+  Json query{{"platform", platform_id}, {"kind", "collective"}, {"op", c.op}, {"size_B", c.size_B}};
+  if (c.nodes > 1) {
+    for (std::size_t k = 0; k < c.gpus.size(); ++k)
+      if (c.gpus[k] != static_cast<int>(k))
+        throw InputError(c.op + " over several nodes is predicted of the first GPUs of each, 0 to " +
+                         std::to_string(c.gpus.size() - 1) + ", in this order");
+    query["nodes"] = c.nodes;
+    query["gpus_per_node"] = c.gpus.size();
+  } else {
+    query["gpus"] = c.gpus;
+  }
+  if (!measurement.library.empty()) query["library"] = measurement.library;
+  const auto lower = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::tolower(ch); });
+    return text;
+  };
+  if (!c.algorithm.empty()) query["algorithm"] = lower(c.algorithm);
+  if (!c.protocol.empty()) query["protocol"] = c.protocol;
+  if (!issuer_of(measurement, c).empty()) query["launch"] = issuer_of(measurement, c);
+  for (const MeasuredCollective::Other& other : c.with)
+    query["with"].push_back({{"op", other.op}, {"gpus", other.gpus}, {"size_B", other.size_B}});
+  if (measurement.bench == "nccl_ops" || measurement.bench == "nccl_contention") query["calls"] = bench_calls(c.size_B);
+  return query;
+}
+
+}  // namespace linkcast::validate

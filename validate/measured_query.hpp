@@ -1,0 +1,16 @@
+#pragma once
+// The question that a measured collective answers.
+#include <string>
+
+#include "sim/records/measurement.hpp"
+
+namespace linkcast::validate {
+
+/// Who issued the calls; empty: not known. linkcast-bench times the devices alone.
+/// source: calibrate/bench/nccl_ops.cpp; the records' `clock` says so in words
+std::string issuer_of(const Measurement& measurement, const MeasuredCollective& c);
+
+/// @throws InputError  a forced number of channels, which is not predicted
+Json collective_query(const std::string& platform_id, const Measurement& measurement, const MeasuredCollective& c);
+
+}  // namespace linkcast::validate
