@@ -4,6 +4,7 @@
 #include <deque>
 #include <set>
 
+#include "apps-traces/import/collective_overlap.hpp"
 #include "apps-traces/import/kineto_bundle.hpp"
 #include "apps-traces/import/kineto_peers.hpp"
 #include "apps-traces/import/kineto_repetitions.hpp"
@@ -230,6 +231,8 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
   header.gap_s = pace.gap_s;
   constexpr double kDigits = 1e3;  // source: ours, a slow-down is known to some per cent
   header.slowdown = std::round(repetitions.slowdown() * kDigits) / kDigits;
+  const CollectiveOverlap overlap = collective_overlap(ranks);
+  header.collective_slowdown = std::round(overlap.slowdown * kDigits) / kDigits;
   header.host_scale = options.number("host-scale", 1);
   if (options.has("step-time") && options.has("host-scale"))
     throw InputError("option host-scale: step-time fits it: give one of them");
@@ -241,6 +244,9 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
   header.notes = {recording_note(ranks, repetitions, cost, options),
                   "slowdown beside collectives: fitted to " + std::to_string(repetitions.kernels_seen_both_ways()) +
                       " kernels that were recorded with and without one on the same GPU",
+                  "collective_slowdown beside compute: " +
+                      (overlap.calls > 0 ? "fitted to " + std::to_string(overlap.calls) + " calls"
+                                         : std::string("1, no kind of call was recorded beside more and less of it")),
                   "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
                   "for the oldest exchange that none waits for, since Kineto does not say which event"};
   if (ranks.front().execution_trace)

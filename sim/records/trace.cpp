@@ -85,6 +85,7 @@ TraceHeader read_header(const Json& json, const std::string& name) {
   header.launch_s = not_negative(r, "launch_s", 0);
   header.gap_s = not_negative(r, "gap_s", 0);
   header.slowdown = at_least_one(r, "slowdown");
+  header.collective_slowdown = at_least_one(r, "collective_slowdown");
   header.eager_B = not_negative(r, "eager_B", 0);
   r.finish();
   return header;
@@ -208,6 +209,7 @@ Json to_json(const TraceHeader& header) {
   if (header.launch_s > 0) out["launch_s"] = header.launch_s;
   if (header.gap_s > 0) out["gap_s"] = header.gap_s;
   if (header.slowdown > 1) out["slowdown"] = header.slowdown;
+  if (header.collective_slowdown > 1) out["collective_slowdown"] = header.collective_slowdown;
   if (header.eager_B > 0) out["eager_B"] = header.eager_B;
   return out;
 }

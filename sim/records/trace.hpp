@@ -24,10 +24,11 @@ struct TraceHeader {
   double host_scale = 1;                           ///< every host_s is multiplied by it: recording slows the CPU down
   /// Median step without recording, to which host_scale was fitted.
   std::optional<double> step_time_s{};
-  double launch_s = 0;  ///< from the launch on the CPU to the start on an idle stream
-  double gap_s = 0;     ///< between two events that wait for each other on one stream
-  double slowdown = 1;  ///< of compute beside a collective of its rank, where no event says
-  double eager_B = 0;   ///< a send of at most this many bytes waits for no receive
+  double launch_s = 0;             ///< from the launch on the CPU to the start on an idle stream
+  double gap_s = 0;                ///< between two events that wait for each other on one stream
+  double slowdown = 1;             ///< of compute beside a collective of its rank, where no event says
+  double collective_slowdown = 1;  ///< of a collective while one of its ranks computes
+  double eager_B = 0;              ///< a send of at most this many bytes waits for no receive
 };
 
 enum class TraceKind { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };

@@ -58,9 +58,21 @@ struct RankState {
   bool woken = false;                             ///< something it may have waited for has ended
   int issued = 0;                                 ///< and not yet finished
   int communicating = 0;                          ///< kernels of collectives and messages on its streams
+  int computing = 0;                              ///< streams that compute
+  double computed_s = 0;                          ///< time with at least one, up to the last change of it
+  double computes_since_s = 0;                    ///< while computing
   int steps = 0;                                  ///< markers passed
   std::unordered_set<std::int64_t> open{};        ///< ids issued and not finished
   std::unordered_map<std::string, Lane> lanes{};  ///< by group, or peer and tag
+
+  [[nodiscard]] double computed_until_s(double now_s) const {
+    return computing > 0 ? computed_s + (now_s - computes_since_s) : computed_s;
+  }
+  void compute(double now_s, int more) {
+    computed_s = computed_until_s(now_s);
+    computes_since_s = now_s;
+    computing += more;
+  }
 };
 
 }  // namespace linkcast::replay

@@ -70,7 +70,8 @@ void Replay::set_timer(Place place, double time_s, unsigned long version) {
 }
 
 double Replay::next_event_s() {
-  const double timer_s = timers_.empty() ? std::numeric_limits<double>::infinity() : timers_.top().time_s;
+  double timer_s = timers_.empty() ? std::numeric_limits<double>::infinity() : timers_.top().time_s;
+  if (!late_.empty()) timer_s = std::min(timer_s, late_.begin()->first);
   // Timers of one moment move the clock a rounding error beyond the network's, which then may have an event before it.
   const double next_s = std::max(now_s_, std::min(timer_s, network_.next_event_s()));
   return next_s == std::numeric_limits<double>::infinity() ? next_s : std::min(next_s, look_s());
@@ -87,8 +88,13 @@ void Replay::advance() {
   now_s_ = std::max(now_s_, next_event_s());
   network_.advance(now_s_, tickets_ended_);
   for (const long ticket : tickets_ended_) end_network(ticket);
-  settle();
   const double moment_end_s = now_s_ + now_s_ * kSameMoment;
+  while (!late_.empty() && late_.begin()->first <= moment_end_s) {
+    const MeetingKey key = late_.begin()->second;
+    late_.erase(late_.begin());
+    end_meeting(key);
+  }
+  settle();
   while (!timers_.empty() && timers_.top().time_s <= moment_end_s) {
     const Timer timer = timers_.top();
     timers_.pop();

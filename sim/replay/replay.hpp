@@ -23,7 +23,7 @@ struct ReplayJob {
 /// The rules, in short. Events of a rank are issued in order, each host_s of CPU time after the one before; those of a
 /// stream run in order. An event starts when it was issued, its stream is free and all it waits for has ended. A
 /// collective or message starts on the network when all its ranks have started it; until it ends it occupies their
-/// streams and slows compute on their other streams down.
+/// streams and slows compute on their other streams down, which slows it down.
 class Replay final : public EventSource {
  public:
   Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<ReplayObserver*> observers);
@@ -51,8 +51,9 @@ class Replay final : public EventSource {
   struct Meeting {
     std::vector<Place> places{};
     NetworkOp op{};
-    CriticalPath path{};  ///< of the last that it waited for
-    double began_s = 0;   ///< while running
+    CriticalPath path{};               ///< of the last that it waited for
+    double began_s = 0;                ///< while running
+    std::vector<double> computed_s{};  ///< of each place's rank when it began
     bool running = false, moved = false;
   };
   using MeetingKey = std::pair<int, long>;  ///< lane, turn
@@ -109,6 +110,8 @@ class Replay final : public EventSource {
   [[nodiscard]] bool complete(const Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
   void start_network(const MeetingKey& key, Meeting& meeting);
   void end_network(long ticket);
+  [[nodiscard]] double late_s(const Meeting& meeting) const;
+  void end_meeting(MeetingKey key);
   [[nodiscard]] Exchange exchange_of(const Meeting& meeting) const;
 
   [[noreturn]] void fail_stuck() const;
@@ -121,7 +124,8 @@ class Replay final : public EventSource {
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
   std::map<MeetingKey, Meeting> meetings_;
   std::map<long, MeetingKey> by_ticket_;
-  std::map<std::string, int> lanes_;  ///< groups, and pairs of ranks with a tag, of each job
+  std::map<std::string, int> lanes_;        ///< groups, and pairs of ranks with a tag, of each job
+  std::multimap<double, MeetingKey> late_;  ///< off the network, and not ended: compute beside them slowed them
   std::vector<long> tickets_ended_;
   std::vector<int> woken_;  ///< ranks, in order
   double now_s_ = 0;

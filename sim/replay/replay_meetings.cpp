@@ -99,6 +99,8 @@ void Replay::start_network(const MeetingKey& key, Meeting& meeting) {
   meeting.running = true;
   meeting.began_s = now_s_;
   for (const Place place : meeting.places) tell_meets(place);
+  for (const Place place : meeting.places)
+    meeting.computed_s.push_back(ranks_[static_cast<std::size_t>(place.rank)].computed_until_s(now_s_));
   ++operations_;
   by_ticket_.emplace(network_.start(meeting.op), key);
 }
@@ -123,6 +125,28 @@ void Replay::end_network(long ticket) {
   const auto found = by_ticket_.find(ticket);
   const MeetingKey key = found->second;
   by_ticket_.erase(found);
+  const double late_s = this->late_s(meetings_.at(key));
+  if (late_s > 0)
+    late_.emplace(now_s_ + late_s, key);
+  else
+    end_meeting(key);
+}
+
+/// What a collective still takes when the network is done: the network knows nothing of the kernels beside it. The rank
+/// that computed longest sets the pace; one that still computes is taken to go on.
+double Replay::late_s(const Meeting& meeting) const {
+  if (meeting.op.kind != NetworkOp::Kind::kCollective) return 0;
+  double late_s = 0;
+  for (std::size_t i = 0; i < meeting.places.size(); ++i) {
+    const RankState& at = ranks_[static_cast<std::size_t>(meeting.places[i].rank)];
+    const double slowdown = header(at).collective_slowdown;
+    const double beside_s = at.computed_until_s(now_s_) - meeting.computed_s[i];
+    late_s = std::max(late_s, beside_s * (at.computing > 0 ? slowdown - 1 : 1 - 1 / slowdown));
+  }
+  return late_s;
+}
+
+void Replay::end_meeting(const MeetingKey key) {
   Meeting& meeting = meetings_.at(key);
   const std::vector<Place> places = meeting.places;
   const bool copy = meeting.op.kind != NetworkOp::Kind::kCollective && meeting.op.kind != NetworkOp::Kind::kMessage;

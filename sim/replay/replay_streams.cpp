@@ -58,6 +58,7 @@ void Replay::begin_compute(Place place) {
   StreamState& on = stream(place);
   on.left_s = on.current.event.time_s * rank(place.rank).slow;
   on.updated_s = now_s_;
+  rank(place.rank).compute(now_s_, 1);
   set_speed(on, rank(place.rank));
   set_timer(place, now_s_ + on.left_s / on.speed, ++on.version);
 }
@@ -108,6 +109,7 @@ void Replay::end(Place place, const CriticalPath& path) {
     ++on.version;
   }
   if (communicates(event.kind)) communicate(place.rank, -1);
+  if (event.kind == TraceKind::kCompute) at.compute(now_s_, -1);
   ++finished_;
   if (event.id) {
     at.open.erase(*event.id);

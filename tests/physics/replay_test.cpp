@@ -100,6 +100,21 @@ TEST_CASE("replay: compute beside a collective is slower", "[replay]") {
   CHECK_THAT(own.makespan_s, WithinRel(8, kExact));
 }
 
+TEST_CASE("replay: a collective beside compute is slower", "[replay]") {
+  const std::string calls = collective(0, "4") + collective(1, "4");
+  // All 4 s of its network time are beside compute that goes on.
+  CHECK_THAT(replay_text(R"("collective_slowdown":1.25)", calls + compute(0, 10)).ranks[1].exposed_s,
+             WithinRel(5, kExact));
+  // 2 s beside compute did 1 s of its work, which ends after the 2 s that were alone.
+  CHECK_THAT(replay_text(R"("collective_slowdown":2)", calls + compute(1, 2)).makespan_s, WithinRel(5, kExact));
+  // The rank that computes longest sets the pace, and streams of one rank compute at the same time.
+  CHECK_THAT(replay_text(R"("collective_slowdown":2)",
+                         calls + compute(0, 1) + compute(1, 2) + compute(1, 1, R"(,"stream":"1")"))
+                 .makespan_s,
+             WithinRel(5, kExact));
+  CHECK_THAT(replay_text(R"("collective_slowdown":2)", calls).makespan_s, WithinRel(4, kExact));
+}
+
 TEST_CASE("replay: eager messages leave at once, others wait for the receive", "[replay]") {
   const std::string receives = compute(1, 5, R"(,"id":1)") + message(1, "recv", 2, R"(,"after":[1])");
   const auto rendezvous = replay_text("", message(0, "send", 2) + receives);

@@ -232,4 +232,35 @@ TEST_CASE("kineto: a bundle is refused where it is not whole, or its steps are n
         std::string::npos);
 }
 
+namespace {
+
+/// Ten all_reduces of 100 us alone, 120 beside compute, of which the first is beside none and the last beside all.
+Timeline calls_beside_compute(double waits_us) {
+  Timeline timeline;
+  timeline.op(1);
+  for (int call = 0; call < 10; ++call) {
+    const double at = 1000 * call;
+    const double share = call / 9.0;
+    const double takes = 100 + 20 * share;
+    timeline.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", at, at + 5, at + 20 - waits_us, at + 20 + takes,
+                    Timeline::all_reduce(1e6));
+    if (call > 0) timeline.kernel("gemm", at + 6, at + 8, at + 20, at + 20 + share * takes);
+  }
+  return timeline;
+}
+
+}  // namespace
+
+TEST_CASE("kineto: collectives beside compute are slower by what the recording shows", "[unit][trace]") {
+  const ScratchFolder scratch;
+  std::vector<std::string> files;
+  for (const int rank : {0, 1}) {
+    files.push_back((scratch / ("rank" + std::to_string(rank) + ".json")).string());
+    std::ofstream(files.back()) << calls_beside_compute(rank == 1 ? 15 : 0).text(rank, 2);
+  }
+  const auto both = imported_trace("kineto", files);
+  CHECK(both->head.collective_slowdown == 1.2);
+  CHECK(both->notes("collective_slowdown beside compute: fitted to 10 calls"));
+}
+
 }  // namespace linkcast::test::kineto_test

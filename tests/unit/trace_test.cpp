@@ -52,6 +52,14 @@ TEST_CASE("trace: what is written is read again", "[trace]") {
   CHECK(again == text);
 }
 
+TEST_CASE("trace: how much compute slows collectives", "[trace]") {
+  const std::string head = R"({"schema":"trace/1","name":"n","ranks":1,"source":"s","collective_slowdown":)";
+  TraceReader trace = reader(head + "1.08}\n");
+  CHECK(trace.header().collective_slowdown == 1.08);
+  CHECK(to_json(trace.header())["collective_slowdown"] == 1.08);
+  CHECK(error_of(head + "0.5}\n") == "t line 1:/collective_slowdown: must be at least 1");
+}
+
 TEST_CASE("trace: each error names line and place", "[trace]") {
   using Case = std::pair<std::string, std::string>;
   for (const auto& [line, what] : {
