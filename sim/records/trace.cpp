@@ -86,6 +86,7 @@ TraceHeader read_header(const Json& json, const std::string& name) {
   header.gap_s = not_negative(r, "gap_s", 0);
   header.slowdown = at_least_one(r, "slowdown");
   header.eager_B = not_negative(r, "eager_B", 0);
+  header.nvls = r.optional<bool>("nvls");
   r.finish();
   return header;
 }
@@ -209,6 +210,7 @@ Json to_json(const TraceHeader& header) {
   if (header.gap_s > 0) out["gap_s"] = header.gap_s;
   if (header.slowdown > 1) out["slowdown"] = header.slowdown;
   if (header.eager_B > 0) out["eager_B"] = header.eager_B;
+  if (header.nvls) out["nvls"] = *header.nvls;
   return out;
 }
 

@@ -27,6 +27,8 @@ struct TraceHeader {
   double launch_s = 0;  ///< from the launch on the CPU to the start on an idle stream
   double gap_s = 0;     ///< between two events that wait for each other on one stream
   double slowdown = 1;  ///< of compute beside a collective of its rank, where no event says
+  /// Whether NVSwitches multicast and reduced (NVLS) where it was recorded; nothing: not known, or not recorded.
+  std::optional<bool> nvls{};
   double eager_B = 0;   ///< a send of at most this many bytes waits for no receive
 };
 
