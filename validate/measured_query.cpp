@@ -17,9 +17,10 @@ int bench_calls(double size_B) {
 
 /// As queries name what NCCL_ALGO names: NVLSTree is nvls_tree; CollNet, of old versions, the chain.
 std::string algorithm_of(const std::string& name) {
-  static const std::map<std::string, std::string> kOwn = {
-      {"NVLSTree", "nvls_tree"}, {"CollNet", "collnet_chain"}, {"CollNetDirect", "collnet_direct"},
-      {"CollNetChain", "collnet_chain"}};
+  static const std::map<std::string, std::string> kOwn = {{"NVLSTree", "nvls_tree"},
+                                                          {"CollNet", "collnet_chain"},
+                                                          {"CollNetDirect", "collnet_direct"},
+                                                          {"CollNetChain", "collnet_chain"}};
   if (const auto it = kOwn.find(name); it != kOwn.end()) return it->second;
   std::string text = name;
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::tolower(ch); });

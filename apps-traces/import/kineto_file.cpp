@@ -199,8 +199,8 @@ void read_work(const std::string& file, const std::vector<Event>& events, bool n
       work.communicates = true;
     }
     if (described)
-      into.multicast = std::max(
-          into.multicast, multicast_of(event, into.groups.at(work.collective.group).size(), work.collective.op));
+      into.multicast = std::max(into.multicast,
+                                multicast_of(event, into.groups.at(work.collective.group).size(), work.collective.op));
     into.work.push_back(std::move(work));
   }
   std::stable_sort(into.work.begin(), into.work.end(),

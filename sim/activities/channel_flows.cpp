@@ -101,8 +101,8 @@ Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int
   Activity flow;
   flow.uses = builder.uses(links, MoveBy::kSm);
   for (const int constraint : requested) {
-    const auto used = std::find_if(flow.uses.begin(), flow.uses.end(),
-                                   [&](const Use& use) { return use.constraint == constraint; });
+    const auto used =
+        std::find_if(flow.uses.begin(), flow.uses.end(), [&](const Use& use) { return use.constraint == constraint; });
     if (used != flow.uses.end())
       used->weight += kernel_request_share();
     else

@@ -179,9 +179,9 @@ int add_switch_reduction(ClusterProblem& problem, const Communicator& communicat
   const int head = chain.order.front();
   const Platform& node = problem.cluster().node();
   const std::vector<Use> passing =
-      inside == InNode::kMulticast ? path.multicast(communicator.gpus, head, link_share)
-                                   : path.inside(inside == InNode::kDirect ? star_hops(node, communicator.gpus, head)
-                                                                           : chain_hops(chain));
+      inside == InNode::kMulticast
+          ? path.multicast(communicator.gpus, head, link_share)
+          : path.inside(inside == InNode::kDirect ? star_hops(node, communicator.gpus, head) : chain_hops(chain));
   for (int i = 0; i < communicator.nodes; ++i) {
     problem.pass_constraints(i, passing);
     path.between(entry(i, chain), entry((i + 1) % communicator.nodes, chain), chain.nic);

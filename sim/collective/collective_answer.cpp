@@ -129,7 +129,8 @@ class Asked {
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
     around_.load = read_load(ranks_, r, catalogue.progress());
-    around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, switches_.nvls}, ranks_, r);
+    around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, switches_.nvls}, ranks_,
+                        r);
     if (alternatives_) around_.refuse_alternatives(r);
     const Launcher launcher(catalogue, platform_id, ring_library(library_), r);
     r.finish();

@@ -197,8 +197,8 @@ CollectiveCost switch_cost(const Platform& platform, const RingLibrary& library,
   const bool multicast = algorithm.rfind("nvls", 0) == 0;
   CollectiveCost cost;
   if (multicast) {
-    const Learned share = learned(known, communicator.library, "nvls", "link_share",
-                                  library.multicast_share(platform, communicator));
+    const Learned share =
+        learned(known, communicator.library, "nvls", "link_share", library.multicast_share(platform, communicator));
     const Learned block = learned(known, communicator.library, "nvls", "channel_Bps", kMulticastBlock);
     cost.link_share = std::min(1.0, share.value);
     cost.link_spread = share.spread;

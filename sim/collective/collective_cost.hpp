@@ -18,9 +18,9 @@ struct CollectiveCost {
   double link_share = 1;  ///< of multicast: RingLibrary::multicast_share()
   double link_spread = 0;
   bool rate_measured = false;  ///< the share was
-  double host_wait = 1;   ///< RingLibrary::host_wait()
-  double turn_steps = 0;  ///< steps of a round in which a block sends nothing
-  bool measured = false;  ///< base and hop were
+  double host_wait = 1;        ///< RingLibrary::host_wait()
+  double turn_steps = 0;       ///< steps of a round in which a block sends nothing
+  bool measured = false;       ///< base and hop were
   bool network_measured = false;
 
   /// Of the first byte. @param inside, between  hops one after the other in nodes and between them

@@ -150,8 +150,9 @@ std::vector<std::string> warnings_of_switches(const CollectiveJob& job, const Co
     warnings.push_back("what multicast by NVSwitch attains of the links was never measured on " +
                        job.node().topology().name + ": it is what the library counts on; nvls false leaves it out");
   if (by_collnet(made.taken, job.communicator.nodes))
-    warnings.emplace_back("reduction by the switches between nodes was never measured: that they keep up with the cables is "
-                          "assumed");
+    warnings.emplace_back(
+        "reduction by the switches between nodes was never measured: that they keep up with the cables is "
+        "assumed");
   if (made.taken.algorithm == "pat")
     warnings.emplace_back("parallel aggregated trees were never measured: their steps are the library's table");
   return warnings;

@@ -40,7 +40,6 @@ CollectivePlan plan(const CollectiveJob& job, activities::ClusterProblem& proble
 /// What waiting on each hop between nodes adds to the latency of rings and trees, as the distances do.
 double waits_s(const CollectiveJob& job, const CollectivePlan& made, const activities::HopDelay& wait_s);
 
-
 /// Thread blocks in use on distinct ring or tree number i of `distinct`: they go round all of them.
 int blocks_on(int i, int distinct, int blocks);
 

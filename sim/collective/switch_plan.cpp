@@ -28,8 +28,8 @@ void plan_in_node(const CollectiveJob& job, activities::ClusterProblem& problem,
   for (const int head : heads) {
     const activities::MulticastPart part{made.busiest_B, traits.reduces, traits.gathers, made.cost.link_share};
     Activity flow = activities::multicast_activity(problem.in_node(), job.communicator.gpus, head, part);
-    flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, blocks_Bps(made.cost, blocks_of_each(made, heads.size()), false) *
-                                                        flow.work_B / part.bytes);
+    flow.rate_cap_Bps = std::min(
+        flow.rate_cap_Bps, blocks_Bps(made.cost, blocks_of_each(made, heads.size()), false) * flow.work_B / part.bytes);
     problem.add_in_node(0, std::move(flow));
     made.hops.emplace_back();
   }
@@ -50,9 +50,9 @@ void plan_multicast_trees(const CollectiveJob& job, activities::ClusterProblem& 
 /// Each channel's head sends its node's sum up to the switches and gets the result.
 void plan_collnet(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
   const std::vector<Channel>& channels = job.communicator.channels;
-  const InNode inside = by_multicast(made.taken)                    ? InNode::kMulticast
+  const InNode inside = by_multicast(made.taken)                   ? InNode::kMulticast
                         : made.taken.algorithm == "collnet_direct" ? InNode::kDirect
-                                                                    : InNode::kChain;
+                                                                   : InNode::kChain;
   made.busiest_B = job.size_B / static_cast<double>(channels.size());
   const activities::ChannelLoad load{made.busiest_B, made.taken.payload_share,
                                      blocks_Bps(made.cost, blocks_of_each(made, channels.size()), true)};
@@ -65,8 +65,7 @@ void plan_aggregated(const CollectiveJob& job, activities::ClusterProblem& probl
   made.busiest_B = job.op.bytes_per_hop({job.size_B}, job.ranks()).si / static_cast<double>(channels.size());
   const activities::ChannelLoad load{made.busiest_B, made.taken.payload_share,
                                      blocks_Bps(made.cost, blocks_of_each(made, channels.size()), true)};
-  for (const Channel& channel : channels)
-    activities::add_aggregated_trees(problem, job.communicator, channel, load);
+  for (const Channel& channel : channels) activities::add_aggregated_trees(problem, job.communicator, channel, load);
 }
 
 }  // namespace
@@ -78,9 +77,7 @@ bool by_collnet(const Taken& taken, int nodes) {
          (taken.algorithm == "nvls" && nodes > 1);
 }
 
-bool by_switches(const Taken& taken) {
-  return by_multicast(taken) || taken.algorithm == "pat" || by_collnet(taken, 1);
-}
+bool by_switches(const Taken& taken) { return by_multicast(taken) || taken.algorithm == "pat" || by_collnet(taken, 1); }
 
 std::vector<int> multicast_heads(const Communicator& communicator) {
   if (communicator.nodes == 1) {

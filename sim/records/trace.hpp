@@ -29,7 +29,7 @@ struct TraceHeader {
   double slowdown = 1;  ///< of compute beside a collective of its rank, where no event says
   /// Whether NVSwitches multicast and reduced (NVLS) where it was recorded; nothing: not known, or not recorded.
   std::optional<bool> nvls{};
-  double eager_B = 0;   ///< a send of at most this many bytes waits for no receive
+  double eager_B = 0;  ///< a send of at most this many bytes waits for no receive
 };
 
 enum class TraceKind { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };

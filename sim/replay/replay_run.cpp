@@ -46,8 +46,8 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
       feed->repeat(request.repeat, [part, data_dir] { return open_trace(data_dir, part.trace, part.options); });
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken, jobs.empty() ? "placement" : "also");
     const std::optional<bool> recorded = feed->header().nvls;
-    jobs.push_back({std::move(feed), std::move(placed), request.host_scale,
-                    request.nvls.value_or(recorded.value_or(true))});
+    jobs.push_back(
+        {std::move(feed), std::move(placed), request.host_scale, request.nvls.value_or(recorded.value_or(true))});
   }
   return jobs;
 }

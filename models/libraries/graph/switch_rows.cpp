@@ -11,18 +11,18 @@ namespace {
 
 // source of this block: models/libraries/SOURCES.md, "CollNet and PAT"
 constexpr double kPatShare = 0.75;
-constexpr double kCollnetShare = 0.5;        // up and down, as a tree
-constexpr double kCollnetHopper = 0.85;      // source: as above; CollNet direct
-constexpr double kCollnetPerPeer_us = 0.4;   // source: as above; CollNet direct, each way
+constexpr double kCollnetShare = 0.5;       // up and down, as a tree
+constexpr double kCollnetHopper = 0.85;     // source: as above; CollNet direct
+constexpr double kCollnetPerPeer_us = 0.4;  // source: as above; CollNet direct, each way
 constexpr const char* kSimpleName = "Simple";
 
 /// What the library counts on with 8 GPUs of a generation: GB/s of multicast, of the links it counts for a GPU.
 struct CountedOn {
   double multicast = 0, links = 0, spread = 0;
 };
-// source: models/libraries/SOURCES.md, "Graph era: tuner": 8 channels of 40 and 80 GB/s, of which it gets 0.85 and 0.74,
-// on 18 links of 20.6 and 40.1 GB/s. Spreads: assumed; 475 GB/s of bus that nccl-tests is said to show on 8 H100 is 2 %
-// off what follows, of later GPUs nothing is known
+// source: models/libraries/SOURCES.md, "Graph era: tuner": 8 channels of 40 and 80 GB/s, of which it gets 0.85 and
+// 0.74, on 18 links of 20.6 and 40.1 GB/s. Spreads: assumed; 475 GB/s of bus that nccl-tests is said to show on 8 H100
+// is 2 % off what follows, of later GPUs nothing is known
 constexpr CountedOn kOnHopper = {8 * 40 * 0.85, 18 * 20.6, 0.15};     // source: above
 constexpr CountedOn kOnBlackwell = {8 * 80 * 0.74, 18 * 40.1, 0.25};  // source: above
 constexpr double kCountedGpus = 8;

@@ -26,9 +26,9 @@ TunerTraits tuner_v2_7() {
   t.network_tree_ll128_share = 0.915;  // source: models/libraries/SOURCES.md
   t.plateau = t.plateau_ampere = 1.9;  // source: models/libraries/SOURCES.md
   t.a100_total = 235;
-  t.collnet_hop_us = 3.7;         // source: models/libraries/SOURCES.md, "CollNet and PAT"
-  t.collnet_chain_hop_us = 2.8;   // source: as above
-  t.collnet_network_us = 31;      // the same
+  t.collnet_hop_us = 3.7;        // source: models/libraries/SOURCES.md, "CollNet and PAT"
+  t.collnet_chain_hop_us = 2.8;  // source: as above
+  t.collnet_network_us = 31;     // the same
   t.collnet_chain_network_us = 30;
   return t;
 }
@@ -104,8 +104,8 @@ TunerTraits tuner_v2_23() {
 TunerTraits tuner_v2_27() {
   TunerTraits t = tuner_v2_23();
   t.nvls_efficiency = {{90, 0.85}, {100, 0.74}};  // source: models/libraries/SOURCES.md
-  t.ll_max[100] = 282.0;     // source: models/libraries/SOURCES.md
-  t.ring_ll128[100] = 73.4;  // source: models/libraries/SOURCES.md
+  t.ll_max[100] = 282.0;                          // source: models/libraries/SOURCES.md
+  t.ring_ll128[100] = 73.4;                       // source: models/libraries/SOURCES.md
   t.cells = true;
   return t;
 }
