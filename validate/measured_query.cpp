@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 
 namespace linkcast::validate {
 namespace {
@@ -12,6 +13,18 @@ namespace {
 int bench_calls(double size_B) {
   const double copies = std::floor(1e-3 / (2e-6 + size_B / 300e9));  // source: the same
   return std::min(16, static_cast<int>(std::clamp(copies, 2.0, 64.0)) / 2);
+}
+
+/// As queries name what NCCL_ALGO names: NVLSTree is nvls_tree; CollNet, of old versions, the chain.
+std::string algorithm_of(const std::string& name) {
+  static const std::map<std::string, std::string> kOwn = {{"NVLSTree", "nvls_tree"},
+                                                          {"CollNet", "collnet_chain"},
+                                                          {"CollNetDirect", "collnet_direct"},
+                                                          {"CollNetChain", "collnet_chain"}};
+  if (const auto it = kOwn.find(name); it != kOwn.end()) return it->second;
+  std::string text = name;
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::tolower(ch); });
+  return text;
 }
 
 }  // namespace
@@ -35,11 +48,8 @@ Json collective_query(const std::string& platform_id, const Measurement& measure
     query["gpus"] = c.gpus;
   }
   if (!measurement.library.empty()) query["library"] = measurement.library;
-  const auto lower = [](std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::tolower(ch); });
-    return text;
-  };
-  if (!c.algorithm.empty()) query["algorithm"] = lower(c.algorithm);
+  if (!c.algorithm.empty()) query["algorithm"] = algorithm_of(c.algorithm);
+  if (measurement.nvls && query.value("algorithm", "").rfind("nvls", 0) != 0) query["nvls"] = *measurement.nvls;
   if (!c.protocol.empty()) query["protocol"] = c.protocol;
   if (!issuer_of(measurement, c).empty()) query["launch"] = issuer_of(measurement, c);
   for (const MeasuredCollective::Other& other : c.with)

@@ -217,6 +217,21 @@ std::string recording_note(const std::vector<RankRecording>& ranks, const Repeti
          std::to_string(std::lround(kPercent * recording_s / (host_s + recording_s))) + " % of all";
 }
 
+/// Whether NVSwitches multicast: as said, or as the kernels show.
+void tell_multicast(const std::vector<RankRecording>& ranks, const TraceOptions& options, TraceHeader& header) {
+  const std::string said = options.text("nvls", "");
+  if (!said.empty() && said != "on" && said != "off")
+    throw InputError("option nvls: '" + said + "' is neither on nor off");
+  Multicast shown = Multicast::kNothing;
+  for (const RankRecording& rank : ranks) shown = std::max(shown, rank.multicast);
+  if (!said.empty()) header.nvls = said == "on";
+  if (said.empty() && shown == Multicast::kOff) header.nvls = false;
+  if (said.empty() && shown == Multicast::kOn) header.nvls = true;
+  if (said.empty() && shown == Multicast::kUnclear)
+    header.notes.push_back(
+        "whether NVSwitches multicast (NVLS) does not show in the kernels of all_reduce: option nvls says it");
+}
+
 TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions& repetitions,
                       const RecordingCost& cost, const TraceOptions& options) {
   TraceHeader header;
@@ -257,6 +272,7 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
     header.notes.push_back(
         "assumed: the recording is one step: it holds neither ProfilerStep, which the profiler's step() "
         "records, nor an optimizer's");
+  tell_multicast(ranks, options, header);
   if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;
 }
@@ -296,6 +312,7 @@ class Kineto final : public TraceImporter {
              "steps: the CPU waits for the GPU at the end of each step, as in loops that time each step; "
              "recorded: where it waited, which holds unless said"},
             {"names", "short: of kernels the last name of the function; whole unless said"},
+            {"nvls", "on or off: multicast by NVSwitch, where the kernels do not show it"},
             {"host-scale", "CPU times are multiplied by it, 1 unless said"},
             {"step-time",
              "median step without the profiler, e.g. 39.5ms: host-scale is fitted so that the machine takes that"},

@@ -170,6 +170,20 @@ GpuWork work_of(const Event& event, const Event& launch, const Calls& calls) {
                    "CPU activities too, or both with 'linkcast record'");
 }
 
+/// What a kernel of an all_reduce of more than two ranks says of multicast by NVSwitch: its name may; a kernel of fewer
+/// threads than NVLS takes is none. Names of rings and trees say nothing: they stand for all that is not specialised.
+/// source: models/libraries/SOURCES.md, "Graph era: blocks and threads"; 4 H200 without NVLS, all of whose kernels of
+/// Simple are named RING_LL
+Multicast multicast_of(const Event& event, std::size_t ranks, const std::string& op) {
+  constexpr int kThreadsNvls = 640;
+  if (op != "all_reduce" || ranks <= 2) return Multicast::kNothing;
+  if (event.name.find("NVLS") != std::string::npos) return Multicast::kOn;
+  const auto block = event.args->find("block");
+  if (block == event.args->end() || !block->is_array() || block->empty() || !(*block)[0].is_number_integer())
+    return Multicast::kUnclear;
+  return (*block)[0].get<int>() < kThreadsNvls ? Multicast::kOff : Multicast::kUnclear;
+}
+
 void read_work(const std::string& file, const std::vector<Event>& events, bool named, RankRecording& into) {
   const Calls calls = calls_of(events);
   const bool operators =
@@ -184,6 +198,9 @@ void read_work(const std::string& file, const std::vector<Event>& events, bool n
       if (named) fail_nameless(file, event, operators);
       work.communicates = true;
     }
+    if (described)
+      into.multicast = std::max(into.multicast,
+                                multicast_of(event, into.groups.at(work.collective.group).size(), work.collective.op));
     into.work.push_back(std::move(work));
   }
   std::stable_sort(into.work.begin(), into.work.end(),

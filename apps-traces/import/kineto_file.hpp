@@ -28,6 +28,9 @@ struct Recorded {
   int launches = 0;     ///< those that do
 };
 
+/// What kernels show of multicast by NVSwitch (NVLS), from none that could through those that surely did not.
+enum class Multicast { kNothing, kOff, kUnclear, kOn };
+
 /// Something on a stream of the GPU, with the CPU call that launched it. Times are seconds of the rank's own clock.
 struct GpuWork {
   std::string name, whole_name;  ///< of the function, without and with its template and arguments
@@ -69,6 +72,7 @@ struct RankRecording {
     return std::any_of(pauses.begin(), pauses.end(),
                        [&](const auto& pause) { return pause.first <= time_s && time_s < pause.second; });
   }
+  Multicast multicast = Multicast::kNothing;
   std::optional<double> step_time_s{};  ///< without the profiler, where it was measured
   bool execution_trace = false;         ///< PyTorch's execution trace was recorded at the same time
   bool steps_marked = false;            ///< false: nothing says where a step ends, all is one

@@ -5,7 +5,7 @@ set -euo pipefail
 program=$1 recordings=$2 out=$3
 import() {  # network, its name, further options
   "$program" import kineto "$recordings/kineto_$1_w4_r"[0-3].json --option skip=1 --option sync=steps --option names=short \
-    --option "name=h200x4-$1" --option "source=torch.profiler, PyTorch 2.11, NCCL 2.28.9: second recorded step of $2 with DistributedDataParallel on 4 H200, 64 images a GPU, fp32, SGD" "${@:3}"
+    --option nvls=off --option "name=h200x4-$1" --option "source=torch.profiler, PyTorch 2.11, NCCL 2.28.9: second recorded step of $2 with DistributedDataParallel on 4 H200, 64 images a GPU, fp32, SGD" "${@:3}"
 }
 # 4.75 ms: median of 20 untraced steps of AlexNet without gradient exchange, noted with the recordings
 import alexnet AlexNet --out "$out/alexnet.partial.jsonl"

@@ -36,6 +36,7 @@ struct NcclRun {
     std::optional<int> threads, gpus_per_thread, graph_launches, calls_per_group;
   };
   Issue issue{};
+  std::optional<bool> nvls{};  ///< what NCCL's own lines say of multicast by NVSwitch
   std::vector<NcclRank> ranks;
   std::vector<NcclRow> rows;
 };

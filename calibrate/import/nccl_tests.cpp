@@ -185,6 +185,7 @@ class NcclTests final : public Importer {
         {"library", "NCCL's version as `linkcast list libraries` names it, where the text does not print it"},
         {"algorithm", "Ring, Tree, CollNet, NVLS, NVLSTree or PAT if NCCL_ALGO forced it"},
         {"protocol", "LL, LL128 or Simple if NCCL_PROTO forced it"},
+        {"nvls", "on or off: multicast by NVSwitch, where the text does not print NCCL's own lines"},
         RecordBuilder::id_option()};
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override;
@@ -205,6 +206,29 @@ void note_library(const std::string& version, RecordBuilder& record) {
               " is the nearest that is known.");
 }
 
+/// NVLS takes sums, minima and maxima of most types, and of float and double sums alone. source: recalled of NCCL's
+/// sources (models/libraries/SOURCES.md, "NVLS on one node")
+bool multicast_takes(const NcclRow& row) {
+  static const std::set<std::string> kBoth = {"int32", "uint32", "int64", "uint64", "half", "bfloat16"};
+  if (row.redop.empty() || row.redop == "none") return true;
+  if (row.type == "float" || row.type == "double") return row.redop == "sum";
+  return kBoth.count(row.type) > 0 && (row.redop == "sum" || row.redop == "min" || row.redop == "max");
+}
+
+/// In the words of a record's settings, which a query of these points follows.
+void note_multicast(const NcclRun& run, const std::optional<std::string>& said, RecordBuilder& record) {
+  std::optional<bool> nvls = said ? std::optional(*said == "on") : run.nvls;
+  if (said && run.nvls && *run.nvls != *nvls)
+    throw InputError("--option nvls: is '" + *said + "', " + run.place + " says otherwise");
+  if (!std::all_of(run.rows.begin(), run.rows.end(), multicast_takes)) {
+    record.note("Multicast by NVSwitch does not take this type and reduction: these points are without it.");
+    nvls = false;
+  }
+  if (!nvls) return;
+  record.environment("nvls", *nvls ? "on" : "off", run.place);
+  record.method("settings", *nvls ? "NCCL_NVLS_ENABLE=1" : "NCCL_NVLS_ENABLE=0");
+}
+
 /// Every run of one file.
 void add_file(const ImportRequest& request, const std::string& path, const Json& forced, RecordBuilder& record) {
   const auto op = option_choice(request, "op", kOps);
@@ -218,6 +242,7 @@ void add_file(const ImportRequest& request, const std::string& path, const Json&
     library ? record.library(*library) : note_library(run.version, record);
     record.source(run.version.empty() ? "nccl-tests, version not printed" : "nccl-tests, " + run.version);
     note_types(run, path, record);
+    note_multicast(run, option_choice(request, "nvls", {"on", "off"}), record);
     record.method("settings of " + file_name(path), run.settings);
     Json common{{"op", op_of(run, op, path, record)}};
     common.update(members_of(run, gpus));

@@ -14,6 +14,14 @@ constexpr const char* kFirst = "# nThread ";
 
 bool is_debug_line(const std::string& line) { return line.find(" NCCL INFO ") != std::string::npos; }
 
+/// Lines of NCCL_DEBUG=INFO that tell multicast by NVSwitch: the variable, or channels that use it.
+void note_nvls(const TextFile& file, NcclRun& run) {
+  static const Regex set(R"(.*NCCL_NVLS_ENABLE set by environment to (\d+).*)");
+  static const Regex channels(R"(.* (\d+) nvls channels.*)");
+  if (const Match match = set.whole(file.line()); match && match[1] == "0") run.nvls = false;
+  if (const Match match = channels.whole(file.line()); match && !run.nvls) run.nvls = match[1] != "0";
+}
+
 bool ends_run(const TextFile& file) {
   return file.starts_with("# Out of bounds values") || file.starts_with("# Avg bus bandwidth");
 }
@@ -82,7 +90,10 @@ NcclRow read_row(const TextFile& file, const Columns& columns) {
 void read_table(TextFile& file, NcclRun& run) {
   const Columns columns = read_head(file);
   for (; file.expect_more("'# Out of bounds values'"), !ends_run(file); file.next()) {
-    if (is_debug_line(file.line())) continue;
+    if (is_debug_line(file.line())) {
+      note_nvls(file, run);
+      continue;
+    }
     const auto words = words_of(file.line());
     if (words.empty() || words.front() == "#") continue;
     if (!decimal(words.front())) file.fail("not understood inside the table");
@@ -121,6 +132,7 @@ void read_run(TextFile& file, NcclRun& run) {
     file.expect_more("the head of the table, '# size count type ...'");
     if (head.whole(file.line())) break;
     if (const Match match = library.whole(file.line()); match && run.version.empty()) run.version = "NCCL " + match[1];
+    note_nvls(file, run);
     if (file.starts_with(kFirst)) file.fail("the run before this line has no table");
     if (words_of(file.line()).size() > 1 && words_of(file.line())[0] == "#" && words_of(file.line())[1] == "Rank")
       read_rank(file, run);

@@ -74,7 +74,8 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
   return flow;
 }
 
-Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int>& members, int head, double bytes) {
+Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int>& members, int head,
+                            const MulticastPart& part) {
   const Platform& platform = builder.platform();
   std::vector<int> links, requested;
   for (const int member : members) {
@@ -83,18 +84,31 @@ Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int
     if (!route || route->links.size() != 2 || !platform.accelerators_only(route->links))
       throw InputError("algorithm: multicast needs all GPUs below one level of NVSwitches");
     const int out = route->links.front(), in = out ^ 1;
-    links.insert(links.end(), {out, in});  // what it adds to the sum, and the sum when it is stored
-    requested.push_back(in);               // the head's loads
-    if (member != head) continue;
-    links.insert(links.end(), {in, out});  // the sum that it loads, and its own store
-    requested.push_back(out);
+    const bool is_head = member == head;
+    if (part.loads) {
+      links.push_back(out);     // what it adds to the sum
+      requested.push_back(in);  // the head's loads
+      if (is_head) {
+        links.push_back(in);
+        requested.push_back(out);
+      }
+    }
+    if (part.stores) {
+      links.push_back(in);
+      if (is_head) links.push_back(out);
+    }
   }
   Activity flow;
   flow.uses = builder.uses(links, MoveBy::kSm);
-  for (Use& use : flow.uses)
-    use.weight +=
-        kernel_request_share() * static_cast<double>(std::count(requested.begin(), requested.end(), use.constraint));
-  flow.work_B = bytes / kernel_link_share();
+  for (const int constraint : requested) {
+    const auto used =
+        std::find_if(flow.uses.begin(), flow.uses.end(), [&](const Use& use) { return use.constraint == constraint; });
+    if (used != flow.uses.end())
+      used->weight += kernel_request_share();
+    else
+      flow.uses.push_back({constraint, kernel_request_share()});
+  }
+  flow.work_B = part.bytes / kernel_link_share() / part.link_share;
   return flow;
 }
 

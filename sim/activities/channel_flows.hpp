@@ -43,12 +43,19 @@ std::vector<std::vector<Hop>> tree_ways(const Tree& tree);
 /// One flow over all these hops: a ring, a way of a tree, or one message.
 Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load);
 
-/// The part of an all_reduce that one member, its head, does with multicast by the NVSwitch: it loads the sum of what
-/// all members hold and stores it to all at once.
-/// @param bytes  of the part
+/// What a head does with its part: all_reduce both, all_gather stores, reduce_scatter loads.
+struct MulticastPart {
+  double bytes = 0;
+  bool loads = true, stores = true;
+  double link_share = 1;  ///< of the rate of kernels on the links
+};
+
+/// The part of a collective that one member, its head, does with multicast by the NVSwitch: it loads the sum of what
+/// all members hold, or stores what it holds to all at once, or first one and then the other.
 /// @source  A. Ishii and R. Wells, The NVLink-Network Switch, Hot Chips 34 (2022): with n parts each GPU sends n + 1
 ///          and receives n + 1 of them, instead of 2 n
 /// @throws InputError  the members are not all below one level of switches
-Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int>& members, int head, double bytes);
+Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int>& members, int head,
+                            const MulticastPart& part);
 
 }  // namespace linkcast::activities

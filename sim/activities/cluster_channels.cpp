@@ -32,19 +32,20 @@ class ChannelPath {
     return uses;
   }
   /// What the part that one member reduces and stores takes of a node.
-  std::vector<Use> multicast(const std::vector<int>& members, int head) {
-    Activity one_byte = multicast_activity(node_, members, head, 1);
+  std::vector<Use> multicast(const std::vector<int>& members, int head, double link_share) {
+    Activity one_byte = multicast_activity(node_, members, head, {1, true, true, link_share});
     for (Use& use : one_byte.uses) use.weight *= one_byte.work_B * stored_;
     return std::move(one_byte.uses);
   }
   /// From the GPU of one node to that of another. @param nic  of both; -1: the one next to each
-  void between(ClusterGpu from, ClusterGpu to, int nic = -1) {
-    problem_.pass_network(from, to, stored_, nic);
+  /// @param part  of the bytes
+  void between(ClusterGpu from, ClusterGpu to, int nic = -1, double part = 1) {
+    problem_.pass_network(from, to, stored_ * part, nic);
     const Cluster& cluster = problem_.cluster();
     const auto card = [&](ClusterGpu gpu) {
       return cluster.endpoint(gpu.node, nic < 0 ? cluster.nic_of(gpu.gpu) : nic);
     };
-    problem_.pass_engines(card(from), card(to), stored_);
+    problem_.pass_engines(card(from), card(to), stored_ * part);
   }
 
   int add(double bytes) {
@@ -82,8 +83,29 @@ ClusterGpu parent_end(const Communicator& communicator, const Channel& chain, co
 
 int endpoint(const Cluster& cluster, ClusterGpu gpu) { return cluster.endpoint(gpu.node, cluster.nic_of(gpu.gpu)); }
 
-HopDelay distance_in(const Cluster& cluster) {
-  return [&cluster](int from, int to) { return cluster.beyond_nearest(fabric_latency(cluster.fabric(), from, to)).si; };
+/// Every member's data to the head and the result back, the head's links shared by all.
+std::vector<Hop> star_hops(const Platform& node, const std::vector<int>& members, int head) {
+  std::vector<Hop> hops;
+  for (const int member : members) {
+    if (member == head) continue;
+    const bool peer = node.peer_route(node.gpu(member), node.gpu(head)).has_value();
+    const HopKind kind = peer ? HopKind::kPeer : HopKind::kHostMemory;
+    hops.push_back({member, head, kind});
+    hops.push_back({head, member, kind});
+  }
+  return hops;
+}
+
+/// To the head along a chain, and back.
+std::vector<Hop> chain_hops(const Channel& chain) {
+  std::vector<Hop> hops = without_last(chain.hops);
+  const std::size_t down = hops.size();
+  for (std::size_t i = 0; i < down; ++i) {
+    Hop up = hops[i];
+    std::swap(up.from, up.to);
+    hops.push_back(up);
+  }
+  return hops;
 }
 
 /// Largest sum of `edge` over the nodes from any leaf to the root.
@@ -137,10 +159,10 @@ std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& c
 }
 
 int add_multicast_tree(ClusterProblem& problem, const Communicator& communicator, int head, int which,
-                       const ChannelLoad& load) {
+                       const ChannelLoad& load, double link_share) {
   const BinaryTree tree = double_binary_tree(communicator.nodes, which);
   ChannelPath path(problem, load);
-  const std::vector<Use> passing = path.multicast(communicator.gpus, head);
+  const std::vector<Use> passing = path.multicast(communicator.gpus, head, link_share);
   for (int node = 0; node < communicator.nodes; ++node) {
     problem.pass_constraints(node, passing);
     if (node == tree.root) continue;
@@ -148,6 +170,43 @@ int add_multicast_tree(ClusterProblem& problem, const Communicator& communicator
     path.between(here, above);
     path.between(above, here);
   }
+  return path.add(load.bytes);
+}
+
+int add_switch_reduction(ClusterProblem& problem, const Communicator& communicator, const Channel& chain, InNode inside,
+                         const ChannelLoad& load, double link_share) {
+  ChannelPath path(problem, load);
+  const int head = chain.order.front();
+  const Platform& node = problem.cluster().node();
+  const std::vector<Use> passing =
+      inside == InNode::kMulticast
+          ? path.multicast(communicator.gpus, head, link_share)
+          : path.inside(inside == InNode::kDirect ? star_hops(node, communicator.gpus, head) : chain_hops(chain));
+  for (int i = 0; i < communicator.nodes; ++i) {
+    problem.pass_constraints(i, passing);
+    path.between(entry(i, chain), entry((i + 1) % communicator.nodes, chain), chain.nic);
+  }
+  return path.add(load.bytes);
+}
+
+std::vector<double> aggregated_shares(int ranks) {
+  std::vector<double> shares;
+  for (int length = 1; length < ranks; length *= 2) {
+    int edges = 0;  // ranks whose distance from the root has `length` as its lowest bit
+    for (int rank = length; rank < ranks; rank += 2 * length) ++edges;
+    shares.push_back(edges / (ranks - 1.0));
+  }
+  return shares;
+}
+
+int add_aggregated_trees(ClusterProblem& problem, const Communicator& communicator, const Channel& channel,
+                         const ChannelLoad& load) {
+  ChannelPath path(problem, load);
+  const int nodes = communicator.nodes;
+  const std::vector<double> shares = aggregated_shares(nodes);
+  for (std::size_t k = 0; k < shares.size(); ++k)
+    for (int node = 0; node < nodes; ++node)
+      path.between(entry(node, channel), entry((node + (1 << k)) % nodes, channel), channel.nic, shares[k]);
   return path.add(load.bytes);
 }
 
@@ -169,6 +228,26 @@ double tree_delay_s(const Cluster& cluster, const Communicator& communicator, co
     return delay_s(endpoint(cluster, entry(node, chain)),
                    endpoint(cluster, parent_end(communicator, chain, tree, node)));
   });
+}
+
+double reduction_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& channel,
+                         const HopDelay& delay_s) {
+  double most = 0;
+  for (int node = 1; node < communicator.nodes; ++node)
+    most = std::max(most, delay_s(endpoint(cluster, entry(0, channel)), endpoint(cluster, entry(node, channel))));
+  return most;
+}
+
+double aggregated_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& channel,
+                          const HopDelay& delay_s) {
+  double sum = 0;
+  for (int length = 1; length < communicator.nodes; length *= 2)
+    sum += delay_s(endpoint(cluster, entry(0, channel)), endpoint(cluster, entry(length, channel)));
+  return sum;
+}
+
+HopDelay distance_in(const Cluster& cluster) {
+  return [&cluster](int from, int to) { return cluster.beyond_nearest(fabric_latency(cluster.fabric(), from, to)).si; };
 }
 
 double ring_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed) {

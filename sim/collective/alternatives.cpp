@@ -13,7 +13,7 @@ constexpr double kWorthSaying = 0.05;  // source: ours, half of the spread assum
 
 Alternatives alternatives_to(const CollectiveJob& job, const CollectiveForecast& taken, Solver& solver) {
   Alternatives found;
-  const TunerRequest request{job.call(), {job.size_B}, "", "", job.nvls};
+  const TunerRequest request{job.call(), {job.size_B}, "", "", job.nvls, job.collnet};
   for (const TunerEntry& entry : job.rings().tuner(job.node(), job.communicator, request)) {
     const bool is_taken = entry.algorithm == taken.algorithm && entry.protocol == taken.protocol;
     if (is_taken) found.believes = entry;

@@ -16,8 +16,34 @@ namespace linkcast::collective {
 namespace {
 
 constexpr const char* kNvlsBetween =
-    "nvls between nodes reduces in the switches of the fabric (CollNet, SHARP), which no platform describes: take "
-    "nvls_tree";
+    "nvls between nodes reduces in the switches of the fabric (CollNet, SHARP): ask with collnet, or take nvls_tree";
+
+/// What the machine's switches may do for a collective, and which algorithm is forced.
+struct SwitchKeys {
+  std::string algorithm{};
+  bool nvls = true, collnet = false;
+
+  SwitchKeys(const CollectiveRanks& ranks, ObjectReader& r) {
+    if (r.has("algorithm")) algorithm = r.choice("algorithm", ring_algorithms());
+    const bool multicast = algorithm.rfind("nvls", 0) == 0;
+    nvls = r.optional<bool>("nvls").value_or(true);
+    if (multicast && !nvls) r.fail("nvls", "leaves out the algorithm " + algorithm + " that is asked for");
+    if (algorithm == "nvls_tree" && ranks.one_node()) r.fail("algorithm", "nvls_tree is between nodes; in one: nvls");
+    collnet = r.optional<bool>("collnet").value_or(false);
+    const bool forced = algorithm.rfind("collnet", 0) == 0;
+    if (collnet || forced) check_fabric(ranks, collnet ? "collnet" : "algorithm", r);
+    collnet = collnet || forced;
+    if (algorithm == "nvls" && !ranks.one_node() && !collnet) r.fail("algorithm", kNvlsBetween);
+  }
+
+ private:
+  static void check_fabric(const CollectiveRanks& ranks, const char* key, const ObjectReader& r) {
+    const Topology& topology = ranks.machine.node().topology();
+    if (ranks.one_node()) r.fail(key, "CollNet is of the switches between nodes, and all ranks are in one");
+    if (!topology.fabric.contains("sharp"))
+      r.fail(key, "the fabric of " + topology.name + " has no switches that reduce: its key sharp says where they do");
+  }
+};
 
 int read_calls(ObjectReader& r) {
   const int calls = r.optional<int>("calls").value_or(kUsualCalls);
@@ -94,19 +120,17 @@ class Asked {
         size_(op_name_, ranks_.nodes * static_cast<int>(ranks_.gpus.size()), r),
         library_(read_library(ranks_, r)),
         calls_(read_calls(r)),
+        switches_(ranks_, r),
         protocol_(r.optional<std::string>("protocol").value_or("")) {
     query::refuse_keys(r, {"transport"},
                        "is of libraries that send messages (mpi-...), and " + library_ + " builds rings");
     if (ranks_.one_node()) query::refuse_keys(r, {"engine"}, "is of messages between nodes, and all ranks are in one");
     if (r.has("protocol") && protocol_.empty()) r.fail("protocol", "names none");
-    if (r.has("algorithm")) algorithm_ = r.choice("algorithm", {"ring", "tree", "nvls", "nvls_tree"});
-    nvls_ = r.optional<bool>("nvls").value_or(false) || algorithm_ == "nvls" || algorithm_ == "nvls_tree";
-    if (algorithm_ == "nvls" && !ranks_.one_node()) r.fail("algorithm", kNvlsBetween);
-    if (algorithm_ == "nvls_tree" && ranks_.one_node()) r.fail("algorithm", "nvls_tree is between nodes; in one: nvls");
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
     around_.load = read_load(ranks_, r, catalogue.progress());
-    around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, nvls_}, ranks_, r);
+    around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, switches_.nvls}, ranks_,
+                        r);
     if (alternatives_) around_.refuse_alternatives(r);
     const Launcher launcher(catalogue, platform_id, ring_library(library_), r);
     r.finish();
@@ -134,9 +158,10 @@ class Asked {
             size_.op(),
             op_name_,
             size_.size_B(),
-            algorithm_,
+            switches_.algorithm,
             protocol_,
-            nvls_,
+            switches_.nvls,
+            switches_.collnet,
             calls_,
             engine_,
             "",
@@ -149,8 +174,9 @@ class Asked {
   SizedCall size_;
   std::string library_;
   int calls_;
-  std::string protocol_, algorithm_{}, engine_{};
-  bool nvls_ = false, alternatives_ = false;
+  SwitchKeys switches_;
+  std::string protocol_, engine_{};
+  bool alternatives_ = false;
   launch::Launching launching_{};
   Surroundings around_{};
   const Communicator* communicator_ = nullptr;
@@ -173,7 +199,7 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   Surroundings around;
   around.load = read_load(ranks, r, catalogue.progress());
   around.place(catalogue, platform_id, ranks);
-  query::refuse_keys(r, {"calls", "protocol", "nvls", "engine"},
+  query::refuse_keys(r, {"calls", "protocol", "nvls", "collnet", "engine"},
                      "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);

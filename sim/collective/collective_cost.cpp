@@ -37,6 +37,9 @@ constexpr std::array<BlockPriors, 3> kBlocks = {
 // A tree's blocks split their threads between the way up and the way down. source: NCCL's all_reduce kernel runs both
 // at once in one block (docs/communicators.md)
 constexpr double kTreeShare = 0.5;
+// One thread block of multicast, whose warps copy into the shared buffer, load sums and store. source: assumed, as a
+// block of a ring in Simple (above); 475 GB/s of bus that nccl-tests is said to show on 8 H100 need 17 GB/s of each
+constexpr Prior kMulticastBlock = {25e9, 0.5};  // source: above
 // A reduce_scatter's last step adds what has arrived and sends nothing: what it takes, in steps. source: assumed; on 2
 // P100 it is 0.7 to 0.9 of a step in NCCL 1 and 2.0 (calibrate/data/p100-dgx1)
 constexpr Prior kTail = {0.8, 0.3};
@@ -130,6 +133,27 @@ void set_rates(const Platform& platform, const RingLibrary& library, const Commu
   cost.network_measured = hop.measured;
 }
 
+/// All parts in base_s, their errors taken as independent.
+void set_switch_latency(const Calibration& known, const std::string& library, const std::string& algorithm,
+                        const AlgorithmLatency& table, CollectiveCost& cost) {
+  double sum = 0, error = 0;
+  cost.measured = cost.network_measured = true;
+  const auto add = [&](const std::string& subject, const char* what, double each_s, double count) {
+    if (each_s * count <= 0) return;
+    const Learned part = learned(known, library, subject, what, {each_s, kTableSpread});
+    sum += part.value * count;
+    error = std::hypot(error, part.spread * part.value * count);
+    bool& measured = std::string(what) == "network_hop_s" ? cost.network_measured : cost.measured;
+    measured = measured && part.measured;
+  };
+  add(algorithm == "nvls_tree" ? "nvls" : algorithm, "base_s", table.base_s, 1);
+  add(algorithm, "hop_s", table.inside.each_s, table.inside.count);
+  add(algorithm, "network_hop_s", table.between.each_s, table.between.count);
+  add(algorithm, "rank_s", table.ranks.each_s, table.ranks.count);
+  cost.base_s = sum;
+  cost.base_spread = sum > 0 ? error / sum : 0;
+}
+
 /// Before GPUs are slow.
 CollectiveCost cost_of(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                        const std::string& algorithm, const std::string& protocol, int blocks) {
@@ -167,10 +191,32 @@ CollectiveCost collective_cost(const Platform& platform, const RingLibrary& libr
   return cost;
 }
 
-CollectiveCost library_cost(Seconds latency) {
+CollectiveCost switch_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+                           const std::string& algorithm, const std::string& protocol, int blocks) {
+  const Calibration& known = platform.calibration();
+  const bool multicast = algorithm.rfind("nvls", 0) == 0;
   CollectiveCost cost;
-  cost.base_s = latency.si;
-  cost.base_spread = kTableSpread;
+  if (multicast) {
+    const Learned share =
+        learned(known, communicator.library, "nvls", "link_share", library.multicast_share(platform, communicator));
+    const Learned block = learned(known, communicator.library, "nvls", "channel_Bps", kMulticastBlock);
+    cost.link_share = std::min(1.0, share.value);
+    cost.link_spread = share.spread;
+    cost.rate_measured = share.measured;
+    cost.channel_Bps = block.value;
+    cost.channel_spread = block.spread;
+  }
+  if (!multicast || communicator.nodes > 1) {
+    CollectiveCost rates;
+    set_rates(platform, library, communicator, protocol, blocks, rates);
+    cost.network_Bps = rates.network_Bps;
+    cost.network_spread = rates.network_spread;
+    if (!multicast) cost.channel_Bps = rates.channel_Bps;
+    if (!multicast) cost.channel_spread = rates.channel_spread;
+  }
+  set_switch_latency(known, communicator.library, algorithm, library.algorithm_latency(communicator, algorithm), cost);
+  const double slow = slowness(platform, communicator, false);
+  slow_down(cost, slow, slow);
   return cost;
 }
 

@@ -15,9 +15,12 @@ struct CollectiveCost {
   double channel_spread = 0;
   double network_Bps = std::numeric_limits<double>::infinity();  ///< the same between nodes
   double network_spread = 0;
-  double host_wait = 1;   ///< RingLibrary::host_wait()
-  double turn_steps = 0;  ///< steps of a round in which a block sends nothing
-  bool measured = false;  ///< base and hop were
+  double link_share = 1;  ///< of multicast: RingLibrary::multicast_share()
+  double link_spread = 0;
+  bool rate_measured = false;  ///< the share was
+  double host_wait = 1;        ///< RingLibrary::host_wait()
+  double turn_steps = 0;       ///< steps of a round in which a block sends nothing
+  bool measured = false;       ///< base and hop were
   bool network_measured = false;
 
   /// Of the first byte. @param inside, between  hops one after the other in nodes and between them
@@ -40,8 +43,10 @@ CollectiveCost collective_cost(const Platform& platform, const RingLibrary& libr
 double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
                   const CollectiveTraits& traits, int steps);
 
-/// Of an algorithm that was never measured: the library's own latency of all its steps.
-CollectiveCost library_cost(Seconds latency);
+/// The same of an algorithm that is no ring and no tree of GPUs: all steps are in base_s, of which the library's table
+/// is believed until it was measured.
+CollectiveCost switch_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+                           const std::string& algorithm, const std::string& protocol, int blocks);
 
 /// The same of a group of sends and receives.
 CollectiveCost message_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,

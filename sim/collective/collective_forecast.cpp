@@ -29,12 +29,13 @@ constexpr double kPerDoubling = 0.05;
 constexpr double kContentionError = 0.3;
 // The same where one of them crosses the fabric, which nobody measured. source: assumed, as kClusterError
 constexpr double kClusterContentionError = 2 * kContentionError;
-// Rates that follow from the structure alone. source: assumed; on 8 H200 the library believes in 10 % less than follows
-// from the links (docs/communicators.md)
-constexpr double kNvlsError = 0.15;
-// The same between nodes: how NCCL cuts the buffer for the tree, and what its proxies add, is in none of our data.
-// source: assumed, twice that of one node
-constexpr double kNvlsTreeError = 2 * kNvlsError;
+// Multicast between nodes: how NCCL cuts the buffer for the tree, and what its proxies add, is in none of our data.
+// source: assumed
+constexpr double kNvlsTreeError = 0.3;
+// Switches between nodes that reduce, which no data of ours shows. source: assumed: a factor of 2 either way, 90 %
+constexpr double kCollnetError = 0.42;
+// Parallel aggregated trees, of which no data of ours shows more than the library's table. source: assumed
+constexpr double kPatError = 0.3;
 // Several GPUs' hops through the memory of one CPU, where that was never measured. source: 4 H200, whose memory makes
 // all_reduce and all_gather 10 to 26 % longer than their cables do; other CPUs have more or less
 constexpr double kHostMemoryError = 0.15;
@@ -61,6 +62,18 @@ double blocks_error(const CollectiveRun& run) {
   return own ? spread * run.flow_s / run.time_s() : 0;
 }
 
+/// Of what multicast attains of the links, in parts of the whole time.
+double multicast_error(const CollectiveRun& run) { return run.made.cost.link_spread * run.flow_s / run.time_s(); }
+
+/// Of algorithms that reduce on the way between nodes, or gather by trees: assumed beside what is measured of hops.
+double unmeasured_error(const CollectiveJob& job, const Taken& taken) {
+  if (job.one_node()) return 0;
+  return by_collnet(taken, job.communicator.nodes) ? kCollnetError
+         : taken.algorithm == "nvls_tree"          ? kNvlsTreeError
+         : taken.algorithm == "pat"                ? kPatError
+                                                   : 0;
+}
+
 /// What forecasts of this kind were off by on this machine, and more the more nodes there are.
 double misfit_of(const CollectiveJob& job) {
   const char* kind = job.one_node() ? "collective" : "collective_network";
@@ -85,7 +98,8 @@ uncertainty::Uncertainty uncertainty_of(const CollectiveJob& job, const Collecti
   uncertainty.add(blocks_error(run));
   uncertainty.add(misfit_of(job));
   if (memory_unknown(job)) uncertainty.add(kHostMemoryError);
-  if (by_multicast(run.made.taken)) uncertainty.add(job.one_node() ? kNvlsError : kNvlsTreeError);
+  uncertainty.add(multicast_error(run));
+  uncertainty.add(unmeasured_error(job, run.made.taken));
   return uncertainty;
 }
 
@@ -129,6 +143,21 @@ std::set<std::string> nominal_rates(const CollectiveJob& job, const CollectiveRu
   return names;
 }
 
+/// What is only believed of multicast, and of what the switches between nodes do.
+std::vector<std::string> warnings_of_switches(const CollectiveJob& job, const CollectivePlan& made) {
+  std::vector<std::string> warnings;
+  if (by_multicast(made.taken) && !made.cost.rate_measured)
+    warnings.push_back("what multicast by NVSwitch attains of the links was never measured on " +
+                       job.node().topology().name + ": it is what the library counts on; nvls false leaves it out");
+  if (by_collnet(made.taken, job.communicator.nodes))
+    warnings.emplace_back(
+        "reduction by the switches between nodes was never measured: that they keep up with the cables is "
+        "assumed");
+  if (made.taken.algorithm == "pat")
+    warnings.emplace_back("parallel aggregated trees were never measured: their steps are the library's table");
+  return warnings;
+}
+
 /// What was assumed: latencies, nominal rates, a ring through host memory.
 /// @param named  so many of the limits are looked at
 std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveRun& run, std::size_t named) {
@@ -147,10 +176,7 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveR
                        job.node().topology().name);
   for (const std::string& name : nominal_rates(job, run, named))
     warnings.push_back("the rate of " + name + " is nominal, not calibrated");
-  if (by_multicast(run.made.taken))
-    warnings.emplace_back(
-        "multicast by NVSwitch was off on every machine that was measured: its rate follows from the links, "
-        "its start-up is the library's");
+  for (std::string& warning : warnings_of_switches(job, run.made)) warnings.push_back(std::move(warning));
   if (job.communicator.fallback) warnings.push_back(job.communicator.why);
   if (memory_unknown(job))
     warnings.push_back("what several GPUs together get of host memory was never measured on " +

@@ -13,6 +13,13 @@ namespace linkcast::collective {
 /// source: NVIDIA/nccl-tests README, -n, --iters: 20 by default
 inline constexpr int kUsualCalls = 20;
 
+/// Algorithms of libraries that build rings.
+inline const std::vector<std::string>& ring_algorithms() {
+  static const std::vector<std::string> names = {"ring", "tree",           "nvls",         "nvls_tree",
+                                                 "pat",  "collnet_direct", "collnet_chain"};
+  return names;
+}
+
 /// What is asked: an operation of a size by a communicator that a library has built.
 struct CollectiveJob {
   const Cluster& machine;  ///< a node is a cluster of one
@@ -22,7 +29,8 @@ struct CollectiveJob {
   std::string op_name;
   double size_B = 0;                    ///< in the nccl-tests sense
   std::string algorithm{}, protocol{};  ///< empty, or forced
-  bool nvls = false;                    ///< the machine offers multicast by NVSwitch
+  bool nvls = true;                     ///< false: without multicast by NVSwitch, whatever the machine offers
+  bool collnet = false;                 ///< the switches between nodes reduce
   int calls = kUsualCalls;              ///< made one behind the other; the time is that of one
   std::string engine{};                 ///< of messages between nodes: direct, reduced; empty: reduced where exact
   std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "sim/activities/channel_flows.hpp"
@@ -21,14 +20,15 @@ int total_blocks(const Communicator& communicator) {
 }
 
 TunerRequest request_of(const CollectiveJob& job) {
-  return {job.call(), {job.size_B}, job.algorithm, job.protocol, job.nvls};
+  return {job.call(), {job.size_B}, job.algorithm, job.protocol, job.nvls, job.collnet};
 }
 
 Taken library_takes(const CollectiveJob& job) {
   const auto choice = job.rings().choose(job.node(), job.communicator, request_of(job));
   if (choice) return {choice->entry.algorithm, choice->entry.protocol, choice->channels, choice->payload_share};
   if (job.algorithm == "tree") throw InputError("algorithm: " + job.communicator.library + " builds no trees");
-  if (job.algorithm == "nvls") throw InputError("algorithm: " + job.communicator.library + " has no NVLS");
+  if (!job.algorithm.empty() && job.algorithm != "ring")
+    throw InputError("algorithm: " + job.communicator.library + " has no " + job.algorithm);
   const ProtocolChoice old = job.rings().protocol(job.node(), job.communicator, job.call(), {job.size_B}, job.protocol);
   return {"ring", old.protocol, total_blocks(job.communicator), old.payload_share};
 }
@@ -145,49 +145,7 @@ void plan_trees_between(const CollectiveJob& job, activities::ClusterProblem& pr
   }
 }
 
-/// Half of a head's part on each of two trees.
-void add_multicast_between(const CollectiveJob& job, int head, activities::ClusterProblem& problem,
-                           CollectivePlan& made) {
-  constexpr int kTrees = 2;
-  const activities::ChannelLoad load{made.busiest_B / kTrees, made.taken.payload_share,
-                                     std::numeric_limits<double>::infinity()};
-  for (int which = 0; which < kTrees; ++which)
-    activities::add_multicast_tree(problem, job.communicator, head, which, load);
-}
-
-/// Each head does one part. What one thread block moves was never measured, so only the links limit.
-void plan_nvls(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
-  const std::vector<int> heads = multicast_heads(job.communicator);
-  made.cost = library_cost(job.rings().choose(job.node(), job.communicator, request_of(job))->entry.latency);
-  made.latency_s = made.cost.base_s;
-  made.latency_error_s = made.cost.latency_error_s(0, 0);
-  if (!job.one_node())
-    made.latency_s +=
-        2 * activities::tree_distance_s(job.machine, job.communicator, activities::chain_of(heads.front()), 0);
-  made.busiest_B = job.size_B / static_cast<double>(heads.size());
-  for (const int head : heads) {
-    if (!job.one_node()) {
-      add_multicast_between(job, head, problem, made);
-      continue;
-    }
-    problem.add_in_node(0,
-                        activities::multicast_activity(problem.in_node(), job.communicator.gpus, head, made.busiest_B));
-    made.hops.emplace_back();
-  }
-}
-
 }  // namespace
-
-bool by_multicast(const Taken& taken) { return taken.algorithm == "nvls" || taken.algorithm == "nvls_tree"; }
-
-std::vector<int> multicast_heads(const Communicator& communicator) {
-  if (communicator.nodes == 1) return communicator.gpus;
-  std::vector<int> heads;
-  for (const Channel& channel : communicator.channels)
-    if (std::find(heads.begin(), heads.end(), channel.order.front()) == heads.end())
-      heads.push_back(channel.order.front());
-  return heads;
-}
 
 int blocks_on(int i, int distinct, int blocks) { return blocks / distinct + (i < blocks % distinct ? 1 : 0); }
 
@@ -195,8 +153,8 @@ CollectivePlan plan(const CollectiveJob& job, activities::ClusterProblem& proble
   if (job.one_node()) problem.include_node(0);
   if (job.of_messages()) return plan_messages(job, problem);
   CollectivePlan made{library_takes(job), {}};
-  if (by_multicast(made.taken)) {
-    plan_nvls(job, problem, made);
+  if (by_switches(made.taken)) {
+    plan_by_switches(job, problem, made);
   } else if (made.taken.algorithm == "tree") {
     add_latency(job, tree_steps(job), made);
     job.one_node() ? plan_trees_in_node(job, problem, made) : plan_trees_between(job, problem, made);
@@ -209,10 +167,7 @@ CollectivePlan plan(const CollectiveJob& job, activities::ClusterProblem& proble
 double waits_s(const CollectiveJob& job, const CollectivePlan& made, const activities::HopDelay& wait_s) {
   const Communicator& communicator = job.communicator;
   const Channel& first = communicator.channels.front();
-  if (by_multicast(made.taken)) {
-    const Channel head = activities::chain_of(multicast_heads(communicator).front());
-    return 2 * activities::tree_delay_s(job.machine, communicator, head, 0, wait_s);
-  }
+  if (by_switches(made.taken)) return switch_delay_s(job, made.taken, wait_s);
   if (made.taken.algorithm == "tree") return 2 * activities::tree_delay_s(job.machine, communicator, first, 0, wait_s);
   return rounds_of(job) * activities::ring_delay_s(job.machine, communicator, first, job.op.closed(), wait_s);
 }

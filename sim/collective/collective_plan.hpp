@@ -7,6 +7,7 @@
 #include "sim/activities/cluster_problem.hpp"
 #include "sim/collective/collective_cost.hpp"
 #include "sim/collective/collective_job.hpp"
+#include "sim/collective/switch_plan.hpp"
 
 namespace linkcast::collective {
 
@@ -38,11 +39,6 @@ CollectivePlan plan(const CollectiveJob& job, activities::ClusterProblem& proble
 
 /// What waiting on each hop between nodes adds to the latency of rings and trees, as the distances do.
 double waits_s(const CollectiveJob& job, const CollectivePlan& made, const activities::HopDelay& wait_s);
-
-/// Whether the NVSwitch of each node reduces and stores: nvls, or nvls_tree between nodes.
-bool by_multicast(const Taken& taken);
-/// GPUs of each node that have a part: all members, between nodes one next to each NIC.
-std::vector<int> multicast_heads(const Communicator& communicator);
 
 /// Thread blocks in use on distinct ring or tree number i of `distinct`: they go round all of them.
 int blocks_on(int i, int distinct, int blocks);

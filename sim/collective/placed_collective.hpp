@@ -17,7 +17,7 @@ struct PlacedCollective {
   std::string library, op;
   double size_B = 0;
   int calls = kUsualCalls;
-  bool nvls = false;              ///< the machine offers multicast by NVSwitch
+  bool nvls = true;               ///< false: without multicast by NVSwitch, whatever the machine offers
   std::string transport{};        ///< of a schedule's messages between nodes, where its buffers are not staged
   std::vector<double> parts_B{};  ///< of an operation whose parts differ: Collective::parts_B()
 };

@@ -26,7 +26,7 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_i
   const double size_B = op ? SizedCall(*op, ranks.nodes * static_cast<int>(ranks.gpus.size()), r).size_B() : 0;
   if (op && collectives().get(*op).shape() == Shape::kPairs)
     r.fail("op", *op + " is made of messages, which take no rings");
-  const bool nvls = r.optional<bool>("nvls").value_or(false);
+  const bool nvls = r.optional<bool>("nvls").value_or(true);
   r.finish();
   const Communicator& communicator = communicator_of(catalogue, platform_id, library_id, ranks);
   Json out = communicator_json(communicator);

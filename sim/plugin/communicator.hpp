@@ -56,7 +56,8 @@ struct Communicator {
   bool nics_near = true;                     ///< GPUs reach their NICs without passing a CPU
   bool leaves_at_entry = false;  ///< a ring leaves a node by the NIC it came by, else by the one next to its last GPU
 
-  int nvls_channels = 0;  ///< with multicast by the NVSwitch, should the machine offer it
+  int nvls_channels = 0;  ///< heads of multicast by the NVSwitch; 0: this machine or version has none
+  int nvls_blocks = 0;    ///< thread blocks (library channels) that share these heads' work
   BytesPerSecond nvls_channel_bandwidth;
 
   [[nodiscard]] int ranks() const { return nodes * static_cast<int>(gpus.size()); }
@@ -69,7 +70,7 @@ struct ProtocolChoice {
 
 /// One row of the library's cost model: what it believes, not what linkcast forecasts.
 struct TunerEntry {
-  std::string algorithm;     ///< tree, ring or nvls
+  std::string algorithm;     ///< ring, tree, nvls, nvls_tree, pat, collnet_direct or collnet_chain
   std::string protocol;      ///< LL, LL128 or Simple
   BytesPerSecond bandwidth;  ///< size / time of large messages, without latency
   Seconds latency;
@@ -98,7 +99,20 @@ struct TunerRequest {
   Bytes size;             ///< in the nccl-tests sense
   std::string algorithm;  ///< empty, or forced
   std::string protocol;   ///< empty, or forced
-  bool nvls = false;      ///< the machine offers multicast
+  bool nvls = true;       ///< false: without multicast, as NCCL_NVLS_ENABLE=0
+  bool collnet = false;   ///< the switches between nodes reduce, as NCCL_COLLNET_ENABLE=1
+};
+
+/// Start-up of an algorithm that is no ring and no tree of GPUs, in parts: how long one takes, and how many there are.
+struct AlgorithmLatency {
+  struct Part {
+    double each_s = 0, count = 0;
+  };
+  double base_s = 0;
+  Part inside{}, between{}, ranks{};  ///< hops in a node, hops between nodes, what each rank adds
+  [[nodiscard]] double total_s() const {
+    return base_s + inside.each_s * inside.count + between.each_s * between.count + ranks.each_s * ranks.count;
+  }
 };
 
 }  // namespace linkcast

@@ -41,6 +41,8 @@ BuiltFabric build_fabric(const Topology& topology) {
   built.source = parameters.required<std::string>("source");
   if (built.source.empty()) parameters.fail("source", "a fabric without a source is not accepted");
   built.routing = parameters.choice("routing", fabric_routing_names());
+  if (const auto sharp = parameters.optional<std::string>("sharp"); sharp && sharp->empty())
+    parameters.fail("sharp", "must say where it is known from that the switches reduce");
   built.nics = connected_nics(topology, parameters);
   const FabricGenerator& generator = fabric_generators().get(built.generator);
   built.fabric = generator.build(parameters, static_cast<int>(built.nics.size()));

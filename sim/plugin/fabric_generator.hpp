@@ -17,8 +17,8 @@ class FabricGenerator {
   FabricGenerator(const FabricGenerator&) = delete;
   FabricGenerator& operator=(const FabricGenerator&) = delete;
   virtual ~FabricGenerator() = default;
-  /// Reads its own keys of a topology's "fabric" object ("generator", "source", "routing" and "nics" are read already)
-  /// and calls finish().
+  /// Reads its own keys of a topology's "fabric" object ("generator", "source", "routing", "sharp" and "nics" are read
+  /// already) and calls finish().
   /// @param nics_per_node  at least 1
   /// @throws InputError  a parameter is missing, unknown or impossible; says why, with the JSON pointer
   [[nodiscard]] virtual std::unique_ptr<Fabric> build(ObjectReader& parameters, int nics_per_node) const = 0;

@@ -56,6 +56,16 @@ class RingLibrary {
   [[nodiscard]] virtual Seconds base_latency(const std::string& protocol) const = 0;
   /// Cost of one hop of one step.
   [[nodiscard]] virtual Seconds hop_latency(const std::string& protocol, const std::string& path_class) const = 0;
+  /// Start-up of what is neither ring nor tree, as its version's table says; nothing of what it does not have.
+  [[nodiscard]] virtual AlgorithmLatency algorithm_latency(const Communicator& /*communicator*/,
+                                                           const std::string& /*algorithm*/) const {
+    return {};
+  }
+  /// Share of the links' rate that multicast by NVSwitch attains, before it was measured.
+  [[nodiscard]] virtual Prior multicast_share(const Platform& /*platform*/,
+                                              const Communicator& /*communicator*/) const {
+    return {1, 0};
+  }
   /// Payload that one thread block moves, before it was measured. @returns nullopt  as versions in general
   [[nodiscard]] virtual std::optional<Prior> block_rate(const Platform& /*platform*/,
                                                         const Communicator& /*communicator*/,

@@ -205,8 +205,12 @@ Measurement parse_measurement(const Json& json, const std::string& path) {
   if (!(m.precision >= 0 && m.precision < 1)) r.fail("precision", "must be 0 or more and below 1");
   r.object("environment");  // free text about the machine: recorded, not interpreted
   r.object("method");
-  if (json.contains("method") && json["method"].contains("settings") && json["method"]["settings"].is_string())
-    m.peer_access = json["method"]["settings"].get<std::string>().find("NCCL_P2P_DISABLE=1") == std::string::npos;
+  if (json.contains("method") && json["method"].contains("settings") && json["method"]["settings"].is_string()) {
+    const auto settings = json["method"]["settings"].get<std::string>();
+    m.peer_access = settings.find("NCCL_P2P_DISABLE=1") == std::string::npos;
+    if (settings.find("NCCL_NVLS_ENABLE=") != std::string::npos)
+      m.nvls = settings.find("NCCL_NVLS_ENABLE=0") == std::string::npos;
+  }
   m.notes = r.optional<std::vector<std::string>>("notes").value_or(std::vector<std::string>{});
   for (ObjectReader& point : r.objects("points")) {
     if (point.has("status") && point.raw("status") == "waived")

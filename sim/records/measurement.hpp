@@ -85,6 +85,8 @@ struct Measurement {
   std::string library;          ///< of the collectives, as `linkcast list libraries` names it; empty: not known
   std::string library_version;  ///< as its makers count: 4.0.5; empty: not known
   bool peer_access = true;      ///< false: the method's settings turned it off, NCCL_P2P_DISABLE=1
+  /// Of NVLink multicast: what the method's settings say of NCCL_NVLS_ENABLE; nothing: as machine and library have it.
+  std::optional<bool> nvls{};
   double precision = 0;  ///< relative standard error of every figure beyond its repetitions: printed, read off a text
   std::vector<std::string> notes;
   std::vector<MeasuredPoint> points;

@@ -56,6 +56,16 @@ void add_rings_and_trees(std::vector<ParameterKind>& all) {
     all.push_back({kLibrary, "channel_Bps", "B/s", "NCCL: most that one thread block moves between nodes",
                    "network." + protocol});
   }
+  for (const std::string other : {"nvls", "pat"})
+    all.push_back({kLibrary, "base_s", "s", "NCCL: cost of a collective before its first step", other});
+  for (const std::string other : {"nvls", "nvls_tree", "pat", "collnet_direct", "collnet_chain"})
+    all.push_back({kLibrary, "network_hop_s", "s", "NCCL: cost of one step between nodes", other});
+  for (const std::string other : {"collnet_direct", "collnet_chain"})
+    all.push_back({kLibrary, "hop_s", "s", "NCCL: cost of one step", other});
+  for (const std::string other : {"pat", "collnet_direct"})
+    all.push_back({kLibrary, "rank_s", "s", "NCCL: what each rank adds to the cost before the bytes", other});
+  all.push_back({kLibrary, "channel_Bps", "B/s", "NCCL: most that one thread block moves by NVSwitch", "nvls"});
+  all.push_back({kLibrary, "link_share", "1", "NCCL: share of the links' rate that multicast attains", "nvls"});
   all.push_back({kLibrary, "narrow8_share", "1",
                  "NCCL: share of channel_Bps that is left where parts begin at multiples of 8 bytes", "ring.Simple"});
   all.push_back({kLibrary, "narrow4_share", "1", "the same at multiples of 4 bytes", "ring.Simple"});

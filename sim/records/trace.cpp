@@ -87,6 +87,7 @@ TraceHeader read_header(const Json& json, const std::string& name) {
   header.slowdown = at_least_one(r, "slowdown");
   header.collective_slowdown = at_least_one(r, "collective_slowdown");
   header.eager_B = not_negative(r, "eager_B", 0);
+  header.nvls = r.optional<bool>("nvls");
   r.finish();
   return header;
 }
@@ -211,6 +212,7 @@ Json to_json(const TraceHeader& header) {
   if (header.slowdown > 1) out["slowdown"] = header.slowdown;
   if (header.collective_slowdown > 1) out["collective_slowdown"] = header.collective_slowdown;
   if (header.eager_B > 0) out["eager_B"] = header.eager_B;
+  if (header.nvls) out["nvls"] = *header.nvls;
   return out;
 }
 

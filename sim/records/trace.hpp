@@ -28,7 +28,9 @@ struct TraceHeader {
   double gap_s = 0;                ///< between two events that wait for each other on one stream
   double slowdown = 1;             ///< of compute beside a collective of its rank, where no event says
   double collective_slowdown = 1;  ///< of a collective while one of its ranks computes
-  double eager_B = 0;              ///< a send of at most this many bytes waits for no receive
+  /// Whether NVSwitches multicast and reduced (NVLS) where it was recorded; nothing: not known, or not recorded.
+  std::optional<bool> nvls{};
+  double eager_B = 0;  ///< a send of at most this many bytes waits for no receive
 };
 
 enum class TraceKind { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };

@@ -25,7 +25,8 @@ activities::Plan collective_flows(catalogue::Catalogue& catalogue, const std::st
     return plan;
   };
   if (op.kind != NetworkOp::Kind::kMessage)
-    return forecast(collective::place_job(catalogue, platform_id, {library, op.op, op.size_B, 1}, {{0}, op.gpus}).job);
+    return forecast(
+        collective::place_job(catalogue, platform_id, {library, op.op, op.size_B, 1, op.nvls}, {{0}, op.gpus}).job);
   const Message message;
   collective::CollectiveJob job{catalogue.lone_node(platform_id),
                                 libraries().get(library),

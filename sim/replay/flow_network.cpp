@@ -41,7 +41,7 @@ int FlowNetwork::queue(int key) {
 }
 
 const activities::Plan& FlowNetwork::plan_of(const NetworkOp& op, bool behind) {
-  const Key key{op.kind, op.op, op.gpus, op.size_B, behind};
+  const Key key{op.kind, op.op, op.gpus, op.size_B, !op.nvls, behind};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   activities::Plan made{{Activity{}}};  // ends at once
   if (!is_empty(op)) {

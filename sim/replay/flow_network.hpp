@@ -40,7 +40,8 @@ class FlowNetwork : public ReplayNetwork {
   [[nodiscard]] std::set<std::string>& said() { return warnings_; }  ///< warnings
 
  private:
-  using Key = std::tuple<NetworkOp::Kind, std::string, std::vector<int>, double, bool>;  ///< last: behind another
+  /// Last: without multicast; behind another.
+  using Key = std::tuple<NetworkOp::Kind, std::string, std::vector<int>, double, bool, bool>;
   struct Running {
     int activities = 0;  ///< not ended
     std::vector<int> own_limits{};

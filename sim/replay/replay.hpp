@@ -16,6 +16,7 @@ struct ReplayJob {
   std::unique_ptr<TraceFeed> feed;
   std::vector<int> gpus;
   std::optional<double> host_scale{};  ///< instead of the trace's own
+  bool nvls = true;                    ///< false: its collectives are without multicast by NVSwitch
   bool as_recorded = false;            ///< CPU times with what recording added to them
   double recording_s = 0;              ///< sum of that over all events, while the replay runs
 };

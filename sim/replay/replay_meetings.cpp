@@ -57,7 +57,7 @@ void Replay::join_collective(Meeting& meeting, const RankState& at, const TraceE
     }
     std::vector<int> gpus;
     for (const int member : job.feed->group(event.group)) gpus.push_back(job.gpus[static_cast<std::size_t>(member)]);
-    meeting.op = {NetworkOp::Kind::kCollective, event.op, gpus, event.size_B};
+    meeting.op = {NetworkOp::Kind::kCollective, event.op, gpus, event.size_B, job.nvls};
     return;
   }
   if (meeting.op.op == event.op && meeting.op.size_B == event.size_B) return;

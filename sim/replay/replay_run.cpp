@@ -45,7 +45,9 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
     if (jobs.empty() && request.repeat > 1)
       feed->repeat(request.repeat, [part, data_dir] { return open_trace(data_dir, part.trace, part.options); });
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken, jobs.empty() ? "placement" : "also");
-    jobs.push_back({std::move(feed), std::move(placed), request.host_scale});
+    const std::optional<bool> recorded = feed->header().nvls;
+    jobs.push_back(
+        {std::move(feed), std::move(placed), request.host_scale, request.nvls.value_or(recorded.value_or(true))});
   }
   return jobs;
 }

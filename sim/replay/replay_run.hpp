@@ -33,6 +33,8 @@ struct ReplayRequest {
   std::string transport{};  ///< of messages between nodes; empty: what the library would take
   /// Instead of the traces' own: CPU times are multiplied by it.
   std::optional<double> host_scale{};
+  /// Instead of the traces' own: whether NVSwitches multicast and reduce, where machine and library have it.
+  std::optional<bool> nvls{};
   bool local = false;    ///< without all that is there only because ranks exchange something
   int repeat = 1;        ///< of the first part
   bool interval = true;  ///< two more runs, with the network at either end of its intervals

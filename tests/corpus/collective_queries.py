@@ -9,9 +9,9 @@ from machines import (LIBRARIES, MACHINES, MPI, MPI_ALGORITHMS, NCCL, OPERATIONS
 Query = dict[str, object]
 
 OPTIONS = (
-    {}, {"alternatives": True}, {"calls": 1}, {"protocol": "Simple"}, {"algorithm": "ring"}, {"algorithm": "tree"}, {"nvls": True},
+    {}, {"alternatives": True}, {"calls": 1}, {"protocol": "Simple"}, {"algorithm": "ring"}, {"algorithm": "tree"}, {"nvls": False},
     {"calls": 100}, {"protocol": "LL"}, {"algorithm": "ring", "protocol": "LL128"}, {"algorithm": "tree", "protocol": "Simple"},
-    {"nvls": True, "alternatives": True}, {"algorithm": "nvls"}, {"calls": 3, "protocol": "LL128"})
+    {"nvls": False, "alternatives": True}, {"algorithm": "nvls"}, {"calls": 3, "protocol": "LL128"})
 EVERY_LIBRARY_ON = ("v100-dgx1", "hgx-h200", "p100-dgx1", "summit")  # two generations of wiring, a switch, links to the CPU
 
 
@@ -109,7 +109,7 @@ def rings() -> Iterator[Query]:
             query = {**base, "gpus": pick.subset(machine, 2 + pick.below(machine.gpus - 1)), "library": library}
             if (at + number) % 3 == 1:
                 query |= {"op": pick.one(RINGS), "size_B": pick.size()}
-            yield {**query, "nvls": True} if (at + number) % 4 == 2 else query
+            yield {**query, "nvls": False} if (at + number) % 4 == 2 else query
 
 
 def named() -> Iterator[Query]:

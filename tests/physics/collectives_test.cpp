@@ -15,6 +15,7 @@ namespace {
 
 Json collective(const std::string& op, int gpus, double size_B, Json more = Json::object()) {
   Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"launch", "graph"}, {"op", op}, {"size_B", size_B}};
+  query["nvls"] = false;  // rings and trees
   for (int k = 0; k < gpus; ++k) query["gpus"].push_back(k);
   query.update(more);
   Json result = query::answer(catalogue(), query);

@@ -16,6 +16,7 @@ double parameter(const std::string& name) { return test::parameter("hgx-h200", n
 /// Time of the bytes.
 double flow_s(const std::string& op, int gpus, double size_B, const Json& more = Json::object()) {
   Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"launch", "graph"}, {"op", op}, {"size_B", size_B}};
+  query["nvls"] = false;  // rings and trees
   for (int k = 0; k < gpus; ++k) query["gpus"].push_back(k);
   query.update(more);
   const Json result = query::answer(catalogue(), query);

@@ -1,8 +1,11 @@
 // Queries of kind replay, and replays whose time a formula gives.
+#include <fstream>
+
 #include "sim/plugin/trace_source.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/whatif.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
 
 namespace linkcast::test::replay_query_test {
 
@@ -55,6 +58,51 @@ TEST_CASE("training on one GPU takes the same time on every machine, and less on
   // all_reduce moves at least 2 (n - 1) / n of the gradients over every GPU's links: 80 GB/s of four NVLinks
   const double wire_s = 2 * 7.0 / 8 * 4 * 60965224 / 80e9;
   CHECK(run("p100-dgx1", 8) >= run("p100-dgx1", 1) / 8 + wire_s);
+}
+
+TEST_CASE("a replay is without multicast where its trace was, unless it is asked otherwise", "[physics]") {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "trace.jsonl").string();
+  const double size_B = 536870912;
+  const auto write = [&](const Json& more) {
+    Json header{{"schema", "trace/1"}, {"name", "x"}, {"ranks", 8}, {"source", "test"}};
+    header["groups"]["all"] = {0, 1, 2, 3, 4, 5, 6, 7};
+    header.update(more);
+    std::ofstream out(path);
+    out << header.dump() << '\n';
+    for (int rank = 0; rank < 8; ++rank)
+      out << Json{{"rank", rank}, {"kind", "collective"}, {"op", "all_reduce"}, {"group", "all"}, {"size_B", size_B}}
+                 .dump()
+          << '\n';
+  };
+  const auto replayed_s = [&](const Json& more) {
+    Json query{{"platform", "hgx-h200"}, {"trace", path}};
+    query.update(more);
+    const Json result = ask(query);
+    INFO(result.dump());
+    REQUIRE_FALSE(result.contains("error"));
+    return result["makespan_s"].get<double>();
+  };
+  const auto forecast_s = [&](bool nvls) {
+    static catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
+    const Json query{{"kind", "collective"},
+                     {"platform", "hgx-h200"},
+                     {"op", "all_reduce"},
+                     {"launch", "graph"},
+                     {"gpus", {0, 1, 2, 3, 4, 5, 6, 7}},
+                     {"size_B", size_B},
+                     {"calls", 1},
+                     {"nvls", nvls}};
+    return query::answer(catalogue, query)["time_s"].get<double>();
+  };
+  const double on_s = forecast_s(true), off_s = forecast_s(false);
+  REQUIRE(on_s < 0.9 * off_s);
+  write(Json::object());
+  CHECK_THAT(replayed_s(Json::object()), WithinRel(on_s, 1e-9));
+  CHECK_THAT(replayed_s({{"nvls", false}}), WithinRel(off_s, 1e-9));
+  write({{"nvls", false}});
+  CHECK_THAT(replayed_s(Json::object()), WithinRel(off_s, 1e-9));
+  CHECK_THAT(replayed_s({{"nvls", true}}), WithinRel(on_s, 1e-9));
 }
 
 TEST_CASE("bad queries of replays are refused", "[physics]") {

@@ -57,6 +57,11 @@ TEST_CASE("settings of the method say that peer access was off", "[unit]") {
   other["method"]["settings"] = "NCCL_NVLS_ENABLE=0";
   CHECK_FALSE(parse_measurement(json, std::string(LINKCAST_DATA_DIR) + "/LICENSE").peer_access);
   CHECK(parse_measurement(other, std::string(LINKCAST_DATA_DIR) + "/LICENSE").peer_access);
+  CHECK(parse_measurement(other, std::string(LINKCAST_DATA_DIR) + "/LICENSE").nvls == false);
+  other["method"]["settings"] = "NCCL_NVLS_ENABLE=2";
+  CHECK(parse_measurement(other, std::string(LINKCAST_DATA_DIR) + "/LICENSE").nvls == true);
+  other["method"]["settings"] = "none";
+  CHECK_FALSE(parse_measurement(other, std::string(LINKCAST_DATA_DIR) + "/LICENSE").nvls.has_value());
 }
 
 }  // namespace linkcast::test::host_fit_test

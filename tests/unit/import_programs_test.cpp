@@ -160,6 +160,31 @@ TEST_CASE("nccl-tests of older versions: the file's name or an option says the o
   CHECK(imported_files("nccl-tests", {path}, {{"op", "reduce"}}).collectives[0].op == "reduce");
 }
 
+TEST_CASE("nccl-tests: whether NVLS was on is known from NCCL's lines, the type, or an option", "[unit][import]") {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "all_reduce_perf.txt").string(), plain = text_of_file(sample_path(kAllReduce));
+  const auto nvls = [&](const std::string& line, const std::string& redop, const Options& options = {}) {
+    std::string text = plain;
+    if (!redop.empty())
+      for (std::size_t at = text.find(" sum "); at != std::string::npos; at = text.find(" sum ", at))
+        text.replace(at, 5, " " + redop + " ");
+    if (!line.empty()) text.insert(text.find("#       size"), line + "\n");
+    std::ofstream(path) << text;
+    return imported_files("nccl-tests", {path}, options).nvls;
+  };
+  CHECK_FALSE(nvls("", "").has_value());
+  CHECK(nvls("node1:7:7 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.", "") == false);
+  CHECK(nvls("node1:7:7 [0] NCCL INFO 24 coll channels, 16 nvls channels, 32 p2p channels", "") == true);
+  CHECK(nvls("node1:7:7 [0] NCCL INFO 24 coll channels, 0 nvls channels, 32 p2p channels", "") == false);
+  CHECK(nvls("", "prod") == false);
+  CHECK(nvls("", "", {{"nvls", "off"}}) == false);
+  CHECK(error_of("nccl-tests", {path}, {{"nvls", "maybe"}}).find("nvls") != std::string::npos);
+  const std::string off = "node1:7:7 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.";
+  std::string text = plain;
+  std::ofstream(path) << text.insert(text.find("#       size"), off + "\n");
+  CHECK(error_of("nccl-tests", {path}, {{"nvls", "on"}}).find("says otherwise") != std::string::npos);
+}
+
 TEST_CASE("nccl-tests JSON", "[unit][import]") {
   const Measurement m = imported("nccl-tests", kAllGather);
   REQUIRE(m.collectives.size() == 4);

@@ -102,6 +102,33 @@ TEST_CASE("kineto: what recording cost is taken out of the CPU times, and kept",
                    "us a collective)"));
 }
 
+TEST_CASE("kineto: what kernels of all_reduce show of NVLS, or an option says", "[unit][trace]") {
+  const auto head = [](const std::string& kernel, int threads, int ranks, const Options& options = {}) {
+    Timeline timeline;
+    Json args = Timeline::all_reduce(1e6);
+    args["Group size"] = ranks;
+    args["Process Group Ranks"] = ranks == 2 ? "[0, 1]" : "[0, 1, 2, 3]";
+    args["block"] = {threads, 1, 1};
+    timeline.kernel(kernel, 0, 5, 10, 20, args);
+    timeline.op(1);
+    return trace_of("kineto", timeline.text(), options)->head;
+  };
+  const std::string ring = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)",
+                    nvls = "ncclDevKernel_AllReduce_NVLS_SIMPLE(x)";
+  CHECK(head(nvls, 640, 4).nvls == true);
+  CHECK(head(ring, 544, 4).nvls == false);  // fewer threads than NVLS takes
+  CHECK_FALSE(head(ring, 640, 4).nvls.has_value());
+  CHECK_FALSE(head(ring, 544, 2).nvls.has_value());  // of two GPUs there is no NVLS
+  const auto says = [](const TraceHeader& one) {
+    return std::any_of(one.notes.begin(), one.notes.end(),
+                       [](const std::string& note) { return note.find("(NVLS) does not show") != std::string::npos; });
+  };
+  CHECK(says(head(ring, 640, 4)));
+  CHECK_FALSE(says(head(ring, 544, 4)));
+  CHECK(head(ring, 640, 4, {{"nvls", "on"}}).nvls == true);
+  CHECK(to_json(head(ring, 640, 4, {{"nvls", "off"}}))["nvls"] == false);
+}
+
 TEST_CASE("kineto: an execution trace recorded at the same time is told", "[unit][trace]") {
   Timeline timeline;
   timeline.kernel("a", 0, 5, 10, 20);

@@ -119,6 +119,58 @@ TEST_CASE("parts are those that leave something to learn from") {
   CHECK(error_of([] { return learn::Part("size=1-2"); }).find("unit") != std::string::npos);
 }
 
+TEST_CASE("a log with NVLS on teaches what multicast attains") {
+  const std::string data = LINKCAST_DATA_DIR;
+  const Topology hgx = read_topology(data + "/topologies/hgx-h100.json");
+  const Calibration known = read_calibration(data + "/models/params/hgx-h100.json");
+  Calibration machine = known;
+  machine.parameters["nccl.nvls@2.18.link_share"] = {0.8, 0, "1", "fitted"};
+  machine.parameters["nccl.nvls@2.18.base_s"] = {40e-6, 0, "s", "fitted"};
+  catalogue().adopt("synthetic h100", hgx, machine);
+  Measurement m;
+  m.path = "synthetic.json";
+  m.topology = "hgx-h100";
+  m.bench = "nccl_tests";
+  m.library = "nccl-2.18";
+  for (double size = 4194304; size <= 4294967296; size *= 4) {
+    MeasuredCollective c;
+    c.op = "all_reduce";
+    c.gpus = {0, 1, 2, 3, 4, 5, 6, 7};
+    c.size_B = size;
+    c.launch = "graph";
+    const Json query = validate::collective_query("synthetic h100", m, c);
+    CHECK_FALSE(query.contains("nvls"));  // nothing is said of it
+    const Json answer = query::answer(catalogue(), query);
+    REQUIRE(answer.value("algorithm", "") == "nvls");
+    c.time_s = {answer.at("time_s").get<double>()};
+    m.collectives.push_back(c);
+  }
+  Calibration learned = known;
+  const std::vector<Measurement> all = {m};
+  const learn::Lesson lesson = learn::learn_collectives(catalogue(), hgx, learned, learn::samples_of(all));
+  CHECK(lesson.refused.empty());
+  CHECK_THAT(learned.parameters.at("nccl.nvls@2.18.link_share").value, WithinRel(0.8, 0.03));
+  CHECK(learned.parameters.at("nccl.nvls@2.18.link_share").provenance == "fitted");
+  CHECK_THAT(learned.parameters.at("nccl.nvls@2.18.base_s").value, WithinRel(40e-6, 0.2));
+  CHECK(learned.parameters.at("nccl.nvls@2.18.channel_Bps").provenance == "believed");
+}
+
+TEST_CASE("measured collectives are asked as they ran") {
+  Measurement m;
+  m.library = "nccl-2.18";
+  MeasuredCollective c;
+  c.op = "all_reduce";
+  c.gpus = {0, 1, 2};
+  c.size_B = 8;
+  m.nvls = false;
+  CHECK(validate::collective_query("x", m, c)["nvls"] == false);
+  c.algorithm = "NVLSTree";
+  CHECK(validate::collective_query("x", m, c)["algorithm"] == "nvls_tree");
+  CHECK_FALSE(validate::collective_query("x", m, c).contains("nvls"));
+  c.algorithm = "CollNet";
+  CHECK(validate::collective_query("x", m, c)["algorithm"] == "collnet_chain");
+}
+
 TEST_CASE("figures of a row are those of its points") {
   std::vector<learn::Point> points(3);
   const double modelled[] = {1.1, 0.8, 1.3};

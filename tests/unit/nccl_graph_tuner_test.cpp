@@ -58,7 +58,7 @@ TEST_CASE("tuner: LL, LL128, Simple by size on 8 V100 and 8 P100", "[unit]") {
   }
 }
 
-TEST_CASE("tuner: NVLS from 2 MiB on 8 H200 where multicast is offered", "[unit]") {
+TEST_CASE("tuner: NVLS from 2 MiB on 8 H200 unless it is left out", "[unit]") {
   for (const std::string version : {"nccl-2.22", "nccl-2.27", "nccl-2.30"}) {
     INFO(version);
     CHECK(taken({version, "hgx-h200", 8}, 1 * kMi, "all_reduce", true).entry.algorithm != "nvls");

@@ -17,7 +17,7 @@ MEDIAN = 2                             # of the quantiles of a record
 MIB = 1 << 20
 COLOURS = {"graph": BLUE, "process, threads": GREEN, "process, processes": GREY, "single_process": ORANGE, "pytorch": PURPLE}
 # NCCL 2.28.9 by the table of 2.27, the newest that is modelled
-QUERY = {"kind": "collective", "platform": "hgx-h200"}
+QUERY = {"kind": "collective", "platform": "hgx-h200", "nvls": False}  # as measured: NCCL_NVLS_ENABLE=0
 
 
 def kind_of(point: dict) -> str:

@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::size_t kMostGpus = 128;  // ours: racks of 72 GPUs with multi-node NVLink are one node to the library
 
+// source of this block: models/libraries/SOURCES.md, "NVLS on one node"
+constexpr int kMostHeads = 32;
+constexpr int kNvlsBlocksHopper = 16, kNvlsBlocksBlackwell = 32;
+
 std::string number(double value) {
   std::ostringstream text;
   text << value;
@@ -108,13 +112,25 @@ class Builder {
     }
   }
 
+  /// Whether each member has links to one level of NVSwitches, which lead to all others.
+  [[nodiscard]] bool below_switches() const {
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      const int to = gpus_[(i + 1) % gpus_.size()];
+      const auto& route = platform_.peer_route(platform_.gpu(gpus_[i]), platform_.gpu(to));
+      if (!route || route->links.size() != 2 || !platform_.accelerators_only(route->links)) return false;
+    }
+    return true;
+  }
+
   /// One head GPU a channel; a channel takes its speed from every member's links, and twice from the head's.
   void add_nvls() {
-    if (!model_.has_nvswitch() || model_.sm_min() < kHopper || model_.gpus() <= 2) return;
+    if (!model_.has_nvswitch() || model_.sm_min() < kHopper || model_.gpus() <= 2 || !below_switches()) return;
+    const int heads = std::min(model_.gpus(), kMostHeads);
     const auto& speeds = std::prev(traits_.speeds.upper_bound(model_.sm_min()))->second;
     for (const double speed : speeds) {
-      if (speed * (model_.gpus() + 1) > model_.total_bandwidth(0)) continue;
-      made_.nvls_channels = model_.gpus();
+      if (speed * (heads + 1) > model_.total_bandwidth(0)) continue;
+      made_.nvls_channels = heads;
+      made_.nvls_blocks = model_.sm_min() >= kBlackwell ? kNvlsBlocksBlackwell : kNvlsBlocksHopper;
       made_.nvls_channel_bandwidth = {speed * kGiga};
       return;
     }

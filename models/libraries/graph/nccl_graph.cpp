@@ -21,7 +21,7 @@ Generations generations(const Platform& platform, const std::vector<int>& gpus) 
 }
 
 /// @source  models/libraries/SOURCES.md (facts about the tags of NVIDIA/nccl named in `versions()`, no code of it)
-/// @limits  several nodes: across.hpp. CollNet (and with it NVLS that reduces in the fabric) and PAT are left out.
+/// @limits  several nodes: across.hpp. CollNet reduces in the fabric only where it is asked for.
 class NcclGraph final : public Library, public RingLibrary {
  public:
   explicit NcclGraph(const Version& version) : version_(&version) {}
@@ -43,7 +43,7 @@ class NcclGraph final : public Library, public RingLibrary {
   [[nodiscard]] ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
                                         const std::string& operation, Bytes size,
                                         const std::string& forced) const override {
-    const auto choice = choose(platform, communicator, {operation, size, "ring", forced, false});
+    const auto choice = choose(platform, communicator, {operation, size, "ring", forced});
     return {choice->entry.protocol, choice->payload_share};
   }
 
@@ -61,7 +61,7 @@ class NcclGraph final : public Library, public RingLibrary {
     for (const TunerEntry& row : rows) {
       if (!request.algorithm.empty() && row.algorithm != request.algorithm) continue;
       if (request.protocol.empty() ? !row.enabled : row.protocol != request.protocol) continue;
-      if (by_multicast(row.algorithm) && !request.nvls && request.algorithm != row.algorithm) continue;
+      if (by_multicast(row.algorithm) && !request.nvls) continue;
       if (!best || row.time < best->time) best = &row;
     }
     if (!best)
@@ -69,6 +69,16 @@ class NcclGraph final : public Library, public RingLibrary {
                        (request.protocol.empty() || request.algorithm.empty() ? "" : " ") + request.protocol + " for " +
                        request.operation + " here");
     return with_blocks(version_->tuner, communicator, *best, request);
+  }
+
+  [[nodiscard]] AlgorithmLatency algorithm_latency(const Communicator& communicator,
+                                                   const std::string& algorithm) const override {
+    return graph::algorithm_latency(version_->tuner, communicator, algorithm);
+  }
+
+  /// By generation, whatever the version: the machine does not change with it.
+  [[nodiscard]] Prior multicast_share(const Platform& platform, const Communicator& communicator) const override {
+    return graph::multicast_share(generations(platform, communicator.gpus).least);
   }
 
   [[nodiscard]] std::optional<MessageChoice> message(const Communicator& communicator, Bytes size) const override {

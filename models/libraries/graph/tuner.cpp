@@ -63,12 +63,7 @@ class CostModel {
         rows.push_back(row("tree", p, tree_bus(p) / 2, tree_latency(p), correction(traits_, p, request_.size.si)));
     for (std::size_t p = 0; p < kProtocols; ++p)
       rows.push_back(row("ring", p, ring_bus(p) * ring_ratio(), ring_latency(p) * plateau(p), 1));
-    if (is(RingOperation::kAllReduce) && made_.nvls_channels > 0 && traits_.nvls_hop_us > 0) {
-      const double bus = made_.nvls_channels * made_.nvls_channel_bandwidth.si / kGiga;
-      const char* algorithm = nodes_ > 1 ? "nvls_tree" : "nvls";
-      rows.push_back(row(algorithm, kSimple, bus * traits_.nvls_efficiency, nvls_latency(), 1));
-      rows.back().enabled = request_.nvls;
-    }
+    for (TunerEntry& entry : switch_rows(traits_, made_, generations_, request_)) rows.push_back(std::move(entry));
     return rows;
   }
 
@@ -163,12 +158,6 @@ class CostModel {
     const double between = nodes_ > 1 ? std::log2(nodes_) : 0;
     return traits_.tree.base[protocol] + 2 * (ranks_ / nodes_ - 1) * hop_us(traits_.tree, protocol, made_.tree_class) +
            2 * between * traits_.tree.network_hop[protocol];
-  }
-
-  /// Between nodes up and down a tree of one GPU a node.
-  [[nodiscard]] double nvls_latency() const {
-    const double between = nodes_ > 1 ? std::log2(nodes_) : 0;
-    return traits_.nvls_hop_us + 2 * between * traits_.nvls_tree_network_hop_us;
   }
 
   /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way, and

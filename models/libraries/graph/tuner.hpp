@@ -7,6 +7,7 @@
 #include "models/libraries/graph/version.hpp"
 #include "models/libraries/ring_operation.hpp"
 #include "sim/plugin/communicator.hpp"
+#include "sim/records/learned.hpp"
 
 namespace linkcast::graph {
 
@@ -34,11 +35,26 @@ inline BytesPerSecond tree_bandwidth(const Communicator& made) {
 }
 /// Whether the NVSwitch of each node reduces and stores.
 inline bool by_multicast(const std::string& algorithm) { return algorithm == "nvls" || algorithm == "nvls_tree"; }
+/// Whether the switches between nodes reduce: in several nodes.
+inline bool by_collnet(const std::string& algorithm, int nodes) {
+  return algorithm == "collnet_direct" || algorithm == "collnet_chain" || (algorithm == "nvls" && nodes > 1);
+}
 std::size_t protocol_index(const std::string& protocol);
 
 /// @source  models/libraries/SOURCES.md, "Graph era: tuner"
-/// @limits  ring, tree and, for all_reduce, NVLS in a node and NVLS trees between nodes; CollNet and PAT are left out
+/// @limits  NVLS of all_gather and reduce_scatter in one node; CollNet of all_reduce
 std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
+                                    const Generations& generations, const TunerRequest& request);
+
+/// Start-up of NVLS, CollNet and PAT; nothing of another algorithm, or of one that the version does not have.
+AlgorithmLatency algorithm_latency(const TunerTraits& traits, const Communicator& communicator,
+                                   const std::string& algorithm);
+
+/// Share of the rate of kernels on a GPU's links that multicast attains on GPUs of this compute capability.
+Prior multicast_share(int sm);
+
+/// Rows of algorithms that are no ring and no tree of GPUs.
+std::vector<TunerEntry> switch_rows(const TunerTraits& traits, const Communicator& communicator,
                                     const Generations& generations, const TunerRequest& request);
 
 /// Blocks and threads of a row: fewer while the size leaves them idle.

@@ -26,6 +26,10 @@ TunerTraits tuner_v2_7() {
   t.network_tree_ll128_share = 0.915;  // source: models/libraries/SOURCES.md
   t.plateau = t.plateau_ampere = 1.9;  // source: models/libraries/SOURCES.md
   t.a100_total = 235;
+  t.collnet_hop_us = 3.7;        // source: models/libraries/SOURCES.md, "CollNet and PAT"
+  t.collnet_chain_hop_us = 2.8;  // source: as above
+  t.collnet_network_us = 31;     // the same
+  t.collnet_chain_network_us = 30;
   return t;
 }
 
@@ -62,8 +66,9 @@ TunerTraits tuner_v2_18() {
   // source: models/libraries/SOURCES.md
   t.tree = {{6.8, 14.0, 0}, {0.6, 1.25, 4}, {1.0, 1.9, 6}, {5.0, 8.5, 14}};
   t.ring = {{6.6, 14.0, 8.4}, {0.6, 1.9, 3.4}, {1.0, 2.5, 5.7}, {2.7, 4.0, 14}};
-  t.nvls_hop_us = 23;           // the base latency of 2.18; a hop latency of 0 is added to it
-  t.nvls_efficiency = 5.0 / 6;  // source: models/libraries/SOURCES.md
+  t.nvls_hop_us = 23;                   // the base latency of 2.18; a hop latency of 0 is added to it
+  t.nvls_efficiency = {{90, 5.0 / 6}};  // source: models/libraries/SOURCES.md
+  t.nvls_network_us = 18;
   t.nvls_tree_network_hop_us = 19;
   t.ring_ll128[90] = t.tree_ll128[90] = 36.7;  // source: models/libraries/SOURCES.md
   t.tree_channel[90] = 38.7;
@@ -77,6 +82,7 @@ TunerTraits tuner_v2_22() {
   TunerTraits t = tuner_v2_18();
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = t.tree.network_hop[2] = 28;
   t.nvls_hop_us = 25;
+  t.nvls_gathers = true;
   t.nvls_tree_network_hop_us = 14;
   t.ll_half = true;
   t.ll_max[90] = 141.0;  // source: models/libraries/SOURCES.md
@@ -89,14 +95,17 @@ TunerTraits tuner_v2_23() {
   t.tree.base[2] = 8.4;
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = 4;
   t.tree.network_hop[2] = 14;
+  t.pat_base_us = 8;
+  t.pat_network_hop_us = 14 / 3.5;  // source: models/libraries/SOURCES.md, "CollNet and PAT"
+  t.pat_rank_us = 2.8;              // source: the same
   return t;
 }
 
 TunerTraits tuner_v2_27() {
   TunerTraits t = tuner_v2_23();
-  t.nvls_efficiency = 0.85;  // source: models/libraries/SOURCES.md
-  t.ll_max[100] = 282.0;     // source: models/libraries/SOURCES.md
-  t.ring_ll128[100] = 73.4;  // source: models/libraries/SOURCES.md
+  t.nvls_efficiency = {{90, 0.85}, {100, 0.74}};  // source: models/libraries/SOURCES.md
+  t.ll_max[100] = 282.0;                          // source: models/libraries/SOURCES.md
+  t.ring_ll128[100] = 73.4;                       // source: models/libraries/SOURCES.md
   t.cells = true;
   return t;
 }

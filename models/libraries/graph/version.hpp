@@ -74,11 +74,18 @@ struct NetworkLimit {
 /// What the tuner depends on. GB/s and microseconds; caps are those of one node if nothing else is said.
 struct TunerTraits {
   Latency tree, ring;
-  double nvls_hop_us = 0;  ///< 0: this version has no NVLS
-  double nvls_efficiency = 0;
+  double nvls_hop_us = 0;               ///< 0: this version has no NVLS
+  BySm nvls_efficiency;                 ///< share of its channels' bandwidth that it counts on
+  bool nvls_gathers = false;            ///< NVLS for all_gather and reduce_scatter too
+  double nvls_network_us = 0;           ///< up to the switches between nodes, which reduce, and back
   double nvls_tree_network_hop_us = 0;  ///< of a tree between nodes whose nodes reduce and store by multicast
-  bool ll_half = false;                 ///< ring LL carries 1/2 of the bus bandwidth; false: 1/4 or 1/3 by operation
-  BySm ll_max;                          ///< most that LL moves; empty: no limit
+  double collnet_hop_us = 0;            ///< between the GPUs of a node: of CollNet direct and, the lower one, chain
+  double collnet_chain_hop_us = 0;
+  double collnet_network_us = 0, collnet_chain_network_us = 0;
+  double pat_base_us = 0;  ///< 0: this version has no PAT
+  double pat_network_hop_us = 0, pat_rank_us = 0;
+  bool ll_half = false;  ///< ring LL carries 1/2 of the bus bandwidth; false: 1/4 or 1/3 by operation
+  BySm ll_max;           ///< most that LL moves; empty: no limit
   std::map<RingOperation, double> ring_ll128_by_op;  ///< a channel; empty: ring_ll128
   BySm ring_ll128;                                   ///< a channel
   double tree_share = 0;                             ///< of the bus bandwidth

@@ -51,7 +51,7 @@ TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communica
                         const TunerRequest& request) {
   TunerChoice choice{entry, 0, most_threads(communicator, entry), kPayloadShare[protocol_index(entry.protocol)]};
   if (by_multicast(entry.algorithm)) {
-    choice.channels = communicator.nvls_channels;
+    choice.channels = communicator.nvls_blocks;
     return choice;
   }
   for (const Channel& channel : communicator.channels) choice.channels += channel.blocks;

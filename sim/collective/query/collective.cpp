@@ -36,7 +36,7 @@ Json other_of(const std::string& text, const std::string& option) {
 }
 
 std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names = {"ring", "tree", "nvls", "nvls_tree"};
+  std::vector<std::string> names = ring_algorithms();
   const std::vector<std::string> schedules = algorithms().names();
   names.insert(names.end(), schedules.begin(), schedules.end());
   return names;
@@ -79,7 +79,7 @@ KeyTable size_keys() {
 KeyTable choices() {
   return {query::library_key(),
           {.name = "algorithm",
-           .help = "ring, tree, nvls or between nodes nvls_tree; of MPI one of its schedules",
+           .help = "ring, tree, nvls, between nodes nvls_tree, pat, collnet_direct, collnet_chain; of MPI a schedule",
            .unset = "what the library takes for the size",
            .registered = algorithm_names,
            .listed = "algorithms",
@@ -93,9 +93,15 @@ KeyTable choices() {
            .cli = {.name = "--protocol"}},
           {.name = "nvls",
            .type = ValueType::kFlag,
-           .help = "the machine offers multicast by NVSwitch",
+           .help = "NVSwitches multicast and reduce sums (NVLS); false leaves them out, as NCCL_NVLS_ENABLE=0",
+           .unset = "where machine and library have it",
            .example = "false",
-           .cli = {.name = "--nvls"}},
+           .cli = {.name = "--nvls", .opposite = "--no-nvls"}},
+          {.name = "collnet",
+           .type = ValueType::kFlag,
+           .help = "switches between nodes reduce (CollNet, SHARP), as NCCL_COLLNET_ENABLE=1: of a fabric with sharp",
+           .example = "false",
+           .cli = {.name = "--collnet"}},
           {.name = "calls",
            .type = ValueType::kWhole,
            .help = "made one behind the other; the time is that of one",

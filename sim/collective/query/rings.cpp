@@ -33,9 +33,10 @@ KeyTable model_keys() {
            .cli = {.name = "--sizes", .parse = query::sizes_of}},
           {.name = "nvls",
            .type = ValueType::kFlag,
-           .help = "the machine offers multicast by NVSwitch",
-           .example = "true",
-           .cli = {.name = "--nvls"}}};
+           .help = "NVSwitches multicast and reduce sums (NVLS); false leaves them out",
+           .unset = "where machine and library have it",
+           .example = "false",
+           .cli = {.name = "--nvls", .opposite = "--no-nvls"}}};
 }
 
 KeyTable ring_results() {

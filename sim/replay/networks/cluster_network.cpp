@@ -159,7 +159,7 @@ ClusterNetwork::Members ClusterNetwork::members_of(const NetworkOp& op) {
 
 Plan ClusterNetwork::over_nodes(const NetworkOp& op) {
   const Members members = members_of(op);
-  collective::PlacedCollective asked{library_, op.op, op.size_B, 1};
+  collective::PlacedCollective asked{library_, op.op, op.size_B, 1, op.nvls};
   asked.transport = transport_;
   Plan plan = collective::placed_collective(catalogue_, platform_id_, asked, {members.nodes, members.gpus});
   said().insert(plan.warnings.begin(), plan.warnings.end());

@@ -1,0 +1,140 @@
+// Rows of the cost model that are no ring and no tree of GPUs: NVLS, CollNet and PAT.
+#include <algorithm>
+#include <cmath>
+
+#include "models/libraries/compute_capability.hpp"
+#include "models/libraries/graph/tuner.hpp"
+#include "sim/units/factors.hpp"
+
+namespace linkcast::graph {
+namespace {
+
+// source of this block: models/libraries/SOURCES.md, "CollNet and PAT"
+constexpr double kPatShare = 0.75;
+constexpr double kCollnetShare = 0.5;       // up and down, as a tree
+constexpr double kCollnetHopper = 0.85;     // source: as above; CollNet direct
+constexpr double kCollnetPerPeer_us = 0.4;  // source: as above; CollNet direct, each way
+constexpr const char* kSimpleName = "Simple";
+
+/// What the library counts on with 8 GPUs of a generation: GB/s of multicast, of the links it counts for a GPU.
+struct CountedOn {
+  double multicast = 0, links = 0, spread = 0;
+};
+// source: models/libraries/SOURCES.md, "Graph era: tuner": 8 channels of 40 and 80 GB/s, of which it gets 0.85 and
+// 0.74, on 18 links of 20.6 and 40.1 GB/s. Spreads: assumed; 475 GB/s of bus that nccl-tests is said to show on 8 H100
+// is 2 % off what follows, of later GPUs nothing is known
+constexpr CountedOn kOnHopper = {8 * 40 * 0.85, 18 * 20.6, 0.15};     // source: above
+constexpr CountedOn kOnBlackwell = {8 * 80 * 0.74, 18 * 40.1, 0.25};  // source: above
+constexpr double kCountedGpus = 8;
+// Of each byte loaded. source: docs/model.md, packets: a header of 16 bytes for a line of 128 and its header
+constexpr double kRequest = 16.0 / 144;
+
+using Part = AlgorithmLatency::Part;
+
+class SwitchRows {
+ public:
+  SwitchRows(const TunerTraits& traits, const Communicator& made, const Generations& generations,
+             const TunerRequest& request)
+      : traits_(traits),
+        made_(made),
+        generations_(generations),
+        request_(request),
+        operation_(ring_operation(made.library, request.operation)) {}
+
+  std::vector<TunerEntry> rows() {
+    add_nvls();
+    add_collnet();
+    add_pat();
+    return std::move(rows_);
+  }
+
+ private:
+  [[nodiscard]] bool reduces_all() const { return operation_ == RingOperation::kAllReduce; }
+  [[nodiscard]] bool in_parts() const {
+    return operation_ == RingOperation::kAllGather || operation_ == RingOperation::kReduceScatter;
+  }
+
+  void add(const char* algorithm, double GBps, bool enabled) {
+    const double latency_s = algorithm_latency(traits_, made_, algorithm).total_s();
+    const double time_s = latency_s + request_.size.si / (GBps * kGiga);
+    rows_.push_back({algorithm, kSimpleName, {GBps * kGiga}, {latency_s}, {time_s}, enabled});
+  }
+
+  void add_nvls() {
+    if (made_.nvls_channels == 0 || traits_.nvls_hop_us <= 0) return;
+    const double bus = made_.nvls_channels * made_.nvls_channel_bandwidth.si / kGiga;
+    const double reduced = bus * by_sm(traits_.nvls_efficiency, generations_.least);
+    if (reduces_all() && made_.nodes == 1) add("nvls", reduced, request_.nvls);
+    if (reduces_all() && made_.nodes > 1) {
+      add("nvls_tree", reduced, request_.nvls);
+      if (request_.collnet) add("nvls", reduced, request_.nvls);
+    }
+    if (in_parts() && made_.nodes == 1 && traits_.nvls_gathers) add("nvls", bus, request_.nvls);
+  }
+
+  /// GB/s that all NICs together carry.
+  [[nodiscard]] double network_bus() const {
+    return static_cast<double>(made_.channels.size()) * made_.network_channel_bandwidth.si / kGiga;
+  }
+
+  void add_collnet() {
+    if (!request_.collnet || made_.nodes == 1 || !reduces_all()) return;
+    const double bus = network_bus() * kCollnetShare;
+    add("collnet_direct", generations_.least >= kHopper ? bus * kCollnetHopper : bus, made_.gpus.size() > 1);
+    add("collnet_chain", bus, true);
+  }
+
+  /// One GPU a node.
+  void add_pat() {
+    if (traits_.pat_base_us <= 0 || made_.nodes == 1 || made_.gpus.size() > 1 || !in_parts()) return;
+    add("pat", network_bus() * kPatShare, true);
+  }
+
+  const TunerTraits& traits_;
+  const Communicator& made_;
+  const Generations& generations_;
+  const TunerRequest& request_;
+  RingOperation operation_;
+  std::vector<TunerEntry> rows_{};
+};
+
+Part part(double each_us, double count) { return {each_us * kMicro, count}; }
+
+}  // namespace
+
+AlgorithmLatency algorithm_latency(const TunerTraits& traits, const Communicator& communicator,
+                                   const std::string& algorithm) {
+  const double nodes = communicator.nodes, peers = static_cast<double>(communicator.gpus.size()) - 1;
+  AlgorithmLatency latency;
+  if (by_multicast(algorithm)) latency.base_s = traits.nvls_hop_us * kMicro;
+  if (algorithm == "nvls" && nodes > 1) latency.between = part(traits.nvls_network_us, 1);
+  if (algorithm == "nvls_tree") latency.between = part(traits.nvls_tree_network_hop_us, 2 * std::log2(nodes));
+  if (algorithm == "collnet_direct") {
+    latency.inside = part(traits.collnet_hop_us, 2 * std::min(1.0, peers));
+    latency.between = part(traits.collnet_network_us, 1);
+    latency.ranks = part(kCollnetPerPeer_us, 2 * peers);
+  }
+  if (algorithm == "collnet_chain") {
+    latency.inside = part(traits.collnet_chain_hop_us, 2 * peers);
+    latency.between = part(traits.collnet_chain_network_us, 1);
+  }
+  if (algorithm == "pat") {
+    latency.base_s = traits.pat_base_us * kMicro;
+    latency.between = part(traits.pat_network_hop_us, std::floor(std::log2(nodes)));
+    latency.ranks = part(traits.pat_rank_us, communicator.ranks());
+  }
+  return latency;
+}
+
+/// The library's figure is of payload; each GPU receives n + 1 parts of n of it, and a header for each line it loads.
+Prior multicast_share(int sm) {
+  const CountedOn& counted = sm >= kBlackwell ? kOnBlackwell : kOnHopper;
+  return {counted.multicast * (1 + 1 / kCountedGpus + kRequest) / counted.links, counted.spread};
+}
+
+std::vector<TunerEntry> switch_rows(const TunerTraits& traits, const Communicator& communicator,
+                                    const Generations& generations, const TunerRequest& request) {
+  return SwitchRows(traits, communicator, generations, request).rows();
+}
+
+}  // namespace linkcast::graph

@@ -1,0 +1,109 @@
+// Between nodes: parallel aggregated trees, and switches that reduce, against closed forms.
+#include <numeric>
+
+#include "sim/activities/cluster_channels.hpp"
+#include "sim/query/query.hpp"
+#include "tests/support/ask.hpp"
+#include "tests/support/catalogue.hpp"
+#include "tests/support/catch.hpp"
+
+namespace linkcast::test::switch_algorithms_test {
+
+namespace {
+
+// One switch with the ports of the nodes' NICs. source of the rate: NDR, 400 Gb/s
+const std::string kSwitch =
+    "fabric single_switch:nodes=16,radix=200,routing=minimal,source=test,links.host.cable=ib_ndr,"
+    "links.host.bandwidth=50 GB/s,links.host.latency=300 ns,links.host.source=test";
+constexpr double kNic_Bps = 50e9;
+
+Json ask(int nodes, int gpus, double size_B, const Json& more, const std::string& fabric = kSwitch) {
+  Json query{
+      {"platform", "hgx-h100"}, {"kind", "collective"}, {"launch", "graph"},     {"op", "all_reduce"},
+      {"nodes", nodes},         {"size_B", size_B},     {"gpus_per_node", gpus}, {"edits", Json::array({fabric})}};
+  query.update(more);
+  return query::answer(catalogue(), query);
+}
+
+Json answered(int nodes, int gpus, double size_B, const Json& more, const std::string& fabric = kSwitch) {
+  Json found = ask(nodes, gpus, size_B, more, fabric);
+  INFO(found.dump());
+  REQUIRE(found.value("error", "") == "");
+  return found;
+}
+
+double flow_s(const Json& result) { return result["time_s"].get<double>() - result["latency_s"].get<double>(); }
+
+const std::string kReducing = kSwitch + ",sharp=test";
+
+}  // namespace
+
+TEST_CASE("aggregated trees: every rank sends n - 1 parts, half of them to the next", "[physics]") {
+  const std::vector<double> shares = activities::aggregated_shares(16);
+  CHECK_THAT(std::accumulate(shares.begin(), shares.end(), 0.0), WithinRel(1.0, 1e-12));
+  REQUIRE(shares.size() == 4);
+  for (std::size_t k = 0; k < shares.size(); ++k) CHECK_THAT(shares[k], WithinRel((8 >> k) / 15.0, 1e-12));
+  const std::vector<double> odd = activities::aggregated_shares(5);  // ranks 1 and 3; 2; 4 from the root
+  REQUIRE(odd.size() == 3);
+  CHECK_THAT(odd[0], WithinRel(0.5, 1e-12));
+  CHECK_THAT(odd[1], WithinRel(0.25, 1e-12));
+}
+
+TEST_CASE("PAT: each NIC carries n - 1 parts of n, after log2(n) hops and what each rank adds", "[physics]") {
+  for (const int nodes : {4, 16})
+    for (const char* op : {"all_gather", "reduce_scatter"}) {
+      const Json pat = answered(nodes, 1, 512 * kMiB, {{"op", op}, {"algorithm", "pat"}, {"library", "nccl-2.23"}});
+      CHECK(pat["algorithm"] == "pat");
+      CHECK(pat["protocol"] == "Simple");
+      // source: models/libraries/SOURCES.md, "CollNet and PAT"
+      const double hops = nodes == 4 ? 2 : 4;
+      CHECK_THAT(pat["latency_s"].get<double>(), WithinRel((8 + hops * 4 + nodes * 2.8) * 1e-6, 1e-9));
+      CHECK_THAT(flow_s(pat), WithinRel(512 * kMiB * (nodes - 1) / nodes / kNic_Bps, 0.01));
+      CHECK(pat["warnings"].dump().find("parallel aggregated trees") != std::string::npos);
+    }
+}
+
+TEST_CASE("PAT is taken between small and large sizes, of one GPU a node, from 2.23 on", "[physics]") {
+  const auto taken = [](const std::string& library, int gpus, double size_B) {
+    return answered(16, gpus, size_B, {{"op", "all_gather"}, {"library", library}})["algorithm"].get<std::string>();
+  };
+  CHECK(taken("nccl-2.23", 1, 4 * kMiB) == "pat");
+  CHECK(taken("nccl-2.22", 1, 4 * kMiB) == "ring");
+  CHECK(taken("nccl-2.23", 8, 4 * kMiB) == "ring");
+  CHECK(taken("nccl-2.23", 1, 65536) == "ring");        // LL has the lower start-up
+  CHECK(taken("nccl-2.23", 1, 1024 * kMiB) == "ring");  // Simple the higher rate
+}
+
+TEST_CASE("CollNet: each NIC sends its part once, whatever the number of nodes", "[physics]") {
+  for (const int nodes : {2, 8, 16})
+    for (const char* algorithm : {"collnet_chain", "collnet_direct", "nvls"}) {
+      const Json more{{"algorithm", algorithm}, {"collnet", true}};
+      const Json found = answered(nodes, 8, 512 * kMiB, more, kReducing);
+      CHECK(found["algorithm"] == algorithm);
+      CHECK(flow_s(found) >= 512 * kMiB / 8 / kNic_Bps * (1 - 1e-9));
+      CHECK_THAT(flow_s(found), WithinRel(flow_s(answered(2, 8, 512 * kMiB, more, kReducing)), 1e-6));
+      CHECK(found["warnings"].dump().find("switches between nodes was never measured") != std::string::npos);
+      CHECK(found["time_high_s"].get<double>() / found["time_low_s"].get<double>() > 3);
+    }
+  // Of one GPU a node the NIC alone limits.
+  const Json alone = answered(8, 1, 512 * kMiB, {{"algorithm", "collnet_chain"}}, kReducing);
+  CHECK_THAT(flow_s(alone), WithinRel(512 * kMiB / kNic_Bps, 0.01));
+}
+
+TEST_CASE("CollNet is of fabrics that reduce, between nodes, and only where it is asked for", "[physics]") {
+  const auto error = [](int nodes, const Json& more, const std::string& fabric) {
+    return ask(nodes, 8, 512 * kMiB, more, fabric).value("error", "");
+  };
+  CHECK(error(4, {{"collnet", true}}, kSwitch).find("has no switches that reduce") != std::string::npos);
+  CHECK(error(4, {{"algorithm", "collnet_direct"}}, kSwitch).find("has no switches that reduce") != std::string::npos);
+  CHECK(error(1, {{"collnet", true}}, kReducing).find("all ranks are in one") != std::string::npos);
+  CHECK(error(4, {{"algorithm", "nvls"}}, kReducing).find("ask with collnet") != std::string::npos);
+  CHECK(error(4, {{"collnet", true}}, kSwitch + ",sharp=").find("sharp") != std::string::npos);
+  for (const bool asked : {false, true}) {
+    const Json found = answered(4, 8, 512 * kMiB, {{"alternatives", true}, {"collnet", asked}}, kReducing);
+    const std::string all = found["algorithm"].get<std::string>() + found["alternatives"].dump();
+    CHECK((all.find("collnet") != std::string::npos) == asked);
+  }
+}
+
+}  // namespace linkcast::test::switch_algorithms_test
