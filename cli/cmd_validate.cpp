@@ -133,11 +133,12 @@ void add_validate(CLI::App& app, Context& context) {
   command->add_flag("--table", o->table, "one row of Markdown a claim: claimed and predicted figures, verdict, reason")
       ->excludes(against);
   command->add_option("--report", o->report,
-                                     "folder for claims.json and scoreboard.txt; with --paper also for its page");
+                      "folder for claims.json and scoreboard.txt; with --paper also for its page");
   command
-      ->add_option("--paper", o->paper,
-                   "claims of one paper, by the start of its name, e.g. 001; with --report a page that draws its figures, "
-                   "measured and forecast")
+      ->add_option(
+          "--paper", o->paper,
+          "claims of one paper, by the start of its name, e.g. 001; with --report a page that draws its figures, "
+          "measured and forecast")
       ->excludes(against)
       ->excludes("claim")
       ->excludes("--class");

@@ -117,7 +117,8 @@ ClaimData read_data(ObjectReader r) {
 }
 
 Role read_role(ObjectReader& r) {
-  const std::string name = r.choice("role", {to_text(Role::kModelInput), to_text(Role::kFitted), to_text(Role::kPredicted)});
+  const std::string name =
+      r.choice("role", {to_text(Role::kModelInput), to_text(Role::kFitted), to_text(Role::kPredicted)});
   for (const Role role : {Role::kModelInput, Role::kFitted})
     if (name == to_text(role)) return role;
   return Role::kPredicted;

@@ -65,7 +65,7 @@ const std::string& to_text(Role role);
 struct Claim {
   std::string id, paper, section, system, kind, claim_class, statement, source;
   Role role = Role::kPredicted;
-  std::string cause;  ///< of a predicted row that fails: "model", "data", "reading" or "paper"; else empty
+  std::string cause;         ///< of a predicted row that fails: "model", "data", "reading" or "paper"; else empty
   std::string not_modelled;  ///< what is missing; empty: the rest is given
   std::vector<Observable> quantities;
   std::string predicate;  ///< muParser expression over quantities, `tol`, `expected` (or `expected_0`, ...)

@@ -118,7 +118,8 @@ std::string scoreboard_table(const std::vector<ClaimResult>& results) {
     for (const std::string& cell : cells) out << std::setw(14) << cell;
     out << '\n';
   };
-  line("paper: passed of modelled", {"predicted", "share", "fitted", "model input", "refuted", "not modelled", "claims"});
+  line("paper: passed of modelled",
+       {"predicted", "share", "fitted", "model input", "refuted", "not modelled", "claims"});
   const Json board = counts_by_paper(results);
   for (const auto& [paper, counts] : board.items()) {
     std::vector<std::string> cells;
@@ -146,8 +147,8 @@ std::string claims_table(const std::vector<ClaimResult>& results) {
     out << "| " << result.id << " | " << result.statement << " | " << figure_text(result.expected, {}) << " | "
         << predicted_text(result) << " | " << to_text(result.verdict) << " | " << to_text(result.role) << " | "
         << (modelled && predicted ? to_text(result.strength) : "-") << " | "
-        << (result.cause.empty() ? "" : "(" + result.cause + ") ")
-        << (modelled && predicted ? result.note : result.why) << " |\n";
+        << (result.cause.empty() ? "" : "(" + result.cause + ") ") << (modelled && predicted ? result.note : result.why)
+        << " |\n";
   }
   return out.str();
 }

@@ -6,7 +6,8 @@
 
 namespace linkcast::validate {
 
-/// {"claims": [{id, paper, statement, role, verdict, strength, cause, expected, predicted, measured, why}], "scoreboard": {"total":
+/// {"claims": [{id, paper, statement, role, verdict, strength, cause, expected, predicted, measured, why}],
+/// "scoreboard": {"total":
 /// {...}, "<paper>": {...}}}; every scoreboard entry counts pass, fail, refuted-by-data, not-modelled and claims, and
 /// under "roles" the same for each role. strength: {"margin", "quantity"}, null where counts decide (strength.hpp).
 Json scoreboard_json(const std::vector<ClaimResult>& results);

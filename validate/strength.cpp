@@ -31,7 +31,8 @@ std::set<std::string> continuous_names(const Claim& claim, const Values& values)
   for (const std::string& name : variables_of(claim.predicate, claim.pointer + "/predicate"))
     for (const Observable& quantity : claim.quantities) {
       const bool whole = name == quantity.name;
-      const bool part = !quantity.reduce.empty() && quantity.reduce[0] == "none" && name.rfind(quantity.name + "_", 0) == 0;
+      const bool part =
+          !quantity.reduce.empty() && quantity.reduce[0] == "none" && name.rfind(quantity.name + "_", 0) == 0;
       if ((whole || part) && !is_discrete(quantity) && values.count(name) > 0 && std::isfinite(values.at(name)))
         names.insert(name);
     }
@@ -68,9 +69,14 @@ Strength strength_of(const Claim& claim, const Values& values) {
   Strength strength;
   for (const std::string& name : continuous_names(claim, values))
     for (const bool up : {true, false}) {
-      const auto change = turning(predicate, name, values.at(name), up, strength.margin.value_or(kMostFactor - 1));
+      const double best = strength.margin.value_or(kMostFactor - 1);
+      // downwards a change divides, and takes the share change / (1 + change) away
+      const double most = up ? best : best < 1 ? best / (1 - best) : kMostFactor - 1;
+      const auto change = turning(predicate, name, values.at(name), up, most);
       if (!change) continue;
-      strength.margin = up ? *change : *change / (1 + *change);
+      const double share = up ? *change : *change / (1 + *change);
+      if (share >= best) continue;
+      strength.margin = share;
       strength.quantity = name;
     }
   return strength;

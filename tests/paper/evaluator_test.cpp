@@ -39,7 +39,8 @@ std::vector<validate::Claim> read_row(const Json& row) {
 }
 
 Json row() {
-  return Json::parse(R"({"id": "X-1", "section": "1", "system": "s", "kind": "ordering", "class": "p2p", "role": "predicted",
+  return Json::parse(
+      R"({"id": "X-1", "section": "1", "system": "s", "kind": "ordering", "class": "p2p", "role": "predicted",
     "statement": "a statement", "source": "paper, section 1",
     "quantities": {"bw": {"query": {"platform": "pair", "kind": "p2p",
                                     "src": "{src}", "dst": "{dst}", "size_B": "{size}"},

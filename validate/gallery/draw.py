@@ -13,6 +13,7 @@ INK, GRID = "#010203", "#030201"
 LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a67c00"]  # source: Okabe and Ito, Color Universal Design, 2008
 SCALES = {"time_s": (1e6, "us"), "bandwidth_Bps": (1e-9, "GB/s"), "algbw_Bps": (1e-9, "GB/s"), "busbw_Bps": (1e-9, "GB/s")}
 SIZES = {0: "1", 10: "1 Ki", 20: "1 Mi", 30: "1 Gi"}
+LEAST_ERROR = 5.0  # per cent: the axis of errors reaches at least as far
 WIDE = 30  # spans beyond this factor get a logarithmic axis
 MOST_CELLS = 8  # matrices up to this many GPUs have their numbers written into them
 
@@ -53,33 +54,41 @@ def unit_of(panel: dict) -> tuple[float, str]:
     return SCALES[panel["y"]] if panel["y"] in SCALES else (1.0, panel.get("unit", ""))
 
 
+def labels_of(names: list) -> list[str]:
+    """Places of an axis without a scale: numbers by size, names as they come."""
+    numbers = sorted({name for name in names if not isinstance(name, str)})
+    return [str(name) for name in numbers] + list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
 def draw_curves(panel: dict, series: list[Series], salt: str) -> str:
     scale, unit = unit_of(panel)
     names = [point.x for one in series for point in one.points]
-    labels = list(dict.fromkeys(name for name in names if isinstance(name, str)))
+    labels = [] if panel["x"] == "size_B" else labels_of(names)
     plt = pyplot()
     tall = 0.35 if any(len(label) > 12 for label in labels) else 0
     figure, (top, low) = plt.subplots(2, 1, figsize=(4.1, 3.5 + tall), sharex=True, height_ratios=[2.4, 1], layout="constrained")
     for i, one in enumerate(series):
-        x = [labels.index(point.x) + 0.12 * (i - (len(series) - 1) / 2) if labels else point.x for point in one.points]
+        x = [labels.index(str(point.x)) + 0.12 * (i - (len(series) - 1) / 2) if labels else point.x for point in one.points]
         colour = LINES[i % len(LINES)]
         y = [scale * point.forecast for point in one.points]
         line = "" if labels else "-"
         ends = [((point.low or point.forecast) * scale, (point.high or point.forecast) * scale) for point in one.points]
         if labels:
             top.errorbar(x, y, yerr=[[b - a for b, (a, _) in zip(y, ends)], [c - b for b, (_, c) in zip(y, ends)]], fmt="_", ms=11,
-                         mew=2, lw=1, capsize=2.5, color=colour, label=f"{one.name}, forecast ({one.role})")
+                         mew=2, lw=1, capsize=2.5, color=colour, label=f"{one.name} ({one.role})")
         else:
             top.fill_between(x, [a for a, _ in ends], [b for _, b in ends], color=colour, alpha=0.18, lw=0)
-            top.plot(x, y, line, color=colour, lw=1.2, label=f"{one.name}, forecast ({one.role})")
-        top.plot(x, [scale * point.measured for point in one.points], "D", ms=4, mfc="none", mec=colour, mew=1.2, label=f"{one.name}, measured")
+            top.plot(x, y, line, color=colour, lw=1.2, label=f"{one.name} ({one.role})")
+        top.plot(x, [scale * point.measured for point in one.points], "D", ms=4, mfc="none", mec=colour, mew=1.2)
         low.plot(x, [100 * point.error for point in one.points], "o" + line, ms=3, lw=0.9, color=colour)
     low.axhline(0, color=INK, lw=0.7)
+    reach = 1.2 * max([LEAST_ERROR, *(abs(100 * point.error) for one in series for point in one.points)])
+    low.set_ylim(-reach, reach)
     every = [scale * value for one in series for point in one.points for value in (point.measured, point.forecast)]
     if spans_wide(every):
         top.set_yscale("log")
     else:
-        top.set_ylim(0, 1.35 * max(every))
+        top.set_ylim(0, 1.45 * max(every))
     if labels:
         low.set_xticks(range(len(labels)))
         low.set_xticklabels(labels, rotation=25 if len(labels) > 4 or tall else 0, ha="right" if len(labels) > 4 or tall else "center")
@@ -92,8 +101,9 @@ def draw_curves(panel: dict, series: list[Series], salt: str) -> str:
         low.minorticks_off()
     top.set_ylabel(unit)
     low.set_ylabel("error, %")
-    if not labels:
-        low.set_xlabel(panel.get("x_label", "bytes" if panel["x"] == "size_B" else panel["x"]))
+    if not labels or "x_label" in panel:
+        low.set_xlabel(panel.get("x_label", "bytes"))
+    top.plot([], [], "D", ms=4, mfc="none", mec=INK, mew=1.2, label="measured")
     top.legend(fontsize=6.5, loc="best")
     return svg_text(figure, salt, panel["title"])
 
@@ -112,7 +122,7 @@ def draw_matrix(panel: dict, series: list[Series], salt: str) -> str:
         grid = [[math.nan] * count for _ in range(count)]
         for point in points:
             grid[point.pair[0]][point.pair[1]] = value(point)
-        spread = max(5.0, max(abs(100 * point.error) for point in points))
+        spread = max(LEAST_ERROR, max(abs(100 * point.error) for point in points))
         low, high = (-spread, spread) if of == "%" else (min(values), max(values))
         axis.imshow(grid, cmap="PuOr" if of == "%" else "viridis", vmin=low, vmax=high, interpolation="nearest", extent=(0, count, count, 0))
         axis.set(title=f"{name}, {of}", xticks=[k + 0.5 for k in range(count)], yticks=[k + 0.5 for k in range(count)], aspect="equal")
@@ -131,7 +141,7 @@ def write_cells(axis, grid: list[list[float]], low: float, high: float, signed: 
                 continue
             place = (cell - low) / (high - low) if high > low else 0.5
             dark = 0.12 < place < 0.88 if signed else place > 0.6
-            text = f"{cell:.0f}" if abs(cell) >= 100 or signed else f"{cell:.3g}"
+            text = f"{round(cell)}" if abs(cell) >= 100 or signed else f"{cell:.3g}"
             axis.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=6.5, color="#000000" if dark else "#ffffff")
 
 
