@@ -14,6 +14,7 @@ LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a67c00"]  # source: Okabe
 SCALES = {"time_s": (1e6, "us"), "bandwidth_Bps": (1e-9, "GB/s"), "algbw_Bps": (1e-9, "GB/s"), "busbw_Bps": (1e-9, "GB/s")}
 SIZES = {0: "1", 10: "1 Ki", 20: "1 Mi", 30: "1 Gi"}
 LEAST_ERROR = 5.0  # per cent: the axis of errors reaches at least as far
+MOST_LETTERS = 36  # of names side by side below an axis
 WIDE = 30  # spans beyond this factor get a logarithmic axis
 MOST_CELLS = 8  # matrices up to this many GPUs have their numbers written into them
 
@@ -90,8 +91,9 @@ def draw_curves(panel: dict, series: list[Series], salt: str) -> str:
     else:
         top.set_ylim(0, 1.45 * max(every))
     if labels:
+        slanted = bool(tall) or sum(len(label) for label in labels) > MOST_LETTERS
         low.set_xticks(range(len(labels)))
-        low.set_xticklabels(labels, rotation=25 if len(labels) > 4 or tall else 0, ha="right" if len(labels) > 4 or tall else "center")
+        low.set_xticklabels(labels, rotation=25 if slanted else 0, ha="right" if slanted else "center")
         low.set_xlim(-0.6, len(labels) - 0.4)
     elif spans_wide([float(name) for name in names]):
         low.set_xscale("log", base=2)
