@@ -3,8 +3,10 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <set>
 
 #include "cli/command.hpp"
+#include "cli/python_program.hpp"
 #include "sim/log/log.hpp"
 #include "validate/compare.hpp"
 #include "validate/scoreboard.hpp"
@@ -14,7 +16,7 @@ namespace {
 
 struct ValidateOptions {
   std::vector<std::string> claims, against, classes;
-  std::string report, platform;
+  std::string report, platform, paper;
   bool table = false;
   validate::CompareLimits limits;
 };
@@ -31,8 +33,24 @@ std::vector<validate::Claim> of_classes(const std::vector<validate::Claim>& all,
   return chosen;
 }
 
+/// @param start  of the paper's name, e.g. 001
+std::vector<validate::Claim> of_paper(const std::vector<validate::Claim>& all, const std::string& start) {
+  std::vector<validate::Claim> chosen;
+  std::set<std::string> papers;
+  for (const validate::Claim& claim : all) {
+    papers.insert(claim.paper);
+    if (claim.paper.rfind(start, 0) == 0) chosen.push_back(claim);
+  }
+  const auto differs = [&](const validate::Claim& claim) { return claim.paper != chosen.front().paper; };
+  if (!start.empty() && !chosen.empty() && std::none_of(chosen.begin(), chosen.end(), differs)) return chosen;
+  std::string known;
+  for (const std::string& paper : papers) known += (known.empty() ? "" : ", ") + paper;
+  throw InputError("validate: --paper: '" + start + "' is the start of no single paper, one of " + known);
+}
+
 std::vector<validate::Claim> chosen_claims(Context& context, const ValidateOptions& o) {
   auto all = validate::load_claims(context.catalogue().data_dir() + "/validate/claims");
+  if (!o.paper.empty()) all = of_paper(all, o.paper);
   if (!o.classes.empty()) all = of_classes(all, o.classes);
   const std::vector<std::string>& ids = o.claims;
   if (ids.empty()) return all;
@@ -83,7 +101,14 @@ bool check_claims(Context& context, const ValidateOptions& o) {
     std::cout << validate::scoreboard_json(results).dump(2) << '\n';
   else
     std::cout << (o.table ? validate::claims_table(results) : validate::scoreboard_table(results));
-  return validate::none_failed(results);
+  const bool good = validate::none_failed(results);
+  if (!o.paper.empty() && !o.report.empty()) {
+    std::cout.flush();
+    become_python(context, "validate/gallery/gallery.py",
+                  {"--paper", results.front().paper, "--folder", o.report, "--status",
+                   std::to_string(good ? 0 : kComparisonFailed)});
+  }
+  return good;
 }
 
 }  // namespace
@@ -107,11 +132,21 @@ void add_validate(CLI::App& app, Context& context) {
       ->excludes(against);
   command->add_flag("--table", o->table, "one row of Markdown a claim: claimed and predicted figures, verdict, reason")
       ->excludes(against);
-  command->add_option("--report", o->report, "folder for claims.json and scoreboard.txt");
+  command->add_option("--report", o->report,
+                      "folder for claims.json and scoreboard.txt; with --paper also for its page");
+  command
+      ->add_option(
+          "--paper", o->paper,
+          "claims of one paper, by the start of its name, e.g. 001; with --report a page that draws its figures, "
+          "measured and forecast")
+      ->excludes(against)
+      ->excludes("claim")
+      ->excludes("--class");
   command->add_flag("--json", context.json, "JSON on stdout");
   add_edits(*command, context);
   command->footer(
       "Example:\n  linkcast validate TPDS-001\n"
+      "  linkcast validate --paper 001 --report reports/001\n"
       "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json\n"
       "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json --slow gpu3:1.2\n"
       "Exit code 4: a claim failed, or a comparison missed a limit.");

@@ -116,6 +116,14 @@ ClaimData read_data(ObjectReader r) {
   return data;
 }
 
+Role read_role(ObjectReader& r) {
+  const std::string name =
+      r.choice("role", {to_text(Role::kModelInput), to_text(Role::kFitted), to_text(Role::kPredicted)});
+  for (const Role role : {Role::kModelInput, Role::kFitted})
+    if (name == to_text(role)) return role;
+  return Role::kPredicted;
+}
+
 Tolerance read_tolerance(ObjectReader r) {
   Tolerance tolerance{r.optional<double>("value"), r.required<std::string>("why")};
   if (tolerance.why.size() < 10) r.fail("why", "a tolerance needs its reason");
@@ -158,6 +166,8 @@ Claim read_claim(ObjectReader r, const std::string& paper) {
   claim.system = r.required<std::string>("system");
   claim.kind = r.choice("kind", {"quantitative", "ordering", "shape"});
   claim.claim_class = r.required<std::string>("class");
+  claim.role = read_role(r);
+  if (r.has("cause")) claim.cause = r.choice("cause", {"model", "data", "reading", "paper"});
   claim.statement = r.required<std::string>("statement");
   claim.source = r.required<std::string>("source");
   if (r.has("not_modelled")) {
@@ -173,6 +183,11 @@ Claim read_claim(ObjectReader r, const std::string& paper) {
 }
 
 }  // namespace
+
+const std::string& to_text(Role role) {
+  static const std::vector<std::string> names = {"model input", "fitted", "predicted"};
+  return names.at(static_cast<std::size_t>(role));
+}
 
 std::vector<Claim> read_claims(const std::string& path) {
   const Json json = read_json_file(path);

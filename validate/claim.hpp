@@ -54,8 +54,18 @@ struct ClaimData {
   std::string why;
 };
 
+/// What a row shows when it passes. Counted apart: an input cannot be wrong, a fit was made to be right.
+enum class Role {
+  kModelInput,  ///< the figure is read from the paper, or true by the form of the model
+  kFitted,      ///< a parameter was fitted to the figure, or to the same curve
+  kPredicted    ///< neither
+};
+const std::string& to_text(Role role);
+
 struct Claim {
   std::string id, paper, section, system, kind, claim_class, statement, source;
+  Role role = Role::kPredicted;
+  std::string cause;         ///< of a predicted row that fails: "model", "data", "reading" or "paper"; else empty
   std::string not_modelled;  ///< what is missing; empty: the rest is given
   std::vector<Observable> quantities;
   std::string predicate;  ///< muParser expression over quantities, `tol`, `expected` (or `expected_0`, ...)

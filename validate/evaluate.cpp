@@ -97,6 +97,7 @@ void simulate(const Claim& claim, Sampler& sampler, ClaimResult& result) {
     const bool true_in_simulation = holds(claim, values);
     result.verdict = true_in_simulation ? ClaimVerdict::kPass : ClaimVerdict::kFail;
     result.why = listed(claim.predicate, values, claim) + (true_in_simulation ? " holds" : " is false");
+    result.strength = strength_of(claim, with_constants(claim, values));
   } catch (const SimulationError& error) {
     result.verdict = ClaimVerdict::kFail;
     result.why = std::string("no prediction: ") + error.what();
@@ -113,7 +114,10 @@ ClaimResult evaluate_one(const Claim& claim, Sampler& sampler, DataCheck& data) 
                      nullptr,
                      nullptr,
                      claim.not_modelled,
-                     claim.note};
+                     claim.note,
+                     claim.role,
+                     claim.cause,
+                     {}};
   if (!claim.not_modelled.empty()) return result;
   simulate(claim, sampler, result);
   if (claim.data && !data.holds(claim, result)) result.verdict = ClaimVerdict::kRefutedByData;

@@ -9,6 +9,7 @@
 #include "sim/log/progress.hpp"
 #include "validate/claim.hpp"
 #include "validate/expression.hpp"
+#include "validate/strength.hpp"
 
 namespace linkcast::validate {
 
@@ -26,6 +27,9 @@ struct ClaimResult {
   Json measured;     ///< {"holds", "quantities"}; null if the row names no data
   std::string why;   ///< the predicate with its numbers, then note; or what is not modelled
   std::string note;  ///< of the row
+  Role role = Role::kPredicted;
+  std::string cause;  ///< of the row
+  Strength strength;
 };
 
 /// A query that the simulation could not answer: the claim fails with this text.

@@ -2,6 +2,8 @@
 
 #include <muParser.h>
 
+#include <utility>
+
 #include "sim/records/input_error.hpp"
 
 namespace linkcast::validate {
@@ -45,5 +47,22 @@ bool truth_of(const std::string& expression, const Values& values, const std::st
   if (value != 0 && value != 1) throw InputError(where + ": \"" + expression + "\" is neither true nor false");
   return value == 1;
 }
+
+struct Expression::Parser {
+  mu::Parser parser;
+};
+
+Expression::Expression(const std::string& expression, Values values, const std::string& where)
+    : values_(std::move(values)), parser_(std::make_unique<Parser>()) {
+  truth_of(expression, values_, where);
+  for (auto& [name, value] : values_) parser_->parser.DefineVar(name, &value);
+  parser_->parser.SetExpr(expression);
+}
+
+Expression::~Expression() = default;
+
+void Expression::set(const std::string& name, double value) { values_.at(name) = value; }
+
+bool Expression::is_true() const { return parser_->parser.Eval() == 1; }
 
 }  // namespace linkcast::validate

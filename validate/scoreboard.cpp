@@ -13,10 +13,18 @@ namespace {
 constexpr ClaimVerdict kVerdicts[] = {ClaimVerdict::kPass, ClaimVerdict::kFail, ClaimVerdict::kRefutedByData,
                                       ClaimVerdict::kNotModelled};
 
-Json empty_counts() {
+constexpr Role kRoles[] = {Role::kPredicted, Role::kFitted, Role::kModelInput};
+
+Json empty_verdicts() {
   Json counts = Json::object();
   for (const ClaimVerdict verdict : kVerdicts) counts[to_text(verdict)] = 0;
   counts["claims"] = 0;
+  return counts;
+}
+
+Json empty_counts() {
+  Json counts = empty_verdicts();
+  for (const Role role : kRoles) counts["roles"][to_text(role)] = empty_verdicts();
   return counts;
 }
 
@@ -26,9 +34,32 @@ Json counts_by_paper(const std::vector<ClaimResult>& results) {
     if (!board.contains(result.paper)) board[result.paper] = empty_counts();
     for (const std::string& row : {std::string("total"), result.paper})
       for (const std::string& column : {to_text(result.verdict), std::string("claims")})
-        board[row][column] = board[row][column].get<int>() + 1;
+        for (Json* counts : {&board[row], &board[row]["roles"][to_text(result.role)]})
+          (*counts)[column] = (*counts)[column].get<int>() + 1;
   }
   return board;
+}
+
+int modelled(const Json& counts) {
+  return counts["claims"].get<int>() - counts[to_text(ClaimVerdict::kNotModelled)].get<int>();
+}
+
+/// "62 of 108", of those that can be modelled.
+std::string passed_text(const Json& counts) {
+  return std::to_string(counts[to_text(ClaimVerdict::kPass)].get<int>()) + " of " + std::to_string(modelled(counts));
+}
+
+std::string share_text(const Json& counts) {
+  if (modelled(counts) == 0) return "-";
+  char text[16];
+  std::snprintf(text, sizeof text, "%.0f %%",
+                100.0 * counts[to_text(ClaimVerdict::kPass)].get<int>() / modelled(counts));
+  return text;
+}
+
+Json strength_json(const Strength& strength) {
+  if (!strength.margin) return nullptr;
+  return {{"margin", *strength.margin}, {"quantity", strength.quantity}};
 }
 
 std::string number_text(const Json& number, const std::string& unit) {
@@ -68,7 +99,11 @@ Json scoreboard_json(const std::vector<ClaimResult>& results) {
   for (const ClaimResult& result : results)
     claims.push_back({{"id", result.id},
                       {"paper", result.paper},
+                      {"statement", result.statement},
+                      {"role", to_text(result.role)},
                       {"verdict", to_text(result.verdict)},
+                      {"strength", strength_json(result.strength)},
+                      {"cause", result.cause.empty() ? Json(nullptr) : Json(result.cause)},
                       {"expected", result.expected},
                       {"predicted", result.predicted},
                       {"measured", result.measured},
@@ -78,31 +113,42 @@ Json scoreboard_json(const std::vector<ClaimResult>& results) {
 
 std::string scoreboard_table(const std::vector<ClaimResult>& results) {
   std::ostringstream out;
-  out << std::left << std::setw(40) << "paper" << std::right;
-  for (const ClaimVerdict verdict : kVerdicts) out << std::setw(17) << to_text(verdict);
-  out << std::setw(9) << "claims" << '\n';
+  const auto line = [&](const std::string& paper, const std::vector<std::string>& cells) {
+    out << std::left << std::setw(36) << paper << std::right;
+    for (const std::string& cell : cells) out << std::setw(14) << cell;
+    out << '\n';
+  };
+  line("paper: passed of modelled",
+       {"predicted", "share", "fitted", "model input", "refuted", "not modelled", "claims"});
   const Json board = counts_by_paper(results);
   for (const auto& [paper, counts] : board.items()) {
-    out << std::left << std::setw(40) << paper << std::right;
-    for (const ClaimVerdict verdict : kVerdicts) out << std::setw(17) << counts[to_text(verdict)].get<int>();
-    out << std::setw(9) << counts["claims"].get<int>() << '\n';
+    std::vector<std::string> cells;
+    for (const Role role : kRoles) cells.push_back(passed_text(counts["roles"][to_text(role)]));
+    cells.insert(cells.begin() + 1, share_text(counts["roles"][to_text(Role::kPredicted)]));
+    for (const std::string& column :
+         {to_text(ClaimVerdict::kRefutedByData), to_text(ClaimVerdict::kNotModelled), std::string("claims")})
+      cells.push_back(std::to_string(counts[column].get<int>()));
+    line(paper, cells);
   }
   for (const ClaimResult& result : results)
     if (result.verdict == ClaimVerdict::kFail || result.verdict == ClaimVerdict::kRefutedByData)
-      out << result.id << ' ' << to_text(result.verdict) << ": " << result.why << '\n';
+      out << result.id << ' ' << to_text(result.verdict) << " (" << to_text(result.role)
+          << (result.cause.empty() ? "" : "; " + result.cause) << "): " << result.why << '\n';
   return out.str();
 }
 
 std::string claims_table(const std::vector<ClaimResult>& results) {
   std::ostringstream out;
-  out << "| claim | statement | claimed | predicted | verdict | how it was read; why it fails; what is missing |\n"
-      << "| --- | --- | --- | --- | --- | --- |\n";
+  out << "| claim | statement | claimed | predicted | verdict | role | margin | how it was read; why it fails; what is "
+         "missing |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const ClaimResult& result : results) {
     const bool modelled = result.verdict != ClaimVerdict::kNotModelled;
     const bool predicted = !modelled || !result.predicted.is_null();
     out << "| " << result.id << " | " << result.statement << " | " << figure_text(result.expected, {}) << " | "
-        << predicted_text(result) << " | " << to_text(result.verdict) << " | "
-        << (modelled && predicted ? result.note : result.why) << " |\n";
+        << predicted_text(result) << " | " << to_text(result.verdict) << " | " << to_text(result.role) << " | "
+        << (modelled && predicted ? to_text(result.strength) : "-") << " | "
+        << (result.cause.empty() ? "" : "(" + result.cause + ") ") << (modelled && predicted ? result.note : result.why)
+        << " |\n";
   }
   return out.str();
 }

@@ -67,7 +67,7 @@ fit $data/rtx2080-sli/printed-latency.json \
   --out "$out/rtx2080-sli.json"
 fit $data/apenet-plus/*.json \
   --topology apenet-plus --out "$out/apenet-plus.json"
-fit $data/apenet-cluster2/printed-gpu.json \
+fit $data/apenet-cluster2/printed-{gpu,halo}.json \
   --topology apenet-cluster2 --out "$out/apenet-cluster2.json"
 
 # Machines that nobody measured: lent by those that are like them, best first, at the share of nominal rates.

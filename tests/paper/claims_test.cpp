@@ -216,6 +216,10 @@ TEST_CASE("verdicts are those recorded in tests/paper/verdicts.json", "[paper]")
     INFO(result.id << ": " << result.why);
     CHECK(recorded.value(result.id, "missing") == validate::to_text(result.verdict));
     if (result.verdict != validate::ClaimVerdict::kNotModelled) CHECK_FALSE(result.why.empty());
+    const bool missed =
+        result.role == validate::Role::kPredicted &&
+        (result.verdict == validate::ClaimVerdict::kFail || result.verdict == validate::ClaimVerdict::kRefutedByData);
+    CHECK(result.cause.empty() != missed);
   }
 }
 

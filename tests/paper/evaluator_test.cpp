@@ -39,7 +39,8 @@ std::vector<validate::Claim> read_row(const Json& row) {
 }
 
 Json row() {
-  return Json::parse(R"({"id": "X-1", "section": "1", "system": "s", "kind": "ordering", "class": "p2p",
+  return Json::parse(
+      R"({"id": "X-1", "section": "1", "system": "s", "kind": "ordering", "class": "p2p", "role": "predicted",
     "statement": "a statement", "source": "paper, section 1",
     "quantities": {"bw": {"query": {"platform": "pair", "kind": "p2p",
                                     "src": "{src}", "dst": "{dst}", "size_B": "{size}"},
@@ -117,6 +118,8 @@ TEST_CASE("a row passes or fails by its predicate on simulated numbers", "[paper
   const Json board = validate::scoreboard_json({good, bad})["scoreboard"];
   CHECK(board["total"]["claims"] == 2);
   CHECK(board["p"]["fail"] == 1);
+  CHECK(board["p"]["roles"]["predicted"]["pass"] == 1);
+  CHECK(board["total"]["roles"]["fitted"]["claims"] == 0);
 }
 
 TEST_CASE("a row whose data contradict it is refuted, whatever the simulation says", "[paper]") {
@@ -177,8 +180,36 @@ TEST_CASE("the table of claims names numbers only where no figure is claimed", "
   ordering["predicted"] = {"bw_1000", "bw_1000 / bw_10"};
   const std::string table =
       validate::claims_table(validate::evaluate(simulation(2.1), ".", {read_row(row())[0], read_row(ordering)[0]}));
-  CHECK(contains(table, "| X-1 | a statement | 2 ratio | 2.1 ratio | pass |  |\n"));
-  CHECK(contains(table, "| X-1 | a statement | - | bw_1000 2.1, 2.1 | pass |  |\n"));
+  CHECK(contains(table, "| X-1 | a statement | 2 ratio | 2.1 ratio | pass | predicted | 4.5 % |  |\n"));
+  CHECK(contains(table, "| X-1 | a statement | - | bw_1000 2.1, 2.1 | pass | predicted | 48 % |  |\n"));
+}
+
+TEST_CASE("the margin is the least change of one number that turns the verdict", "[paper]") {
+  const auto strength = [](const Json& changes, double factor) {
+    Json claim = row();
+    claim.update(changes);
+    return validate::evaluate(simulation(factor), ".", read_row(claim)).front().strength;
+  };
+  // 2.1 of 2 within a tenth: 2.2 is reached by 4.76 % more above, or by 4.55 % less below the line
+  const auto near = strength(Json::object(), 2.1);
+  CHECK_THAT(near.margin.value(), WithinAbs(1 - 2.1 / 2.2, 1e-4));
+  CHECK(near.quantity == "bw_10");
+  const auto failed = strength(Json::object(), 4.4);
+  CHECK_THAT(failed.margin.value(), WithinAbs(0.5, 1e-3));
+  const Json ranked = {{"quantities", {{"bw", row()["quantities"]["bw"]}}},
+                       {"predicate", "bw == 1 && expected > 0 && tol > 0"},
+                       {"predicted", "bw"}};
+  Json rising = ranked;
+  rising["quantities"]["bw"]["reduce"] = {"rising", "median"};
+  CHECK_FALSE(strength(rising, 2.1).margin.has_value());
+}
+
+TEST_CASE("a row without a role, or with another, is refused", "[paper]") {
+  Json nothing = row();
+  nothing.erase("role");
+  CHECK(contains(error_of(nothing), "role"));
+  CHECK(contains(error_of(changed("/role", "guessed")), "predicted"));
+  CHECK(contains(error_of(changed("/cause", "weather")), "reading"));
 }
 
 TEST_CASE("a quantity may be relative to another query, and its key a path", "[paper]") {
