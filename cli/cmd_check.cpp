@@ -24,9 +24,15 @@ std::string check_calibration(Context& context, const std::string& path) {
   return "";
 }
 
+/// *.jsonl, or that packed by gzip.
+bool is_trace(std::filesystem::path path) {
+  if (path.extension() == ".gz") path = path.stem();
+  return path.extension() == ".jsonl";
+}
+
 /// Reads a record by the strict reader of its schema. @returns its schema
 std::string check_file(Context& context, const std::string& path) {
-  if (std::filesystem::path(path).extension() == ".jsonl") return check_trace(path);
+  if (is_trace(path)) return check_trace(path);
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
   const std::string schema = r.choice("schema", {"topology/1", "variant/1", "measurement/1", "launch/1", "discovery/1",
@@ -56,7 +62,7 @@ void add_check(CLI::App& app, Context& context) {
   command
       ->add_option("file", *files,
                    "topology, variant, measurement, launch, discovery, calibration, claims or node-groups files, or "
-                   "traces (*.jsonl)")
+                   "traces (*.jsonl, *.jsonl.gz)")
       ->required();
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {

@@ -30,7 +30,9 @@ int bundles_in(const fs::path& folder) {
 }
 
 void run_record(Context& context, const RecordOptions& o) {
-  fs::create_directories(o.out);
+  std::error_code why;
+  fs::create_directories(o.out, why);
+  if (!fs::is_directory(o.out)) throw InputError("--out: " + o.out + ": no folder can be made there");
   if (bundles_in(o.out) > 0) throw InputError("--out: " + o.out + " holds bundles already");
   const std::string hook = find_script(context, "apps-traces/record/inject/sitecustomize.py");
   context.exit_code = run_hooked(o.command, fs::absolute(hook).parent_path().string(), told(o));

@@ -42,6 +42,14 @@ class Spool final : public TraceSink {
   std::ofstream file_;
 };
 
+/// An error of the trace that nobody sees names what it was made of.
+InputError of_recording(const InputError& error, const std::string& trace, const std::string& file) {
+  std::string what = error.what();
+  if (const std::size_t at = what.find(trace); at != std::string::npos)
+    what.replace(at, trace.size(), "trace of " + file);
+  return InputError(what);
+}
+
 std::string option_of(const std::map<std::string, std::string>& options, const std::string& key) {
   const auto found = options.find(key);
   return found == options.end() ? "" : found->second;
@@ -61,25 +69,37 @@ std::string lender_of(Context& context, const std::vector<TraceOption>& known, c
   return catalogue.has_platform(lent) && has_all(catalogue.platform(lent).calibration(), known) ? lent : "";
 }
 
-/// Why a trace was not recorded on a machine; empty: nothing speaks against it.
-std::string other_machine(const Topology& topology, const TraceHeader& header) {
-  int gpus = 0;
-  for (const Device& device : topology.devices) {
-    if (device.kind != DeviceKind::kGpu) continue;
-    ++gpus;
-    if (!header.device.empty() && device.model != header.device)
+/// That a machine has other GPUs than those a trace was recorded on; empty: not by their names.
+std::string other_gpus(const Topology& topology, const TraceHeader& header) {
+  for (const Device& device : topology.devices)
+    if (device.kind == DeviceKind::kGpu && !header.device.empty() && device.model != header.device)
       return "recorded on " + header.device + ", and " + topology.name + " has " + device.model;
-  }
+  return "";
+}
+
+/// That a machine has fewer GPUs than a trace has ranks; empty: it has not.
+std::string too_few_gpus(const Topology& topology, const TraceHeader& header) {
+  const auto gpus = std::count_if(topology.devices.begin(), topology.devices.end(),
+                                  [](const Device& device) { return device.kind == DeviceKind::kGpu; });
   if (gpus >= header.ranks) return "";
   return std::to_string(header.ranks) + " ranks, and " + topology.name + " has " + std::to_string(gpus) + " GPUs";
 }
 
 /// The machine on which the host is fitted; empty: none is known, and the time comes with the recording, so that nobody
-/// asked for it. @throws InputError  the option asks for it
-std::string machine_of(Context& context, const std::map<std::string, std::string>& options, const TraceHeader& header) {
-  const std::string machine = option_of(options, "machine");
-  const std::string why =
-      machine.empty() ? "no machine is named" : other_machine(context.catalogue().platform(machine).topology(), header);
+/// asked for it. One that is named may call its GPUs otherwise (40 GB for 80 GB), and a note of the header says so.
+/// @throws InputError  the option asks for it
+std::string machine_of(Context& context, const std::map<std::string, std::string>& options, TraceHeader& header) {
+  const bool named = options.count("machine") > 0;
+  const std::string machine = option_of(options, named ? "machine" : "lender");
+  std::string why = "no machine is named";
+  if (!machine.empty()) {
+    const Topology& topology = context.catalogue().platform(machine).topology();
+    const std::string other = other_gpus(topology, header);
+    why = too_few_gpus(topology, header);
+    if (why.empty() && named && !other.empty())
+      header.notes.push_back("assumed: they are the same, since option machine names it: " + other);
+    if (why.empty() && !named) why = other;
+  }
   if (why.empty()) return machine;
   if (option_of(options, "step-time").empty()) return "";
   throw InputError("option step-time: " + why + ": --option machine=ID names the machine on which a step takes that");
@@ -121,7 +141,6 @@ void lend_parameters(Context& context, const std::vector<TraceOption>& known,
     if (!option.parameter.empty())
       options.emplace(option.key, Json(calibration.find(option.parameter)->value).dump() + "s");
   options.emplace("lender", lender);
-  options.emplace("machine", lender);
 }
 
 void import_recorded(Context& context, const TraceImporter& importer, const std::vector<std::string>& files,
@@ -130,12 +149,19 @@ void import_recorded(Context& context, const TraceImporter& importer, const std:
   Spool spool;
   importer.run(files, TraceOptions(options), spool);
   spool.close();
-  TraceReader reader(spool.path());
-  TraceHeader header = reader.header();
-  if (header.step_time_s) fit_host(context, options, spool.path(), header);
-  for (const std::string& note : header.notes) log::Log("cli").note("{}", note);
-  sink.header(header);
-  while (const auto event = reader.next()) sink.event(*event);
+  try {
+    TraceReader reader(spool.path());
+    TraceHeader header = reader.header();
+    if (header.step_time_s)
+      fit_host(context, options, spool.path(), header);
+    else if (options.count("edits") > 0)
+      throw InputError("option edits: is of the machine for step-time, which is not given");
+    for (const std::string& note : header.notes) log::Log("cli").note("{}", note);
+    sink.header(header);
+    while (const auto event = reader.next()) sink.event(*event);
+  } catch (const InputError& error) {
+    throw of_recording(error, spool.path(), files.front());
+  }
   sink.close();
 }
 

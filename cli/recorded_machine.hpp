@@ -12,7 +12,7 @@ namespace linkcast::cli {
 
 /// Adds the options that a fitted parameter stands in for and that are not given: of the machine that option `machine`
 /// names, else, and where it has none, of the machine whose hosts were measured. `lender` says whose they
-/// are; `machine` is the lender unless it is given. Nothing for importers without such options.
+/// are. Nothing for importers without such options.
 /// @throws InputError  no such platform
 void lend_parameters(Context& context, const std::vector<TraceOption>& known,
                      std::map<std::string, std::string>& options);

@@ -80,6 +80,7 @@ LayerModel layer_model(const TraceOptions& options) {
                    options.seconds("issue", 0),
                    yes_or_no(options, "training", true)};
   if (model.flops_per_s <= 0) throw InputError("option flops: must be positive");
+  if (options.has("layer") && !(model.layer_s > 0)) throw InputError("option layer: must be above 0");
   if (options.has("layer") && options.has("flops")) throw InputError("option layer: is instead of flops");
   return model;
 }

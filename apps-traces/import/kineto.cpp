@@ -290,15 +290,26 @@ std::vector<RankRecording> read_all(const std::vector<std::string>& files) {
   for (const std::string& file : files) ranks.push_back(read_kineto(file));
   std::sort(ranks.begin(), ranks.end(), [](const RankRecording& a, const RankRecording& b) { return a.rank < b.rank; });
   for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::string is =
+        ranks[i].file + ": is rank " + std::to_string(ranks[i].rank) + " of " + std::to_string(ranks[i].ranks);
     if (ranks[i].ranks != static_cast<int>(ranks.size()))
-      throw InputError(ranks[i].file, "/distributedInfo/world_size",
-                       "is " + std::to_string(ranks[i].ranks) + ", and " + std::to_string(ranks.size()) +
-                           " files are given: one of each rank is needed");
-    if (ranks[i].rank != static_cast<int>(i))
-      throw InputError(ranks[i].file, "/distributedInfo/rank",
-                       "is " + std::to_string(ranks[i].rank) + ", which another file is too");
+      throw InputError(is + ", and " + std::to_string(ranks.size()) + " files are given: one of each rank is needed");
+    if (i > 0 && ranks[i].rank == ranks[i - 1].rank) throw InputError(is + ", which another file is too");
+    if (ranks[i].rank != static_cast<int>(i)) throw InputError(is + ", and no file is rank " + std::to_string(i));
   }
   return ranks;
+}
+
+int steps_to_skip(const TraceOptions& options, const std::vector<RankRecording>& ranks) {
+  const int skip = options.whole("skip", 0, 0);
+  for (const RankRecording& rank : ranks) {
+    std::set<int> steps;
+    for (const GpuWork& work : rank.work) steps.insert(work.step);
+    if (static_cast<int>(steps.size()) <= skip)
+      throw InputError("option skip: " + std::to_string(skip) + " leaves none of the " + std::to_string(steps.size()) +
+                       " steps of " + rank.file);
+  }
+  return skip;
 }
 
 class Kineto final : public TraceImporter {
@@ -326,6 +337,7 @@ class Kineto final : public TraceImporter {
 
   void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const override {
     std::vector<RankRecording> ranks = read_all(files);
+    const int skip = steps_to_skip(options, ranks);
     const std::vector<std::string> notes = find_peers(ranks);
     const RecordingCost cost = cost_of(options);
     const Repetitions repetitions(ranks, cost);
@@ -338,7 +350,6 @@ class Kineto final : public TraceImporter {
     const std::string names = options.text("names", "whole");
     if (names != "whole" && names != "short")
       throw InputError("option names: '" + names + "' is neither whole nor short");
-    const int skip = options.whole("skip", 0, 0);
     std::vector<RankWriter> writers;
     for (std::size_t i = 0; i < ranks.size(); ++i)
       writers.emplace_back(ranks[i], i, repetitions, sync == "steps", names == "whole", sink);

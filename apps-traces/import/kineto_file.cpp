@@ -1,6 +1,7 @@
 #include "apps-traces/import/kineto_file.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -26,11 +27,28 @@ double element_B(const std::string& file, std::size_t index, const std::string& 
   return *bytes;
 }
 
+/// None of what is no whole number, or too large for one.
+std::optional<int> whole_number(const Json& value) {
+  if (!value.is_number_integer()) return std::nullopt;
+  const double number = value.get<double>();
+  if (std::abs(number) > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<int>(number);
+}
+
 int whole(const std::string& file, std::size_t index, const Json& args, const char* key) {
   const auto value = args.find(key);
-  if (value == args.end() || !value->is_number_integer())
-    fail(file, index, std::string("args: a collective needs a whole number '") + key + "'");
-  return value->get<int>();
+  const auto number = value == args.end() ? std::nullopt : whole_number(*value);
+  if (!number) fail(file, index, std::string("args: a collective needs a whole number '") + key + "'");
+  return *number;
+}
+
+/// @returns  0 if it is not there. @throws InputError  it is no number of at least 0
+double amount(const std::string& file, const Event& event, const char* key) {
+  const auto value = event.args->find(key);
+  if (value == event.args->end()) return 0;
+  if (!value->is_number() || value->get<double>() < 0)
+    fail(file, event.index, std::string("args: '") + key + "' must be a number of at least 0");
+  return value->get<double>();
 }
 
 /// @returns  false if the kernel is none of a collective
@@ -43,8 +61,9 @@ bool read_collective(const std::string& file, const Event& event, RankRecording&
   Collective& collective = work.collective;
   collective.op = *op;
   const double element = element_B(file, event.index, text_of(*event.args, "dtype"));
-  const auto elements = [&](const char* key) { return event.args->value(key, 0.0); };
-  collective.size_B = element * std::max(elements("In msg nelems"), elements("Out msg nelems"));
+  if (!event.args->contains("In msg nelems") && !event.args->contains("Out msg nelems"))
+    fail(file, event.index, "args: a collective needs 'In msg nelems' or 'Out msg nelems'");
+  collective.size_B = element * std::max(amount(file, event, "In msg nelems"), amount(file, event, "Out msg nelems"));
   collective.group = text_of(*event.args, "Process Group Name");
   if (collective.op == "send") collective.peer = whole(file, event.index, *event.args, "Dst Rank");
   if (collective.op == "recv") collective.peer = whole(file, event.index, *event.args, "Src Rank");
@@ -53,7 +72,7 @@ bool read_collective(const std::string& file, const Event& event, RankRecording&
   std::vector<int> ranks;
   if (members.is_array())
     for (const Json& member : members)
-      if (member.is_number_integer()) ranks.push_back(member.get<int>());
+      if (const auto rank = whole_number(member)) ranks.push_back(*rank);
   if (static_cast<int>(ranks.size()) != whole(file, event.index, *event.args, "Group size"))
     fail(file, event.index, "args: 'Process Group Ranks' does not name as many ranks as 'Group size' says");
   into.groups[collective.group] = ranks;
@@ -95,7 +114,7 @@ void add_buffer_exchange(const std::vector<Event>& events, Spans& exchange) {
 
 int gpu_of(const Json& args, const char* key) {
   const auto value = args.find(key);
-  return value != args.end() && value->is_number_integer() ? value->get<int>() : -1;
+  return value == args.end() ? -1 : whole_number(*value).value_or(-1);
 }
 
 std::string copy_kind(const std::string& name) {
@@ -137,7 +156,7 @@ Calls calls_of(const std::vector<Event>& events) {
   return calls;
 }
 
-GpuWork work_of(const Event& event, const Event& launch, const Calls& calls) {
+GpuWork work_of(const std::string& file, const Event& event, const Event& launch, const Calls& calls) {
   GpuWork work;
   work.name = short_name(event.name);
   work.whole_name = event.name;
@@ -152,7 +171,7 @@ GpuWork work_of(const Event& event, const Event& launch, const Calls& calls) {
   work.update = calls.update.contain(launch);
   if (event.category == "gpu_memcpy") {
     work.copy = copy_kind(event.name);
-    work.size_B = event.args->value("bytes", 0.0);
+    work.size_B = amount(file, event, "bytes");
     if (work.copy == "d2d") {  // source: pytorch/kineto CuptiActivity.cpp, metadata of a CUPTI_ACTIVITY_KIND_MEMCPY2
       work.from = gpu_of(*event.args, "fromDevice");
       work.to = gpu_of(*event.args, "toDevice");
@@ -192,7 +211,7 @@ void read_work(const std::string& file, const std::vector<Event>& events, bool n
     if (!on_gpu(event)) continue;
     const auto launch = calls.launches.find(text_of(*event.args, "correlation"));
     if (launch == calls.launches.end()) continue;  // launched before the recording began
-    GpuWork work = work_of(event, *launch->second, calls);
+    GpuWork work = work_of(file, event, *launch->second, calls);
     const bool described = event.category == "kernel" && read_collective(file, event, into, work);
     if (!described && event.category == "kernel" && of_nccl(event.name)) {
       if (named) fail_nameless(file, event, operators);
@@ -233,8 +252,9 @@ void read_distribution(const std::string& file, const Json& json, RankRecording&
   const auto number_of = [&](const char* key, int otherwise) {
     const auto value = info->find(key);
     if (value == info->end()) return otherwise;
-    if (!value->is_number_integer()) throw InputError(file, std::string("/distributedInfo/") + key, "must be a number");
-    return value->get<int>();
+    const auto number = whole_number(*value);
+    if (!number) throw InputError(file, std::string("/distributedInfo/") + key, "must be a whole number");
+    return *number;
   };
   into.rank = number_of("rank", 0);
   into.ranks = number_of("world_size", 1);
@@ -259,7 +279,8 @@ RankRecording read_timeline(const std::string& file, const Json& json, bool name
   if (recording.work.empty()) throw InputError(file, "/traceEvents", "holds no work of a GPU (kernel, gpu_memcpy)");
   // source: torch/csrc/profiler/standalone/execution_trace_observer.cpp, which numbers the operators that it sees
   recording.execution_trace = std::any_of(events.begin(), events.end(), [](const Event& event) {
-    return event.category == "cpu_op" && event.args->value("Record function id", 0.0) > 0;
+    const auto id = event.args->find("Record function id");
+    return event.category == "cpu_op" && id != event.args->end() && id->is_number() && id->get<double>() > 0;
   });
   number_steps(events, recording);
   count_recorded(events, recording);

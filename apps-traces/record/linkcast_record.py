@@ -21,7 +21,8 @@ from pathlib import Path
 SCHEMA = "recorded-steps/1"
 CATEGORIES = {"kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver", "cpu_op", "user_annotation"}
 ARGUMENTS = {"correlation", "External id", "stream", "bytes", "grid", "block", "Collective name", "dtype", "In msg nelems",
-             "Out msg nelems", "Process Group Name", "Process Group Ranks", "Group size", "Dst Rank", "Src Rank"}
+             "Out msg nelems", "Process Group Name", "Process Group Ranks", "Group size", "Dst Rank", "Src Rank", "device",
+             "fromDevice", "toDevice"}
 MARK = "ProfilerStep#"  # what torch.profiler calls its own marks
 DEFAULTS = {"warm_up": 5, "untraced": 20, "recorded": 5}
 

@@ -281,7 +281,8 @@ def why_not():
 
 
 def write(path, record):
-    """One point a line."""
+    """One point a line. The folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     points_text = ",\n".join("  " + json.dumps(point) for point in record.pop("points"))
     path.write_text(json.dumps(record, indent=1)[:-2] + ',\n "points": [\n' + points_text + "\n ]\n}\n")
 

@@ -47,7 +47,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
 LIBRARIES = [  # header, who may include it besides the tests: rooms or single files
     (r"simgrid/|xbt/|smpi/", ["sim/engine"]),
     (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp", "sim/platform/symmetry.cpp"]),
-    (r"boost/functional/", ["sim/placement/gpu_sets.cpp"]),
+    (r"boost/functional/hash\.hpp$", ["sim/placement/gpu_sets.cpp"]),
     (r"boost/math/statistics/", ["apps-traces/import/collective_overlap.cpp"]),
     (r"CLI/", ["cli", "calibrate/bench"]),
     (r"Eigen/", ["calibrate/fit"]),

@@ -1,11 +1,13 @@
 """Who issues the calls: forecasts beside launch records that nothing was fitted to, and what diagnose makes of a healthy log."""
+import json
 import sys
 import unittest
 
 from program import PROGRAM, ROOT, InFolder, answers, main, run
 
-sys.path.insert(0, str(ROOT / "validate" / "plots"))
+sys.path[:0] = [str(ROOT / "validate" / "plots"), str(ROOT / "calibrate" / "bench")]
 import launch_kinds  # noqa: E402
+import launch_pytorch  # noqa: E402
 
 # Median errors below 1 MiB over all held-out hosts that may not grow. Targets are 8 % (graph), 12 % (process), 15 %
 # (single_process) and 20 % (pytorch): hosts of one kind differ by 1.65, so that no figure meets them on all.
@@ -25,6 +27,13 @@ class HeldOut(unittest.TestCase):
             self.assertGreater(figures["inside"], 0.6 if small else 0.85, (quantity, kind, small))
 
 
+class Record(InFolder):
+    def test_the_folder_is_made(self):
+        path = self.folder / "new" / "folder" / "record.json"
+        launch_pytorch.write(path, {"id": "a", "points": [{"op": "add"}, {"op": "mm"}]})
+        self.assertEqual(json.loads(path.read_text()), {"id": "a", "points": [{"op": "add"}, {"op": "mm"}]})
+
+
 class Diagnose(InFolder):
     def log(self, launch: str, times: dict[int, float]) -> str:
         """A table of all_reduce_perf on four H200, times in microseconds."""
@@ -41,7 +50,6 @@ class Diagnose(InFolder):
         return self.write(f"{launch}.txt", "\n".join(lines) + "\n")
 
     def diagnosed(self, launch: str, times: dict[int, float]) -> dict:
-        import json
         result = run("diagnose", "--platform", "hgx-h200", self.log(launch, times), "--json")
         return json.loads(result.stdout)["files"][0]
 

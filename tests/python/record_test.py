@@ -137,6 +137,12 @@ class Recorded(InFolder):
         self.assertEqual(done.returncode, 2)
         self.assertIn("no process took 12 steps of an optimizer", done.stderr)
 
+    def test_no_folder_can_be_made(self):
+        (self.folder / "file").write_text("")
+        for out in ("file", "file/steps"):
+            done = run("record", "--out", out, "--", "true", folder=self.folder)
+            self.assertEqual((done.returncode, done.stderr), (2, f"error: --out: {out}: no folder can be made there\n"))
+
     def test_the_command_fails(self):
         done = run("record", "--out", "steps", "--", sys.executable, "-c", "raise SystemExit(3)", folder=self.folder)
         self.assertEqual(done.returncode, 3, done.stderr)
@@ -157,6 +163,11 @@ class Parts(InFolder):
         self.assertEqual(linkcast_record.reduced({"traceEvents": events, "trace_id": "x"}),
                          {"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "tid": 7, "ts": 1, "dur": 2,
                                            "args": {"stream": 7}}]})
+
+    def test_copies_between_gpus_keep_whose_they_are(self):
+        ends = {"device": 0, "fromDevice": 0, "toDevice": 1}
+        copy = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP (Device -> Device)", "ts": 1, "dur": 2, "args": ends}
+        self.assertEqual(linkcast_record.reduced({"traceEvents": [copy]})["traceEvents"][0]["args"], ends)
 
     def test_a_loop_that_ends_early(self):
         class Nothing:

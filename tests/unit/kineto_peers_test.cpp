@@ -42,6 +42,18 @@ TEST_CASE("kineto: a copy to another GPU is one to its rank", "[unit][trace]") {
   CHECK_FALSE(trace->notes("between GPUs"));
 }
 
+TEST_CASE("kineto: copies of a bundle find their rank too", "[unit][trace]") {
+  const auto bundle = [](int rank) {
+    const Json timeline = Json::parse(recording(rank, 2, rank, rank, 1 - rank));
+    return Json{{"schema", "recorded-steps/1"}, {"rank", rank},          {"ranks", 2},         {"untraced_steps", 20},
+                {"step_time_s", 1e-3},          {"operators", timeline}, {"timings", timeline}}
+        .dump();
+  };
+  const auto trace = imported({bundle(0), bundle(1)});
+  for (const int rank : {0, 1}) CHECK(trace->of(rank).at(1).peer == 1 - rank);
+  CHECK_FALSE(trace->notes("between GPUs"));
+}
+
 TEST_CASE("kineto: a copy from another GPU is taken the other way, with a note", "[unit][trace]") {
   const auto trace = imported({recording(0, 2, 0, 1, 0), recording(1, 2, 1, 1, 0)});
   CHECK(trace->of(0).at(1).peer == 1);

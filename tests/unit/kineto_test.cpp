@@ -41,6 +41,71 @@ TEST_CASE("kineto: a GPU's own work needs no operators", "[unit][trace]") {
   CHECK(trace->head.notes.back().rfind("assumed: the recording is one step", 0) == 0);
 }
 
+TEST_CASE("kineto: amounts that are none are refused, with their event", "[unit][trace]") {
+  for (const Json& wrong : {Json(nullptr), Json("x"), Json(-1), Json::array(), Json(true)}) {
+    Json described = Timeline::all_reduce(8);
+    described["In msg nelems"] = wrong;
+    Timeline timeline;
+    timeline.op(1);
+    timeline.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 20, 25, 30, 40, described);
+    CHECK(trace_error("kineto", timeline.text(0, 2)) ==
+          "FILE:/traceEvents/2: args: 'In msg nelems' must be a number of at least 0");
+    Timeline copies;
+    copies.call("cudaMemcpyAsync", 0, 5);
+    copies.add("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 7, 10, 20,
+               {{"correlation", 1}, {"stream", 7}, {"bytes", wrong}});
+    CHECK(trace_error("kineto", copies.text()) == "FILE:/traceEvents/1: args: 'bytes' must be a number of at least 0");
+  }
+}
+
+TEST_CASE("kineto: whole numbers that are none, or too large, are refused", "[unit][trace]") {
+  const auto error = [](const char* key, const Json& value) {
+    Json described = Timeline::all_reduce(8);
+    described.update({{"Collective name", "send"}, {"Dst Rank", 1}});
+    described[key] = value;
+    Timeline timeline;
+    timeline.op(1);
+    timeline.kernel("ncclDevKernel_SendRecv(x)", 20, 25, 30, 40, described);
+    return trace_error("kineto", timeline.text(0, 1));
+  };
+  for (const Json& wrong : {Json(1LL << 40), Json(0.5), Json("1")})
+    CHECK(error("Dst Rank", wrong) == "FILE:/traceEvents/2: args: a collective needs a whole number 'Dst Rank'");
+  CHECK(error("Process Group Ranks", "[0, 4294967297]").find("does not name as many ranks") != std::string::npos);
+  Timeline sizeless;
+  sizeless.op(1);
+  Json described = Timeline::all_reduce(8);
+  for (const char* key : {"In msg nelems", "Out msg nelems"}) described.erase(key);
+  sizeless.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 20, 25, 30, 40, described);
+  CHECK(trace_error("kineto", sizeless.text()) ==
+        "FILE:/traceEvents/2: args: a collective needs 'In msg nelems' or 'Out msg nelems'");
+}
+
+TEST_CASE("kineto: one file of each rank is needed, and steps that are left", "[unit][trace]") {
+  Timeline timeline;
+  timeline.kernel("a", 0, 5, 10, 20);
+  const auto error = [&](std::vector<int> ranks, int all) {
+    const ScratchFolder scratch;
+    const std::string folder = (scratch / "").string();
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      paths.push_back((scratch / std::to_string(i)).string());
+      std::ofstream(paths.back()) << timeline.text(ranks[i], all);
+    }
+    try {
+      imported_trace("kineto", paths);
+    } catch (const InputError& refused) {
+      return std::string(refused.what()).substr(folder.size());
+    }
+    return std::string("none");
+  };
+  CHECK(error({0, 1}, 2) == "none");
+  CHECK(error({0, 1}, 3) == "0: is rank 0 of 3, and 2 files are given: one of each rank is needed");
+  CHECK(error({0, 0}, 2) == "1: is rank 0 of 2, which another file is too");
+  CHECK(error({0, 5}, 2) == "1: is rank 5 of 2, and no file is rank 1");
+  CHECK(error({0, -1}, 2) == "1: is rank -1 of 2, and no file is rank 0");
+  CHECK(trace_error("kineto", timeline.text(), {{"skip", "1"}}) == "option skip: 1 leaves none of the 1 steps of FILE");
+}
+
 TEST_CASE("kineto: the profiler's marks end steps, and what it does between them is no CPU time", "[unit][trace]") {
   Timeline timeline;
   for (int step = 0; step < 3; ++step) {

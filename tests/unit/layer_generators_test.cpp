@@ -153,6 +153,7 @@ TEST_CASE("layers: options that no pattern takes are refused", "[unit][generator
            {"tensor_parallel", {{"dtype", "int8"}}, "option dtype: 'int8' is none of fp8, bf16, fp16, fp32"},
            {"tensor_parallel", {{"training", "2"}}, "option training: must be 0 or 1"},
            {"tensor_parallel", {{"layer", "1ms"}, {"flops", "1"}}, "option layer: is instead of flops"},
+           {"tensor_parallel", {{"layer", "0us"}}, "option layer: must be above 0"},
            {"tensor_parallel", {{"flops", "0"}}, "option flops: must be positive"},
            {"decoding", {{"memory", "0"}}, "option memory: must be positive"},
            {"expert_parallel", {{"capacity", "0"}}, "option capacity: must be positive"},

@@ -164,9 +164,61 @@ TEST_CASE("import kineto fits the host so that the machine takes the step that w
   // Less than the kernel alone takes: its 1 us and the launch.
   CHECK(scale_at("500ns")["notes"].back().get<std::string>().find("the CPUs are taken as never late") !=
         std::string::npos);
-  const Run other = run_program(import + "--option step-time=1ms --option machine=p100-dgx1");
-  CHECK(other.code == 2);
-  CHECK(other.err.find("option step-time: recorded on NVIDIA H200, and p100-dgx1 has ") != std::string::npos);
+}
+
+TEST_CASE("import kineto anchors on the machine that is named, whatever it calls its GPUs", "[unit][trace]") {
+  const ScratchFolder scratch;
+  const std::string recording = (scratch / "r.json").string(), trace = (scratch / "t.jsonl").string();
+  const auto import = [&](const std::string& gpu, const std::string& options) {
+    Timeline timeline;
+    timeline.span("ProfilerStep#0", 0, 100);
+    timeline.kernel("a", 49, 50, 51, 52);
+    Json json = timeline.json();
+    json["deviceProperties"] = {{{"name", gpu}}};
+    std::ofstream(recording) << json;
+    return run_program("import kineto '" + recording + "' --out '" + trace + "' " + options);
+  };
+  const std::string step = "--option step-time=1us ";
+  const Run unnamed = import("NVIDIA GH200 480GB", step);
+  CHECK(unnamed.code == 2);
+  CHECK(unnamed.err.find("option step-time: recorded on NVIDIA GH200 480GB, and hgx-h200 has NVIDIA H200: --option "
+                         "machine=ID names") != std::string::npos);
+  const Run named = import("NVIDIA GH200 480GB", step + "--option machine=alps");
+  CHECK(named.code == 0);
+  CHECK(named.err.find("option machine names it: recorded on NVIDIA GH200 480GB, and alps has ") != std::string::npos);
+  CHECK(import("NVIDIA H200", step).err.find("names it") == std::string::npos);
+  const Run edits = import("NVIDIA H200", "--option edits='disable p2p'");
+  CHECK(edits.code == 2);
+  CHECK(edits.err.find("option edits: is of the machine for step-time, which is not given") != std::string::npos);
+}
+
+TEST_CASE("import kineto names the recording where its trace is wrong", "[unit][trace]") {
+  Json described = Timeline::all_reduce(8);
+  described["Process Group Ranks"] = "[0, 99]";
+  Timeline timeline;
+  timeline.op(1);
+  timeline.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 20, 25, 30, 40, described);
+  const ScratchFolder scratch;
+  const std::string recording = (scratch / "r.json").string();
+  std::ofstream(recording) << timeline.text();
+  const Run run = run_program("import kineto '" + recording + "' --out '" + (scratch / "t.jsonl").string() + "'");
+  CHECK(run.code == 2);
+  CHECK(run.err.find("error: trace of " + recording + " line 1:/groups/0: must be ranks") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(scratch / "t.jsonl"));
+}
+
+TEST_CASE("check reads traces that gzip packed", "[unit][trace]") {
+  const ScratchFolder scratch;
+  const std::string packed = (scratch / "t.jsonl.gz").string();
+  REQUIRE(run_command("gzip -c apps-traces/samples/h200x4-alexnet.jsonl > '" + packed + "'").code == 0);
+  CHECK(run_program("check '" + packed + "'").out == packed + ": ok, trace/1 (" + [] {
+    const Run plain = run_program("check apps-traces/samples/h200x4-alexnet.jsonl");
+    return plain.out.substr(plain.out.find('(') + 1);
+  }());
+  REQUIRE(run_command("head -c 5000 '" + packed + "' > '" + packed + ".jsonl'").code == 0);
+  const Run cut = run_program("check '" + packed + ".jsonl'");
+  CHECK(cut.code == 2);
+  CHECK(cut.err.find("gzip data that end too early") != std::string::npos);
 }
 
 }  // namespace linkcast::test::trace_command_test
