@@ -87,6 +87,13 @@ int XmlNode::number(const char* attribute, int least) const {
   return signed_number;
 }
 
+void XmlNode::set(const char* attribute, const std::string& value) {
+  if (!node_.attribute(attribute)) node_.append_attribute(attribute);
+  node_.attribute(attribute).set_value(value.c_str());
+}
+
+XmlNode XmlNode::add(const char* name) { return {*file_, node_.append_child(name)}; }
+
 std::string XmlNode::path() const {
   std::string path;
   for (pugi::xml_node node = node_; node.type() == pugi::node_element; node = node.parent()) {

@@ -26,6 +26,10 @@ class XmlNode {
   /// A whole number of at least `least`. @throws InputError
   [[nodiscard]] int number(const char* attribute, int least) const;
 
+  /// Writes an attribute, or adds an element as its last child: to the document in memory.
+  void set(const char* attribute, const std::string& value);
+  XmlNode add(const char* name);
+
   /// "/system/cpu[2]/pci[1]": numbers count elements of the same name, from 1.
   [[nodiscard]] std::string path() const;
   [[noreturn]] void fail(const std::string& what) const;
