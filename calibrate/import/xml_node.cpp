@@ -72,6 +72,12 @@ std::optional<std::string> XmlNode::find(const char* attribute) const {
   return found.value();
 }
 
+std::vector<std::pair<std::string, std::string>> XmlNode::attributes() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const pugi::xml_attribute attribute : node_.attributes()) all.emplace_back(attribute.name(), attribute.value());
+  return all;
+}
+
 std::string XmlNode::text(const char* attribute) const {
   if (auto value = find(attribute)) return *value;
   fail(attribute, "missing attribute");

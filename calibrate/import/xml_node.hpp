@@ -4,6 +4,7 @@
 #include <optional>
 #include <pugixml.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace linkcast::topology_import {
@@ -23,6 +24,7 @@ class XmlNode {
   /// @throws InputError  without this attribute
   [[nodiscard]] std::string text(const char* attribute) const;
   [[nodiscard]] std::optional<std::string> find(const char* attribute) const;
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> attributes() const;
   /// A whole number of at least `least`. @throws InputError
   [[nodiscard]] int number(const char* attribute, int least) const;
 
