@@ -128,23 +128,28 @@ void run_emulate(const EmulateOptions& o, Context& context) {
 }  // namespace
 
 void add_emulate(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("emulate", "topologies that real GPUs are told to have: files to run, and forecasts");
+  auto* command =
+      app.add_subcommand("emulate", "topologies that real GPUs are told to have: files to run, and forecasts");
   auto o = std::make_shared<EmulateOptions>();
-  command->add_option("wished", o->wished,
-                      "platforms, topology files (*.json) or NCCL's (*.xml): each class of their sets of GPUs, up to symmetry")
+  command
+      ->add_option(
+          "wished", o->wished,
+          "platforms, topology files (*.json) or NCCL's (*.xml): each class of their sets of GPUs, up to symmetry")
       ->type_name("PLATFORM|TOPOLOGY");
   command->add_option("--gpus", o->gpus, "so many GPUs of each")->type_name("K");
   command->add_flag("--graphs", o->graphs, "all graphs of 3 or 4 GPUs, with 1, 2, 6, 18 and mixed NVLinks");
   command->add_option("--onto", o->onto, "NCCL_TOPO_DUMP_FILE of the real machine, whose GPUs are to run them")
       ->type_name("MACHINE.xml");
   command->add_option("--machine", o->machine, "platform that the real machine is, see 'linkcast list platforms'");
-  command->add_option("--out", o->out, "folder to write: topology files, environment, run.sh, study.json, forecast.json")
+  command
+      ->add_option("--out", o->out, "folder to write: topology files, environment, run.sh, study.json, forecast.json")
       ->type_name("DIR");
   command->add_option("--library", o->library, "communication library (default: the machine's)");
   command->add_option("--p2p-level", o->p2p_level, "NCCL_P2P_LEVEL of the run")
       ->check(CLI::IsMember({"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"}))
       ->capture_default_str();
-  command->add_option("--compare", o->compare, "instead: what a folder's results say against its forecast")->type_name("DIR");
+  command->add_option("--compare", o->compare, "instead: what a folder's results say against its forecast")
+      ->type_name("DIR");
   command->add_flag("--json", context.json, "one JSON object on stdout instead of a table");
   add_edits(*command, context);
   command->footer(

@@ -1,8 +1,8 @@
 // Held out: collectives in topologies that NCCL is told the machine has (linkcast emulate).
 // Measures: nine operations, 8 B to 1 GiB, on the GPUs of one case; NCCL_TOPO_FILE, NCCL_P2P_LEVEL as the study says.
 // Excludes: NVLS; several processes.
-// Method: as nccl_ops; fewer repetitions. NCCL's log of what it found and its graphs lie beside the record. A case of more
-// GPUs than there are is waived, after NCCL has read its file on those that there are.
+// Method: as nccl_ops; fewer repetitions. NCCL's log of what it found and its graphs lie beside the record. A case of
+// more GPUs than there are is waived, after NCCL has read its file on those that there are.
 #include <algorithm>
 
 #include "calibrate/bench/bench.hpp"

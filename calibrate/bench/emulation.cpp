@@ -16,7 +16,8 @@ using Json = nlohmann::json;
 Json read_study(const std::string& path) {
   std::ifstream file(path);
   const Json study = Json::parse(file, nullptr, false);
-  if (!file || study.is_discarded()) throw InputError("--emulate: " + path + " cannot be read: a folder of linkcast emulate?");
+  if (!file || study.is_discarded())
+    throw InputError("--emulate: " + path + " cannot be read: a folder of linkcast emulate?");
   if (!study.is_object() || study.value("schema", "") != "emulation/1" || !study.contains("cases"))
     throw InputError(path + ": is no study of schema emulation/1");
   return study;

@@ -12,10 +12,11 @@ struct WishedLinks {
   std::vector<int> socket{};                ///< CPU above each, counted from 0
 };
 
-/// The NCCL topology file of a real machine with its first GPUs joined as wished. Their PCIe stays as it is; GPUs wished
-/// on different sockets hang below different CPUs, without the switches that they share.
+/// The NCCL topology file of a real machine with its first GPUs joined as wished. Their PCIe stays as it is; GPUs
+/// wished on different sockets hang below different CPUs, without the switches that they share.
 /// @param onto  NCCL_TOPO_DUMP_FILE of the real machine: bus ids must be those of its GPUs
-/// @returns  text for NCCL_TOPO_FILE. Each GPU has an nvlink element, if only to a bus id that no GPU has: NCCL looks for
+/// @returns  text for NCCL_TOPO_FILE. Each GPU has an nvlink element, if only to a bus id that no GPU has: NCCL looks
+/// for
 ///           NVLinks itself where there is none.
 /// @throws InputError  a file that is no topology of NCCL, or has fewer GPUs
 std::string emulated_topology(const std::string& onto, const WishedLinks& wish);

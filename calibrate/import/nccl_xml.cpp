@@ -1,13 +1,14 @@
 // Topology file of NCCL (NCCL_TOPO_DUMP_FILE, "system" version 1) -> topology/1.
 // Limits: NCCL merges all NVSwitches into one and leaves out what no GPU or adapter of the job hangs on. Adapters
 // without a PCI device (virtual ones) have no place here and are named in the source of the record.
+#include "calibrate/import/nccl_xml.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <map>
 #include <set>
 
-#include "calibrate/import/nccl_xml.hpp"
 #include "calibrate/import/topology_parts.hpp"
 #include "sim/records/cable_kinds.hpp"
 
@@ -362,7 +363,9 @@ Json NcclXml::run() {
 class NcclXmlImporter final : public Importer {
  public:
   [[nodiscard]] std::vector<ImportOption> options() const override { return described_options(kOptions); }
-  [[nodiscard]] Json run(const ImportRequest& request) const override { return NcclXml(request, XmlFile(request.files.front()), false).run(); }
+  [[nodiscard]] Json run(const ImportRequest& request) const override {
+    return NcclXml(request, XmlFile(request.files.front()), false).run();
+  }
 };
 
 const bool nccl_xml_registered =

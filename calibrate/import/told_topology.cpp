@@ -1,6 +1,6 @@
 // NCCL_TOPO_FILE as NCCL reads it on a machine: what the file leaves out is filled in from the machine.
-// Of GPUs without NVLinks their own, of CPUs without a maker theirs; GPUs that are not in the file are added below their
-// CPU, with the PCIe switches above them.
+// Of GPUs without NVLinks their own, of CPUs without a maker theirs; GPUs that are not in the file are added below
+// their CPU, with the PCIe switches above them.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -181,8 +181,8 @@ class Filler {
     link.set("count", std::to_string(cable.count));
   }
 
-  /// Bus id and class of what an NVLink of the machine leads to. NCCL makes one of all NVSwitches, and of CPUs takes the
-  /// GPU's own.
+  /// Bus id and class of what an NVLink of the machine leads to. NCCL makes one of all NVSwitches, and of CPUs takes
+  /// the GPU's own.
   [[nodiscard]] std::pair<std::string, std::string> target_of(int other) const {
     if (device(other).kind == DeviceKind::kCpu) return {"0004:00:00.0", kCpu};
     if (device(other).kind != DeviceKind::kGpu) return {"ffff:ff:00.0", kNvswitch};
@@ -204,9 +204,9 @@ class Filler {
   XmlFile& file_;
   const Platform& machine_;
   const Topology& wiring_;
-  std::vector<XmlNode> found_;      ///< PCI elements of GPUs, in the order of the file
-  std::map<int, XmlNode> listed_;   ///< the same by GPU number
-  std::map<int, XmlNode> added_;    ///< by device of the machine
+  std::vector<XmlNode> found_;     ///< PCI elements of GPUs, in the order of the file
+  std::map<int, XmlNode> listed_;  ///< the same by GPU number
+  std::map<int, XmlNode> added_;   ///< by device of the machine
 };
 
 class ToldTopology final : public TopologyReader {

@@ -154,10 +154,9 @@ void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterPro
     const double link_Bps = activities::kernel_Bps(job.node(), hop) * payload_share;
     const double distance_B = job.op.own_part() ? one.message.size.si : 0;
     const double buffers_B = message_buffers_B(one.choice.channels, job.op.every_pair() ? job.ranks() - 1 : 1);
-    const activities::ChannelLoad load{
-        one.message.size.si, payload_share, rates.rate_Bps(one, link_Bps),
-        host_hops(job.node(), job.communicator, hop.kind == HopKind::kHostMemory, 0,
-                  element_B(job.op, one.choice.protocol, distance_B), buffers_B)};
+    const activities::ChannelLoad load{one.message.size.si, payload_share, rates.rate_Bps(one, link_Bps),
+                                       host_hops(job.node(), job.communicator, hop.kind == HopKind::kHostMemory, 0,
+                                                 element_B(job.op, one.choice.protocol, distance_B), buffers_B)};
     std::vector<Hop> way{hop};
     problem.add_in_node(0, activities::channel_activity(problem.in_node(), way, load));
     group.made.hops.push_back(std::move(way));

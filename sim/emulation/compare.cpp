@@ -16,9 +16,9 @@ namespace linkcast::emulation {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr double kFrom_B = 1048576;   // source: the sizes that links decide, from 1 MiB on
-constexpr double kSameSpeed = 0.01;   // source: NCCL prints speeds with one or two digits
-constexpr int kRing = 0, kTree = 1;   // source: NCCL's graph dump, attribute id
+constexpr double kFrom_B = 1048576;  // source: the sizes that links decide, from 1 MiB on
+constexpr double kSameSpeed = 0.01;  // source: NCCL prints speeds with one or two digits
+constexpr int kRing = 0, kTree = 1;  // source: NCCL's graph dump, attribute id
 
 using Key = std::pair<std::string, double>;  // operation, size
 
@@ -49,7 +49,8 @@ void add_times(const Measurement& measurement, Found& found) {
 void read_record(const fs::path& path, Cases& cases) {
   const Json json = read_json_file(path.string());
   const std::string id = json.is_object() && json.contains("method") ? json["method"].value("case", "") : "";
-  if (id.empty()) throw InputError(path.string(), "/method/case", "names no case: a record of linkcast-bench --emulate?");
+  if (id.empty())
+    throw InputError(path.string(), "/method/case", "names no case: a record of linkcast-bench --emulate?");
   Found& found = case_at(cases, id, path);
   const Measurement measurement = parse_measurement(json, path.string());
   add_times(measurement, found);
@@ -83,7 +84,8 @@ Cases read_results(const fs::path& folder, const Json& study) {
   for (const fs::path& file : files) {
     const std::string name = file.filename().string();
     if (name.size() > std::string(kGraph).size() && name.ends_with(kGraph))
-      case_at(cases, name.substr(0, name.size() - std::string(kGraph).size()), file).graphs = read_graph_dump(file.string());
+      case_at(cases, name.substr(0, name.size() - std::string(kGraph).size()), file).graphs =
+          read_graph_dump(file.string());
     else if (file.extension() == ".json")
       read_record(file, cases);
     else if (file.extension() == ".log")
@@ -105,8 +107,8 @@ std::vector<std::vector<int>> normal(std::vector<std::vector<int>> orders, bool 
 Json graph_row(const Json& forecast, const DumpedGraph& chosen, bool rings) {
   const auto expected = normal(forecast[rings ? "channels" : "trees"].get<std::vector<std::vector<int>>>(), rings);
   auto orders = normal(chosen.orders, rings);
-  const auto searched = rings ? forecast.value("rings_found", static_cast<int>(expected.size()))
-                              : static_cast<int>(expected.size());
+  const auto searched =
+      rings ? forecast.value("rings_found", static_cast<int>(expected.size())) : static_cast<int>(expected.size());
   const double speed = forecast[rings ? "library_channel_bandwidth_Bps" : "library_tree_bandwidth_Bps"].get<double>();
   orders.resize(std::min(orders.size(), expected.size()));
   const bool same_channels = searched == chosen.channels, same_order = orders == expected;
@@ -138,7 +140,8 @@ Json case_row(const Json& asked, const Json& forecast, const Found& found, std::
     Json time = expected;
     time["measured_s"] = measured_s;
     time["error"] = time_s / measured_s - 1;
-    time["inside"] = expected["time_low_s"].get<double>() <= measured_s && measured_s <= expected["time_high_s"].get<double>();
+    time["inside"] =
+        expected["time_low_s"].get<double>() <= measured_s && measured_s <= expected["time_high_s"].get<double>();
     if (times->first.second >= kFrom_B) {
       Errors& all = errors[times->first.first];
       all.relative.push_back(std::abs(time_s / measured_s - 1));
@@ -166,7 +169,8 @@ Json operations_of(const std::map<std::string, Errors>& errors) {
 Json read_with_schema(const fs::path& path, const char* schema) {
   Json json = read_json_file(path.string());
   ObjectReader(json, path.string()).schema(schema);
-  if (!json.contains("cases") || !json["cases"].is_array()) throw InputError(path.string(), "/cases", "must be an array");
+  if (!json.contains("cases") || !json["cases"].is_array())
+    throw InputError(path.string(), "/cases", "must be an array");
   return json;
 }
 

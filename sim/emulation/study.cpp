@@ -97,7 +97,8 @@ void check_folder(const StudyRequest& request) {
   if (error) throw InputError("--out: cannot make folder '" + request.out + "': " + error.message());
   const fs::path results = fs::path(request.out) / "results";
   if (fs::is_directory(results) && !fs::is_empty(results))
-    throw InputError("--out: '" + request.out + "' holds results, and a forecast comes before them: take another folder");
+    throw InputError("--out: '" + request.out +
+                     "' holds results, and a forecast comes before them: take another folder");
   std::set<std::string> ids;
   for (const Wish& wish : request.wishes)
     if (!ids.insert(wish.id).second) throw InputError("two topologies are called '" + wish.id + "'");
@@ -112,8 +113,8 @@ const std::vector<std::string>& study_operations() {
 }
 
 std::vector<double> study_sizes(const std::string& operation, int gpus) {
-  const bool splits = operation != "all_reduce" && operation != "broadcast" && operation != "reduce" &&
-                      operation != "sendrecv";
+  const bool splits =
+      operation != "all_reduce" && operation != "broadcast" && operation != "reduce" && operation != "sendrecv";
   const double unit = kFloat_B * (splits ? gpus : 1);
   std::vector<double> sizes;
   for (double size = kSmallest_B; size <= kLargest_B; size *= kStep)

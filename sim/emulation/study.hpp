@@ -10,16 +10,16 @@
 namespace linkcast::emulation {
 
 struct StudyRequest {
-  std::string machine;         ///< platform that the real GPUs are of
-  std::string onto;            ///< its NCCL_TOPO_DUMP_FILE
-  std::string library;         ///< empty: the machine's
-  std::string p2p_level;       ///< NCCL_P2P_LEVEL of the run
-  std::string out;             ///< folder, made if missing
+  std::string machine;    ///< platform that the real GPUs are of
+  std::string onto;       ///< its NCCL_TOPO_DUMP_FILE
+  std::string library;    ///< empty: the machine's
+  std::string p2p_level;  ///< NCCL_P2P_LEVEL of the run
+  std::string out;        ///< folder, made if missing
   std::vector<Wish> wishes{};
 };
 
-/// Writes the folder: <id>.xml of each wish, study.json (schema emulation/1: what is to be run), environment, run.sh and
-/// forecast.json (schema emulation-forecast/1).
+/// Writes the folder: <id>.xml of each wish, study.json (schema emulation/1: what is to be run), environment, run.sh
+/// and forecast.json (schema emulation-forecast/1).
 /// @returns  the forecast
 /// @throws InputError  no GPU of the real machine for a wish; a folder with results: their forecast is not to change
 Json write_study(catalogue::Catalogue& catalogue, const StudyRequest& request);

@@ -10,10 +10,10 @@ namespace linkcast::emulation {
 
 /// One topology of a study.
 struct Wish {
-  std::string id;       ///< names its files: small letters, digits, hyphens
-  std::string about;    ///< in words
+  std::string id;     ///< names its files: small letters, digits, hyphens
+  std::string about;  ///< in words
   WishedLinks links{};
-  int alike = 1;        ///< sets of GPUs of the machine that are the same but for their numbers
+  int alike = 1;  ///< sets of GPUs of the machine that are the same but for their numbers
   [[nodiscard]] int gpus() const { return static_cast<int>(links.socket.size()); }
 };
 

@@ -32,7 +32,8 @@ WishedLinks links_of(const Platform& machine, const std::vector<int>& gpus) {
   links.to_switch.assign(count, 0);
   for (std::size_t i = 0; i < count; ++i) {
     const int device = machine.gpu(gpus[i]);
-    links.socket.push_back(sockets.try_emplace(machine.socket_of(device), static_cast<int>(sockets.size())).first->second);
+    links.socket.push_back(
+        sockets.try_emplace(machine.socket_of(device), static_cast<int>(sockets.size())).first->second);
     for (const Cable& cable : topology.cables) {
       if (!is_link(cable) || (cable.a != device && cable.b != device)) continue;
       const int other = cable.a == device ? cable.b : cable.a;
@@ -160,8 +161,7 @@ std::vector<Wish> graph_wishes(int gpus) {
       continue;
     }
     for (const int count : kCounts) wishes.push_back(graph_wish(gpus, graph, {count}, "-x" + std::to_string(count)));
-    if (graph.size() > 1)
-      wishes.push_back(graph_wish(gpus, graph, {kCounts.rbegin(), kCounts.rend()}, "-mixed"));
+    if (graph.size() > 1) wishes.push_back(graph_wish(gpus, graph, {kCounts.rbegin(), kCounts.rend()}, "-mixed"));
   }
   return wishes;
 }

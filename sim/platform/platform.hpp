@@ -47,7 +47,8 @@ class Platform;
 struct Told {
   std::shared_ptr<const Platform> machine{};  ///< its GPU k is the machine's GPU k; null: the machine as it is
   std::string sha256{};                       ///< of the file that says so
-  std::string p2p_level{};  ///< worst class of path over which GPUs may access each other (NCCL_P2P_LEVEL); empty: unsaid
+  std::string
+      p2p_level{};  ///< worst class of path over which GPUs may access each other (NCCL_P2P_LEVEL); empty: unsaid
 };
 
 class Platform {

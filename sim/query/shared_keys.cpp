@@ -180,22 +180,21 @@ Key library_key() {
 }
 
 KeyTable told_keys() {
-  return {{.name = "library_topology",
-           .help = "NCCL topology file (NCCL_TOPO_FILE) that the library is told; bytes move over the machine's own links",
-           .unset = "the machine as it is",
-           .example = "\"topo.xml\"",
-           .cli = {.name = "--library-topo", .type_name = "FILE"}},
-          {.name = "p2p_level",
-           .help = "worst class of path over which the library lets GPUs access each other (NCCL_P2P_LEVEL)",
-           .unset = "what its version takes",
-           .choices = p2p_levels(),
-           .example = "\"NVL\"",
-           .cli = {.name = "--p2p-level"}}};
+  return {
+      {.name = "library_topology",
+       .help = "NCCL topology file (NCCL_TOPO_FILE) that the library is told; bytes move over the machine's own links",
+       .unset = "the machine as it is",
+       .example = "\"topo.xml\"",
+       .cli = {.name = "--library-topo", .type_name = "FILE"}},
+      {.name = "p2p_level",
+       .help = "worst class of path over which the library lets GPUs access each other (NCCL_P2P_LEVEL)",
+       .unset = "what its version takes",
+       .choices = p2p_levels(),
+       .example = "\"NVL\"",
+       .cli = {.name = "--p2p-level"}}};
 }
 
-Key told_result() {
-  return {.name = "library_topology_sha256", .help = "of the file that the library was told"};
-}
+Key told_result() { return {.name = "library_topology_sha256", .help = "of the file that the library was told"}; }
 
 void read_told(ObjectReader& r, std::string& library_topology, std::string& p2p_level) {
   library_topology = r.optional<std::string>("library_topology").value_or("");

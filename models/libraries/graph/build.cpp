@@ -75,7 +75,9 @@ class Builder {
   /// What it is told does not make a link: without one the driver refuses peer access.
   [[nodiscard]] Hop hop(int from, int to) const {
     const Path& path = paths_.at(member(from), member(to));
-    const auto linked = [&](int a, int b) { return platform_.peer_route(platform_.gpu(a), platform_.gpu(b)).has_value(); };
+    const auto linked = [&](int a, int b) {
+      return platform_.peer_route(platform_.gpu(a), platform_.gpu(b)).has_value();
+    };
     if (path.relay >= 0 && path.peer) {
       const int via = gpus_[static_cast<std::size_t>(path.relay)];
       if (linked(from, via) && linked(via, to)) return {from, to, HopKind::kRelay, via};

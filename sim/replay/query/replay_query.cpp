@@ -226,7 +226,8 @@ class ReplayQuery final : public query::QueryKind {
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {
-    static const KeyTable table = query::joined({time_results(), detail_results(), summary_results(), {query::told_result()}});
+    static const KeyTable table =
+        query::joined({time_results(), detail_results(), summary_results(), {query::told_result()}});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "replay"; }
