@@ -100,7 +100,7 @@ TEST_CASE("files that a library could not take are refused with their place", "[
   CHECK(error_of_text("<system version=\"1\">\n<cpu").find("not XML") != std::string::npos);
   CHECK(error_of_text("<graphs version=\"1\"/>").find("not a topology file of NCCL: its root is system") !=
         std::string::npos);
-  CHECK(error_of_text(system_of(gpu(9))).find("line 2 /system/cpu/pci/gpu/@dev: the machine has the GPUs 0 to 7") !=
+  CHECK(error_of_text(system_of(gpu(9))).find("line 2:/system/cpu/pci/gpu/@dev: the machine has the GPUs 0 to 7") !=
         std::string::npos);
   const std::string one_way = "<nvlink target=\"0000:11:00.0\" count=\"2\" tclass=\"0x030200\"/>";
   const std::string nobody = "<nvlink target=\"fffe:ff:00.0\" count=\"1\" tclass=\"0x030200\"/>";
