@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
   add_schedule(app, context);
   add_wiring(app, context);
   add_serve(app, context);
+  add_emulate(app, context);
   add_whatif(app, context);
   add_sweep(app, context);
   add_record(app, context);

@@ -17,6 +17,8 @@ struct Options {
   std::string occasion;
   std::string nccl;                             ///< path of libnccl.so.2; empty: the loader's
   std::map<std::string, std::string> nccl_env;  ///< NCCL_ variables for nccl_ops
+  std::string emulated;                         ///< case of a study that NCCL is told; empty: none
+  std::vector<int> emulated_gpus;               ///< its GPUs
   bool quick = false;
   bool resume = false;
 };

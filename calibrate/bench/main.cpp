@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "calibrate/bench/cuda_check.hpp"
+#include "calibrate/bench/emulation.hpp"
 #include "calibrate/bench/launch_request.hpp"
 #include "calibrate/bench/nccl_worker.hpp"
 #include "calibrate/bench/session.hpp"
@@ -24,6 +25,8 @@ struct CommandLine {
   std::vector<std::string> nccl_env;
   Options options;
   std::vector<std::string> only;
+  std::string emulate;             ///< folder of a study; empty: none
+  std::vector<std::string> cases;  ///< of it; empty: all
   bool list = false, json = false;
 };
 
@@ -102,12 +105,21 @@ void print_summary(const std::vector<BenchSummary>& all, bool as_json) {
   if (as_json) std::cout << list.dump(1) << "\n";
 }
 
+void refuse_overwriting(const Options& options, const std::vector<BenchEntry>& entries) {
+  for (const BenchEntry& entry : entries) {
+    const std::string path = record_path(options, entry.info);
+    if (!options.resume && std::filesystem::exists(path))
+      throw InputError("--out: '" + path + "' exists: add --resume, or choose another --occasion");
+  }
+}
+
 int run(CommandLine line) {
   if (line.list) {
     print_list();
     return kOk;
   }
-  const auto entries = chosen(line.only);
+  if (!line.emulate.empty() && !line.only.empty()) throw InputError("--emulate: runs the study alone, without --only");
+  const auto entries = chosen(line.emulate.empty() ? line.only : std::vector<std::string>{"emulate"});
   const int gpus = count_gpus();
   Options& options = line.options;
   if (options.machine.empty()) options.machine = default_machine(gpus);
@@ -119,17 +131,17 @@ int run(CommandLine line) {
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
   if (error) throw InputError("--out: cannot make folder '" + options.out + "': " + error.message());
-  for (const BenchEntry& entry : entries) {
-    const std::string path = record_path(options, entry.info);
-    if (!options.resume && std::filesystem::exists(path))
-      throw InputError("--out: '" + path + "' exists: add --resume, or choose another --occasion");
-  }
+  const std::vector<Options> runs =
+      line.emulate.empty() ? std::vector<Options>{options} : emulated_cases(options, line.emulate, line.cases, gpus);
+  for (const Options& run : runs) refuse_overwriting(run, entries);
   catch_interrupts();
-  Context context(options, gpus);
   const Nvml nvml;
-  Session session(context, nvml);
   std::vector<BenchSummary> all;
-  for (const BenchEntry& entry : entries) all.push_back(session.run(entry));
+  for (const Options& run : runs) {
+    Context context(run, gpus);
+    Session session(context, nvml);
+    for (const BenchEntry& entry : entries) all.push_back(session.run(entry));
+  }
   print_summary(all, line.json);
   const bool wrong = std::any_of(all.begin(), all.end(), [](const auto& s) { return s.unverified != 0; });
   if (wrong) std::cerr << "error: copied data differs from its source; those points say \"verified\": false\n";
@@ -157,6 +169,8 @@ int parse_and_run(int argc, char** argv) {
   app.add_option("--nccl", line.options.nccl, "path of libnccl.so.2; default: the loader's");
   app.add_option("--nccl-env", line.nccl_env,
                  "NAME=VALUE, may be repeated: an NCCL_ variable for nccl_ops, e.g. NCCL_P2P_DISABLE=1");
+  auto* emulate = app.add_option("--emulate", line.emulate, "folder of linkcast emulate: tells NCCL its topologies");
+  app.add_option("--cases", line.cases, "of --emulate: only these")->delimiter(',')->needs(emulate);
   app.add_flag("--quick", line.options.quick, "fewer pairs, sizes and repetitions: under a minute");
   app.add_flag("--resume", line.options.resume, "keep the points that the files already hold");
   app.add_flag("--list", line.list, "list the benches");

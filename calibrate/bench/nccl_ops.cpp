@@ -57,8 +57,7 @@ class NcclOps final : public Bench {
 std::vector<Point> NcclOps::points(Context& context) {
   std::vector<Point> all;
   for (int count = context.options.quick ? context.gpus : 2; count <= context.gpus; ++count)
-    for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv",
-                           "gather", "scatter"})
+    for (const std::string& op : nccl_operations())
       for (const std::size_t size : sizes(context)) {
         const std::size_t bytes = rounded_size(op, size, count);
         if (bytes == 0) continue;  // less than one float a rank
@@ -66,7 +65,7 @@ std::vector<Point> NcclOps::points(Context& context) {
         for (int gpu = 0; gpu < count; ++gpu) request.gpus.push_back(gpu);
         requests_.push_back(request);
         all.push_back({{{"op", op}, {"gpus", request.gpus}, {"size_B", bytes}},
-                       std::string(op) + " on " + std::to_string(count) + " GPUs",
+                       op + " on " + std::to_string(count) + " GPUs",
                        [this, &context, request] {
                          if (!worker_)
                            worker_ = std::make_unique<NcclWorker>(context.options.nccl, context.options.nccl_env);

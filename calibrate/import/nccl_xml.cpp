@@ -1,6 +1,8 @@
 // Topology file of NCCL (NCCL_TOPO_DUMP_FILE, "system" version 1) -> topology/1.
 // Limits: NCCL merges all NVSwitches into one and leaves out what no GPU or adapter of the job hangs on. Adapters
 // without a PCI device (virtual ones) have no place here and are named in the source of the record.
+#include "calibrate/import/nccl_xml.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -8,7 +10,6 @@
 #include <set>
 
 #include "calibrate/import/topology_parts.hpp"
-#include "calibrate/import/xml_node.hpp"
 #include "sim/records/cable_kinds.hpp"
 
 namespace linkcast::topology_import {
@@ -43,10 +44,11 @@ const std::set<std::string> kOptions = {"nvlink", "pcie", "pcie_peer", "partial"
 
 class NcclXml {
  public:
-  explicit NcclXml(const ImportRequest& request)
+  NcclXml(const ImportRequest& request, XmlFile file, bool told)
       : request_(request, kOptions, 1),
-        partial_(request_.yes_or_no("partial").value_or(false)),
-        file_(request.files.front()) {}
+        told_(told),
+        partial_(told || request_.yes_or_no("partial").value_or(false)),
+        file_(std::move(file)) {}
   Json run();
 
  private:
@@ -67,7 +69,7 @@ class NcclXml {
   std::string notes() const;
 
   TopologyRequest request_;
-  bool partial_;
+  bool told_, partial_;
   XmlFile file_;
   TopologyWriter writer_;
   std::vector<CpuPart> cpus_;
@@ -298,7 +300,7 @@ void NcclXml::add_nvlinks() {
   for (const auto& [ends, bundle] : bundles_) {
     const auto& [gpu, target] = ends;
     const NvlinkType type = nvlink_type(gpus_[gpu]);
-    if ((links[gpu] += bundle.count) > type.links && type.links > 0)
+    if ((links[gpu] += bundle.count) > type.links && type.links > 0 && !told_)
       gpus_[gpu].node.fail("more NVLinks than the " + std::to_string(type.links) + " that GPUs of sm " +
                            std::to_string(gpus_[gpu].sm) + " have");
     if (target.rfind("gpu", 0) == 0) {
@@ -361,7 +363,9 @@ Json NcclXml::run() {
 class NcclXmlImporter final : public Importer {
  public:
   [[nodiscard]] std::vector<ImportOption> options() const override { return described_options(kOptions); }
-  [[nodiscard]] Json run(const ImportRequest& request) const override { return NcclXml(request).run(); }
+  [[nodiscard]] Json run(const ImportRequest& request) const override {
+    return NcclXml(request, XmlFile(request.files.front()), false).run();
+  }
 };
 
 const bool nccl_xml_registered =
@@ -370,4 +374,7 @@ const bool nccl_xml_registered =
                     [] { return std::make_unique<NcclXmlImporter>(); });
 
 }  // namespace
+
+Json told_record(const ImportRequest& request, XmlFile file) { return NcclXml(request, std::move(file), true).run(); }
+
 }  // namespace linkcast::topology_import

@@ -72,6 +72,12 @@ std::optional<std::string> XmlNode::find(const char* attribute) const {
   return found.value();
 }
 
+std::vector<std::pair<std::string, std::string>> XmlNode::attributes() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const pugi::xml_attribute attribute : node_.attributes()) all.emplace_back(attribute.name(), attribute.value());
+  return all;
+}
+
 std::string XmlNode::text(const char* attribute) const {
   if (auto value = find(attribute)) return *value;
   fail(attribute, "missing attribute");
@@ -86,6 +92,13 @@ int XmlNode::number(const char* attribute, int least) const {
     fail(attribute, "'" + value + "' is no whole number of at least " + std::to_string(least));
   return signed_number;
 }
+
+void XmlNode::set(const char* attribute, const std::string& value) {
+  if (!node_.attribute(attribute)) node_.append_attribute(attribute);
+  node_.attribute(attribute).set_value(value.c_str());
+}
+
+XmlNode XmlNode::add(const char* name) { return {*file_, node_.append_child(name)}; }
 
 std::string XmlNode::path() const {
   std::string path;

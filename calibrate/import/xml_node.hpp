@@ -4,6 +4,7 @@
 #include <optional>
 #include <pugixml.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace linkcast::topology_import {
@@ -23,8 +24,13 @@ class XmlNode {
   /// @throws InputError  without this attribute
   [[nodiscard]] std::string text(const char* attribute) const;
   [[nodiscard]] std::optional<std::string> find(const char* attribute) const;
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> attributes() const;
   /// A whole number of at least `least`. @throws InputError
   [[nodiscard]] int number(const char* attribute, int least) const;
+
+  /// Writes an attribute, or adds an element as its last child: to the document in memory.
+  void set(const char* attribute, const std::string& value);
+  XmlNode add(const char* name);
 
   /// "/system/cpu[2]/pci[1]": numbers count elements of the same name, from 1.
   [[nodiscard]] std::string path() const;

@@ -10,10 +10,10 @@
 
 namespace linkcast::activities {
 
-double kernel_Bps(const Platform& platform, int from, int to) {
-  const auto& route = platform.peer_route(platform.gpu(from), platform.gpu(to));
+double kernel_Bps(const Platform& platform, const Hop& hop) {
   double rate = std::numeric_limits<double>::infinity();
-  if (!route) return rate;
+  if (hop.kind != HopKind::kPeer) return rate;
+  const auto& route = platform.peer_route(platform.gpu(hop.from), platform.gpu(hop.to));
   for (const int link : route->links) rate = std::min(rate, platform.constraints()[at(link)].capacity.value);
   return rate * (platform.accelerators_only(route->links) ? kernel_link_share() : 1);
 }

@@ -8,8 +8,8 @@
 
 namespace linkcast::activities {
 
-/// Payload that kernels get through a direct way between two GPU numbers; infinite for a way through host memory.
-double kernel_Bps(const Platform& platform, int from, int to);
+/// Payload that kernels get through a direct way between two GPUs; infinite for any other.
+double kernel_Bps(const Platform& platform, const Hop& hop);
 
 class MessageRates {
  public:

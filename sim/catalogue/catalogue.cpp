@@ -7,6 +7,7 @@
 #include "sim/log/log.hpp"
 #include "sim/platform/variant.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "sim/plugin/topology_reader.hpp"
 
 namespace linkcast::catalogue {
 namespace fs = std::filesystem;
@@ -67,6 +68,7 @@ bool Catalogue::has_platform(const std::string& id) const {
 const Platform& Catalogue::platform(const std::string& id) {
   if (const auto it = platforms_.find(id); it != platforms_.end()) return *it->second;
   if (const auto it = edited_.find(id); it != edited_.end()) return *it->second.platform;
+  if (const auto it = told_.find(id); it != told_.end()) return *it->second.platform;
   if (fs::path(id).extension() == ".json") return load(id, fs::path(id));
   const auto known = platforms();
   if (std::find(known.begin(), known.end(), id) == known.end()) {
@@ -97,10 +99,7 @@ const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
 }
 
 Platform& Catalogue::adopt(const std::string& id, Topology topology, Calibration calibration) {
-  erase_platform(communicators_, id);
-  erase_platform(across_, id);
-  clusters_.erase(id);
-  lone_nodes_.erase(id);
+  forget(id);
   auto& slot = platforms_[id];
   slot = std::make_unique<Platform>(std::move(topology), std::move(calibration));
   return *slot;
@@ -143,18 +142,51 @@ std::string Catalogue::edited(const std::string& id, const std::vector<std::stri
 }
 
 const EditedPlatform* Catalogue::edits_of(const std::string& id) const {
-  const auto it = edited_.find(id);
+  const auto told = told_.find(id);
+  const auto it = edited_.find(told == told_.end() ? id : told->second.base);
   return it == edited_.end() ? nullptr : &it->second;
 }
 
 void Catalogue::forget_oldest() {
   const std::string id = edited_order_.front();
   edited_order_.pop_front();
+  std::vector<std::string> of_it;
+  for (const auto& [told, platform] : told_)
+    if (platform.base == id) of_it.push_back(told);
+  for (const std::string& told : of_it) {
+    forget(told);
+    told_.erase(told);
+  }
+  forget(id);
+  edited_.erase(id);
+}
+
+/// What was made for a platform.
+void Catalogue::forget(const std::string& id) {
   erase_platform(communicators_, id);
   erase_platform(across_, id);
   clusters_.erase(id);
   lone_nodes_.erase(id);
-  edited_.erase(id);
+}
+
+std::string Catalogue::told(const std::string& id, const std::string& xml, const std::string& p2p_level) {
+  if (xml.empty() && p2p_level.empty()) return id;
+  const std::string key = id + "\ntold " + p2p_level + "\n" + xml;
+  if (told_.count(key)) return key;
+  auto machine = std::make_unique<Platform>(platform(id));
+  Told told{nullptr, "", p2p_level};
+  if (!xml.empty()) {
+    Calibration none;  // what a library believes is nominal
+    Topology topology = topology_readers().get("nccl-xml").read(xml, *machine);
+    none.path = xml;
+    none.name = none.topology = topology.name;
+    told.sha256 = topology.sha256;
+    told.machine = std::make_shared<const Platform>(std::move(topology), std::move(none));
+  }
+  machine->tell(std::move(told));
+  log::Log("catalogue").debug("platform {}: libraries are told {} {}", id, xml, p2p_level);
+  told_.emplace(key, ToldPlatform{id, std::move(machine)});
+  return key;
 }
 
 const Cluster& Catalogue::cluster(const std::string& platform_id) {
@@ -190,12 +222,18 @@ const Communicator& Catalogue::communicator(const std::string& platform_id, cons
     return it->second;
   }
   log::Log("catalogue").debug("{} builds a communicator of {} GPUs", library, gpus.size());
-  Communicator built = ring_library(library).build(platform(platform_id), gpus);
+  const RingLibrary& rings = ring_library(library);
+  if (told_.count(platform_id) > 0 && !rings.takes_topology_files())
+    throw InputError("library_topology, p2p_level: " + library +
+                     " looks at the machine itself: take one of nccl-2.7 to nccl-2.30");
+  Communicator built = rings.build(platform(platform_id), gpus);
   return communicators_.emplace(key, std::move(built)).first->second;
 }
 
 const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,
                                                    int nodes, const std::vector<int>& gpus) {
+  if (told_.count(platform_id) > 0)
+    throw InputError("library_topology, p2p_level: what a library is told is modelled for one node");
   const auto key = std::make_tuple(platform_id, library, nodes, gpus);
   ++communicator_use_.asked;
   if (const auto it = across_.find(key); it != across_.end()) {

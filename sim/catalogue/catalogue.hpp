@@ -44,6 +44,12 @@ class Catalogue {
   std::string edited(const std::string& id, const std::vector<std::string>& edits);
   /// What was edited; empty for a platform as it is. @param id  from edited()
   [[nodiscard]] const EditedPlatform* edits_of(const std::string& id) const;
+  /// Id of a platform whose communication libraries are told something else than it is (NCCL_TOPO_FILE,
+  /// NCCL_P2P_LEVEL): every function here takes it in place of `id`, but those of several nodes.
+  /// @param id  edited or not. @param xml  NCCL's topology file; empty: the machine as it is
+  /// @param p2p_level  LOC, NVL, NVB, C2C, PIX, PXB, PHB or SYS; empty: unsaid
+  /// @throws InputError  as of TopologyReader::read()
+  std::string told(const std::string& id, const std::string& xml, const std::string& p2p_level);
   /// Many nodes of a platform on the fabric that its topology names.
   /// @throws InputError  it names none, or an impossible one
   const Cluster& cluster(const std::string& platform_id);
@@ -67,6 +73,7 @@ class Catalogue {
   EditedPlatform build_edited(const std::string& id, const std::vector<Edit>& edits);
   [[nodiscard]] std::optional<KindOffer> shipped_kind(const std::string& kind);
   void forget_oldest();
+  void forget(const std::string& id);
 
   /// How often a communicator was asked for and how often it was there already.
   struct Use {
@@ -79,6 +86,11 @@ class Catalogue {
   Use communicator_use_;
   std::map<std::string, std::unique_ptr<Platform>> platforms_;
   std::map<std::string, EditedPlatform> edited_;
+  struct ToldPlatform {
+    std::string base;
+    std::unique_ptr<Platform> platform;
+  };
+  std::map<std::string, ToldPlatform> told_;
   std::deque<std::string> edited_order_;  ///< oldest first
   std::map<std::string, std::unique_ptr<Cluster>> clusters_, lone_nodes_;
   std::map<std::string, std::unique_ptr<Solver>> solvers_;

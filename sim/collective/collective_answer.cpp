@@ -11,6 +11,7 @@
 #include "sim/collective/schedule_forecast.hpp"
 #include "sim/congestion/jobs_beside.hpp"
 #include "sim/query/keys_of_others.hpp"
+#include "sim/query/shared_keys.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -199,7 +200,7 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   Surroundings around;
   around.load = read_load(ranks, r, catalogue.progress());
   around.place(catalogue, platform_id, ranks);
-  query::refuse_keys(r, {"calls", "protocol", "nvls", "collnet", "engine"},
+  query::refuse_keys(r, {"calls", "protocol", "nvls", "collnet", "engine", "library_topology", "p2p_level"},
                      "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);
@@ -227,9 +228,12 @@ bool has_schedules(const Json& library) {
 
 Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                        ObjectReader& r) {
-  const bool scheduled = r.has("library") && has_schedules(r.raw("library"));
-  return to_json(scheduled ? schedule_answer(catalogue, platform_id, solver, r)
-                           : Asked(catalogue, platform_id, r).forecast(solver));
+  if (r.has("library") && has_schedules(r.raw("library")))
+    return to_json(schedule_answer(catalogue, platform_id, solver, r));
+  const std::string told = query::told_platform(catalogue, platform_id, r);
+  Json out = to_json(Asked(catalogue, told, r).forecast(solver));
+  query::put_told(catalogue, told, out);
+  return out;
 }
 
 }  // namespace linkcast::collective

@@ -186,8 +186,10 @@ double CollectiveCost::latency_error_s(double inside, double between) const {
 CollectiveCost collective_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                                const std::string& algorithm, const std::string& protocol, int blocks) {
   CollectiveCost cost = cost_of(platform, library, communicator, algorithm, protocol, blocks);
-  take_host_path(platform, communicator, protocol, protocol, cost);
-  slow_down(cost, slowness(platform, communicator, false), slowness(platform, communicator, algorithm == "tree"));
+  const bool tree = algorithm == "tree";
+  if (tree ? trees_through_host(communicator) : through_host(communicator))
+    take_host_path(platform, communicator, protocol, protocol, tree ? kTreeShare : 1, cost);
+  slow_down(cost, slowness(platform, communicator, false), slowness(platform, communicator, tree));
   return cost;
 }
 
@@ -224,7 +226,8 @@ CollectiveCost message_cost(const Platform& platform, const RingLibrary& library
                             const std::string& protocol) {
   const double slow = slowness(platform, communicator, false);
   CollectiveCost cost = cost_of(platform, library, communicator, "ring", protocol, 1);
-  take_host_path(platform, communicator, protocol, protocol == "LL" ? "LL" : "sendrecv", cost);
+  const bool host = messages_through_host(communicator);
+  if (host) take_host_path(platform, communicator, protocol, protocol == "LL" ? "LL" : "sendrecv", 1, cost);
   cost.turn_steps = 0;
   CollectiveCost smallest;
   set_latency(platform, library, communicator, "LL", smallest);
@@ -237,7 +240,7 @@ CollectiveCost message_cost(const Platform& platform, const RingLibrary& library
   if (protocol == "Simple") {
     const Learned rate =
         learned(platform.calibration(), communicator.library, "sendrecv", "channel_Bps", block_priors(protocol).inside);
-    if (!through_host(communicator) || rate.value < cost.channel_Bps) {
+    if (!host || rate.value < cost.channel_Bps) {
       cost.channel_Bps = rate.value;
       cost.channel_spread = rate.spread;
     }

@@ -56,6 +56,14 @@ CollectivePlan plan_of(const Start& largest, double bytes) {
   return made;
 }
 
+/// Between two members by their places.
+Hop message_hop(const Platform& platform, const Communicator& made, int from, int to) {
+  if (!made.pairs.empty()) return made.pairs[at(from) * made.gpus.size() + at(to)];
+  const int source = made.gpus[at(from)], target = made.gpus[at(to)];
+  const bool peers = platform.peer_route(platform.gpu(source), platform.gpu(target)).has_value();
+  return {source, target, peers ? HopKind::kPeer : HopKind::kHostMemory};
+}
+
 /// All messages of a job.
 struct Group {
   std::vector<activities::MessageRates::Sent> sent;
@@ -141,16 +149,15 @@ void plan_between(const CollectiveJob& job, Group& group, activities::ClusterPro
 void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterProblem& problem) {
   const activities::MessageRates rates(group.sent, job.ranks(), job.op.own_part());
   for (const activities::MessageRates::Sent& one : group.sent) {
-    const int from = job.communicator.gpus[at(one.message.from)], to = job.communicator.gpus[at(one.message.to)];
-    const bool peers = job.node().peer_route(job.node().gpu(from), job.node().gpu(to)).has_value();
+    const Hop hop = message_hop(job.node(), job.communicator, one.message.from, one.message.to);
     const double payload_share = one.choice.payload_share;
-    const double link_Bps = activities::kernel_Bps(job.node(), from, to) * payload_share;
+    const double link_Bps = activities::kernel_Bps(job.node(), hop) * payload_share;
     const double distance_B = job.op.own_part() ? one.message.size.si : 0;
     const double buffers_B = message_buffers_B(one.choice.channels, job.op.every_pair() ? job.ranks() - 1 : 1);
-    const activities::ChannelLoad load{
-        one.message.size.si, payload_share, rates.rate_Bps(one, link_Bps),
-        host_hops(job.node(), job.communicator, 0, element_B(job.op, one.choice.protocol, distance_B), buffers_B)};
-    std::vector<Hop> way{{from, to, peers ? HopKind::kPeer : HopKind::kHostMemory}};
+    const activities::ChannelLoad load{one.message.size.si, payload_share, rates.rate_Bps(one, link_Bps),
+                                       host_hops(job.node(), job.communicator, hop.kind == HopKind::kHostMemory, 0,
+                                                 element_B(job.op, one.choice.protocol, distance_B), buffers_B)};
+    std::vector<Hop> way{hop};
     problem.add_in_node(0, activities::channel_activity(problem.in_node(), way, load));
     group.made.hops.push_back(std::move(way));
   }

@@ -99,7 +99,7 @@ void plan_rings(const CollectiveJob& job, activities::ClusterProblem& problem, C
   add_latency(job, ring_steps(job), made);
   const double distance_B = job.op.block_distance({job.size_B}, job.ranks()).si;
   const activities::HostHops host =
-      host_hops(job.node(), communicator, job.op.closed() ? job.op.steps(job.ranks()) : 0,
+      host_hops(job.node(), communicator, through_host(communicator), job.op.closed() ? job.op.steps(job.ranks()) : 0,
                 element_B(job.op, made.taken.protocol, distance_B), ring_buffers_B(job, made.taken.blocks));
   narrow_blocks(job.node(), job.rings(), communicator, made.taken.protocol, distance_B, made.cost);
   const double per_hop = job.op.bytes_per_hop({job.size_B}, job.ranks()).si;
@@ -119,14 +119,18 @@ void plan_rings(const CollectiveJob& job, activities::ClusterProblem& problem, C
   }
 }
 
-/// Trees of one node are chains, run up and down at once.
+/// Trees of one node are chains, run up and down at once. Through host memory all their bytes are taken to reach it:
+/// how much of them the CPU's cache keeps was measured of rings alone.
 void plan_trees_in_node(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
   const int distinct = static_cast<int>(job.communicator.trees.size());
+  activities::HostHops host = host_hops(job.node(), job.communicator, trees_through_host(job.communicator), 0,
+                                        element_B(job.op, made.taken.protocol, 0), job.size_B);
+  host.memory = 1;
   for (int i = 0; i < distinct; ++i) {
     const int blocks = blocks_on(i, distinct, made.taken.blocks);
     if (blocks == 0) continue;
     const activities::ChannelLoad load{job.size_B * blocks / made.taken.blocks, made.taken.payload_share,
-                                       blocks_Bps(made, blocks)};
+                                       blocks_Bps(made, blocks), host};
     made.busiest_B = std::max(made.busiest_B, load.bytes);
     for (std::vector<Hop>& way : activities::tree_ways(job.communicator.trees[at(i)]))
       add_in_node(problem, made, std::move(way), load);

@@ -23,6 +23,12 @@ double chain_fill(const CollectiveJob& job, int blocks) {
   return 1 + job.op.steps(job.ranks()) * std::min(1.0, kChunk_B * blocks / job.size_B) * fills;
 }
 
+/// What a tree's time grows by in each call: a chunk of every block goes up to the root and back down before the leaves
+/// have their first bytes, and the leaves are not done before they have the last. One hop more than the bytes' own.
+double tree_fill(const CollectiveJob& job, const CollectivePlan& made) {
+  return 1 + made.steps * std::min(1.0, kChunk_B * made.taken.blocks / job.size_B);
+}
+
 /// Proxies keep several slices of a Simple channel under way, so that hops between nodes pass while bytes flow: the two
 /// add up as squares. What of the hops is hidden.
 /// source: published all_reduce on 64 to 2,048 GPUs of Alps (claim SC24-073): bus bandwidths of 87 GB/s that fall to 46
@@ -39,6 +45,7 @@ double hidden_s(const CollectiveJob& job, const CollectiveRun& run) {
 /// @limits  turns were measured inside nodes only
 double waiting_stretch(const CollectiveJob& job, const CollectiveRun& run) {
   const CollectivePlan& made = run.made;
+  if (made.taken.algorithm == "tree" && made.taken.protocol == "Simple" && job.one_node()) return tree_fill(job, made);
   if (made.taken.algorithm != "ring") return 1;
   if (made.taken.protocol == "Simple" && !job.op.closed()) return chain_fill(job, made.taken.blocks);
   if (!job.one_node() || made.cost.turn_steps <= 0 || !job.op.closed() || run.flow_s <= 0) return 1;

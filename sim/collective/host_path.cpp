@@ -32,20 +32,35 @@ constexpr double kWarp = 32, kLargestPacket_B = 128;
 // Header, sequence number, checksum and framing. source: PCI Express Base Specification 5.0: 16 + 4 + 4 bytes
 constexpr double kPacketHeader_B = 24;
 
+bool any_through_host(const std::vector<Hop>& hops) {
+  return std::any_of(hops.begin(), hops.end(), [](const Hop& hop) { return hop.kind == HopKind::kHostMemory; });
+}
+
 double with_header(double payload_B) { return (payload_B + kPacketHeader_B) / payload_B; }
 
 }  // namespace
 
 bool through_host(const Communicator& communicator) {
-  for (const Channel& channel : communicator.channels)
-    for (const Hop& hop : channel.hops)
-      if (hop.kind == HopKind::kHostMemory) return true;
+  return std::any_of(communicator.channels.begin(), communicator.channels.end(),
+                     [](const Channel& ring) { return any_through_host(ring.hops); });
+}
+
+bool trees_through_host(const Communicator& communicator) {
+  return std::any_of(communicator.trees.begin(), communicator.trees.end(),
+                     [](const Tree& tree) { return any_through_host(tree.hops); });
+}
+
+bool messages_through_host(const Communicator& communicator) {
+  if (communicator.pairs.empty()) return through_host(communicator);
+  const std::size_t count = communicator.gpus.size();
+  for (std::size_t i = 0; i < communicator.pairs.size(); ++i)
+    if (i / count != i % count && communicator.pairs[i].kind == HopKind::kHostMemory) return true;
   return false;
 }
 
 void take_host_path(const Platform& platform, const Communicator& communicator, const std::string& protocol,
-                    const std::string& blocks, CollectiveCost& cost) {
-  if (!cost.measured || !through_host(communicator)) return;
+                    const std::string& blocks, double share, CollectiveCost& cost) {
+  if (!cost.measured) return;
   const Calibration& calibration = platform.calibration();
   const std::string& library = communicator.library;
   const std::string subject = "host." + protocol;
@@ -58,8 +73,8 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
   const double asked_B = protocol == "LL" ? kAsked_LL_B : kAsked_B;
   const Learned rate =
       learned(calibration, library, "host." + blocks, "channel_Bps", {asked_B / kLoad_s, kBlockSpread});
-  if (rate.value < cost.channel_Bps) {
-    cost.channel_Bps = rate.value;
+  if (share * rate.value < cost.channel_Bps) {
+    cost.channel_Bps = share * rate.value;
     cost.channel_spread = rate.spread;
   }
   cost.turn_steps = 0;  // all ranks keep step: add_host_hops() counts the turns
@@ -71,10 +86,10 @@ double ring_buffers_B(const CollectiveJob& job, int blocks) {
 
 double message_buffers_B(int blocks, int peers) { return kMessageBuffer_B * blocks * peers; }
 
-activities::HostHops host_hops(const Platform& platform, const Communicator& communicator, int steps, double elements_B,
-                               double buffers_B) {
+activities::HostHops host_hops(const Platform& platform, const Communicator& communicator, bool through, int steps,
+                               double elements_B, double buffers_B) {
   activities::HostHops hops;
-  if (!through_host(communicator) || !platform.transports().measured("h2d_sm")) return hops;
+  if (!through || !platform.transports().measured("h2d_sm")) return hops;
   const Calibration& calibration = platform.calibration();
   const std::string& library = communicator.library;
   hops.steps = steps;

@@ -8,20 +8,25 @@
 
 namespace linkcast::collective {
 
-/// Whether a hop of its rings goes through host memory.
+/// Whether a hop of its rings goes through host memory; of its trees; of its messages.
 bool through_host(const Communicator& communicator);
+bool trees_through_host(const Communicator& communicator);
+bool messages_through_host(const Communicator& communicator);
 
 /// Of a machine whose library was measured over other hops: what base, hop and thread blocks cost through host memory.
+/// For what goes through it.
 /// @param blocks  row of the blocks' rate: the protocol, or sendrecv
+/// @param share  of a block's threads that move one way
 void take_host_path(const Platform& platform, const Communicator& communicator, const std::string& protocol,
-                    const std::string& blocks, CollectiveCost& cost);
+                    const std::string& blocks, double share, CollectiveCost& cost);
 
 /// How its kernels take hops through host memory; as copies do where kernels were never measured.
+/// @param through  a hop goes through host memory
 /// @param steps  in which a rank of a closed ring sends; 0: a chain, or a message
 /// @param elements_B  that a thread moves at once, 16 where parts are aligned
 /// @param buffers_B  of the library's buffers of one GPU that the call touches
-activities::HostHops host_hops(const Platform& platform, const Communicator& communicator, int steps, double elements_B,
-                               double buffers_B);
+activities::HostHops host_hops(const Platform& platform, const Communicator& communicator, bool through, int steps,
+                               double elements_B, double buffers_B);
 
 /// Buffers of one GPU that a ring or chain touches: two chunks of each block, at most 4 MiB.
 double ring_buffers_B(const CollectiveJob& job, int blocks);

@@ -3,6 +3,7 @@
 #include "sim/collective/collective_forecast.hpp"
 #include "sim/collective/collective_ranks.hpp"
 #include "sim/collective/library_view.hpp"
+#include "sim/query/shared_keys.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -18,7 +19,8 @@ std::vector<std::string> bottleneck_of(const Platform& node, const Communicator&
 
 }  // namespace
 
-Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+Json rings_answer(catalogue::Catalogue& catalogue, const std::string& asked_id, ObjectReader& r) {
+  const std::string platform_id = query::told_platform(catalogue, asked_id, r);
   const CollectiveRanks ranks = read_ranks(catalogue, platform_id, r);
   const Platform& node = ranks.machine.node();
   const std::string library_id = read_library(ranks, r);
@@ -31,6 +33,7 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& platform_i
   const Communicator& communicator = communicator_of(catalogue, platform_id, library_id, ranks);
   Json out = communicator_json(communicator);
   out["library"] = library_id;
+  query::put_told(catalogue, platform_id, out);
   if (!ranks.one_node()) {
     out["nodes"] = communicator.nodes;
     out["gpus_per_node"] = communicator.gpus.size();

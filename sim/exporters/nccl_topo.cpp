@@ -7,6 +7,7 @@
 #include <map>
 
 #include "sim/exporters/nccl_text.hpp"
+#include "sim/platform/cpu_identity.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/input_error.hpp"
 #include "sim/units/regex.hpp"
@@ -14,50 +15,18 @@
 namespace linkcast::exporters::nccl {
 namespace {
 
+using Attributes = CpuIdentity;
+
 // source: PCI Code and ID Assignment Specification, and the classes that NVIDIA/nccl src/graph/topo.cc looks for
 const std::string kSwitchClass = "0x060400", kGpuClass = "0x030200", kNicClass = "0x020700";
 const std::string kNvswitchClass = "0x068000", kCpuClass = "0x068001";
 constexpr int kNvswitchDomain = 0x1000;  // ours: above the domains of all CPUs
 constexpr int kMostBuses = 255;          // of a PCI domain, besides bus 0
 
-using Attributes = std::vector<std::pair<std::string, std::string>>;
-
 std::string bus_id(int domain, int bus) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%04x:%02x:00.0", static_cast<unsigned>(domain), static_cast<unsigned>(bus));
   return text.data();
-}
-
-/// Model number of family 6. @source  Intel's list of processor signatures; E5 and E7 by their suffix
-int intel_model(const std::string& name) {
-  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  static const Regex scalable("(Platinum|Gold|Silver|Bronze) [0-9]([0-9])[0-9]{2}");
-  if (has("Emerald")) return 207;
-  if (has("Sapphire")) return 143;
-  if (has("Westmere")) return 44;
-  if (has("E5-") || has("E7-")) return has("v4") ? 79 : has("v3") ? 63 : has("v2") ? 62 : 45;
-  const Match found = scalable.find(name);
-  if (!found) return 85;
-  const int generation = std::stoi(found[2]);
-  return generation <= 2 ? 85 : generation == 3 ? 106 : generation == 4 ? 143 : 207;
-}
-
-/// What NCCL tells CPUs apart by. A name that an importer wrote holds the numbers themselves.
-Attributes maker_of(const Device& cpu) {
-  if (cpu.vendor == "ibm") return {{"arch", "ppc64"}};
-  if (cpu.vendor == "arm") return {{"arch", "arm64"}};
-  if (cpu.vendor != "intel" && cpu.vendor != "amd")
-    throw InputError(cpu.id + ": NCCL's topology needs the CPU's vendor, which the topology does not say");
-  const bool intel = cpu.vendor == "intel";
-  std::string family = intel ? "6" : "175", model = intel ? std::to_string(intel_model(cpu.model)) : "1";
-  if (const Match found = Regex("family ([0-9]+) model ([0-9]+)").find(cpu.model)) {
-    family = found[1];
-    model = found[2];
-  }
-  return {{"arch", "x86_64"},
-          {"vendor", intel ? "GenuineIntel" : "AuthenticAMD"},
-          {"familyid", family},
-          {"modelid", model}};
 }
 
 /// Speed and width as the kernel prints them; both are empty for a GPU without a PCIe cable, as in NCCL's own files of
@@ -157,7 +126,7 @@ class Writer {
 
   [[nodiscard]] Element cpu_element(int cpu, int number) {
     Element element{"cpu", {{"host_hash", "0x1"}, {"numaid", std::to_string(number)}}, {}};
-    for (auto& attribute : maker_of(device(cpu))) element.attributes.push_back(std::move(attribute));
+    for (auto& attribute : cpu_identity(device(cpu))) element.attributes.push_back(std::move(attribute));
     for (const Child& child : children(cpu, -1)) element.children.push_back(pci_element(child, cpu));
     return element;
   }

@@ -41,6 +41,16 @@ struct HostMemory {
   int write = -1, read = -1, both = -1;  ///< -1: never measured
 };
 
+class Platform;
+
+/// What a communication library is told of a machine, whatever the machine is.
+struct Told {
+  std::shared_ptr<const Platform> machine{};  ///< its GPU k is the machine's GPU k; null: the machine as it is
+  std::string sha256{};                       ///< of the file that says so
+  std::string
+      p2p_level{};  ///< worst class of path over which GPUs may access each other (NCCL_P2P_LEVEL); empty: unsaid
+};
+
 class Platform {
  public:
   /// @throws InputError  if the calibration is for another topology, or names a cable that does not exist
@@ -55,6 +65,11 @@ class Platform {
   void teach(const std::string& name, const Parameter& parameter) { calibration_.parameters[name] = parameter; }
   /// Where forecasts note what they take. @param asked  outlives the platform, or is replaced; null: nowhere
   void note_asked(std::map<std::string, Learned>* asked) { calibration_.asked = asked; }
+  /// From now on libraries take it for another one; the bytes still move over its own links.
+  void tell(Told told) { told_ = std::move(told); }
+  [[nodiscard]] const Told& told() const { return told_; }
+  /// The machine that a communication library believes it is on.
+  [[nodiscard]] const Platform& as_told() const { return told_.machine ? *told_.machine : *this; }
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
   /// Constraints; the first links().size() of them are the links in the same order.
   [[nodiscard]] const std::vector<Constraint>& constraints() const { return constraints_; }
@@ -125,6 +140,7 @@ class Platform {
   Topology topology_;
   Calibration calibration_;
   Transports transports_;
+  Told told_;
   std::vector<Link> links_;
   std::vector<Constraint> constraints_;
   std::vector<int> duplex_of_cable_, kernel_duplex_of_cable_;

@@ -146,12 +146,16 @@ void Topology::index() {
 }
 
 Topology read_topology(const std::string& path) {
-  const Json json = read_json_file(path);
+  Topology t = parse_topology(read_json_file(path), path);
+  t.sha256 = sha256_of_file(path);
+  return t;
+}
+
+Topology parse_topology(const Json& json, const std::string& path) {
   ObjectReader r(json, path);
   r.schema("topology/1");
   Topology t;
   t.path = path;
-  t.sha256 = sha256_of_file(path);
   t.name = r.required<std::string>("name");
   t.title = r.required<std::string>("title");
   t.source = r.required<std::string>("source");

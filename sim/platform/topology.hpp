@@ -84,7 +84,9 @@ bool is_socket_cable(const std::string& kind);
 /// Between nodes.
 bool is_fabric_cable(const std::string& kind);
 
-/// Reads schema "topology/1". @throws InputError
+/// Schema "topology/1" of a record at hand. @param path  names it in errors. @throws InputError
+Topology parse_topology(const Json& json, const std::string& path);
+/// The same of a file. @throws InputError
 Topology read_topology(const std::string& path);
 
 }  // namespace linkcast

@@ -56,6 +56,9 @@ struct Communicator {
   bool nics_near = true;                     ///< GPUs reach their NICs without passing a CPU
   bool leaves_at_entry = false;  ///< a ring leaves a node by the NIC it came by, else by the one next to its last GPU
 
+  /// How each member sends to each, row by row of the senders; empty: as the machine allows.
+  std::vector<Hop> pairs{};
+
   int nvls_channels = 0;  ///< heads of multicast by the NVSwitch; 0: this machine or version has none
   int nvls_blocks = 0;    ///< thread blocks (library channels) that share these heads' work
   BytesPerSecond nvls_channel_bandwidth;

@@ -29,6 +29,8 @@ class RingLibrary {
                                                   int /*nodes*/) const {
     throw InputError("library: modelled for one node: take one of nccl-2.7 to nccl-2.30, or mpi-*");
   }
+  /// True if it believes a file about the machine (Platform::told()) instead of looking itself.
+  [[nodiscard]] virtual bool takes_topology_files() const { return false; }
   /// Protocol for `size` in the nccl-tests sense. @param forced  empty, or a protocol name
   [[nodiscard]] virtual ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,
                                                 const std::string& operation, Bytes size,

@@ -3,6 +3,7 @@
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/library.hpp"
 #include "sim/plugin/schedule.hpp"
+#include "sim/plugin/topology_reader.hpp"
 #include "sim/plugin/trace_source.hpp"
 
 namespace linkcast {
@@ -31,6 +32,11 @@ Registry<FabricGenerator>& fabric_generators() {
 
 Registry<ScheduleAlgorithm>& algorithms() {
   static Registry<ScheduleAlgorithm> registry("algorithm");
+  return registry;
+}
+
+Registry<TopologyReader>& topology_readers() {
+  static Registry<TopologyReader> registry("format of topologies");
   return registry;
 }
 

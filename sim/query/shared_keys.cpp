@@ -31,6 +31,12 @@ Json beside_of(const std::string& text, const std::string& option) {
   return job;
 }
 
+/// source: NCCL user guide, NCCL_P2P_LEVEL; NVB and C2C are among its names too (src/graph/topo.cc, topoPathTypeStr)
+const std::vector<std::string>& p2p_levels() {
+  static const std::vector<std::string> levels = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"};
+  return levels;
+}
+
 Key service_level(const std::string& help, const std::string& unset) {
   return {.name = "service_level",
           .type = ValueType::kWhole,
@@ -171,6 +177,40 @@ Key library_key() {
           .listed = "libraries",
           .example = "\"nccl-2.18\"",
           .cli = {.name = "--library"}};
+}
+
+KeyTable told_keys() {
+  return {
+      {.name = "library_topology",
+       .help = "NCCL topology file (NCCL_TOPO_FILE) that the library is told; bytes move over the machine's own links",
+       .unset = "the machine as it is",
+       .example = "\"topo.xml\"",
+       .cli = {.name = "--library-topo", .type_name = "FILE"}},
+      {.name = "p2p_level",
+       .help = "worst class of path over which the library lets GPUs access each other (NCCL_P2P_LEVEL)",
+       .unset = "what its version takes",
+       .choices = p2p_levels(),
+       .example = "\"NVL\"",
+       .cli = {.name = "--p2p-level"}}};
+}
+
+Key told_result() { return {.name = "library_topology_sha256", .help = "of the file that the library was told"}; }
+
+void read_told(ObjectReader& r, std::string& library_topology, std::string& p2p_level) {
+  library_topology = r.optional<std::string>("library_topology").value_or("");
+  if (r.has("library_topology") && library_topology.empty()) r.fail("library_topology", "names no file");
+  if (r.has("p2p_level")) p2p_level = r.choice("p2p_level", p2p_levels());
+}
+
+std::string told_platform(catalogue::Catalogue& catalogue, const std::string& platform, ObjectReader& r) {
+  std::string file, level;
+  read_told(r, file, level);
+  return catalogue.told(platform, file, level);
+}
+
+void put_told(catalogue::Catalogue& catalogue, const std::string& platform, Json& out) {
+  const std::string& sha256 = catalogue.platform(platform).told().sha256;
+  if (!sha256.empty()) out["library_topology_sha256"] = sha256;
 }
 
 const Key& bottleneck_result() {

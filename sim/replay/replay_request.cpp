@@ -1,5 +1,6 @@
 #include "sim/replay/replay_request.hpp"
 
+#include "sim/query/shared_keys.hpp"
 #include "sim/replay/part_options.hpp"
 
 namespace linkcast::replay {
@@ -42,6 +43,7 @@ ReplayRequest read_replay_request(const std::string& platform, ObjectReader& r) 
   ReplayRequest request;
   request.platform = platform;
   request.library = r.optional<std::string>("library").value_or("");
+  query::read_told(r, request.library_topology, request.p2p_level);
   request.local = r.optional<bool>("local").value_or(false);
   request.host_scale = r.optional<double>("host_scale");
   if (request.host_scale && *request.host_scale < 0) r.fail("host_scale", "must not be negative");

@@ -26,7 +26,8 @@ struct ReplayPart {
 struct ReplayRequest {
   std::string platform;
   std::vector<ReplayPart> parts;
-  std::string library{};    ///< empty: the platform's default
+  std::string library{};                        ///< empty: the platform's default
+  std::string library_topology{}, p2p_level{};  ///< what the library is told: query::told_keys(); empty: nothing
   std::string network{};    ///< a kind of network_kinds(); empty: "node", or "cluster" of several nodes
   int nodes = 0;            ///< of the platform, on its fabric; 0: one node
   int gpus_per_node = 0;    ///< 0: all

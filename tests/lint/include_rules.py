@@ -31,6 +31,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "sim/placement": [*ANSWER, "sim/replay"],
     "sim/scheduling": [*ANSWER, "sim/placement"],
     "sim/serve": [*ANSWER, "sim/placement"],
+    "sim/emulation": [*ANSWER, "sim/placement", "calibrate/import"],
     "sim/exporters": MACHINE,
     "apps-traces": [*BASE, "sim/plugin"],
     "models": MACHINE,
@@ -39,7 +40,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "calibrate/import": MACHINE,
     "calibrate/bench": BASE,
     "validate": [*BASE, "sim/log", "sim/platform", "sim/catalogue", "sim/query"],
-    "cli": [*ANSWER, "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
+    "cli": [*ANSWER, "sim/emulation", "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
             "calibrate/learn", "calibrate/import", "validate"],
     "tests": ["sim", "cli", "models", "calibrate", "validate", "apps-traces"],
 }

@@ -18,10 +18,11 @@ import scaling
 import training
 import transfer
 import what_if
+import what_if_proof
 
 FIGURES = {"p2p_fit": p2p_fit, "anti_locality": anti_locality, "all_reduce_by_gpus": all_reduce_by_gpus,
            "fresh_hardware": fresh_hardware, "patterns": patterns, "collectives": collectives, "launch_kinds": launch_kinds,
-           "fabrics": fabrics, "scaling": scaling, "noise": noise, "what_if": what_if, "transfer": transfer, "training": training,
+           "fabrics": fabrics, "scaling": scaling, "noise": noise, "what_if": what_if, "what_if_proof": what_if_proof, "transfer": transfer, "training": training,
            "placement": placement, "overview": overview}
 
 

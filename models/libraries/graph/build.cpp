@@ -28,14 +28,22 @@ std::string plural(int count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+/// The driver's consent is the machine's own; the user may forbid more, or allow it.
+PathTable path_table(const Platform& platform, const NodeModel& model, const SearchTraits& traits) {
+  const std::string& level = platform.told().p2p_level;
+  const auto limit = level.empty() ? std::nullopt : path_class_of(level);
+  if (!level.empty() && !limit) throw InputError("p2p_level: '" + level + "' is no class of path");
+  return {model, traits, platform.topology().pcie_peer != PciePeer::kNone, limit};
+}
+
 class Builder {
  public:
   Builder(const Version& version, const Platform& platform, const std::vector<int>& ranks)
       : platform_(platform),
         traits_(version.search),
         gpus_(sorted(ranks)),
-        model_(platform, gpus_, traits_),
-        paths_(model_, traits_, platform.topology().pcie_peer != PciePeer::kNone),
+        model_(platform.as_told(), gpus_, traits_),
+        paths_(path_table(platform, model_, traits_)),
         plan_(Planner(model_, paths_, traits_).plan()) {
     made_.library = version.name;
     made_.gpus = ranks;
@@ -45,6 +53,7 @@ class Builder {
     add_rings();
     add_trees();
     add_nvls();
+    if (platform_.told().machine || !platform_.told().p2p_level.empty()) add_pairs();
     made_.why = why();
     return std::move(made_);
   }
@@ -67,10 +76,17 @@ class Builder {
     return static_cast<int>(std::lower_bound(gpus_.begin(), gpus_.end(), gpu) - gpus_.begin());
   }
 
+  /// What it is told does not make a link: without one the driver refuses peer access.
   [[nodiscard]] Hop hop(int from, int to) const {
     const Path& path = paths_.at(member(from), member(to));
-    if (path.relay >= 0) return {from, to, HopKind::kRelay, gpus_[static_cast<std::size_t>(path.relay)]};
-    const bool peer = path.peer && platform_.peer_route(platform_.gpu(from), platform_.gpu(to)).has_value();
+    const auto linked = [&](int a, int b) {
+      return platform_.peer_route(platform_.gpu(a), platform_.gpu(b)).has_value();
+    };
+    if (path.relay >= 0 && path.peer) {
+      const int via = gpus_[static_cast<std::size_t>(path.relay)];
+      if (linked(from, via) && linked(via, to)) return {from, to, HopKind::kRelay, via};
+    }
+    const bool peer = path.peer && path.relay < 0 && linked(from, to);
     return {from, to, peer ? HopKind::kPeer : HopKind::kHostMemory, -1};
   }
 
@@ -134,6 +150,11 @@ class Builder {
       made_.nvls_channel_bandwidth = {speed * kGiga};
       return;
     }
+  }
+
+  void add_pairs() {
+    for (const int from : made_.gpus)
+      for (const int to : made_.gpus) made_.pairs.push_back(hop(from, to));
   }
 
   [[nodiscard]] std::string hops_of_kind(HopKind kind) const {

@@ -32,6 +32,9 @@ class NcclGraph final : public Library, public RingLibrary {
     return build_communicator(*version_, platform, gpus);
   }
 
+  /// NCCL_TOPO_FILE is older than its graph era.
+  [[nodiscard]] bool takes_topology_files() const override { return true; }
+
   [[nodiscard]] bool spans_nodes() const override { return true; }
 
   [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus,

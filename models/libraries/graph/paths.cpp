@@ -122,13 +122,14 @@ Path joined(const Path& first, const Path& second) {
 
 }  // namespace
 
-PathTable::PathTable(const NodeModel& model, const SearchTraits& traits, bool driver_allows_pcie_peers)
+PathTable::PathTable(const NodeModel& model, const SearchTraits& traits, bool driver_allows_pcie_peers,
+                     std::optional<PathClass> user_limit)
     : gpus_(model.gpus()), paths_(static_cast<std::size_t>(gpus_) * static_cast<std::size_t>(gpus_)) {
   const Discovery discovery(model, traits);
   std::vector<std::vector<Path>> to_node;
   for (std::size_t node = 0; node < model.nodes().size(); ++node)
     to_node.push_back(discovery.to(static_cast<int>(node)));
-  const PathClass limit = peer_limit(model, traits);
+  const PathClass limit = user_limit.value_or(peer_limit(model, traits));
   const bool no_pcie = traits.driver_decides_peers && !driver_allows_pcie_peers;
   for (int to = 0; to < gpus_; ++to) {
     const int cpu = nearest_cpu(model, to, to_node);

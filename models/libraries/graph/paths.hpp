@@ -1,5 +1,6 @@
 #pragma once
 // The one path the library considers between each pair of members, with its class and width.
+#include <optional>
 #include <vector>
 
 #include "models/libraries/graph/node_model.hpp"
@@ -19,7 +20,9 @@ struct Path {
 /// @source  models/libraries/SOURCES.md, "Graph era: paths"
 class PathTable {
  public:
-  PathTable(const NodeModel& model, const SearchTraits& traits, bool driver_allows_pcie_peers);
+  /// @param user_limit  worst class of peer access that its user allows; nullopt: the version's own limit
+  PathTable(const NodeModel& model, const SearchTraits& traits, bool driver_allows_pcie_peers,
+            std::optional<PathClass> user_limit = std::nullopt);
 
   [[nodiscard]] int gpus() const { return gpus_; }
   [[nodiscard]] const Path& at(int from, int to) const { return paths_[index(from, to)]; }

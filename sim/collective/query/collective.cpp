@@ -157,13 +157,14 @@ class CollectiveQuery final : public query::QueryKind {
                                                  query::member_keys(),
                                                  size_keys(),
                                                  choices(),
+                                                 query::told_keys(),
                                                  surroundings(),
                                                  query::noise_keys(),
                                                  query::job_keys()});
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {
-    static const KeyTable table = query::joined({collective_results(), query::noise_results()});
+    static const KeyTable table = query::joined({collective_results(), query::noise_results(), {query::told_result()}});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "predict collective"; }

@@ -97,11 +97,11 @@ KeyTable tuner_results() {
 class Rings final : public query::QueryKind {
  public:
   [[nodiscard]] const KeyTable& keys() const override {
-    static const KeyTable table = query::joined({query::member_keys(), model_keys()});
+    static const KeyTable table = query::joined({query::member_keys(), model_keys(), query::told_keys()});
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {
-    static const KeyTable table = query::joined({ring_results(), tuner_results()});
+    static const KeyTable table = query::joined({ring_results(), tuner_results(), {query::told_result()}});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "rings"; }

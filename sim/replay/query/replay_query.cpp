@@ -228,11 +228,12 @@ KeyTable summary_results() {
 class ReplayQuery final : public query::QueryKind {
  public:
   [[nodiscard]] const KeyTable& keys() const override {
-    static const KeyTable table = query::joined({trace_keys(), machine_keys(), more_keys()});
+    static const KeyTable table = query::joined({trace_keys(), machine_keys(), query::told_keys(), more_keys()});
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {
-    static const KeyTable table = query::joined({time_results(), detail_results(), summary_results()});
+    static const KeyTable table =
+        query::joined({time_results(), detail_results(), summary_results(), {query::told_result()}});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "replay"; }
@@ -255,7 +256,10 @@ const bool replay_query_registered =
 
 Json replay_answer(catalogue::Catalogue& catalogue, const ReplayRequest& request) {
   Traffic traffic;
-  Json result = to_json(replay(catalogue, request, {&traffic}));
+  ReplayRequest told = request;
+  told.platform = catalogue.told(request.platform, request.library_topology, request.p2p_level);
+  Json result = to_json(replay(catalogue, told, {&traffic}));
+  query::put_told(catalogue, told.platform, result);
   result["traffic"] = traffic.json();
   for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
   return result;

@@ -1,0 +1,46 @@
+#include "calibrate/import/nccl_graph_dump.hpp"
+
+#include <sstream>
+
+#include "calibrate/import/xml_node.hpp"
+
+namespace linkcast {
+namespace {
+
+using topology_import::XmlNode;
+
+double speed_of(const XmlNode& graph) {
+  std::istringstream text(graph.text("speedintra"));
+  double value = 0;
+  if (!(text >> value) || !text.eof() || value < 0) graph.fail("speedintra", "is no speed in GB/s");
+  return value;
+}
+
+DumpedGraph graph_of(const XmlNode& node) {
+  DumpedGraph graph;
+  graph.id = node.number("id", 0);
+  graph.pattern = node.number("pattern", 0);
+  graph.channels = node.number("nchannels", 0);
+  graph.speed_GBps = speed_of(node);
+  graph.path_class = node.text("typeintra");
+  graph.one_order = node.number("samechannels", 0) != 0;
+  for (const XmlNode& channel : node.children("channel")) {
+    graph.orders.emplace_back();
+    for (const XmlNode& gpu : channel.children("gpu")) graph.orders.back().push_back(gpu.number("dev", 0));
+  }
+  if (static_cast<int>(graph.orders.size()) != graph.channels)
+    node.fail("nchannels", std::to_string(graph.orders.size()) + " channels follow");
+  return graph;
+}
+
+}  // namespace
+
+std::vector<DumpedGraph> read_graph_dump(const std::string& path) {
+  const topology_import::XmlFile file(path);
+  if (file.root().name() != "graphs") file.root().fail("not what NCCL_GRAPH_DUMP_FILE writes: its root is graphs");
+  std::vector<DumpedGraph> graphs;
+  for (const XmlNode& graph : file.root().children("graph")) graphs.push_back(graph_of(graph));
+  return graphs;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,204 @@
+#include "sim/emulation/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "calibrate/import/importer.hpp"
+#include "calibrate/import/nccl_graph_dump.hpp"
+#include "sim/emulation/study.hpp"
+#include "sim/records/measurement.hpp"
+#include "sim/units/factors.hpp"
+#include "sim/units/statistics.hpp"
+
+namespace linkcast::emulation {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr double kFrom_B = 1048576;  // source: the sizes that links decide, from 1 MiB on
+constexpr double kSameSpeed = 0.01;  // source: NCCL prints speeds with one or two digits
+constexpr int kRing = 0, kTree = 1;  // source: NCCL's graph dump, attribute id
+
+using Key = std::pair<std::string, double>;  // operation, size
+
+/// What was found of one case.
+struct Found {
+  std::map<Key, std::vector<double>> times_s{};
+  std::vector<DumpedGraph> graphs{};
+  std::vector<std::string> waived{};  ///< why points were not measured
+};
+
+using Cases = std::map<std::string, Found>;
+
+Found& case_at(Cases& cases, const std::string& id, const fs::path& file) {
+  const auto known = cases.find(id);
+  if (known == cases.end()) throw InputError(file.string() + ": '" + id + "' is no case of study.json");
+  return known->second;
+}
+
+void add_times(const Measurement& measurement, Found& found) {
+  for (const MeasuredCollective& one : measurement.collectives) {
+    if (one.in_place) continue;
+    std::vector<double>& times = found.times_s[{one.op, one.size_B}];
+    times.insert(times.end(), one.time_s.begin(), one.time_s.end());
+  }
+}
+
+/// A record of linkcast-bench, whose method names the case.
+void read_record(const fs::path& path, Cases& cases) {
+  const Json json = read_json_file(path.string());
+  const std::string id = json.is_object() && json.contains("method") ? json["method"].value("case", "") : "";
+  if (id.empty())
+    throw InputError(path.string(), "/method/case", "names no case: a record of linkcast-bench --emulate?");
+  Found& found = case_at(cases, id, path);
+  const Measurement measurement = parse_measurement(json, path.string());
+  add_times(measurement, found);
+  if (measurement.waived > 0)
+    for (const Json& point : json["points"])
+      if (point.value("status", "") == "waived") {
+        found.waived.push_back(point.value("reason", ""));
+        break;
+      }
+}
+
+/// "<case>.<operation>.log" of nccl-tests.
+void read_log(const fs::path& path, const std::string& machine, Cases& cases) {
+  const std::string stem = path.stem().string();
+  const auto dot = stem.rfind('.');
+  if (dot == std::string::npos) throw InputError(path.string() + ": a log is called CASE.OPERATION.log");
+  Found& found = case_at(cases, stem.substr(0, dot), path);
+  const ImportRequest request{{path.string()}, "emulated", machine, {{"op", stem.substr(dot + 1)}}};
+  add_times(parse_measurement(import_record("nccl-tests", request), path.string()), found);
+}
+
+Cases read_results(const fs::path& folder, const Json& study) {
+  Cases cases;
+  for (const Json& one : study["cases"]) cases[one["id"].get<std::string>()];
+  const fs::path results = folder / "results";
+  if (!fs::is_directory(results)) throw InputError(results.string() + ": no results: run run.sh on the machine first");
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(results)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  constexpr const char* kGraph = ".graph.xml";
+  for (const fs::path& file : files) {
+    const std::string name = file.filename().string();
+    if (name.size() > std::string(kGraph).size() && name.ends_with(kGraph))
+      case_at(cases, name.substr(0, name.size() - std::string(kGraph).size()), file).graphs =
+          read_graph_dump(file.string());
+    else if (file.extension() == ".json")
+      read_record(file, cases);
+    else if (file.extension() == ".log")
+      read_log(file, study["machine"].get<std::string>(), cases);
+  }
+  return cases;
+}
+
+/// A ring from its lowest GPU on; a tree's chain as it is.
+std::vector<std::vector<int>> normal(std::vector<std::vector<int>> orders, bool rings) {
+  if (rings)
+    for (std::vector<int>& order : orders)
+      std::rotate(order.begin(), std::min_element(order.begin(), order.end()), order.end());
+  return orders;
+}
+
+/// Forecast and chosen side by side. @param found  channels that the search is forecast to find; used are the least of
+/// rings and trees
+Json graph_row(const Json& forecast, const DumpedGraph& chosen, bool rings) {
+  const auto expected = normal(forecast[rings ? "channels" : "trees"].get<std::vector<std::vector<int>>>(), rings);
+  auto orders = normal(chosen.orders, rings);
+  const auto searched =
+      rings ? forecast.value("rings_found", static_cast<int>(expected.size())) : static_cast<int>(expected.size());
+  const double speed = forecast[rings ? "library_channel_bandwidth_Bps" : "library_tree_bandwidth_Bps"].get<double>();
+  orders.resize(std::min(orders.size(), expected.size()));
+  const bool same_channels = searched == chosen.channels, same_order = orders == expected;
+  const std::string path_class = forecast[rings ? "path_class" : "tree_class"].get<std::string>();
+  const bool same_speed = std::abs(speed / kGiga - chosen.speed_GBps) <= kSameSpeed * chosen.speed_GBps;
+  return {{"equal", same_channels && same_order && same_speed && path_class == chosen.path_class},
+          {"channels", {{"forecast", searched}, {"chosen", chosen.channels}}},
+          {"orders", {{"forecast", expected}, {"chosen", normal(chosen.orders, rings)}, {"equal", same_order}}},
+          {"path_class", {{"forecast", path_class}, {"chosen", chosen.path_class}}},
+          {"speed_Bps", {{"forecast", speed}, {"chosen", chosen.speed_GBps * kGiga}}}};
+}
+
+struct Errors {
+  std::vector<double> relative;
+  int inside = 0;
+};
+
+Json case_row(const Json& asked, const Json& forecast, const Found& found, std::map<std::string, Errors>& errors) {
+  Json row{{"id", asked["id"]}, {"about", asked["about"]}, {"times", Json::array()}};
+  for (const DumpedGraph& graph : found.graphs) {
+    if (graph.id == kRing) row["rings"] = graph_row(forecast, graph, true);
+    if (graph.id == kTree) row["trees"] = graph_row(forecast, graph, false);
+  }
+  if (!found.waived.empty()) row["waived"] = found.waived.front();
+  for (const Json& expected : forecast["times"]) {
+    const auto times = found.times_s.find({expected["op"].get<std::string>(), expected["size_B"].get<double>()});
+    if (times == found.times_s.end()) continue;
+    const double measured_s = median(times->second), time_s = expected["time_s"].get<double>();
+    Json time = expected;
+    time["measured_s"] = measured_s;
+    time["error"] = time_s / measured_s - 1;
+    time["inside"] =
+        expected["time_low_s"].get<double>() <= measured_s && measured_s <= expected["time_high_s"].get<double>();
+    if (times->first.second >= kFrom_B) {
+      Errors& all = errors[times->first.first];
+      all.relative.push_back(std::abs(time_s / measured_s - 1));
+      all.inside += time["inside"].get<bool>() ? 1 : 0;
+    }
+    row["times"].push_back(std::move(time));
+  }
+  return row;
+}
+
+Json operations_of(const std::map<std::string, Errors>& errors) {
+  Json rows = Json::array();
+  for (const auto& [op, all] : errors) {
+    constexpr double kMost = 0.95;  // source: what a 95th percentile is
+    const auto points = static_cast<double>(all.relative.size());
+    rows.push_back({{"op", op},
+                    {"points", all.relative.size()},
+                    {"median_error", median(all.relative)},
+                    {"p95_error", quantile(all.relative, kMost)},
+                    {"inside", static_cast<double>(all.inside) / points}});
+  }
+  return rows;
+}
+
+Json read_with_schema(const fs::path& path, const char* schema) {
+  Json json = read_json_file(path.string());
+  ObjectReader(json, path.string()).schema(schema);
+  if (!json.contains("cases") || !json["cases"].is_array())
+    throw InputError(path.string(), "/cases", "must be an array");
+  return json;
+}
+
+}  // namespace
+
+Json compare_study(const std::string& folder) {
+  const Json study = read_with_schema(fs::path(folder) / "study.json", "emulation/1");
+  const Json forecast = read_with_schema(fs::path(folder) / "forecast.json", "emulation-forecast/1");
+  const Cases cases = read_results(folder, study);
+  std::map<std::string, const Json*> expected;
+  for (const Json& one : forecast["cases"]) expected[one["id"].get<std::string>()] = &one;
+  std::map<std::string, Errors> errors;
+  Json out{{"schema", "emulation-comparison/1"}, {"cases", Json::array()}};
+  int compared = 0, equal = 0;
+  for (const Json& asked : study["cases"]) {
+    const auto id = asked["id"].get<std::string>();
+    if (!expected.count(id)) throw InputError(folder + "/forecast.json", "/cases", "has no forecast of '" + id + "'");
+    Json row = case_row(asked, *expected[id], cases.at(id), errors);
+    for (const char* graph : {"rings", "trees"})
+      if (row.contains(graph)) {
+        ++compared;
+        equal += row[graph]["equal"].get<bool>() ? 1 : 0;
+      }
+    out["cases"].push_back(std::move(row));
+  }
+  out["operations"] = operations_of(errors);
+  out["graphs"] = {{"compared", compared}, {"equal", equal}};
+  return out;
+}
+
+}  // namespace linkcast::emulation

@@ -1,0 +1,22 @@
+#pragma once
+// Files that tell a communication library what a machine looks like.
+#include <string>
+
+#include "sim/platform/platform.hpp"
+#include "sim/plugin/registry.hpp"
+
+namespace linkcast {
+
+class TopologyReader {
+ public:
+  virtual ~TopologyReader() = default;
+  /// The machine of the file, as a library sees it that runs on `machine`: it adds what the file leaves out.
+  /// GPU k is GPU k of the machine.
+  /// @throws InputError  file, line and element of what cannot be read, or does not fit the machine
+  [[nodiscard]] virtual Topology read(const std::string& path, const Platform& machine) const = 0;
+};
+
+/// By format: nccl-xml.
+Registry<TopologyReader>& topology_readers();
+
+}  // namespace linkcast

@@ -1,0 +1,60 @@
+// Collectives in topologies that a library is told: what a chunk on its way costs a tree, and five measured points.
+#include "tests/support/ask.hpp"
+
+namespace linkcast::test::emulated_test {
+namespace {
+
+Json query_of(const std::string& file, const std::string& level = "NVL") {
+  Json query{{"kind", "collective"}, {"platform", "hgx-h200"}, {"gpus", {0, 1, 2, 3}},
+             {"op", "all_reduce"},   {"launch", "graph"},      {"p2p_level", level}};
+  if (!file.empty()) query["library_topology"] = std::string(LINKCAST_DATA_DIR) + "/" + file;
+  return query;
+}
+
+}  // namespace
+
+/// validate/plots/what_if_proof.json: one try. The form of the model was found with these at hand, no value was fitted.
+TEST_CASE("topologies that 4 H200 were told to have", "[physics]") {
+  const Json data = read_json_file(std::string(LINKCAST_DATA_DIR) + "/validate/plots/what_if_proof.json");
+  for (const Json& one : data["cases"]) {
+    Json query = query_of(one.value("xml", ""));
+    query["size_B"] = data["size_B"];
+    const Json answer = ask(query);
+    const double measured_s = one["measured_s"].get<double>();
+    INFO(one["name"] << ": " << answer["time_s"] << " s, measured " << measured_s);
+    CHECK(std::abs(answer["time_s"].get<double>() / measured_s - 1) < 0.1);
+    CHECK(answer["time_low_s"].get<double>() < measured_s);
+    CHECK(answer["time_high_s"].get<double>() > measured_s);
+  }
+}
+
+/// A chain of 4 has 6 hops up and down; 8 blocks hold a chunk of 512 KiB each at every one of them.
+TEST_CASE("a tree pays for the chunks on its way in each call", "[physics]") {
+  Json query = query_of("tests/input/told/h200-line.xml");
+  query["algorithm"] = "tree";
+  query["protocol"] = "Simple";
+  const auto bytes_s = [&](double size_B) {
+    query["size_B"] = size_B;
+    const Json answer = ask(query);
+    return answer["time_s"].get<double>() - answer["latency_s"].get<double>();
+  };
+  const double filled_B = 6 * 8 * 524288.0;
+  const double large_B = 1073741824, half_B = large_B / 2;
+  const double rate = (large_B - half_B) / (bytes_s(large_B) - bytes_s(half_B));
+  CHECK(std::abs(bytes_s(large_B) * rate / (large_B + filled_B) - 1) < 0.01);
+  CHECK(std::abs(bytes_s(half_B) * rate / (half_B + filled_B) - 1) < 0.01);
+}
+
+TEST_CASE("a tree through host memory asks with half of its threads", "[physics]") {
+  Json query = query_of("tests/input/told/h200-star.xml");
+  query["size_B"] = 1073741824;
+  query["algorithm"] = "tree";
+  query["protocol"] = "Simple";
+  // 6 blocks x 256 threads x 32 bytes in flight over one load of 1.17 us
+  const double blocks_Bps = 6 * 256 * 32 / 1.17e-6;
+  const double rate = 1073741824 / time_of(query);
+  CHECK(rate < blocks_Bps);
+  CHECK(rate > 0.9 * blocks_Bps);
+}
+
+}  // namespace linkcast::test::emulated_test
