@@ -152,13 +152,19 @@ fit::FitResult lend(Context& context, fit::FitRequest& request) {
   return fit::lend_parameters(request);
 }
 
-/// What forecasts are off by beside their parameters, as learned the same way.
+/// What forecasts are off by beside their parameters: as learned the same way, where that is known.
 void add_left_out(const fit::FitRequest& request, Calibration& calibration) {
   const std::string path = (fs::path(request.data_dir) / "calibrate" / "data" / "left-out.json").string();
   const bool bench = std::any_of(request.measurements.begin(), request.measurements.end(),
                                  [](const Measurement& m) { return m.bench == "nccl_base"; });
-  for (const LeftOut& row : read_left_out(path))
-    if ((row.learned_from == "bench") == bench) calibration.scatter.push_back(row.scatter);
+  const std::vector<LeftOut> rows = read_left_out(path);
+  const auto by_bench = [&](const std::string& kind) {
+    return bench && std::any_of(rows.begin(), rows.end(), [&](const LeftOut& row) {
+             return row.learned_from == "bench" && row.scatter.transport == kind;
+           });
+  };
+  for (const LeftOut& row : rows)
+    if ((row.learned_from == "bench") == by_bench(row.scatter.transport)) calibration.scatter.push_back(row.scatter);
   calibration.from.push_back({request.relative(path), sha256_of_file(path)});
 }
 
