@@ -19,6 +19,8 @@
 #include "sim/platform/noise.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/usual_library.hpp"
+#include "sim/records/file_hash.hpp"
+#include "sim/records/left_out.hpp"
 #include "sim/replay/host_scale.hpp"
 #include "sim/replay/open_trace.hpp"
 #include "sim/units/parse.hpp"
@@ -150,6 +152,22 @@ fit::FitResult lend(Context& context, fit::FitRequest& request) {
   return fit::lend_parameters(request);
 }
 
+/// What forecasts are off by beside their parameters: as learned the same way, where that is known.
+void add_left_out(const fit::FitRequest& request, Calibration& calibration) {
+  const std::string path = (fs::path(request.data_dir) / "calibrate" / "data" / "left-out.json").string();
+  const bool bench = std::any_of(request.measurements.begin(), request.measurements.end(),
+                                 [](const Measurement& m) { return m.bench == "nccl_base"; });
+  const std::vector<LeftOut> rows = read_left_out(path);
+  const auto by_bench = [&](const std::string& kind) {
+    return bench && std::any_of(rows.begin(), rows.end(), [&](const LeftOut& row) {
+             return row.learned_from == "bench" && row.scatter.transport == kind;
+           });
+  };
+  for (const LeftOut& row : rows)
+    if ((row.learned_from == "bench") == by_bench(row.scatter.transport)) calibration.scatter.push_back(row.scatter);
+  calibration.from.push_back({request.relative(path), sha256_of_file(path)});
+}
+
 void run_fit(Context& context, const FitOptions& o) {
   const Topology topology = read_topology(topology_path(context, o.topology));
   const std::string library = o.library.empty() ? usual_library(topology) : o.library;
@@ -168,6 +186,7 @@ void run_fit(Context& context, const FitOptions& o) {
   request.bootstrap = o.bootstrap;
   request.progress = &context.progress();
   fit::FitResult result = o.unmeasured ? lend(context, request) : fit::fit_parameters(request);
+  add_left_out(request, result.calibration);
   const Json lessons = learn_and_print(context, o.lessons, topology, request.measurements, result);
   const Platform platform(topology, result.calibration);
   const auto simulate = simulation(platform, context.catalogue().solver("fluid"));

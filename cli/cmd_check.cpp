@@ -7,6 +7,7 @@
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/records/discovery.hpp"
 #include "sim/records/launch_record.hpp"
+#include "sim/records/left_out.hpp"
 #include "sim/records/measurement.hpp"
 #include "sim/records/node_groups.hpp"
 #include "validate/claim.hpp"
@@ -36,7 +37,7 @@ std::string check_file(Context& context, const std::string& path) {
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
   const std::string schema = r.choice("schema", {"topology/1", "variant/1", "measurement/1", "launch/1", "discovery/1",
-                                                 "calibration/1", "claims/1", "node-groups/1"});
+                                                 "calibration/1", "left-out/1", "claims/1", "node-groups/1"});
   if (schema == "topology/1") {
     const Topology topology = read_topology(path);
     if (!topology.fabric.is_null()) make_fabric(topology);
@@ -49,6 +50,7 @@ std::string check_file(Context& context, const std::string& path) {
   if (schema == "launch/1") read_launch_record(path);
   if (schema == "discovery/1") read_discovery(path);
   if (schema == "calibration/1") return schema + check_calibration(context, path);
+  if (schema == "left-out/1") read_left_out(path);
   if (schema == "claims/1") validate::read_claims(path);
   if (schema == "node-groups/1") read_node_groups(json, path);
   return schema;
@@ -61,8 +63,8 @@ void add_check(CLI::App& app, Context& context) {
   auto files = std::make_shared<std::vector<std::string>>();
   command
       ->add_option("file", *files,
-                   "topology, variant, measurement, launch, discovery, calibration, claims or node-groups files, or "
-                   "traces (*.jsonl, *.jsonl.gz)")
+                   "topology, variant, measurement, launch, discovery, calibration, left-out, claims or node-groups "
+                   "files, or traces (*.jsonl, *.jsonl.gz)")
       ->required();
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {

@@ -145,6 +145,11 @@ class Lessons {
 Json learn_and_print(Context& context, const LessonOptions& options, const Topology& topology,
                      const std::vector<Measurement>& measurements, fit::FitResult& fit) {
   Json out = Json::object();
+  out["left_out_rows"] = Json::array();
+  for (const Scatter& s : fit.calibration.scatter)
+    if (s.transport.starts_with("left_out."))
+      out["left_out_rows"].push_back(
+          {{"transport", s.transport}, {"from_B", s.from_B}, {"to_B", s.to_B}, {"sigma_log", s.sigma_log}});
   Lessons lessons(context, options, topology, measurements, fit.calibration);
   if (!lessons.any()) {
     if (!options.hold_out.empty() || !options.leave_out.empty())

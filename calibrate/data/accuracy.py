@@ -15,15 +15,13 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-SIZES = [("below 64 KiB", 0), ("64 KiB to 4 MiB", 65536), ("from 4 MiB", 4194304)]
+from left_out import (ROOT, SIZES, alps_published, batch, left_out_points, not_fitted, on_alps, shipped_rows, with_rows,
+                      without_own_machine)
+
 KEYS = {"nodes": "nodes", "gpus": "counts of GPUs", "op": "operations", "size": "sizes"}
 WORTH_SHOWING = 0.2
-ALPS = {"kind": "collective", "platform": "alps", "op": "all_reduce", "library": "nccl-2.23"}
+LEAST_COVERAGE, ENOUGH = 0.85, 20  # of 90 %; points of a kind
 ALPS_SIZES = {8: "8 B", 65536: "64 KiB", 1048576: "1 MiB", 16777216: "16 MiB", 268435456: "256 MiB", 4294967296: "4 GiB"}
-# nodes, size, bus bandwidth in GB/s. source: claim SC24-073, from boeschf/nccl-benchmark-on-alps-2025
-ALPS_PUBLISHED = [(16, 1 << 28, 89.8), (32, 1 << 28, 46.1), (64, 1 << 30, 87.6), (128, 1 << 30, 65.2), (256, 1 << 30, 35.5),
-                  (256, 1 << 32, 85), (512, 1 << 32, 68)]
 TARTAN = ["p100-dgx1/tartan-nccl1.json", "p100-dgx1/tartan-nccl2.json", "summitdev/tartan-nccl2.json"]
 
 
@@ -51,16 +49,6 @@ def table(heads, groups):
     return "\n".join(lines + [row(names, points) for names, points in groups if points])
 
 
-def left_out_points(folder):
-    """Of each machine: points, with the key that was left out."""
-    points = []
-    for path in sorted(Path(folder).glob("*.json")):
-        for part in json.loads(path.read_text()).get("held_out", []):
-            for point in part["points"]:
-                points.append({**point, "machine": path.stem, "left_out": part["left_out"]})
-    return points
-
-
 def grouped(points, *keys):
     groups = defaultdict(list)
     for point in points:
@@ -81,6 +69,12 @@ def held_out_tables(points):
     by_kind = sorted(grouped(points, where, family, lambda p: size_class(p["size_B"])),
                      key=lambda g: (g[0][1], g[0][0] != "one node", order.index(g[0][2])))
     overall = table(["", "library", "sizes"], by_kind)
+    kind = lambda p: (where(p), family(p), size_class(p["size_B"]))
+    others = {key: f"{100 * figures(some)[-1]:.0f} % |" for (key,), some in grouped(without_own_machine(points), kind)}
+    lines = overall.splitlines()
+    lines = [lines[0] + " machine's own rows left out |", lines[1] + " --- |"] + [
+        line + " " + others[key] for line, (key, _) in zip(lines[2:], by_kind)]
+    overall = "\n".join(lines)
     detail = []
     for key, text in KEYS.items():
         of_key = [p for p in points if p["left_out"].startswith(key + "=")]
@@ -91,12 +85,6 @@ def held_out_tables(points):
             detail.append(f"### {text[0].upper() + text[1:]} left out in turn\n\n" + table(
                 ["machine", "library", "left out", "nodes", "operation", "sizes"], groups))
     return overall, "\n\n".join(detail)
-
-
-def batch(program, queries):
-    out = subprocess.run([program, "predict", "--batch", "-"], input="\n".join(map(json.dumps, queries)),
-                         capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    return [json.loads(line) for line in out.splitlines()]
 
 
 def tartan(program):
@@ -126,21 +114,14 @@ def tartan(program):
     return "\n".join(lines)
 
 
-def not_fitted(program):
+def measured_on_h200(program):
     """Collectives in the repository that no fit saw."""
     groups = []
-    files = sorted((ROOT / "calibrate/data/hgx-h200").glob("*nccl_ops.json"))
-    for path in files:
-        out = subprocess.run([program, "validate", "--against", str(path.relative_to(ROOT)), "--json"], capture_output=True,
-                             text=True, cwd=ROOT).stdout
-        points = [{**p, "modelled_s": p["predicted_s"]} for p in json.loads(out)["comparisons"][0]["points"] if p["held_out"]]
+    for path in sorted((ROOT / "calibrate/data/hgx-h200").glob("*nccl_ops.json")):
+        points = not_fitted(program, path.relative_to(ROOT))
         for (sizes,), some in grouped(points, lambda p: size_class(p["size_B"])):
             groups.append(((path.stem, sizes), some))
     return table(["measurement", "sizes"], groups)
-
-
-def on_alps(nodes, size_B):
-    return ALPS | {"size_B": size_B} | ({"nodes": nodes, "gpus_per_node": 4} if nodes > 1 else {"gpus": [0, 1, 2, 3]})
 
 
 def time_text(seconds):
@@ -164,14 +145,12 @@ def alps(program):
     return "\n".join(lines)
 
 
-def alps_published(program):
+def alps_table(program):
     lines = ["| GPUs | size | published | forecast | inside the interval |", "| --- | --- | --- | --- | --- |"]
-    answers = batch(program, [on_alps(nodes, size) for nodes, size, _ in ALPS_PUBLISHED])
-    for (nodes, size, bus), answer in zip(ALPS_PUBLISHED, answers):
-        ranks = 4 * nodes
-        taken = 2 * size * (ranks - 1) / ranks / (bus * 1e9)
-        inside = "yes" if answer["time_low_s"] <= taken <= answer["time_high_s"] else "no"
-        lines.append(f"| {ranks} | {size >> 20} MiB | {bus} GB/s | {answer['busbw_Bps'] / 1e9:.1f} GB/s | {inside} |")
+    for p in alps_published(program):
+        bus = [2 * p["size_B"] * (4 * p["nodes"] - 1) / (4 * p["nodes"]) / p[key] / 1e9 for key in ("measured_s", "modelled_s")]
+        inside = "yes" if p["low_s"] <= p["measured_s"] <= p["high_s"] else "no"
+        lines.append(f"| {4 * p['nodes']} | {p['size_B'] >> 20} MiB | {bus[0]:.1f} GB/s | {bus[1]:.1f} GB/s | {inside} |")
     return "\n".join(lines)
 
 
@@ -185,6 +164,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="build/linkcast")
     parser.add_argument("--left-out", help="folder of an earlier calibrate/data/refit.sh PROGRAM models/params FOLDER")
+    parser.add_argument("--check", action="store_true", help="exit code 4 where intervals of a kind are too narrow")
     parser.add_argument("--page", default=str(ROOT / "docs/accuracy.md"))
     args = parser.parse_args()
     program = str(Path(args.program).resolve())
@@ -196,14 +176,20 @@ def main():
     points = left_out_points(folder)
     if not points:
         sys.exit(f"accuracy.py: --left-out: {folder} holds no JSON of machines with parts left out")
-    overall, detail = held_out_tables(points)
+    overall, detail = held_out_tables(with_rows(points, shipped_rows()))
+    narrow = [key for key, some in grouped(with_rows(points, shipped_rows()), where, family, lambda p: size_class(p["size_B"]))
+              if len(some) >= ENOUGH and figures(some)[-1] < LEAST_COVERAGE]
     page = Path(args.page)
     text = page.read_text()
-    for marker, table_text in [("overall", overall), ("left-out", detail), ("not-fitted", not_fitted(program)),
-                               ("alps", alps(program)), ("alps-published", alps_published(program)),
+    for marker, table_text in [("overall", overall), ("left-out", detail), ("not-fitted", measured_on_h200(program)),
+                               ("alps", alps(program)), ("alps-published", alps_table(program)),
                               ("tartan", tartan(program))]:
         text = put(text, marker, table_text)
     page.write_text(text)
+    if args.check and narrow:
+        print(f"accuracy.py: fewer than {100 * LEAST_COVERAGE:.0f} % inside the interval: "
+              + "; ".join(", ".join(key) for key in narrow), file=sys.stderr)
+        sys.exit(4)
 
 
 if __name__ == "__main__":

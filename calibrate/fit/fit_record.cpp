@@ -89,15 +89,18 @@ Json to_json(const FitResult& result) {
               {"standard_errors", standard_errors(result)},
               {"classes", to_json(result.classes)},
               {"suspicious", to_json(result.suspicious, kMostSuspicious)}};
-  return {{"schema", "calibration/1"},
-          {"name", c.name},
-          {"topology", c.topology},
-          {"default_library", c.default_library},
-          {"parameters", parameters},
-          {"valid_for", {{"from_B", c.valid_from_B}, {"to_B", c.valid_to_B}}},
-          {"scatter", scatter},
-          {"fit", fit},
-          {"from", from}};
+  Json record = {{"schema", "calibration/1"},
+                 {"name", c.name},
+                 {"topology", c.topology},
+                 {"default_library", c.default_library},
+                 {"parameters", parameters},
+                 {"valid_for", {{"from_B", c.valid_from_B}, {"to_B", c.valid_to_B}}},
+                 {"scatter", scatter},
+                 {"fit", fit},
+                 {"from", from}};
+  if (!c.correlation.names.empty())
+    record["correlation"] = {{"names", c.correlation.names}, {"lower", c.correlation.lower}};
+  return record;
 }
 
 }  // namespace linkcast::fit

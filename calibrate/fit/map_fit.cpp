@@ -81,6 +81,10 @@ class Search {
       const double share = std::sqrt(covariance(k, k));
       const auto i = static_cast<std::size_t>(k);
       result.estimates.push_back({values[i], share * request_.unknowns[i].prior.spread, share < kDetermined});
+      result.correlation.emplace_back();
+      for (Eigen::Index other = 0; other < n; ++other)
+        result.correlation.back().push_back(covariance(k, other) /
+                                            std::sqrt(covariance(k, k) * covariance(other, other)));
     }
     return result;
   }

@@ -33,9 +33,10 @@ struct MapEstimate {
 };
 
 struct MapResult {
-  std::vector<MapEstimate> estimates;  ///< in the order of the unknowns
-  std::vector<double> log_errors;      ///< of each point
-  double sigma = 0;                    ///< standard deviation of these, 90 % of them within 1.645
+  std::vector<MapEstimate> estimates;            ///< in the order of the unknowns
+  std::vector<double> log_errors;                ///< of each point
+  double sigma = 0;                              ///< standard deviation of these, 90 % of them within 1.645
+  std::vector<std::vector<double>> correlation;  ///< of the estimates' errors, given the data; symmetric
 };
 
 /// Huber's loss of the errors in units of 0.1, and the squares of the parameters' distances from their priors in units

@@ -81,23 +81,52 @@ Dependence dependence_of(Model& model, const Calibration& calibration, const std
   return found;
 }
 
-/// By nodes and size, as forecasts of this machine will be off by. A class of few points takes all of its kind.
+/// As a forecast's interval calls it (sim/uncertainty/interval.hpp).
+std::string kind_of(const Point& point) {
+  return std::string(point.library.starts_with("mpi") ? "mpi_" : "") + "collective" +
+         (point.nodes > 1 ? "_network" : "");
+}
+
+/// By library, nodes and size, as forecasts of this machine will be off by. A class of few points takes all of its
+/// kind.
 void add_scatter(const std::vector<Point>& points, Calibration& calibration) {
   constexpr std::size_t kEnough = 5;  // source: ours, below which 90 % of them is the largest
-  for (const bool network : {false, true}) {
+  for (const char* kind : {"collective", "collective_network", "mpi_collective", "mpi_collective_network"}) {
     std::vector<double> all;
     for (const Point& p : points)
-      if ((p.nodes > 1) == network) all.push_back(std::abs(p.log_error()));
+      if (kind_of(p) == kind) all.push_back(std::abs(p.log_error()));
     if (all.empty()) continue;
     for (const SizeClass& one : size_classes()) {
       std::vector<double> errors;
       for (const Point& p : points)
-        if ((p.nodes > 1) == network && &size_class_of(p.size_B) == &one) errors.push_back(std::abs(p.log_error()));
+        if (kind_of(p) == kind && &size_class_of(p.size_B) == &one) errors.push_back(std::abs(p.log_error()));
       if (errors.size() < kEnough) errors = all;
-      calibration.scatter.push_back({network ? "collective_network" : "collective", one.from_B, one.to_B,
-                                     fit::sigma_of_ninety_percent(errors), static_cast<int>(errors.size())});
+      calibration.scatter.push_back(
+          {kind, one.from_B, one.to_B, fit::sigma_of_ninety_percent(errors), static_cast<int>(errors.size())});
     }
   }
+}
+
+/// Those that hang together, with two digits: below 0.05 they are left out.
+Correlation correlation_of(const fit::MapRequest& request, const fit::MapResult& result) {
+  constexpr double kDigits = 100, kNone = 0.05;  // source: ours, so that records stay small
+  const std::size_t n = request.unknowns.size();
+  const auto rounded = [&](std::size_t i, std::size_t j) {
+    const double whole = std::round(kDigits * result.correlation[i][j]) / kDigits;
+    return std::abs(whole) < kNone ? 0 : whole;
+  };
+  Correlation kept;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < n; ++i) {  // unknowns are sorted by name
+    bool any = false;
+    for (std::size_t j = 0; j < n; ++j) any = any || (j != i && rounded(i, j) != 0);
+    if (!any) continue;
+    kept.names.push_back(request.unknowns[i].name);
+    kept.lower.emplace_back();
+    for (const std::size_t j : places) kept.lower.back().push_back(rounded(i, j));
+    places.push_back(i);
+  }
+  return kept;
 }
 
 }  // namespace
@@ -172,6 +201,7 @@ Lesson learn_collectives(catalogue::Catalogue& catalogue, const Topology& topolo
     calibration.parameters[name] = {estimate.value, estimate.value * estimate.spread, unit_of(name),
                                     estimate.determined ? "fitted" : "believed"};
   }
+  calibration.correlation = correlation_of(request, result);
   lesson.points = forecasts(catalogue, topology, calibration, dependence.samples, lesson.refused);
   add_scatter(lesson.points, calibration);
   return lesson;

@@ -83,12 +83,14 @@ StagingCosts staging_costs(const Platform& node, const std::string& library) {
     if (cap) rate = {cap->value, kMeasuredSpread};
   }
   const Learned copy = learned(node.calibration(), library, "staging", "copy_Bps", rate);
-  return {asked(node, library, "staging", "copy_s", start),
+  const Learned begin = learned(node.calibration(), library, "staging", "copy_s", start);
+  return {begin.value,
           copy.value,
           asked(node, library, "staging", "fresh_Bps", kFresh_Bps),
           asked(node, library, "staging", "fresh_from_B", kFreshFrom_B),
           copy.measured,
-          copy.spread};
+          ErrorPart(begin),
+          ErrorPart(copy)};
 }
 
 double library_version(const Calibration& calibration, const std::string& library) {
@@ -99,11 +101,11 @@ double library_version(const Calibration& calibration, const std::string& librar
 CombineCost combine_cost(const Platform& node, const std::string& library, bool on_host) {
   if (on_host) {
     const Learned rate = learned(node.calibration(), library, "host", "reduce_Bps", kHostReduce);
-    return {0, rate.value, rate.measured, rate.spread};
+    return {0, rate.value, rate.measured, ErrorPart(rate)};
   }
   const Regime& copy = node.transports().get("local").regimes.back();
   return {copy.flat ? 0 : copy.startup.value, copy.rate_cap ? kReducePerCopy * copy.rate_cap->value : kGpuReduce_Bps,
-          false, kGpuReduceError};
+          false, ErrorPart(kGpuReduceError)};
 }
 
 }  // namespace linkcast::activities

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sim/platform/platform.hpp"
+#include "sim/records/learned.hpp"
 
 namespace linkcast::activities {
 
@@ -22,7 +23,7 @@ struct StagingCosts {
   double fresh_Bps = 0;     ///< beside the copy, of memory that is touched for the first time or left the cache
   double fresh_from_B = 0;  ///< size about which that begins
   bool measured = false;    ///< the rate, of this library
-  double rate_error = 0;    ///< of it, relative
+  ErrorPart start_error, rate_error;  ///< of copy_s and copy_Bps, relative
   /// Of `bytes` written to host memory.
   [[nodiscard]] double fresh_s(double bytes) const;
 };
@@ -35,7 +36,7 @@ double library_version(const Calibration& calibration, const std::string& librar
 struct CombineCost {
   double start_s = 0, rate_Bps = 0;
   bool measured = false;
-  double rate_error = 0;  ///< relative
+  ErrorPart rate_error;  ///< relative
 };
 /// On a GPU, or by the process that holds it.
 CombineCost combine_cost(const Platform& node, const std::string& library, bool on_host);

@@ -9,6 +9,8 @@ namespace {
 // The root's node copies what it alone sends or receives, the second node stands for all others.
 constexpr int kUnlikeNodes = 2;
 
+constexpr int kCopiesOfRank = 3;  // source: as staging_times()
+
 struct Buffers {
   double send = 0, receive = 0;  ///< bytes
 };
@@ -89,12 +91,16 @@ StagingTimes staging_times(const Cluster& cluster, const StagedBuffers& buffers,
   const Transports& transports = cluster.node().transports();
   times.assumed = buffers.staging == Staging::kPageable && !buffers.costs.measured &&
                   !(transports.measured("d2h_pageable") && transports.measured("h2d_pageable"));
-  if (buffers.staging == Staging::kPageable) times.rate_error = buffers.costs.rate_error;
   ClusterProblem in(cluster), out(cluster);
   const int nodes = buffers.op.parts_B().empty() ? kUnlikeNodes : 1;
   add_staging_copies(buffers, nodes, in, out);
   if (!in.problem().activities.empty()) times.in_s = solver.run(in.problem()).makespan_s;
   if (!out.problem().activities.empty()) times.out_s = solver.run(out.problem()).makespan_s;
+  if (buffers.staging != Staging::kPageable) return times;
+  // Both buffers of a rank come down before, one goes up after.
+  const double starts_s = std::min(times.time_s(), kCopiesOfRank * buffers.costs.copy_s);
+  times.error_s = {buffers.costs.start_error.times(starts_s),
+                   buffers.costs.rate_error.times(starts_s - times.time_s())};
   return times;
 }
 

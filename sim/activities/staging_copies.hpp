@@ -13,8 +13,8 @@ namespace linkcast::activities {
 
 struct StagingTimes {
   double in_s = 0, out_s = 0;
-  bool assumed = false;   ///< copies of such memory were not measured on this machine
-  double rate_error = 0;  ///< of such copies, relative
+  bool assumed = false;              ///< copies of such memory were not measured on this machine
+  std::vector<ErrorPart> error_s{};  ///< standard error of the times
   [[nodiscard]] double time_s() const { return in_s + out_s; }
 };
 

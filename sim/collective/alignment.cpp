@@ -29,7 +29,7 @@ void narrow_blocks(const Platform& platform, const RingLibrary& library, const C
   const Learned share = learned(platform.calibration(), communicator.library, "ring.Simple",
                                 "narrow" + std::to_string(width_B) + "_share", believed);
   cost.channel_Bps *= share.value;
-  cost.channel_spread = std::hypot(cost.channel_spread, share.spread);
+  cost.channel_spread.push_back(ErrorPart(share));
 }
 
 }  // namespace linkcast::collective

@@ -26,14 +26,17 @@ struct BlockPriors {
 };
 // source: assumed, around what one block was measured to move: LL 7.3, LL128 21 and Simple 28 GB/s on H200; NCCL itself
 // counts on 1.6 to 5.9 (LL) and 17 to 37 (LL128) from V100 to H100 (models/libraries/SOURCES.md). Between nodes a proxy
-// thread of the CPU moves them on: the NIC's rate, and half of it in LL, whose lines it has to look through. Blocks
+// thread of the CPU moves them on: the NIC's rate, but in LL, whose lines it has to look through, 0.29, 1.4 and 0.19
+// GB/s on ABCI's V100 and A100 and on Alps (fitted, docs/accuracy.md; mean of the logarithms, and their spread). Blocks
 // that crowd take 1 + crowding x sqrt(others) times as long: in LL 2, 4, 8 and 12 blocks on 4 V100 lose 0.35, 0.58, 1.0
 // and 1.2, and 2 to 24 on 4 A100 0.61 to 3.2 (calibrate/data, NCCL 2.8); on H200 links limit before it shows. A hop
 // between nodes: what NCCL counts on in trees (LL, LL128) and rings (Simple) from 2.18 on
 constexpr std::array<BlockPriors, 3> kBlocks = {
-    {{"LL", {3.5e9, 0.5}, {6e9, 1}, {0.001, 2.5}, {5e-6, 0.7}},         // source: as above
+    {{"LL", {3.5e9, 0.5}, {0.43e9, 1}, {0.001, 2.5}, {5e-6, 0.7}},      // source: as above
      {"LL128", {12e9, 0.5}, {15e9, 1}, {0.001, 2.5}, {8.5e-6, 0.7}},    // source: as above
      {"Simple", {20e9, 0.4}, {25e9, 1}, {0.001, 2.5}, {14e-6, 0.7}}}};  // source: as above
+// Two blocks together move no less than one of them alone, and so on: at most as many times slower as there are.
+constexpr double kMostCrowding = 1;  // source: counted, 1 + crowding = 2 for two blocks
 // A tree's blocks split their threads between the way up and the way down. source: NCCL's all_reduce kernel runs both
 // at once in one block (docs/communicators.md)
 constexpr double kTreeShare = 0.5;
@@ -76,9 +79,9 @@ void set_latency(const Platform& platform, const RingLibrary& library, const Com
   const Learned base = of("base_s", library.base_latency(protocol));
   const Learned hop = of("hop_s", library.hop_latency(protocol, communicator.path_class));
   cost.base_s = base.value;
-  cost.base_spread = base.spread;
+  cost.base_spread = ErrorPart(base);
   cost.hop_s = hop.value;
-  cost.hop_spread = hop.spread;
+  cost.hop_spread = ErrorPart(hop);
   cost.measured = base.measured && hop.measured;
 }
 
@@ -91,9 +94,9 @@ void set_tree_latency(const Platform& platform, const RingLibrary& library, cons
   const Parameter* hop = known.find("nccl." + subject + ".hop_s");
   if (base != nullptr && hop != nullptr) {
     cost.base_s = base->value;
-    cost.base_spread = base->stderr_ / base->value;
+    cost.base_spread = ErrorPart(base->stderr_ / base->value);
     cost.hop_s = hop->value;
-    cost.hop_spread = hop->stderr_ / hop->value;
+    cost.hop_spread = ErrorPart(hop->stderr_ / hop->value);
     return;
   }
   const Learned slow = learned(known, communicator.library, subject, "slowness", kTreeSlowness);
@@ -101,8 +104,7 @@ void set_tree_latency(const Platform& platform, const RingLibrary& library, cons
                           library.hop_latency(protocol, communicator.path_class).si;
   cost.base_s *= slow.value;
   cost.hop_s *= slow.value * by_class;
-  cost.base_spread = std::hypot(cost.base_spread, slow.spread);
-  cost.hop_spread = std::hypot(cost.hop_spread, slow.spread);
+  cost.slowness_spread = ErrorPart(slow);
 }
 
 void set_rates(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
@@ -113,23 +115,23 @@ void set_rates(const Platform& platform, const RingLibrary& library, const Commu
   const Prior inside = library.block_rate(platform, communicator, protocol).value_or(priors.inside);
   const Learned rate = learned(known, communicator.library, ring, "channel_Bps", inside);
   const Learned crowding = learned(known, communicator.library, ring, "crowding", priors.crowding);
-  const double others = crowding.value * std::sqrt(std::max(0, blocks - 1));
+  const double others = std::min(crowding.value, kMostCrowding) * std::sqrt(std::max(0, blocks - 1));
   cost.channel_Bps = rate.value / (1 + others);
-  cost.channel_spread = std::hypot(rate.spread, crowding.spread * others / (1 + others));
+  cost.channel_spread = {ErrorPart(rate), ErrorPart(crowding).times(-others / (1 + others))};
   if (const auto believed = library.host_wait(); believed && communicator.fallback) {
     const Learned wait = learned(known, communicator.library, ring, "host_wait", *believed);
     cost.host_wait = wait.value;
     // Of two ways of one rate the rate is 1 / (1 + wait).
-    cost.channel_spread = std::hypot(cost.channel_spread, wait.spread * wait.value / (1 + wait.value));
+    cost.channel_spread.push_back(ErrorPart(wait).times(-wait.value / (1 + wait.value)));
   }
   if (communicator.nodes == 1) return;
   const std::string subject = "network." + protocol;
   const Learned network = learned(known, communicator.library, subject, "channel_Bps", priors.between);
   cost.network_Bps = network.value;
-  cost.network_spread = network.spread;
+  cost.network_spread = ErrorPart(network);
   const Learned hop = learned(known, communicator.library, subject, "hop_s", priors.network_hop);
   cost.network_hop_s = hop.value;
-  cost.network_hop_spread = hop.spread;
+  cost.network_hop_spread = ErrorPart(hop);
   cost.network_measured = hop.measured;
 }
 
@@ -151,7 +153,7 @@ void set_switch_latency(const Calibration& known, const std::string& library, co
   add(algorithm, "network_hop_s", table.between.each_s, table.between.count);
   add(algorithm, "rank_s", table.ranks.each_s, table.ranks.count);
   cost.base_s = sum;
-  cost.base_spread = sum > 0 ? error / sum : 0;
+  cost.base_spread = ErrorPart(sum > 0 ? error / sum : 0);
 }
 
 /// Before GPUs are slow.
@@ -179,8 +181,9 @@ double tail_share(const Platform& platform, const Communicator& communicator, co
   return steps / (steps + tail.value);
 }
 
-double CollectiveCost::latency_error_s(double inside, double between) const {
-  return std::hypot(base_spread * base_s, hop_spread * inside * hop_s, network_hop_spread * between * network_hop_s);
+std::vector<ErrorPart> CollectiveCost::latency_error_s(double inside, double between) const {
+  return {base_spread.times(base_s), hop_spread.times(inside * hop_s), slowness_spread.times(base_s + inside * hop_s),
+          network_hop_spread.times(between * network_hop_s)};
 }
 
 CollectiveCost collective_cost(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
@@ -203,10 +206,10 @@ CollectiveCost switch_cost(const Platform& platform, const RingLibrary& library,
         learned(known, communicator.library, "nvls", "link_share", library.multicast_share(platform, communicator));
     const Learned block = learned(known, communicator.library, "nvls", "channel_Bps", kMulticastBlock);
     cost.link_share = std::min(1.0, share.value);
-    cost.link_spread = share.spread;
+    cost.link_spread = ErrorPart(share);
     cost.rate_measured = share.measured;
     cost.channel_Bps = block.value;
-    cost.channel_spread = block.spread;
+    cost.channel_spread = {ErrorPart(block)};
   }
   if (!multicast || communicator.nodes > 1) {
     CollectiveCost rates;
@@ -235,14 +238,14 @@ CollectiveCost message_cost(const Platform& platform, const RingLibrary& library
                                {smallest.base_s + smallest.hop_s, kTableSpread});
   // The base is that of the smallest messages, which take LL; what Simple costs more is what it costs a ring more.
   cost.base_s += base.value - smallest.base_s;
-  cost.base_spread = base.spread;
+  cost.base_spread = ErrorPart(base);
   cost.hop_s = 0;
   if (protocol == "Simple") {
     const Learned rate =
         learned(platform.calibration(), communicator.library, "sendrecv", "channel_Bps", block_priors(protocol).inside);
     if (!host || rate.value < cost.channel_Bps) {
       cost.channel_Bps = rate.value;
-      cost.channel_spread = rate.spread;
+      cost.channel_spread = {ErrorPart(rate)};
     }
   }
   slow_down(cost, slow, slow);

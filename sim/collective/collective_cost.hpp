@@ -2,21 +2,24 @@
 // What a collective costs beside the bytes on the links: fitted on this machine, else the library's own table.
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "sim/platform/platform.hpp"
 #include "sim/plugin/library.hpp"
+#include "sim/records/learned.hpp"
 
 namespace linkcast::collective {
 
 struct CollectiveCost {
   double base_s = 0, hop_s = 0, network_hop_s = 0;
-  double base_spread = 0, hop_spread = 0, network_hop_spread = 0;  ///< standard deviations of their logarithms
-  double channel_Bps = std::numeric_limits<double>::infinity();    ///< payload that one thread block moves
-  double channel_spread = 0;
+  ErrorPart base_spread, hop_spread, network_hop_spread;         ///< standard deviations of their logarithms
+  ErrorPart slowness_spread;                                     ///< of base and hops together, those of a tree
+  double channel_Bps = std::numeric_limits<double>::infinity();  ///< payload that one thread block moves
+  std::vector<ErrorPart> channel_spread{};                       ///< of its logarithm
   double network_Bps = std::numeric_limits<double>::infinity();  ///< the same between nodes
-  double network_spread = 0;
+  ErrorPart network_spread;
   double link_share = 1;  ///< of multicast: RingLibrary::multicast_share()
-  double link_spread = 0;
+  ErrorPart link_spread;
   bool rate_measured = false;  ///< the share was
   double host_wait = 1;        ///< RingLibrary::host_wait()
   double turn_steps = 0;       ///< steps of a round in which a block sends nothing
@@ -27,8 +30,8 @@ struct CollectiveCost {
   [[nodiscard]] double latency_s(double inside, double between) const {
     return base_s + inside * hop_s + between * network_hop_s;
   }
-  /// Standard error of that.
-  [[nodiscard]] double latency_error_s(double inside, double between) const;
+  /// Standard error of that, seconds.
+  [[nodiscard]] std::vector<ErrorPart> latency_error_s(double inside, double between) const;
 };
 
 /// Parameters `nccl.<algorithm>.<protocol>.*` of the machine; where they were not measured what the library believes of

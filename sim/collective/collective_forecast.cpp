@@ -12,22 +12,11 @@
 namespace linkcast::collective {
 namespace {
 
-// Beside latency and rates: what the model of rings and messages leaves out, where no calibration says it. source:
-// H200, six operations on 2 to 4 GPUs, never fitted: 90 % of the points lie within 19 % (calibrate/data, nccl_ops
-// 20261121a)
-constexpr double kCollectiveError = 0.11;
-// The same between nodes. source: what the fits of ABCI's and Alps' two nodes leave, 5 to 14 %, and machines that were
-// forecast with another one's parameters: twice that (docs/accuracy.md)
-constexpr double kClusterError = 2 * kCollectiveError;
-// What two nodes do not show of many: standard deviation for each doubling of nodes beyond two. source: assumed, so
-// that 512 nodes are a factor of 2 uncertain; large all_reduce on Alps from 32 nodes on takes twice what two nodes
-// foretell
-constexpr double kPerDoubling = 0.05;
 // Part of the time that other communicators add. source: assumed before collectives that contend were measured, after
 // copies by kernels, which took 1.0 to 1.7 times what fair shares say (verdict.cpp). Kept: on 4 H200 all 32 points were
 // inside the 90 % interval that it gives, median error 7.1 %, 95th percentile 17 % (docs/communicators.md)
 constexpr double kContentionError = 0.3;
-// The same where one of them crosses the fabric, which nobody measured. source: assumed, as kClusterError
+// The same where one of them crosses the fabric, which nobody measured. source: assumed
 constexpr double kClusterContentionError = 2 * kContentionError;
 // Multicast between nodes: how NCCL cuts the buffer for the tree, and what its proxies add, is in none of our data.
 // source: assumed
@@ -42,28 +31,32 @@ constexpr double kHostMemoryError = 0.15;
 constexpr double kSlowdownWorthSaying = 0.01;  // source: ours, half of the tightest target of a collective's forecast
 constexpr std::size_t kNamedLimits = 8;        // ours: links named as bottleneck of an operation of many messages
 
-/// Largest error of a limiting rate that a what-if edit gave: measured rates are within the error of a collective.
-double edited_error(const CollectiveJob& job, const CollectiveRun& run) {
+/// Largest error of a link's rate that limits, in parts of the whole time.
+double links_error(const CollectiveJob& job, const CollectiveRun& run, double flow_share) {
   double error = 0;
-  if (!job.one_node()) return error;
-  for (const int limit : run.limited_by) {
-    if (limit == kOwnCap) continue;
-    const Resolved& capacity = job.node().constraints()[at(limit)].capacity;
-    if (capacity.edited) error = std::max(error, capacity.rel_error);
-  }
-  return error;
+  for (const int limit : run.limited_by)
+    if (limit != kOwnCap) error = std::max(error, job.machine.rel_error(limit));
+  return error * flow_share;
 }
 
-/// Of the rate of thread blocks where they limit, in parts of the whole time.
-double blocks_error(const CollectiveRun& run) {
-  const bool own = std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) != run.limited_by.end();
-  const CollectiveCost& cost = run.made.cost;
-  const double spread = cost.network_Bps < cost.channel_Bps ? cost.network_spread : cost.channel_spread;
-  return own ? spread * run.flow_s / run.time_s() : 0;
+/// What the parameters' errors make of the time: its derivatives by their logarithms, which are the parts of the time
+/// that they have. Of hops that pass while bytes flow (CollectivePlan::hidden_s) both count by their squares.
+std::vector<ErrorPart> parts_of(const CollectiveJob& job, const CollectiveRun& run) {
+  const CollectivePlan& made = run.made;
+  const double time_s = run.time_s(), both_s = made.between_s + run.flow_s - made.hidden_s;
+  const double flow_s = made.hidden_s > 0 ? run.flow_s * run.flow_s / both_s : run.flow_s;
+  std::vector<ErrorPart> parts;
+  for (const ErrorPart& part : made.latency_error_s) parts.push_back(part.times(1 / time_s));
+  if (made.hidden_s > 0) parts.back() = parts.back().times(made.between_s / both_s);  // that of hops between nodes
+  parts.emplace_back(links_error(job, run, flow_s / time_s));
+  parts.push_back(made.cost.link_spread.times(-flow_s / time_s));
+  if (std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) == run.limited_by.end()) return parts;
+  if (made.cost.network_Bps < made.cost.channel_Bps)
+    parts.push_back(made.cost.network_spread.times(-flow_s / time_s));
+  else
+    for (const ErrorPart& part : made.cost.channel_spread) parts.push_back(part.times(-flow_s / time_s));
+  return parts;
 }
-
-/// Of what multicast attains of the links, in parts of the whole time.
-double multicast_error(const CollectiveRun& run) { return run.made.cost.link_spread * run.flow_s / run.time_s(); }
 
 /// Of algorithms that reduce on the way between nodes, or gather by trees: assumed beside what is measured of hops.
 double unmeasured_error(const CollectiveJob& job, const Taken& taken) {
@@ -72,15 +65,6 @@ double unmeasured_error(const CollectiveJob& job, const Taken& taken) {
          : taken.algorithm == "nvls_tree"          ? kNvlsTreeError
          : taken.algorithm == "pat"                ? kPatError
                                                    : 0;
-}
-
-/// What forecasts of this kind were off by on this machine, and more the more nodes there are.
-double misfit_of(const CollectiveJob& job) {
-  const char* kind = job.one_node() ? "collective" : "collective_network";
-  const Scatter* seen = uncertainty::scatter_of_kind(job.node().calibration(), kind, job.size_B);
-  const double sigma = seen != nullptr ? seen->sigma_log : job.one_node() ? kCollectiveError : kClusterError;
-  const double doublings = job.one_node() ? 0 : std::log2(job.communicator.nodes) - 1;
-  return std::hypot(sigma, kPerDoubling * doublings);
 }
 
 /// Whether hops of more than two GPUs go through the memory of a CPU of which nothing is known.
@@ -93,12 +77,10 @@ bool memory_unknown(const CollectiveJob& job) {
 uncertainty::Uncertainty uncertainty_of(const CollectiveJob& job, const CollectiveRun& run) {
   if (run.scheduled) return uncertainty_of_rounds(job, run);
   uncertainty::Uncertainty uncertainty;
-  uncertainty.add(edited_error(job, run));
-  uncertainty.add(run.made.latency_error_s / run.time_s());
-  uncertainty.add(blocks_error(run));
-  uncertainty.add(misfit_of(job));
+  const Calibration& calibration = job.node().calibration();
+  uncertainty.add(calibration, parts_of(job, run));
+  uncertainty.add(uncertainty::misfit_of(calibration, {false, job.communicator.nodes}, job.size_B));
   if (memory_unknown(job)) uncertainty.add(kHostMemoryError);
-  uncertainty.add(multicast_error(run));
   uncertainty.add(unmeasured_error(job, run.made.taken));
   return uncertainty;
 }

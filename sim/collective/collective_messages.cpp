@@ -27,7 +27,8 @@ constexpr double kTogether = 1 - 1e-9;  // source: ours, against rounding: ends 
 struct Start {
   MessageChoice choice;
   CollectiveCost cost;
-  double latency_s = 0, error_s = 0;
+  double latency_s = 0;
+  std::vector<ErrorPart> error_s{};
 };
 
 Start start_of(const CollectiveJob& job, double bytes) {

@@ -22,13 +22,13 @@ struct Taken {
 struct CollectivePlan {
   Taken taken;
   CollectiveCost cost;
-  double latency_s = 0;                  ///< before and beside the bytes: base and hops of the first byte
-  double latency_error_s = 0;            ///< standard error of it
-  double between_s = 0;                  ///< what hops between nodes take
-  double hidden_s = 0;                   ///< the part of them that passes while bytes flow, not in latency_s
-  int steps = 1;                         ///< hops one after the other
-  double busiest_B = 0;                  ///< payload on each hop of the ring or tree that carries most
-  std::vector<std::vector<Hop>> hops{};  ///< inside one node, of each activity
+  double latency_s = 0;                      ///< before and beside the bytes: base and hops of the first byte
+  std::vector<ErrorPart> latency_error_s{};  ///< standard error of it
+  double between_s = 0;                      ///< what hops between nodes take
+  double hidden_s = 0;                       ///< the part of them that passes while bytes flow, not in latency_s
+  int steps = 1;                             ///< hops one after the other
+  double busiest_B = 0;                      ///< payload on each hop of the ring or tree that carries most
+  std::vector<std::vector<Hop>> hops{};      ///< inside one node, of each activity
 };
 
 /// Adds the collective's activities to the problem. Their bytes flow from the problem's beginning on: what comes before

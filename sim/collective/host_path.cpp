@@ -67,15 +67,15 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
   const Learned base = learned(calibration, library, subject, "base_s", {cost.base_s + kLoad_s, kStepSpread});
   const Learned hop = learned(calibration, library, subject, "hop_s", {cost.hop_s + kLoad_s, kStepSpread});
   cost.base_s = base.value;
-  cost.base_spread = base.spread;
+  cost.base_spread = ErrorPart(base);
   cost.hop_s = hop.value;
-  cost.hop_spread = hop.spread;
+  cost.hop_spread = ErrorPart(hop);
   const double asked_B = protocol == "LL" ? kAsked_LL_B : kAsked_B;
   const Learned rate =
       learned(calibration, library, "host." + blocks, "channel_Bps", {asked_B / kLoad_s, kBlockSpread});
   if (share * rate.value < cost.channel_Bps) {
     cost.channel_Bps = share * rate.value;
-    cost.channel_spread = rate.spread;
+    cost.channel_spread = {ErrorPart(rate)};
   }
   cost.turn_steps = 0;  // all ranks keep step: add_host_hops() counts the turns
 }

@@ -11,10 +11,8 @@
 namespace linkcast::collective {
 namespace {
 
-// What the rules of a library and its messages are off by as a collective. source: assumed, a factor of 1.6 either way
-// at 90 %; Spectrum MPI on 2 nodes of Summit, of which no collective was fitted, lies within 27 %
-constexpr double kMpiError = 0.3;
-// A library's messages inside a node where none was measured. source: assumed, as kMpiError
+// A library's messages inside a node where neither they nor its collectives were measured. source: assumed, as
+// kUnmeasured of sim/uncertainty/interval.cpp
 constexpr double kStandInError = 0.3;
 // Rounds that stand for others. source: tests/physics/schedule_test.cpp, steady against step by step
 constexpr double kSteadyError = 0.05;
@@ -55,21 +53,30 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const ScheduledRu
   return warnings;
 }
 
+/// Of its single messages, which collectives that were fitted on this machine contain.
+double messages_scatter(const CollectiveJob& job, const ScheduledRun& rounds) {
+  const Calibration& calibration = job.node().calibration();
+  const char* kind = job.one_node() ? "mpi_collective" : "mpi_collective_network";
+  if (uncertainty::scatter_of_kind(calibration, kind, job.size_B) != nullptr) return 0;
+  if (rounds.times.stand_in) return kStandInError;
+  double scatter = 0;
+  for (const auto& [transport, bytes] : rounds.times.transport_B)
+    scatter = std::max(scatter, uncertainty::scatter_of(calibration, transport, job.size_B));
+  return scatter;
+}
+
 /// Of the run's own time, with how far calibration reaches.
 uncertainty::Uncertainty judge(const CollectiveJob& job, const CollectiveRun& run, uncertainty::Verdict& validity) {
   uncertainty::Uncertainty uncertainty;
   const ScheduledRun& rounds = *run.scheduled;
   const Calibration& calibration = job.node().calibration();
   const double time = run.time_s();
-  double scatter = 0;
-  for (const auto& [transport, bytes] : rounds.times.transport_B)
-    scatter = std::max(
-        scatter, rounds.times.stand_in ? kStandInError : uncertainty::scatter_of(calibration, transport, job.size_B));
-  uncertainty.add(kMpiError);
-  uncertainty.add(scatter);
+  uncertainty.add(uncertainty::misfit_of(calibration, {true, job.communicator.nodes}, job.size_B));
+  uncertainty.add(messages_scatter(job, rounds));
   uncertainty.add(rounds.times.delay_error * rounds.times.latency_s / time);
-  uncertainty.add(rounds.times.combine.rate_error * rounds.times.combine_s / time);
-  uncertainty.add(rounds.copies.rate_error * rounds.copies.time_s() / time);
+  std::vector<ErrorPart> parts{rounds.times.combine.rate_error.times(-rounds.times.combine_s / time)};
+  for (const ErrorPart& part : rounds.copies.error_s) parts.push_back(part.times(1 / time));
+  uncertainty.add(calibration, parts);
   if (rounds.times.steady) uncertainty.add(kSteadyError);
   uncertainty::check_validity(job.node(), job.size_B, validity, uncertainty);
   return uncertainty;

@@ -232,6 +232,11 @@ double Cluster::capacity(int key) const {
   return fabric_->classes()[of].bandwidth.si * wire_share_ * (1 - retry_rates_[of]) / slow;
 }
 
+double Cluster::rel_error(int key) const {
+  if (key >= nodes_ * per_node_) return measured_ ? 0 : kNominalRelativeError;
+  return node_->constraints()[static_cast<std::size_t>(key % per_node_)].capacity.rel_error;
+}
+
 bool Cluster::calibrated(int key) const {
   if (key >= nodes_ * per_node_) return measured_;
   return node_->constraints()[static_cast<std::size_t>(key % per_node_)].capacity.calibrated;

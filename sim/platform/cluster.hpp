@@ -77,6 +77,8 @@ class Cluster {
   [[nodiscard]] double capacity(int key) const;
   /// Of a link of the fabric: true if some message between nodes was measured on this machine.
   [[nodiscard]] bool calibrated(int key) const;
+  /// Standard error over value of its capacity.
+  [[nodiscard]] double rel_error(int key) const;
   /// What a message is held up by links on its way that send again, seconds. @param keys  of links
   [[nodiscard]] double resend_s(const std::vector<int>& keys) const;
   /// What messages between two nodes attained at most, of the nominal rate of a NIC's cable; 1 if none was measured.

@@ -11,11 +11,6 @@
 namespace linkcast {
 namespace {
 
-// A nominal rate stands in where no measurement determined one: what copies attain of nominal on the calibrated
-// machines lies within 0.6-1.0 of it. source: ratios attainable/nominal in models/params (pcie3 0.66-0.87, nvlink
-// 0.92-0.97)
-constexpr double kNominalRelativeError = 0.2;
-
 std::string link_id(const Topology& topology, const Link& link) {
   return topology.devices[static_cast<std::size_t>(link.from)].id + "->" +
          topology.devices[static_cast<std::size_t>(link.to)].id;

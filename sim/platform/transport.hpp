@@ -18,6 +18,11 @@ struct Resolved {
   bool edited = false;      ///< of a what-if edit, not of this machine as it is
 };
 
+/// A nominal rate stands in where no measurement determined one: what copies attain of nominal on the calibrated
+/// machines lies within 0.6-1.0 of it. source: ratios attainable/nominal in models/params (pcie3 0.66-0.87, nvlink
+/// 0.92-0.97)
+inline constexpr double kNominalRelativeError = 0.2;  // source: above
+
 /// Parameter by name, or `fallback` marked as not calibrated.
 Resolved resolve(const Calibration& calibration, const std::string& name, double fallback);
 

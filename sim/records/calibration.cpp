@@ -1,5 +1,8 @@
 #include "sim/records/calibration.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "sim/records/file_hash.hpp"
 #include "sim/records/parameters.hpp"
 
@@ -23,23 +26,52 @@ Parameter read_parameter(const std::string& name, ObjectReader r) {
   return p;
 }
 
-Scatter read_scatter(ObjectReader r) {
-  Scatter s;
-  s.transport = r.required<std::string>("transport");
-  s.from_B = r.required<double>("from_B");
-  s.to_B = r.required<double>("to_B");
-  s.sigma_log = r.required<double>("sigma_log");
-  if (s.sigma_log < 0) r.fail("sigma_log", "must be 0 or more");
-  s.samples = r.required<int>("samples");
+Correlation read_correlation(ObjectReader r, const std::map<std::string, Parameter>& parameters) {
+  Correlation c;
+  c.names = r.required<std::vector<std::string>>("names");
+  c.lower = r.required<std::vector<std::vector<double>>>("lower");
   r.finish();
-  return s;
+  if (!std::is_sorted(c.names.begin(), c.names.end())) r.fail("names", "must be sorted");
+  for (const std::string& name : c.names)
+    if (parameters.count(name) == 0) r.fail("names", "'" + name + "' is none of the parameters");
+  if (c.lower.size() != c.names.size()) r.fail("lower", "must have one row for each name");
+  for (std::size_t i = 0; i < c.lower.size(); ++i) {
+    if (c.lower[i].size() != i)
+      r.fail("lower", "row " + std::to_string(i) + " must have " + std::to_string(i) + " numbers");
+    for (const double one : c.lower[i])
+      if (!(std::abs(one) <= 1)) r.fail("lower", "a correlation must be from -1 to 1");
+  }
+  return c;
 }
 
 }  // namespace
 
+int Correlation::place(const std::string& name) const {
+  const auto found = std::lower_bound(names.begin(), names.end(), name);
+  return found == names.end() || *found != name ? -1 : static_cast<int>(found - names.begin());
+}
+
+double Correlation::between(int a, int b) const {
+  if (a < 0 || b < 0) return 0;
+  if (a == b) return 1;
+  return lower[static_cast<std::size_t>(std::max(a, b))][static_cast<std::size_t>(std::min(a, b))];
+}
+
 const Parameter* Calibration::find(const std::string& name) const {
   const auto it = parameters.find(name);
   return it == parameters.end() ? nullptr : &it->second;
+}
+
+Scatter read_scatter(ObjectReader& row) {
+  Scatter s;
+  s.transport = row.required<std::string>("transport");
+  s.from_B = row.required<double>("from_B");
+  s.to_B = row.required<double>("to_B");
+  s.sigma_log = row.required<double>("sigma_log");
+  if (s.sigma_log < 0) row.fail("sigma_log", "must be 0 or more");
+  s.samples = row.required<int>("samples");
+  row.finish();
+  return s;
 }
 
 Calibration read_calibration(const std::string& path) {
@@ -60,6 +92,7 @@ Calibration read_calibration(const std::string& path) {
   if (c.valid_from_B > c.valid_to_B) valid.fail("to_B", "must not be below from_B");
   valid.finish();
   for (ObjectReader& s : r.objects("scatter")) c.scatter.push_back(read_scatter(s));
+  if (r.has("correlation")) c.correlation = read_correlation(r.object("correlation"), c.parameters);
   r.object("fit");  // report of the fit: for readers, not for the simulation
   for (ObjectReader& f : r.objects("from")) {
     c.from.push_back({f.required<std::string>("path"), f.required<std::string>("sha256")});

@@ -17,12 +17,23 @@ struct Parameter {
   std::string provenance;  ///< fitted | inherited:<calibration> | derived | believed
 };
 
-/// Scatter of measured over modelled time of one transport in one size range.
+/// Scatter of measured over modelled time of one transport, or kind of forecast, in one size range.
 struct Scatter {
   std::string transport;
   double from_B = 0, to_B = 0;
   double sigma_log = 0;  ///< standard deviation of ln(measured / modelled), robust
   int samples = 0;
+};
+
+/// How the errors of parameters that were fitted together hang together: of the logarithms, given the data.
+struct Correlation {
+  std::vector<std::string> names;          ///< sorted
+  std::vector<std::vector<double>> lower;  ///< row i: with names 0 to i - 1
+
+  /// Place of a parameter, -1 for one that is independent of all others.
+  [[nodiscard]] int place(const std::string& name) const;
+  /// @param a, b  places; -1 is independent of whatever else
+  [[nodiscard]] double between(int a, int b) const;
 };
 
 struct SourceFile {
@@ -40,6 +51,7 @@ struct Calibration {
   std::map<std::string, Parameter> parameters;
   double valid_from_B = 0, valid_to_B = 0;
   std::vector<Scatter> scatter;
+  Correlation correlation{};
   std::vector<SourceFile> from;
   /// Where forecasts note which parameters they asked for (sim/records/learned.hpp); null: nowhere.
   std::map<std::string, Learned>* asked = nullptr;
@@ -47,6 +59,9 @@ struct Calibration {
   /// nullptr if there is none.
   [[nodiscard]] const Parameter* find(const std::string& name) const;
 };
+
+/// One row of "scatter". @throws InputError
+Scatter read_scatter(ObjectReader& row);
 
 /// Reads schema "calibration/1". @throws InputError
 Calibration read_calibration(const std::string& path);

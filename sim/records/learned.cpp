@@ -1,5 +1,6 @@
 #include "sim/records/learned.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,9 +33,9 @@ int number_of(const std::string& version) {
   return kMajor * major + minor;
 }
 
-Learned as_learned(const Parameter& p, double more) {
+Learned as_learned(const Parameter& p, double more, int correlated) {
   const double relative = p.value != 0 ? p.stderr_ / std::abs(p.value) : 0;
-  return {p.value, std::hypot(relative, more), true};
+  return {p.value, std::hypot(relative, more), true, correlated};
 }
 
 /// Of the version nearest to `version`; names of no number have no neighbours.
@@ -57,6 +58,23 @@ const Parameter* of_nearest(const Calibration& calibration, const std::string& h
 
 }  // namespace
 
+ErrorPart ErrorPart::times(double factor) const {
+  ErrorPart part = *this;
+  part.sigma *= factor;
+  return part;
+}
+
+double variance_of(const Calibration& calibration, const std::vector<ErrorPart>& parts) {
+  double variance = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    variance += parts[i].sigma * parts[i].sigma;
+    for (std::size_t j = 0; j < i; ++j)
+      variance += 2 * parts[i].sigma * parts[j].sigma *
+                  calibration.correlation.between(parts[i].correlated, parts[j].correlated);
+  }
+  return std::max(0.0, variance);  // correlations are written with few digits
+}
+
 std::string learned_name(const std::string& library, const std::string& subject, const std::string& what) {
   const LibraryName name(library);
   return name.family + "." + subject + "@" + name.version + "." + what;
@@ -69,11 +87,11 @@ Learned learned(const Calibration& calibration, const std::string& library, cons
   const std::string own = head + "@" + name.version + tail;
   Learned taken{prior.value, prior.spread, false};
   if (const Parameter* p = calibration.find(own))
-    taken = as_learned(*p, 0);
+    taken = as_learned(*p, 0, calibration.correlation.place(own));
   else if (const Parameter* any = calibration.find(head + tail))
-    taken = as_learned(*any, 0);
+    taken = as_learned(*any, 0, -1);
   else if (const Parameter* nearest = of_nearest(calibration, head, name.version, tail))
-    taken = as_learned(*nearest, kOtherVersion);
+    taken = as_learned(*nearest, kOtherVersion, -1);
   if (calibration.asked) calibration.asked->try_emplace(own, taken);
   return taken;
 }

@@ -2,6 +2,7 @@
 // A parameter of a communication library as a forecast takes it: fitted on the machine, or believed until it is.
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sim/records/calibration.hpp"
 
@@ -18,7 +19,22 @@ struct Learned {
   double value = 0;
   double spread = 0;      ///< standard deviation of its logarithm
   bool measured = false;  ///< from a calibration, not the prior
+  int correlated = -1;    ///< place in Calibration::correlation
 };
+
+/// A part of the error of ln(time), or of a time: standard deviation, and with which parameter it goes. Signed: parts
+/// of one parameter add up, parts of parameters that pull against each other cancel.
+struct ErrorPart {
+  double sigma = 0;
+  int correlated = -1;
+  ErrorPart() = default;
+  explicit ErrorPart(double independent) : sigma(independent) {}
+  explicit ErrorPart(const Learned& taken) : sigma(taken.spread), correlated(taken.correlated) {}
+  [[nodiscard]] ErrorPart times(double factor) const;
+};
+
+/// Variance of the sum of all parts.
+double variance_of(const Calibration& calibration, const std::vector<ErrorPart>& parts);
 
 /// What forecasts took for every parameter that they asked for, by its name with the version: what data can teach.
 using Asked = std::map<std::string, Learned>;

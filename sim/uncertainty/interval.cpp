@@ -36,6 +36,26 @@ const Scatter* scatter_of_kind(const Calibration& calibration, const std::string
   return nearest;
 }
 
+double misfit_of(const Calibration& calibration, const Kind& kind, double size_B) {
+  const double bytes =
+      std::nextafter(size_B, kLargest_B);  // classes of collectives contain their first size, not their last
+  const std::string network = kind.nodes > 1 ? "_network" : "";
+  const Scatter* fitted =
+      scatter_of_kind(calibration, (kind.messages ? "mpi_collective" : "collective") + network, bytes);
+  const Scatter* left_out =
+      scatter_of_kind(calibration, (kind.messages ? "left_out.mpi" : "left_out.nccl") + network, bytes);
+  const double own = fitted != nullptr ? fitted->sigma_log : 0;
+  const double sigma =
+      fitted == nullptr && left_out == nullptr ? kUnmeasured : std::hypot(own, left_out ? left_out->sigma_log : 0);
+  if (kind.nodes <= 2) return sigma;
+  return std::hypot(sigma, scatter_of_doublings(calibration, "left_out.nodes_doubled", std::log2(kind.nodes) - 1));
+}
+
+double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double doublings) {
+  const Scatter* one = scatter_of_kind(calibration, kind, 0);
+  return one != nullptr ? one->sigma_log * doublings : kUnmeasured;
+}
+
 double scatter_of(const Calibration& calibration, const std::string& transport, double bytes) {
   const Scatter* nearest = scatter_of_kind(calibration, transport, bytes);
   return nearest ? nearest->sigma_log : kUnmeasured;

@@ -9,9 +9,6 @@
 namespace linkcast::uncertainty {
 namespace {
 
-// Outside the calibrated sizes the error grows. source: assumed, 2 % a doubling
-constexpr double kPerDoubling = 0.02;
-
 // Copies that share nothing but a GPU, or share a link fairly. source: 4 H200, 2026-11-21a, patterns of
 // calibrate/data/hgx-h200: each way of a pair loses 1.2 % to the other way, and nothing in the model says so
 constexpr double kSharing = 0.015;
@@ -122,8 +119,8 @@ void check_validity(const Platform& platform, double size_B, Verdict& verdict, U
                           to_text(Bytes{calibration.valid_from_B}) + " to " + to_text(Bytes{calibration.valid_to_B}) +
                           ": extrapolated");
   const double some_B = std::max(1.0, size_B);  // nothing is as far away as one byte
-  uncertainty.add(kPerDoubling *
-                  std::abs(std::log2(some_B / (above ? calibration.valid_to_B : calibration.valid_from_B))));
+  const double doublings = std::abs(std::log2(some_B / (above ? calibration.valid_to_B : calibration.valid_from_B)));
+  uncertainty.add(scatter_of_doublings(calibration, "left_out.size_doubled", doublings));
 }
 
 void put_interval(Json& out, double time, const Interval& interval) {

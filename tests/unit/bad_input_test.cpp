@@ -19,7 +19,7 @@ struct WrongFile {
 const std::string kNoObject = "must be an object, not ";
 const std::string kBandwidths = "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, Mb/s, Gb/s, Tb/s";
 const std::string kSchemas =
-    "topology/1, variant/1, measurement/1, launch/1, discovery/1, calibration/1, claims/1, node-groups/1";
+    "topology/1, variant/1, measurement/1, launch/1, discovery/1, calibration/1, left-out/1, claims/1, node-groups/1";
 const std::string kNoSubject = ": names no transport, cable kind, cable or link of topology p100-dgx1";
 
 const std::vector<WrongFile> kTopologies = {
@@ -109,6 +109,8 @@ const std::vector<WrongFile> kCalibrations = {
     {"no_provenance", ":/parameters/cable.nvlink1.bandwidth_Bps/provenance: missing key"},
     {"range", ":/valid_for/to_B: must not be below from_B"},
     {"sigma", ":/scatter/0/sigma_log: must be 0 or more"},
+    {"correlation", ":/correlation/lower: row 1 must have 1 numbers"},
+    {"correlation_of", ":/correlation/names: 'transport.peer.r0.flat_s' is none of the parameters"},
     {"unknown_cable", ":/parameters/cable.pcie3@gpu0-plx9.duplex_Bps" + kNoSubject},
     {"unknown_link", ":/parameters/link.gpu0->plx3.bandwidth_Bps" + kNoSubject},
     {"unknown_cable_kind", ":/parameters/cable.nvlink9.bandwidth_Bps" + kNoSubject}};

@@ -24,6 +24,8 @@ TEST_CASE("a calibration is read whole", "[unit]") {
   CHECK(c.scatter[0].sigma_log == 0.01);
   CHECK(c.scatter[0].samples == 12);
   CHECK(c.from.empty());
+  CHECK(c.correlation.between(c.correlation.place("cable.nvlink1.bandwidth_Bps"),
+                              c.correlation.place("transport.peer.r0.startup_s")) == -0.5);
   const Parameter* startup = c.find("transport.peer.r0.startup_s");
   REQUIRE(startup != nullptr);
   CHECK(startup->value == 9.8e-6);

@@ -20,7 +20,9 @@ Topology topology() { return read_topology(std::string(LINKCAST_DATA_DIR) + "/to
 Calibration copies() {
   Calibration calibration = read_calibration(std::string(LINKCAST_DATA_DIR) + "/models/params/abci-v100.json");
   std::erase_if(calibration.parameters, [](const auto& item) { return item.first.starts_with("nccl."); });
-  std::erase_if(calibration.scatter, [](const Scatter& s) { return s.transport.starts_with("collective"); });
+  std::erase_if(calibration.scatter,
+                [](const Scatter& s) { return s.transport.find("collective") != std::string::npos; });
+  calibration.correlation = {};
   return calibration;
 }
 
@@ -80,6 +82,26 @@ TEST_CASE("what a machine's collectives show is learned, and forecasts meet them
   bool network = false;
   for (const Scatter& s : learned.scatter) network = network || s.transport == "collective_network";
   CHECK(network);
+}
+
+TEST_CASE("base and hops that the data show only together make no interval wider than the data do") {
+  const std::vector<Measurement> all = {measured(truth())};
+  Calibration learned = copies();
+  learn::learn_collectives(catalogue(), topology(), learned, learn::samples_of(all));
+  const Correlation& known = learned.correlation;
+  const int base = known.place("nccl.ring.LL@2.8.base_s"), hop = known.place("nccl.ring.LL@2.8.hop_s");
+  REQUIRE(base >= 0);
+  REQUIRE(hop >= 0);
+  CHECK(known.between(base, hop) < -0.3);
+  const auto width = [&](const Calibration& of) {
+    std::vector<std::string> refused;
+    const learn::Sample smallest{all.data(), all[0].collectives.data()};
+    const learn::Point point = learn::forecasts(catalogue(), topology(), of, {smallest}, refused).at(0);
+    return std::log(point.high_s / point.low_s);
+  };
+  Calibration independent = learned;
+  independent.correlation = {};
+  CHECK(width(learned) < 0.8 * width(independent));
 }
 
 TEST_CASE("what no collective is limited by stays believed") {

@@ -57,4 +57,20 @@ TEST_CASE("a calibration notes what was asked, and what was taken for it") {
   CHECK(asked.at("nccl.ring.LL@2.12.hop_s").value == kPrior.value);
 }
 
+TEST_CASE("parts of errors that hang together add up, or cancel") {
+  Calibration calibration = with({{"nccl.ring.LL@2.8.base_s", 8}, {"nccl.ring.LL@2.8.hop_s", 2}});
+  calibration.correlation = {{"nccl.ring.LL@2.8.base_s", "nccl.ring.LL@2.8.hop_s"}, {{}, {-0.8}}};
+  const Learned first = base(calibration, "nccl-2.8");
+  const Learned second = learned(calibration, "nccl-2.8", "ring.LL", "hop_s", kPrior);
+  CHECK(first.correlated == 0);
+  CHECK(second.correlated == 1);
+  CHECK(learned(calibration, "nccl-2.12", "ring.LL", "hop_s", kPrior).correlated == -1);  // another version's
+  const auto variance = [&](double a, double b) {
+    return variance_of(calibration, {ErrorPart(first).times(a), ErrorPart(second).times(b), ErrorPart(0.03)});
+  };
+  CHECK_THAT(variance(1, 1), WithinRel(0.01 + 0.01 - 2 * 0.8 * 0.01 + 0.0009, 1e-9));
+  CHECK_THAT(variance(1, -1), WithinRel(0.01 + 0.01 + 2 * 0.8 * 0.01 + 0.0009, 1e-9));
+  CHECK_THAT(variance_of(calibration, {ErrorPart(first), ErrorPart(first)}), WithinRel(0.04, 1e-9));
+}
+
 }  // namespace linkcast::test::learned_test

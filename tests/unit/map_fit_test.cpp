@@ -42,6 +42,15 @@ TEST_CASE("data that determine all parameters overrule what was believed") {
   CHECK(result.estimates[0].spread < 0.2);
 }
 
+TEST_CASE("two parameters of which the data show the sum pull against each other") {
+  const auto sum = [](double, const Values& v) { return v[0] + v[1]; };
+  const fit::MapResult result = fit::fit_map(request({{"a", {3, 0.5}}, {"b", {3, 0.5}}}, 12, sum, {4, 4}));
+  REQUIRE(result.correlation.size() == 2);
+  CHECK(result.correlation[0][1] < -0.8);
+  CHECK_THAT(result.correlation[1][0], WithinRel(result.correlation[0][1], 1e-9));
+  CHECK_THAT(result.correlation[0][0], WithinRel(1, 1e-9));
+}
+
 TEST_CASE("what the data do not touch stays where it was believed, as uncertain as before") {
   const fit::MapResult result = fit::fit_map(
       request({{"startup", {2, 0.7}}, {"other", {7, 0.5}}}, 12, [](double, const Values& v) { return v[0]; }, {5, 1}));

@@ -3,6 +3,7 @@
 
 #include "sim/records/file_hash.hpp"
 #include "sim/records/launch_record.hpp"
+#include "sim/records/left_out.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
@@ -72,8 +73,11 @@ TEST_CASE("every committed measurement is read", "[unit]") {
        std::filesystem::recursive_directory_iterator(std::string(LINKCAST_DATA_DIR) + "/calibrate/data")) {
     if (entry.path().extension() != ".json") continue;
     INFO(entry.path().string());
-    if (read_json_file(entry.path().string()).at("schema") == "launch/1")
+    const Json schema = read_json_file(entry.path().string()).at("schema");
+    if (schema == "launch/1")
       CHECK_NOTHROW(read_launch_record(entry.path().string()));
+    else if (schema == "left-out/1")
+      CHECK_NOTHROW(read_left_out(entry.path().string()));
     else
       CHECK_NOTHROW(read_measurement(entry.path().string()));
     ++files;
