@@ -13,10 +13,10 @@ namespace linkcast::collective {
 namespace {
 
 // Part of the time that other communicators add. source: assumed before collectives that contend were measured, after
-// copies by kernels, which took 1.0 to 1.7 times what fair shares say (verdict.cpp). Kept: on 4 H200 all 32 points were
-// inside the 90 % interval that it gives, median error 7.1 %, 95th percentile 17 % (docs/communicators.md)
+// copies by kernels, which took 1.0 to 1.7 times what fair shares say (verdict.cpp). Kept: on 4 H200 31 of 32 points
+// are inside the 90 % interval that it gives, median error 7.1 %, 95th percentile 17 % (docs/communicators.md)
 constexpr double kContentionError = 0.3;
-// The same where one of them crosses the fabric, which nobody measured. source: assumed
+// The same where one of them crosses the fabric, which nobody measured. source: assumed, twice that of one node
 constexpr double kClusterContentionError = 2 * kContentionError;
 // Multicast between nodes: how NCCL cuts the buffer for the tree, and what its proxies add, is in none of our data.
 // source: assumed

