@@ -62,7 +62,7 @@ void QueryOptions::add(CLI::App& command, Slot& slot) {
   if (cli.repeated)
     slot.option = command.add_option(cli.name, slot.texts, help);
   else if (key.type == query::ValueType::kFlag)
-    slot.option = command.add_flag(cli.name, slot.flag, help);
+    slot.option = command.add_flag(cli.opposite.empty() ? cli.name : cli.name + ",!" + cli.opposite, slot.flag, help);
   else if (key.type == query::ValueType::kWhole && !cli.parse)
     slot.option = command.add_option(cli.name, slot.whole, help);
   else if (key.type == query::ValueType::kNumber)

@@ -27,7 +27,8 @@ enum class ValueType {
 
 /// How the command line asks for a key.
 struct CliOption {
-  std::string name{};  ///< "--src"; "trace" stands without a name; empty: there is no option
+  std::string name{};      ///< "--src"; "trace" stands without a name; empty: there is no option
+  std::string opposite{};  ///< of a flag: the option that says false, "--no-nvls"
   /// Text of the option to the value, or to one element of it. Empty: by the type of the key.
   /// @param option  for errors. @throws InputError
   std::function<Json(const std::string& text, const std::string& option)> parse{};

@@ -96,6 +96,7 @@ KeyTable choices() {
            .help = "the machine offers multicast by NVSwitch",
            .example = "false",
            .cli = {.name = "--nvls"}},
+          pxn_key(),
           {.name = "calls",
            .type = ValueType::kWhole,
            .help = "made one behind the other; the time is that of one",
