@@ -20,6 +20,8 @@ class Planner {
   [[nodiscard]] ChannelSet search(Pattern pattern, int least, int most);
   void find(ChannelSet& best);
   bool try_speed(ChannelSet wanted, ChannelSet& best);
+  bool try_nic_classes(ChannelSet wanted, ChannelSet& best);
+  bool try_classes(ChannelSet wanted, ChannelSet& best);
   bool try_orders(ChannelSet wanted, ChannelSet& best);
   bool attempt(const ChannelSet& wanted, ChannelSet& best, long budget);
   void split_wide(ChannelSet& set) const;
@@ -33,6 +35,7 @@ class Planner {
   const SearchTraits& traits_;
   ChannelSearch search_;
   const std::vector<double>* speeds_;
+  double widest_ = 0;  ///< GB/s of a path: to a NIC between nodes, else between members
   double enough_ = 0;  ///< bandwidth at which the search stops, GB/s
   long budget_ = 0;    ///< for all attempts
   long left_ = 0;      ///< of the budget of the last attempt
