@@ -26,7 +26,8 @@ Json read_study(const std::string& path) {
 /// Those of the study, but for what this program sets itself.
 std::map<std::string, std::string> environment_of(const Json& study, const std::string& path) {
   std::map<std::string, std::string> variables;
-  for (const auto& [name, value] : study.value("environment", Json::object()).items()) {
+  const Json environment = study.value("environment", Json::object());
+  for (const auto& [name, value] : environment.items()) {
     if (name.rfind("NCCL_", 0) != 0 || !value.is_string())
       throw InputError(path + " /environment/" + name + ": only NCCL_ variables are set, to texts");
     if (name.find("NVLS") == std::string::npos) variables[name] = value.get<std::string>();
