@@ -48,7 +48,7 @@ Tree chain_from(const Channel& ring) { return {ring.order, ring.hops, ring.block
 /// A ring in one node as the library finds it there, and a chain along it, for each NIC next to a member, at the
 /// fastest speed that all these NICs carry.
 /// @source  models/libraries/SOURCES.md, "Graph era: NICs", GPUs that are not NVIDIA's
-Communicator headed(const Version& version, const Cluster& cluster, const std::vector<int>& gpus) {
+Communicator headed(const Version& version, const Cluster& cluster, const std::vector<int>& gpus, bool proxies) {
   Communicator made;
   if (gpus.size() > 1) {
     made = build_communicator(version, cluster.node(), gpus);
@@ -71,7 +71,7 @@ Communicator headed(const Version& version, const Cluster& cluster, const std::v
   made.network_channel_bandwidth = made.tree_channel_bandwidth = {carried / parts * kGiga};
   made.network_class = nics_within_switches(cluster, entries) ? "PXB" : "PHB";
   made.nics_near = made.network_class == "PXB";
-  made.channels = headed_rings(cluster, made.channels, entries, parts);
+  made.channels = headed_rings(cluster, made.channels, entries, {parts, proxies && version.search.proxies_to_nic});
   made.trees.clear();
   for (const Channel& ring : made.channels) made.trees.push_back(chain_from(ring));
   return made;
@@ -82,9 +82,8 @@ Communicator headed(const Version& version, const Cluster& cluster, const std::v
 Communicator build_across(const Version& version, const Cluster& cluster, const std::vector<int>& gpus, int nodes,
                           bool proxies) {
   check_nodes(cluster, gpus, nodes);
-  Communicator made = foreign(cluster, gpus)
-                          ? headed(version, cluster, gpus)
-                          : build_part(version, cluster.node(), gpus, nics_of(cluster), proxies);
+  Communicator made = foreign(cluster, gpus) ? headed(version, cluster, gpus, proxies)
+                                             : build_part(version, cluster.node(), gpus, nics_of(cluster), proxies);
   std::set<int> entries;
   for (const Channel& ring : made.channels) entries.insert(ring.in.nic);
   const int found = static_cast<int>(entries.size());

@@ -48,6 +48,7 @@ ChannelPlan Planner::plan() {
 
 ChannelSet Planner::search(Pattern pattern, int least, int most) {
   enough_ = 0;
+  made_.clear();
   for (int gpu = 0; gpu < model_.gpus(); ++gpu) enough_ = std::max(enough_, model_.total_bandwidth(gpu));
   // An open chain leaves the links of one hop unused, so more of them may fit.
   if (pattern != Pattern::kRing && model_.gpus() > 1) enough_ *= model_.gpus() / (model_.gpus() - 1.0);
@@ -141,7 +142,17 @@ bool Planner::try_orders(ChannelSet wanted, ChannelSet& best) {
 
 bool Planner::attempt(const ChannelSet& wanted, ChannelSet& best, long budget) {
   budget_ -= budget;
-  left_ = search_.run(wanted, best, budget);
+  const Attempt key{wanted.speed,
+                    wanted.network_speed,
+                    wanted.pattern,
+                    wanted.same_order,
+                    wanted.crosses,
+                    wanted.min_channels,
+                    paths_.worst_within(wanted.path_class),
+                    paths_.worst_nic_within(wanted.nic_class)};
+  const auto [known, fresh] = made_.try_emplace(key, 0);
+  if (fresh) known->second = search_.run(wanted, best, budget);
+  left_ = known->second;
   return left_ == ChannelSearch::kComplete || best.bandwidth() >= enough_;
 }
 

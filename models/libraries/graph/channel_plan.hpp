@@ -1,5 +1,8 @@
 #pragma once
 // Which attempts the search makes, in which order, and when it is content: rings, trees, and what is used of both.
+#include <map>
+#include <tuple>
+
 #include "models/libraries/graph/channel_search.hpp"
 
 namespace linkcast::graph {
@@ -39,6 +42,9 @@ class Planner {
   double enough_ = 0;  ///< bandwidth at which the search stops, GB/s
   long budget_ = 0;    ///< for all attempts
   long left_ = 0;      ///< of the budget of the last attempt
+  /// What was left of attempts that allowed the same paths: to repeat one finds nothing better.
+  using Attempt = std::tuple<double, double, Pattern, bool, bool, int, PathClass, PathClass>;
+  std::map<Attempt, long> made_;
 };
 
 /// Into how many equal channels each of `channels` at `speed` GB/s is split: 1 or 2.

@@ -30,6 +30,18 @@ ChannelSearch::ChannelSearch(const NodeModel& model, const PathTable& paths, dou
       from_nic_.push_back(charged(paths.from_nic(nic, gpu), false));
     }
   rank_nics();
+  for (int gpu = 0; gpu < gpus_; ++gpu) slots_.push_back(slot(gpu));
+}
+
+/// The PCIe link upwards and the same the other way; -1: there is none.
+std::pair<int, int> ChannelSearch::slot(int gpu) const {
+  for (const int link : model_.nodes()[at(gpu)].links) {
+    const GraphLink& up = model_.links()[at(link)];
+    const NodeKind end = model_.nodes()[at(up.to)].kind;
+    if (up.kind == LinkKind::kPci && (end == NodeKind::kPciSwitch || end == NodeKind::kCpu))
+      return {link, model_.back(link)};
+  }
+  return {-1, -1};
 }
 
 ChannelSearch::Pair ChannelSearch::charged(const Path& path, bool from_gpu) {
@@ -231,13 +243,8 @@ void ChannelSearch::enter_by(int nic) {
 }
 
 bool ChannelSearch::pci_used_up(int gpu) const {
-  for (const int link : model_.nodes()[at(gpu)].links) {
-    const GraphLink& up = model_.links()[at(link)];
-    const NodeKind end = model_.nodes()[at(up.to)].kind;
-    if (up.kind == LinkKind::kPci && (end == NodeKind::kPciSwitch || end == NodeKind::kCpu))
-      return std::min(free_[at(link)], free_[at(model_.back(link))]) <= 0;
-  }
-  return true;
+  const auto [up, down] = slots_[at(gpu)];
+  return up < 0 || std::min(free_[at(up)], free_[at(down)]) <= 0;
 }
 
 void ChannelSearch::enter_at(int nic, int gpu, Order order) {

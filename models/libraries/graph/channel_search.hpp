@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "models/libraries/graph/paths.hpp"
@@ -88,6 +89,7 @@ class ChannelSearch {
   void enter_by_nics();
   void enter_by(int nic);
   void enter_at(int nic, int gpu, Order order);
+  [[nodiscard]] std::pair<int, int> slot(int gpu) const;
   [[nodiscard]] bool pci_used_up(int gpu) const;
   void leave_by_nics(int gpu, int step, Order order);
   [[nodiscard]] bool may_leave_by(int nic, int step) const;
@@ -108,6 +110,7 @@ class ChannelSearch {
   std::vector<std::int64_t> capacity_, free_;  ///< by link, thousandths of GB/s
   std::array<Price, 3> prices_;                ///< by PriceOf
   std::vector<Pair> to_nic_, from_nic_;        ///< by member and NIC
+  std::vector<std::pair<int, int>> slots_;     ///< by member, see slot()
   std::vector<int> entries_;                   ///< NICs, in the order in which channels take them
   std::vector<std::vector<int>> exits_;        ///< the same by member
   std::vector<std::vector<int>> neighbours_;   ///< by member, best first

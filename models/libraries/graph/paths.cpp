@@ -123,6 +123,12 @@ Path joined(const Path& first, const Path& second) {
   return path;
 }
 
+PathClass worst_of(const std::vector<Path>& paths, PathClass limit, PathClass worst) {
+  for (const Path& path : paths)
+    if (path.found && path.path_class <= limit) worst = std::max(worst, path.path_class);
+  return worst;
+}
+
 /// Worst class over which a NIC accesses GPU memory.
 PathClass nic_limit(const SearchTraits& traits) {
   const bool by_chip = std::find(traits.classes.begin(), traits.classes.end(), PathClass::kP2c) != traits.classes.end();
@@ -254,6 +260,12 @@ void PathTable::pass_through_gpus() {
       out.peer = true;
     }
   }
+}
+
+PathClass PathTable::worst_within(PathClass limit) const { return worst_of(paths_, limit, PathClass::kLoc); }
+
+PathClass PathTable::worst_nic_within(PathClass limit) const {
+  return worst_of(from_nic_, limit, worst_of(to_nic_, limit, PathClass::kLoc));
 }
 
 double PathTable::greatest_nic_width() const {

@@ -50,6 +50,9 @@ class PathTable {
   [[nodiscard]] PathClass best_class() const;
   [[nodiscard]] PathClass worst_class() const;
   [[nodiscard]] double greatest_width() const;
+  /// Worst class up to `limit` that occurs between members, and between members and NICs; kLoc: none does.
+  [[nodiscard]] PathClass worst_within(PathClass limit) const;
+  [[nodiscard]] PathClass worst_nic_within(PathClass limit) const;
 
  private:
   [[nodiscard]] std::size_t index(int from, int to) const {
