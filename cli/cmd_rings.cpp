@@ -11,6 +11,16 @@ std::string arrow(const std::string& hop) {
   return hop == "host memory" ? " ~host~>" : " -" + hop.substr(hop.find(' ') + 1) + "->";
 }
 
+std::string entry_text(const Json& end) {
+  return " " + end["nic"].get<std::string>() + (end["through_host"].get<bool>() ? " ~host~>" : " =>");
+}
+
+/// The GPU that sends in the place of the last one stands between the two.
+std::string exit_text(const Json& end) {
+  const std::string proxy = end.contains("proxy") ? " -> (" + end["proxy"].dump() + ")" : "";
+  return proxy + (end["through_host"].get<bool>() ? " ~host~> " : " => ") + end["nic"].get<std::string>();
+}
+
 void print_trees(const Json& result) {
   if (result["trees"].empty()) return;
   std::cout << "trees: chains of " << to_text(BytesPerSecond{result["library_tree_bandwidth_Bps"].get<double>()})
@@ -18,6 +28,7 @@ void print_trees(const Json& result) {
   for (std::size_t i = 0; i < result["trees"].size(); ++i) {
     std::cout << "  tree " << i << ":";
     for (const Json& gpu : result["trees"][i]) std::cout << ' ' << gpu;
+    if (result.contains("tree_nics")) std::cout << "  by " << result["tree_nics"][i]["nic"].get<std::string>();
     std::cout << '\n';
   }
 }
@@ -47,18 +58,22 @@ void print_rings(const Json& result) {
             << result["blocks"] << " thread blocks, class " << result["path_class"].get<std::string>() << ", worth "
             << result["link_equivalents"] << " links" << (result["fallback"].get<bool>() ? ", FALLBACK" : "") << '\n'
             << result["why"].get<std::string>() << '\n';
-  const bool across = result.contains("nodes"), back = !across || result["leaves_at_entry"].get<bool>();
   for (std::size_t i = 0; i < result["channels"].size(); ++i) {
-    const Json& order = result["channels"][i];
+    const Json &order = result["channels"][i], &hops = result["hops"][i];
     std::cout << "  ring " << i << ":";
+    if (result.contains("nics")) std::cout << entry_text(result["nics"][i]["in"]);
     for (std::size_t k = 0; k < order.size(); ++k) {
       std::cout << ' ' << order[k];
-      if (order.size() > 1 && (k + 1 < order.size() || back))
-        std::cout << arrow(result["hops"][i][k].get<std::string>());
+      if (k < hops.size() && order.size() > 1) std::cout << arrow(hops[k].get<std::string>());
     }
-    if (order.size() > 1 && back) std::cout << ' ' << order[0];
-    std::cout << (across ? " => next node\n" : "\n");
+    if (result.contains("nics"))
+      std::cout << exit_text(result["nics"][i]["out"]);
+    else if (order.size() > 1)
+      std::cout << ' ' << order[0];
+    std::cout << '\n';
   }
+  if (result.value("swaps_rings", false))
+    std::cout << "  in every second node rings 0 and 1, 2 and 3, ... change places\n";
   print_trees(result);
   print_tuner(result);
 }

@@ -71,6 +71,13 @@ double rate_of(const Topology& topology, const std::string& kind) {
 
 bool own(const Parameter& parameter) { return parameter.provenance.rfind("inherited", 0) != 0; }
 
+/// "nccl.network.PROTOCOL@VERSION.channel_Bps"
+bool is_network_pace(const std::string& name) {
+  const std::string last = ".channel_Bps";
+  return name.rfind("nccl.network.", 0) == 0 && name.size() > last.size() &&
+         name.compare(name.size() - last.size(), last.size(), last) == 0;
+}
+
 class Loan {
  public:
   explicit Loan(const FitRequest& request)
@@ -172,12 +179,26 @@ class Loan {
     done.insert(here.begin(), here.end());
   }
 
+  /// GPUs for each NIC; 0 without NICs.
+  static double gpus_a_nic(const Topology& topology) {
+    const auto nics = std::count_if(topology.devices.begin(), topology.devices.end(),
+                                    [](const Device& device) { return device.kind == DeviceKind::kNic; });
+    return nics > 0 ? static_cast<double>(topology.gpus().size()) / static_cast<double>(nics) : 0;
+  }
+
+  /// The pace of a channel between nodes is that of a NIC and of the cables that GPUs share with it: two A100 a NIC get
+  /// 5 GB/s a channel on ABCI, where a DGX with a NIC a GPU is reported to get more than twice that.
+  [[nodiscard]] bool paced_alike(std::size_t lender) const {
+    return scale_of(lender, "") == 1 && gpus_a_nic(request_.lenders[lender].topology) == gpus_a_nic(*request_.topology);
+  }
+
   /// What kernels cost follows the GPU, so that other generations lend nothing.
   void lend_library(std::size_t lender) {
     const auto sm = [](const Topology& t) { return t.devices[static_cast<std::size_t>(t.gpus().front())].sm; };
     if (sm(request_.lenders[lender].topology) != sm(*request_.topology)) return;
     for (const auto& [name, parameter] : request_.inherited[lender].parameters)
-      if ((name.rfind("nccl.", 0) == 0 || name.rfind("mpi.", 0) == 0) && own(parameter))
+      if ((name.rfind("nccl.", 0) == 0 || name.rfind("mpi.", 0) == 0) && own(parameter) &&
+          (!is_network_pace(name) || paced_alike(lender)))
         lend(lender, name, parameter, name, 1, kOtherStartup);
   }
 

@@ -68,18 +68,20 @@ class NcclMatrix final : public Library, public RingLibrary {
 
   /// A ring for each NIC next to a member, of one GPU a node for each NIC of it, run by two blocks like those of a
   /// node.
-  [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus,
-                                          int nodes) const override {
+  [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus, int nodes,
+                                          bool /*pxn*/) const override {
     check_nodes(cluster, gpus, nodes);
     Communicator made;
     if (gpus.size() == 1) {
       made.library = "nccl-2.3";
       made.gpus = gpus;
       made.path_class = "LOC";
-      for (int nic = 0; nic < cluster.nics(); ++nic) made.channels.push_back({gpus, {}, 0, 2, nic});
+      for (int nic = 0; nic < cluster.nics(); ++nic)
+        if (cluster.reaches(cluster.node().gpu(gpus.front()), nic))
+          made.channels.push_back({gpus, {}, 0, 2, nic_way(cluster, nic), nic_way(cluster, nic)});
     } else {
       made = build(cluster.node(), gpus);
-      made.channels = headed_rings(cluster, made.channels, nic_heads(cluster, gpus), 1);
+      made.channels = headed_rings(cluster, made.channels, nic_heads(cluster, gpus));
     }
     made.nodes = nodes;
     made.why = std::to_string(made.channels.size()) + " rings over " + std::to_string(nodes) +

@@ -1,6 +1,7 @@
 #include "models/libraries/node_rings.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,12 +11,21 @@
 namespace linkcast {
 namespace {
 
-/// The ring, entered at `head`.
-Channel entered_at(Channel ring, int head) {
+/// The ring, entered at `head`; it leaves the node instead of closing.
+struct Entered {
+  Channel ring;
+  std::optional<Hop> closing{};
+};
+Entered entered_at(Channel ring, int head) {
   const auto first = std::find(ring.order.begin(), ring.order.end(), head) - ring.order.begin();
   std::rotate(ring.order.begin(), ring.order.begin() + first, ring.order.end());
-  if (!ring.hops.empty()) std::rotate(ring.hops.begin(), ring.hops.begin() + first, ring.hops.end());
-  return ring;
+  if (!ring.hops.empty()) {
+    std::rotate(ring.hops.begin(), ring.hops.begin() + first, ring.hops.end());
+    const Hop closing = ring.hops.back();
+    ring.hops.pop_back();
+    return {std::move(ring), closing};
+  }
+  return {std::move(ring)};
 }
 
 }  // namespace
@@ -27,6 +37,8 @@ void check_nodes(const Cluster& cluster, const std::vector<int>& gpus, int nodes
                      std::to_string(cluster.nodes()));
 }
 
+NicWay nic_way(const Cluster& cluster, int nic) { return {nic, {}, !cluster.node().topology().gpudirect_rdma}; }
+
 std::map<int, int> nic_heads(const Cluster& cluster, const std::vector<int>& gpus) {
   std::map<int, int> first;
   for (const int gpu : gpus) first.try_emplace(cluster.nic_of(gpu), gpu);
@@ -34,32 +46,41 @@ std::map<int, int> nic_heads(const Cluster& cluster, const std::vector<int>& gpu
 }
 
 std::vector<Channel> headed_rings(const Cluster& cluster, const std::vector<Channel>& found,
-                                  const std::map<int, int>& entries, int copies) {
+                                  const std::map<int, int>& entries, const HeadedRings& how) {
   std::vector<Channel> rings;
   std::vector<int> uses(found.size(), 0);
-  for (int copy = 0; copy < copies; ++copy) {
-    std::set<int> seconds;
-    for (const auto& [nic, head] : entries) {
-      std::size_t best = 0;
-      const auto cost = [&](std::size_t i) {
-        const Channel ring = entered_at(found[i], head);
-        const int second = cluster.nic_of(ring.order[ring.order.size() > 1 ? 1 : 0]);
-        return std::make_pair(seconds.count(second) > 0 || (second == nic && entries.size() > 1), uses[i]);
-      };
-      for (std::size_t i = 1; i < found.size(); ++i)
-        if (cost(i) < cost(best)) best = i;
-      ++uses[best];
-      rings.push_back(entered_at(found[best], head));
-      rings.back().blocks = 2;  // channels are duplicated in the end, as on one node
-      seconds.insert(cluster.nic_of(rings.back().order[rings.back().order.size() > 1 ? 1 : 0]));
+  std::set<int> seconds;
+  const auto add = [&](int nic, int head) {
+    std::size_t best = 0;
+    const auto cost = [&](std::size_t i) {
+      const Channel ring = entered_at(found[i], head).ring;
+      const int second = cluster.nic_of(ring.order[ring.order.size() > 1 ? 1 : 0]);
+      return std::make_pair(seconds.count(second) > 0 || (second == nic && entries.size() > 1), uses[i]);
+    };
+    for (std::size_t i = 1; i < found.size(); ++i)
+      if (cost(i) < cost(best)) best = i;
+    ++uses[best];
+    auto [ring, closing] = entered_at(found[best], head);
+    ring.blocks = 2;  // channels are duplicated in the end, as on one node
+    ring.in = nic_way(cluster, nic);
+    ring.out = nic_way(cluster, cluster.nic_of(ring.order.back()));
+    if (how.by_entry && closing && closing->kind == HopKind::kPeer) {
+      ring.out = ring.in;
+      ring.out.handover = closing;
     }
+    seconds.insert(cluster.nic_of(ring.order[ring.order.size() > 1 ? 1 : 0]));
+    rings.push_back(std::move(ring));
+  };
+  for (int turn = 0; turn < how.of_each; ++turn) {
+    seconds.clear();
+    for (const auto& [nic, head] : entries) add(nic, head);
   }
   return rings;
 }
 
-BytesPerSecond nic_bandwidth(const Cluster& cluster) {
+BytesPerSecond nic_bandwidth(const Cluster& cluster, int nic) {
   std::vector<int> way;
-  cluster.fabric().minimal_way(0, cluster.nics(), 0, way);
+  cluster.fabric().minimal_way(cluster.endpoint(0, nic), cluster.endpoint(1, nic), 0, way);
   const FabricLink port = cluster.fabric().link(way.front());
   const FabricLinkClass& host = cluster.fabric().classes()[static_cast<std::size_t>(port.link_class)];
   const auto& told = cluster.node().topology().told_rates;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/plugin/binary_tree.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::activities {
 namespace {
@@ -37,15 +38,19 @@ class ChannelPath {
     for (Use& use : one_byte.uses) use.weight *= one_byte.work_B * stored_;
     return std::move(one_byte.uses);
   }
-  /// From the GPU of one node to that of another. @param nic  of both; -1: the one next to each
+  /// From one node to another. What another GPU sends in the place of the first one is handed to it first.
   /// @param part  of the bytes
-  void between(ClusterGpu from, ClusterGpu to, int nic = -1, double part = 1) {
-    problem_.pass_network(from, to, stored_ * part, nic);
+  void between(ClusterGpu from, const NicWay& out, ClusterGpu to, const NicWay& in, double part = 1) {
     const Cluster& cluster = problem_.cluster();
-    const auto card = [&](ClusterGpu gpu) {
-      return cluster.endpoint(gpu.node, nic < 0 ? cluster.nic_of(gpu.gpu) : nic);
-    };
-    problem_.pass_engines(card(from), card(to), stored_ * part);
+    if (out.handover) {
+      std::vector<Use> handed = inside({*out.handover});
+      for (Use& use : handed) use.weight *= part;
+      problem_.pass_constraints(from.node, handed);
+    }
+    const NetworkEnd sends = network_end(cluster, from, out), receives = network_end(cluster, to, in);
+    const double weight = stored_ * part;
+    problem_.pass_network(sends, receives, weight);
+    problem_.pass_engines(cluster.endpoint(from.node, sends.nic), cluster.endpoint(to.node, receives.nic), weight);
   }
 
   int add(double bytes) {
@@ -61,27 +66,47 @@ class ChannelPath {
   double stored_, cap_Bps_, host_wait_;
 };
 
-std::vector<Hop> without_last(std::vector<Hop> hops) {
-  if (!hops.empty()) hops.pop_back();
-  return hops;
+/// The part of ring number `ring` that a node runs.
+const Channel& part_of(const Communicator& communicator, int ring, int node) {
+  return communicator.channels[at(communicator.swaps_rings && node % 2 == 1 ? ring ^ 1 : ring)];
 }
 
-ClusterGpu entry(int node, const Channel& channel) { return {node, channel.order.front()}; }
-
-ClusterGpu leaving(int node, const Communicator& communicator, const Channel& ring) {
-  return {node, communicator.leaves_at_entry ? ring.order.front() : ring.order.back()};
+/// Who talks to whom on the hop from a node of a ring to the next one.
+struct RingHop {
+  ClusterGpu from, to;
+  const NicWay &out, &in;
+};
+RingHop hop_after(const Communicator& communicator, int ring, int node) {
+  const int next = (node + 1) % communicator.nodes;
+  const Channel &here = part_of(communicator, ring, node), &there = part_of(communicator, ring, next);
+  return {{node, here.order.back()}, {next, there.order.front()}, here.out, there.in};
 }
 
-/// The GPU of `parent` that child number `which` of it talks to: of two children, the second one's is the next in the
-/// chain.
-ClusterGpu parent_end(const Communicator& communicator, const Channel& chain, const BinaryTree& tree, int child) {
+/// A GPU of a tree and its way to the NIC.
+struct TreeEnd {
+  ClusterGpu gpu;
+  const NicWay& way;
+};
+TreeEnd first_of(const Tree& chain, int node) { return {{node, chain.order.front()}, chain.first}; }
+
+/// The GPU of the parent that a node talks to: of two children, the second one's is the next in the chain.
+TreeEnd parent_end(const Communicator& communicator, const Tree& chain, const BinaryTree& tree, int child) {
   const int parent = tree.parent[static_cast<std::size_t>(child)];
   const auto& children = tree.children[static_cast<std::size_t>(parent)];
   const bool second = children.size() > 1 && children.back() == child && !communicator.plain_trees;
-  return {parent, chain.order[second && chain.order.size() > 1 ? 1 : 0]};
+  if (second && chain.order.size() > 1) return {{parent, chain.order[1]}, chain.second};
+  return first_of(chain, parent);
 }
 
-int endpoint(const Cluster& cluster, ClusterGpu gpu) { return cluster.endpoint(gpu.node, cluster.nic_of(gpu.gpu)); }
+int endpoint(const Cluster& cluster, ClusterGpu gpu, const NicWay& way) {
+  return cluster.endpoint(gpu.node, network_end(cluster, gpu, way).nic);
+}
+
+/// The GPU of a channel that talks to switches or to other nodes' GPUs of the same number, and the fabric's end there.
+ClusterGpu entry(int node, const Channel& channel) { return {node, channel.order.front()}; }
+int card(const Cluster& cluster, int node, const Channel& channel) {
+  return endpoint(cluster, entry(node, channel), channel.in);
+}
 
 /// Every member's data to the head and the result back, the head's links shared by all.
 std::vector<Hop> star_hops(const Platform& node, const std::vector<int>& members, int head) {
@@ -98,7 +123,7 @@ std::vector<Hop> star_hops(const Platform& node, const std::vector<int>& members
 
 /// To the head along a chain, and back.
 std::vector<Hop> chain_hops(const Channel& chain) {
-  std::vector<Hop> hops = without_last(chain.hops);
+  std::vector<Hop> hops = chain.hops;
   const std::size_t down = hops.size();
   for (std::size_t i = 0; i < down; ++i) {
     Hop up = hops[i];
@@ -123,35 +148,39 @@ double deepest(const BinaryTree& tree, const std::function<double(int)>& edge) {
 
 }  // namespace
 
-int add_cluster_ring(ClusterProblem& problem, const Communicator& communicator, const Channel& ring, bool closed,
+int add_cluster_ring(ClusterProblem& problem, const Communicator& communicator, int ring, bool closed,
                      const ChannelLoad& load) {
   ChannelPath path(problem, load);
   const int nodes = communicator.nodes;
-  const std::vector<Use> ending = path.inside(without_last(ring.hops));
-  const std::vector<Use> passing = communicator.leaves_at_entry ? path.inside(ring.hops) : ending;
+  const std::vector<Use> even = path.inside(part_of(communicator, ring, 0).hops),
+                         odd = path.inside(part_of(communicator, ring, 1).hops);
   for (int node = 0; node < nodes; ++node) {
-    const bool sends = closed || node + 1 < nodes;
-    problem.pass_constraints(node, sends ? passing : ending);
-    if (sends) path.between(leaving(node, communicator, ring), entry((node + 1) % nodes, ring), ring.nic);
+    problem.pass_constraints(node, node % 2 == 0 ? even : odd);
+    if (!closed && node + 1 == nodes) continue;
+    const RingHop hop = hop_after(communicator, ring, node);
+    path.between(hop.from, hop.out, hop.to, hop.in);
   }
   return path.add(load.bytes);
 }
 
-std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& communicator, const Channel& chain,
+std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& communicator, const Tree& chain,
                                   int which, const ChannelLoad& load) {
   const BinaryTree tree = double_binary_tree(communicator.nodes, which);
   std::vector<int> activities;
   for (const bool up : {true, false}) {
     ChannelPath path(problem, load);
-    std::vector<Hop> hops = without_last(chain.hops);
+    std::vector<Hop> hops = chain.hops;
     for (Hop& hop : hops)
       if (up) std::swap(hop.from, hop.to);
     const std::vector<Use> passing = path.inside(hops);
     for (int node = 0; node < communicator.nodes; ++node) {
       problem.pass_constraints(node, passing);
       if (node == tree.root) continue;
-      const ClusterGpu here = entry(node, chain), above = parent_end(communicator, chain, tree, node);
-      path.between(up ? here : above, up ? above : here, chain.nic);
+      const TreeEnd here = first_of(chain, node), above = parent_end(communicator, chain, tree, node);
+      if (up)
+        path.between(here.gpu, here.way, above.gpu, above.way);
+      else
+        path.between(above.gpu, above.way, here.gpu, here.way);
     }
     activities.push_back(path.add(load.bytes));
   }
@@ -167,8 +196,8 @@ int add_multicast_tree(ClusterProblem& problem, const Communicator& communicator
     problem.pass_constraints(node, passing);
     if (node == tree.root) continue;
     const ClusterGpu here{node, head}, above{tree.parent[static_cast<std::size_t>(node)], head};
-    path.between(here, above);
-    path.between(above, here);
+    path.between(here, {}, above, {});
+    path.between(above, {}, here, {});
   }
   return path.add(load.bytes);
 }
@@ -184,7 +213,7 @@ int add_switch_reduction(ClusterProblem& problem, const Communicator& communicat
           : path.inside(inside == InNode::kDirect ? star_hops(node, communicator.gpus, head) : chain_hops(chain));
   for (int i = 0; i < communicator.nodes; ++i) {
     problem.pass_constraints(i, passing);
-    path.between(entry(i, chain), entry((i + 1) % communicator.nodes, chain), chain.nic);
+    path.between(entry(i, chain), chain.in, entry((i + 1) % communicator.nodes, chain), chain.in);
   }
   return path.add(load.bytes);
 }
@@ -206,27 +235,27 @@ int add_aggregated_trees(ClusterProblem& problem, const Communicator& communicat
   const std::vector<double> shares = aggregated_shares(nodes);
   for (std::size_t k = 0; k < shares.size(); ++k)
     for (int node = 0; node < nodes; ++node)
-      path.between(entry(node, channel), entry((node + (1 << k)) % nodes, channel), channel.nic, shares[k]);
+      path.between(entry(node, channel), channel.in, entry((node + (1 << k)) % nodes, channel), channel.in, shares[k]);
   return path.add(load.bytes);
 }
 
-Channel chain_of(int head) { return {{head}, {}, 0, 1}; }
+Tree chain_of(int head) { return {{head}, {}, 1}; }
 
-double ring_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed,
-                    const HopDelay& delay_s) {
+double ring_delay_s(const Cluster& cluster, const Communicator& communicator, bool closed, const HopDelay& delay_s) {
   double sum = 0;
-  for (int node = 0; node < communicator.nodes - (closed ? 0 : 1); ++node)
-    sum += delay_s(endpoint(cluster, leaving(node, communicator, ring)),
-                   endpoint(cluster, entry((node + 1) % communicator.nodes, ring)));
+  for (int node = 0; node < communicator.nodes - (closed ? 0 : 1); ++node) {
+    const RingHop hop = hop_after(communicator, 0, node);
+    sum += delay_s(endpoint(cluster, hop.from, hop.out), endpoint(cluster, hop.to, hop.in));
+  }
   return sum;
 }
 
-double tree_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which,
+double tree_delay_s(const Cluster& cluster, const Communicator& communicator, const Tree& chain, int which,
                     const HopDelay& delay_s) {
   const BinaryTree tree = double_binary_tree(communicator.nodes, which);
   return deepest(tree, [&](int node) {
-    return delay_s(endpoint(cluster, entry(node, chain)),
-                   endpoint(cluster, parent_end(communicator, chain, tree, node)));
+    const TreeEnd here = first_of(chain, node), above = parent_end(communicator, chain, tree, node);
+    return delay_s(endpoint(cluster, here.gpu, here.way), endpoint(cluster, above.gpu, above.way));
   });
 }
 
@@ -234,7 +263,7 @@ double reduction_delay_s(const Cluster& cluster, const Communicator& communicato
                          const HopDelay& delay_s) {
   double most = 0;
   for (int node = 1; node < communicator.nodes; ++node)
-    most = std::max(most, delay_s(endpoint(cluster, entry(0, channel)), endpoint(cluster, entry(node, channel))));
+    most = std::max(most, delay_s(card(cluster, 0, channel), card(cluster, node, channel)));
   return most;
 }
 
@@ -242,7 +271,7 @@ double aggregated_delay_s(const Cluster& cluster, const Communicator& communicat
                           const HopDelay& delay_s) {
   double sum = 0;
   for (int length = 1; length < communicator.nodes; length *= 2)
-    sum += delay_s(endpoint(cluster, entry(0, channel)), endpoint(cluster, entry(length, channel)));
+    sum += delay_s(card(cluster, 0, channel), card(cluster, length, channel));
   return sum;
 }
 
@@ -250,11 +279,11 @@ HopDelay distance_in(const Cluster& cluster) {
   return [&cluster](int from, int to) { return cluster.beyond_nearest(fabric_latency(cluster.fabric(), from, to)).si; };
 }
 
-double ring_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed) {
-  return ring_delay_s(cluster, communicator, ring, closed, distance_in(cluster));
+double ring_distance_s(const Cluster& cluster, const Communicator& communicator, bool closed) {
+  return ring_delay_s(cluster, communicator, closed, distance_in(cluster));
 }
 
-double tree_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which) {
+double tree_distance_s(const Cluster& cluster, const Communicator& communicator, const Tree& chain, int which) {
   return tree_delay_s(cluster, communicator, chain, which, distance_in(cluster));
 }
 

@@ -10,12 +10,13 @@
 
 namespace linkcast::activities {
 
-/// Adds the ring through all nodes as one activity. @param closed  the last node sends to the first too
-int add_cluster_ring(ClusterProblem& problem, const Communicator& communicator, const Channel& ring, bool closed,
+/// Adds the ring through all nodes as one activity. @param ring  number of the channel. @param closed  the last node
+/// sends to the first too
+int add_cluster_ring(ClusterProblem& problem, const Communicator& communicator, int ring, bool closed,
                      const ChannelLoad& load);
 
 /// Adds one tree, the way up and the way down. @param which  0 or 1: which of the two trees between the nodes
-std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& communicator, const Channel& chain,
+std::vector<int> add_cluster_tree(ClusterProblem& problem, const Communicator& communicator, const Tree& chain,
                                   int which, const ChannelLoad& load);
 
 /// Adds one tree between the nodes' GPUs of one number, as one activity: each node reduces `load.bytes` by multicast,
@@ -41,16 +42,16 @@ int add_aggregated_trees(ClusterProblem& problem, const Communicator& communicat
 /// Part of what a rank sends that goes 2^k ranks on, for each k: of parallel aggregated trees.
 std::vector<double> aggregated_shares(int ranks);
 /// A chain of that GPU alone, as which the tree meets the distances of the fabric.
-Channel chain_of(int head);
+Tree chain_of(int head);
 
-/// Latencies of the fabric, beyond that of neighbours, that the first byte meets on its longest way, seconds.
-double ring_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed);
-double tree_distance_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which);
+/// Latencies of the fabric, beyond that of neighbours, that the first byte meets on its longest way, seconds: of the
+/// first ring, and of a tree.
+double ring_distance_s(const Cluster& cluster, const Communicator& communicator, bool closed);
+double tree_distance_s(const Cluster& cluster, const Communicator& communicator, const Tree& chain, int which);
 /// The same sums over what each hop between two endpoints of the fabric takes, seconds.
 using HopDelay = std::function<double(int from_endpoint, int to_endpoint)>;
-double ring_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& ring, bool closed,
-                    const HopDelay& delay_s);
-double tree_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& chain, int which,
+double ring_delay_s(const Cluster& cluster, const Communicator& communicator, bool closed, const HopDelay& delay_s);
+double tree_delay_s(const Cluster& cluster, const Communicator& communicator, const Tree& chain, int which,
                     const HopDelay& delay_s);
 /// To the farthest node and back: once through the switches that reduce.
 double reduction_delay_s(const Cluster& cluster, const Communicator& communicator, const Channel& channel,

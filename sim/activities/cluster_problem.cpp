@@ -93,21 +93,10 @@ void ClusterProblem::pass_engines(int from_endpoint, int to_endpoint, double wei
   if (cluster_->has_engine(to_endpoint)) use(cluster_->key_of_engine(to_endpoint, false), weight);
 }
 
-void ClusterProblem::pass_network(ClusterGpu from, ClusterGpu to, double weight, int nic) {
-  if (nic >= 0) {
-    const Platform& node = cluster_->node();
-    std::vector<int> back = cluster_->way_to_nic(node.gpu(to.gpu), nic);
-    std::reverse(back.begin(), back.end());
-    for (int& link : back) link ^= 1;
-    pass_node(from.node, cluster_->way_to_nic(node.gpu(from.gpu), nic), MoveBy::kDma, weight);
-    pass_fabric(cluster_->endpoint(from.node, nic), cluster_->endpoint(to.node, nic), weight);
-    pass_node(to.node, back, MoveBy::kDma, weight);
-    return;
-  }
-  pass_node(from.node, cluster_->to_nic(from.gpu).links, MoveBy::kDma, weight);
-  pass_fabric(cluster_->endpoint(from.node, cluster_->nic_of(from.gpu)),
-              cluster_->endpoint(to.node, cluster_->nic_of(to.gpu)), weight);
-  pass_node(to.node, cluster_->from_nic(to.gpu).links, MoveBy::kDma, weight);
+void ClusterProblem::pass_network(const NetworkEnd& from, const NetworkEnd& to, double weight) {
+  pass_node(from.gpu.node, links_out(*cluster_, from), MoveBy::kDma, weight);
+  pass_fabric(cluster_->endpoint(from.gpu.node, from.nic), cluster_->endpoint(to.gpu.node, to.nic), weight);
+  pass_node(to.gpu.node, links_in(*cluster_, to), MoveBy::kDma, weight);
 }
 
 double ClusterProblem::lone_rate() const {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/activities/network_end.hpp"
 #include "sim/activities/transfer.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/platform/cluster.hpp"
@@ -34,8 +35,8 @@ class ClusterProblem {
   void pass_host_memory(int node, const std::vector<int>& links, double bytes);
   /// Constraints of a node, as consumed per byte of the activity.
   void pass_constraints(int node, const std::vector<Use>& uses);
-  /// From one GPU to one of another node. @param nic  number in both nodes; -1: the ones next to them
-  void pass_network(ClusterGpu from, ClusterGpu to, double weight = 1, int nic = -1);
+  /// From one GPU to one of another node, over the fabric between their NICs.
+  void pass_network(const NetworkEnd& from, const NetworkEnd& to, double weight = 1);
   /// From NIC to NIC, the fabric alone.
   void pass_fabric(int from_endpoint, int to_endpoint, double weight = 1);
   /// The engines of the cards at both ends, where they have one.

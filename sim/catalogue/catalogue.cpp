@@ -231,17 +231,17 @@ const Communicator& Catalogue::communicator(const std::string& platform_id, cons
 }
 
 const Communicator& Catalogue::communicator_across(const std::string& platform_id, const std::string& library,
-                                                   int nodes, const std::vector<int>& gpus) {
+                                                   int nodes, const std::vector<int>& gpus, bool pxn) {
   if (told_.count(platform_id) > 0)
     throw InputError("library_topology, p2p_level: what a library is told is modelled for one node");
-  const auto key = std::make_tuple(platform_id, library, nodes, gpus);
+  const auto key = std::make_tuple(platform_id, library, nodes, gpus, pxn);
   ++communicator_use_.asked;
   if (const auto it = across_.find(key); it != across_.end()) {
     ++communicator_use_.there;
     return it->second;
   }
   log::Log("catalogue").debug("{} builds a communicator of {} nodes with {} GPUs", library, nodes, gpus.size());
-  Communicator built = ring_library(library).build_across(cluster(platform_id), gpus, nodes);
+  Communicator built = ring_library(library).build_across(cluster(platform_id), gpus, nodes, pxn);
   return across_.emplace(key, std::move(built)).first->second;
 }
 

@@ -64,9 +64,9 @@ class Catalogue {
   void forget_communicators_above(std::size_t most) {
     if (communicators_.size() > most) communicators_.clear();
   }
-  /// The same over these GPUs of each of `nodes` nodes.
+  /// The same over these GPUs of each of `nodes` nodes. @param pxn  as of RingLibrary::build_across()
   const Communicator& communicator_across(const std::string& platform_id, const std::string& library, int nodes,
-                                          const std::vector<int>& gpus);
+                                          const std::vector<int>& gpus, bool pxn = true);
 
  private:
   const Platform& load(const std::string& id, const std::filesystem::path& calibration);
@@ -95,7 +95,7 @@ class Catalogue {
   std::map<std::string, std::unique_ptr<Cluster>> clusters_, lone_nodes_;
   std::map<std::string, std::unique_ptr<Solver>> solvers_;
   std::map<std::tuple<std::string, std::string, std::vector<int>>, Communicator> communicators_;
-  std::map<std::tuple<std::string, std::string, int, std::vector<int>>, Communicator> across_;
+  std::map<std::tuple<std::string, std::string, int, std::vector<int>, bool>, Communicator> across_;
 };
 
 }  // namespace linkcast::catalogue

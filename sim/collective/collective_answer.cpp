@@ -126,6 +126,7 @@ class Asked {
     query::refuse_keys(r, {"transport"},
                        "is of libraries that send messages (mpi-...), and " + library_ + " builds rings");
     if (ranks_.one_node()) query::refuse_keys(r, {"engine"}, "is of messages between nodes, and all ranks are in one");
+    read_pxn(library_, ranks_, r);
     if (r.has("protocol") && protocol_.empty()) r.fail("protocol", "names none");
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
@@ -200,7 +201,7 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   Surroundings around;
   around.load = read_load(ranks, r, catalogue.progress());
   around.place(catalogue, platform_id, ranks);
-  query::refuse_keys(r, {"calls", "protocol", "nvls", "collnet", "engine", "library_topology", "p2p_level"},
+  query::refuse_keys(r, {"calls", "protocol", "nvls", "collnet", "pxn", "engine", "library_topology", "p2p_level"},
                      "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);

@@ -146,12 +146,15 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveR
   const std::string& library = job.communicator.library;
   std::vector<std::string> warnings;
   if (!job.one_node()) {
-    if (!run.made.cost.network_measured)
-      warnings.push_back("latencies of hops between nodes are " + library + "'s assumptions, not measured");
     const std::string& machine = job.node().topology().name;
-    if (!job.node().transports().network_measured())
+    const bool links = job.node().transports().network_measured(), hops = run.made.cost.network_measured;
+    if (!links)
       warnings.push_back("nothing between nodes of " + machine +
-                         " was measured: adapters and cables have their nominal rates");
+                         " was measured: adapters and cables have their nominal rates" +
+                         (hops ? "" : ", start-up and pace of hops are assumed after " + library));
+    else if (!hops)
+      warnings.push_back("no collective between nodes of " + machine +
+                         " was measured: start-up and pace of hops are assumed after " + library);
   }
   if (!run.made.cost.measured)
     warnings.push_back("base and hop latencies are " + library + "'s assumptions, not measured on " +

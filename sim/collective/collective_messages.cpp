@@ -108,11 +108,15 @@ class BetweenNodes {
       problem_.pass_constraints(from.node, way.uses);
       activity.rate_cap_Bps = way.rate_cap_Bps;
     } else {
-      problem_.pass_constraints(from.node, ways.out[at(from.gpu)].uses);
-      problem_.pass_fabric(endpoint(from), endpoint(to), stored);
-      problem_.pass_engines(endpoint(from), endpoint(to), stored);
+      const activities::NodeWay& out = ways.out[at(from.gpu)][at(to.gpu)];
+      const int leaves = endpoint(from, activities::way_out(exits(), at(from.gpu), at(to.gpu))),
+                enters = endpoint(to, activities::way_in(exits(), at(to.gpu)));
+      problem_.pass_constraints(from.node, out.uses);
+      problem_.pass_fabric(leaves, enters, stored);
+      problem_.pass_engines(leaves, enters, stored);
       problem_.pass_constraints(to.node, ways.in[at(to.gpu)].uses);
-      farthest_s_ = std::max(farthest_s_, fabric_latency(job_.machine.fabric(), endpoint(from), endpoint(to)).si);
+      activity.rate_cap_Bps = out.rate_cap_Bps;
+      farthest_s_ = std::max(farthest_s_, fabric_latency(job_.machine.fabric(), leaves, enters).si);
     }
     activity.rate_cap_Bps = std::min(activity.rate_cap_Bps, rate_cap_Bps);
     problem_.add(std::move(activity));
@@ -121,14 +125,17 @@ class BetweenNodes {
   [[nodiscard]] double distance_s() const { return job_.machine.beyond_nearest({farthest_s_}).si; }
 
  private:
-  [[nodiscard]] int endpoint(ClusterGpu end) const {
-    return job_.machine.endpoint(end.node, job_.machine.nic_of(job_.communicator.gpus[at(end.gpu)]));
+  [[nodiscard]] const activities::Exits& exits() const { return job_.communicator.exits; }
+  [[nodiscard]] int endpoint(ClusterGpu end, const NicWay& way) const {
+    const ClusterGpu gpu{end.node, job_.communicator.gpus[at(end.gpu)]};
+    return job_.machine.endpoint(end.node, activities::network_end(job_.machine, gpu, way).nic);
   }
 
   const activities::MessageWays& ways_of(double stored) {
     auto known = ways_.find(stored);
     if (known == ways_.end())
-      known = ways_.emplace(stored, activities::message_ways(job_.machine, job_.communicator.gpus, stored)).first;
+      known =
+          ways_.emplace(stored, activities::message_ways(job_.machine, job_.communicator.gpus, exits(), stored)).first;
     return known->second;
   }
 
@@ -184,9 +191,12 @@ bool run_reduced(const CollectiveJob& job, MessageParts wanted, MessageAnswer& a
   const Start start = start_of(job, bytes);
   const activities::MessageRates::Sent each{{0, 1, {bytes}}, start.choice, start.cost.channel_Bps};
   const activities::MessageRates rates(each, job.ranks(), job.op.own_part());
-  const congestion::UniformTraffic traffic{job.communicator.nodes, job.communicator.gpus, bytes,
+  const congestion::UniformTraffic traffic{job.communicator.nodes,
+                                           job.communicator.gpus,
+                                           bytes,
                                            1 / start.choice.payload_share,
-                                           rates.rate_Bps(each, std::numeric_limits<double>::infinity())};
+                                           rates.rate_Bps(each, std::numeric_limits<double>::infinity()),
+                                           job.communicator.exits};
   auto reduced = congestion::reduce_alltoall(job.machine, traffic, wanted.loads);
   if (const auto* irregular = std::get_if<congestion::Irregular>(&reduced)) {
     answer.why_direct = irregular->why;

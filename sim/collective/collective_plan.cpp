@@ -68,8 +68,7 @@ Steps ring_steps(const CollectiveJob& job) {
   const double share = whole ? 1 : 1.0 / job.calls;
   const double steps = job.op.steps(job.ranks()) * share;
   const double between = closed ? steps * made.nodes / job.ranks() : (made.nodes - 1) * share;
-  return {steps - between, between,
-          activities::ring_distance_s(job.machine, made, made.channels.front(), closed) * rounds_of(job)};
+  return {steps - between, between, activities::ring_distance_s(job.machine, made, closed) * rounds_of(job)};
 }
 
 Steps tree_steps(const CollectiveJob& job) {
@@ -77,7 +76,7 @@ Steps tree_steps(const CollectiveJob& job) {
   const double chain = 2 * (static_cast<double>(made.gpus.size()) - 1);
   if (job.one_node()) return {chain, 0, 0};
   const int depth = std::max(activities::tree_depth(made.nodes, 0), activities::tree_depth(made.nodes, 1));
-  return {chain, 2.0 * depth, 2 * activities::tree_distance_s(job.machine, made, made.channels.front(), 0)};
+  return {chain, 2.0 * depth, 2 * activities::tree_distance_s(job.machine, made, made.trees.front(), 0)};
 }
 
 void add_in_node(activities::ClusterProblem& problem, CollectivePlan& made, std::vector<Hop> way,
@@ -111,11 +110,10 @@ void plan_rings(const CollectiveJob& job, activities::ClusterProblem& problem, C
     const activities::ChannelLoad load{per_hop * blocks / made.taken.blocks, made.taken.payload_share,
                                        blocks_Bps(made, blocks), host, made.cost.host_wait};
     made.busiest_B = std::max(made.busiest_B, load.bytes);
-    const Channel& ring = communicator.channels[at(i)];
     if (job.one_node())
-      add_in_node(problem, made, activities::ring_hops(ring, job.op.closed()), load);
+      add_in_node(problem, made, activities::ring_hops(communicator.channels[at(i)], job.op.closed()), load);
     else
-      activities::add_cluster_ring(problem, communicator, ring, job.op.closed(), load);
+      activities::add_cluster_ring(problem, communicator, i, job.op.closed(), load);
   }
 }
 
@@ -140,11 +138,11 @@ void plan_trees_in_node(const CollectiveJob& job, activities::ClusterProblem& pr
 /// The first half of the blocks runs the first tree between nodes, their duplicates the second one.
 void plan_trees_between(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
   const Communicator& communicator = job.communicator;
-  const int distinct = static_cast<int>(communicator.channels.size());
+  const int distinct = static_cast<int>(communicator.trees.size());
   for (int block = 0; block < std::min(made.taken.blocks, 2 * distinct); ++block) {
     const activities::ChannelLoad load{job.size_B / made.taken.blocks, made.taken.payload_share, blocks_Bps(made, 1)};
     made.busiest_B = std::max(made.busiest_B, load.bytes);
-    activities::add_cluster_tree(problem, communicator, communicator.channels[at(block % distinct)], block / distinct,
+    activities::add_cluster_tree(problem, communicator, communicator.trees[at(block % distinct)], block / distinct,
                                  load);
   }
 }
@@ -170,10 +168,10 @@ CollectivePlan plan(const CollectiveJob& job, activities::ClusterProblem& proble
 
 double waits_s(const CollectiveJob& job, const CollectivePlan& made, const activities::HopDelay& wait_s) {
   const Communicator& communicator = job.communicator;
-  const Channel& first = communicator.channels.front();
   if (by_switches(made.taken)) return switch_delay_s(job, made.taken, wait_s);
-  if (made.taken.algorithm == "tree") return 2 * activities::tree_delay_s(job.machine, communicator, first, 0, wait_s);
-  return rounds_of(job) * activities::ring_delay_s(job.machine, communicator, first, job.op.closed(), wait_s);
+  if (made.taken.algorithm == "tree")
+    return 2 * activities::tree_delay_s(job.machine, communicator, communicator.trees.front(), 0, wait_s);
+  return rounds_of(job) * activities::ring_delay_s(job.machine, communicator, job.op.closed(), wait_s);
 }
 
 }  // namespace linkcast::collective

@@ -37,10 +37,19 @@ std::string read_library(const CollectiveRanks& ranks, ObjectReader& r) {
   return ranks.one_node() ? calibration.default_library : usual_library_across(calibration);
 }
 
+void read_pxn(const std::string& library, CollectiveRanks& ranks, ObjectReader& r) {
+  const auto wanted = r.optional<bool>("pxn");
+  if (!wanted) return;
+  if (ranks.one_node()) r.fail("pxn", "is of several nodes");
+  const RingLibrary* rings = libraries().get(library).rings();
+  if (rings == nullptr || !rings->has_pxn()) r.fail("pxn", library + " has none: NCCL has it from 2.12 on");
+  ranks.pxn = *wanted;
+}
+
 const Communicator& communicator_of(catalogue::Catalogue& catalogue, const std::string& platform_id,
                                     const std::string& library, const CollectiveRanks& ranks) {
   return ranks.one_node() ? catalogue.communicator(platform_id, library, ranks.gpus)
-                          : catalogue.communicator_across(platform_id, library, ranks.nodes, ranks.gpus);
+                          : catalogue.communicator_across(platform_id, library, ranks.nodes, ranks.gpus, ranks.pxn);
 }
 
 }  // namespace linkcast::collective

@@ -1,5 +1,8 @@
 #include "sim/collective/library_view.hpp"
 
+#include "sim/activities/network_end.hpp"
+#include "sim/units/index.hpp"
+
 namespace linkcast::collective {
 namespace {
 
@@ -44,6 +47,24 @@ Json communicator_json(const Communicator& communicator) {
   out["tree_class"] = communicator.tree_class;
   out["library_tree_bandwidth_Bps"] = communicator.tree_channel_bandwidth.si;
   out["rings_found"] = communicator.rings_found;
+  return out;
+}
+
+Json nics_json(const Cluster& machine, const Communicator& communicator) {
+  const std::vector<std::string> ids = machine.nic_ids();
+  const auto end = [&](int gpu, const NicWay& way) {
+    const activities::NetworkEnd end = activities::network_end(machine, {0, gpu}, way);
+    Json one = {{"gpu", gpu}, {"nic", ids[at(end.nic)]}, {"through_host", way.staged}};
+    if (way.handover) one["proxy"] = end.gpu.gpu;
+    return one;
+  };
+  Json rings = Json::array(), trees = Json::array();
+  for (const Channel& ring : communicator.channels)
+    rings.push_back({{"in", end(ring.order.front(), ring.in)}, {"out", end(ring.order.back(), ring.out)}});
+  for (const Tree& tree : communicator.trees) trees.push_back(end(tree.order.front(), tree.first));
+  Json out = {{"nics", rings}, {"swaps_rings", communicator.swaps_rings}};
+  if (!communicator.trees.empty()) out["tree_nics"] = trees;
+  if (!communicator.network_class.empty()) out["network_class"] = communicator.network_class;
   return out;
 }
 

@@ -12,4 +12,7 @@ Json communicator_json(const Communicator& communicator);
 Json tuner_json(const RingLibrary& library, const Platform& platform, const Communicator& communicator,
                 const TunerRequest& request);
 
+/// Of several nodes: by which NICs each ring and tree enters and leaves a node, and how.
+Json nics_json(const Cluster& machine, const Communicator& communicator);
+
 }  // namespace linkcast::collective

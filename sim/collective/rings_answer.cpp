@@ -21,9 +21,10 @@ std::vector<std::string> bottleneck_of(const Platform& node, const Communicator&
 
 Json rings_answer(catalogue::Catalogue& catalogue, const std::string& asked_id, ObjectReader& r) {
   const std::string platform_id = query::told_platform(catalogue, asked_id, r);
-  const CollectiveRanks ranks = read_ranks(catalogue, platform_id, r);
+  CollectiveRanks ranks = read_ranks(catalogue, platform_id, r);
   const Platform& node = ranks.machine.node();
   const std::string library_id = read_library(ranks, r);
+  read_pxn(library_id, ranks, r);
   const auto op = r.optional<std::string>("op");
   const double size_B = op ? SizedCall(*op, ranks.nodes * static_cast<int>(ranks.gpus.size()), r).size_B() : 0;
   if (op && collectives().get(*op).shape() == Shape::kPairs)
@@ -37,7 +38,7 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& asked_id, 
   if (!ranks.one_node()) {
     out["nodes"] = communicator.nodes;
     out["gpus_per_node"] = communicator.gpus.size();
-    out["leaves_at_entry"] = communicator.leaves_at_entry;
+    out.update(nics_json(ranks.machine, communicator));
     out["library_network_channel_bandwidth_Bps"] = communicator.network_channel_bandwidth.si;
   }
   const std::string grouped = op ? collectives().get(*op).grouped_call() : "";

@@ -118,7 +118,7 @@ double switch_delay_s(const CollectiveJob& job, const Taken& taken, const activi
   if (taken.algorithm == "pat") return activities::aggregated_delay_s(job.machine, communicator, first, wait_s);
   if (by_collnet(taken, communicator.nodes))
     return activities::reduction_delay_s(job.machine, communicator, first, wait_s);
-  const Channel head = activities::chain_of(multicast_heads(communicator).front());
+  const Tree head = activities::chain_of(multicast_heads(communicator).front());
   return 2 * activities::tree_delay_s(job.machine, communicator, head, 0, wait_s);
 }
 

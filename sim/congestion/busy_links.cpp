@@ -1,6 +1,7 @@
 #include "sim/congestion/busy_links.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "sim/units/index.hpp"
 
@@ -38,11 +39,11 @@ class BusyLinks::FromAlltoall {
       : cluster_(cluster),
         traffic_(traffic),
         alltoall_(cluster, traffic),
-        ranks_(at(alltoall_.pairs().switches()), 0),
-        first_(ranks_) {
+        ends_(at(alltoall_.pairs().switches()), std::vector<int>(traffic.gpus.size(), 0)),
+        first_(ends_.size(), 0) {
     for (int rank = count() - 1; rank >= 0; --rank) {
       const std::size_t here = at(switch_of(rank));
-      ++ranks_[here];
+      ++ends_[here][at(rank % members())];
       first_[here] = rank;
       busy_.last_.push_back(noisy_way(cluster.fabric(), endpoint(rank), endpoint((rank + count() / 2) % count())));
     }
@@ -63,19 +64,28 @@ class BusyLinks::FromAlltoall {
  private:
   [[nodiscard]] int members() const { return static_cast<int>(traffic_.gpus.size()); }
   [[nodiscard]] int count() const { return traffic_.nodes * members(); }
-  [[nodiscard]] int gpu(int rank) const { return traffic_.gpus[at(rank % members())]; }
-  [[nodiscard]] int endpoint(int rank) const { return cluster_.endpoint(rank / members(), cluster_.nic_of(gpu(rank))); }
+  [[nodiscard]] int endpoint(int rank) const {
+    return cluster_.endpoint(rank / members(), alltoall_.nic(at(rank % members())));
+  }
   [[nodiscard]] int switch_of(int rank) const { return alltoall_.pairs().switch_of(at(rank)); }
   /// Crosses no link between switches if they are the same one.
   [[nodiscard]] NoisyWay way(int from, int to) const {
     return from == to ? NoisyWay{} : noisy_way(cluster_.fabric(), endpoint(first_[at(from)]), endpoint(first_[at(to)]));
   }
-  /// Of a switch, those that a rank's messages cross the fabric for.
-  [[nodiscard]] int peers(int rank, int there) const {
-    int own = 0;
-    for (int member = 0; member < members(); ++member)
-      if (switch_of(rank / members() * members() + member) == there) ++own;
-    return ranks_[at(there)] - own;
+  /// Messages that leave by the NIC of a rank, or come by it, for NICs of a switch in other nodes.
+  [[nodiscard]] double messages(int rank, int there, bool sends) const {
+    double sum = 0;
+    std::set<int> counted;  // members may share a NIC
+    for (int member = 0; member < members(); ++member) {
+      if (!counted.insert(alltoall_.nic(at(member))).second) continue;
+      const auto own = at(rank % members()), other = at(member);
+      const int each = sends ? alltoall_.crossing(own, other) : alltoall_.crossing(other, own);
+      if (each == 0) continue;
+      int away = ends_[at(there)][at(member)];
+      if (switch_of(rank / members() * members() + member) == there) --away;
+      sum += each * away;
+    }
+    return sum;
   }
 
   void hold(const NoisyWay& way, int link, double bytes) {
@@ -85,14 +95,15 @@ class BusyLinks::FromAlltoall {
   void hold_ports(int from, int to) {
     const double bytes = traffic_.bytes * traffic_.stored;
     const int out = first_[at(from)], in = first_[at(to)];
-    hold(way(from, to), alltoall_.pairs().port(at(out)), alltoall_.sharing(gpu(out)) * peers(out, to) * bytes);
-    hold(way(from, to), alltoall_.pairs().port(at(in)) ^ 1, alltoall_.sharing(gpu(in)) * peers(in, from) * bytes);
+    hold(way(from, to), alltoall_.pairs().port(at(out)), messages(out, to, true) * bytes);
+    hold(way(from, to), alltoall_.pairs().port(at(in)) ^ 1, messages(in, from, false) * bytes);
   }
 
   const Cluster& cluster_;
   const UniformTraffic& traffic_;
   AlltoallTraffic alltoall_;
-  std::vector<int> ranks_, first_;  ///< per switch: how many, and one of them
+  std::vector<std::vector<int>> ends_;  ///< per switch: how many ranks of each member
+  std::vector<int> first_;              ///< per switch: one of its ranks
   BusyLinks busy_;
 };
 

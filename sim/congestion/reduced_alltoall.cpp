@@ -27,7 +27,7 @@ class Sums {
         keep_loads_(keep_loads),
         members_(traffic.gpus.size()),
         alltoall_(cluster, traffic),
-        ways_(activities::message_ways(cluster, traffic.gpus, traffic.stored)) {}
+        ways_(activities::message_ways(cluster, traffic.gpus, traffic.exits, traffic.stored)) {}
   [[nodiscard]] const SwitchPairs& pairs() const { return alltoall_.pairs(); }
 
   ReducedAlltoall take() {
@@ -62,9 +62,10 @@ class Sums {
       for (const Use& use : way.uses) messages[static_cast<std::size_t>(use.constraint)] += count * use.weight;
     };
     for (std::size_t i = 0; i < members_; ++i) {
-      add(ways_.out[i], alltoall_.away());
       add(ways_.in[i], alltoall_.away());
       for (std::size_t j = 0; j < members_; ++j) {
+        add(ways_.out[i][j], traffic_.nodes - 1);
+        made_.time_s = std::max(made_.time_s, traffic_.bytes / ways_.out[i][j].rate_cap_Bps);
         if (i == j) continue;
         add(ways_.inside[i][j], 1);
         made_.time_s = std::max(made_.time_s, traffic_.bytes / ways_.inside[i][j].rate_cap_Bps);
@@ -79,25 +80,28 @@ class Sums {
   }
 
   void take_ports() {
-    for (std::size_t i = 0; i < members_; ++i)
-      for (const int link : {pairs().port(i), pairs().port(i) ^ 1})
-        busy(cluster_.key_of_fabric_link(link), alltoall_.port_bytes(traffic_.gpus[i]));
+    for (std::size_t i = 0; i < members_; ++i) {
+      busy(cluster_.key_of_fabric_link(pairs().port(i)), alltoall_.bytes_out(i));
+      busy(cluster_.key_of_fabric_link(pairs().port(i) ^ 1), alltoall_.bytes_in(i));
+    }
     std::map<int, double> bytes;  // members may share a port
-    for (std::size_t rank = 0; keep_loads_ && rank < members_ * static_cast<std::size_t>(traffic_.nodes); ++rank)
-      bytes[pairs().port(rank)] = alltoall_.port_bytes(traffic_.gpus[rank % members_]);
+    for (std::size_t rank = 0; keep_loads_ && rank < members_ * static_cast<std::size_t>(traffic_.nodes); ++rank) {
+      bytes[pairs().port(rank)] = alltoall_.bytes_out(rank % members_);
+      bytes[pairs().port(rank) ^ 1] = alltoall_.bytes_in(rank % members_);
+    }
     take_engines();
-    for (const auto& [port, sum] : bytes)
-      for (const int link : {port, port ^ 1}) load(cluster_.key_of_fabric_link(link), sum);
+    for (const auto& [link, sum] : bytes) load(cluster_.key_of_fabric_link(link), sum);
   }
 
   /// As much as the ports.
   void take_engines() {
     std::map<int, double> bytes;  // members may share a card
     for (int node = 0; node < (keep_loads_ ? traffic_.nodes : 1); ++node)
-      for (const int gpu : traffic_.gpus) {
-        const int card = cluster_.endpoint(node, cluster_.nic_of(gpu));
-        for (const bool sends : {true, false})
-          if (cluster_.has_engine(card)) bytes[cluster_.key_of_engine(card, sends)] = alltoall_.port_bytes(gpu);
+      for (std::size_t i = 0; i < members_; ++i) {
+        const int card = cluster_.endpoint(node, alltoall_.nic(i));
+        if (!cluster_.has_engine(card)) continue;
+        bytes[cluster_.key_of_engine(card, true)] = alltoall_.bytes_out(i);
+        bytes[cluster_.key_of_engine(card, false)] = alltoall_.bytes_in(i);
       }
     for (const auto& [key, sum] : bytes) {
       busy(key, sum);

@@ -50,6 +50,7 @@ class Cluster {
   [[nodiscard]] const Route& from_nic(int gpu) const { return from_nic_[static_cast<std::size_t>(gpu)]; }
   /// Links between a CPU (device index) and the NIC nearest to it, and the number of that NIC.
   [[nodiscard]] const std::pair<std::vector<int>, int>& host_way(int cpu) const;
+  [[nodiscard]] bool reaches(int device, int nic) const { return ways_.count({device, nic}) > 0; }
   /// Links between a GPU or CPU (device index) and a NIC of its node, not through other GPUs.
   /// @throws InputError  there is no way
   [[nodiscard]] const std::vector<int>& way_to_nic(int device, int nic) const;

@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<std::string> kForms = {
     "fabric GENERATOR:key=value,... (e.g. fabric dragonfly:nodes=64,links.global.bandwidth=50GB/s)",
-    "disable KIND, a prefix of kinds, or p2p (e.g. disable nvlink)",
+    "disable KIND, a prefix of kinds, p2p or gpudirect (e.g. disable nvlink)",
     "remove CABLE or CABLE:LINKS (e.g. remove gpu0-gpu4:1)",
     "swap CABLE:KIND or KIND:OTHERKIND (e.g. swap nvlink1:nvlink2)",
     "add A-B:KIND or A-B:KIND:LINKS (e.g. add gpu0-gpu5:nvlink2:2)",

@@ -41,6 +41,7 @@ class Editor {
   void apply(const Edit& edit);
   void disable(const Edit& edit);
   void disable_p2p(const Edit& edit);
+  void disable_gpudirect(const Edit& edit);
   void remove(const Edit& edit);
   void swap(const Edit& edit);
   void add(const Edit& edit);
@@ -87,6 +88,7 @@ void Editor::apply(const Edit& edit) {
       edit_fabric(edit, wiring_, fit_, notes_);
       return;
     case EditVerb::kDisable:
+      if (edit.subject == "gpudirect") return disable_gpudirect(edit);
       return edit.subject == "p2p" ? disable_p2p(edit) : disable(edit);
     case EditVerb::kRemove:
       return remove(edit);
@@ -162,7 +164,7 @@ void Editor::refuse_kind(const Edit& edit, const std::string& what, const std::s
 
 void Editor::disable(const Edit& edit) {
   if (erase_cables([&](const Cable& c) { return names_kind(edit.subject, c.kind); }) == 0)
-    refuse_kind(edit, "no cable of " + base_->wiring().name + " is of such a kind", "p2p, ");
+    refuse_kind(edit, "no cable of " + base_->wiring().name + " is of such a kind", "p2p, gpudirect, ");
 }
 
 void Editor::disable_p2p(const Edit& edit) {
@@ -174,6 +176,11 @@ void Editor::disable_p2p(const Edit& edit) {
   wiring_.pcie_peer = PciePeer::kNone;
   if (erase_cables([&](const Cable& c) { return on_accelerator(c.a) && on_accelerator(c.b); }) == 0 && !pcie)
     refuse(edit, "there is no peer access on " + base_->wiring().name);
+}
+
+void Editor::disable_gpudirect(const Edit& edit) {
+  if (!wiring_.gpudirect_rdma) refuse(edit, base_->wiring().name + " is without it");
+  wiring_.gpudirect_rdma = false;
 }
 
 void Editor::remove(const Edit& edit) {

@@ -52,6 +52,7 @@ class Topology {
   std::string path;
   std::string sha256;
   PciePeer pcie_peer = PciePeer::kNone;
+  bool gpudirect_rdma = true;  ///< NICs may access GPU memory where the way is short; false: host memory lies between
   std::vector<Device> devices;
   std::vector<Cable> cables;
   /// The network that joins many such nodes: a rule and its parameters (sim/plugin/fabric_generator.hpp); null if none.

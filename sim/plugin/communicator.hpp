@@ -1,6 +1,7 @@
 #pragma once
 // What a communication library builds before it moves a byte (rings, trees), what it believes they carry, and what it
 // takes for a size.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,20 +18,28 @@ struct Hop {
   int via = -1;  ///< kRelay: the GPU in between
 };
 
+/// How a GPU and a NIC of its node exchange what crosses the network.
+struct NicWay {
+  int nic = -1;                   ///< number in the cluster; -1: the one next to the GPU
+  std::optional<Hop> handover{};  ///< to the GPU of the node that sends in its place (PXN)
+  bool staged = false;            ///< through host memory: the NIC does not access GPU memory
+};
+
 /// One distinct ring. Duplicates (several thread blocks on the same ring) are counted, not repeated.
 struct Channel {
   std::vector<int> order;  ///< GPU numbers, each member once, starting at the first member
   std::vector<Hop> hops;   ///< order[i] -> order[i+1], the last one closes the ring
   double links = 1;        ///< share of a link this ring was given in the search, in links (0.5: half a link)
   int blocks = 1;          ///< thread blocks (library channels) that run this ring
-  int nic = -1;            ///< by which it goes between nodes; -1: the ones next to the GPUs where it does
+  NicWay in{}, out{};      ///< between nodes: of the first and of the last GPU
 };
 
 /// One distinct tree. Inside a node it is a chain.
 struct Tree {
-  std::vector<int> order;  ///< GPU numbers, root first: the parent of each is the one before it
-  std::vector<Hop> hops;   ///< order[i] -> order[i+1]; the way up runs the same hops backwards
-  int blocks = 1;          ///< thread blocks (library channels) that run this tree
+  std::vector<int> order;    ///< GPU numbers, root first: the parent of each is the one before it
+  std::vector<Hop> hops;     ///< order[i] -> order[i+1]; the way up runs the same hops backwards
+  int blocks = 1;            ///< thread blocks (library channels) that run this tree
+  NicWay first{}, second{};  ///< between nodes: of the first GPU and of the one after it, if it talks to a child
 };
 
 struct Communicator {
@@ -50,11 +59,14 @@ struct Communicator {
   std::string tree_class;                 ///< worst class over all hops of the trees
   bool plain_trees = false;               ///< between nodes they would branch at one member instead of two
   BytesPerSecond tree_channel_bandwidth;  ///< what the library assumes of one tree
-  // Several equal nodes: `gpus` are the members of each; channels are its rings, entered at their first GPU.
+  // Several equal nodes: `gpus` are the members of each; channels are its rings, entered at their first GPU. Messages
+  // to member j of another node leave by the NIC next to their sender, or as exits[i][j] says for member i.
   int nodes = 1;
   BytesPerSecond network_channel_bandwidth;  ///< what the library assumes of one channel between nodes
-  bool nics_near = true;                     ///< GPUs reach their NICs without passing a CPU
-  bool leaves_at_entry = false;  ///< a ring leaves a node by the NIC it came by, else by the one next to its last GPU
+  std::string network_class;                 ///< worst class of a way to a NIC over all rings; empty: not searched
+  bool nics_near = true;                     ///< NICs access GPU memory on ways that LL128 may take
+  bool swaps_rings = false;                  ///< in every second node rings 2k and 2k+1 change places
+  std::vector<std::vector<NicWay>> exits{};  ///< empty: the NIC next to the sender
 
   /// How each member sends to each, row by row of the senders; empty: as the machine allows.
   std::vector<Hop> pairs{};

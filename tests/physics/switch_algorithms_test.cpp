@@ -13,7 +13,7 @@ namespace {
 
 // One switch with the ports of the nodes' NICs. source of the rate: NDR, 400 Gb/s
 const std::string kSwitch =
-    "fabric single_switch:nodes=16,radix=200,routing=minimal,source=test,links.host.cable=ib_ndr,"
+    "fabric single_switch:nodes=32,radix=256,routing=minimal,source=test,links.host.cable=ib_ndr,"
     "links.host.bandwidth=50 GB/s,links.host.latency=300 ns,links.host.source=test";
 constexpr double kNic_Bps = 50e9;
 
@@ -65,11 +65,11 @@ TEST_CASE("PAT: each NIC carries n - 1 parts of n, after log2(n) hops and what e
 
 TEST_CASE("PAT is taken between small and large sizes, of one GPU a node, from 2.23 on", "[physics]") {
   const auto taken = [](const std::string& library, int gpus, double size_B) {
-    return answered(16, gpus, size_B, {{"op", "all_gather"}, {"library", library}})["algorithm"].get<std::string>();
+    return answered(32, gpus, size_B, {{"op", "all_gather"}, {"library", library}})["algorithm"].get<std::string>();
   };
-  CHECK(taken("nccl-2.23", 1, 4 * kMiB) == "pat");
-  CHECK(taken("nccl-2.22", 1, 4 * kMiB) == "ring");
-  CHECK(taken("nccl-2.23", 8, 4 * kMiB) == "ring");
+  CHECK(taken("nccl-2.23", 1, 2 * kMiB) == "pat");
+  CHECK(taken("nccl-2.22", 1, 2 * kMiB) == "ring");
+  CHECK(taken("nccl-2.23", 8, 2 * kMiB) == "ring");
   CHECK(taken("nccl-2.23", 1, 65536) == "ring");        // LL has the lower start-up
   CHECK(taken("nccl-2.23", 1, 1024 * kMiB) == "ring");  // Simple the higher rate
 }

@@ -5,10 +5,11 @@
 
 namespace linkcast::graph {
 
-/// Rings over several equal nodes: those of one node, entered next to a NIC each, with what the library assumes a NIC
-/// carries. Trees run over the same chains inside a node.
-/// @limits  NICs are not in the search: every NIC next to a member gets its share of the channels
+/// Rings and trees over several equal nodes, each of which begins and ends at a NIC.
+/// @param proxies  GPUs may send by the NIC of another one (PXN), from the version on that has it
 /// @throws InputError  no GPU, more nodes than the fabric has room for
-Communicator build_across(const Version& version, const Cluster& cluster, const std::vector<int>& gpus, int nodes);
+/// @source  models/libraries/SOURCES.md, "Graph era: NICs"
+Communicator build_across(const Version& version, const Cluster& cluster, const std::vector<int>& gpus, int nodes,
+                          bool proxies);
 
 }  // namespace linkcast::graph

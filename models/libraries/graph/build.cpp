@@ -29,21 +29,22 @@ std::string plural(int count, const std::string& noun) {
 }
 
 /// The driver's consent is the machine's own; the user may forbid more, or allow it.
-PathTable path_table(const Platform& platform, const NodeModel& model, const SearchTraits& traits) {
+Access access(const Platform& platform, bool proxies) {
   const std::string& level = platform.told().p2p_level;
   const auto limit = level.empty() ? std::nullopt : path_class_of(level);
   if (!level.empty() && !limit) throw InputError("p2p_level: '" + level + "' is no class of path");
-  return {model, traits, platform.topology().pcie_peer != PciePeer::kNone, limit};
+  return {platform.topology().pcie_peer != PciePeer::kNone, platform.topology().gpudirect_rdma, proxies, limit};
 }
 
 class Builder {
  public:
-  Builder(const Version& version, const Platform& platform, const std::vector<int>& ranks)
+  Builder(const Version& version, const Platform& platform, const std::vector<int>& ranks,
+          const std::vector<GraphNic>& nics, bool proxies)
       : platform_(platform),
         traits_(version.search),
         gpus_(sorted(ranks)),
-        model_(platform.as_told(), gpus_, traits_),
-        paths_(path_table(platform, model_, traits_)),
+        model_(platform.as_told(), gpus_, traits_, nics),
+        paths_(model_, traits_, access(platform, proxies)),
         plan_(Planner(model_, paths_, traits_).plan()) {
     made_.library = version.name;
     made_.gpus = ranks;
@@ -53,6 +54,7 @@ class Builder {
     add_rings();
     add_trees();
     add_nvls();
+    if (paths_.nics() > 0) add_exits();
     if (platform_.told().machine || !platform_.told().p2p_level.empty()) add_pairs();
     made_.why = why();
     return std::move(made_);
@@ -90,24 +92,69 @@ class Builder {
     return {from, to, peer ? HopKind::kPeer : HopKind::kHostMemory, -1};
   }
 
+  /// Worst class of a way to a NIC that LL128 may take: none through a CPU, through a GPU from Hopper on.
+  [[nodiscard]] PathClass lines_arrive_whole() const {
+    return model_.sm_min() >= kHopper ? PathClass::kPxn : PathClass::kPxb;
+  }
+
+  [[nodiscard]] int gpu(int member) const { return gpus_[static_cast<std::size_t>(member)]; }
+
+  [[nodiscard]] NicWay nic_way(int member, int nic) const {
+    const Path& out = paths_.to_nic(member, nic);
+    NicWay way{nic, {}, !out.peer};
+    if (out.relay >= 0) way.handover = hop(gpu(member), gpu(out.relay));
+    return way;
+  }
+
+  /// Messages leave by the NIC next to the GPU that gets them, if its owner here is reached by NVLink or it is near.
+  void add_exits() {
+    for (const int from : made_.gpus) {
+      made_.exits.emplace_back();
+      for (const int to : made_.gpus) {
+        const int own = first_nic(member(from)), wanted = first_nic(member(to));
+        const bool reached = paths_.to_nic(member(from), wanted).path_class <= PathClass::kPxn;
+        made_.exits.back().push_back(nic_way(member(from), paths_.proxies() && reached ? wanted : own));
+      }
+    }
+  }
+  [[nodiscard]] int first_nic(int member) const {
+    const auto& list = paths_.local_nics(member);
+    if (!list.empty()) return list.front();
+    int nic = 0;  // no way that the library knows: the one that the machine has next to it
+    while (nic + 1 < paths_.nics() && !model_.takes(member, nic)) ++nic;
+    return nic;
+  }
+
   void add_rings() {
     const ChannelSet& rings = plan_.rings;
     made_.rings_found = rings.channels;
     made_.one_order = rings.same_order;
     made_.path_class = to_text(rings.path_class);
     made_.library_channel_bandwidth = {rings.speed * kGiga};
+    const bool between = paths_.nics() > 0;
+    if (between) {
+      made_.network_channel_bandwidth = {rings.network_speed * kGiga};
+      made_.network_class = to_text(rings.nic_class);
+      made_.nics_near = std::max(rings.nic_class, plan_.trees.nic_class) <= lines_arrive_whole();
+    }
+    made_.swaps_rings = rings.crosses && plan_.channels % 2 == 0;
     for (int c = 0; c < plan_.channels; ++c) {
       Channel channel;
       channel.order = order(rings, c);
       const auto first = std::find(channel.order.begin(), channel.order.end(), made_.gpus.front());
-      std::rotate(channel.order.begin(), first, channel.order.end());
-      for (std::size_t i = 0; i < channel.order.size(); ++i)
+      if (!between) std::rotate(channel.order.begin(), first, channel.order.end());
+      const std::size_t hops = channel.order.size() - (between ? 1 : 0);
+      for (std::size_t i = 0; i < hops; ++i)
         channel.hops.push_back(hop(channel.order[i], channel.order[(i + 1) % channel.order.size()]));
       const bool host = std::any_of(channel.hops.begin(), channel.hops.end(),
                                     [](const Hop& passed) { return passed.kind == HopKind::kHostMemory; });
       made_.fallback |= host;
       channel.links = rings.path_class <= PathClass::kNvb && !host ? rings.speed / model_.nvlink_bandwidth() : 0;
       channel.blocks = plan_.copies;
+      if (between) {
+        channel.in = nic_way(member(channel.order.front()), rings.nics_in[static_cast<std::size_t>(c)]);
+        channel.out = nic_way(member(channel.order.back()), rings.nics_out[static_cast<std::size_t>(c)]);
+      }
       made_.link_equivalents += channel.links;
       made_.channels.push_back(std::move(channel));
     }
@@ -124,6 +171,11 @@ class Builder {
       for (std::size_t i = 0; i + 1 < tree.order.size(); ++i)
         tree.hops.push_back(hop(tree.order[i], tree.order[i + 1]));
       tree.blocks = plan_.copies;
+      if (paths_.nics() > 0) {
+        tree.first = nic_way(member(tree.order.front()), trees.nics_in[static_cast<std::size_t>(c)]);
+        const int second = tree.order[tree.order.size() > 1 ? 1 : 0];
+        tree.second = nic_way(member(second), trees.nics_out[static_cast<std::size_t>(c)]);
+      }
       made_.trees.push_back(std::move(tree));
     }
   }
@@ -199,7 +251,15 @@ Communicator build_communicator(const Version& version, const Platform& platform
   check_members(platform, gpus);
   if (gpus.size() > kMostGpus)
     throw InputError("gpus: " + version.name + " is modelled for one node of at most " + std::to_string(kMostGpus));
-  return Builder(version, platform, gpus).build();
+  return Builder(version, platform, gpus, {}, true).build();
+}
+
+Communicator build_part(const Version& version, const Platform& platform, const std::vector<int>& gpus,
+                        const std::vector<GraphNic>& nics, bool proxies) {
+  if (gpus.size() > 1) check_members(platform, gpus);
+  if (gpus.size() > kMostGpus)
+    throw InputError("gpus: " + version.name + " is modelled for nodes of at most " + std::to_string(kMostGpus));
+  return Builder(version, platform, gpus, nics, proxies).build();
 }
 
 }  // namespace linkcast::graph

@@ -1,5 +1,5 @@
 #pragma once
-#include "models/libraries/graph/version.hpp"
+#include "models/libraries/graph/node_model.hpp"
 #include "sim/platform/cluster.hpp"
 #include "sim/plugin/communicator.hpp"
 
@@ -8,5 +8,10 @@ namespace linkcast::graph {
 /// Searches rings and trees over the members and says in one sentence why they are what they are.
 /// @param gpus  GPU numbers in rank order. @throws InputError  fewer than 2, unknown or given twice
 Communicator build_communicator(const Version& version, const Platform& platform, const std::vector<int>& gpus);
+
+/// The parts in one node of rings and trees over several: each begins and ends at a NIC.
+/// @param gpus  as above, or one. @param nics  by number. @param proxies  false: no PXN. @throws InputError  as above
+Communicator build_part(const Version& version, const Platform& platform, const std::vector<int>& gpus,
+                        const std::vector<GraphNic>& nics, bool proxies);
 
 }  // namespace linkcast::graph

@@ -1,5 +1,8 @@
 #pragma once
 // Which attempts the search makes, in which order, and when it is content: rings, trees, and what is used of both.
+#include <map>
+#include <tuple>
+
 #include "models/libraries/graph/channel_search.hpp"
 
 namespace linkcast::graph {
@@ -20,6 +23,8 @@ class Planner {
   [[nodiscard]] ChannelSet search(Pattern pattern, int least, int most);
   void find(ChannelSet& best);
   bool try_speed(ChannelSet wanted, ChannelSet& best);
+  bool try_nic_classes(ChannelSet wanted, ChannelSet& best);
+  bool try_classes(ChannelSet wanted, ChannelSet& best);
   bool try_orders(ChannelSet wanted, ChannelSet& best);
   bool attempt(const ChannelSet& wanted, ChannelSet& best, long budget);
   void split_wide(ChannelSet& set) const;
@@ -33,9 +38,13 @@ class Planner {
   const SearchTraits& traits_;
   ChannelSearch search_;
   const std::vector<double>* speeds_;
+  double widest_ = 0;  ///< GB/s of a path: to a NIC between nodes, else between members
   double enough_ = 0;  ///< bandwidth at which the search stops, GB/s
   long budget_ = 0;    ///< for all attempts
   long left_ = 0;      ///< of the budget of the last attempt
+  /// What was left of attempts that allowed the same paths: to repeat one finds nothing better.
+  using Attempt = std::tuple<double, double, Pattern, bool, bool, int, PathClass, PathClass>;
+  std::map<Attempt, long> made_;
 };
 
 /// Into how many equal channels each of `channels` at `speed` GB/s is split: 1 or 2.

@@ -37,10 +37,12 @@ class NcclGraph final : public Library, public RingLibrary {
 
   [[nodiscard]] bool spans_nodes() const override { return true; }
 
-  [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus,
-                                          int nodes) const override {
-    return graph::build_across(*version_, cluster, gpus, nodes);
+  [[nodiscard]] Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus, int nodes,
+                                          bool pxn) const override {
+    return graph::build_across(*version_, cluster, gpus, nodes, pxn);
   }
+
+  [[nodiscard]] bool has_pxn() const override { return version_->search.proxies_to_nic; }
 
   /// Of the ring: what the tuner takes, or what was forced.
   [[nodiscard]] ProtocolChoice protocol(const Platform& platform, const Communicator& communicator,

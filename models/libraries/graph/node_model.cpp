@@ -82,10 +82,14 @@ double pcie_bandwidth(const Cable& cable) {
   return cable.count * lanes * kLibrary[static_cast<std::size_t>(generation) - 1] / 80;
 }
 
-NodeModel::NodeModel(const Platform& platform, const std::vector<int>& gpus, const SearchTraits& traits)
+NodeModel::NodeModel(const Platform& platform, const std::vector<int>& gpus, const SearchTraits& traits,
+                     const std::vector<GraphNic>& nics)
     : platform_(&platform),
       traits_(&traits),
       node_of_device_(platform.topology().devices.size(), -1),
+      nics_(nics),
+      ports_(nics.size(), -1),
+      numbers_(gpus),
       gpus_(static_cast<int>(gpus.size())) {
   for (const int gpu : gpus) {
     const int index = platform.gpu(gpu);
@@ -101,6 +105,7 @@ NodeModel::NodeModel(const Platform& platform, const std::vector<int>& gpus, con
   if (cpus > 0) cpu_ = cpu_maker(device(platform, nodes_[static_cast<std::size_t>(first_cpu)].device));
   for (int cpu = first_cpu; cpu < first_cpu + cpus; ++cpu) add_pci_tree(cpu, -1);
   for (int gpu = 0; gpu < gpus_; ++gpu) add_accelerator_links(gpu);
+  for (int gpu = 0; gpu < gpus_; ++gpu) add_gpu_nics(gpu);
   join_cpus();
   for (int cpu = first_cpu; cpu < first_cpu + cpus; ++cpu) put_uplink_last(cpu, -1);
 }
@@ -132,15 +137,45 @@ void NodeModel::add_pci_tree(int node, int parent) {
     if (other == parent) continue;
     const DeviceKind kind = device(*platform_, other).kind;
     int& child = node_of_device_[static_cast<std::size_t>(other)];
+    const auto bandwidth = [&] { return is_host_fabric(cable.kind) ? kHostFabric : pcie_bandwidth(cable); };
+    if (kind == DeviceKind::kNic && !nics_.empty()) add_nic(node, other, bandwidth());
     if (kind == DeviceKind::kPcieSwitch && child < 0) {
       add_node(NodeKind::kPciSwitch, other);
       add_pci_tree(child, index);
     } else if (kind != DeviceKind::kGpu || child < 0) {
-      continue;  // a NIC, or a GPU that is no member
+      continue;  // not in the model
     }
-    const double bandwidth = is_host_fabric(cable.kind) ? kHostFabric : pcie_bandwidth(cable);
-    connect(node, child, LinkKind::kPci, bandwidth);
-    connect(child, node, LinkKind::kPci, bandwidth);
+    const double each = bandwidth();
+    connect(node, child, LinkKind::kPci, each);
+    connect(child, node, LinkKind::kPci, each);
+  }
+}
+
+/// Below a switch, a CPU or a GPU; nothing if the fabric does not join it.
+void NodeModel::add_nic(int node, int device, double bandwidth) {
+  const auto nic = std::find_if(nics_.begin(), nics_.end(), [&](const GraphNic& one) { return one.device == device; }) -
+                   nics_.begin();
+  if (nic == static_cast<std::ptrdiff_t>(nics_.size())) return;
+  int& card = node_of_device_[static_cast<std::size_t>(device)];
+  if (card < 0) {
+    add_node(NodeKind::kNic, device);
+    const double cable = nics_[static_cast<std::size_t>(nic)].bandwidth;
+    const int port = add_node(NodeKind::kPort, -1);
+    connect(card, port, LinkKind::kPort, cable);
+    connect(port, card, LinkKind::kPort, cable);
+    ports_[static_cast<std::size_t>(nic)] = port;
+  }
+  connect(node, card, LinkKind::kPci, bandwidth);
+  connect(card, node, LinkKind::kPci, bandwidth);
+}
+
+/// NICs that hang on the GPU itself.
+void NodeModel::add_gpu_nics(int gpu) {
+  const int index = nodes_[static_cast<std::size_t>(gpu)].device;
+  for (const Cable& cable : platform_->topology().cables) {
+    if (!is_pcie_cable(cable.kind) || (cable.a != index && cable.b != index)) continue;
+    const int other = cable.a == index ? cable.b : cable.a;
+    if (device(*platform_, other).kind == DeviceKind::kNic) add_nic(gpu, other, pcie_bandwidth(cable));
   }
 }
 
@@ -196,6 +231,10 @@ void NodeModel::put_uplink_last(int node, int up) {
   for (const int link : out)
     if (links_[static_cast<std::size_t>(link)].kind == LinkKind::kPci && to(link) != up)
       put_uplink_last(to(link), node);
+}
+
+bool NodeModel::takes(int gpu, int nic) const {
+  return nics_[static_cast<std::size_t>(nic)].users.count(numbers_[static_cast<std::size_t>(gpu)]) > 0;
 }
 
 int NodeModel::back(int link) const {

@@ -1,6 +1,7 @@
 #pragma once
-// The node as NCCL's graph era sees it: members, the PCI switches and CPUs above them, one NVSwitch; links with the
-// bandwidth the library assumes. Other GPUs and NICs do not exist in it.
+// The node as NCCL's graph era sees it: members, the PCI switches and CPUs above them, one NVSwitch, and between nodes
+// the NICs; links with the bandwidth the library assumes. Other GPUs do not exist in it.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,8 @@
 
 namespace linkcast::graph {
 
-enum class NodeKind { kGpu, kPciSwitch, kCpu, kNvswitch };
-enum class LinkKind { kNvlink, kC2c, kPci, kSys };
+enum class NodeKind { kGpu, kPciSwitch, kCpu, kNvswitch, kNic, kPort };
+enum class LinkKind { kNvlink, kC2c, kPci, kSys, kPort };
 enum class CpuMaker { kBroadwell, kSkylake, kSapphireRapids, kEmeraldRapids, kAmd, kPower, kArm };
 
 inline bool is_intel(CpuMaker cpu) { return cpu <= CpuMaker::kEmeraldRapids; }
@@ -28,15 +29,28 @@ struct GraphNode {
   std::vector<int> links;  ///< out of this node: widest first, the PCI link upwards last
 };
 
+/// A NIC that joins nodes.
+struct GraphNic {
+  int device = 0;         ///< of the topology
+  double bandwidth = 0;   ///< GB/s of its cable
+  std::set<int> users{};  ///< GPU numbers that take it first, where others are as near
+};
+
 class NodeModel {
  public:
   /// @param gpus  GPU numbers in ascending order: the order the library finds them in
-  NodeModel(const Platform& platform, const std::vector<int>& gpus, const SearchTraits& traits);
+  /// @param nics  by number; none on one node
+  NodeModel(const Platform& platform, const std::vector<int>& gpus, const SearchTraits& traits,
+            const std::vector<GraphNic>& nics = {});
 
   [[nodiscard]] const std::vector<GraphNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<GraphLink>& links() const { return links_; }
   /// Members are the first nodes: GPU i of the search is node i.
   [[nodiscard]] int gpus() const { return gpus_; }
+  /// Whether a member takes a NIC first.
+  [[nodiscard]] bool takes(int gpu, int nic) const;
+  /// Of each NIC the node behind it, on the side of the network.
+  [[nodiscard]] const std::vector<int>& ports() const { return ports_; }
   [[nodiscard]] int sm_min() const { return sm_min_; }
   [[nodiscard]] CpuMaker cpu() const { return cpu_; }
   [[nodiscard]] bool has_nvswitch() const { return nvswitch_ >= 0; }
@@ -51,6 +65,8 @@ class NodeModel {
   int add_node(NodeKind kind, int device);
   void connect(int from, int to, LinkKind kind, double bandwidth);
   void add_pci_tree(int node, int parent);
+  void add_nic(int node, int device, double bandwidth);
+  void add_gpu_nics(int gpu);
   void add_accelerator_links(int gpu);
   void join_cpus();
   void put_uplink_last(int node, int up);
@@ -60,6 +76,9 @@ class NodeModel {
   std::vector<GraphNode> nodes_;
   std::vector<GraphLink> links_;
   std::vector<int> node_of_device_;
+  std::vector<GraphNic> nics_;
+  std::vector<int> ports_;
+  std::vector<int> numbers_;  ///< GPU numbers of members
   int gpus_ = 0, nvswitch_ = -1;
   int sm_min_ = 0;
   CpuMaker cpu_ = CpuMaker::kSkylake;

@@ -15,7 +15,6 @@ constexpr std::size_t kLL = 0, kLL128 = 1, kSimple = 2;
 
 // Shares of the bus bandwidth. source of this block: models/libraries/SOURCES.md, "Graph era: tuner"
 constexpr double kRingLL128 = 0.92;
-constexpr double kRingLL128Alone = 0.7;  // one member a node
 constexpr double kPlainTree = 0.85;
 constexpr double kTreeLL = 1 / 3.8;
 constexpr double kTreeLL128 = 7.0 / 9;
@@ -91,7 +90,7 @@ class CostModel {
     if (protocol == kLL) return ll_limited(traits_.ll_half ? all / 2 : quarter ? all / 4 : all / 3);
     const double channel = traits_.ring_ll128_by_op.empty() ? by_sm(traits_.ring_ll128, generations_.least)
                                                             : traits_.ring_ll128_by_op.at(operation_);
-    return std::min(all * (made_.gpus.size() == 1 ? kRingLL128Alone : kRingLL128), channels_ * channel);
+    return std::min(all * (made_.gpus.size() == 1 ? traits_.ring_ll128_alone : kRingLL128), channels_ * channel);
   }
 
   [[nodiscard]] double tree_bus(std::size_t protocol) const {

@@ -19,6 +19,7 @@ TunerTraits tuner_v2_7() {
                         {RingOperation::kReduceScatter, 15.2},  // source: as above
                         {RingOperation::kAllReduce, 16.7}};     // source: as above
   t.tree_share = 0.9;                                           // source: models/libraries/SOURCES.md
+  t.ring_ll128_alone = 0.7;                                     // source: models/libraries/SOURCES.md
   t.tree_total = 110;
   t.tree_total_a100_ll128 = 130;
   t.network_tree_total = {110, 80};
@@ -93,6 +94,7 @@ TunerTraits tuner_v2_23() {
   TunerTraits t = tuner_v2_22();
   // source: models/libraries/SOURCES.md
   t.tree.base[2] = 8.4;
+  t.ring_ll128_alone = 0.92;  // source: models/libraries/SOURCES.md
   t.tree.nvlink_hop[2] = t.tree.pci_hop[2] = 4;
   t.tree.network_hop[2] = 14;
   t.pat_base_us = 8;

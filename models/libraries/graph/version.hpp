@@ -88,6 +88,7 @@ struct TunerTraits {
   BySm ll_max;           ///< most that LL moves; empty: no limit
   std::map<RingOperation, double> ring_ll128_by_op;  ///< a channel; empty: ring_ll128
   BySm ring_ll128;                                   ///< a channel
+  double ring_ll128_alone = 0;                       ///< of the bus bandwidth, with one member a node
   double tree_share = 0;                             ///< of the bus bandwidth
   BySm tree_channel;                                 ///< most a channel; empty: tree_total
   double tree_total = 0, tree_total_a100_ll128 = 0;

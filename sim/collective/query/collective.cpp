@@ -102,6 +102,7 @@ KeyTable choices() {
            .help = "switches between nodes reduce (CollNet, SHARP), as NCCL_COLLNET_ENABLE=1: of a fabric with sharp",
            .example = "false",
            .cli = {.name = "--collnet"}},
+          pxn_key(),
           {.name = "calls",
            .type = ValueType::kWhole,
            .help = "made one behind the other; the time is that of one",

@@ -14,4 +14,14 @@ query::Key operation_key(bool required) {
           .cli = {.name = "--op"}};
 }
 
+query::Key pxn_key() {
+  return {.name = "pxn",
+          .type = query::ValueType::kFlag,
+          .help = "GPUs send by the NIC of another one; false: none does, as NCCL_PXN_DISABLE=1",
+          .unset = "where the library has it",
+          .example = "false",
+          .needs = {"nodes"},
+          .cli = {.name = "--pxn", .opposite = "--no-pxn"}};
+}
+
 }  // namespace linkcast::collective

@@ -12,6 +12,14 @@ using query::Key;
 using query::KeyTable;
 using query::ValueType;
 
+// source of the words: NicWay
+constexpr const char* kNicEnd = R"({"type": "object", "required": ["gpu", "nic", "through_host"], "properties":
+  {"gpu": {"type": "integer"}, "nic": {"type": "string"}, "through_host": {"type": "boolean"},
+   "proxy": {"type": "integer"}}})";
+const std::string kRingNics = std::string(R"({"type": "array", "items": {"type": "object", "properties": {"in": )") +
+                              kNicEnd + R"(, "out": )" + kNicEnd + "}}}";
+const std::string kTreeNics = std::string(R"({"type": "array", "items": )") + kNicEnd + "}";
+
 KeyTable model_keys() {
   Key op = operation_key(false);
   return {query::library_key(),
@@ -36,7 +44,8 @@ KeyTable model_keys() {
            .help = "NVSwitches multicast and reduce sums (NVLS); false leaves them out",
            .unset = "where machine and library have it",
            .example = "false",
-           .cli = {.name = "--nvls", .opposite = "--no-nvls"}}};
+           .cli = {.name = "--nvls", .opposite = "--no-nvls"}},
+          pxn_key()};
 }
 
 KeyTable ring_results() {
@@ -61,7 +70,15 @@ KeyTable ring_results() {
           {.name = "library", .help = "that was taken", .required = true},
           {.name = "nodes", .type = ValueType::kWhole, .help = "of several nodes"},
           {.name = "gpus_per_node", .type = ValueType::kWhole, .help = "of several nodes"},
-          {.name = "leaves_at_entry", .type = ValueType::kFlag, .help = "between nodes: out by the GPU that came in"},
+          {.name = "nics",
+           .help = "between nodes: GPU and NIC by which each ring enters and leaves a node; the GPU that sends in its "
+                   "place (PXN); whether host memory lies between",
+           .schema = kRingNics},
+          {.name = "tree_nics", .help = "the same of the first GPU of each tree", .schema = kTreeNics},
+          {.name = "network_class", .help = "between nodes: worst class of a way to a NIC"},
+          {.name = "swaps_rings",
+           .type = ValueType::kFlag,
+           .help = "in every second node rings 2k and 2k+1 change places, so that the NICs at both ends are the same"},
           {.name = "library_network_channel_bandwidth_Bps",
            .type = ValueType::kNumber,
            .help = "between nodes: what the library assumes of a channel"},
