@@ -29,6 +29,7 @@ MEANT = {  # (file, kind): which word of which program
 FOREIGN = {
     ("calibrate/import/nccl_xml.cpp", "c2c"): "an element of NCCL's topology file",
     ("sim/exporters/nccl_topo.cpp", "c2c"): "the same element, written",
+    ("calibrate/import/told_topology.cpp", "c2c"): "the same element, filled in as NCCL does",
 }
 
 
