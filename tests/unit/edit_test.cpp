@@ -247,7 +247,7 @@ TEST_CASE("edits that cannot be are refused in one line", "[unit][edit]") {
       {p, {"remove gpu0-gpu4", "remove gpu0-gpu4"}, "edit 'remove gpu0-gpu4': no such cable"},
       {p,
        {"disable nvlink7"},
-       "edit 'disable nvlink7': no cable of p100-dgx1 is of such a kind: one of p2p, nvlink1, pcie3, qpi"},
+       "edit 'disable nvlink7': no cable of p100-dgx1 is of such a kind: one of p2p, gpudirect, nvlink1, pcie3, qpi"},
       {p, {"add gpu0-gpu5"}, "edit 'add gpu0-gpu5': write add A-B:KIND"},
       {p,
        {"add gpu0-gpu5:warp9"},
