@@ -109,10 +109,11 @@ void Repetitions::fit() {
 
 PureWork Repetitions::purified(const GpuWork& work, double beside, const Seen& seen) const {
   PureWork pure{work.end_s - work.start_s, std::nullopt, median(seen.host_s)};
-  if (cost_.none()) return pure;
-  const double recorded_s = std::max(pure.host_s, seen.host_s.empty() ? 0 : mean(seen.host_s));
-  pure.host_s -= std::min(pure.host_s, median(seen.recording_s));
-  pure.recording_s = recorded_s - pure.host_s;
+  if (!cost_.none()) {
+    const double recorded_s = std::max(pure.host_s, seen.host_s.empty() ? 0 : mean(seen.host_s));
+    pure.host_s -= std::min(pure.host_s, median(seen.recording_s));
+    pure.recording_s = recorded_s - pure.host_s;
+  }
   if (work.communicates) return pure;
   if (seen.both_ways()) pure.slowdown = std::max(1.0, mean(seen.beside_s) / mean(seen.alone_s));
   // what passed beside a collective was done at 1 / slow-down of the speed
