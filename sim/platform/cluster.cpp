@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "sim/platform/routing.hpp"
 #include "sim/records/cable_kinds.hpp"
@@ -19,14 +21,15 @@ std::vector<int> devices_of(const Topology& topology, DeviceKind kind) {
 
 /// From a GPU to a NIC: any cable of the node, through switches and CPUs; through a GPU only where the NIC hangs on it.
 RoutingRule nic_rule(const Topology& topology, int nic) {
+  std::set<std::string> beside;  // GPUs that the NIC hangs on
+  for (const Cable& cable : topology.cables)
+    if (cable.a == nic || cable.b == nic)
+      beside.insert(topology.devices[static_cast<std::size_t>(cable.a == nic ? cable.b : cable.a)].id);
   return {[](const Cable&) { return true; },
-          [&topology, nic](const Device& device) {
+          [beside](const Device& device) {
             if (device.kind != DeviceKind::kGpu)
               return device.kind == DeviceKind::kPcieSwitch || device.kind == DeviceKind::kCpu;
-            const int gpu = topology.find(device.id).value();
-            return std::any_of(topology.cables.begin(), topology.cables.end(), [&](const Cable& cable) {
-              return std::minmax(cable.a, cable.b) == std::minmax(gpu, nic);
-            });
+            return beside.count(device.id) > 0;
           }};
 }
 
