@@ -6,17 +6,12 @@
 #include <iostream>
 
 #include "calibrate/learn/accuracy.hpp"
+#include "cli/texts.hpp"
 #include "sim/log/log.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
 namespace {
-
-std::string percent(double share, bool sign = false) {
-  char text[32];
-  std::snprintf(text, sizeof text, sign ? "%+.1f %%" : "%.1f %%", 100 * share);
-  return text;
-}
 
 std::string figure(double value) {
   char text[32];
@@ -58,7 +53,7 @@ void print_rows(const std::vector<learn::AccuracyRow>& rows) {
       {"left out", "library", "nodes", "operation", "sizes", "points", "median", "95 %", "bias", "in interval"}};
   for (const learn::AccuracyRow& r : rows)
     table.push_back({r.left_out, r.library, std::to_string(r.nodes), r.op, r.sizes, std::to_string(r.points),
-                     percent(r.median), percent(r.p95), percent(r.bias, true), percent(r.coverage)});
+                     percent(r.median), percent(r.p95), signed_percent(r.bias), percent(r.coverage)});
   print_table(table);
 }
 

@@ -13,11 +13,7 @@ namespace {
 constexpr std::size_t kMostStepRows = 12;  // as many as fit on a screen with the rest; --json has all
 
 std::vector<std::string> step_row(const std::string& name, double recorded_s, double forecast_s) {
-  std::string difference = "-";
-  if (recorded_s > 0) {
-    const double share = forecast_s / recorded_s - 1;
-    difference = (share < 0 ? "-" : "+") + percent(std::abs(share));
-  }
+  const std::string difference = recorded_s > 0 ? signed_percent(forecast_s / recorded_s - 1) : "-";
   return {name, seconds(recorded_s), seconds(forecast_s), difference};
 }
 

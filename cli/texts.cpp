@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -13,5 +15,7 @@ std::string text(const Json& value) { return value.get<std::string>(); }
 std::string fixed(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
 
 std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
+
+std::string signed_percent(double share) { return (share < 0 ? "-" : "+") + percent(std::abs(share)); }
 
 }  // namespace linkcast::cli

@@ -13,5 +13,7 @@ std::string text(const Json& value);
 std::string fixed(double value, int digits);
 /// "12.3 %"
 std::string percent(double share);
+/// "+12.3 %"
+std::string signed_percent(double share);
 
 }  // namespace linkcast::cli
