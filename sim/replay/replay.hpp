@@ -54,7 +54,7 @@ class Replay final : public EventSource {
     NetworkOp op{};
     CriticalPath path{};               ///< of the last that it waited for
     double began_s = 0;                ///< while running
-    std::vector<double> computed_s{};  ///< of each place's rank when it began
+    std::vector<double> computed_s{};  ///< of each place's rank when it began, where computing slows it
     bool running = false, moved = false;
   };
   using MeetingKey = std::pair<int, long>;  ///< lane, turn

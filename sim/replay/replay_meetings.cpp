@@ -99,8 +99,9 @@ void Replay::start_network(const MeetingKey& key, Meeting& meeting) {
   meeting.running = true;
   meeting.began_s = now_s_;
   for (const Place place : meeting.places) tell_meets(place);
-  for (const Place place : meeting.places)
-    meeting.computed_s.push_back(ranks_[static_cast<std::size_t>(place.rank)].computed_until_s(now_s_));
+  const bool slows = header(rank(meeting.places.front().rank)).collective_slowdown > 1;
+  if (slows && meeting.op.kind == NetworkOp::Kind::kCollective)
+    for (const Place place : meeting.places) meeting.computed_s.push_back(rank(place.rank).computed_until_s(now_s_));
   ++operations_;
   by_ticket_.emplace(network_.start(meeting.op), key);
 }
@@ -135,9 +136,8 @@ void Replay::end_network(long ticket) {
 /// What a collective still takes when the network is done: the network knows nothing of the kernels beside it. The rank
 /// that computed longest sets the pace; one that still computes is taken to go on.
 double Replay::late_s(const Meeting& meeting) const {
-  if (meeting.op.kind != NetworkOp::Kind::kCollective) return 0;
   double late_s = 0;
-  for (std::size_t i = 0; i < meeting.places.size(); ++i) {
+  for (std::size_t i = 0; i < meeting.computed_s.size(); ++i) {
     const RankState& at = ranks_[static_cast<std::size_t>(meeting.places[i].rank)];
     const double slowdown = header(at).collective_slowdown;
     const double beside_s = at.computed_until_s(now_s_) - meeting.computed_s[i];
