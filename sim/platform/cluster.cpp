@@ -65,27 +65,27 @@ Cluster::Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, Fab
       per_node_(static_cast<int>(node.constraints().size())) {
   for (const std::string& nic : nics) nics_.push_back(node.topology().find(nic).value());
   nodes_ = fabric_->endpoints() / this->nics();
+  find_ways();
   find_nics();
   find_host_ways();
-  find_ways();
   find_wire_share();
   find_engine_rate();
   find_retry_rates();
 }
 
-int Cluster::nearest_nic(int device, std::vector<int>& users, Route& there) const {
-  const Topology& topology = node_->topology();
+int Cluster::nearest_nic(int device, std::vector<int>& users) const {
   int best = -1;
+  std::size_t shortest = 0;
   for (int i = 0; i < nics(); ++i) {
-    const int nic = nics_[static_cast<std::size_t>(i)];
-    auto way = shortest_route(topology, node_->links(), device, nic, nic_rule(topology, nic));
-    if (!way) continue;
-    const bool nearer = best < 0 || way->links.size() < there.links.size();
-    const bool freer = best >= 0 && way->links.size() == there.links.size() &&
+    const auto way = ways_.find({device, i});
+    if (way == ways_.end()) continue;
+    const std::size_t length = way->second.size();
+    const bool nearer = best < 0 || length < shortest;
+    const bool freer = best >= 0 && length == shortest &&
                        users[static_cast<std::size_t>(i)] < users[static_cast<std::size_t>(best)];
     if (!nearer && !freer) continue;
     best = i;
-    there = std::move(*way);
+    shortest = length;
   }
   if (best >= 0) ++users[static_cast<std::size_t>(best)];
   return best;
@@ -94,10 +94,10 @@ int Cluster::nearest_nic(int device, std::vector<int>& users, Route& there) cons
 void Cluster::find_nics() {
   std::vector<int> users(nics_.size(), 0);
   for (int k = 0; k < node_->gpu_count(); ++k) {
-    Route there, back;
-    const int best = nearest_nic(node_->gpu(k), users, there);
+    const int best = nearest_nic(node_->gpu(k), users);
     if (best < 0)
       throw InputError("gpu" + std::to_string(k) + " of " + node_->topology().name + " has no way to a NIC");
+    Route there{way_to_nic(node_->gpu(k), best)}, back;
     for (auto link = there.links.rbegin(); link != there.links.rend(); ++link) back.links.push_back(*link ^ 1);
     nic_of_.push_back(best);
     to_nic_.push_back(std::move(there));
@@ -108,9 +108,8 @@ void Cluster::find_nics() {
 void Cluster::find_host_ways() {
   std::vector<int> users(nics_.size(), 0);
   for (const int cpu : devices_of(node_->topology(), DeviceKind::kCpu)) {
-    Route there;
-    const int best = nearest_nic(cpu, users, there);
-    if (best >= 0) host_ways_[cpu] = {std::move(there.links), best};
+    const int best = nearest_nic(cpu, users);
+    if (best >= 0) host_ways_[cpu] = {way_to_nic(cpu, best), best};
   }
 }
 
@@ -122,13 +121,14 @@ std::vector<std::string> Cluster::nic_ids() const {
 
 void Cluster::find_ways() {
   const Topology& topology = node_->topology();
-  for (const DeviceKind kind : {DeviceKind::kGpu, DeviceKind::kCpu})
-    for (const int device : devices_of(topology, kind))
-      for (int i = 0; i < nics(); ++i) {
-        const int nic = nics_[static_cast<std::size_t>(i)];
-        if (auto way = shortest_route(topology, node_->links(), device, nic, nic_rule(topology, nic)))
+  for (int i = 0; i < nics(); ++i) {
+    const int nic = nics_[static_cast<std::size_t>(i)];
+    const RoutingRule rule = nic_rule(topology, nic);
+    for (const DeviceKind kind : {DeviceKind::kGpu, DeviceKind::kCpu})
+      for (const int device : devices_of(topology, kind))
+        if (auto way = shortest_route(topology, node_->links(), device, nic, rule))
           ways_[{device, i}] = std::move(way->links);
-      }
+  }
 }
 
 const std::vector<int>& Cluster::way_to_nic(int device, int nic) const {

@@ -95,7 +95,7 @@ class Cluster {
   void find_engine_rate();
   void find_retry_rates();
   /// The nearest NIC of a device; of several the one that fewest came to. @returns -1 if there is no way
-  int nearest_nic(int device, std::vector<int>& users, Route& way) const;
+  int nearest_nic(int device, std::vector<int>& users) const;
 
   const Platform* node_;
   std::unique_ptr<const Fabric> fabric_;
