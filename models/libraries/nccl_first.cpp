@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/libraries/early_blocks.hpp"
 #include "models/libraries/early_latencies.hpp"
+#include "models/libraries/early_library.hpp"
 #include "models/libraries/members.hpp"
 #include "models/libraries/pair_rings.hpp"
 #include "models/libraries/ring_operation.hpp"
-#include "sim/plugin/library.hpp"
 
 namespace linkcast {
 namespace {
@@ -24,10 +23,8 @@ void check_protocol(const std::string& protocol) {
 
 /// @source  models/libraries/SOURCES.md (NCCL 1.x)
 /// @limits  one node
-class NcclFirst final : public Library, public RingLibrary {
+class NcclFirst final : public EarlyLibrary {
  public:
-  [[nodiscard]] const RingLibrary* rings() const override { return this; }
-
   [[nodiscard]] Communicator build(const Platform& platform, const std::vector<int>& gpus) const override {
     check_members(platform, gpus);
     const PairTable pairs(platform, gpus);
@@ -70,14 +67,7 @@ class NcclFirst final : public Library, public RingLibrary {
                                                 const std::string& /*protocol*/) const override {
     return kFirstBlock_Bps;
   }
-  [[nodiscard]] Prior narrow_share(const Platform& platform, const Communicator& communicator,
-                                   int width_B) const override {
-    return early_narrow_share(oldest_generation(platform, communicator.gpus), width_B);
-  }
   [[nodiscard]] std::optional<Prior> host_wait() const override { return kFirstHostWait; }
-  /// As nccl-matrix: one process for all GPUs.
-  [[nodiscard]] std::string usual_launch() const override { return "single_process"; }
-  [[nodiscard]] bool calls_overlap() const override { return false; }
 };
 
 const bool nccl_first_registered =

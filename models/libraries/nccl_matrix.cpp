@@ -2,15 +2,14 @@
 #include <algorithm>
 
 #include "models/libraries/compute_capability.hpp"
-#include "models/libraries/early_blocks.hpp"
 #include "models/libraries/early_latencies.hpp"
+#include "models/libraries/early_library.hpp"
 #include "models/libraries/matrix_rings.hpp"
 #include "models/libraries/members.hpp"
 #include "models/libraries/node_rings.hpp"
 #include "models/libraries/pair_rings.hpp"
 #include "models/libraries/pair_transports.hpp"
 #include "models/libraries/ring_operation.hpp"
-#include "sim/plugin/library.hpp"
 
 namespace linkcast {
 namespace {
@@ -39,10 +38,8 @@ int threads_of(const Platform& platform, const Communicator& communicator) {
 /// @source  models/libraries/SOURCES.md (facts about NVIDIA/nccl tag v2.3.7, no code of it)
 /// @limits  rings only, also between nodes, where 2.4 has trees for small sizes. Several domains (pairs of GPUs that
 /// nothing but host memory joins) become one ring.
-class NcclMatrix final : public Library, public RingLibrary {
+class NcclMatrix final : public EarlyLibrary {
  public:
-  [[nodiscard]] const RingLibrary* rings() const override { return this; }
-
   /// In a fallback or PCIe ring no NVLink was given out: Channel::links and link_equivalents are 0.
   /// A GPU pair with two links gives two channels of the same order; only thread blocks on one ring are merged.
   [[nodiscard]] Communicator build(const Platform& platform, const std::vector<int>& gpus) const override {
@@ -108,10 +105,6 @@ class NcclMatrix final : public Library, public RingLibrary {
     return {chosen, chosen == "LL" ? kPayloadShareLL : 1};
   }
 
-  /// As programs of its time were run: one process for all GPUs of a node. source: NVIDIA/nccl-tests of 2018, README:
-  /// -g N; MPI was an option of the build
-  [[nodiscard]] std::string usual_launch() const override { return "single_process"; }
-
   /// Of version 2.5, the oldest there is: 2.3 has no cost model.
   [[nodiscard]] Seconds base_latency(const std::string& protocol) const override { return latencies(protocol).base(); }
 
@@ -125,11 +118,6 @@ class NcclMatrix final : public Library, public RingLibrary {
     const Prior& thread = protocol == "LL" ? kEarlyThreadLL_Bps : kEarlyThread_Bps;
     return Prior{threads_of(platform, communicator) * thread.value, thread.spread};
   }
-  [[nodiscard]] Prior narrow_share(const Platform& platform, const Communicator& communicator,
-                                   int width_B) const override {
-    return early_narrow_share(oldest_generation(platform, communicator.gpus), width_B);
-  }
-  [[nodiscard]] bool calls_overlap() const override { return false; }
 };
 
 const bool nccl_matrix_registered =
