@@ -1,5 +1,6 @@
 #include "calibrate/import/nccl_graph_dump.hpp"
 
+#include <charconv>
 #include <sstream>
 
 #include "calibrate/import/xml_node.hpp"
@@ -16,6 +17,18 @@ double speed_of(const XmlNode& graph) {
   return value;
 }
 
+/// NCCL writes 0 and 0x1 to 0xf since 2.19, 0 to 15 before.
+int gpu_of(const XmlNode& node) {
+  const std::string text = node.text("dev");
+  if (!text.starts_with("0x")) return node.number("dev", 0);
+  constexpr int kHex = 16;
+  int gpu = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + 2, end, gpu, kHex);
+  if (read.ec != std::errc() || read.ptr != end || gpu < 0) node.fail("dev", "'" + text + "' is no GPU's number");
+  return gpu;
+}
+
 DumpedGraph graph_of(const XmlNode& node) {
   DumpedGraph graph;
   graph.id = node.number("id", 0);
@@ -26,7 +39,7 @@ DumpedGraph graph_of(const XmlNode& node) {
   graph.one_order = node.number("samechannels", 0) != 0;
   for (const XmlNode& channel : node.children("channel")) {
     graph.orders.emplace_back();
-    for (const XmlNode& gpu : channel.children("gpu")) graph.orders.back().push_back(gpu.number("dev", 0));
+    for (const XmlNode& gpu : channel.children("gpu")) graph.orders.back().push_back(gpu_of(gpu));
   }
   if (static_cast<int>(graph.orders.size()) != graph.channels)
     node.fail("nchannels", std::to_string(graph.orders.size()) + " channels follow");
