@@ -84,34 +84,38 @@ class Lessons {
         options_(options),
         topology_(topology),
         copies_(copies),
-        samples_(learn::samples_of(measurements)) {}
+        samples_(learn::samples_of(measurements)) {
+    if (samples_.empty()) return;
+    for (const std::string& text : options.hold_out) {
+      held_.emplace_back(text);
+      static_cast<void>(learn::samples_of_part(samples_, held_.back()));  // before the fit, which takes its time
+    }
+  }
 
   [[nodiscard]] bool any() const { return !samples_.empty(); }
 
-  /// Each part left out in turn, and what was held out.
-  Json held_out() {
-    std::vector<learn::Part> parts = learn::parts_of(samples_, options_.leave_out);
-    for (const std::string& text : options_.hold_out) parts.emplace_back(text);
-    Json out = Json::array();
-    std::vector<learn::AccuracyRow> rows;
+  /// Each part left out in turn.
+  Json left_out() {
+    const std::vector<learn::Part> parts = learn::parts_of(samples_, options_.leave_out);
+    std::vector<learn::HeldOut> scored;
     log::Work work(context_.progress(), "left out", "parts", static_cast<std::int64_t>(parts.size()));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       work.advance(static_cast<std::int64_t>(i), parts[i].text());
-      const learn::HeldOut held = learn::hold_out(context_.catalogue(), topology_, copies_, samples_, parts[i]);
-      say_refused(held.refused);
-      Json points = Json::array();
-      for (const learn::Point& p : held.points) points.push_back(to_json(p));
-      const auto of_part = learn::accuracy(held.points, topology_.name, parts[i].text());
-      Json table = Json::array();
-      for (const learn::AccuracyRow& row : of_part) table.push_back(to_json(row));
-      out.push_back({{"left_out", parts[i].text()}, {"rows", table}, {"points", points}, {"refused", held.refused}});
-      rows.insert(rows.end(), of_part.begin(), of_part.end());
+      scored.push_back(learn::hold_out(context_.catalogue(), topology_, copies_, samples_, parts[i]));
     }
-    if (!context_.json && !rows.empty()) {
-      std::cout << "\nforecasts of what was left out:\n";
-      print_rows(rows);
+    return say(scored);
+  }
+
+  /// @param learned  without all that was held out
+  Json held_out(const Calibration& learned) {
+    std::vector<learn::HeldOut> scored;
+    for (const learn::Part& part : held_) {
+      learn::HeldOut held{part.text(), {}, {}};
+      held.points = learn::forecasts(context_.catalogue(), topology_, learned, learn::samples_of_part(samples_, part),
+                                     held.refused);
+      scored.push_back(std::move(held));
     }
-    return out;
+    return say(scored);
   }
 
   /// @param calibration  gets what was learned
@@ -124,13 +128,31 @@ class Lessons {
 
  private:
   [[nodiscard]] std::vector<learn::Sample> kept() const {
-    std::vector<learn::Part> held;
-    for (const std::string& text : options_.hold_out) held.emplace_back(text);
     std::vector<learn::Sample> kept;
     for (const learn::Sample& sample : samples_)
-      if (std::none_of(held.begin(), held.end(), [&](const learn::Part& part) { return part.holds(sample); }))
+      if (std::none_of(held_.begin(), held_.end(), [&](const learn::Part& part) { return part.holds(sample); }))
         kept.push_back(sample);
     return kept;
+  }
+
+  Json say(const std::vector<learn::HeldOut>& scored) {
+    Json out = Json::array();
+    std::vector<learn::AccuracyRow> rows;
+    for (const learn::HeldOut& held : scored) {
+      say_refused(held.refused);
+      Json points = Json::array();
+      for (const learn::Point& p : held.points) points.push_back(to_json(p));
+      const auto of_part = learn::accuracy(held.points, topology_.name, held.part);
+      Json table = Json::array();
+      for (const learn::AccuracyRow& row : of_part) table.push_back(to_json(row));
+      out.push_back({{"left_out", held.part}, {"rows", table}, {"points", points}, {"refused", held.refused}});
+      rows.insert(rows.end(), of_part.begin(), of_part.end());
+    }
+    if (!context_.json && !rows.empty()) {
+      std::cout << "\nforecasts of what was left out:\n";
+      print_rows(rows);
+    }
+    return out;
   }
 
   Context& context_;
@@ -138,6 +160,7 @@ class Lessons {
   const Topology& topology_;
   const Calibration copies_;
   std::vector<learn::Sample> samples_;
+  std::vector<learn::Part> held_;
 };
 
 }  // namespace
@@ -156,9 +179,12 @@ Json learn_and_print(Context& context, const LessonOptions& options, const Topol
       throw InputError("--hold-out, --leave-out: no measurement holds collectives of a named library");
     return out;
   }
-  if (!options.hold_out.empty() || !options.leave_out.empty()) out["held_out"] = lessons.held_out();
-  if (!options.leave_out.empty()) return out;
+  if (!options.leave_out.empty()) {
+    out["held_out"] = lessons.left_out();
+    return out;
+  }
   const learn::Lesson lesson = lessons.learn(fit.calibration);
+  if (!options.hold_out.empty()) out["held_out"] = lessons.held_out(fit.calibration);
   out["points"] = Json::array();
   for (const learn::Point& p : lesson.points) out["points"].push_back(to_json(p));
   for (const learn::Taught& t : lesson.parameters)

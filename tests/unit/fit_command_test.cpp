@@ -122,4 +122,39 @@ TEST_CASE("all that linkcast-bench writes on one GPU, or on two, is fitted", "[u
   }
 }
 
+const std::string kCollectives =
+    "calibrate fit calibrate/data/abci-v100x4/nccl-2.8.json --unmeasured --topology abci-v100 "
+    "--inherit models/params/v100-dgx1.json ";
+
+TEST_CASE("what is held out is forecast by the calibration that is written, which saw none of it", "[unit][fit]") {
+  const ScratchFolder scratch;
+  const std::string out = "--out '" + (scratch / "p.json").string() + "' --json ";
+  const Run run = run_program(kCollectives + out + "--hold-out size=0B- --hold-out nodes=2");
+  REQUIRE(run.code == 0);
+  const Json said = Json::parse(run.out)["held_out"];
+  REQUIRE(said.size() == 2);
+  std::map<double, double> all;  // both held out: a fit for one of them alone would know of the other
+  for (const Json& p : said[0]["points"])
+    if (p["nodes"] == 2) all[p["size_B"]] = p["modelled_s"];
+  REQUIRE(said[1]["points"].size() == all.size());
+  for (const Json& p : said[1]["points"]) CHECK(p["modelled_s"] == all.at(p["size_B"]));
+  CHECK(said[1]["points"][0]["nodes"] == 2);
+}
+
+TEST_CASE("a part that holds nothing is refused before the fit", "[unit][fit][bad_input]") {
+  const ScratchFolder scratch;
+  const std::string out = "--out '" + (scratch / "p.json").string() + "' ";
+  const auto error = [&](const std::string& options) {
+    const Run run = run_program(kCollectives + options);
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    return run.err;
+  };
+  CHECK(error(out + "--hold-out nodes=3").find("which are of nodes=1, nodes=2") != std::string::npos);
+  CHECK(error(out + "--hold-out op=allreduce").find("which are of op=all_reduce") != std::string::npos);
+  CHECK(error(out + "--hold-out size=4MiB-1MiB").find("sizes 4 B to 32 MiB") != std::string::npos);
+  CHECK(error("--leave-out op").find("nothing would be left to learn from") != std::string::npos);
+  CHECK(error("--leave-out nodes --hold-out size=4MiB-").find("excludes") != std::string::npos);
+}
+
 }  // namespace linkcast::test::fit_command_test
