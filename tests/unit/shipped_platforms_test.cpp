@@ -122,6 +122,18 @@ TEST_CASE("what kernels get of PCIe both ways is lent beside what copies get, th
   }
 }
 
+TEST_CASE("a collective of an MPI whose messages alone were measured is not as sure as these", "[unit][platforms]") {
+  const Json answer = ask({{"platform", "lassen"},
+                           {"kind", "collective"},
+                           {"op", "all_gather"},
+                           {"library", "mpi-cray"},
+                           {"nodes", 2},
+                           {"gpus_per_node", 1},
+                           {"size_B", 524288}});
+  CHECK(answer["time_high_s"].get<double>() > 1.2 * answer["time_s"].get<double>());
+  CHECK(answer["time_low_s"].get<double>() < answer["time_s"].get<double>() / 1.2);
+}
+
 TEST_CASE("calibrate fit --unmeasured refuses measurements and needs lenders", "[unit][platforms][bad_input]") {
   const std::string fit = "calibrate fit --unmeasured --topology rtx-4090 --out - ";
   const auto error = [](const std::string& line) {
