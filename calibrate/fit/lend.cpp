@@ -219,11 +219,18 @@ class Loan {
 }  // namespace
 
 FitResult lend_parameters(const FitRequest& request) {
+  for (const Measurement& m : request.measurements)
+    if (!m.collectives.empty() && m.library.empty())
+      throw InputError(
+          m.path, "/library",
+          "missing: which library ran these collectives? As of 'linkcast list libraries', or of the import: "
+          "--option library=nccl-2.8");
   const auto copies = [](const Measurement& m) { return !m.points.empty() || !m.spreads.empty() || m.library.empty(); };
   if (std::any_of(request.measurements.begin(), request.measurements.end(), copies) || !request.launches.empty())
     throw InputError(
         "--unmeasured: takes no measurement but collectives of a named library: leave it out and calibrate from them");
   if (request.inherited.empty()) throw InputError("--unmeasured: needs --inherit: calibrations that lend");
+  check_records(request);
   FitResult result;
   Calibration& c = result.calibration;
   c.name = request.name;

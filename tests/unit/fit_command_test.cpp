@@ -141,6 +141,37 @@ TEST_CASE("what is held out is forecast by the calibration that is written, whic
   CHECK(said[1]["points"][0]["nodes"] == 2);
 }
 
+TEST_CASE("collectives of another machine, unnamed library or missing GPUs are refused, unmeasured or not",
+          "[unit][fit][bad_input]") {
+  const ScratchFolder scratch;
+  const Json good =
+      Json::parse(text_of_file(std::string(LINKCAST_DATA_DIR) + "/calibrate/data/abci-v100x4/nccl-2.8.json"));
+  const auto error = [&](const Json& record, const std::string& topology = "abci-v100", int times = 1) {
+    std::string files;
+    for (int k = 0; k < times; ++k) {
+      const std::string path = (scratch / ("m" + std::to_string(k) + ".json")).string();
+      std::ofstream(path) << record;
+      files += "'" + path + "' ";
+    }
+    const Run run =
+        run_program("calibrate fit " + files + "--unmeasured --topology " + topology +
+                    " --inherit models/params/v100-dgx1.json --out '" + (scratch / "p.json").string() + "'");
+    CHECK(run.code == 2);
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    return run.err;
+  };
+  CHECK(error(good, "dgx2").find("m0.json:/topology: is 'abci-v100', the fit is for 'dgx2'") != std::string::npos);
+  CHECK(error(good, "abci-v100", 2).find("give each measurement once") != std::string::npos);
+  Json record = good;
+  record["points"][2]["gpus"][3] = 9;
+  CHECK(error(record).find("m0.json:/points/2/gpus/3: 9 is no GPU of abci-v100: 0 to 3") != std::string::npos);
+  record = good;
+  record.erase("library");
+  CHECK(error(record).find("m0.json:/library: missing") != std::string::npos);
+  record["library"] = "nccl-7";
+  CHECK(error(record).find("none of 48 collectives can be forecast: ") != std::string::npos);
+}
+
 TEST_CASE("a part that holds nothing is refused before the fit", "[unit][fit][bad_input]") {
   const ScratchFolder scratch;
   const std::string out = "--out '" + (scratch / "p.json").string() + "' ";
