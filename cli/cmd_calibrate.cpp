@@ -278,17 +278,19 @@ void add_calibrate(CLI::App& app, Context& context) {
   fit->add_option("--bootstrap", o->bootstrap, "refits on resampled data, for the standard errors; 0: none")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();
-  fit->add_option("--hold-out", o->lessons.hold_out,
-                  "measured collectives to forecast instead of learning from them: nodes=N, gpus=N, op=NAME, "
-                  "library=NAME or size=FROM-TO")
-      ->allow_extra_args(false);
+  auto* hold_out =
+      fit->add_option("--hold-out", o->lessons.hold_out,
+                      "measured collectives to forecast instead of learning from them: nodes=N, gpus=N, op=NAME, "
+                      "library=NAME or size=FROM-TO");
+  hold_out->allow_extra_args(false);
   fit->add_option("--leave-out", o->lessons.leave_out,
                   "leave out, in turn, each part of the measured collectives that these tell apart, and forecast it: "
                   "nodes, gpus, op, library, size; writes no calibration")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"nodes", "gpus", "op", "library", "size"}))
-      ->excludes(out);
+      ->excludes(out)
+      ->excludes(hold_out);
   fit->add_flag("--json", context.json, "what was learned from, and what was left out, as JSON on stdout");
   fit->add_option("--report", o->report, "folder for residuals.json, which calibrate/plots/residuals.py draws");
   fit->footer(

@@ -170,14 +170,25 @@ void check_records(const std::vector<Record>& records, const std::string& topolo
       throw InputError(r.path, "/topology", "is '" + r.topology + "', the fit is for '" + topology + "'");
 }
 
-void check_request(const FitRequest& request) {
-  if (request.measurements.empty()) throw InputError("calibrate fit: no measurement given");
-  std::map<std::string, std::string> seen;  // by hash
-  check_records(request.measurements, request.topology->name, seen);
-  check_records(request.launches, request.topology->name, seen);
+/// Members that the machine has.
+void check_members(const Measurement& m, const Topology& topology) {
+  const int count = static_cast<int>(topology.gpus().size());
+  for (const MeasuredCollective& c : m.collectives)
+    for (std::size_t k = 0; k < c.gpus.size(); ++k)
+      if (c.gpus[k] >= count)
+        throw InputError(
+            m.path, "/points/" + std::to_string(c.point) + "/gpus/" + std::to_string(k),
+            std::to_string(c.gpus[k]) + " is no GPU of " + topology.name + ": 0 to " + std::to_string(count - 1));
 }
 
 }  // namespace
+
+void check_records(const FitRequest& request) {
+  std::map<std::string, std::string> seen;  // by hash
+  check_records(request.measurements, request.topology->name, seen);
+  check_records(request.launches, request.topology->name, seen);
+  for (const Measurement& m : request.measurements) check_members(m, *request.topology);
+}
 
 std::string FitRequest::relative(const std::string& path) const {
   const auto relative = std::filesystem::relative(path, data_dir).generic_string();
@@ -286,7 +297,8 @@ void fit_all(FitContext& context) {
 }
 
 FitResult fit_parameters(const FitRequest& request) {
-  check_request(request);
+  if (request.measurements.empty()) throw InputError("calibrate fit: no measurement given");
+  check_records(request);
   Calibration empty;
   empty.name = empty.topology = request.topology->name;
   const Platform wires(*request.topology, empty);

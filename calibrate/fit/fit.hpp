@@ -57,6 +57,9 @@ struct FitResult {
   std::vector<Suspicious> suspicious;
 };
 
+/// Each record once, and all of the machine that is fitted. @throws InputError  says which is not
+void check_records(const FitRequest& request);
+
 /// Start-up costs, attainable rates, half-bandwidth size, duplex capacities.
 /// @throws InputError  data that cannot determine a needed parameter: says which measurement is missing
 FitResult fit_parameters(const FitRequest& request);

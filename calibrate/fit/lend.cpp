@@ -113,27 +113,25 @@ class Loan {
     return up && up->provenance.rfind("derived: as fast as", 0) == 0;
   }
 
-  /// All rates of one kind of cable from the first machine that measured any. @returns false if none did
-  bool lend_rates(const std::string& from, const std::string& kind, double spread, bool bounded) {
+  /// One rate of a kind of cable from the first machine that measured it: what the first says of copies does not keep
+  /// another from saying what kernels get. @returns false if none did
+  bool lend_rate(const std::string& what, const std::string& from, const std::string& kind, double spread,
+                 bool bounded) {
+    const std::string name = "cable." + from + "." + what;
     for (std::size_t i = 0; i < request_.inherited.size(); ++i) {
-      bool any = false;
       if (!bounded && only_bounded(i, from)) continue;
       const double there = rate_of(request_.lenders[i].topology, from), here = rate_of(*request_.topology, kind);
-      for (const char* what : kRates) {
-        const std::string name = "cable." + from + "." + what;
-        const Parameter* parameter = request_.inherited[i].find(name);
-        if (!parameter || !own(*parameter) || there <= 0) continue;
-        const double scale = std::abs(here / there - 1) < kRounding ? 1 : here / there;
-        lend(i, name, *parameter, "cable." + kind + "." + what, scale, spread);
-        any = true;
-      }
-      if (any) return true;
+      const Parameter* parameter = request_.inherited[i].find(name);
+      if (!parameter || !own(*parameter) || there <= 0) continue;
+      const double scale = std::abs(here / there - 1) < kRounding ? 1 : here / there;
+      lend(i, name, *parameter, "cable." + kind + "." + what, scale, spread);
+      return true;
     }
     return false;
   }
 
-  void lend_cable(const std::string& kind) {
-    if (lend_rates(kind, kind, kOtherRate, false)) return;
+  /// Other kinds of the family, the nearest generation first.
+  static std::vector<std::string> related_to(const std::string& kind) {
     const CableKind* row = find_cable_kind(kind);
     std::vector<const CableKind*> related;
     for (const CableKind& other : kCableKinds)
@@ -143,9 +141,18 @@ class Loan {
     std::stable_sort(related.begin(), related.end(), [&](const CableKind* a, const CableKind* b) {
       return std::abs(a->generation - row->generation) < std::abs(b->generation - row->generation);
     });
-    for (const CableKind* other : related)
-      if (lend_rates(std::string(other->name), kind, kOtherGeneration, false)) return;
-    lend_rates(kind, kind, kOtherRate, true);
+    std::vector<std::string> names;
+    for (const CableKind* other : related) names.emplace_back(other->name);
+    return names;
+  }
+
+  void lend_cable(const std::string& kind) {
+    const std::vector<std::string> related = related_to(kind);
+    for (const char* what : kRates) {
+      bool lent = lend_rate(what, kind, kind, kOtherRate, false);
+      for (const std::string& other : related) lent = lent || lend_rate(what, other, kind, kOtherGeneration, false);
+      if (!lent) lend_rate(what, kind, kind, kOtherRate, true);
+    }
   }
 
   /// What rates of a transport are multiplied with; 0: it says nothing of the other machine.
@@ -212,11 +219,18 @@ class Loan {
 }  // namespace
 
 FitResult lend_parameters(const FitRequest& request) {
+  for (const Measurement& m : request.measurements)
+    if (!m.collectives.empty() && m.library.empty())
+      throw InputError(
+          m.path, "/library",
+          "missing: which library ran these collectives? As of 'linkcast list libraries', or of the import: "
+          "--option library=nccl-2.8");
   const auto copies = [](const Measurement& m) { return !m.points.empty() || !m.spreads.empty() || m.library.empty(); };
   if (std::any_of(request.measurements.begin(), request.measurements.end(), copies) || !request.launches.empty())
     throw InputError(
         "--unmeasured: takes no measurement but collectives of a named library: leave it out and calibrate from them");
   if (request.inherited.empty()) throw InputError("--unmeasured: needs --inherit: calibrations that lend");
+  check_records(request);
   FitResult result;
   Calibration& c = result.calibration;
   c.name = request.name;

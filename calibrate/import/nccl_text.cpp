@@ -1,5 +1,5 @@
 // Text of nccl-tests. A run goes from its line "# nThread ..." to "# Out of bounds values"; a table's columns are those
-// that its head names. Lines of NCCL_DEBUG=INFO may stand between.
+// that its head names. Lines of NCCL_DEBUG, INFO or WARN, may stand between.
 #include <algorithm>
 
 #include "calibrate/import/decimal.hpp"
@@ -12,7 +12,9 @@ namespace {
 
 constexpr const char* kFirst = "# nThread ";
 
-bool is_debug_line(const std::string& line) { return line.find(" NCCL INFO ") != std::string::npos; }
+bool is_debug_line(const std::string& line) {
+  return line.find(" NCCL INFO ") != std::string::npos || line.find(" NCCL WARN ") != std::string::npos;
+}
 
 /// Lines of NCCL_DEBUG=INFO that tell multicast by NVSwitch: the variable, or channels that use it.
 void note_nvls(const TextFile& file, NcclRun& run) {

@@ -25,6 +25,21 @@ std::string value_of(const Sample& sample, const std::string& key) {
   return "";
 }
 
+/// What a key can say of these: "nodes=1, nodes=2", "sizes 8 B to 32 MiB".
+std::string values_of(const std::vector<Sample>& samples, const std::string& key) {
+  if (key == "size") {
+    const auto [least, most] = std::minmax_element(
+        samples.begin(), samples.end(),
+        [](const Sample& a, const Sample& b) { return a.collective->size_B < b.collective->size_B; });
+    return "sizes " + to_text(Bytes{least->collective->size_B}) + " to " + to_text(Bytes{most->collective->size_B});
+  }
+  std::set<std::string> values;
+  for (const Sample& sample : samples) values.insert(key + "=" + value_of(sample, key));
+  std::string text;
+  for (const std::string& value : values) text += (text.empty() ? "" : ", ") + value;
+  return text;
+}
+
 }  // namespace
 
 Part::Part(const std::string& text) : text_(text) {
@@ -70,7 +85,23 @@ std::vector<Part> parts_of(const std::vector<Sample>& samples, const std::vector
       if (held > 0 && held < static_cast<std::ptrdiff_t>(samples.size())) parts.push_back(part);
     }
   }
+  if (parts.empty() && !keys.empty()) {
+    std::string there;
+    for (const std::string& key : keys) there += (there.empty() ? "" : "; ") + values_of(samples, key);
+    throw InputError("--leave-out: nothing would be left to learn from: all " + std::to_string(samples.size()) +
+                     " collectives are alike: " + there);
+  }
   return parts;
+}
+
+std::vector<Sample> samples_of_part(const std::vector<Sample>& samples, const Part& part) {
+  std::vector<Sample> found;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(found),
+               [&](const Sample& sample) { return part.holds(sample); });
+  if (found.empty())
+    throw InputError("--hold-out: '" + part.text() + "': none of the " + std::to_string(samples.size()) +
+                     " collectives is of it, which are of " + values_of(samples, part.key()));
+  return found;
 }
 
 std::vector<AccuracyRow> accuracy(const std::vector<Point>& points, const std::string& machine,

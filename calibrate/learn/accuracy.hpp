@@ -14,6 +14,7 @@ class Part {
   explicit Part(const std::string& text);
   [[nodiscard]] bool holds(const Sample& sample) const;
   [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const std::string& key() const { return key_; }
 
  private:
   std::string text_, key_, value_;
@@ -21,6 +22,7 @@ class Part {
 };
 
 /// Every part that these keys tell apart, as far as something is left without it. @param keys  nodes, gpus, op, size
+/// @throws InputError  they tell nothing apart
 std::vector<Part> parts_of(const std::vector<Sample>& samples, const std::vector<std::string>& keys);
 
 /// Points of one kind.
@@ -42,6 +44,9 @@ struct HeldOut {
   std::vector<Point> points;
   std::vector<std::string> refused;
 };
+
+/// What is of a part. @throws InputError  nothing is; says what is there
+std::vector<Sample> samples_of_part(const std::vector<Sample>& samples, const Part& part);
 
 /// Learns without a part, and forecasts it.
 HeldOut hold_out(catalogue::Catalogue& catalogue, const Topology& topology, const Calibration& copies,

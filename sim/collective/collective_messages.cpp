@@ -254,9 +254,13 @@ MessageAnswer run_each_message(const CollectiveJob& job, MessageParts wanted, ac
 void check_ranks(const CollectiveJob& job, const std::string& why) {
   const int most = job.engine == "direct" ? kDirectRanksAsked : kDirectRanks;
   if (job.ranks() > most)
-    throw InputError("op: " + job.op_name + " of " + std::to_string(job.ranks()) +
-                     " ranks: " + (why.empty() ? "the direct engine" : why + ", and the direct engine") +
-                     " takes at most " + std::to_string(most));
+    throw InputError(
+        "op: " + job.op_name + " of " + std::to_string(job.ranks()) +
+        " ranks: " + (why.empty() ? "the direct engine" : why + ", and the direct engine") + " takes at most " +
+        std::to_string(most) +
+        (job.engine != "direct" && job.ranks() <= kDirectRanksAsked
+             ? ", or " + std::to_string(kDirectRanksAsked) + " where engine says direct, which takes seconds"
+             : ""));
 }
 
 MessageAnswer run_messages(const CollectiveJob& job, MessageParts wanted, Solver& solver) {

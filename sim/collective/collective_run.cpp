@@ -23,10 +23,25 @@ double chain_fill(const CollectiveJob& job, int blocks) {
   return 1 + job.op.steps(job.ranks()) * std::min(1.0, kChunk_B * blocks / job.size_B) * fills;
 }
 
+/// What a block of a tree takes before it passes it on: smaller where there are fewer of them than a tree of that depth
+/// needs for its pipeline.
+/// source: recalled of NCCL's enqueue.cc ("Optimize chunkSize / nSteps", models/libraries/SOURCES.md)
+double tree_chunk_B(const CollectiveJob& job, int blocks) {
+  const double depth = job.ranks() - 1;
+  double chunk_B = kChunk_B;
+  const auto halve = [&](double wanted, double least_B) {
+    while (std::floor(job.size_B / (blocks * chunk_B)) < wanted && chunk_B > least_B) chunk_B /= 2;
+  };
+  halve(8 * depth, 131072);
+  halve(4 * depth, 65536);
+  halve(depth, 32768);
+  return chunk_B;
+}
+
 /// What a tree's time grows by in each call: a chunk of every block goes up to the root and back down before the leaves
 /// have their first bytes, and the leaves are not done before they have the last. One hop more than the bytes' own.
 double tree_fill(const CollectiveJob& job, const CollectivePlan& made) {
-  return 1 + made.steps * std::min(1.0, kChunk_B * made.taken.blocks / job.size_B);
+  return 1 + made.steps * std::min(1.0, tree_chunk_B(job, made.taken.blocks) * made.taken.blocks / job.size_B);
 }
 
 /// Proxies keep several slices of a Simple channel under way, so that hops between nodes pass while bytes flow: the two

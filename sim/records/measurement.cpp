@@ -107,8 +107,9 @@ MeasuredPoint read_point(ObjectReader r) {
 
 bool of_several(const ObjectReader& r) { return r.has("pairs") || r.has("in_a_row"); }
 
-MeasuredCollective read_collective(ObjectReader r) {
+MeasuredCollective read_collective(ObjectReader r, int place) {
   MeasuredCollective c;
+  c.point = place;
   c.op = r.choice("op", {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv",
                          "gather", "scatter"});
   c.gpus = r.required<std::vector<int>>("gpus");
@@ -212,7 +213,9 @@ Measurement parse_measurement(const Json& json, const std::string& path) {
       m.nvls = settings.find("NCCL_NVLS_ENABLE=0") == std::string::npos;
   }
   m.notes = r.optional<std::vector<std::string>>("notes").value_or(std::vector<std::string>{});
+  int place = -1;
   for (ObjectReader& point : r.objects("points")) {
+    ++place;
     if (point.has("status") && point.raw("status") == "waived")
       ++m.waived;
     else if (point.has("flows"))
@@ -220,7 +223,7 @@ Measurement parse_measurement(const Json& json, const std::string& path) {
     else if (point.has("repetitions"))
       m.spreads.push_back(read_spread(point));
     else if (point.has("op"))
-      m.collectives.push_back(read_collective(point));
+      m.collectives.push_back(read_collective(point, place));
     else
       (of_several(point) ? m.several : point.has("working_set_B") ? m.loads : m.points).push_back(read_point(point));
   }

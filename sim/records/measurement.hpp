@@ -48,6 +48,7 @@ struct MeasuredCollective {
   std::vector<int> gpus;  ///< members, in rank order; of each node
   int nodes = 1;
   double size_B = 0;      ///< the size column of nccl-tests
+  int point = 0;          ///< place in the record's list
   std::string algorithm;  ///< Ring, Tree, ...; empty: the library's choice
   std::string protocol;   ///< LL, LL128, Simple; empty: the library's choice
   int channels = 0;       ///< forced number; 0: the library's choice

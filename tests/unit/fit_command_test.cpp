@@ -122,4 +122,70 @@ TEST_CASE("all that linkcast-bench writes on one GPU, or on two, is fitted", "[u
   }
 }
 
+const std::string kCollectives =
+    "calibrate fit calibrate/data/abci-v100x4/nccl-2.8.json --unmeasured --topology abci-v100 "
+    "--inherit models/params/v100-dgx1.json ";
+
+TEST_CASE("what is held out is forecast by the calibration that is written, which saw none of it", "[unit][fit]") {
+  const ScratchFolder scratch;
+  const std::string out = "--out '" + (scratch / "p.json").string() + "' --json ";
+  const Run run = run_program(kCollectives + out + "--hold-out size=0B- --hold-out nodes=2");
+  REQUIRE(run.code == 0);
+  const Json said = Json::parse(run.out)["held_out"];
+  REQUIRE(said.size() == 2);
+  std::map<double, double> all;  // both held out: a fit for one of them alone would know of the other
+  for (const Json& p : said[0]["points"])
+    if (p["nodes"] == 2) all[p["size_B"]] = p["modelled_s"];
+  REQUIRE(said[1]["points"].size() == all.size());
+  for (const Json& p : said[1]["points"]) CHECK(p["modelled_s"] == all.at(p["size_B"]));
+  CHECK(said[1]["points"][0]["nodes"] == 2);
+}
+
+TEST_CASE("collectives of another machine, unnamed library or missing GPUs are refused, unmeasured or not",
+          "[unit][fit][bad_input]") {
+  const ScratchFolder scratch;
+  const Json good =
+      Json::parse(text_of_file(std::string(LINKCAST_DATA_DIR) + "/calibrate/data/abci-v100x4/nccl-2.8.json"));
+  const auto error = [&](const Json& record, const std::string& topology = "abci-v100", int times = 1) {
+    std::string files;
+    for (int k = 0; k < times; ++k) {
+      const std::string path = (scratch / ("m" + std::to_string(k) + ".json")).string();
+      std::ofstream(path) << record;
+      files += "'" + path + "' ";
+    }
+    const Run run =
+        run_program("calibrate fit " + files + "--unmeasured --topology " + topology +
+                    " --inherit models/params/v100-dgx1.json --out '" + (scratch / "p.json").string() + "'");
+    CHECK(run.code == 2);
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    return run.err;
+  };
+  CHECK(error(good, "dgx2").find("m0.json:/topology: is 'abci-v100', the fit is for 'dgx2'") != std::string::npos);
+  CHECK(error(good, "abci-v100", 2).find("give each measurement once") != std::string::npos);
+  Json record = good;
+  record["points"][2]["gpus"][3] = 9;
+  CHECK(error(record).find("m0.json:/points/2/gpus/3: 9 is no GPU of abci-v100: 0 to 3") != std::string::npos);
+  record = good;
+  record.erase("library");
+  CHECK(error(record).find("m0.json:/library: missing") != std::string::npos);
+  record["library"] = "nccl-7";
+  CHECK(error(record).find("none of 48 collectives can be forecast: ") != std::string::npos);
+}
+
+TEST_CASE("a part that holds nothing is refused before the fit", "[unit][fit][bad_input]") {
+  const ScratchFolder scratch;
+  const std::string out = "--out '" + (scratch / "p.json").string() + "' ";
+  const auto error = [&](const std::string& options) {
+    const Run run = run_program(kCollectives + options);
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    return run.err;
+  };
+  CHECK(error(out + "--hold-out nodes=3").find("which are of nodes=1, nodes=2") != std::string::npos);
+  CHECK(error(out + "--hold-out op=allreduce").find("which are of op=all_reduce") != std::string::npos);
+  CHECK(error(out + "--hold-out size=4MiB-1MiB").find("sizes 4 B to 32 MiB") != std::string::npos);
+  CHECK(error("--leave-out op").find("nothing would be left to learn from") != std::string::npos);
+  CHECK(error("--leave-out nodes --hold-out size=4MiB-").find("excludes") != std::string::npos);
+}
+
 }  // namespace linkcast::test::fit_command_test

@@ -185,6 +185,17 @@ TEST_CASE("nccl-tests: whether NVLS was on is known from NCCL's lines, the type,
   CHECK(error_of("nccl-tests", {path}, {{"nvls", "on"}}).find("says otherwise") != std::string::npos);
 }
 
+TEST_CASE("nccl-tests: warnings of NCCL between the rows are passed over", "[unit][import]") {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "all_reduce_perf.txt").string();
+  std::string text = text_of_file(sample_path(kAllReduce));
+  const std::size_t row = text.find("\n", text.find("(us)")) + 1;
+  text.insert(text.find("\n", row) + 1, "\nnode1:7:9 [0] ibvwrap.cc:66 NCCL WARN Call to ibv_open_device failed\n");
+  std::ofstream(path) << text;
+  CHECK(imported_files("nccl-tests", {path}).collectives.size() ==
+        imported("nccl-tests", kAllReduce).collectives.size());
+}
+
 TEST_CASE("nccl-tests JSON", "[unit][import]") {
   const Measurement m = imported("nccl-tests", kAllGather);
   REQUIRE(m.collectives.size() == 4);

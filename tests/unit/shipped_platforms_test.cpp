@@ -97,6 +97,43 @@ TEST_CASE("machines nobody measured: every parameter is lent, at the lender's sh
              WithinRel(share_of_nominal("lumi", "infinity_fabric"), 1e-9));
 }
 
+TEST_CASE("what kernels get of PCIe both ways is lent beside what copies get, though another machine measured it",
+          "[unit][platforms]") {
+  const auto nominal_Bps = [](const std::string& id) {
+    for (const Cable& cable : catalogue().platform(id).wiring().cables)
+      if (cable.kind.starts_with("pcie")) return cable.bandwidth.si;
+    return 0.0;
+  };
+  const auto pair_share = [&](const std::string& id, const Json& edits) {
+    const Json answer = ask({{"platform", id},
+                             {"kind", "collective"},
+                             {"op", "all_reduce"},
+                             {"gpus", {0, 1}},
+                             {"size_B", 1 << 30},
+                             {"edits", edits}});
+    return answer["busbw_Bps"].get<double>() / nominal_Bps(id);
+  };
+  // Two H200 whose traffic goes through host memory were measured: 28 of 63 GB/s.
+  const double measured = pair_share("hgx-h200", {"disable nvlink"});
+  CHECK_THAT(measured, WithinRel(28.2 / 63.0, 0.05));  // source: calibrate/data/hgx-h200/20261121c-host-nccl_ops.json
+  for (const std::string id : {"rtx-4090", "rtx-5090"}) {
+    INFO(id);
+    CHECK_THAT(pair_share(id, Json::array()), WithinRel(measured, 0.1));
+  }
+}
+
+TEST_CASE("a collective of an MPI whose messages alone were measured is not as sure as these", "[unit][platforms]") {
+  const Json answer = ask({{"platform", "lassen"},
+                           {"kind", "collective"},
+                           {"op", "all_gather"},
+                           {"library", "mpi-cray"},
+                           {"nodes", 2},
+                           {"gpus_per_node", 1},
+                           {"size_B", 524288}});
+  CHECK(answer["time_high_s"].get<double>() > 1.2 * answer["time_s"].get<double>());
+  CHECK(answer["time_low_s"].get<double>() < answer["time_s"].get<double>() / 1.2);
+}
+
 TEST_CASE("calibrate fit --unmeasured refuses measurements and needs lenders", "[unit][platforms][bad_input]") {
   const std::string fit = "calibrate fit --unmeasured --topology rtx-4090 --out - ";
   const auto error = [](const std::string& line) {
