@@ -77,7 +77,8 @@ class NcclFirst final : public Library, public RingLibrary {
   [[nodiscard]] std::optional<Prior> host_wait() const override { return kFirstHostWait; }
   /// As nccl-matrix: one process for all GPUs.
   [[nodiscard]] std::string usual_launch() const override { return "single_process"; }
-  [[nodiscard]] bool calls_overlap() const override { return false; }
+  [[nodiscard]] bool keeps_step() const override { return true; }
+  [[nodiscard]] bool groups_calls() const override { return false; }
 };
 
 const bool nccl_first_registered =

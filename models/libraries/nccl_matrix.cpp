@@ -129,7 +129,7 @@ class NcclMatrix final : public Library, public RingLibrary {
                                    int width_B) const override {
     return early_narrow_share(oldest_generation(platform, communicator.gpus), width_B);
   }
-  [[nodiscard]] bool calls_overlap() const override { return false; }
+  [[nodiscard]] bool keeps_step() const override { return true; }
 };
 
 const bool nccl_matrix_registered =
