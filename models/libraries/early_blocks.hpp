@@ -12,11 +12,13 @@ inline constexpr Prior kEarlyThread_Bps{80e6, 0.3}, kEarlyThreadLL_Bps{16e6, 0.5
 // about 1 us until a load from another GPU has arrived
 inline constexpr Prior kFirstBlock_Bps{16e9, 0.4};
 
-// Pascal, parts at multiples of 8 and of 4 bytes. source: models/libraries/SOURCES.md (uuudown/Tartan,
-// scale_up_cl/nccl-v2: 6.6 and 2.3 GB/s a block, where 16 bytes reach 8.7 and more)
+// Parts at multiples of 8 and of 4 bytes. source: models/libraries/SOURCES.md (uuudown/Tartan, scale_up_cl/nccl-v2: 6.6
+// and 2.3 GB/s a block of a P100, where 16 bytes reach 8.7 and more)
 inline constexpr Prior kPascalNarrow8{0.66, 0.3}, kPascalNarrow4{0.23, 0.3};
-// Others: as later versions on Hopper. source: RingLibrary::kNarrowShare, with a wider spread
-inline constexpr Prior kOtherNarrow{0.5, 0.4};
+// Later GPUs ran later versions, which move single elements at either width. source: 18 MB/s a thread on P100 (2.3 GB/s
+// of 128), 26 on H200 (0.48 x 28 GB/s of 512, RingLibrary::kNarrowShare): their geometric mean over kEarlyThread_Bps,
+// with half of the distance between the two and what one block of another GPU differs by
+inline constexpr Prior kOtherNarrow{0.27, 0.35};
 
 /// RingLibrary::narrow_share() of these versions. @param sm  compute capability x 10
 constexpr Prior early_narrow_share(int sm, int width_B) {

@@ -19,7 +19,7 @@ class EarlyLibrary : public Library, public RingLibrary {
   /// As programs of their time were run: one process for all GPUs of a node. source: NVIDIA/nccl-tests of 2018, README:
   /// -g N; MPI was an option of the build
   [[nodiscard]] std::string usual_launch() const final { return "single_process"; }
-  [[nodiscard]] bool calls_overlap() const final { return false; }
+  [[nodiscard]] bool keeps_step() const final { return true; }
 };
 
 }  // namespace linkcast

@@ -68,6 +68,7 @@ class NcclFirst final : public EarlyLibrary {
     return kFirstBlock_Bps;
   }
   [[nodiscard]] std::optional<Prior> host_wait() const override { return kFirstHostWait; }
+  [[nodiscard]] bool groups_calls() const override { return false; }
 };
 
 const bool nccl_first_registered =

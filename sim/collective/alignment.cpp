@@ -14,10 +14,22 @@ constexpr double kElement_B = 4;  // source: NVIDIA/nccl-tests README, -d: float
 }  // namespace
 
 int access_width_B(double distance_B) {
+  if (distance_B <= 0) return kWidestAccess_B;
   const double whole_B = kElement_B * std::floor(distance_B / kElement_B);
   int width_B = kWidestAccess_B;
   while (width_B > kElement_B && std::fmod(whole_B, width_B) != 0) width_B /= 2;
   return width_B;
+}
+
+int part_width_B(int part, double distance_B) {
+  return access_width_B(part * kElement_B * std::floor(distance_B / kElement_B));
+}
+
+Learned narrow_rate(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+                    int width_B) {
+  const Prior believed = library.narrow_share(platform, communicator, width_B);
+  return learned(platform.calibration(), communicator.library, "ring.Simple",
+                 "narrow" + std::to_string(width_B) + "_share", believed);
 }
 
 void narrow_blocks(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
@@ -25,9 +37,7 @@ void narrow_blocks(const Platform& platform, const RingLibrary& library, const C
   if (protocol == "LL" || distance_B <= 0) return;
   const int width_B = access_width_B(distance_B);
   if (width_B == kWidestAccess_B) return;
-  const Prior believed = library.narrow_share(platform, communicator, width_B);
-  const Learned share = learned(platform.calibration(), communicator.library, "ring.Simple",
-                                "narrow" + std::to_string(width_B) + "_share", believed);
+  const Learned share = narrow_rate(platform, library, communicator, width_B);
   cost.channel_Bps *= share.value;
   cost.channel_spread.push_back(ErrorPart(share));
 }

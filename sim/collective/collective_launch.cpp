@@ -27,7 +27,8 @@ int sends_of(const CollectiveJob& job) {
 
 launch::Call call_of(const CollectiveJob& job) {
   return {static_cast<int>(job.communicator.gpus.size()), sends_of(job),
-          job.op.grouped_call().empty() ? 1 : job.ranks(), job.of_messages() && !job.op.own_part()};
+          job.op.grouped_call().empty() ? 1 : job.ranks(), job.of_messages() && !job.op.own_part(),
+          job.of_rounds() || job.rings().groups_calls()};
 }
 
 launch::Launching launching_of(const CollectiveJob& job, const launch::HostCosts& costs, launch::Kind kind) {

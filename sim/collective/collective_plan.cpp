@@ -8,6 +8,7 @@
 #include "sim/collective/alignment.hpp"
 #include "sim/collective/collective_messages.hpp"
 #include "sim/collective/host_path.hpp"
+#include "sim/collective/narrow_steps.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::collective {
@@ -55,17 +56,16 @@ double blocks_Bps(const CollectivePlan& made, int blocks) {
 /// How often the first byte's way contains a whole round through the nodes.
 double rounds_of(const CollectiveJob& job) {
   if (job.op.closed()) return 1.0 * job.op.steps(job.ranks()) / job.ranks();
-  return job.rings().calls_overlap() ? 1.0 / job.calls : 1;
+  return 1.0 / job.calls;
 }
 
-/// Calls follow each other, as nccl-tests times them: the root of a chain goes on while the last call runs down it,
-/// where the library lets calls overlap. Between nodes the first byte's way to the last rank then counts once in a row
-/// of calls; inside a node it is one hop.
+/// Calls follow each other, as nccl-tests times them: the root of a chain goes on while the last call runs down it.
+/// Between nodes the first byte's way to the last rank counts once in a row of calls; inside a node it is one hop.
 Steps ring_steps(const CollectiveJob& job) {
   const Communicator& made = job.communicator;
-  const bool closed = job.op.closed(), whole = closed || !job.rings().calls_overlap();
-  if (job.one_node()) return {whole ? 1.0 * job.op.steps(job.ranks()) : 1, 0, 0};
-  const double share = whole ? 1 : 1.0 / job.calls;
+  const bool closed = job.op.closed();
+  if (job.one_node()) return {closed ? 1.0 * job.op.steps(job.ranks()) : 1, 0, 0};
+  const double share = closed ? 1 : 1.0 / job.calls;
   const double steps = job.op.steps(job.ranks()) * share;
   const double between = closed ? steps * made.nodes / job.ranks() : (made.nodes - 1) * share;
   return {steps - between, between, activities::ring_distance_s(job.machine, made, closed) * rounds_of(job)};
@@ -92,6 +92,19 @@ int blocks_of_ring(const CollectiveJob& job, int i, int blocks) {
   return blocks_on(i, static_cast<int>(made.channels.size()), blocks);
 }
 
+/// The last step of a reduce_scatter. Where blocks keep step the links idle in it, else it takes from each block's rate
+/// and others use the links. source: 4 P100 and NCCL 2.0, whose links the blocks of other steps can fill: 0.15 longer
+/// than all_gather (calibrate/data/p100-dgx1/tartan-nccl2.json); 4 H200 and 2.28.9: 0.002 (20261121a-nccl_ops.json)
+void add_tail(const CollectiveJob& job, double per_hop_B, CollectivePlan& made) {
+  const double share =
+      tail_share(job.node(), job.communicator, made.taken.protocol, job.op.traits(), job.op.steps(job.ranks()));
+  if (share == 1) return;
+  if (job.one_node() && job.rings().keeps_step())
+    made.tail_s = (1 / share - 1) * per_hop_B / (made.taken.blocks * made.cost.channel_Bps);
+  else
+    made.cost.channel_Bps *= share;
+}
+
 /// Every ring in steady state at once.
 void plan_rings(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& made) {
   const Communicator& communicator = job.communicator;
@@ -102,13 +115,14 @@ void plan_rings(const CollectiveJob& job, activities::ClusterProblem& problem, C
                 element_B(job.op, made.taken.protocol, distance_B), ring_buffers_B(job, made.taken.blocks));
   narrow_blocks(job.node(), job.rings(), communicator, made.taken.protocol, distance_B, made.cost);
   const double per_hop = job.op.bytes_per_hop({job.size_B}, job.ranks()).si;
-  made.cost.channel_Bps *=
-      tail_share(job.node(), communicator, made.taken.protocol, job.op.traits(), job.op.steps(job.ranks()));
+  add_tail(job, per_hop, made);
   for (int i = 0; i < static_cast<int>(communicator.channels.size()); ++i) {
     const int blocks = blocks_of_ring(job, i, made.taken.blocks);
     if (blocks == 0) continue;
+    const double share =
+        made.taken.protocol == "LL" ? 1 : narrow_host_share(job, communicator.channels[at(i)], distance_B, made.cost);
     const activities::ChannelLoad load{per_hop * blocks / made.taken.blocks, made.taken.payload_share,
-                                       blocks_Bps(made, blocks), host, made.cost.host_wait};
+                                       share * blocks_Bps(made, blocks), host, made.cost.host_wait};
     made.busiest_B = std::max(made.busiest_B, load.bytes);
     if (job.one_node())
       add_in_node(problem, made, activities::ring_hops(communicator.channels[at(i)], job.op.closed()), load);

@@ -24,6 +24,7 @@ struct CollectivePlan {
   CollectiveCost cost;
   double latency_s = 0;                      ///< before and beside the bytes: base and hops of the first byte
   std::vector<ErrorPart> latency_error_s{};  ///< standard error of it
+  double tail_s = 0;                         ///< of a step in which blocks are busy and links idle
   double between_s = 0;                      ///< what hops between nodes take
   double hidden_s = 0;                       ///< the part of them that passes while bytes flow, not in latency_s
   int steps = 1;                             ///< hops one after the other

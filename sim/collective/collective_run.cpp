@@ -16,11 +16,10 @@ constexpr double kRound_B = 2097152;
 // (NCCL_BUFFSIZE, NCCL user guide; 8 steps, SOURCES.md)
 constexpr double kChunk_B = 524288;
 
-/// What a chain's time grows by: once in a row of calls, or in each call if these do not overlap, its last rank waits
-/// until each before it has passed on a whole chunk of every block.
+/// What a chain's time grows by: once in a row of calls its last rank waits until each before it has passed on a whole
+/// chunk of every block.
 double chain_fill(const CollectiveJob& job, int blocks) {
-  const double fills = job.rings().calls_overlap() ? 1.0 / job.calls : 1;
-  return 1 + job.op.steps(job.ranks()) * std::min(1.0, kChunk_B * blocks / job.size_B) * fills;
+  return 1 + job.op.steps(job.ranks()) * std::min(1.0, kChunk_B * blocks / job.size_B) / job.calls;
 }
 
 /// What a block of a tree takes before it passes it on: smaller where there are fewer of them than a tree of that depth
@@ -63,6 +62,7 @@ double waiting_stretch(const CollectiveJob& job, const CollectiveRun& run) {
   if (made.taken.algorithm == "tree" && made.taken.protocol == "Simple" && job.one_node()) return tree_fill(job, made);
   if (made.taken.algorithm != "ring") return 1;
   if (made.taken.protocol == "Simple" && !job.op.closed()) return chain_fill(job, made.taken.blocks);
+  if (made.tail_s > 0 && run.flow_s > 0) return 1 + made.tail_s / run.flow_s;
   if (!job.one_node() || made.cost.turn_steps <= 0 || !job.op.closed() || run.flow_s <= 0) return 1;
   const double piece_B = job.size_B / job.ranks() / made.taken.blocks;
   const double rounds = std::max(1.0, piece_B / kRound_B);

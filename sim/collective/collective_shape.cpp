@@ -61,6 +61,13 @@ void add_way(Bytewise& shape, const activities::ProblemBuilder& builder, const s
   shape.add(limit.edited ? limit.rel_error : -1.0);  // which the interval depends on
 }
 
+/// Which parts cross host memory (narrow_host_share()): kinds of hops and ranks, around the ring.
+void add_parts(Bytewise& shape, const Communicator& made, const Channel& ring) {
+  if (!through_host(made)) return;
+  for (const Hop& hop : ring.hops) shape.add(static_cast<int>(hop.kind));
+  for (const int gpu : ring.order) shape.add(std::find(made.gpus.begin(), made.gpus.end(), gpu) - made.gpus.begin());
+}
+
 void add_what_the_library_believes(Bytewise& shape, const Communicator& made) {
   shape.add(made.path_class);
   shape.add(made.link_equivalents);
@@ -122,6 +129,7 @@ std::optional<std::string> collective_shape(const Platform& platform, const Comm
   for (const Channel& channel : communicator.channels) {
     shape.add(channel.blocks);
     shape.add(channel.links);
+    add_parts(shape, communicator, channel);
     add_way(shape, builder, activities::ring_hops(channel, op.closed()),
             communicator.channels.size() == 1 && !through_host(communicator));
   }

@@ -9,11 +9,6 @@
 namespace linkcast::collective {
 namespace {
 
-// One load from host memory, which a receiver makes at least once a step, and one round trip for its credit and its
-// flag before the first. source: H200, 1.17 us (calibrate/data/hgx-h200/20261121a-remote_load.json); over other PCIe
-// generations 0.9 to 1.5 us are likely, hence the spreads
-constexpr double kLoad_s = 1.17e-6;
-constexpr double kStepSpread = 0.3;  // source: as kLoad_s
 // Bytes that a block asks for before it waits: 512 threads of 8 bytes in LL, of 16 bytes twice in Simple.
 // source: NCCL's kernels (models/libraries/SOURCES.md, threads); the number of loads on their way is assumed
 constexpr double kAsked_LL_B = 512 * 8, kAsked_B = 512 * 16 * 2;
@@ -64,15 +59,15 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
   const Calibration& calibration = platform.calibration();
   const std::string& library = communicator.library;
   const std::string subject = "host." + protocol;
-  const Learned base = learned(calibration, library, subject, "base_s", {cost.base_s + kLoad_s, kStepSpread});
-  const Learned hop = learned(calibration, library, subject, "hop_s", {cost.hop_s + kLoad_s, kStepSpread});
+  const Learned base = learned(calibration, library, subject, "base_s", {cost.base_s + kHostLoad_s, kHostLoadSpread});
+  const Learned hop = learned(calibration, library, subject, "hop_s", {cost.hop_s + kHostLoad_s, kHostLoadSpread});
   cost.base_s = base.value;
   cost.base_spread = ErrorPart(base);
   cost.hop_s = hop.value;
   cost.hop_spread = ErrorPart(hop);
   const double asked_B = protocol == "LL" ? kAsked_LL_B : kAsked_B;
   const Learned rate =
-      learned(calibration, library, "host." + blocks, "channel_Bps", {asked_B / kLoad_s, kBlockSpread});
+      learned(calibration, library, "host." + blocks, "channel_Bps", {asked_B / kHostLoad_s, kBlockSpread});
   if (share * rate.value < cost.channel_Bps) {
     cost.channel_Bps = share * rate.value;
     cost.channel_spread = {ErrorPart(rate)};

@@ -8,6 +8,11 @@
 
 namespace linkcast::collective {
 
+// One load from host memory, which a receiver makes at least once a step, and one round trip for its credit and its
+// flag before the first. source: H200, 1.17 us (calibrate/data/hgx-h200/20261121a-remote_load.json); over other PCIe
+// generations 0.9 to 1.5 us are likely, hence the spread
+inline constexpr double kHostLoad_s = 1.17e-6, kHostLoadSpread = 0.3;
+
 /// Whether a hop of its rings goes through host memory; of its trees; of its messages.
 bool through_host(const Communicator& communicator);
 bool trees_through_host(const Communicator& communicator);

@@ -20,6 +20,7 @@ std::string parameter_of(const std::string& subject, const char* what) { return 
 /// What times of collectives can teach: where one thread serves all GPUs, or Python does, the host is most of a small
 /// call.
 bool is_learned(const std::string& subject, const std::string& what) {
+  if (subject == "kernel") return what == "call_s";
   return (subject == "single_process" || subject == "pytorch") && (what == "call_s" || what == "gpu_s");
 }
 
@@ -88,6 +89,8 @@ HostTime HostCosts::of(Kind kind, const Call& call) const {
   if (kind == Kind::kGraph) return {};
   const std::string& subject = name_of(kind);
   const double further_s = (call.sends - 1) * value(subject, "send_s");
+  if (kind == Kind::kSingleProcess && !call.collected)
+    return spread("kernel", call.gpus * call.grouped * value("kernel", "call_s"));
   if (kind == Kind::kSingleProcess)
     return spread(subject, value(subject, "call_s") + call.gpus * (call.grouped * value(subject, "gpu_s") + further_s));
   if (kind == Kind::kProcess) return spread(subject, call.grouped * value(subject, "call_s") + further_s);

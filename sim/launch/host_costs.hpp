@@ -29,6 +29,7 @@ struct Call {
   int sends = 1;                ///< of one GPU in one group; 1 of anything that is no messages
   int grouped = 1;              ///< collectives that the library makes of it, in one group
   bool point_to_point = false;  ///< sends and receives that the program itself asks for
+  bool collected = true;        ///< in a group, if one thread issues for several; else each launches as it is called
 };
 
 /// Seconds on the host, with the ends of its 90 % interval.

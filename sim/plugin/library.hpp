@@ -85,8 +85,11 @@ class RingLibrary {
   /// Of a hop through host memory: part of the quicker of its two ways that does not overlap with the slower one.
   /// @returns nullopt  all of it
   [[nodiscard]] virtual std::optional<Prior> host_wait() const { return std::nullopt; }
-  /// Whether a rank that has done its part of a call begins the next one.
-  [[nodiscard]] virtual bool calls_overlap() const { return true; }
+  /// Whether the blocks of a ring take each step together, so that its links idle in a step that sends nothing and
+  /// wait for the part that moves slowest.
+  [[nodiscard]] virtual bool keeps_step() const { return false; }
+  /// Whether one thread collects the calls for its GPUs in a group; else it launches each kernel as it is called.
+  [[nodiscard]] virtual bool groups_calls() const { return true; }
 
  protected:
   // Threads move single elements, of 8 bytes or of 4. source: all_gather and reduce_scatter on 3 H200, occasions

@@ -100,8 +100,9 @@ TEST_CASE("nccl-1: believed until measured", "[unit]") {
   const Communicator pair = library().build(dgx1, {0, 1});
   CHECK(library().block_rate(dgx1, pair, "Simple").has_value());
   CHECK(library().host_wait().has_value());
-  CHECK_FALSE(library().calls_overlap());
-  CHECK(ring_library("nccl-2.7").calls_overlap());
+  CHECK(library().keeps_step());
+  CHECK_FALSE(library().groups_calls());
+  CHECK_FALSE(ring_library("nccl-2.7").keeps_step());
 }
 
 }  // namespace linkcast::test::nccl_first_test

@@ -16,7 +16,9 @@ SIZES = {0: "1", 10: "1 Ki", 20: "1 Mi", 30: "1 Gi"}
 LEAST_ERROR = 5.0  # per cent: the axis of errors reaches at least as far
 MOST_LETTERS = 36  # of names side by side below an axis
 WIDE = 30  # spans beyond this factor get a logarithmic axis
-MOST_CELLS = 8  # matrices up to this many GPUs have their numbers written into them
+MOST_CELLS = 8  # matrices up to this many GPUs have their numbers written into them, larger ones a scale
+LEAST_SPAN = 0.1  # of the values: colours of a matrix reach at least as far, so that what is equal looks so
+MOST_OVERHANG = 2.5  # intervals that reach beyond this times the largest value are cut
 
 
 def pyplot():
@@ -89,7 +91,8 @@ def draw_curves(panel: dict, series: list[Series], salt: str) -> str:
     if spans_wide(every):
         top.set_yscale("log")
     else:
-        top.set_ylim(0, 1.45 * max(every))
+        ends = [scale * (point.high or 0) for one in series for point in one.points]
+        top.set_ylim(0, 1.08 * max(*every, min(max(ends), MOST_OVERHANG * max(every))))
     if labels:
         slanted = bool(tall) or sum(len(label) for label in labels) > MOST_LETTERS
         low.set_xticks(range(len(labels)))
@@ -106,7 +109,7 @@ def draw_curves(panel: dict, series: list[Series], salt: str) -> str:
     if not labels or "x_label" in panel:
         low.set_xlabel(panel.get("x_label", "bytes"))
     top.plot([], [], "D", ms=4, mfc="none", mec=INK, mew=1.2, label="measured")
-    top.legend(fontsize=6.5, loc="best")
+    top.legend(fontsize=6.5, loc="lower left", bbox_to_anchor=(0, 1), ncol=2, columnspacing=1, borderaxespad=0.2)
     return svg_text(figure, salt, panel["title"])
 
 
@@ -118,6 +121,8 @@ def draw_matrix(panel: dict, series: list[Series], salt: str) -> str:
     plt = pyplot()
     figure, axes = plt.subplots(3, 1, figsize=(4.1, 9.2), layout="constrained")
     values = [scale * value for point in points for value in (point.measured, point.forecast)]
+    middle, half = (max(values) + min(values)) / 2, (max(values) - min(values)) / 2
+    half = max(half, LEAST_SPAN / 2 * middle)
     views = (("measured", lambda point: scale * point.measured, unit), (f"forecast ({series[0].role})", lambda point: scale * point.forecast, unit),
              ("error", lambda point: 100 * point.error, "%"))
     for axis, (name, value, of) in zip(axes, views):
@@ -125,14 +130,16 @@ def draw_matrix(panel: dict, series: list[Series], salt: str) -> str:
         for point in points:
             grid[point.pair[0]][point.pair[1]] = value(point)
         spread = max(LEAST_ERROR, max(abs(100 * point.error) for point in points))
-        low, high = (-spread, spread) if of == "%" else (min(values), max(values))
-        axis.imshow(grid, cmap="PuOr" if of == "%" else "viridis", vmin=low, vmax=high, interpolation="nearest", extent=(0, count, count, 0))
+        low, high = (-spread, spread) if of == "%" else (middle - half, middle + half)
+        shown = axis.imshow(grid, cmap="PuOr" if of == "%" else "viridis", vmin=low, vmax=high, interpolation="nearest", extent=(0, count, count, 0))
         axis.set(title=f"{name}, {of}", xticks=[k + 0.5 for k in range(count)], yticks=[k + 0.5 for k in range(count)], aspect="equal")
         axis.set_xticklabels(range(count))
         axis.set_yticklabels(range(count))
         axis.grid(False)
         if count <= MOST_CELLS:
             write_cells(axis, grid, low, high, of == "%")
+        else:
+            figure.colorbar(shown, ax=axis, shrink=0.85, label=of)
     return svg_text(figure, salt, panel["title"])
 
 
