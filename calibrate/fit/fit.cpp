@@ -257,9 +257,7 @@ bool FitContext::inherit(const std::string& name, const std::string& missing) {
     if (!parameter || parameter->provenance.rfind("inherited", 0) == 0) continue;
     Parameter copy = *parameter;
     copy.provenance = "inherited:" + calibration->name;
-    // Another machine's number: at least a tenth uncertain. source: start-ups and PCIe rates of the calibrated DGX-1
-    // and ABCI nodes differ by 5-20 %.
-    copy.stderr_ = std::max(copy.stderr_, 0.1 * std::abs(copy.value));
+    copy.stderr_ = std::max(copy.stderr_, kOtherCopies * std::abs(copy.value));
     found[name] = copy;
     return true;
   }
@@ -291,6 +289,7 @@ void fit_all(FitContext& context) {
   fit_relay(context);
   fit_host(context);
   fit_staged(context);
+  inherit_peer_duplex(context);
   fit_single(context);
   fit_messages(context);
   inherit_cables(context);

@@ -23,6 +23,10 @@ inline constexpr double kSteady_B = 4194304;
 inline constexpr double kDistinct = 0.02;
 inline constexpr double kDistinctSigmas = 3;
 
+// Another machine's number is at least so uncertain, relatively. source: start-ups and PCIe rates of the calibrated
+// DGX-1 and ABCI nodes differ by 5-20 %
+inline constexpr double kOtherCopies = 0.1;
+
 /// Name of a parameter of range k of a transport's sizes.
 inline std::string regime(const std::string& transport, std::size_t k, const char* what) {
   return "transport." + transport + ".r" + std::to_string(k) + "." + what;
@@ -102,6 +106,9 @@ void fit_relay(FitContext& context);
 /// Between host memory and GPUs.
 void fit_host(FitContext& context);
 void fit_staged(FitContext& context);
+/// PCIe cables that copies between GPUs cross: both directions at once, at the share that a lender measured. Needs the
+/// rates of peer copies.
+void inherit_peer_duplex(FitContext& context);
 /// What the memory of a CPU takes from several GPUs at once. Needs the rates of host copies.
 void fit_host_memory(FitContext& context, const std::vector<Measurement>& measurements);
 /// Base costs of a communication library, from measurements of bench nccl_base alone.

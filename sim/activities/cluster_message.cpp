@@ -169,6 +169,7 @@ void hold_engines(ClusterProblem& problem, const Message& message, const Planned
     const int to = cluster.endpoint(message.to.node, ins[at(i)].second);
     if (cluster.has_engine(from) || cluster.has_engine(to))
       problem.pass_engines(from, to, cluster.engine_Bps() / rate_cap_Bps);
+    problem.start_in_engine(from, start_weight(cluster, message, from, rate_cap_Bps));
   }
 }
 
@@ -296,6 +297,14 @@ std::pair<int, int> endpoints_of(const Cluster& cluster, const Message& message)
   };
   return {nic(message.from, through_host(transport) || transport == "pinned_source"),
           nic(message.to, through_host(transport))};
+}
+
+double start_weight(const Cluster& cluster, const Message& message, int from_endpoint, double rate_Bps) {
+  const bool reads_gpu = !is_cpu(cluster.node(), message.from.device) && !through_host(message.transport) &&
+                         message.transport != "pinned_source" && message.transport != "mpi_network_host";
+  if (!reads_gpu || message.bytes <= 0 || !cluster.has_engine(from_endpoint)) return 0;
+  const double busy_s = std::min(cluster.engine_start_s(from_endpoint), message.bytes / rate_Bps);
+  return busy_s * cluster.capacity(cluster.key_of_engine(from_endpoint, false)) / message.bytes;
 }
 
 bool staged_in_turn(const Platform& node, const std::string& transport) {

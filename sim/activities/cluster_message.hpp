@@ -44,6 +44,11 @@ struct PlannedMessage {
 /// Queue of a node's copy engine (out_queue(), in_queue()) among those of all nodes.
 int queue_of_node(const Platform& node, int number, int queue);
 
+/// How much of what an engine can receive the start of a message takes from it, per byte of the message: the processor
+/// that starts messages of GPU memory is the one that receives. A message alone is not slower for it.
+/// @source  paper 004, section IV (Nios II handles both) and V-A (3 us before the first request)
+double start_weight(const Cluster& cluster, const Message& message, int from_endpoint, double rate_Bps);
+
 /// True if the bytes are copied to host memory first, sent when all of them are there, and copied on at the other end:
 /// three activities, one after the other. So it is where a staged message's curve has a start-up and no rate, and where
 /// there is no curve but host copies and messages between hosts were measured.

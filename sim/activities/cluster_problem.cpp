@@ -93,6 +93,10 @@ void ClusterProblem::pass_engines(int from_endpoint, int to_endpoint, double wei
   if (cluster_->has_engine(to_endpoint)) use(cluster_->key_of_engine(to_endpoint, false), weight);
 }
 
+void ClusterProblem::start_in_engine(int from_endpoint, double weight) {
+  if (weight > 0) use(cluster_->key_of_engine(from_endpoint, false), weight);
+}
+
 void ClusterProblem::pass_network(const NetworkEnd& from, const NetworkEnd& to, double weight) {
   pass_node(from.gpu.node, links_out(*cluster_, from), MoveBy::kDma, weight);
   pass_fabric(cluster_->endpoint(from.gpu.node, from.nic), cluster_->endpoint(to.gpu.node, to.nic), weight);

@@ -41,6 +41,8 @@ class ClusterProblem {
   void pass_fabric(int from_endpoint, int to_endpoint, double weight = 1);
   /// The engines of the cards at both ends, where they have one.
   void pass_engines(int from_endpoint, int to_endpoint, double weight = 1);
+  /// Receiving of the card that a message leaves by, of which its start takes a part.
+  void start_in_engine(int from_endpoint, double weight);
   /// These links of the fabric, whatever its routing would take.
   void pass_way(const std::vector<int>& fabric_links, double weight = 1);
   /// Remembers from now on what each pass_fabric() takes.

@@ -99,14 +99,11 @@ class Stages {
 
   int send_host() {
     Activity post;
-    post.delay_s = card_.message_overhead.si;
+    post.delay_s = queue_.staged ? card_.staged_overhead.si : card_.message_overhead.si;
     post.queues = {kHost};
     if (queue_.staged) {  // the copy holds the host up: it is synchronous
-      const Platform& node = cluster_.node();
-      post.delay_s += curve(cluster_, "pinned").regimes.front().startup.value -
-                      curve(cluster_, "mpi_network_host").regimes.front().startup.value;
       post.work_B = queue_.bytes;
-      problem_.pass_node(queue_.from.node, node.to_host(queue_.from.device).links, activities::MoveBy::kDma);
+      problem_.pass_node(queue_.from.node, cluster_.node().to_host(queue_.from.device).links, activities::MoveBy::kDma);
     }
     const int posted = problem_.add(std::move(post));
     Activity out;

@@ -178,6 +178,11 @@ bool Cluster::has_engine(int endpoint) const {
   return node_->topology().devices[static_cast<std::size_t>(nic_device(endpoint % nics()))].engine.has_value();
 }
 
+double Cluster::engine_start_s(int endpoint) const {
+  const auto& engine = node_->topology().devices[static_cast<std::size_t>(nic_device(endpoint % nics()))].engine;
+  return engine ? engine->transmit_start.si : 0;
+}
+
 /// What long messages of GPU memory were measured to have, else what the card reads of it.
 void Cluster::find_engine_rate() {
   for (const int nic : nics_)

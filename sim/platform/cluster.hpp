@@ -68,6 +68,8 @@ class Cluster {
   [[nodiscard]] int first_engine_key() const { return key_of_fabric_link(fabric_->links()); }
   /// What an engine that no edit slows gives long messages, bytes/s: one of another rate holds it for as much longer.
   [[nodiscard]] double engine_Bps() const { return engine_Bps_; }
+  /// Time of the card's processor, which receives as well, to start a message of GPU memory; 0 without an engine.
+  [[nodiscard]] double engine_start_s(int endpoint) const;
   [[nodiscard]] int key_of_engine(int endpoint, bool sends) const {
     return first_engine_key() + 2 * endpoint + (sends ? 0 : 1);
   }

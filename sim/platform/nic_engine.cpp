@@ -20,6 +20,7 @@ void each_figure(Engine& engine, Visitor&& visit) {
   visit("host_read", engine.host_read);
   visit("packet", engine.packet);
   visit("message_overhead", engine.message_overhead);
+  visit("staged_overhead", engine.staged_overhead);
 }
 
 void take(ObjectReader& r, const char* name, Bytes& value) { value = r.bytes(name); }

@@ -20,6 +20,7 @@ struct NicEngine {
   BytesPerSecond host_read;  ///< of host memory, by plain DMA
   Bytes packet;              ///< on the wire; a message is received in whole ones
   Seconds message_overhead;  ///< of the host for every message sent
+  Seconds staged_overhead;   ///< the same where it copies the message out of a GPU first, without the bytes
   std::string source;
 
   /// Rate at which GPU memory is read once the first byte is there. The window is asked for in two halves, the next one

@@ -81,6 +81,15 @@ TEST_CASE("replay over nodes: a card with an engine gives two messages together 
   CHECK_THAT(own_way_s, WithinRel(p2p_s("apenet-plus", 1, kSize), 1e-3));  // in and out are apart
 }
 
+TEST_CASE("replay over nodes: a card that receives starts messages of a GPU meanwhile", "[replay]") {
+  constexpr double kSize = 131072, kStart_s = 3e-6;  // source: topologies/apenet-plus.json, paper 004 section V-A
+  const double alone_s = p2p_s("apenet-plus", 1, kSize);
+  const std::string both = message(0, 1, "a", kSize) + message(1, 0, "b", kSize);
+  CHECK_THAT(makespan_s("apenet-plus", both), WithinRel(alone_s + kStart_s, 1e-6));
+  const double host_s = makespan_s("apenet-plus", message(0, 1, "a", kSize), "mpi_network_host");
+  CHECK_THAT(makespan_s("apenet-plus", both, "mpi_network_host"), WithinRel(host_s, 1e-6));  // the driver starts those
+}
+
 TEST_CASE("replay over nodes: a collective over nodes takes what its forecast says", "[replay]") {
   const auto call = [](int rank) {
     return Json{{"rank", rank}, {"kind", "collective"}, {"op", "all_reduce"}, {"group", "pair"}, {"size_B", 1048576}}

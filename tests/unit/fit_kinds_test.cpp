@@ -61,6 +61,20 @@ TEST_CASE("peer copies through the root complex give its cables a rate of their 
                    "transport.peer.r0.startup_s: peer copies of a few bytes") == 1);
 }
 
+TEST_CASE("PCIe cables measured one way carry both at the share that a lender measured", "[unit][fit]") {
+  const double size = 1e8;
+  const std::vector<MeasuredPoint> points = {copy("peer", 0, 1, size, size / 13e9), copy("peer", 0, 4, size, 0.01)};
+  const Calibration host = lender({{"cable.pcie3.to_host_Bps", 14e9},
+                                   {"cable.pcie3.from_host_Bps", 10e9},
+                                   {"cable.pcie3.duplex_Bps", 18e9}});  // 0.75 of both
+  const fit::FitResult result = fit(shipped("gx8"), points, {host});
+  CHECK_THAT(parameter(result, "cable.pcie3.duplex_Bps").value, WithinRel(0.75 * 2 * 13e9, 1e-9));
+  CHECK_THAT(parameter(result, "cable.pcie3_root.duplex_Bps").value, WithinRel(0.75 * 2 * 10e9, 1e-9));
+  CHECK_THAT(parameter(result, "cable.pcie3.duplex_Bps").stderr_, WithinRel(0.75 * 2 * 1.3e9, 1e-9));
+  const Calibration one_way = lender({{"cable.pcie3.to_host_Bps", 14e9}, {"cable.pcie3.from_host_Bps", 10e9}});
+  CHECK(fit(shipped("gx8"), points, {one_way}).calibration.find("cable.pcie3.duplex_Bps") == nullptr);
+}
+
 TEST_CASE("small copies alone give the start-up, the rate is inherited with a tenth of error", "[unit][fit]") {
   const Topology sli = shipped("rtx2080-sli");
   const fit::FitResult result = fit(sli, {copy("peer", 0, 1, 1, 8e-6), copy("local", 0, 0, 1, 5e-6)},

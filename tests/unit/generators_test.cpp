@@ -1,4 +1,6 @@
 // What generators of applications write: sizes that papers print or formulae give, and messages that match.
+#include <cmath>
+#include <map>
 #include <tuple>
 
 #include "apps-traces/generators/cnn_networks.hpp"
@@ -72,6 +74,30 @@ TEST_CASE("a half step of the spin glass sends and receives six messages of 128 
   // table II: 921 ps a spin on one GPU
   const double all_s = seconds(GeneratedTrace("spin_glass", {{"nodes", "1"}, {"steps", "1"}}).of(TraceKind::kCompute));
   CHECK_THAT(all_s / (256.0 * 256 * 256), WithinRel(921e-12, kRounding));
+}
+
+TEST_CASE("the bulk of the spin glass takes what table II prints for the lattice that a GPU holds", "[unit]") {
+  const auto of_spin_s = [](const std::string& side, const std::string& nodes) {
+    const GeneratedTrace trace("spin_glass", {{"L", side}, {"nodes", nodes}, {"steps", "1"}});
+    return seconds(trace.of(0, TraceKind::kCompute)) / std::pow(std::stod(side), 3);
+  };
+  CHECK_THAT(of_spin_s("256", "2"), WithinRel(416e-12, 1e-9));   // paper 004, table II
+  CHECK_THAT(of_spin_s("512", "1"), WithinRel(1471e-12, 1e-9));  // section V-D
+  // The same lattice on a GPU, whatever the number of GPUs: 2^24 spins. The boundary is two planes of either lattice.
+  CHECK_THAT(8 * (of_spin_s("512", "8") - 5.5e-12), WithinRel(of_spin_s("256", "1") - 11e-12, 1e-9));
+  CHECK(8 * of_spin_s("512", "8") < of_spin_s("512", "1"));  // the super-linear speed-up of figure 11
+}
+
+TEST_CASE("a spin glass that stages by itself copies every message down, and up when all have come", "[unit]") {
+  const GeneratedTrace trace("spin_glass", {{"steps", "1"}, {"staging", "program"}});
+  std::map<std::string, int> copies;
+  for (const TraceEvent& copy : trace.of(1, TraceKind::kCopy)) {
+    CHECK(copy.size_B == 128 * 1024);
+    if (copy.op == "h2d") CHECK(copy.after.size() == 6);
+    ++copies[copy.op];
+  }
+  CHECK(copies == std::map<std::string, int>{{"d2h", 12}, {"h2d", 12}});
+  for (const TraceEvent& message : trace.of(1, TraceKind::kSend)) CHECK(message.after.size() == 1);
 }
 
 TEST_CASE("a breadth-first search sends every edge that leaves a part once from each end", "[unit]") {

@@ -72,14 +72,14 @@ TEST_CASE("links that differ in one parameter alone are not taken for each other
 
 TEST_CASE("cards whose engines differ in one figure are not taken for each other", "[unit]") {
   Topology t = pair();
-  NicEngine engine{{4096}, {1e-6}, {8192}, {1e-6}, {1e-6}, {1e9}, {2e9}, {4096}, {1e-6}, "test"};
+  NicEngine engine{{4096}, {1e-6}, {8192}, {1e-6}, {1e-6}, {1e9}, {2e9}, {4096}, {1e-6}, {1e-6}, "test"};
   t.devices[3].engine = t.devices[4].engine = engine;
   CHECK(alike(t, calibration_of(t)));
   for (const auto& [name, value] : engine.figures()) {
     INFO(name);
     Topology other = t;
-    const bool time =
-        name == "read_interval" || name == "head_latency" || name == "transmit_start" || name == "message_overhead";
+    const bool time = name == "read_interval" || name == "head_latency" || name == "transmit_start" ||
+                      name == "message_overhead" || name == "staged_overhead";
     const bool rate = name == "gpu_read" || name == "host_read";
     REQUIRE(other.devices[4].engine->set(name, time ? "7us" : rate ? "7GB/s" : "7KiB"));
     CHECK_FALSE(alike(other, calibration_of(t)));

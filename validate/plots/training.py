@@ -24,7 +24,7 @@ def title(case: tuple) -> str:
 def records(program: str) -> dict:
     cases = LARGE + RESIDUAL
     keys = [(title(case), platform, gpus) for case in cases for platform in PLATFORMS for gpus in GPUS]
-    queries = [{"kind": "replay", "platform": platform, "trace": name, "options": {"gpus": gpus, "batch": batch, **options}}
+    queries = [{"kind": "replay", "library": "nccl-1", "platform": platform, "trace": name, "options": {"gpus": gpus, "batch": batch, **options}}
                for name, batch, options in cases for platform in PLATFORMS for gpus in GPUS]
     answers = common.batch(program, queries)
     return {"rates": {key: 1 / answer["step_time_s"] for key, answer in zip(keys, answers, strict=True)},

@@ -119,6 +119,8 @@ void ClusterNetwork::share_engines(const activities::Message& message, Activity&
   };
   share(out, true);
   share(in, false);
+  const double start = activities::start_weight(cluster_, message, out, flow.rate_cap_Bps);
+  if (start > 0) flow.uses.push_back({cluster_.key_of_engine(out, false), start});
 }
 
 void ClusterNetwork::put_on_node(int node, std::vector<Activity>& flows) const {
