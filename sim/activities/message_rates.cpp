@@ -15,7 +15,7 @@ double kernel_Bps(const Platform& platform, const Hop& hop) {
   if (hop.kind != HopKind::kPeer) return rate;
   const auto& route = platform.peer_route(platform.gpu(hop.from), platform.gpu(hop.to));
   for (const int link : route->links) rate = std::min(rate, platform.constraints()[at(link)].capacity.value);
-  return rate * (platform.accelerators_only(route->links) ? kernel_link_share() : 1);
+  return rate * (platform.accelerators_only(route->links) ? kernel_link_share(platform, route->links) : 1);
 }
 
 MessageRates::MessageRates(const std::vector<Sent>& messages, int ranks, bool own_part) {
