@@ -53,9 +53,16 @@ Schedule schedule_of(const CollectiveJob& job, const std::string& algorithm) {
 /// there. source: MPICH 4.0.2, src/mpi/coll (MPIR_Localcopy); Open MPI 4.1.4, ompi/mca/coll/base
 double own_B(const CollectiveJob& job) {
   const CollectiveTraits traits = job.op.traits();
-  if (traits.root || !job.op.parts_B().empty()) return 0;
+  if (traits.root) return 0;
+  if (const std::vector<double>& parts_B = job.op.parts_B(); !parts_B.empty()) {  // of the rank that keeps most
+    const auto step = static_cast<std::size_t>(traits.parts == PartSizes::kOfPairs ? job.ranks() + 1 : 1);
+    double most_B = 0;
+    for (std::size_t own = 0; own < parts_B.size(); own += step) most_B = std::max(most_B, parts_B[own]);
+    return most_B;
+  }
   if (traits.reduces) return job.size_B;
-  return traits.gathers || job.op.every_pair() ? job.size_B / job.ranks() : 0;
+  const bool parts = traits.gathers || job.op.every_pair() || traits.parts == PartSizes::kOfPairs;
+  return parts ? job.size_B / job.ranks() : 0;
 }
 
 /// One activity for messages that are too many: alone it takes the time of the run. Start-ups of later messages pass
