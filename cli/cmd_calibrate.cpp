@@ -122,17 +122,20 @@ void read_record(const std::string& path, fit::FitRequest& request) {
   log::Log("cli").note("{}: {}, no measurement: left out", path, schema);
 }
 
-/// The first pair of endpoints of each distance, as the fabric numbers its nodes.
+/// From the first endpoint: mean latency of each distance, links of its first pair.
 std::map<std::string, fit::FabricDistance> fabric_distances(const Topology& topology) {
   const auto fabric = make_fabric(topology);
   std::map<std::string, fit::FabricDistance> found;
+  std::map<std::string, int> count;
   double nearest_s = std::numeric_limits<double>::infinity();
-  for (int to = 1; to < fabric->endpoints() && found.size() < fabric->distances().size(); ++to) {
+  for (int to = 1; to < fabric->endpoints(); ++to) {
     const std::string& name = fabric->distances()[static_cast<std::size_t>(fabric->distance(0, to))];
     const double latency_s = fabric_latency(*fabric, 0, to).si;
     nearest_s = std::min(nearest_s, latency_s);
-    found.emplace(name, fit::FabricDistance{latency_s - nearest_s, noisy_way(*fabric, 0, to).links});
+    if (count[name]++ == 0) found[name].links = noisy_way(*fabric, 0, to).links;
+    found[name].farther_s += latency_s;
   }
+  for (auto& [name, distance] : found) distance.farther_s = distance.farther_s / count[name] - nearest_s;
   return found;
 }
 

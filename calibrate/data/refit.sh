@@ -53,13 +53,13 @@ fit $data/lassen/p2p-same-socket.json $data/lassen/mpi-gpu.json $data/lassen/mem
   --out "$out/lassen.json"
 fit $data/summitdev/*.json \
   --topology summitdev --inherit "$out/p100-dgx1.json" --inherit-library "$out/p100-dgx1.json" --out "$out/summitdev.json"
-fit $data/leonardo/osu-nv4.json $data/leonardo/printed-internode.json $data/leonardo/printed-noise.json \
+fit $data/leonardo/{osu-nv4,snellius-pingpong}.json $data/leonardo/printed-internode.json $data/leonardo/printed-noise.json \
   --topology leonardo --library nccl-2.18 --inherit "$out/abci-a100.json" --inherit-library "$out/abci-a100.json" \
   --out "$out/leonardo.json"
-fit $data/lumi/reframe-memcpy.json $data/lumi/printed-internode.json \
-  --topology lumi --library nccl-2.18 --out "$out/lumi.json"
-fit $data/alps/printed-internode.json $data/alps/nccl-2.23.json \
+fit $data/alps/printed-internode.json $data/alps/printed-distance.json $data/alps/nccl-2.23.json \
   --topology alps --library nccl-2.23 --inherit "$out/hgx-h100.json" --inherit-library "$out/hgx-h200.json" --out "$out/alps.json"
+fit $data/lumi/reframe-memcpy.json $data/lumi/reframe-kernel.json $data/lumi/printed-internode.json \
+  --topology lumi --library nccl-2.18 --inherit "$out/alps.json" --out "$out/lumi.json"
 fit $data/gx8/printed-copies.json \
   --topology gx8 --inherit "$out/p100-dgx1.json" --inherit-library "$out/p100-dgx1.json" --out "$out/gx8.json"
 fit $data/rtx2080-sli/printed-latency.json \

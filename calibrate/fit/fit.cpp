@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "calibrate/fit/distance_fit.hpp"
 #include "calibrate/fit/launch_fit.hpp"
 #include "calibrate/fit/message_fit.hpp"
 #include "calibrate/fit/mpi_fit.hpp"
@@ -158,6 +159,11 @@ void inherit_libraries(FitContext& context, const std::vector<Calibration>& lend
     }
 }
 
+void fit_network(FitContext& context, const FitRequest& request) {
+  fit_distances(context, *request.topology, request.measurements, request.distances);
+  fit_noise(context, request.measurements, request.distances);
+}
+
 /// Each record once, and all of one machine's topology.
 template <class Record>
 void check_records(const std::vector<Record>& records, const std::string& topology,
@@ -305,7 +311,7 @@ FitResult fit_parameters(const FitRequest& request) {
   context.wires = &wires;
   for (const Calibration& calibration : request.inherited) context.inherited.push_back(&calibration);
   context.samples = samples_of(wires, request.measurements);
-  context.messages = message_samples(wires, request.measurements);
+  find_messages(context, request.measurements);
   if (context.samples.empty() && context.messages.empty())
     throw InputError("calibrate fit: the measurements hold no copy that a parameter could come from");
   fit_all(context);
@@ -318,7 +324,7 @@ FitResult fit_parameters(const FitRequest& request) {
   fit_processes(context, request.measurements);
   inherit_messages(context);
   inherit_libraries(context, request.library_lenders);
-  fit_noise(context, request.measurements, request.distances);
+  fit_network(context, request);
   fit_launches(context, request.launches);
   fit_recording(context, request.launches);
   derive_half_bandwidth(context);

@@ -57,10 +57,11 @@ struct ErrorParts {
 };
 
 struct FitContext {
-  const Platform* wires = nullptr;            ///< the topology, not calibrated: for routes
-  std::vector<const Calibration*> inherited;  ///< for what these data cannot determine, best first
-  std::vector<Sample> samples;                ///< one direction at a time, GPU to GPU
-  std::vector<Sample> messages;               ///< between processes: transport names the class of message_fit.hpp
+  const Platform* wires = nullptr;              ///< the topology, not calibrated: for routes
+  std::vector<const Calibration*> inherited;    ///< for what these data cannot determine, best first
+  std::vector<Sample> samples;                  ///< one direction at a time, GPU to GPU
+  std::vector<Sample> messages;                 ///< between processes: transport names the class of message_fit.hpp
+  std::map<std::string, SizePoint> eager_ends;  ///< of these classes ping-pongs show eager messages only
   std::map<std::string, Parameter> found;
   std::map<std::string, ErrorParts> errors;  ///< of those that were set here
   std::vector<std::string> undetermined;     ///< parameter: what measurement would determine it

@@ -1,5 +1,6 @@
 #pragma once
 // Messages between processes: time against size as a curve of its own, one for each class of message.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@ bool is_message(const Sample& sample);
 /// mpi_socket, mpi_node or mpi_network by where the processes are, with _host for buffers of CPUs;
 /// transports between nodes keep their name.
 std::vector<Sample> message_samples(const Platform& wires, const std::vector<Measurement>& measurements);
+
+/// Classes inside a node of which ping-pongs were measured for eager messages alone, by their last eager size and its
+/// time as windows of messages show them.
+std::map<std::string, SizePoint> eager_ends(const Platform& wires, const std::vector<Measurement>& measurements);
+
+/// Messages and eager ends of a context.
+void find_messages(FitContext& context, const std::vector<Measurement>& measurements);
 
 /// Start-up and rate in as many ranges of size as the data ask for. Times never fall with the size: where measured ones
 /// do, the curve is the closest one that does not.

@@ -10,7 +10,7 @@ namespace linkcast::fit {
 
 /// What the fabric of a topology says about two endpoints.
 struct FabricDistance {
-  double farther_s = 0;  ///< latency of the way beyond that of the nearest two endpoints
+  double farther_s = 0;  ///< mean latency of the ways beyond that of the nearest two endpoints, of data sheets
   int links = 0;         ///< between switches
 };
 

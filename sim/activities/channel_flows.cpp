@@ -49,7 +49,7 @@ std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<in
   for (Use& use : uses) {
     const auto& constraint = platform.constraints()[static_cast<std::size_t>(use.constraint)];
     if (is_accelerator_cable(platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind))
-      use.weight /= kernel_link_share();
+      use.weight /= kernel_link_share(platform, constraint.cable);
   }
   return uses;
 }
@@ -65,7 +65,7 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
         std::min(flow.rate_cap_Bps, hop.kind == HopKind::kHostMemory ? path.rate_cap / load.host.wire : path.rate_cap);
   }
   const bool accelerators_only = platform.accelerators_only(links);
-  const double share = accelerators_only ? kernel_link_share() : 1;
+  const double share = accelerators_only ? kernel_link_share(platform, links) : 1;
   // Whole weights where that can be, so that every solver can run it.
   flow.uses = accelerators_only ? builder.uses(links, MoveBy::kSm) : kernel_uses(builder, links);
   add_host_hops(platform, hops, load.host, flow.uses);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/activities/channel_flows.hpp"
+#include "sim/activities/inside_path.hpp"
 #include "sim/platform/routing.hpp"
 #include "sim/records/input_error.hpp"
 #include "sim/units/index.hpp"
@@ -11,7 +13,8 @@
 namespace linkcast::activities {
 namespace {
 
-bool is_cpu(const Platform& node, int device) { return node.topology().devices[at(device)].kind == DeviceKind::kCpu; }
+DeviceKind kind_of(const Platform& node, int device) { return node.topology().devices[at(device)].kind; }
+bool is_cpu(const Platform& node, int device) { return kind_of(node, device) == DeviceKind::kCpu; }
 
 bool through_host(const std::string& transport) {
   return transport == "pinned" || transport == "unpinned" || transport == "unpinned_gpudirect";
@@ -42,10 +45,12 @@ std::vector<const char*> curves_of(const Platform& node, const Message& message)
   return {"mpi_node", "mpi_socket"};
 }
 
-/// Inside a node where no message was measured: the start-up of one between nodes, else of a copy; the bytes as fast as
-/// the links allow, those of host memory as fast as one process copies.
-TransportModel stand_in(const Platform& node, const Message& message) {
+/// Inside a node where no message of this size was measured. Of GPUs: see inside_path(), and as fast as the links
+/// allow. Of hosts: the start-up of one between nodes, else of a copy; the bytes as fast as one process copies.
+InsidePath stand_in(const Platform& node, const Message& message) {
   const bool host = between_hosts(node, message);
+  if (kind_of(node, message.from.device) == DeviceKind::kGpu && kind_of(node, message.to.device) == DeviceKind::kGpu)
+    return inside_path(node, message.from.device, message.to.device);
   const TransportModel* network = node.transports().message(host ? "mpi_network_host" : "mpi_network");
   TransportModel model{host ? "mpi_socket_host" : "mpi_socket", {}};
   Regime regime{kInfinity, {}, false, std::nullopt};
@@ -53,7 +58,7 @@ TransportModel stand_in(const Platform& node, const Message& message) {
     regime.startup = {message.inside.delay_s, 1, false, "assumed"};
     regime.rate_cap = Resolved{message.inside.cap_Bps, 1, false, "assumed"};
     model.regimes.push_back(regime);
-    return model;
+    return {model};
   }
   regime.startup = (network && node.transports().network_measured() ? *network : node.transports().get("peer"))
                        .regimes.front()
@@ -61,7 +66,7 @@ TransportModel stand_in(const Platform& node, const Message& message) {
   regime.startup.calibrated = false;
   if (host) regime.rate_cap = Resolved{kHostCopy_Bps, 1, false, "assumed"};
   model.regimes.push_back(regime);
-  return model;
+  return {model};
 }
 
 /// @returns nullptr if none was measured
@@ -70,6 +75,14 @@ const TransportModel* measured_curve(const Platform& node, const Message& messag
   for (const char* name : curves_of(node, message))
     if (const TransportModel* curve = node.transports().message(name)) return curve;
   return nullptr;
+}
+
+/// Of a curve that ends, as where eager messages alone were measured: what is larger goes the other way, and what the
+/// other way brings sooner, as libraries choose by what they expect. source: UCX, selection of protocols
+bool goes_by_steps(const TransportModel& curve, const TransportModel& steps, double bytes) {
+  if (curve.regimes.back().to_B == kInfinity) return false;
+  const Pace here = curve.pace(bytes, kInfinity), there = steps.pace(bytes, kInfinity);
+  return bytes > curve.regimes.back().to_B || there.delay_s < here.delay_s + bytes / here.cap_Bps;
 }
 
 [[noreturn]] void refuse(const Platform& node, const Message& message) {
@@ -173,7 +186,8 @@ void hold_engines(ClusterProblem& problem, const Message& message, const Planned
   }
 }
 
-void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage& plan) {
+/// @returns most that a kernel gets there, bytes/s
+double pass_inside(ClusterProblem& problem, const Message& message, bool by_kernel, PlannedMessage& plan) {
   const Platform& node = problem.cluster().node();
   const int from = message.from.device, to = message.to.device;
   std::vector<int> links;
@@ -186,8 +200,13 @@ void pass_inside(ClusterProblem& problem, const Message& message, PlannedMessage
     links = staged.up;
     links.insert(links.end(), staged.down.begin(), staged.down.end());
   }
-  problem.pass_node(message.from.node, links, MoveBy::kDma);
   note(plan, problem.cluster(), message.from.node, links);
+  if (!by_kernel) {
+    problem.pass_node(message.from.node, links, MoveBy::kDma);
+    return kInfinity;
+  }
+  problem.pass_constraints(message.from.node, kernel_uses(problem.in_node(), links));
+  return kernel_rate(node, links, false);
 }
 
 /// A message of staged_in_turn(). The copy holds the process up, so that sending waits for all of it. Of a curve's
@@ -322,18 +341,22 @@ PlannedMessage add_message(ClusterProblem& problem, const Message& message, std:
     return StagedLegs(problem, message).add(std::move(after));
   const TransportModel* measured = measured_curve(node, message);
   if (!measured && (!message.transport.empty() || message.from.node != message.to.node)) refuse(node, message);
-  const TransportModel assumed = measured ? TransportModel{} : stand_in(node, message);
-  const TransportModel& curve = measured ? *measured : assumed;
+  const bool inside = message.from.node == message.to.node;
+  const InsidePath assumed = inside ? stand_in(node, message) : InsidePath{};
+  if (measured && inside && goes_by_steps(*measured, assumed.model, message.bytes)) measured = nullptr;
+  const TransportModel& curve = measured ? *measured : assumed.model;
   PlannedMessage plan;
   plan.transport = curve.name;
   plan.stand_in = !measured;
   if (message.from.node != message.to.node) plan.warning = node.transports().network_warning(node.topology().name);
   const Regime& regime = curve.regime(message.bytes);
+  double most_Bps = kInfinity;
   if (message.from.node != message.to.node)
     pass_network(problem, message, nics_of(problem.cluster(), message, regime), plan);
   else if (message.from.device != message.to.device)
-    pass_inside(problem, message, plan);
-  const Pace pace = curve.pace(message.bytes, problem.lone_rate());
+    most_Bps = pass_inside(problem, message, !measured && assumed.by_kernel, plan);
+  Pace pace = curve.pace(message.bytes, problem.lone_rate());
+  pace.cap_Bps = std::min(pace.cap_Bps, most_Bps);
   const double resend_s = problem.cluster().resend_s(plan.links);
   plan.latency_s = curve.regimes.front().startup.value + plan.distance_s + resend_s;
   plan.delay_error_s = regime.startup.rel_error * regime.startup.value;

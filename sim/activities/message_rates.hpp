@@ -24,16 +24,17 @@ class MessageRates {
   /// Of a group in which each rank sends such a message to each other.
   MessageRates(const Sent& each, int ranks, bool own_part);
 
-  /// Most payload that a message of the group gets.
-  [[nodiscard]] double rate_Bps(const Sent& sent, double link_Bps) const;
-
- private:
   /// Of a message, as if no block had several parts.
   [[nodiscard]] int channels(const MessageChoice& choice) const;
+  /// Most payload that a message gets which queues for no link.
+  [[nodiscard]] double rate_Bps(const Sent& sent) const;
+  /// @param queueing  channels of all messages that take the same link
+  [[nodiscard]] double rate_Bps(const Sent& sent, double link_Bps, int queueing) const;
+
+ private:
   void share_blocks(int parts, int all_channels);
 
-  std::vector<int> sent_, received_;  ///< channels of all messages, by rank
-  int on_one_block_ = 1;              ///< parts that some block gets
+  int on_one_block_ = 1;  ///< parts that some block gets
 };
 
 }  // namespace linkcast::activities

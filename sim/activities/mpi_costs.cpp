@@ -25,6 +25,7 @@ constexpr Prior kHostReduce{5e9, 0.5};
 constexpr double kReducePerCopy = 2.0 / 3;
 // Memory of a GPU whose copies inside it were never measured. source: assumed, a third of 1.6 TB/s of HBM2e
 constexpr double kGpuReduce_Bps = 533e9;
+constexpr double kGpuCopy_Bps = kGpuReduce_Bps / kReducePerCopy;
 constexpr double kGpuReduceError = 0.5;  // source: assumed, no reduction of an MPI on a GPU was measured
 
 // A copy that a process waits for. source: paper 001 (TPDS 2020), section 3.1.1: about 9 us between neighbours; host
@@ -98,14 +99,26 @@ double library_version(const Calibration& calibration, const std::string& librar
   return version ? version->value : 0;
 }
 
+double own_copy_s(const Platform& node, double bytes) {
+  const auto access = cpu_access(node, node.gpu(0));
+  if (access && bytes <= access->up_to_B) return access->start_s + bytes / access->rate_Bps;
+  const TransportModel& local = node.transports().get("local");
+  const Pace pace = local.pace(bytes, kInfinity);
+  return pace.delay_s + bytes / (std::isinf(pace.cap_Bps) ? kGpuCopy_Bps : pace.cap_Bps) +
+         (node.transports().measured("local") ? issue_and_wait_s(node, false) : 0);
+}
+
 CombineCost combine_cost(const Platform& node, const std::string& library, bool on_host) {
   if (on_host) {
     const Learned rate = learned(node.calibration(), library, "host", "reduce_Bps", kHostReduce);
-    return {0, rate.value, rate.measured, ErrorPart(rate)};
+    return {0, rate.value, {}, rate.measured, ErrorPart(rate)};
   }
   const Regime& copy = node.transports().get("local").regimes.back();
-  return {copy.flat ? 0 : copy.startup.value, copy.rate_cap ? kReducePerCopy * copy.rate_cap->value : kGpuReduce_Bps,
-          false, ErrorPart(kGpuReduceError)};
+  const double kernel_s = copy.flat ? 0 : copy.startup.value;
+  // A start-up that nobody measured is that of a kernel as its host sees it.
+  return {kernel_s + (node.transports().measured("local") ? issue_and_wait_s(node, true) : 0),
+          copy.rate_cap ? kReducePerCopy * copy.rate_cap->value : kGpuReduce_Bps,
+          cpu_access(node, node.gpu(0)).value_or(CpuAccess{}), false, ErrorPart(kGpuReduceError)};
 }
 
 }  // namespace linkcast::activities

@@ -2,7 +2,7 @@
 // What sending messages and staging buffers costs the processes of an MPI library: fitted, or believed until it is.
 #include <string>
 
-#include "sim/platform/platform.hpp"
+#include "sim/activities/inside_path.hpp"
 #include "sim/records/learned.hpp"
 
 namespace linkcast::activities {
@@ -35,9 +35,20 @@ double library_version(const Calibration& calibration, const std::string& librar
 /// What a reduction costs the receiver of a message.
 struct CombineCost {
   double start_s = 0, rate_Bps = 0;
+  CpuAccess small{};  ///< instead, up to its size
+  /// Of the bytes alone.
+  [[nodiscard]] double adding_s(double bytes) const {
+    return bytes / (bytes <= small.up_to_B ? small.rate_Bps : rate_Bps);
+  }
+  [[nodiscard]] double time_s(double bytes) const {
+    return (bytes <= small.up_to_B ? small.start_s : start_s) + adding_s(bytes);
+  }
   bool measured = false;
   ErrorPart rate_error;  ///< relative
 };
+/// To copy inside a GPU what a process keeps, from the call until it is done.
+double own_copy_s(const Platform& node, double bytes);
+
 /// On a GPU, or by the process that holds it.
 CombineCost combine_cost(const Platform& node, const std::string& library, bool on_host);
 

@@ -130,8 +130,8 @@ class Steps {
     const auto from = static_cast<std::size_t>(one.from), to = static_cast<std::size_t>(one.to);
     const double bytes = one.share * job_.size_B;
     largest_B_ = std::max(largest_B_, bytes);
-    const double adding = one.combines ? bytes / job_.combine.rate_Bps : 0;
-    const double reducing = one.combines ? job_.combine.start_s + adding : 0;
+    const double adding = one.combines ? job_.combine.adding_s(bytes) : 0;
+    const double reducing = one.combines ? job_.combine.time_s(bytes) : 0;
     const bool eager = chained_ && bytes <= job_.costs.eager_B;
     std::vector<int> after = before_[from];
     if (!eager) after.insert(after.end(), before_[to].begin(), before_[to].end());

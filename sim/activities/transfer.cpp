@@ -125,9 +125,7 @@ double ProblemBuilder::lone_rate(const std::vector<int>& links) const {
 double ProblemBuilder::payload_rate(const std::vector<int>& links, const Mover& mover) const {
   double rate = lone_rate(links);
   if (mover.by == MoveBy::kDma || links.empty() || !platform_->accelerators_only(links)) return rate;
-  rate *= kernel_link_share();
-  for (const int link : links) rate = std::min(rate, platform_->kernel_cap(link, mover.pulled));
-  return rate;
+  return std::min(rate * kernel_link_share(*platform_, links), kernel_rate(*platform_, links, mover.pulled));
 }
 
 double ProblemBuilder::start_extra(const TransportModel& model, const Mover& mover) {
@@ -161,15 +159,14 @@ int ProblemBuilder::add_leg(PlannedTransfer& plan, const std::vector<int>& links
                             double rate_cap_Bps, const Mover& mover) {
   Activity leg;
   const bool packets = mover.by == MoveBy::kSm && !links.empty() && platform_->accelerators_only(links);
-  const double share = packets ? kernel_link_share() : 1;
+  const double share = packets ? kernel_link_share(*platform_, links) : 1;
   leg.work_B = bytes / share;
   leg.uses = uses(links, mover.by, packets && mover.pulled ? kRequests : 0);
   if (mover.host)
     for (const Use& use : host_memory_uses(*platform_, links, bytes)) leg.uses.push_back(use);
   const FlowCap cap = flow_cap(links);
   if (cap.link >= 0) plan.cap_link = cap.link;
-  if (packets)
-    for (const int link : links) rate_cap_Bps = std::min(rate_cap_Bps, platform_->kernel_cap(link, mover.pulled));
+  if (packets) rate_cap_Bps = std::min(rate_cap_Bps, kernel_rate(*platform_, links, mover.pulled));
   leg.rate_cap_Bps = std::min(cap.rate_Bps, rate_cap_Bps / share);
   leg.delay_s = delay_s + resend_s(links);
   if (mover.by == MoveBy::kDma) leg.queues = mover.queues;

@@ -112,6 +112,13 @@ std::string runtime_transport(const Platform& platform, int source, int target);
 
 /// Share of an accelerator link's copy-engine rate that kernels reach, because they store in smaller packets.
 double kernel_link_share();
+/// The same of the rate of a cable: where the maker's links were measured with kernels, whose stores they carry at one
+/// rate whether a bundle has one link or four, what was measured.
+double kernel_link_share(const Platform& platform, int cable);
+/// Of the cable with the least, accelerator cables alone.
+double kernel_link_share(const Platform& platform, const std::vector<int>& links);
+/// Most that one kernel gets of links whose share does not say it.
+double kernel_rate(const Platform& platform, const std::vector<int>& links, bool loads);
 /// Bytes of requests there per byte that kernels load here.
 double kernel_request_share();
 

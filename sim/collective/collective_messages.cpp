@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -149,20 +150,50 @@ void plan_between(const CollectiveJob& job, Group& group, activities::ClusterPro
   const activities::MessageRates rates(group.sent, job.ranks(), job.op.own_part());
   BetweenNodes between(job, problem);
   for (const activities::MessageRates::Sent& one : group.sent)
-    between.add(one.message, 1 / one.choice.payload_share,
-                rates.rate_Bps(one, std::numeric_limits<double>::infinity()));
+    between.add(one.message, 1 / one.choice.payload_share, rates.rate_Bps(one));
   group.made.latency_s += between.distance_s();
 }
 
+/// Channels of a group's messages on the first and the last link of each way: behind switches all of a GPU queue for
+/// one link, where GPUs are joined directly those to each other GPU have links of their own.
+class Queues {
+ public:
+  Queues(const CollectiveJob& job, const std::vector<activities::MessageRates::Sent>& sent,
+         const activities::MessageRates& rates)
+      : job_(job) {
+    for (const auto& one : sent)
+      if (const auto& way = way_of(one); way && !way->links.empty()) {
+        on_link_[way->links.front()] += rates.channels(one.choice);
+        if (way->links.size() > 1) on_link_[way->links.back()] += rates.channels(one.choice);
+      }
+  }
+  /// The longer of both queues; 0 where no way is direct.
+  [[nodiscard]] int of(const activities::MessageRates::Sent& one) const {
+    const auto& way = way_of(one);
+    return way && !way->links.empty() ? std::max(on_link_.at(way->links.front()), on_link_.at(way->links.back())) : 0;
+  }
+
+ private:
+  [[nodiscard]] const std::optional<Route>& way_of(const activities::MessageRates::Sent& one) const {
+    const auto gpu = [&](int rank) { return job_.node().gpu(job_.communicator.gpus[at(rank)]); };
+    return job_.node().peer_route(gpu(one.message.from), gpu(one.message.to));
+  }
+
+  const CollectiveJob& job_;
+  std::map<int, int> on_link_;
+};
+
 void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterProblem& problem) {
   const activities::MessageRates rates(group.sent, job.ranks(), job.op.own_part());
+  const Queues queues(job, group.sent, rates);
   for (const activities::MessageRates::Sent& one : group.sent) {
     const Hop hop = message_hop(job.node(), job.communicator, one.message.from, one.message.to);
     const double payload_share = one.choice.payload_share;
     const double link_Bps = activities::kernel_Bps(job.node(), hop) * payload_share;
     const double distance_B = job.op.own_part() ? one.message.size.si : 0;
     const double buffers_B = message_buffers_B(one.choice.channels, job.op.every_pair() ? job.ranks() - 1 : 1);
-    const activities::ChannelLoad load{one.message.size.si, payload_share, rates.rate_Bps(one, link_Bps),
+    const activities::ChannelLoad load{one.message.size.si, payload_share,
+                                       rates.rate_Bps(one, link_Bps, queues.of(one)),
                                        host_hops(job.node(), job.communicator, hop.kind == HopKind::kHostMemory, 0,
                                                  element_B(job.op, one.choice.protocol, distance_B), buffers_B)};
     std::vector<Hop> way{hop};
@@ -191,12 +222,9 @@ bool run_reduced(const CollectiveJob& job, MessageParts wanted, MessageAnswer& a
   const Start start = start_of(job, bytes);
   const activities::MessageRates::Sent each{{0, 1, {bytes}}, start.choice, start.cost.channel_Bps};
   const activities::MessageRates rates(each, job.ranks(), job.op.own_part());
-  const congestion::UniformTraffic traffic{job.communicator.nodes,
-                                           job.communicator.gpus,
-                                           bytes,
-                                           1 / start.choice.payload_share,
-                                           rates.rate_Bps(each, std::numeric_limits<double>::infinity()),
-                                           job.communicator.exits};
+  const congestion::UniformTraffic traffic{
+      job.communicator.nodes,         job.communicator.gpus, bytes,
+      1 / start.choice.payload_share, rates.rate_Bps(each),  job.communicator.exits};
   auto reduced = congestion::reduce_alltoall(job.machine, traffic, wanted.loads);
   if (const auto* irregular = std::get_if<congestion::Irregular>(&reduced)) {
     answer.why_direct = irregular->why;

@@ -37,7 +37,8 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const ScheduledRu
     warnings.push_back(
         std::string("no message between ") + (run.staging == Staging::kNone ? "GPUs" : "host processes") +
         " inside a node of " + job.node().topology().name +
-        " was measured: the start-up of one between nodes, or of a copy, and the rates of links or memory stand in");
+        " of this size was measured: what its steps take, or a message between nodes, and the rates of links or "
+        "memory stand in");
   const std::string network = job.node().transports().network_warning(job.node().topology().name);
   if (!job.one_node() && !network.empty()) warnings.push_back(network);
   if (run.times.combine_s > kWorthNaming * time_s && !run.times.combine.measured)

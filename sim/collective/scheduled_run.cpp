@@ -49,13 +49,29 @@ Schedule schedule_of(const CollectiveJob& job, const std::string& algorithm) {
   return parts_B.empty() ? schedule : with_parts(std::move(schedule), parts_B, job.size_B);
 }
 
+/// Bytes of the send buffer that a rank copies to its receive buffer before it sends: all of it where they are combined
+/// there. source: MPICH 4.0.2, src/mpi/coll (MPIR_Localcopy); Open MPI 4.1.4, ompi/mca/coll/base
+double own_B(const CollectiveJob& job) {
+  const CollectiveTraits traits = job.op.traits();
+  if (traits.root) return 0;
+  if (const std::vector<double>& parts_B = job.op.parts_B(); !parts_B.empty()) {  // of the rank that keeps most
+    const auto step = static_cast<std::size_t>(traits.parts == PartSizes::kOfPairs ? job.ranks() + 1 : 1);
+    double most_B = 0;
+    for (std::size_t own = 0; own < parts_B.size(); own += step) most_B = std::max(most_B, parts_B[own]);
+    return most_B;
+  }
+  if (traits.reduces) return job.size_B;
+  const bool parts = traits.gathers || job.op.every_pair() || traits.parts == PartSizes::kOfPairs;
+  return parts ? job.size_B / job.ranks() : 0;
+}
+
 /// One activity for messages that are too many: alone it takes the time of the run. Start-ups of later messages pass
 /// while earlier ones move, so that the bytes take no less than those of the fullest link.
 activities::Plan average_to_share(const Cluster& machine, const ScheduledRun& run) {
   activities::Plan plan;
   Activity flow;
   flow.work_B = run.times.chain_B;
-  double flow_s = std::max(0.0, run.time_s() - run.times.latency_s - run.copies.time_s());
+  double flow_s = std::max(0.0, run.time_s() - run.times.latency_s - run.copies.time_s() - run.own_s);
   for (const auto& [key, bytes] : run.times.load_B) flow_s = std::max(flow_s, bytes / machine.capacity(key));
   if (flow.work_B <= 0 || flow_s <= 0) {
     flow.delay_s = run.time_s();
@@ -119,6 +135,8 @@ ScheduledRun run_scheduled(const CollectiveJob& job, const std::string& algorith
                      " to forecast each, and none stands for others that differ in size: take fewer ranks");
   if (run.staging != Staging::kNone)
     run.copies = activities::staging_times(job.machine, staging_of(job, run.staging), solver);
+  else if (own_B(job) > 0)
+    run.own_s = activities::own_copy_s(job.node(), own_B(job));
   return run;
 }
 
@@ -132,6 +150,11 @@ activities::Plan scheduled_to_share(const CollectiveJob& job, const ScheduledRun
   if (run.staging != Staging::kNone)
     activities::add_staging_copies(staging_of(job, run.staging), job.communicator.nodes, in, out);
   activities::Plan plan;
+  if (run.own_s > 0) {
+    Activity own;
+    own.delay_s = run.own_s;
+    plan.activities.push_back(std::move(own));
+  }
   append(in, {}, plan);
   const std::vector<int> begin = plan.activities.empty() ? std::vector<int>{} : all_ended(0, plan);
   const int first = static_cast<int>(plan.activities.size());

@@ -15,7 +15,8 @@ struct ScheduledRun {
   Staging staging = Staging::kNone;
   activities::ScheduleTimes times;  ///< of its messages
   activities::StagingTimes copies;
-  [[nodiscard]] double time_s() const { return times.time_s + copies.time_s(); }
+  double own_s = 0;  ///< copying what a rank keeps, inside its GPU, before the first message
+  [[nodiscard]] double time_s() const { return times.time_s + copies.time_s() + own_s; }
 };
 
 /// Ranks of a library that has schedules: they are all that there is to its communicators. @param gpus  of each node

@@ -162,6 +162,8 @@ void Cluster::find_wire_share() {
       nearest_ = fabric_latency(*fabric_, 0, other);
       break;
     }
+  const std::string& between_switches = fabric_->classes().back().cable;
+  latency_scale_ = resolve(node_->calibration(), "cable." + between_switches + ".latency_scale", 1).value;
   double most = 0, striped = 0;
   for (const char* name : {"mpi_network", "gpudirect_rdma", "mpi_network_host"})
     if (const TransportModel* curve = node_->transports().message(name)) {

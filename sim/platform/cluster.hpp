@@ -86,8 +86,11 @@ class Cluster {
   [[nodiscard]] double resend_s(const std::vector<int>& keys) const;
   /// What messages between two nodes attained at most, of the nominal rate of a NIC's cable; 1 if none was measured.
   [[nodiscard]] double wire_share() const { return wire_share_; }
-  /// What a way of this latency adds to what was measured between neighbours, endpoints as near as any.
-  [[nodiscard]] Seconds beyond_nearest(Seconds way) const { return {std::max(0.0, way.si - nearest_.si)}; }
+  /// What a way of this latency, as data sheets add it up, adds to what was measured between neighbours, endpoints as
+  /// near as any.
+  [[nodiscard]] Seconds beyond_nearest(Seconds way) const {
+    return {latency_scale_ * std::max(0.0, way.si - nearest_.si)};
+  }
 
  private:
   void find_nics();
@@ -109,6 +112,7 @@ class Cluster {
   std::map<int, std::pair<std::vector<int>, int>> host_ways_;  ///< by CPU (device index)
   std::map<std::pair<int, int>, std::vector<int>> ways_;       ///< by device index and number of the NIC
   Seconds nearest_;
+  double latency_scale_ = 1;  ///< measured over nominal, of ways between switches
   double wire_share_ = 1;
   std::vector<double> retry_rates_;  ///< per class of the fabric's links
   double engine_Bps_ = 0;

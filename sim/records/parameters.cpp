@@ -131,6 +131,8 @@ std::vector<ParameterKind> rows() {
       {kLink, "bandwidth_Bps", "B/s", "rate of one direction of a cable; that of the cable where not measured"},
       {kCable, "retry_rate", "1", "share of the packets on the wire that are sent again; 0 where not measured", "",
        true, 1},
+      {kCable, "latency_scale", "1",
+       "time of ways between switches, over what data sheets add up to; 1 where not measured"},
       {kLink, "retry_rate", "1", "the same of one direction; that of the cable where not measured", "", true, 1},
       {kRegime, "to_B", "B", "largest size of this range; unlimited in the last one"},
       {kRegime, "startup_s", "s", "time before the first byte"},

@@ -58,8 +58,9 @@ void judge(const Cluster& cluster, const activities::PlannedMessage& plan, doubl
   if (!plan.warning.empty()) verdict.warnings.insert(plan.warning);
   if (!plan.stand_in) return;
   verdict.stand_in = true;
-  verdict.warnings.insert("no message inside a node of " + node.topology().name +
-                          " was measured: the start-up of one between nodes and the rates of links stand in");
+  verdict.warnings.insert(
+      "no message inside a node of " + node.topology().name +
+      " of this size was measured: what its steps take on other machines and the rates of links stand in");
 }
 
 void judge_limit(const Constraint& limit, const std::string& id, Verdict& verdict) {

@@ -47,7 +47,7 @@ struct Star {
   }
   [[nodiscard]] double time(const std::string& algorithm, const std::string& op,
                             activities::Rounds rounds = activities::Rounds::kAll) const {
-    activities::ScheduleJob job{cluster, ranks, 1, kSize_B, {kStart_s, kCombine_Bps, false, {}}};
+    activities::ScheduleJob job{cluster, ranks, 1, kSize_B, {kStart_s, kCombine_Bps, {}, false, {}}};
     job.costs.post_s = post_s;
     job.costs.eager_B = eager_B;
     const Schedule schedule = algorithms().get(algorithm).schedule(op, static_cast<int>(ranks.size()));

@@ -118,6 +118,26 @@ TEST_CASE("messages one behind the other count from the size on at which they st
   CHECK_THAT(modelled(result, "mpi_socket", 67108864), WithinRel(1e-6 + 67108864 / 90e9, 0.01));
 }
 
+TEST_CASE("of eager messages a ping-pong shows the start-up, windows the rate and the end", "[unit][fit]") {
+  const auto windows = [](double fall) {
+    Measurement m = messages("gpu0", "gpu1", false, [fall](double size) {
+      return size <= 8192 ? 1e-6 + size / 0.5e9 : 1.7384e-5 / fall + size / 90e9;
+    });
+    m.timing = "back_to_back";
+    return m;
+  };
+  const Measurement pingpong = messages(
+      "gpu0", "gpu1", false, [](double) { return 3e-6; }, 8, 8);
+  const fit::FitResult result = fit({pingpong, windows(4)});
+  CHECK(value(result, "transport.mpi_socket.r0.to_B") == 8192);
+  const double rate = 8192 / (1e-6 + 8192 / 0.5e9);
+  CHECK_THAT(value(result, "transport.mpi_socket.r0.bandwidth_Bps"), WithinRel(rate, 1e-6));
+  CHECK_THAT(modelled(result, "mpi_socket", 8), WithinRel(3e-6, 1e-3));
+  CHECK(result.calibration.find("transport.mpi_socket.r1.startup_s") == nullptr);
+  const double large_B = 67108864;
+  CHECK_THAT(modelled(fit({pingpong, windows(1.05)}), "mpi_socket", large_B), WithinRel(large_B / 90e9, 0.05));
+}
+
 TEST_CASE("where there is a ping-pong, windows of messages only speak for larger sizes", "[unit][fit]") {
   const Measurement pingpong = messages(
       "gpu0", "gpu1", false, [](double size) { return 1e-5 + size / 10e9; }, 4, 1048576);

@@ -13,12 +13,12 @@ INK, GRID = "#010203", "#030201"
 LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a67c00"]  # source: Okabe and Ito, Color Universal Design, 2008
 SCALES = {"time_s": (1e6, "us"), "bandwidth_Bps": (1e-9, "GB/s"), "algbw_Bps": (1e-9, "GB/s"), "busbw_Bps": (1e-9, "GB/s")}
 SIZES = {0: "1", 10: "1 Ki", 20: "1 Mi", 30: "1 Gi"}
+MOST_REACH = 2.5  # times the largest number that the end of an interval is followed
 LEAST_ERROR = 5.0  # per cent: the axis of errors reaches at least as far
 MOST_LETTERS = 36  # of names side by side below an axis
 WIDE = 30  # spans beyond this factor get a logarithmic axis
 MOST_CELLS = 8  # matrices up to this many GPUs have their numbers written into them, larger ones a scale
 LEAST_SPAN = 0.1  # of the values: colours of a matrix reach at least as far, so that what is equal looks so
-MOST_OVERHANG = 2.5  # intervals that reach beyond this times the largest value are cut
 
 
 def pyplot():
@@ -91,8 +91,8 @@ def draw_curves(panel: dict, series: list[Series], salt: str) -> str:
     if spans_wide(every):
         top.set_yscale("log")
     else:
-        ends = [scale * (point.high or 0) for one in series for point in one.points]
-        top.set_ylim(0, 1.08 * max(*every, min(max(ends), MOST_OVERHANG * max(every))))
+        highest = scale * max(point.high or 0 for one in series for point in one.points)
+        top.set_ylim(0, max(1.45 * max(every), 1.3 * min(highest, MOST_REACH * max(every))))
     if labels:
         slanted = bool(tall) or sum(len(label) for label in labels) > MOST_LETTERS
         low.set_xticks(range(len(labels)))
