@@ -9,6 +9,7 @@
 #include "sim/activities/channel_flows.hpp"
 #include "sim/collective/host_path.hpp"
 #include "sim/collective/placed_collective.hpp"
+#include "sim/plugin/library.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -61,9 +62,10 @@ void add_way(Bytewise& shape, const activities::ProblemBuilder& builder, const s
   shape.add(limit.edited ? limit.rel_error : -1.0);  // which the interval depends on
 }
 
-/// Which parts cross host memory (narrow_host_share()): kinds of hops and ranks, around the ring.
+/// Which parts cross host memory, where that matters (narrow_host_share()): kinds of hops and ranks, around the ring.
 void add_parts(Bytewise& shape, const Communicator& made, const Channel& ring) {
-  if (!through_host(made)) return;
+  const RingLibrary* rings = libraries().get(made.library).rings();
+  if (rings == nullptr || !rings->keeps_step() || !through_host(made)) return;
   for (const Hop& hop : ring.hops) shape.add(static_cast<int>(hop.kind));
   for (const int gpu : ring.order) shape.add(std::find(made.gpus.begin(), made.gpus.end(), gpu) - made.gpus.begin());
 }

@@ -81,8 +81,8 @@ int Cluster::nearest_nic(int device, std::vector<int>& users) const {
     if (way == ways_.end()) continue;
     const std::size_t length = way->second.size();
     const bool nearer = best < 0 || length < shortest;
-    const bool freer = best >= 0 && length == shortest &&
-                       users[static_cast<std::size_t>(i)] < users[static_cast<std::size_t>(best)];
+    const bool freer =
+        best >= 0 && length == shortest && users[static_cast<std::size_t>(i)] < users[static_cast<std::size_t>(best)];
     if (!nearer && !freer) continue;
     best = i;
     shortest = length;
