@@ -187,6 +187,14 @@ void check_members(const Measurement& m, const Topology& topology) {
             std::to_string(c.gpus[k]) + " is no GPU of " + topology.name + ": 0 to " + std::to_string(count - 1));
 }
 
+/// @throws InputError  not one parameter
+void require_found(const FitContext& context) {
+  if (!context.found.empty()) return;
+  std::string needed;
+  for (const std::string& missing : context.undetermined) needed += (needed.empty() ? "" : "; ") + missing;
+  throw InputError("calibrate fit: these data determine nothing; needed for " + needed);
+}
+
 }  // namespace
 
 void check_records(const FitRequest& request) {
@@ -328,11 +336,7 @@ FitResult fit_parameters(const FitRequest& request) {
   fit_launches(context, request.launches);
   fit_recording(context, request.launches);
   derive_half_bandwidth(context);
-  if (context.found.empty()) {
-    std::string needed;
-    for (const std::string& missing : context.undetermined) needed += (needed.empty() ? "" : "; ") + missing;
-    throw InputError("calibrate fit: these data determine nothing; needed for " + needed);
-  }
+  require_found(context);
 
   FitResult result;
   Calibration& c = result.calibration;
