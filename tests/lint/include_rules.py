@@ -39,6 +39,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "calibrate/learn": [*BASE, "sim/log", "sim/platform", "sim/plugin", "sim/catalogue", "sim/query", "calibrate/fit", "validate"],
     "calibrate/import": MACHINE,
     "calibrate/bench": BASE,
+    "calibrate/choices": [],
     "validate": [*BASE, "sim/log", "sim/platform", "sim/catalogue", "sim/query"],
     "cli": [*ANSWER, "sim/emulation", "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
             "calibrate/learn", "calibrate/import", "validate"],
@@ -50,12 +51,12 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp", "sim/platform/symmetry.cpp"]),
     (r"boost/functional/hash\.hpp$", ["sim/placement/gpu_sets.cpp"]),
     (r"boost/math/statistics/", ["apps-traces/import/collective_overlap.cpp"]),
-    (r"CLI/", ["cli", "calibrate/bench"]),
+    (r"CLI/", ["cli", "calibrate/bench", "calibrate/choices"]),
     (r"Eigen/", ["calibrate/fit"]),
     (r"spdlog/", ["sim/log", "cli/console.hpp", "cli/console.cpp"]),
     (r"fmt/", ["sim/log", "cli"]),
     (r"muParser", ["validate"]),
-    (r"pugixml", ["calibrate/import"]),
+    (r"pugixml", ["calibrate/import", "calibrate/choices"]),
     (r"httplib\.h$", ["sim/serve/http_server.cpp"]),
     (r"re2/", ["sim/units/regex.cpp"]),
     (r"^regex$", []),  # recurses with the length of its input: sim/units/regex.hpp instead
@@ -66,7 +67,8 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
     # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty and the width of the terminal in console, exec in python_program, signals held back in cmd_serve
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "cli/console.cpp", "cli/python_program.cpp", "cli/cmd_serve.cpp", "calibrate/bench"]),
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "cli/console.cpp", "cli/python_program.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
+    (r"(elf|link|strings)\.h$", ["calibrate/choices"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]
 

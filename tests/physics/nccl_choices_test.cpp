@@ -1,0 +1,121 @@
+// What real versions of NCCL found and took (calibrate/choices/ask.py), against the search and the tuner here.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/plugin/library.hpp"
+#include "sim/records/object_reader.hpp"
+#include "sim/units/factors.hpp"
+#include "tests/support/catalogue.hpp"
+#include "tests/support/catch.hpp"
+
+namespace linkcast::test::nccl_choices_test {
+namespace {
+
+const std::string kFolder = std::string(LINKCAST_DATA_DIR) + "/calibrate/data/nccl-choices/";
+
+// Which library stands for which version. source: `linkcast list libraries`
+const std::map<std::string, std::string> kStandsFor = {{"2.14.3", "nccl-2.12"}, {"2.18.3", "nccl-2.18"},
+                                                       {"2.22.3", "nccl-2.22"}, {"2.23.4", "nccl-2.23"},
+                                                       {"2.28.9", "nccl-2.27"}, {"2.30.4", "nccl-2.30"}};
+
+struct Asked {
+  const Platform& platform;
+  const RingLibrary& library;
+  Communicator made;
+};
+
+Asked asked(const Json& one) {
+  const Platform& platform = catalogue().platform(one["platform"].get<std::string>());
+  const RingLibrary& library = *libraries().get(kStandsFor.at(one["version"].get<std::string>())).rings();
+  std::vector<int> gpus(one["gpus"].get<std::size_t>());
+  for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i] = static_cast<int>(i);
+  return {platform, library, library.build(platform, gpus)};
+}
+
+std::vector<int> from_first(std::vector<int> ring) {
+  std::rotate(ring.begin(), std::min_element(ring.begin(), ring.end()), ring.end());
+  return ring;
+}
+
+/// How many blocks run each ring.
+std::map<std::vector<int>, int> rings_of(const Json& one) {
+  std::map<std::vector<int>, int> rings;
+  for (const Json& ring : one["rings"]) ++rings[from_first(ring.get<std::vector<int>>())];
+  return rings;
+}
+
+std::map<std::vector<int>, int> rings_of(const Communicator& made) {
+  std::map<std::vector<int>, int> rings;
+  for (const Channel& ring : made.channels) rings[from_first(ring.order)] += ring.blocks;
+  return rings;
+}
+
+bool same_rings(const Json& one) {
+  const Communicator made = asked(one).made;
+  const Json& found = one["graphs"][0];
+  const double speed = made.library_channel_bandwidth.si / kGiga;
+  return rings_of(one) == rings_of(made) && found["path_class"] == made.path_class &&
+         std::abs(speed - found["speed_GBps"].get<double>()) < 0.01 * speed;
+}
+
+Json cases_of(const std::string& version) { return read_json_file(kFolder + "one-node-" + version + ".json")["cases"]; }
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// PCIe machines whose NICs are faster than the way between their sockets: NCCL crosses by the NICs, as between nodes,
+/// which is not modelled (docs/limits.md).
+bool crosses_by_nics(const Json& one) {
+  const auto platform = one["platform"].get<std::string>();
+  const bool late = one["version"].get<std::string>() >= "2.2";  // a100-pcie's sockets count 16 instead of 24 GB/s then
+  return platform == "h100-pcie" || platform == "l40s" || (platform == "a100-pcie" && late);
+}
+
+/// How POWER's sockets were counted until 2.21 is not known.
+bool early_power(const Json& one) {
+  const auto platform = one["platform"].get<std::string>();
+  const bool power = platform == "summit" || platform == "summitdev" || platform == "lassen";
+  return power && one["version"].get<std::string>() < "2.2";
+}
+
+}  // namespace
+
+TEST_CASE("rings are those that real versions of NCCL find", "[physics]") {
+  int compared = 0;
+  for (const auto& [version, library] : kStandsFor)
+    for (const Json& one : cases_of(version)) {
+      INFO(one["platform"] << " " << version);
+      CHECK(same_rings(one) == !(crosses_by_nics(one) || early_power(one)));
+      ++compared;
+    }
+  CHECK(compared == 114);
+}
+
+TEST_CASE("algorithm and protocol are those that real versions of NCCL take", "[physics]") {
+  constexpr double kShare = 0.97;  // the rest: broadcast and reduce of rings in several orders; one tie
+  for (const std::string version : {"2.28.9", "2.30.4"})
+    for (const Json& one : cases_of(version)) {
+      const Asked at = asked(one);
+      int calls = 0, same = 0;
+      for (const Json& operation : one["choices"])
+        for (const Json& call : operation["calls"]) {
+          const auto taken =
+              at.library.choose(at.platform, at.made, {operation["op"], {call[0].get<double>()}, "", ""});
+          REQUIRE(taken);
+          ++calls;
+          std::string algorithm = taken->entry.algorithm;
+          std::erase(algorithm, '_');
+          same += lower(call[1]) == algorithm && lower(call[2]) == lower(taken->entry.protocol) ? 1 : 0;
+        }
+      INFO(one["platform"] << " " << version << ": " << same << " of " << calls);
+      CHECK(calls > 100);
+      CHECK((same >= kShare * calls) == !crosses_by_nics(one));
+    }
+}
+
+}  // namespace linkcast::test::nccl_choices_test
