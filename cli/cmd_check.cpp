@@ -9,6 +9,7 @@
 #include "sim/records/launch_record.hpp"
 #include "sim/records/left_out.hpp"
 #include "sim/records/measurement.hpp"
+#include "sim/records/nccl_choices.hpp"
 #include "sim/records/node_groups.hpp"
 #include "validate/claim.hpp"
 
@@ -36,8 +37,9 @@ std::string check_file(Context& context, const std::string& path) {
   if (is_trace(path)) return check_trace(path);
   const Json json = read_json_file(path);
   ObjectReader r(json, path);
-  const std::string schema = r.choice("schema", {"topology/1", "variant/1", "measurement/1", "launch/1", "discovery/1",
-                                                 "calibration/1", "left-out/1", "claims/1", "node-groups/1"});
+  const std::string schema =
+      r.choice("schema", {"topology/1", "variant/1", "measurement/1", "launch/1", "discovery/1", "calibration/1",
+                          "left-out/1", "claims/1", "node-groups/1", "nccl-choices/1"});
   if (schema == "topology/1") {
     const Topology topology = read_topology(path);
     if (!topology.fabric.is_null()) make_fabric(topology);
@@ -53,6 +55,7 @@ std::string check_file(Context& context, const std::string& path) {
   if (schema == "left-out/1") read_left_out(path);
   if (schema == "claims/1") validate::read_claims(path);
   if (schema == "node-groups/1") read_node_groups(json, path);
+  if (schema == "nccl-choices/1") read_nccl_choices(path);
   return schema;
 }
 
@@ -63,8 +66,8 @@ void add_check(CLI::App& app, Context& context) {
   auto files = std::make_shared<std::vector<std::string>>();
   command
       ->add_option("file", *files,
-                   "topology, variant, measurement, launch, discovery, calibration, left-out, claims or node-groups "
-                   "files, or traces (*.jsonl, *.jsonl.gz)")
+                   "topology, variant, measurement, launch, discovery, calibration, left-out, claims, node-groups or "
+                   "nccl-choices files, or traces (*.jsonl, *.jsonl.gz)")
       ->required();
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {

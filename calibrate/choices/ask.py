@@ -8,6 +8,10 @@ build/choices), and linkcast-nccl-choices starts it
 (cmake --build build --target linkcast-nccl-choices). The record (nccl-choices/1) has NCCL's graphs,
 the rings that it runs, the tables of its tuner and, from 2.26 on, which algorithm, protocol and how many channels each
 call takes. Versions 2.14 to 2.30 have been asked.
+
+    calibrate/choices/ask.py --version 2.28.9 --study DIR [--out FILE]
+
+runs a study of `linkcast emulate` instead: DIR/results gets NCCL's graphs, which `linkcast emulate --compare DIR` reads.
 """
 
 import argparse
@@ -58,14 +62,14 @@ def environment(library: Path, topology: Path, folder: Path) -> dict:
     return env
 
 
-def run(library: Path, topology: Path, nodes: int, gpus: int) -> tuple[str, str]:
-    """@returns the log of all processes and the graphs that were dumped."""
+def run(library: Path, topology: Path, nodes: int, gpus: int, told: dict | None = None) -> tuple[str, str]:
+    """@returns the log of all processes and the graphs that were dumped. @param told  more variables of NCCL"""
     command = [str(STARTER), "--library", str(library), "--topology",
                str(topology), "--nodes", str(nodes)] + (["--gpus", str(gpus)] if gpus else [])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         try:
-            done = subprocess.run(command, env=environment(library, topology, folder), capture_output=True, text=True,
+            done = subprocess.run(command, env={**environment(library, topology, folder), **(told or {})}, capture_output=True, text=True,
                                   timeout=TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired:
             raise Failed(f"{topology.name}: no answer in {TIMEOUT_S} s") from None
@@ -138,6 +142,19 @@ def ask(library: Path, version: str, topology: Path, nodes: int, gpus: int) -> d
             "rings": rings, "tuner": tables_of(log), "choices": choices_of(log, len(rings[0]))}
 
 
+def ask_study(library: Path, version: str, study: Path) -> list:
+    told = dict(line.split("=", 1) for line in (study / "environment").read_text().split())
+    (study / "results").mkdir(exist_ok=True)
+    cases = []
+    for line in (study / "cases").read_text().splitlines():
+        name, gpus = line.split()
+        _, graphs = run(library, study / f"{name}.xml", 1, int(gpus), told)
+        (study / "results" / f"{name}.graph.xml").write_text(graphs)
+        cases.append({"wish": name, "version": version, "gpus": int(gpus), "graphs": graphs_of(graphs)})
+        print(f"NCCL {version}, {name}", file=sys.stderr)
+    return cases
+
+
 def write(path: Path, cases: list) -> None:
     lines = ",\n".join("  " + json.dumps(case, separators=(",", ":")) for case in cases)
     path.write_text('{\n "schema": "nccl-choices/1",\n "source": "calibrate/choices/ask.py: NCCL of NVIDIA\'s wheels, '
@@ -149,15 +166,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(BUILD / "linkcast"), help="linkcast")
     parser.add_argument("--version", action="append", required=True, help="of NCCL; as often as needed")
-    parser.add_argument("--platform", action="append", required=True, help="as often as needed")
+    parser.add_argument("--platform", action="append", default=[], help="as often as needed")
+    parser.add_argument("--study", type=Path, help="folder of linkcast emulate, in place of platforms")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--gpus", type=int, default=0, help="the first of each host; default all")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, help="the record; needed with --platform")
     asked = parser.parse_args()
+    if bool(asked.study) == bool(asked.platform) or (asked.platform and not asked.out):
+        parser.error("either --study, or --platform and --out")
+    if asked.study and not (asked.study / "cases").exists():
+        parser.error(f"{asked.study}: no study of linkcast emulate")
     if not STARTER.exists():
         print("error: first cmake --build build --target linkcast-nccl-choices", file=sys.stderr)
         return 2
     cases, failed = [], 0
+    if asked.study:
+        try:
+            for version in asked.version:
+                cases += ask_study(wheel_of(version), version, asked.study)
+        except Failed as error:
+            print(f"error: NCCL {version}: {error}", file=sys.stderr)
+            failed = 1
     with tempfile.TemporaryDirectory() as name:
         for version in asked.version:
             for platform in asked.platform:
@@ -170,7 +199,8 @@ def main() -> int:
                 except (Failed, subprocess.CalledProcessError) as error:
                     print(f"error: NCCL {version}, {platform}: {error}", file=sys.stderr)
                     failed += 1
-    write(asked.out, cases)
+    if asked.out:
+        write(asked.out, cases)
     return 1 if failed else 0
 
 

@@ -182,7 +182,7 @@ CollectiveForecast rounds_in_load(const CollectiveJob& job, const congestion::Ne
   Json out = Json::object();
   congestion::CrossingSlowdown beside;
   CollectiveRun run = lone;
-  const double copies_s = lone.scheduled->copies.time_s();
+  const double copies_s = lone.scheduled->inside_s();
   if (!load.beside.empty()) {
     beside = congestion::slowed_beside(lone_rounds(job, problem, solver.run(problem.problem())), load, out);
     run.flow_s = congestion::slowed_messages_s(problem, beside, solver) + copies_s;

@@ -71,7 +71,7 @@ activities::Plan average_to_share(const Cluster& machine, const ScheduledRun& ru
   activities::Plan plan;
   Activity flow;
   flow.work_B = run.times.chain_B;
-  double flow_s = std::max(0.0, run.time_s() - run.times.latency_s - run.copies.time_s() - run.own_s);
+  double flow_s = std::max(0.0, run.time_s() - run.times.latency_s - run.inside_s());
   for (const auto& [key, bytes] : run.times.load_B) flow_s = std::max(flow_s, bytes / machine.capacity(key));
   if (flow.work_B <= 0 || flow_s <= 0) {
     flow.delay_s = run.time_s();

@@ -82,6 +82,7 @@ Json forecast_of(catalogue::Catalogue& catalogue, const StudyRequest& request, c
       query["op"] = op;
       query["size_B"] = static_cast<long long>(size_B);
       query["launch"] = "graph";  // the devices alone, as both programs time them
+      query["nvls"] = false;      // as environment says
       const Json answer = query::answer_or_throw(catalogue, query, wish.id);
       Json row{{"op", op}, {"size_B", query["size_B"]}};
       for (const char* key : {"time_s", "time_low_s", "time_high_s", "algorithm", "protocol"})

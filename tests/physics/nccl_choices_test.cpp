@@ -1,12 +1,14 @@
 // What real versions of NCCL found and took (calibrate/choices/ask.py), against the search and the tuner here.
+#include "sim/records/nccl_choices.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "sim/plugin/library.hpp"
-#include "sim/records/object_reader.hpp"
 #include "sim/units/factors.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -27,11 +29,11 @@ struct Asked {
   Communicator made;
 };
 
-Asked asked(const Json& one) {
-  const Platform& platform = catalogue().platform(one["platform"].get<std::string>());
-  const RingLibrary& library = *libraries().get(kStandsFor.at(one["version"].get<std::string>())).rings();
-  std::vector<int> gpus(one["gpus"].get<std::size_t>());
-  for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i] = static_cast<int>(i);
+Asked asked(const NcclCase& one) {
+  const Platform& platform = catalogue().platform(one.platform);
+  const RingLibrary& library = *libraries().get(kStandsFor.at(one.version)).rings();
+  std::vector<int> gpus(static_cast<std::size_t>(one.gpus));
+  std::iota(gpus.begin(), gpus.end(), 0);
   return {platform, library, library.build(platform, gpus)};
 }
 
@@ -41,9 +43,9 @@ std::vector<int> from_first(std::vector<int> ring) {
 }
 
 /// How many blocks run each ring.
-std::map<std::vector<int>, int> rings_of(const Json& one) {
+std::map<std::vector<int>, int> rings_of(const NcclCase& one) {
   std::map<std::vector<int>, int> rings;
-  for (const Json& ring : one["rings"]) ++rings[from_first(ring.get<std::vector<int>>())];
+  for (const std::vector<int>& ring : one.rings) ++rings[from_first(ring)];
   return rings;
 }
 
@@ -53,34 +55,29 @@ std::map<std::vector<int>, int> rings_of(const Communicator& made) {
   return rings;
 }
 
-bool same_rings(const Json& one) {
+bool same_rings(const NcclCase& one) {
   const Communicator made = asked(one).made;
-  const Json& found = one["graphs"][0];
+  const FoundGraph& found = one.graphs[0];
   const double speed = made.library_channel_bandwidth.si / kGiga;
-  return rings_of(one) == rings_of(made) && found["path_class"] == made.path_class &&
-         std::abs(speed - found["speed_GBps"].get<double>()) < 0.01 * speed;
+  return rings_of(one) == rings_of(made) && found.path_class == made.path_class &&
+         std::abs(speed - found.speed_GBps) < 0.01 * speed;
 }
 
-Json cases_of(const std::string& version) { return read_json_file(kFolder + "one-node-" + version + ".json")["cases"]; }
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
+std::vector<NcclCase> cases_of(const std::string& version) {
+  return read_nccl_choices(kFolder + "one-node-" + version + ".json");
 }
 
 /// PCIe machines whose NICs are faster than the way between their sockets: NCCL crosses by the NICs, as between nodes,
 /// which is not modelled (docs/limits.md).
-bool crosses_by_nics(const Json& one) {
-  const auto platform = one["platform"].get<std::string>();
-  const bool late = one["version"].get<std::string>() >= "2.2";  // a100-pcie's sockets count 16 instead of 24 GB/s then
-  return platform == "h100-pcie" || platform == "l40s" || (platform == "a100-pcie" && late);
+bool crosses_by_nics(const NcclCase& one) {
+  const bool late = one.version >= "2.2";  // a100-pcie's sockets count 16 instead of 24 GB/s then
+  return one.platform == "h100-pcie" || one.platform == "l40s" || (one.platform == "a100-pcie" && late);
 }
 
 /// How POWER's sockets were counted until 2.21 is not known.
-bool early_power(const Json& one) {
-  const auto platform = one["platform"].get<std::string>();
-  const bool power = platform == "summit" || platform == "summitdev" || platform == "lassen";
-  return power && one["version"].get<std::string>() < "2.2";
+bool early_power(const NcclCase& one) {
+  const bool power = one.platform == "summit" || one.platform == "summitdev" || one.platform == "lassen";
+  return power && one.version < "2.2";
 }
 
 }  // namespace
@@ -88,8 +85,8 @@ bool early_power(const Json& one) {
 TEST_CASE("rings are those that real versions of NCCL find", "[physics]") {
   int compared = 0;
   for (const auto& [version, library] : kStandsFor)
-    for (const Json& one : cases_of(version)) {
-      INFO(one["platform"] << " " << version);
+    for (const NcclCase& one : cases_of(version)) {
+      INFO(one.platform << " " << version);
       CHECK(same_rings(one) == !(crosses_by_nics(one) || early_power(one)));
       ++compared;
     }
@@ -99,20 +96,16 @@ TEST_CASE("rings are those that real versions of NCCL find", "[physics]") {
 TEST_CASE("algorithm and protocol are those that real versions of NCCL take", "[physics]") {
   constexpr double kShare = 0.97;  // the rest: broadcast and reduce of rings in several orders; one tie
   for (const std::string version : {"2.28.9", "2.30.4"})
-    for (const Json& one : cases_of(version)) {
+    for (const NcclCase& one : cases_of(version)) {
       const Asked at = asked(one);
       int calls = 0, same = 0;
-      for (const Json& operation : one["choices"])
-        for (const Json& call : operation["calls"]) {
-          const auto taken =
-              at.library.choose(at.platform, at.made, {operation["op"], {call[0].get<double>()}, "", ""});
-          REQUIRE(taken);
-          ++calls;
-          std::string algorithm = taken->entry.algorithm;
-          std::erase(algorithm, '_');
-          same += lower(call[1]) == algorithm && lower(call[2]) == lower(taken->entry.protocol) ? 1 : 0;
-        }
-      INFO(one["platform"] << " " << version << ": " << same << " of " << calls);
+      for (const TakenCall& call : one.calls) {
+        const auto taken = at.library.choose(at.platform, at.made, {call.op, {call.size_B}, "", ""});
+        REQUIRE(taken);
+        ++calls;
+        same += call.algorithm == taken->entry.algorithm && call.protocol == taken->entry.protocol ? 1 : 0;
+      }
+      INFO(one.platform << " " << version << ": " << same << " of " << calls);
       CHECK(calls > 100);
       CHECK((same >= kShare * calls) == !crosses_by_nics(one));
     }

@@ -64,7 +64,7 @@ TEST_CASE("every shipped parameter has an error, a known unit and a provenance",
       REQUIRE(kind != nullptr);
       const bool learned = kind->of == ParameterOf::kLibrary && kind->unit == "1";
       const std::string tail = name.substr(name.rfind('_') + 1);
-      const bool number = learned || tail == "steps" || tail == "share" || tail.ends_with("sigma") ||
+      const bool number = learned || tail == "steps" || tail == "share" || tail == "scale" || tail.ends_with("sigma") ||
                           (name.rfind("noise.", 0) == 0 && tail != "s");
       CHECK(p.unit == (tail == "Bps" ? "B/s" : number ? "1" : tail));
       CHECK((p.provenance == "fitted" || p.provenance.rfind("derived: ", 0) == 0 ||

@@ -178,4 +178,19 @@ TEST_CASE("the command writes and compares", "[unit]") {
   CHECK(run_program("emulate --gpus 4 --onto " + kOnto + " --machine hgx-h200 --out " + out).code == 2);
 }
 
+/// The run's environment leaves NVLS out: so does the forecast, whatever the topology's switches could do.
+TEST_CASE("a study forecasts no NVLS", "[unit]") {
+  const ScratchFolder folder;
+  emulation::StudyRequest request{"hgx-h200", kOnto, "", "NVL", (folder / "study").string()};
+  request.wishes = emulation::subset_wishes(structure_of("dgx2"), "dgx2", 4);
+  const Json forecast = emulation::write_study(catalogue(), request);
+  int times = 0;
+  for (const Json& one : forecast["cases"])
+    for (const Json& time : one["times"]) {
+      CHECK(time["algorithm"].get<std::string>().rfind("nvls", 0) != 0);
+      ++times;
+    }
+  CHECK(times > 0);
+}
+
 }  // namespace linkcast::test::emulate_test

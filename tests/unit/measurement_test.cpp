@@ -4,7 +4,9 @@
 #include "sim/records/file_hash.hpp"
 #include "sim/records/launch_record.hpp"
 #include "sim/records/left_out.hpp"
+#include "sim/records/nccl_choices.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"
 
 namespace linkcast::test::measurement_test {
@@ -76,6 +78,8 @@ TEST_CASE("every committed measurement is read", "[unit]") {
     const Json schema = read_json_file(entry.path().string()).at("schema");
     if (schema == "launch/1")
       CHECK_NOTHROW(read_launch_record(entry.path().string()));
+    else if (schema == "nccl-choices/1")
+      CHECK(!read_nccl_choices(entry.path().string()).empty());
     else if (schema == "left-out/1")
       CHECK_NOTHROW(read_left_out(entry.path().string()));
     else
@@ -83,6 +87,22 @@ TEST_CASE("every committed measurement is read", "[unit]") {
     ++files;
   }
   CHECK(files >= 6);
+}
+
+TEST_CASE("a record of NCCL's choices is read strictly", "[unit]") {
+  const ScratchFolder folder;
+  const std::string file = (folder / "choices.json").string();
+  const auto error_of_case = [&](const std::string& tuner, const std::string& calls) {
+    std::ofstream(file) << R"({"schema":"nccl-choices/1","source":"s","cases":[{"platform":"p","version":"2.28.9",)"
+                        << R"("nodes":1,"gpus":2,"graphs":[],"rings":[[0,1]],"tuner":[)" << tuner
+                        << R"(],"choices":[{"op":"all_reduce","calls":[)" << calls << "]}]}]}";
+    return error_of([&] { read_nccl_choices(file); });
+  };
+  CHECK(error_of_case(R"(["all_reduce","Ring","LL",6.6,39])", R"([8,"RING","LL",1])") == "no error");
+  CHECK(error_of_case(R"(["all_reduce","Loop","LL",6.6,39])", "").find("/cases/0/tuner") != std::string::npos);
+  CHECK(error_of_case(R"(["all_reduce","Ring","LL",6.6])", "").find("/cases/0/tuner") != std::string::npos);
+  CHECK(error_of_case("", R"([8,"RING","LL9",1])").find("/cases/0/choices/0/calls") != std::string::npos);
+  CHECK(error_of_case("", R"(["8","RING","LL",1])").find("/cases/0/choices/0/calls") != std::string::npos);
 }
 
 }  // namespace linkcast::test::measurement_test

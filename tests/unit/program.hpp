@@ -1,7 +1,6 @@
 #pragma once
 // Runs the real program in the repository's root and keeps what it printed.
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+
+#include "tests/support/scratch_folder.hpp"
 
 namespace linkcast::test {
 
@@ -24,27 +25,6 @@ inline std::string text_of_file(const std::filesystem::path& path) {
   text << in.rdbuf();
   return text.str();
 }
-
-/// A folder of this process, removed at the end of the scope.
-class ScratchFolder {
- public:
-  ScratchFolder()
-      : path_(std::filesystem::temp_directory_path() /
-              ("linkcast-test-" + std::to_string(::getpid()) + "-" + number())) {
-    std::filesystem::create_directories(path_);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  static std::string number() {
-    static int count = 0;
-    return std::to_string(count++);
-  }
-  std::filesystem::path path_;
-};
 
 /// @param command  a shell command line, run in the repository's root
 inline Run run_command(const std::string& command) {
