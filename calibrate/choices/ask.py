@@ -103,6 +103,8 @@ def tables_of(log: str) -> list:
         cells = [cell.strip() for cell in text.split("|")]
         if cells[0] == "Algorithm":
             algorithms = [cell for cell in cells[1:] if cell]
+        if cells[0] == "Latency/AlgBw":  # up to 2.16: "Tree/ LL" and so on, three for each
+            algorithms = [cell.split("/")[0] for cell in cells[1::3] if cell]
         if cells[0] not in OPERATIONS or not algorithms:
             continue
         values = [re.fullmatch(r"([\d.]+)/\s*([\d.]+)", cell) for cell in cells[1:] if cell]

@@ -85,7 +85,7 @@ ALL = tuple(MACHINES.values())
 WITH_PAIRS = tuple(machine for machine in ALL if machine.gpus > 1)
 WITH_FABRIC = tuple(machine for machine in ALL if machine.nodes)
 
-NCCL = ("nccl-1", "nccl-2.3", "nccl-2.7", "nccl-2.8", "nccl-2.12", "nccl-2.18", "nccl-2.22", "nccl-2.23", "nccl-2.27", "nccl-2.30")
+NCCL = ("nccl-1", "nccl-2.3", "nccl-2.7", "nccl-2.8", "nccl-2.12", "nccl-2.14", "nccl-2.18", "nccl-2.20", "nccl-2.22", "nccl-2.23", "nccl-2.27", "nccl-2.30")
 MPI = ("mpi-cray", "mpi-mpich", "mpi-openmpi", "mpi-spectrum", "mpi-staged")
 LIBRARIES = MPI + NCCL
 OPERATIONS = ("all_gather", "all_reduce", "alltoall", "broadcast", "gather", "reduce", "reduce_scatter", "scatter", "sendrecv")

@@ -4,38 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "sim/plugin/library.hpp"
 #include "sim/units/factors.hpp"
-#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/nccl_records.hpp"
 
 namespace linkcast::test::nccl_choices_test {
 namespace {
-
-const std::string kFolder = std::string(LINKCAST_DATA_DIR) + "/calibrate/data/nccl-choices/";
-
-// Which library stands for which version. source: `linkcast list libraries`
-const std::map<std::string, std::string> kStandsFor = {{"2.14.3", "nccl-2.12"}, {"2.18.3", "nccl-2.18"},
-                                                       {"2.22.3", "nccl-2.22"}, {"2.23.4", "nccl-2.23"},
-                                                       {"2.28.9", "nccl-2.27"}, {"2.30.4", "nccl-2.30"}};
-
-struct Asked {
-  const Platform& platform;
-  const RingLibrary& library;
-  Communicator made;
-};
-
-Asked asked(const NcclCase& one) {
-  const Platform& platform = catalogue().platform(one.platform);
-  const RingLibrary& library = *libraries().get(kStandsFor.at(one.version)).rings();
-  std::vector<int> gpus(static_cast<std::size_t>(one.gpus));
-  std::iota(gpus.begin(), gpus.end(), 0);
-  return {platform, library, library.build(platform, gpus)};
-}
 
 std::vector<int> from_first(std::vector<int> ring) {
   std::rotate(ring.begin(), std::min_element(ring.begin(), ring.end()), ring.end());
@@ -64,39 +42,26 @@ bool same_rings(const NcclCase& one) {
 }
 
 std::vector<NcclCase> cases_of(const std::string& version) {
-  return read_nccl_choices(kFolder + "one-node-" + version + ".json");
-}
-
-/// PCIe machines whose NICs are faster than the way between their sockets: NCCL crosses by the NICs, as between nodes,
-/// which is not modelled (docs/limits.md).
-bool crosses_by_nics(const NcclCase& one) {
-  const bool late = one.version >= "2.2";  // a100-pcie's sockets count 16 instead of 24 GB/s then
-  return one.platform == "h100-pcie" || one.platform == "l40s" || (one.platform == "a100-pcie" && late);
-}
-
-/// How POWER's sockets were counted until 2.21 is not known.
-bool early_power(const NcclCase& one) {
-  const bool power = one.platform == "summit" || one.platform == "summitdev" || one.platform == "lassen";
-  return power && one.version < "2.2";
+  return read_nccl_choices(choices_folder() + "one-node-" + version + ".json");
 }
 
 }  // namespace
 
 TEST_CASE("rings are those that real versions of NCCL find", "[physics]") {
   int compared = 0;
-  for (const auto& [version, library] : kStandsFor)
+  for (const auto& [version, library] : asked_versions())
     for (const NcclCase& one : cases_of(version)) {
       INFO(one.platform << " " << version);
       CHECK(same_rings(one) == !(crosses_by_nics(one) || early_power(one)));
       ++compared;
     }
-  CHECK(compared == 114);
+  CHECK(compared == 132);
 }
 
 TEST_CASE("algorithm and protocol are those that real versions of NCCL take", "[physics]") {
-  constexpr double kShare = 0.97;  // the rest: broadcast and reduce of rings in several orders; one tie
-  for (const std::string version : {"2.28.9", "2.30.4"})
-    for (const NcclCase& one : cases_of(version)) {
+  int all = 0, cases = 0;
+  for (const std::string file : {"one-node-2.28.9", "one-node-2.30.4", "two-nodes-2.28.9"})
+    for (const NcclCase& one : read_nccl_choices(choices_folder() + file + ".json")) {
       const Asked at = asked(one);
       int calls = 0, same = 0;
       for (const TakenCall& call : one.calls) {
@@ -105,10 +70,14 @@ TEST_CASE("algorithm and protocol are those that real versions of NCCL take", "[
         ++calls;
         same += call.algorithm == taken->entry.algorithm && call.protocol == taken->entry.protocol ? 1 : 0;
       }
-      INFO(one.platform << " " << version << ": " << same << " of " << calls);
+      INFO(one.platform << " " << one.version << ", nodes " << one.nodes << ": " << same << " of " << calls);
       CHECK(calls > 100);
-      CHECK((same >= kShare * calls) == !crosses_by_nics(one));
+      CHECK((same == calls) == !(crosses_by_nics(one) || other_channels(one)));
+      all += calls;
+      ++cases;
     }
+  CHECK(cases == 45);
+  CHECK(all > 5000);
 }
 
 }  // namespace linkcast::test::nccl_choices_test

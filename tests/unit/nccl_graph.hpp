@@ -12,8 +12,8 @@ namespace linkcast::test::nccl_graph {
 
 /// Every version of the graph era.
 inline const std::vector<std::string>& names() {
-  static const std::vector<std::string> kNames = {"nccl-2.7",  "nccl-2.8",  "nccl-2.12", "nccl-2.18",
-                                                  "nccl-2.22", "nccl-2.27", "nccl-2.30"};
+  static const std::vector<std::string> kNames = {"nccl-2.7",  "nccl-2.8",  "nccl-2.12", "nccl-2.14", "nccl-2.18",
+                                                  "nccl-2.20", "nccl-2.22", "nccl-2.27", "nccl-2.30"};
   return kNames;
 }
 

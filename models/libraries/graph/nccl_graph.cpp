@@ -16,8 +16,8 @@ Generations generations(const Platform& platform, const std::vector<int>& gpus) 
   std::set<int> sm;
   for (const int gpu : gpus) sm.insert(platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))].sm);
   const int cpu = platform.socket_of(platform.gpu(gpus.front()));
-  const bool amd = cpu_maker(platform.topology().devices[static_cast<std::size_t>(cpu)]) == CpuMaker::kAmd;
-  return {*sm.begin(), *sm.rbegin(), amd};
+  const CpuMaker maker = cpu_maker(platform.topology().devices[static_cast<std::size_t>(cpu)]);
+  return {*sm.begin(), *sm.rbegin(), maker == CpuMaker::kAmd, maker == CpuMaker::kPower};
 }
 
 /// @source  models/libraries/SOURCES.md (facts about the tags of NVIDIA/nccl named in `versions()`, no code of it)

@@ -102,8 +102,9 @@ SearchTraits search_v2_30() {
 
 SearchTraits search_traits(const std::string& name) {
   static const std::map<std::string, SearchTraits (*)()> kMade = {
-      {"2.7", search_v2_7},   {"2.8", search_v2_8},   {"2.12", search_v2_12}, {"2.18", search_v2_18},
-      {"2.22", search_v2_22}, {"2.23", search_v2_22}, {"2.27", search_v2_27}, {"2.30", search_v2_30}};
+      {"2.7", search_v2_7},   {"2.8", search_v2_8},   {"2.12", search_v2_12}, {"2.14", search_v2_12},
+      {"2.18", search_v2_18}, {"2.20", search_v2_22}, {"2.22", search_v2_22}, {"2.23", search_v2_22},
+      {"2.27", search_v2_27}, {"2.30", search_v2_30}};
   const auto it = kMade.find(name);
   if (it == kMade.end()) throw InvariantError("no search traits of version " + name);
   return it->second();

@@ -69,7 +69,14 @@ class SwitchRows {
       add("nvls_tree", reduced, request_.nvls);
       if (request_.collnet) add("nvls", reduced, request_.nvls);
     }
-    if (in_parts() && made_.nodes == 1 && traits_.nvls_gathers) add("nvls", bus, request_.nvls);
+    if (in_parts() && made_.nodes == 1 && traits_.nvls_parts != NvlsParts::kNone)
+      add("nvls", of_parts(bus, reduced), request_.nvls);
+  }
+
+  [[nodiscard]] double of_parts(double bus, double reduced) const {
+    const double others = (made_.ranks() - 1.0) / made_.ranks();
+    if (traits_.nvls_parts == NvlsParts::kWhole) return bus;
+    return traits_.nvls_parts == NvlsParts::kShare ? reduced : reduced * others * others;
   }
 
   /// GB/s that all NICs together carry.

@@ -20,21 +20,22 @@ constexpr double kTreeLL = 1 / 3.8;
 constexpr double kTreeLL128 = 7.0 / 9;
 constexpr double kSmallestCorrected = 64;
 constexpr double kPlateauFrom_B = 64;  // a rank and channel
+constexpr double kSimpleSends = 3;     // sends of a step in Simple
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Trees by size, from 64 B in powers of two. source: models/libraries/SOURCES.md, "Graph era: tuner"
 using Corrections = std::array<std::vector<double>, kProtocols>;
 const std::vector<double> kTreeLLBySize = {1,   1,   1,   1,   0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5,
-                                           0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1,   1,   1,   1,   1};
+                                           0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1,   1,   1,   1};
 const Corrections kEarly = {kTreeLLBySize, std::vector<double>{1,   1,   1,   1,   1,   0.9, 0.8, 0.8, 0.8, 0.7, 0.6,
                                                                0.6, 0.6, 0.5, 0.6, 0.6, 0.7, 0.7, 0.8, 0.9, 0.9, 1},
                             std::vector<double>{0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6,
                                                 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.6, 0.6, 0.7, 0.8, 0.9}};
 const Corrections kLate = {kTreeLLBySize,
                            std::vector<double>{1,   1,   1,   1,   1,   0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6,
-                                               0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1,   1,   1},
+                                               0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1,   1},
                            std::vector<double>{0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5,
-                                               0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9}};
+                                               0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9}};
 
 double correction(const TunerTraits& traits, std::size_t protocol, double size_B) {
   const auto& table = (traits.late_corrections ? kLate : kEarly)[protocol];
@@ -59,7 +60,8 @@ class CostModel {
     std::vector<TunerEntry> rows;
     if (is(RingOperation::kAllReduce))
       for (std::size_t p = 0; p < kProtocols; ++p)
-        rows.push_back(row("tree", p, tree_bus(p) / 2, tree_latency(p), correction(traits_, p, request_.size.si)));
+        rows.push_back(row("tree", p, tree_bus(p) * (made_.plain_trees ? kPlainTree : 1) / 2, tree_latency(p),
+                           correction(traits_, p, request_.size.si)));
     for (std::size_t p = 0; p < kProtocols; ++p)
       rows.push_back(row("ring", p, ring_bus(p) * ring_ratio(), ring_latency(p) * plateau(p), 1));
     for (TunerEntry& entry : switch_rows(traits_, made_, generations_, request_)) rows.push_back(std::move(entry));
@@ -93,13 +95,17 @@ class CostModel {
     return std::min(all * (made_.gpus.size() == 1 ? traits_.ring_ll128_alone : kRingLL128), channels_ * channel);
   }
 
+  /// Of all trees, before any protocol
+  [[nodiscard]] double tree_within(double limit) const {
+    return std::min(bus(tree_bandwidth(made_)) * traits_.tree_share, limit);
+  }
+
   [[nodiscard]] double tree_bus(std::size_t protocol) const {
     if (nodes_ > 1) return network_tree_bus(protocol);
     const double limit = !traits_.tree_channel.empty() ? channels_ * by_sm(traits_.tree_channel, generations_.least)
                          : protocol == kLL128 && generations_.least >= kAmpere ? traits_.tree_total_a100_ll128
                                                                                : traits_.tree_total;
-    const double share = made_.plain_trees ? kPlainTree : traits_.tree_share;
-    const double all = std::min(bus(tree_bandwidth(made_)) * share, limit);
+    const double all = tree_within(limit);
     if (protocol == kSimple) return all;
     if (protocol == kLL) return ll_limited(all * kTreeLL);
     const double lines = all * kTreeLL128;
@@ -119,8 +125,7 @@ class CostModel {
     const bool lines = protocol == kLL128 && generations_.least >= kAmpere;
     const double limit = network_limit(traits_.network_tree_channel,
                                        lines ? traits_.network_tree_ll128_a100 : traits_.network_tree_total);
-    const double share = made_.plain_trees ? kPlainTree : traits_.tree_share;
-    const double all = std::min(bus(tree_bandwidth(made_)) * share, limit);
+    const double all = tree_within(limit);
     if (protocol == kSimple) return all;
     if (protocol == kLL) return ll_limited(all * kTreeLL);
     return std::min(all * traits_.network_tree_ll128_share, network_limit(traits_.network_tree_ll128, {}));
@@ -131,19 +136,46 @@ class CostModel {
     return is(RingOperation::kAllGather) || is(RingOperation::kReduceScatter) ? ranks_ / (ranks_ - 1) : 1;
   }
 
-  /// Of a hop: NVLink's only if every hop is one direct NVLink.
-  static double hop_us(const Latency& latency, std::size_t protocol, const std::string& path_class) {
+  /// Of a hop inside a node: NVLink's only if every hop is one direct NVLink.
+  static double inner_hop(const Latency& latency, std::size_t protocol, const std::string& path_class) {
     return (path_class == "NVL" ? latency.nvlink_hop : latency.pci_hop)[protocol];
+  }
+  /// The same of a tree: on POWER that of a ring if chunks are large.
+  [[nodiscard]] double tree_hop(std::size_t protocol) const {
+    const bool as_ring = generations_.power && protocol == kSimple && made_.tree_class != "NVL";
+    return inner_hop(as_ring ? traits_.ring : traits_.tree, protocol, made_.tree_class);
+  }
+
+  /// Of hops inside a node that are on the way between nodes.
+  [[nodiscard]] double stretch(std::size_t protocol) const {
+    return nodes_ > 1 && protocol == kLL ? traits_.network_ll_stretch : 1;
   }
 
   [[nodiscard]] double ring_latency(std::size_t protocol) const {
-    const bool parts = is(RingOperation::kAllGather) || is(RingOperation::kReduceScatter);
-    const bool one_step = !is(RingOperation::kAllReduce) && !parts && made_.one_order && nodes_ == 1;
-    const double steps = is(RingOperation::kAllReduce) ? 2 * (ranks_ - 1) : parts ? ranks_ - 1 : one_step ? 1 : ranks_;
-    const double between = nodes_ == 1 ? 0 : is(RingOperation::kAllReduce) ? 2 * nodes_ : parts ? nodes_ - 1 : nodes_;
-    return traits_.ring.base[protocol] +
-           std::max(0.0, steps - between) * hop_us(traits_.ring, protocol, made_.path_class) +
-           between * traits_.ring.network_hop[protocol];
+    return traits_.ring.base[protocol] + (operation_ == RingOperation::kBroadcast || is(RingOperation::kReduce)
+                                              ? chain_steps(protocol)
+                                              : ring_steps(protocol));
+  }
+
+  /// Broadcast and reduce: one hop if all channels run in one order; else a hop a rank, in Simple as long as a tree's.
+  [[nodiscard]] double chain_steps(std::size_t protocol) const {
+    const bool as_tree = protocol == kSimple && !made_.one_order;
+    const double hop = nodes_ > 1 ? (as_tree ? traits_.tree : traits_.ring).network_hop[protocol]
+                       : as_tree  ? tree_hop(protocol)
+                                  : inner_hop(traits_.ring, protocol, made_.path_class);
+    return made_.one_order ? hop : ranks_ * hop;
+  }
+
+  /// The others: between nodes every step sends, also inside a node, by a thread that takes its time for it.
+  [[nodiscard]] double ring_steps(std::size_t protocol) const {
+    const bool twice = is(RingOperation::kAllReduce);
+    const double steps = (twice ? 2 : 1) * (ranks_ - 1);
+    double hop = inner_hop(traits_.ring, protocol, made_.path_class) * stretch(protocol);
+    if (nodes_ == 1) return steps * hop;
+    const double between = !twice ? nodes_ - 1 : 2 * (traits_.last_step_inside ? nodes_ - 1 : nodes_);
+    hop = std::max(
+        hop, (generations_.amd ? traits_.send_us_amd : traits_.send_us) * (protocol == kSimple ? kSimpleSends : 1));
+    return std::max(0.0, steps - between) * hop + between * traits_.ring.network_hop[protocol];
   }
 
   /// Between nodes a ring's all_reduce in Simple is slower at sizes that are more than a few bytes a rank.
@@ -155,7 +187,7 @@ class CostModel {
 
   [[nodiscard]] double tree_latency(std::size_t protocol) const {
     const double between = nodes_ > 1 ? std::log2(nodes_) : 0;
-    return traits_.tree.base[protocol] + 2 * (ranks_ / nodes_ - 1) * hop_us(traits_.tree, protocol, made_.tree_class) +
+    return traits_.tree.base[protocol] + 2 * (ranks_ / nodes_ - 1) * tree_hop(protocol) * stretch(protocol) +
            2 * between * traits_.tree.network_hop[protocol];
   }
 

@@ -14,7 +14,7 @@ namespace linkcast::graph {
 /// Compute capabilities of the members, and whose CPUs they hang on.
 struct Generations {
   int least = 0, most = 0;
-  bool amd = false;
+  bool amd = false, power = false;
 };
 
 inline const std::array<std::string, kProtocols> kProtocolNames = {"LL", "LL128", "Simple"};

@@ -71,12 +71,20 @@ struct NetworkLimit {
   [[nodiscard]] double at(int nodes) const { return nodes == 2 ? two : more; }
 };
 
+/// What NVLS counts on for all_gather and reduce_scatter.
+enum class NvlsParts {
+  kNone,    ///< it has them not
+  kShare,   ///< what it counts on for all_reduce
+  kWhole,   ///< all bandwidth of its channels
+  kOthers,  ///< that for all_reduce times ((n - 1) / n)^2
+};
+
 /// What the tuner depends on. GB/s and microseconds; caps are those of one node if nothing else is said.
 struct TunerTraits {
   Latency tree, ring;
-  double nvls_hop_us = 0;               ///< 0: this version has no NVLS
-  BySm nvls_efficiency;                 ///< share of its channels' bandwidth that it counts on
-  bool nvls_gathers = false;            ///< NVLS for all_gather and reduce_scatter too
+  double nvls_hop_us = 0;  ///< 0: this version has no NVLS
+  BySm nvls_efficiency;    ///< share of its channels' bandwidth that it counts on
+  NvlsParts nvls_parts = NvlsParts::kNone;
   double nvls_network_us = 0;           ///< up to the switches between nodes, which reduce, and back
   double nvls_tree_network_hop_us = 0;  ///< of a tree between nodes whose nodes reduce and store by multicast
   double collnet_hop_us = 0;            ///< between the GPUs of a node: of CollNet direct and, the lower one, chain
@@ -99,6 +107,9 @@ struct TunerTraits {
   NetworkLimit network_tree_total, network_tree_ll128_a100;  ///< all channels
   std::map<int, NetworkLimit> network_tree_ll128;            ///< a channel
   double network_tree_ll128_share = 0;                       ///< of a tree's bandwidth
+  double network_ll_stretch = 1;                             ///< of hops inside a node in LL, between nodes
+  double send_us = 0, send_us_amd = 0;  ///< least that a ring's step takes between nodes, thrice that in Simple
+  bool last_step_inside = false;        ///< all_reduce crosses between nodes 2 (nodes - 1) times in a row, not 2 nodes
   double plateau = 0, plateau_ampere = 0;  ///< ring Simple all_reduce between nodes: latency times this at mid sizes
   bool late_corrections = false;           ///< the later of two tables that correct trees for the size
   bool cells = false;                      ///< work is cut into whole cells before channels get it
@@ -112,7 +123,7 @@ struct Version {
   TunerTraits tuner;
 };
 
-/// 2.7, 2.8, 2.12, 2.18, 2.22, 2.27 and 2.30.
+/// As named in version_tables.hpp.
 const std::vector<Version>& versions();
 
 }  // namespace linkcast::graph
