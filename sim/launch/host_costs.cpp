@@ -88,11 +88,12 @@ HostTime HostCosts::spread(const std::string& subject, double s) const {
 HostTime HostCosts::of(Kind kind, const Call& call) const {
   if (kind == Kind::kGraph) return {};
   const std::string& subject = name_of(kind);
-  const double further_s = (call.sends - 1) * value(subject, "send_s");
+  const double send_s = value(subject, "send_s"), further_s = (call.busiest_sends - 1) * send_s;
   if (kind == Kind::kSingleProcess && !call.collected)
     return spread("kernel", call.gpus * call.grouped * value("kernel", "call_s"));
   if (kind == Kind::kSingleProcess)
-    return spread(subject, value(subject, "call_s") + call.gpus * (call.grouped * value(subject, "gpu_s") + further_s));
+    return spread(subject, value(subject, "call_s") + call.gpus * call.grouped * value(subject, "gpu_s") +
+                               (call.all_sends - call.gpus) * send_s);
   if (kind == Kind::kProcess) return spread(subject, call.grouped * value(subject, "call_s") + further_s);
   if (call.point_to_point) return spread(subject, value(subject, "batch_s") + further_s);
   return spread(subject, value(subject, "call_s"));

@@ -67,6 +67,16 @@ TEST_CASE("one thread pays for each GPU and each further send, an issuer a GPU d
   }
 }
 
+/// The root of n gets n messages and sends one, its own; each of the others sends one.
+TEST_CASE("of a gather and a scatter each GPU pays for what it issues itself", "[physics]") {
+  for (const std::string op : {"gather", "scatter"})
+    for (const int gpus : {2, 4, 8}) {
+      CHECK_THAT(host_s(op, gpus, "single_process"), WithinRel(host_s("all_reduce", gpus, "single_process"), 1e-12));
+      CHECK_THAT(host_s(op, gpus, "process"),
+                 WithinRel(fitted("process.call_s") + ((gpus + 1) / 2.0 - 1) * fitted("process.send_s"), 1e-12));
+    }
+}
+
 TEST_CASE("a collective takes what its parts say, whatever is around it", "[physics]") {
   for (const Json& around :
        {Json::object(), Json{{"with", {{{"op", "all_reduce"}, {"gpus", {4, 5}}, {"size_B", 4096}}}}}}) {
