@@ -96,7 +96,8 @@ emulation::StudyRequest request_of(const EmulateOptions& o, Context& context) {
     if (value->empty()) throw InputError(std::string(option) + ": is required, except with --compare");
   if (!o.graphs && o.wished.empty()) throw InputError("emulate: name a platform or a topology file, or --graphs");
   if (o.gpus == 0) throw InputError("--gpus: is required, except with --compare");
-  const int real = gpus_of_topology_file(o.onto), known = context.catalogue().platform(o.machine).gpu_count();
+  const int real = static_cast<int>(bus_ids_of_topology_file(o.onto).size()),
+            known = context.catalogue().platform(o.machine).gpu_count();
   if (o.gpus > std::min(real, known))
     throw InputError("--gpus: " + o.onto + " has " + std::to_string(real) + " GPUs, and " + o.machine + " " +
                      std::to_string(known));
