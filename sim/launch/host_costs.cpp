@@ -43,8 +43,8 @@ Kind kind_named(const std::string& name) {
   return static_cast<Kind>(found - launch_kinds().begin());
 }
 
-HostCosts::HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id)
-    : own_(&catalogue.platform(platform_id).calibration()) {
+HostCosts::HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id, std::optional<double> scale)
+    : own_(&catalogue.platform(platform_id).calibration()), scale_(scale) {
   if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && own_->asked == nullptr) return;
   if (catalogue.has_platform(measured_host())) lent_ = &catalogue.platform(measured_host()).calibration();
 }
@@ -80,9 +80,10 @@ double HostCosts::value(const std::string& subject, const char* what) const {
 HostTime HostCosts::spread(const std::string& subject, double s) const {
   uncertainty::Uncertainty uncertainty;
   uncertainty.add(value(subject, "sigma"));
-  if (!lender(subject).empty()) uncertainty.add(kOtherHost);
-  const uncertainty::Interval interval = uncertainty.around(s);
-  return {s, interval.low_s, interval.high_s};
+  if (!lender(subject).empty() && !scale_) uncertainty.add(kOtherHost);
+  const double scaled_s = s * scale_.value_or(1);
+  const uncertainty::Interval interval = uncertainty.around(scaled_s);
+  return {scaled_s, interval.low_s, interval.high_s};
 }
 
 HostTime HostCosts::of(Kind kind, const Call& call) const {

@@ -1,5 +1,6 @@
 #pragma once
 // What a host pays to issue work to GPUs: parameters launch.* of a calibration, and the cost of one call.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,9 @@ struct HostTime {
 /// Of one machine, or of the one whose launches were measured (a wider interval then), each kind by itself.
 class HostCosts {
  public:
+  /// @param scale  of all costs: a host that somebody knows, so that none is guessed after another machine's
   /// @throws InputError  no such platform
-  HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id);
+  HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id, std::optional<double> scale = {});
 
   /// False where neither has any.
   [[nodiscard]] bool known() const;
@@ -63,6 +65,7 @@ class HostCosts {
 
   const Calibration* own_ = nullptr;
   const Calibration* lent_ = nullptr;
+  std::optional<double> scale_{};
 };
 
 }  // namespace linkcast::launch

@@ -92,6 +92,31 @@ TEST_CASE("a collective takes what its parts say, whatever is around it", "[phys
   }
 }
 
+TEST_CASE("a host that is known scales all that it issues, and is guessed after no other machine", "[physics]") {
+  for (const std::string launch : {"process", "single_process", "pytorch"}) {
+    const Json known = collective("alltoall", 4, {{"launch", launch}, {"host_scale", 1.5}});
+    CHECK_THAT(known["host_s"].get<double>(), WithinRel(1.5 * host_s("alltoall", 4, launch), 1e-12));
+  }
+  CHECK_THAT(copies(3, {{"launch", "process"}, {"host_scale", 2}})["host_s"].get<double>(),
+             WithinRel(2 * copies(3, {{"launch", "process"}})["host_s"].get<double>(), 1e-12));
+  const auto width = [](const Json& more) {
+    const Json answer = collective("all_reduce", 2, more);
+    return answer["time_high_s"].get<double>() / answer["time_low_s"].get<double>();
+  };
+  const Json elsewhere{{"platform", "dgx-a100"}, {"launch", "pytorch"}};
+  Json known = elsewhere;
+  known["host_scale"] = 1;
+  CHECK(width(known) < width(elsewhere));
+  const auto error = [](Json more) {
+    Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", 8}, {"gpus", {0, 1}}};
+    query.update(more);
+    return query::answer(catalogue(), query).value("error", "");
+  };
+  CHECK(error({{"launch", "graph"}, {"host_scale", 2}}).find("launch is graph") != std::string::npos);
+  CHECK(error({{"host_scale", 0}}).find("must be above 0") != std::string::npos);
+  CHECK(error({{"library", "mpi-openmpi"}, {"host_scale", 2}}).find("host_scale") != std::string::npos);
+}
+
 TEST_CASE("copies of a CPU start one behind the other", "[physics]") {
   const double issue = fitted("copy.call_s"), wait = fitted("synchronise.call_s");
   const Json one{{"platform", "hgx-h200"}, {"kind", "p2p"}, {"src", "gpu0"}, {"dst", "gpu1"}, {"size_B", 4096}};
