@@ -20,8 +20,10 @@ struct EmulateOptions {
 /// A file's name without what no name of a topology has.
 std::string name_of(const std::string& path) {
   std::string name = std::filesystem::path(path).stem().string();
-  for (char& c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+  for (char& c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) == 0 ? '-' : static_cast<char>(std::tolower(byte));
+  }
   return name;
 }
 

@@ -57,7 +57,7 @@ Options case_options(const Options& options, const Json& one, const fs::path& fo
   made.emulated_gpus = one.at("gpus").get<std::vector<int>>();
   made.occasion += "-" + made.emulated;
   const bool all = static_cast<int>(made.emulated_gpus.size()) <= gpus;
-  const fs::path stem = fs::absolute(fs::path(options.out) / made.emulated);
+  const fs::path stem = fs::absolute(fs::path(options.out) / (made.emulated + "." + options.occasion));
   const std::string graphs = all ? ".graph.xml" : ".of-" + std::to_string(gpus) + ".xml";
   made.nccl_env["NCCL_TOPO_FILE"] = fs::absolute(folder / one.at("xml").get<std::string>()).string();
   made.nccl_env["NCCL_GRAPH_DUMP_FILE"] = stem.string() + graphs;

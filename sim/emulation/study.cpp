@@ -47,10 +47,10 @@ set +a
 failed=0
 while read -r id gpus; do
   for op in all_reduce all_gather reduce_scatter broadcast reduce alltoall sendrecv gather scatter; do
-    log=results/$id.$op.log
+    log=results/$id.$op.$occasion.log
     # -G 1: in a CUDA graph, since the forecast is of the devices alone
-    if ! NCCL_TOPO_FILE="$PWD/$id.xml" NCCL_GRAPH_DUMP_FILE="$PWD/results/$id.graph.xml" \
-      NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV NCCL_DEBUG_FILE="$PWD/results/$id.$op.nccl" \
+    if ! NCCL_TOPO_FILE="$PWD/$id.xml" NCCL_GRAPH_DUMP_FILE="$PWD/results/$id.$occasion.graph.xml" \
+      NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV NCCL_DEBUG_FILE="$PWD/results/$id.$op.$occasion.nccl" \
       "${tests}${op}_perf" -b 8 -e 1G -f 8 -g "$gpus" -G 1 >"$log"; then
       mv "$log" "$log.failed"
       echo "failed: $log.failed" >&2

@@ -59,14 +59,14 @@ TEST_CASE("each case of a study has NCCL's environment before it starts", "[unit
       CHECK(fs::path(one.nccl_env.at(name)).is_absolute());
       CHECK(files.insert(one.nccl_env.at(name)).second);
     }
-    CHECK(one.nccl_env.at("NCCL_GRAPH_DUMP_FILE").ends_with("results/" + one.emulated + ".graph.xml"));
+    CHECK(one.nccl_env.at("NCCL_GRAPH_DUMP_FILE").ends_with("results/" + one.emulated + ".first.graph.xml"));
   }
   const auto chosen = bench::emulated_cases(options_in(study), study, {cases[1].emulated}, kReal);
   REQUIRE(chosen.size() == 1);
   CHECK(chosen[0].emulated == cases[1].emulated);
   // On fewer GPUs another file, so that no comparison takes these graphs for the case's.
   const auto one = bench::emulated_cases(options_in(study), study, {}, {"0000:99:00.0"});
-  CHECK(one[0].nccl_env.at("NCCL_GRAPH_DUMP_FILE").ends_with(one[0].emulated + ".of-1.xml"));
+  CHECK(one[0].nccl_env.at("NCCL_GRAPH_DUMP_FILE").ends_with(one[0].emulated + ".first.of-1.xml"));
 }
 
 TEST_CASE("a study that cannot be run here is refused", "[unit]") {
@@ -162,10 +162,10 @@ TEST_CASE("the script of a study runs what it is told to", "[unit]") {
   program("gather_perf", "exit 3");
   CHECK(run("NCCL_TESTS=programs", "") == 1);
   const std::string id = read_json_file(study + "/study.json")["cases"][0]["id"].get<std::string>();
-  const std::string log = text_of_file(study + "/results/" + id + ".alltoall.log");
+  const std::string log = text_of_file(study + "/results/" + id + ".alltoall.first.log");
   CHECK(log.find("/" + id + ".xml NVL 0 -b 8 -e 1G -f 8 -g 3 -G 1") != std::string::npos);
-  CHECK(fs::exists(study + "/results/" + id + ".gather.log.failed"));
-  CHECK(fs::exists(study + "/results/" + id + ".scatter.log"));
+  CHECK(fs::exists(study + "/results/" + id + ".gather.first.log.failed"));
+  CHECK(fs::exists(study + "/results/" + id + ".scatter.first.log"));
 }
 
 }  // namespace linkcast::test::bench_emulation_test

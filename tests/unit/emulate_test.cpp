@@ -128,6 +128,7 @@ TEST_CASE("a study that went as forecast, and one that did not", "[unit]") {
   const Json &first = forecast["cases"][0], &second = forecast["cases"][1];
   const auto id = [](const Json& one) { return one["id"].get<std::string>(); };
   write(out + "/results/" + id(first) + ".graph.xml", dump_of(first));
+  write(out + "/results/" + id(second) + ".again.graph.xml", dump_of(second, true));
   Json other = second;
   other["path_class"] = "PHB";
   write(out + "/results/" + id(second) + ".graph.xml", dump_of(other, true));
@@ -174,6 +175,10 @@ TEST_CASE("the command writes and compares", "[unit]") {
   CHECK(made.code == 0);
   CHECK(made.out.find("6 topologies on hgx-h200") != std::string::npos);
   CHECK(run_program("emulate --compare " + out).code == 2);
+  const std::string file = (folder / "My.Board.xml").string(), own = (folder / "own").string();
+  fs::copy_file(kOnto, file);
+  CHECK(run_program("emulate " + file + " --gpus 4 --onto " + kOnto + " --machine hgx-h200 --out " + own).code == 0);
+  CHECK(fs::exists(own + "/my-board-0-1-2-3.xml"));
   CHECK(run_program("emulate p100-dgx1 --gpus 5 --onto " + kOnto + " --machine hgx-h200 --out " + out)
             .err.find("has 4 GPUs") != std::string::npos);
   CHECK(run_program("emulate --gpus 4 --onto " + kOnto + " --machine hgx-h200 --out " + out).code == 2);
