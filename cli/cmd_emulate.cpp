@@ -20,8 +20,10 @@ struct EmulateOptions {
 /// A file's name without what no name of a topology has.
 std::string name_of(const std::string& path) {
   std::string name = std::filesystem::path(path).stem().string();
-  for (char& c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+  for (char& c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) == 0 ? '-' : static_cast<char>(std::tolower(byte));
+  }
   return name;
 }
 
@@ -96,7 +98,8 @@ emulation::StudyRequest request_of(const EmulateOptions& o, Context& context) {
     if (value->empty()) throw InputError(std::string(option) + ": is required, except with --compare");
   if (!o.graphs && o.wished.empty()) throw InputError("emulate: name a platform or a topology file, or --graphs");
   if (o.gpus == 0) throw InputError("--gpus: is required, except with --compare");
-  const int real = gpus_of_topology_file(o.onto), known = context.catalogue().platform(o.machine).gpu_count();
+  const int real = static_cast<int>(bus_ids_of_topology_file(o.onto).size()),
+            known = context.catalogue().platform(o.machine).gpu_count();
   if (o.gpus > std::min(real, known))
     throw InputError("--gpus: " + o.onto + " has " + std::to_string(real) + " GPUs, and " + o.machine + " " +
                      std::to_string(known));

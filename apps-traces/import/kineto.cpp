@@ -272,6 +272,8 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
     header.notes.push_back(
         "assumed: the recording is one step: it holds neither ProfilerStep, which the profiler's step() "
         "records, nor an optimizer's");
+  if (ranks.size() > 1 && header.groups.empty())
+    header.notes.push_back("the recording has no collective and no message: its ranks do not wait for each other");
   tell_multicast(ranks, options, header);
   if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;

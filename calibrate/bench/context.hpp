@@ -7,21 +7,9 @@
 
 #include "calibrate/bench/device.hpp"
 #include "calibrate/bench/lane_timer.hpp"
+#include "calibrate/bench/options.hpp"
 
 namespace linkcast::bench {
-
-struct Options {
-  std::string out = ".";
-  std::string machine;
-  std::string topology;
-  std::string occasion;
-  std::string nccl;                             ///< path of libnccl.so.2; empty: the loader's
-  std::map<std::string, std::string> nccl_env;  ///< NCCL_ variables for nccl_ops
-  std::string emulated;                         ///< case of a study that NCCL is told; empty: none
-  std::vector<int> emulated_gpus;               ///< its GPUs
-  bool quick = false;
-  bool resume = false;
-};
 
 class Context {
  public:

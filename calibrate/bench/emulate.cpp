@@ -12,7 +12,7 @@
 namespace linkcast::bench {
 namespace {
 
-constexpr std::size_t kSmallest = 8, kLargest = std::size_t{1} << 30, kStep = 8;
+constexpr std::size_t kProbe = 8;  // bytes that show whether NCCL starts
 constexpr int kMostCopies = 8;
 
 /// A point of a few milliseconds: 90 of them, and NCCL's start, are to take 12 s.
@@ -39,26 +39,17 @@ class Emulate final : public Bench {
 };
 
 Json Emulate::method(const Context& context) const {
-  std::string settings = "NCCL_NVLS_ENABLE=0";
-  for (const auto& [name, value] : context.options.nccl_env)
-    if (name.rfind("NCCL_DEBUG", 0) != 0) settings += ", " + name + "=" + value.substr(value.rfind('/') + 1);
-  return {{"case", context.options.emulated},
-          {"nccl", nccl_version(context.options.nccl).value_or("none")},
-          {"process", "one process drives all GPUs"},
-          {"settings", settings + "; other NCCL_ variables dropped"},
-          {"size_B", "the size column of nccl-tests, rounded down to one float a rank where the operation splits it"},
-          {"start", "all GPUs held by a spinning kernel, released together by the host"},
-          {"clock", "CUDA events on each GPU around the queue of calls, the slowest GPU, divided by the calls"},
-          {"calls_per_repetition", std::string("half of: ") + copies_rule() + ", at most 8"}};
+  return emulated_method(context.options, nccl_version(context.options.nccl).value_or("none"),
+                         std::string("half of: ") + copies_rule() + ", at most 8");
 }
 
 /// NCCL reads the file on the GPUs that there are, which shows whether it takes it.
 Point Emulate::too_few(Context& context) {
   const std::vector<int>& gpus = context.options.emulated_gpus;
-  return {{{"op", "all_reduce"}, {"gpus", gpus}, {"size_B", kSmallest}},
+  return {{{"op", "all_reduce"}, {"gpus", gpus}, {"size_B", kProbe}},
           context.options.emulated,
           [this, &context, wanted = gpus.size()]() -> Json {
-            NcclRequest request{"all_reduce", {}, kSmallest, 1, kEffort};
+            NcclRequest request{"all_reduce", {}, kProbe, 1, kEffort};
             for (int gpu = 0; gpu < context.gpus; ++gpu) request.gpus.push_back(gpu);
             const std::string lack =
                 "needs " + std::to_string(wanted) + " GPUs, this machine has " + std::to_string(context.gpus);
@@ -76,16 +67,13 @@ std::vector<Point> Emulate::points(Context& context) {
   const int count = static_cast<int>(gpus.size());
   if (count > context.gpus) return {too_few(context)};
   std::vector<Point> all;
-  for (const std::string& op : nccl_operations())
-    for (std::size_t size = kSmallest; size <= kLargest; size *= kStep) {
-      const std::size_t bytes = rounded_size(op, size, count);
-      if (bytes == 0) continue;  // less than one float a rank
-      const int copies = std::clamp(copies_per_repetition(size) / 2, 1, kMostCopies);
-      const NcclRequest request{op, gpus, bytes, copies, kEffort};
-      all.push_back({{{"op", op}, {"gpus", gpus}, {"size_B", bytes}},
-                     context.options.emulated,
-                     [this, &context, request] { return measure(context, request); }});
-    }
+  for (const EmulatedCall& call : emulated_calls(count)) {
+    const int copies = std::clamp(copies_per_repetition(call.bytes) / 2, 1, kMostCopies);
+    const NcclRequest request{call.op, gpus, call.bytes, copies, kEffort};
+    all.push_back({{{"op", call.op}, {"gpus", gpus}, {"size_B", call.bytes}},
+                   context.options.emulated,
+                   [this, &context, request] { return measure(context, request); }});
+  }
   return all;
 }
 

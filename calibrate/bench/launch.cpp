@@ -7,6 +7,7 @@
 
 #include "calibrate/bench/bench.hpp"
 #include "calibrate/bench/launch_request.hpp"
+#include "calibrate/bench/nccl_sizes.hpp"
 #include "calibrate/bench/nccl_worker.hpp"
 
 namespace linkcast::bench {

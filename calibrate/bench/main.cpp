@@ -10,6 +10,7 @@
 
 #include "calibrate/bench/cuda_check.hpp"
 #include "calibrate/bench/emulation.hpp"
+#include "calibrate/bench/environment.hpp"
 #include "calibrate/bench/launch_request.hpp"
 #include "calibrate/bench/nccl_worker.hpp"
 #include "calibrate/bench/session.hpp"
@@ -51,6 +52,12 @@ int count_gpus() {
     throw DeviceError(std::string("no GPU can be used: ") +
                       (error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error)));
   return gpus;
+}
+
+std::vector<std::string> bus_ids(int gpus) {
+  std::vector<std::string> all;
+  for (int gpu = 0; gpu < gpus; ++gpu) all.push_back(pci_of(gpu));
+  return all;
 }
 
 /// "4x-nvidia-h200", for machines nobody has named.
@@ -131,8 +138,8 @@ int run(CommandLine line) {
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
   if (error) throw InputError("--out: cannot make folder '" + options.out + "': " + error.message());
-  const std::vector<Options> runs =
-      line.emulate.empty() ? std::vector<Options>{options} : emulated_cases(options, line.emulate, line.cases, gpus);
+  std::vector<Options> runs{options};
+  if (!line.emulate.empty()) runs = emulated_cases(options, line.emulate, line.cases, bus_ids(gpus));
   for (const Options& run : runs) refuse_overwriting(run, entries);
   catch_interrupts();
   const Nvml nvml;

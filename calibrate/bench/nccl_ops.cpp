@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "calibrate/bench/bench.hpp"
+#include "calibrate/bench/nccl_sizes.hpp"
 #include "calibrate/bench/nccl_worker.hpp"
 #include "calibrate/bench/session.hpp"
 

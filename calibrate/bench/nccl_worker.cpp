@@ -123,11 +123,24 @@ class Groups {
  private:
   /// All communicators of a request, the timed one first; those of the request before are reused or dropped.
   void take(const NcclRequest& request);
+  /// Starting takes seconds: what failed once in this environment is not tried for each point anew.
+  std::unique_ptr<Group> made(const std::vector<int>& gpus);
 
   const Nccl& nccl_;
+  std::map<std::vector<int>, std::string> refused_;  ///< why
   std::vector<std::unique_ptr<Group>> groups_;
   std::unique_ptr<LaneTimer> timer_;  ///< one lane a rank, communicator after communicator
 };
+
+std::unique_ptr<Group> Groups::made(const std::vector<int>& gpus) {
+  if (const auto known = refused_.find(gpus); known != refused_.end()) throw Waived(known->second);
+  try {
+    return std::make_unique<Group>(nccl_, gpus);
+  } catch (const Waived& waived) {
+    refused_[gpus] = waived.what();
+    throw;
+  }
+}
 
 void Groups::take(const NcclRequest& request) {
   std::vector<std::vector<int>> wanted = {request.gpus};
@@ -139,7 +152,7 @@ void Groups::take(const NcclRequest& request) {
   groups_.clear();
   std::vector<int> lanes;
   for (const std::vector<int>& gpus : wanted) {
-    groups_.push_back(std::make_unique<Group>(nccl_, gpus));
+    groups_.push_back(made(gpus));
     lanes.insert(lanes.end(), gpus.begin(), gpus.end());
   }
   timer_ = std::make_unique<LaneTimer>(lanes);

@@ -65,10 +65,4 @@ class NcclWorker {
 /// Why a bench of NCCL cannot run here; nothing: it can.
 std::optional<std::string> why_no_nccl(const Context& context);
 
-/// The nine that NcclRequest::op names.
-const std::vector<std::string>& nccl_operations();
-
-/// The sizes that nccl-tests would use: a multiple of one float a rank where the op splits the buffer.
-std::size_t rounded_size(const std::string& op, std::size_t bytes, int gpus);
-
 }  // namespace linkcast::bench

@@ -11,8 +11,8 @@ namespace linkcast::bench {
 namespace {
 
 // Fields that a run adds; the others are the key of a point.
-constexpr std::array kResultFields = {"status",       "reason",   "time_s",    "times_s",
-                                      "flow_times_s", "verified", "held_start"};
+constexpr std::array<const char*, 7> kResultFields = {"status",       "reason",   "time_s",    "times_s",
+                                                      "flow_times_s", "verified", "held_start"};
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 

@@ -126,7 +126,11 @@ class Writer {
 
 }  // namespace
 
-int gpus_of_topology_file(const std::string& path) { return static_cast<int>(real_gpus(XmlFile(path)).size()); }
+std::vector<std::string> bus_ids_of_topology_file(const std::string& path) {
+  std::vector<std::string> all;
+  for (const RealGpu& real : real_gpus(XmlFile(path))) all.push_back(real.bus());
+  return all;
+}
 
 std::string emulated_topology(const std::string& onto, const WishedLinks& wish) {
   const XmlFile file(onto);

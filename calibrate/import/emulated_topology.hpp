@@ -16,12 +16,11 @@ struct WishedLinks {
 /// wished on different sockets hang below different CPUs, without the switches that they share.
 /// @param onto  NCCL_TOPO_DUMP_FILE of the real machine: bus ids must be those of its GPUs
 /// @returns  text for NCCL_TOPO_FILE. Each GPU has an nvlink element, if only to a bus id that no GPU has: NCCL looks
-/// for
-///           NVLinks itself where there is none.
+///           for NVLinks itself where there is none.
 /// @throws InputError  a file that is no topology of NCCL, or has fewer GPUs
 std::string emulated_topology(const std::string& onto, const WishedLinks& wish);
 
-/// How many GPUs such a file has, dev 0 upwards. @throws InputError
-int gpus_of_topology_file(const std::string& path);
+/// Of the GPUs of such a file, dev 0 upwards. @throws InputError
+std::vector<std::string> bus_ids_of_topology_file(const std::string& path);
 
 }  // namespace linkcast

@@ -3,6 +3,7 @@
 // their CPU, with the PCIe switches above them.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "calibrate/import/nccl_xml.hpp"
@@ -24,13 +25,23 @@ class Filler {
  public:
   Filler(XmlFile& file, const Platform& machine) : file_(file), machine_(machine), wiring_(machine.wiring()) {}
 
-  void run() {
+  /// @returns  see ReadTopology::one_way
+  std::vector<std::pair<int, int>> run() {
     for (const XmlNode& cpu : file_.root().children("cpu")) collect(cpu);
     number();
+    for (auto& [gpu, pci] : listed_) {
+      const auto gpus = pci.children("gpu");
+      if (!gpus.empty() && !gpus.front().children("nvlink").empty()) said_.insert(gpu);
+    }
+    std::set<int> added;
     for (int gpu = 0; gpu < machine_.gpu_count(); ++gpu)
-      if (!listed_.count(gpu)) add_gpu(gpu);
-    for (auto& [gpu, pci] : listed_) complete(gpu, pci);
+      if (!listed_.count(gpu)) {
+        add_gpu(gpu);
+        added.insert(gpu);
+      }
+    for (auto& [gpu, pci] : listed_) complete(gpu, pci, added.count(gpu) > 0);
     for (XmlNode& cpu : file_.root().children("cpu")) identify(cpu);
+    return {one_way_.begin(), one_way_.end()};
   }
 
  private:
@@ -148,7 +159,8 @@ class Filler {
     return made;
   }
 
-  void complete(int gpu, XmlNode& pci) {
+  /// @param added  not of the file: then without its NVLinks to GPUs whose own the file says
+  void complete(int gpu, XmlNode& pci, bool added) {
     const auto gpus = pci.children("gpu");
     XmlNode node = gpus.empty() ? pci.add("gpu") : gpus.front();
     if (!node.find("dev")) node.set("dev", std::to_string(gpu));
@@ -162,6 +174,8 @@ class Filler {
       const int other = cable.a == at ? cable.b : cable.a;
       if (trait_of(cable.kind) == CableTrait::kChip && device(other).kind == DeviceKind::kCpu) {
         if (chip) add_c2c(node, cable);
+      } else if (const auto said = added ? said_gpu(other) : std::nullopt) {
+        one_way_.insert({gpu, *said});
       } else if (links) {
         own[target_of(other)] += cable.count;
       }
@@ -172,6 +186,12 @@ class Filler {
       link.set("count", std::to_string(count));
       link.set("tclass", target.second);
     }
+  }
+
+  [[nodiscard]] std::optional<int> said_gpu(int other) const {
+    for (const int gpu : said_)
+      if (gpu_device(gpu) == other) return gpu;
+    return std::nullopt;
   }
 
   static void add_c2c(XmlNode& node, const Cable& cable) {
@@ -207,20 +227,23 @@ class Filler {
   std::vector<XmlNode> found_;     ///< PCI elements of GPUs, in the order of the file
   std::map<int, XmlNode> listed_;  ///< the same by GPU number
   std::map<int, XmlNode> added_;   ///< by device of the machine
+  std::set<int> said_;             ///< GPUs whose NVLinks the file says
+  std::set<std::pair<int, int>> one_way_;
 };
 
 class ToldTopology final : public TopologyReader {
  public:
-  [[nodiscard]] Topology read(const std::string& path, const Platform& machine) const override {
+  [[nodiscard]] ReadTopology read(const std::string& path, const Platform& machine) const override {
     XmlFile file(path);
-    if (file.root().name() == "system") Filler(file, machine).run();
+    std::vector<std::pair<int, int>> one_way;
+    if (file.root().name() == "system") one_way = Filler(file, machine).run();
     const bool peers = machine.topology().pcie_peer != PciePeer::kNone;
     const ImportRequest request{{path}, "told", "", {{"pcie_peer", peers ? "same_socket" : "none"}}};
     Topology topology = parse_topology(told_record(request, std::move(file)), path);
     if (topology.gpus().size() != machine.topology().gpus().size())
       throw InvariantError("told of another number of GPUs than there are");
     topology.sha256 = sha256_of_file(path);
-    return topology;
+    return {std::move(topology), std::move(one_way)};
   }
 };
 

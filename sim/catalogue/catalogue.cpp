@@ -17,6 +17,15 @@ namespace {
 // over any number of them stays in bounded memory. source: ours, about 0.1 MB each
 constexpr std::size_t kEditedKept = 512;
 
+/// A library would find NVLinks without a way back.
+void check_told(const Platform& platform, const std::vector<int>& gpus) {
+  const auto takes = [&](int gpu) { return std::find(gpus.begin(), gpus.end(), gpu) != gpus.end(); };
+  for (const auto& [from, to] : platform.told().one_way)
+    if (takes(from) && takes(to))
+      throw InputError("library_topology: the file lacks gpu" + std::to_string(from) + ", whose NVLinks to gpu" +
+                       std::to_string(to) + " have no way back in it: NCCL stops. Add gpu" + std::to_string(from));
+}
+
 /// Erases what a map of tuples holds for one platform.
 template <class Map>
 void erase_platform(Map& map, const std::string& id) {
@@ -174,14 +183,16 @@ std::string Catalogue::told(const std::string& id, const std::string& xml, const
   const std::string key = id + "\ntold " + p2p_level + "\n" + xml;
   if (told_.count(key)) return key;
   auto machine = std::make_unique<Platform>(platform(id));
-  Told told{nullptr, "", p2p_level};
+  Told told;
+  told.p2p_level = p2p_level;
   if (!xml.empty()) {
     Calibration none;  // what a library believes is nominal
-    Topology topology = topology_readers().get("nccl-xml").read(xml, *machine);
+    ReadTopology read = topology_readers().get("nccl-xml").read(xml, *machine);
     none.path = xml;
-    none.name = none.topology = topology.name;
-    told.sha256 = topology.sha256;
-    told.machine = std::make_shared<const Platform>(std::move(topology), std::move(none));
+    none.name = none.topology = read.topology.name;
+    told.sha256 = read.topology.sha256;
+    told.one_way = std::move(read.one_way);
+    told.machine = std::make_shared<const Platform>(std::move(read.topology), std::move(none));
   }
   machine->tell(std::move(told));
   log::Log("catalogue").debug("platform {}: libraries are told {} {}", id, xml, p2p_level);
@@ -226,6 +237,7 @@ const Communicator& Catalogue::communicator(const std::string& platform_id, cons
   if (told_.count(platform_id) > 0 && !rings.takes_topology_files())
     throw InputError("library_topology, p2p_level: " + library +
                      " looks at the machine itself: take one of nccl-2.7 to nccl-2.30");
+  check_told(platform(platform_id), gpus);
   Communicator built = rings.build(platform(platform_id), gpus);
   return communicators_.emplace(key, std::move(built)).first->second;
 }

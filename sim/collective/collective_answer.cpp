@@ -98,8 +98,9 @@ class Launcher {
            ObjectReader& r) {
     const bool said = r.has("launch");
     kind_ = launch::kind_named(said ? r.choice("launch", launch_kinds()) : library.usual_launch());
+    const auto scale = launch::read_host_scale(r, kind_);
     if (kind_ == launch::Kind::kGraph) return;
-    costs_.emplace(catalogue, platform_id);
+    costs_.emplace(catalogue, platform_id, scale);
     if (!costs_->known() && !said) kind_ = launch::Kind::kGraph;
   }
   /// Calls of a library that sends messages by itself are in its own times.
@@ -201,8 +202,9 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   Surroundings around;
   around.load = read_load(ranks, r, catalogue.progress());
   around.place(catalogue, platform_id, ranks);
-  query::refuse_keys(r, {"calls", "protocol", "nvls", "collnet", "pxn", "engine", "library_topology", "p2p_level"},
-                     "is of libraries that build rings, and " + library_id + " sends messages");
+  query::refuse_keys(
+      r, {"calls", "protocol", "nvls", "collnet", "pxn", "engine", "library_topology", "p2p_level", "host_scale"},
+      "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);
   if (r.has("launch") && r.choice("launch", launch_kinds()) != "graph")

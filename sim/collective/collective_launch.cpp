@@ -8,26 +8,40 @@
 namespace linkcast::collective {
 namespace {
 
-/// Most messages that one rank sends or gets, with the part that it keeps where that goes the same way.
-/// source: NVIDIA/nccl-tests src/alltoall.cu, gather.cu, scatter.cu: ncclSend and ncclRecv of every rank, itself too
-int sends_of(const CollectiveJob& job) {
-  if (!job.of_messages()) return 1;
+struct Sends {
+  double busiest = 1, all = 1;
+};
+
+/// Messages, the part that a rank keeps among them where it goes the same way: half of one at its sender, half at its
+/// receiver. source: NVIDIA/nccl-tests src/alltoall.cu, gather.cu, scatter.cu: ncclSend and ncclRecv of every rank,
+/// itself too
+Sends sends_of(const CollectiveJob& job) {
+  if (!job.of_messages()) return {1, static_cast<double>(job.communicator.gpus.size())};
   const int ranks = job.ranks();
-  if (job.op.every_pair() || job.op.traits().parts == PartSizes::kOfPairs) return ranks;
-  std::vector<int> out(at(ranks)), in(at(ranks));
-  for (const PairMessage& message : job.op.messages({job.size_B}, ranks)) {
-    ++out[at(message.from)];
-    ++in[at(message.to)];
-  }
-  const int most = std::max(*std::max_element(out.begin(), out.end()), *std::max_element(in.begin(), in.end()));
-  return most + (job.op.own_part() ? 1 : 0);
+  if (job.op.every_pair() || job.op.traits().parts == PartSizes::kOfPairs)
+    return {static_cast<double>(ranks), static_cast<double>(ranks) * ranks};
+  std::vector<double> of(at(ranks));
+  double all = 0;
+  const auto add = [&](int from, int to) {
+    of[at(from)] += 0.5;
+    of[at(to)] += 0.5;
+    ++all;
+  };
+  for (const PairMessage& message : job.op.messages({job.size_B}, ranks)) add(message.from, message.to);
+  // Of a gather and a scatter: the root's own part alone.
+  if (job.op.own_part()) add(0, 0);
+  return {*std::max_element(of.begin(), of.end()), all};
 }
 
 }  // namespace
 
 launch::Call call_of(const CollectiveJob& job) {
-  return {static_cast<int>(job.communicator.gpus.size()), sends_of(job),
-          job.op.grouped_call().empty() ? 1 : job.ranks(), job.of_messages() && !job.op.own_part(),
+  const Sends sends = sends_of(job);
+  return {static_cast<int>(job.communicator.gpus.size()),
+          sends.busiest,
+          sends.all,
+          job.op.grouped_call().empty() ? 1 : job.ranks(),
+          job.of_messages() && !job.op.own_part(),
           job.of_rounds() || job.rings().groups_calls()};
 }
 

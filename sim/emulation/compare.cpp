@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <sstream>
 
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/nccl_graph_dump.hpp"
@@ -62,13 +63,20 @@ void read_record(const fs::path& path, Cases& cases) {
       }
 }
 
-/// "<case>.<operation>.log" of nccl-tests.
+/// What a file's name has before its n-th dot; ids of cases have none.
+std::string part_of(const fs::path& path, int n) {
+  std::istringstream name(path.filename().string());
+  std::string part;
+  for (int i = 0; i <= n; ++i) std::getline(name, part, '.');
+  return part;
+}
+
+/// "<case>.<operation>[.<occasion>].log" of nccl-tests.
 void read_log(const fs::path& path, const std::string& machine, Cases& cases) {
-  const std::string stem = path.stem().string();
-  const auto dot = stem.rfind('.');
-  if (dot == std::string::npos) throw InputError(path.string() + ": a log is called CASE.OPERATION.log");
-  Found& found = case_at(cases, stem.substr(0, dot), path);
-  const ImportRequest request{{path.string()}, "emulated", machine, {{"op", stem.substr(dot + 1)}}};
+  if (!path.stem().has_extension())
+    throw InputError(path.string() + ": a log is called CASE.OPERATION.log or CASE.OPERATION.OCCASION.log");
+  Found& found = case_at(cases, part_of(path, 0), path);
+  const ImportRequest request{{path.string()}, "emulated", machine, {{"op", part_of(path, 1)}}};
   add_times(parse_measurement(import_record("nccl-tests", request), path.string()), found);
 }
 
@@ -82,11 +90,11 @@ Cases read_results(const fs::path& folder, const Json& study) {
   std::sort(files.begin(), files.end());
   constexpr const char* kGraph = ".graph.xml";
   for (const fs::path& file : files) {
-    const std::string name = file.filename().string();
-    if (name.size() > std::string(kGraph).size() && name.ends_with(kGraph))
-      case_at(cases, name.substr(0, name.size() - std::string(kGraph).size()), file).graphs =
-          read_graph_dump(file.string());
-    else if (file.extension() == ".json")
+    if (file.filename().string().ends_with(kGraph)) {
+      const auto read = read_graph_dump(file.string());
+      std::vector<DumpedGraph>& graphs = case_at(cases, part_of(file, 0), file).graphs;
+      graphs.insert(graphs.end(), read.begin(), read.end());
+    } else if (file.extension() == ".json")
       read_record(file, cases);
     else if (file.extension() == ".log")
       read_log(file, study["machine"].get<std::string>(), cases);
@@ -121,6 +129,11 @@ Json graph_row(const Json& forecast, const DumpedGraph& chosen, bool rings) {
           {"speed_Bps", {{"forecast", speed}, {"chosen", chosen.speed_GBps * kGiga}}}};
 }
 
+/// Of several occasions the first one that is not as forecast.
+void put_graph(Json& row, const char* name, Json graph) {
+  if (!row.contains(name) || row[name]["equal"].get<bool>()) row[name] = std::move(graph);
+}
+
 struct Errors {
   std::vector<double> relative;
   int inside = 0;
@@ -129,8 +142,8 @@ struct Errors {
 Json case_row(const Json& asked, const Json& forecast, const Found& found, std::map<std::string, Errors>& errors) {
   Json row{{"id", asked["id"]}, {"about", asked["about"]}, {"times", Json::array()}};
   for (const DumpedGraph& graph : found.graphs) {
-    if (graph.id == kRing) row["rings"] = graph_row(forecast, graph, true);
-    if (graph.id == kTree) row["trees"] = graph_row(forecast, graph, false);
+    if (graph.id == kRing) put_graph(row, "rings", graph_row(forecast, graph, true));
+    if (graph.id == kTree) put_graph(row, "trees", graph_row(forecast, graph, false));
   }
   if (!found.waived.empty()) row["waived"] = found.waived.front();
   for (const Json& expected : forecast["times"]) {

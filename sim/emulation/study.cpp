@@ -19,26 +19,46 @@ constexpr double kSmallest_B = 8, kLargest_B = 1073741824, kStep = 8, kFloat_B =
 
 /// Of linkcast-bench where it is found, else of nccl-tests. NVLS would leave the rings out.
 const char* const kScript = R"sh(#!/bin/sh
-# Runs every topology of this folder: sh run.sh [OCCASION]. Commit forecast.json before.
-# With linkcast-bench in PATH (or LINKCAST_BENCH), else with the programs of nccl-tests in PATH (or NCCL_TESTS).
+# Runs every topology of this folder: sh run.sh [OCCASION [OPTION...]]. Commit forecast.json before.
+# With linkcast-bench in PATH (or LINKCAST_BENCH, and with the options), else with nccl-tests in PATH (or NCCL_TESTS).
 # Each topology leaves its times, NCCL's log and the graphs that NCCL found in results/.
 set -eu
+bench=$(command -v "${LINKCAST_BENCH:-linkcast-bench}" || true)
+case $bench in /* | "") ;; *) bench=$PWD/$bench ;; esac
+if [ -n "${LINKCAST_BENCH:-}" ] && [ -z "$bench" ]; then
+  echo "LINKCAST_BENCH: no program $LINKCAST_BENCH" >&2
+  exit 2
+fi
+tests=${NCCL_TESTS:+$(cd "$NCCL_TESTS" && pwd)/}
+occasion=${1:-first}
+[ $# -eq 0 ] || shift
 cd "$(dirname "$0")"
 mkdir -p results
-bench=${LINKCAST_BENCH:-linkcast-bench}
-if command -v "$bench" >/dev/null; then
-  exec "$bench" --emulate . --out results --machine MACHINE --occasion "${1:-first}"
+if [ -n "$bench" ]; then
+  exec "$bench" --emulate . --out results --machine MACHINE --occasion "$occasion" "$@"
+fi
+if ! command -v "${tests}all_reduce_perf" >/dev/null; then
+  echo "neither linkcast-bench nor nccl-tests found: set LINKCAST_BENCH or NCCL_TESTS" >&2
+  exit 2
 fi
 set -a
 . ./environment
 set +a
+failed=0
 while read -r id gpus; do
   for op in all_reduce all_gather reduce_scatter broadcast reduce alltoall sendrecv gather scatter; do
-    NCCL_TOPO_FILE="$PWD/$id.xml" NCCL_GRAPH_DUMP_FILE="$PWD/results/$id.graph.xml" \
-      NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV NCCL_DEBUG_FILE="$PWD/results/$id.$op.nccl" \
-      "${NCCL_TESTS:+$NCCL_TESTS/}${op}_perf" -b 8 -e 1G -f 8 -g "$gpus" >"results/$id.$op.log"
+    log=results/$id.$op.$occasion.log
+    # -G 1: in a CUDA graph, since the forecast is of the devices alone
+    if ! NCCL_TOPO_FILE="$PWD/$id.xml" NCCL_GRAPH_DUMP_FILE="$PWD/results/$id.$occasion.graph.xml" \
+      NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV NCCL_DEBUG_FILE="$PWD/results/$id.$op.$occasion.nccl" \
+      "${tests}${op}_perf" -b 8 -e 1G -f 8 -g "$gpus" -G 1 >"$log"; then
+      mv "$log" "$log.failed"
+      echo "failed: $log.failed" >&2
+      failed=1
+    fi
   done
 done <cases
+exit $failed
 )sh";
 
 Json environment_of(const StudyRequest& request) {
@@ -47,11 +67,13 @@ Json environment_of(const StudyRequest& request) {
   return environment;
 }
 
-Json case_of(const Wish& wish) {
+/// @param bus_ids  of the real GPUs: the files hold for no others
+Json case_of(const Wish& wish, const std::vector<std::string>& bus_ids) {
   return {{"id", wish.id},
           {"about", wish.about},
           {"xml", wish.id + ".xml"},
           {"gpus", first_numbers(wish.gpus())},
+          {"bus_ids", std::vector<std::string>(bus_ids.begin(), bus_ids.begin() + wish.gpus())},
           {"links", wish.links.between},
           {"to_switch", wish.links.to_switch},
           {"socket", wish.links.socket},
@@ -81,7 +103,7 @@ Json forecast_of(catalogue::Catalogue& catalogue, const StudyRequest& request, c
       Json query = query_of(request, wish, "collective");
       query["op"] = op;
       query["size_B"] = static_cast<long long>(size_B);
-      query["launch"] = "graph";  // the devices alone, as both programs time them
+      query["launch"] = "graph";  // the devices alone, as run.sh has both programs time them
       query["nvls"] = false;      // as environment says
       const Json answer = query::answer_or_throw(catalogue, query, wish.id);
       Json row{{"op", op}, {"size_B", query["size_B"]}};
@@ -136,12 +158,13 @@ Json write_study(catalogue::Catalogue& catalogue, const StudyRequest& request) {
                 {"calibration_sha256", catalogue.platform(request.machine).calibration().sha256},
                 {"versions", {{"linkcast", query::build_version()}, {"git", query::build_commit()}}},
                 {"cases", Json::array()}};
+  const std::vector<std::string> bus_ids = bus_ids_of_topology_file(request.onto);
   std::string cases, environment;
   log::Work work(catalogue.progress(), "emulate", "topologies", static_cast<std::int64_t>(request.wishes.size()));
   for (const Wish& wish : request.wishes) {
     work.advance(static_cast<std::int64_t>(study["cases"].size()), wish.id);
     write_atomically((out / (wish.id + ".xml")).string(), emulated_topology(request.onto, wish.links));
-    study["cases"].push_back(case_of(wish));
+    study["cases"].push_back(case_of(wish, bus_ids));
     forecast["cases"].push_back(forecast_of(catalogue, request, wish));
     cases += wish.id + " " + std::to_string(wish.gpus()) + "\n";
   }

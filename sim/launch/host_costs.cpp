@@ -43,8 +43,8 @@ Kind kind_named(const std::string& name) {
   return static_cast<Kind>(found - launch_kinds().begin());
 }
 
-HostCosts::HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id)
-    : own_(&catalogue.platform(platform_id).calibration()) {
+HostCosts::HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id, std::optional<double> scale)
+    : own_(&catalogue.platform(platform_id).calibration()), scale_(scale) {
   if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && own_->asked == nullptr) return;
   if (catalogue.has_platform(measured_host())) lent_ = &catalogue.platform(measured_host()).calibration();
 }
@@ -80,19 +80,21 @@ double HostCosts::value(const std::string& subject, const char* what) const {
 HostTime HostCosts::spread(const std::string& subject, double s) const {
   uncertainty::Uncertainty uncertainty;
   uncertainty.add(value(subject, "sigma"));
-  if (!lender(subject).empty()) uncertainty.add(kOtherHost);
-  const uncertainty::Interval interval = uncertainty.around(s);
-  return {s, interval.low_s, interval.high_s};
+  if (!lender(subject).empty() && !scale_) uncertainty.add(kOtherHost);
+  const double scaled_s = s * scale_.value_or(1);
+  const uncertainty::Interval interval = uncertainty.around(scaled_s);
+  return {scaled_s, interval.low_s, interval.high_s};
 }
 
 HostTime HostCosts::of(Kind kind, const Call& call) const {
   if (kind == Kind::kGraph) return {};
   const std::string& subject = name_of(kind);
-  const double further_s = (call.sends - 1) * value(subject, "send_s");
+  const double send_s = value(subject, "send_s"), further_s = (call.busiest_sends - 1) * send_s;
   if (kind == Kind::kSingleProcess && !call.collected)
     return spread("kernel", call.gpus * call.grouped * value("kernel", "call_s"));
   if (kind == Kind::kSingleProcess)
-    return spread(subject, value(subject, "call_s") + call.gpus * (call.grouped * value(subject, "gpu_s") + further_s));
+    return spread(subject, value(subject, "call_s") + call.gpus * call.grouped * value(subject, "gpu_s") +
+                               (call.all_sends - call.gpus) * send_s);
   if (kind == Kind::kProcess) return spread(subject, call.grouped * value(subject, "call_s") + further_s);
   if (call.point_to_point) return spread(subject, value(subject, "batch_s") + further_s);
   return spread(subject, value(subject, "call_s"));

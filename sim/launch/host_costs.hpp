@@ -1,5 +1,6 @@
 #pragma once
 // What a host pays to issue work to GPUs: parameters launch.* of a calibration, and the cost of one call.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,11 @@ const std::string& name_of(Kind kind);
 /// @throws InvariantError  not one of launch_kinds()
 Kind kind_named(const std::string& name);
 
-/// One call as its host sees it.
+/// One call as its host sees it. A send counts with the receive of the same message: half of it is at either end.
 struct Call {
   int gpus = 1;                 ///< that one thread issues for, if it issues for several
-  int sends = 1;                ///< of one GPU in one group; 1 of anything that is no messages
+  double busiest_sends = 1;     ///< in one group of the GPU with most; 1 of anything that is no messages
+  double all_sends = 1;         ///< of all GPUs together; as many as GPUs of anything that is no messages
   int grouped = 1;              ///< collectives that the library makes of it, in one group
   bool point_to_point = false;  ///< sends and receives that the program itself asks for
   bool collected = true;        ///< in a group, if one thread issues for several; else each launches as it is called
@@ -40,8 +42,9 @@ struct HostTime {
 /// Of one machine, or of the one whose launches were measured (a wider interval then), each kind by itself.
 class HostCosts {
  public:
+  /// @param scale  of all costs: a host that somebody knows, so that none is guessed after another machine's
   /// @throws InputError  no such platform
-  HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id);
+  HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id, std::optional<double> scale = {});
 
   /// False where neither has any.
   [[nodiscard]] bool known() const;
@@ -62,6 +65,7 @@ class HostCosts {
 
   const Calibration* own_ = nullptr;
   const Calibration* lent_ = nullptr;
+  std::optional<double> scale_{};
 };
 
 }  // namespace linkcast::launch

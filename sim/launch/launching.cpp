@@ -39,6 +39,22 @@ query::Key launch_key(const std::vector<std::string>& kinds, const std::string& 
           .cli = {.name = "--launch"}};
 }
 
+query::Key host_scale_key() {
+  return {.name = "host_scale",
+          .type = query::ValueType::kNumber,
+          .help = "what issuing costs the CPU is multiplied by it: a host that is known to be slower or faster",
+          .unset = "1",
+          .example = "1.3",
+          .cli = {.name = "--host-scale"}};
+}
+
+std::optional<double> read_host_scale(ObjectReader& r, Kind kind) {
+  const auto scale = r.optional<double>("host_scale");
+  if (scale && !(*scale > 0)) r.fail("host_scale", "must be above 0");
+  if (scale && kind == Kind::kGraph) r.fail("host_scale", "is of a CPU that issues calls, and launch is graph");
+  return scale;
+}
+
 query::KeyTable launch_results() {
   return {{.name = "launch", .help = "who issued it", .choices = launch_kinds()},
           {.name = "host_s", .type = query::ValueType::kNumber, .help = "what issuing one call costs the host"},

@@ -1,5 +1,7 @@
 #pragma once
 // Calls that a host issues one behind the other to devices that take them in turn: when they are done.
+#include <optional>
+
 #include "sim/launch/host_costs.hpp"
 #include "sim/query/key.hpp"
 #include "sim/records/object_reader.hpp"
@@ -30,6 +32,10 @@ struct Launching {
 
 /// launch, of these kinds. @param unset  what holds without it
 query::Key launch_key(const std::vector<std::string>& kinds, const std::string& unset);
+/// host_scale
+query::Key host_scale_key();
+/// @throws InputError  not above 0, or nobody issues the calls
+std::optional<double> read_host_scale(ObjectReader& r, Kind kind);
 /// launch, host_s, device_s
 query::KeyTable launch_results();
 void put_launch(Json& out, const Launching& launching, double device_s);

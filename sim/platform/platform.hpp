@@ -47,6 +47,8 @@ class Platform;
 struct Told {
   std::shared_ptr<const Platform> machine{};  ///< its GPU k is the machine's GPU k; null: the machine as it is
   std::string sha256{};                       ///< of the file that says so
+  /// GPUs with NVLinks to one that is told to have none back: no library takes both.
+  std::vector<std::pair<int, int>> one_way{};
   std::string
       p2p_level{};  ///< worst class of path over which GPUs may access each other (NCCL_P2P_LEVEL); empty: unsaid
 };

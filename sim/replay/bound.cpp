@@ -18,7 +18,7 @@ std::string bound_of(const CriticalPath& path) {
   const double all_s = std::accumulate(path.seconds.begin(), path.seconds.end(), 0.0);
   if (all_s <= 0) return "";
   const double host = path.seconds[CriticalPath::kHost] / all_s;
-  const double links = path.seconds[CriticalPath::kNetwork] / all_s;
+  const double links = (path.seconds[CriticalPath::kNetwork] + path.seconds[CriticalPath::kCopy]) / all_s;
   const double device = 1 - host - links;
   const std::string gain = "gain at most " + percent(links);
   const std::string faster = "faster links " + std::string(links < kHardly ? "hardly matter: they " : "") + gain;

@@ -7,6 +7,7 @@ namespace linkcast::replay {
 /// What the longest chain of dependencies up to some moment consists of. Carried along with each event, so that no
 /// event has to be kept.
 struct CriticalPath {
+  /// kCopy: with the host; between GPUs is network, in a GPU's own memory compute.
   enum Part : std::size_t { kHost, kLaunch, kCompute, kCopy, kNetwork, kParts };
   std::array<double, kParts> seconds{};
 

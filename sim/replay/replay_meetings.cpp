@@ -146,12 +146,22 @@ double Replay::late_s(const Meeting& meeting) const {
   return late_s;
 }
 
+namespace {
+
+/// A GPU's copies in its own memory are work of the GPU; those with its host cross a link, as those to other GPUs do.
+CriticalPath::Part part_of(NetworkOp::Kind kind) {
+  if (kind == NetworkOp::Kind::kLocal) return CriticalPath::kCompute;
+  const bool host = kind == NetworkOp::Kind::kHostToDevice || kind == NetworkOp::Kind::kDeviceToHost;
+  return host ? CriticalPath::kCopy : CriticalPath::kNetwork;
+}
+
+}  // namespace
+
 void Replay::end_meeting(const MeetingKey key) {
   Meeting& meeting = meetings_.at(key);
   const std::vector<Place> places = meeting.places;
   const bool copy = meeting.op.kind != NetworkOp::Kind::kCollective && meeting.op.kind != NetworkOp::Kind::kMessage;
-  const CriticalPath path =
-      meeting.path.with(copy ? CriticalPath::kCopy : CriticalPath::kNetwork, now_s_ - meeting.began_s);
+  const CriticalPath path = meeting.path.with(part_of(meeting.op.kind), now_s_ - meeting.began_s);
   std::optional<Exchange> exchange;
   if (!copy) exchange = exchange_of(meeting);
   const bool half = places.size() == 1 && stream(places.front()).current.event.kind == TraceKind::kSend;

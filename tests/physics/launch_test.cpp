@@ -67,6 +67,16 @@ TEST_CASE("one thread pays for each GPU and each further send, an issuer a GPU d
   }
 }
 
+/// The root of n gets n messages and sends one, its own; each of the others sends one.
+TEST_CASE("of a gather and a scatter each GPU pays for what it issues itself", "[physics]") {
+  for (const std::string op : {"gather", "scatter"})
+    for (const int gpus : {2, 4, 8}) {
+      CHECK_THAT(host_s(op, gpus, "single_process"), WithinRel(host_s("all_reduce", gpus, "single_process"), 1e-12));
+      CHECK_THAT(host_s(op, gpus, "process"),
+                 WithinRel(fitted("process.call_s") + ((gpus + 1) / 2.0 - 1) * fitted("process.send_s"), 1e-12));
+    }
+}
+
 TEST_CASE("a collective takes what its parts say, whatever is around it", "[physics]") {
   for (const Json& around :
        {Json::object(), Json{{"with", {{{"op", "all_reduce"}, {"gpus", {4, 5}}, {"size_B", 4096}}}}}}) {
@@ -80,6 +90,31 @@ TEST_CASE("a collective takes what its parts say, whatever is around it", "[phys
     CHECK(all["time_low_s"].get<double>() < all["time_s"].get<double>());
     CHECK(all["time_high_s"].get<double>() > all["time_s"].get<double>());
   }
+}
+
+TEST_CASE("a host that is known scales all that it issues, and is guessed after no other machine", "[physics]") {
+  for (const std::string launch : {"process", "single_process", "pytorch"}) {
+    const Json known = collective("alltoall", 4, {{"launch", launch}, {"host_scale", 1.5}});
+    CHECK_THAT(known["host_s"].get<double>(), WithinRel(1.5 * host_s("alltoall", 4, launch), 1e-12));
+  }
+  CHECK_THAT(copies(3, {{"launch", "process"}, {"host_scale", 2}})["host_s"].get<double>(),
+             WithinRel(2 * copies(3, {{"launch", "process"}})["host_s"].get<double>(), 1e-12));
+  const auto width = [](const Json& more) {
+    const Json answer = collective("all_reduce", 2, more);
+    return answer["time_high_s"].get<double>() / answer["time_low_s"].get<double>();
+  };
+  const Json elsewhere{{"platform", "dgx-a100"}, {"launch", "pytorch"}};
+  Json known = elsewhere;
+  known["host_scale"] = 1;
+  CHECK(width(known) < width(elsewhere));
+  const auto error = [](Json more) {
+    Json query{{"platform", "hgx-h200"}, {"kind", "collective"}, {"op", "all_reduce"}, {"size_B", 8}, {"gpus", {0, 1}}};
+    query.update(more);
+    return query::answer(catalogue(), query).value("error", "");
+  };
+  CHECK(error({{"launch", "graph"}, {"host_scale", 2}}).find("launch is graph") != std::string::npos);
+  CHECK(error({{"host_scale", 0}}).find("must be above 0") != std::string::npos);
+  CHECK(error({{"library", "mpi-openmpi"}, {"host_scale", 2}}).find("host_scale") != std::string::npos);
 }
 
 TEST_CASE("copies of a CPU start one behind the other", "[physics]") {

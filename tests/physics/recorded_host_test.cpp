@@ -61,4 +61,19 @@ TEST_CASE("replay: what limits it is the largest part of the critical path", "[p
   CHECK(bound(0, 0, 0).empty());
 }
 
+TEST_CASE("replay: copies that leave a GPU wait for links, those in its own memory do not", "[physics][replay]") {
+  const auto bound = [](const std::string& copy) {
+    const ScratchFolder folder;
+    const std::string path = (folder / "copy.jsonl").string();
+    std::ofstream(path) << R"({"schema":"trace/1","name":"copy","ranks":2,"source":"by hand","groups":{}})"
+                        << "\n"
+                        << R"({"rank":0,"kind":"copy","size_B":268435456,)" << copy << "}\n";
+    const Json query{{"kind", "replay"}, {"platform", "hgx-h200"}, {"trace", path}};
+    return query::answer(catalogue(), query)["bound"].get<std::string>();
+  };
+  CHECK(bound(R"("copy":"d2d","peer":1)").rfind("link-bound", 0) == 0);
+  CHECK(bound(R"("copy":"h2d")").rfind("link-bound", 0) == 0);
+  CHECK(bound(R"("copy":"d2d")").rfind("device-bound", 0) == 0);
+}
+
 }  // namespace linkcast::test::recorded_host_test

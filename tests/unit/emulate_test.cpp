@@ -109,7 +109,8 @@ TEST_CASE("the file for NCCL has the machine's bus ids and no GPU without a link
   CHECK(count("target=\"0000:09:00.0\" count=\"2\"") == 1);
   CHECK(count("target=\"fffe:ff:00.0\" count=\"1\"") == 1);  // else NCCL would look for NVLinks itself
   CHECK(count("class=\"0x060400\"") == 3);
-  CHECK(gpus_of_topology_file(kOnto) == 4);
+  CHECK(bus_ids_of_topology_file(kOnto) ==
+        std::vector<std::string>{"0000:07:00.0", "0000:09:00.0", "0000:0b:00.0", "0000:0d:00.0"});
   wish.socket.assign(5, 0);
   CHECK(error_of([&] { return emulated_topology(kOnto, wish); }).find("has 4 GPUs, and 5 are wished") !=
         std::string::npos);
@@ -127,6 +128,7 @@ TEST_CASE("a study that went as forecast, and one that did not", "[unit]") {
   const Json &first = forecast["cases"][0], &second = forecast["cases"][1];
   const auto id = [](const Json& one) { return one["id"].get<std::string>(); };
   write(out + "/results/" + id(first) + ".graph.xml", dump_of(first));
+  write(out + "/results/" + id(second) + ".again.graph.xml", dump_of(second, true));
   Json other = second;
   other["path_class"] = "PHB";
   write(out + "/results/" + id(second) + ".graph.xml", dump_of(other, true));
@@ -173,6 +175,10 @@ TEST_CASE("the command writes and compares", "[unit]") {
   CHECK(made.code == 0);
   CHECK(made.out.find("6 topologies on hgx-h200") != std::string::npos);
   CHECK(run_program("emulate --compare " + out).code == 2);
+  const std::string file = (folder / "My.Board.xml").string(), own = (folder / "own").string();
+  fs::copy_file(kOnto, file);
+  CHECK(run_program("emulate " + file + " --gpus 4 --onto " + kOnto + " --machine hgx-h200 --out " + own).code == 0);
+  CHECK(fs::exists(own + "/my-board-0-1-2-3.xml"));
   CHECK(run_program("emulate p100-dgx1 --gpus 5 --onto " + kOnto + " --machine hgx-h200 --out " + out)
             .err.find("has 4 GPUs") != std::string::npos);
   CHECK(run_program("emulate --gpus 4 --onto " + kOnto + " --machine hgx-h200 --out " + out).code == 2);

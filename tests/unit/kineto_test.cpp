@@ -83,22 +83,27 @@ TEST_CASE("kineto: whole numbers that are none, or too large, are refused", "[un
 TEST_CASE("kineto: one file of each rank is needed, and steps that are left", "[unit][trace]") {
   Timeline timeline;
   timeline.kernel("a", 0, 5, 10, 20);
-  const auto error = [&](std::vector<int> ranks, int all) {
-    const ScratchFolder scratch;
-    const std::string folder = (scratch / "").string();
+  const ScratchFolder scratch;
+  const std::string folder = (scratch / "").string();
+  const auto written = [&](const std::vector<int>& ranks, int all) {
     std::vector<std::string> paths;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       paths.push_back((scratch / std::to_string(i)).string());
       std::ofstream(paths.back()) << timeline.text(ranks[i], all);
     }
+    return paths;
+  };
+  const auto imported = [&](const std::vector<int>& ranks) { return imported_trace("kineto", written(ranks, 2)); };
+  const auto error = [&](const std::vector<int>& ranks, int all) {
     try {
-      imported_trace("kineto", paths);
+      imported_trace("kineto", written(ranks, all));
     } catch (const InputError& refused) {
       return std::string(refused.what()).substr(folder.size());
     }
     return std::string("none");
   };
   CHECK(error({0, 1}, 2) == "none");
+  CHECK(imported({0, 1})->notes("the recording has no collective"));
   CHECK(error({0, 1}, 3) == "0: is rank 0 of 3, and 2 files are given: one of each rank is needed");
   CHECK(error({0, 0}, 2) == "1: is rank 0 of 2, which another file is too");
   CHECK(error({0, 5}, 2) == "1: is rank 5 of 2, and no file is rank 1");

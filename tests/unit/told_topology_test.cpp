@@ -111,6 +111,25 @@ TEST_CASE("files that a library could not take are refused with their place", "[
   CHECK(error_of_text(system_of(gpu(0, nobody) + gpu(1, nobody))) == "no error");
 }
 
+/// The board's other GPUs have NVLinks to GPU 0, which has none by the file.
+TEST_CASE("GPUs that a file lacks are missed only by communicators with them", "[unit]") {
+  const ScratchFolder folder;
+  const std::string path = (folder / "two.xml").string();
+  const std::string nobody = "<nvlink target=\"fffe:ff:00.0\" count=\"1\" tclass=\"0x030200\"/>";
+  std::ofstream(path) << system_of(gpu(0, nobody) + gpu(1, nobody));
+  Json query{{"kind", "rings"},
+             {"platform", "v100-dgx1"},
+             {"library", "nccl-2.18"},
+             {"gpus", {0, 1}},
+             {"library_topology", path}};
+  CHECK(ask(query)["path_class"] == "PHB");
+  query["gpus"] = {2, 3, 6, 7};
+  CHECK(ask(query)["path_class"] == "NVL");
+  query["gpus"] = {0, 1, 2};
+  CHECK(query::answer(catalogue(), query).value("error", "").find("the file lacks gpu2, whose NVLinks to gpu0") !=
+        std::string::npos);
+}
+
 TEST_CASE("libraries and nodes that take no topology file say so", "[unit]") {
   const Json query{{"kind", "collective"}, {"platform", "p100-dgx1"}, {"gpus", {0, 1}},
                    {"op", "all_reduce"},   {"size_B", 1024},          {"p2p_level", "NVL"}};

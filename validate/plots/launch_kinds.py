@@ -2,6 +2,7 @@
 
 As a program it prints a table for every record:
   python3 validate/plots/launch_kinds.py [RECORD.json ...]
+  python3 validate/plots/launch_kinds.py --anchored     one figure of each host is given (host_scale)
 """
 import argparse
 import statistics
@@ -50,6 +51,23 @@ def compared(program: str, name: str) -> list[dict]:
     for row, answer in zip(rows, common.batch(program, queries)):
         row.update({"predicted_s": answer["time_s"], "low_s": answer["time_low_s"], "high_s": answer["time_high_s"]})
     return rows
+
+
+def scaled(program: str, name: str, rows: list[dict]) -> list[dict]:
+    """The same rows with host_scale, by kind, from the record's smallest all_reduce of 20 calls, which is left out."""
+    queries, kept = [], []
+    for kind in dict.fromkeys(row["kind"] for row in rows if row["kind"] != "graph"):
+        some = [row for row in rows if (row["kind"], row["quantity"]) == (kind, "short")]
+        anchor = min((row for row in some if row["op"] == "all_reduce"), key=lambda row: row["size_B"])
+        scale = anchor["measured_s"] / anchor["predicted_s"]
+        for row in some:
+            if row is not anchor:
+                queries.append({**QUERY, "id": len(queries), "op": row["op"], "gpus": list(range(row["gpus"])), "size_B": row["size_B"],
+                                "launch": kind.split(",")[0], "host_scale": scale})
+                kept.append(row)
+    for row, answer in zip(kept, common.batch(program, queries)):
+        row.update({"predicted_s": answer["time_s"], "low_s": answer["time_low_s"], "high_s": answer["time_high_s"]})
+    return kept
 
 
 def shipped() -> list[str]:
@@ -117,6 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("record", nargs="*", help="launch records (default: all that are shipped)")
     parser.add_argument("--rest", action="store_true", help="single calls from rest too, not only 20 in a row")
+    parser.add_argument("--anchored", action="store_true", help="host_scale from each record's smallest all_reduce; all else held out")
     parser.add_argument("--program", default="build/linkcast", help="linkcast")
     options = parser.parse_args()
     print(f"{'':42}{'below 1 MiB':38}from 1 MiB on")
@@ -124,13 +143,16 @@ def main() -> None:
     held_out = []
     for name in options.record or shipped():
         rows = compared(options.program, name)
-        if not rows:
+        if rows and options.anchored:
+            held_out += scaled(options.program, name, rows)
+        if not rows or options.anchored:
             continue
         evidence = "fitted" if rows[0]["fitted"] else "held out"
         if evidence == "held out":
             held_out += rows
         show(f"{Path(name).stem}, {evidence}", rows, options.rest)
-    show("all of these that were held out", held_out, options.rest)
+    show("all but one all_reduce of each record and kind" if options.anchored else "all of these that were held out", held_out,
+         options.rest)
 
 
 if __name__ == "__main__":

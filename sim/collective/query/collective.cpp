@@ -110,7 +110,8 @@ KeyTable choices() {
            .least = 1,
            .example = "1",
            .cli = {.name = "--calls"}},
-          launch::launch_key(launch_kinds(), "process; MPI's own calls are in its times")};
+          launch::launch_key(launch_kinds(), "process; MPI's own calls are in its times"),
+          launch::host_scale_key()};
 }
 
 KeyTable surroundings() {

@@ -64,8 +64,10 @@ query::Key timing_key(const std::string& unset) {
 query::Key copy_launch_key() { return launch::launch_key({"graph", "process"}, "graph"); }
 
 std::optional<CopyHost> read_host(const query::Question& asked, ObjectReader& r) {
-  if (!r.has("launch") || r.choice("launch", {"graph", "process"}) == "graph") return std::nullopt;
-  const launch::HostCosts costs(asked.catalogue, asked.platform);
+  const bool issued = r.has("launch") && r.choice("launch", {"graph", "process"}) != "graph";
+  const auto scale = launch::read_host_scale(r, issued ? launch::Kind::kProcess : launch::Kind::kGraph);
+  if (!issued) return std::nullopt;
+  const launch::HostCosts costs(asked.catalogue, asked.platform, scale);
   const bool by_kernel = asked.query.value("engine", "") == "sm";
   return CopyHost{costs.of_copy(by_kernel), costs.synchronise(), costs.lender(by_kernel ? "kernel" : "copy")};
 }

@@ -48,7 +48,8 @@ query::KeyTable flow_keys() {
            .cli = {.name = "--transport"}},
           direction_key("write if that was measured"),
           timing_key("single"),
-          copy_launch_key()};
+          copy_launch_key(),
+          launch::host_scale_key()};
 }
 
 class Flows final : public query::QueryKind {

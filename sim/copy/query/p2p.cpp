@@ -41,6 +41,7 @@ query::KeyTable manner() {
           direction_key("write if that was measured"),
           timing_key("in a node back_to_back (one of a queue of copies), between nodes single (from rest)"),
           copy_launch_key(),
+          launch::host_scale_key(),
           {.name = "chunk_B",
            .type = ValueType::kSize,
            .help = "relay: chunk size, the second copy follows chunk by chunk",

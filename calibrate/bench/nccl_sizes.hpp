@@ -1,0 +1,15 @@
+#pragma once
+// The operations that are measured, and the sizes that nccl-tests would use. Needs no CUDA.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace linkcast::bench {
+
+/// The nine that NcclRequest::op names.
+const std::vector<std::string>& nccl_operations();
+
+/// A multiple of one float a rank where the op splits the buffer.
+std::size_t rounded_size(const std::string& op, std::size_t bytes, int gpus);
+
+}  // namespace linkcast::bench
