@@ -84,7 +84,7 @@ Strength strength_of(const Claim& claim, const Values& values) {
 
 std::string to_text(const Strength& strength) {
   if (!strength.margin) return "counts";
-  constexpr double kLeast = 0.001, kWhole = 10;  // per cent; ours: below that it is nothing, from there on whole ones
+  constexpr double kLeast = 0.001, kWhole = 10;  // per cent; source: ours, of print
   const double percent = 100 * *strength.margin;
   if (percent < kLeast) return "below 0.001 %";
   char text[32];

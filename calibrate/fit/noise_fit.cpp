@@ -62,7 +62,7 @@ OneWay waits(double mean_s, double sigma) {
 /// Goodput is the size over half a round trip. For each exponent one largest loss has the printed mean; the more uneven
 /// the draws, the lower the smallest goodput of n.
 void fit_loss(FitContext& context, const Found& found) {
-  constexpr double kEven = 0.05, kUneven = 50, kLeast = 1e-6;  // ours: nearly alike, nearly all without loss; of a root
+  constexpr double kEven = 0.05, kUneven = 50, kLeast = 1e-6;  // source: ours; roots between
   const MeasuredSpread& spread = *found.spread;
   const double alone_Bps = spread.size_B / found.alone_s;
   const double mean = *spread.mean_Bps / alone_Bps, least = *spread.min_Bps / alone_Bps;
