@@ -84,8 +84,11 @@ Strength strength_of(const Claim& claim, const Values& values) {
 
 std::string to_text(const Strength& strength) {
   if (!strength.margin) return "counts";
+  constexpr double kLeast = 0.001, kWhole = 10;  // per cent; source: ours, of print
+  const double percent = 100 * *strength.margin;
+  if (percent < kLeast) return "below 0.001 %";
   char text[32];
-  std::snprintf(text, sizeof text, "%.2g %%", 100 * *strength.margin);
+  std::snprintf(text, sizeof text, percent < kWhole ? "%.2g %%" : "%.0f %%", percent);
   return text;
 }
 

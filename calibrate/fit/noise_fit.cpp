@@ -1,8 +1,10 @@
 #include "calibrate/fit/noise_fit.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "calibrate/fit/half_round_trips.hpp"
 #include "calibrate/fit/message_fit.hpp"
 #include "sim/platform/noise.hpp"
 #include "sim/records/input_error.hpp"
@@ -39,39 +41,62 @@ Found look_up(const FitContext& context, const Measurement& m, const MeasuredSpr
   return {&m, &spread, distance->second, message_time(curves, transport, spread.size_B)};
 }
 
-/// lost = most x U^c of a way, c the exponent of one link over their number: mean = most / (1 + c), and the largest of
-/// n draws has the median most x (1/2)^(c / n).
+/// A way that loses most x U^c: how many times as long a byte takes.
+OneWay slowed_bytes(double most, double c) {
+  return {[=](double u) { return 1 / (1 - most * std::pow(u, c)); },
+          [=](double slowdown) {
+            const double lost = 1 - 1 / slowdown;
+            return lost <= 0 ? 0.0 : std::min(1.0, std::pow(lost / most, 1 / c));
+          }};
+}
+
+/// Median of a wait with this mean: mean = median x exp(s^2 / 2).
+double median_wait_s(double mean_s, double sigma) { return mean_s * std::exp(-sigma * sigma / 2); }
+
+OneWay waits(double mean_s, double sigma) {
+  const double median_s = median_wait_s(mean_s, sigma);
+  return {[=](double u) { return median_s * std::exp(sigma * normal_quantile(u)); },
+          [=](double wait_s) { return wait_s <= 0 ? 0 : normal_below(std::log(wait_s / median_s) / sigma); }};
+}
+
+/// Goodput is the size over half a round trip. For each exponent one largest loss has the printed mean; the more uneven
+/// the draws, the lower the smallest goodput of n.
 void fit_loss(FitContext& context, const Found& found) {
+  constexpr double kEven = 0.05, kUneven = 50, kLeast = 1e-6;  // source: ours; roots between
   const MeasuredSpread& spread = *found.spread;
   const double alone_Bps = spread.size_B / found.alone_s;
-  const double mean = 1 - *spread.mean_Bps / alone_Bps, most = 1 - *spread.min_Bps / alone_Bps;
-  double c = most / mean - 1;
-  for (double before = -1; c != before;) {  // contracts: a hundredth of it enters for n = 100
-    before = c;
-    c = most / mean / std::pow(kMedian, c / spread.repetitions) - 1;
-    if (!(mean > 0 && c > 0 && c < spread.repetitions))
-      throw InputError(found.from->path, "/points",
-                       "goodput below that of neighbours is needed, the minimum well below the mean");
-  }
-  const double precision = found.from->precision;
+  const double mean = *spread.mean_Bps / alone_Bps, least = *spread.min_Bps / alone_Bps;
+  const auto most_lost = [&](double c) {
+    return root_of([&](double most) { return mean - mean_inverse_half_sum(slowed_bytes(most, c)); }, 0, 1 - kLeast);
+  };
+  const auto too_low = [&](double c) {
+    const double most = most_lost(c);
+    return least - 1 / largest_half_sum(slowed_bytes(most, c), spread.repetitions, 1, 1 / (1 - most));
+  };
+  if (!(mean > 0 && mean < 1 && too_low(kEven) < 0 && too_low(kUneven) > 0))
+    throw InputError(found.from->path, "/points",
+                     "goodput below that of neighbours is needed, the minimum well below the mean");
+  const double c = root_of(too_low, kEven, kUneven), precision = found.from->precision;
   const auto set = [&](const char* name, double value) { context.set(name, value, precision * value, "1"); };
-  set("noise.most_loss", mean * (1 + c));
+  set("noise.most_loss", most_lost(c));
   set("noise.loss_exponent", c * found.distance.links);
 }
 
-/// wait = median x exp(s Z): mean = median x exp(s^2 / 2), and the largest of n draws has the median exp(s z). Of the
-/// two solutions the narrower distribution; the other one is wider than the largest draw can tell.
+/// Of two solutions the narrower distribution; the other one is wider than the largest of n can tell.
 void fit_wait(FitContext& context, const Found& found) {
+  constexpr double kNarrow = 1e-3;  // ours: of a root
   const MeasuredSpread& spread = *found.spread;
   const double alone_s = found.alone_s + found.distance.farther_s;
-  const double mean = *spread.mean_time_s - alone_s, most = *spread.max_time_s - alone_s;
-  const double z = normal_quantile(of_the_largest(spread.repetitions));
-  const double root = z * z - 2 * std::log(most / mean);
-  if (!(mean > 0 && root >= 0))
+  const double mean_s = *spread.mean_time_s - alone_s, most_s = *spread.max_time_s - alone_s;
+  const auto too_long = [&](double sigma) {
+    return largest_half_sum(waits(mean_s, sigma), spread.repetitions, mean_s / 2, 2 * most_s) - most_s;
+  };
+  const double wide = normal_quantile(of_the_largest(spread.repetitions));
+  if (!(mean_s > 0 && too_long(wide) >= 0))
     throw InputError(found.from->path, "/points", "no distribution has this mean and this maximum of so many messages");
-  const double sigma = z - std::sqrt(root), median = mean * std::exp(-sigma * sigma / 2);
+  const double sigma = root_of(too_long, kNarrow, wide), median_s = median_wait_s(mean_s, sigma);
   const double precision = found.from->precision;
-  context.set("noise.wait_s", median / found.distance.links, precision * median / found.distance.links, "s");
+  context.set("noise.wait_s", median_s / found.distance.links, precision * median_s / found.distance.links, "s");
   context.set("noise.wait_sigma", sigma, precision * sigma, "1");
 }
 

@@ -14,8 +14,9 @@ struct FabricDistance {
   int links = 0;         ///< between switches
 };
 
-/// The mean and the extreme of each distribution are met exactly: of n repetitions the extreme is the median of the
-/// largest of n draws. Other percentiles are left for the reader to compare with.
+/// Figures are those of half round trips, as a ping-pong has them, either direction with a draw of its own. The mean
+/// and the extreme of each distribution are met exactly: of n repetitions the extreme is the median of the largest of
+/// n. Other percentiles are left for the reader to compare with.
 /// @param distances  by their name in the fabric
 /// @throws InputError  a distance that the fabric does not have, a message without a curve, figures with no solution
 void fit_noise(FitContext& context, const std::vector<Measurement>& measurements,

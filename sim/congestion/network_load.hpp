@@ -31,6 +31,7 @@ struct NetworkLoad {
   std::uint64_t seed = 0;
   int samples = 0;  ///< 0: no noise was asked for
   int service_level = 0;
+  bool round_trip = false;   ///< times are halves of a message there and one back
   std::string allocation{};  ///< packed, random, or empty: the first nodes
   std::uint64_t allocation_seed = 0;
   std::vector<JobBeside> beside{};

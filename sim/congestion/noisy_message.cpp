@@ -34,13 +34,21 @@ Problem slowed_messages(SlowedProblem& slowed, const activities::ClusterProblem&
   return problem;
 }
 
-/// The problem as one draw of the background leaves it.
+enum class Direction { kThere, kBack };
+
+NoisyWay turned(const NoisyWay& way, Direction direction) {
+  if (direction == Direction::kThere) return way;
+  return {way.to, way.from, way.to_switch, way.from_switch, way.links};
+}
+
+/// The problem as one draw of the background leaves it; back: its messages as answered from the other end.
 Problem noisy_problem(SlowedProblem& slowed, const activities::ClusterProblem& made, const Background& background,
-                      const CrossingSlowdown& others = nullptr) {
+                      const CrossingSlowdown& others = nullptr, Direction direction = Direction::kThere) {
   const auto slowdown = [&](const NoisyWay& way, int activity) {
-    return background.slowdown(way) * (others ? others(way, activity) : 1);
+    return background.slowdown(turned(way, direction)) * (others ? others(way, activity) : 1);
   };
-  return slowed_messages(slowed, made, slowdown, [&](const NoisyWay& way) { return background.wait_s(way); });
+  return slowed_messages(slowed, made, slowdown,
+                         [&](const NoisyWay& way) { return background.wait_s(turned(way, direction)); });
 }
 
 }  // namespace
@@ -56,7 +64,11 @@ SampleTimes noisy_message_times(activities::ClusterProblem& made, const NetworkL
   const double quiet_s = others ? slowed_messages_s(made, others, solver) : solver.run(made.problem()).makespan_s;
   return draw_samples(load, [&](const Background& background) -> SampleTime {
     if (!load.noisy()) return {0, quiet_s};
-    return {0, solver.run(noisy_problem(slowed, made, background, others)).makespan_s};
+    const auto time_s = [&](Direction direction) {
+      return solver.run(noisy_problem(slowed, made, background, others, direction)).makespan_s;
+    };
+    if (!load.round_trip) return {0, time_s(Direction::kThere)};
+    return {0, (time_s(Direction::kThere) + time_s(Direction::kBack)) / 2};
   });
 }
 

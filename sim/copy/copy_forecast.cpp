@@ -119,11 +119,13 @@ LoneCopyForecast lone_copy(const Cluster& machine, const CopyRequest& request, c
   return alone;
 }
 
-/// Draws of the noise, and the run that has the median one's times.
+/// Draws of the noise, and the run that has the median one's times; of a round trip, of its way there.
 NoisyTimes draw_noise(CopyRuns& runs, Solver& solver, const congestion::NetworkLoad& load, Solution& shown) {
   activities::ClusterProblem& problem = runs.median.plan.cluster_problem();
   NoisyTimes noise{load, congestion::noisy_message_times(problem, load, solver), shown.makespan_s};
-  shown = congestion::noisy_messages(problem, load, congestion::percentile(noise.samples, 50).sample, solver);
+  const congestion::SampleTime& median = congestion::percentile(noise.samples, 50);
+  shown = congestion::noisy_messages(problem, load, median.sample, solver);
+  if (load.round_trip) shown.makespan_s = median.time_s();
   return noise;
 }
 

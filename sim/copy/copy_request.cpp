@@ -68,6 +68,7 @@ void read_copy(const Platform& node, ObjectReader& r, CopyRequest& request, log:
   request.inside.pageable = r.optional<bool>("pageable").value_or(false);
   if (r.has("chunk_B")) request.inside.chunk_B = activities::read_size(r, "chunk_B");
   request.load = congestion::read_noise(r, node.calibration(), progress, congestion::Crosses::kNothing);
+  r.optional<bool>("round_trip");  // of a copy it changes nothing, as noise does not
 }
 
 void read_message(const Cluster& machine, ObjectReader& r, CopyRequest& request, log::Progress& progress) {
@@ -86,12 +87,18 @@ void read_message(const Cluster& machine, ObjectReader& r, CopyRequest& request,
   request.load = congestion::read_noise(r, machine.node().calibration(), progress,
                                         same_node ? congestion::Crosses::kNothing : congestion::Crosses::kFabric);
   if (request.load.noise && queued) r.fail("noise", "is not modelled of messages one behind the other");
+  request.load.round_trip = r.optional<bool>("round_trip").value_or(false);
+  if (request.load.round_trip && !request.load.draws())
+    r.fail("round_trip", "is of draws of noise: give noise as well");
+  if (request.load.round_trip && request.copies.size() > 1)
+    r.fail("round_trip", "is of one message and its answer, not of both directions at once");
 }
 
 /// By one card: what it reads and throws away, or what comes back to the same memory.
 void read_loop(const Cluster& machine, ObjectReader& r, CopyRequest& request) {
-  query::refuse_keys(r, {"transport", "engine", "direction", "chunk_B", "pageable", "bidirectional", "noise"},
-                     "is not of bytes that one card moves alone");
+  query::refuse_keys(
+      r, {"transport", "engine", "direction", "chunk_B", "pageable", "bidirectional", "noise", "round_trip"},
+      "is not of bytes that one card moves alone");
   const auto src = r.required<std::string>("src"), dst = r.required<std::string>("dst");
   const activities::ClusterEnd end = read_end(machine, r, "src", src);
   request.copies = {{end, end, activities::read_size(r, "size_B"), true}};

@@ -30,10 +30,6 @@ double NoiseModel::lost(double uniform, int links) const {
 
 double NoiseModel::waited_s(double normal, int links) const { return links * wait_s * std::exp(wait_sigma * normal); }
 
-double NoiseModel::mean_lost(int links) const { return links == 0 ? 0 : most_loss / (1 + loss_exponent / links); }
-
-double NoiseModel::mean_wait_s(int links) const { return links * wait_s * std::exp(wait_sigma * wait_sigma / 2); }
-
 NoisyWay noisy_way(const Fabric& fabric, int from, int to) {
   std::vector<int> way;
   fabric.minimal_way(from, to, 0, way);

@@ -30,9 +30,6 @@ struct NoiseModel {
 
   [[nodiscard]] double lost(double uniform, int links) const;
   [[nodiscard]] double waited_s(double normal, int links) const;
-  /// Closed forms, for the fit and the tests.
-  [[nodiscard]] double mean_lost(int links) const;
-  [[nodiscard]] double mean_wait_s(int links) const;
 };
 
 /// What a message between two endpoints of a fabric crosses.

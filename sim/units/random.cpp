@@ -10,12 +10,14 @@ double normal(std::uint64_t hash) {
   return radius * std::cos(2 * std::numbers::pi * uniform(mixed(hash + 1)));
 }
 
+double normal_below(double value) { return std::erfc(-value / std::numbers::sqrt2) / 2; }
+
 double normal_quantile(double probability) {
   double low = -40, high = 40;  // beyond them a double has no probability left
   for (;;) {
     const double middle = (low + high) / 2;
     if (middle <= low || middle >= high) return middle;
-    (std::erfc(-middle / std::numbers::sqrt2) / 2 < probability ? low : high) = middle;
+    (normal_below(middle) < probability ? low : high) = middle;
   }
 }
 

@@ -24,6 +24,9 @@ inline double uniform(std::uint64_t hash) {
 /// Of the standard normal distribution. @source  Box and Muller, Annals of Mathematical Statistics 29 (1958)
 double normal(std::uint64_t hash);
 
+/// Probability that a standard normal number is below this.
+double normal_below(double value);
+
 /// The value that a standard normal number is below with this probability, in (0, 1); by bisection, to the last digit.
 double normal_quantile(double probability);
 

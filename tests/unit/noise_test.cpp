@@ -76,16 +76,6 @@ TEST_CASE("a way of several links loses what the worst of them takes", "[unit]")
   CHECK(kModel.lost(1, 3) == kModel.most_loss);
 }
 
-TEST_CASE("means of the distributions follow from their closed forms", "[unit]") {
-  constexpr int kSteps = 100000;
-  for (const int links : {2, 3}) {
-    double lost = 0;
-    for (int i = 0; i < kSteps; ++i) lost += kModel.lost((i + 0.5) / kSteps, links) / kSteps;  // midpoint rule
-    CHECK_THAT(kModel.mean_lost(links), WithinRel(lost, 1e-4));
-    CHECK_THAT(kModel.waited_s(0, links), WithinRel(links * 1e-6, 1e-12));  // the median
-  }
-}
-
 TEST_CASE("draws depend on seed, sample and switches only", "[unit]") {
   const Fabric& fabric = catalogue().cluster("leonardo").fabric();
   const NoisyWay far = noisy_way(fabric, 0, 4000), twin = noisy_way(fabric, 1, 4001), back = noisy_way(fabric, 4000, 0);
@@ -117,12 +107,30 @@ TEST_CASE("the fit of noise meets the printed mean and extreme", "[unit]") {
   const Calibration fitted = fit::fit_parameters(request).calibration;
   const auto model = NoiseModel::of(fitted);
   REQUIRE(model);
-  const double alone_Bps = 395e9 / 8 / 4;  // the fit of the curve meets it within its rounding
-  CHECK_THAT(alone_Bps * (1 - model->mean_lost(3)), WithinRel(328e9 / 8 / 4, 1e-6));
-  CHECK_THAT(alone_Bps * (1 - model->lost(std::pow(0.5, 1.0 / 100), 3)), WithinRel(216e9 / 8 / 4, 1e-6));
-  const double start_s = 2.03e-6 + farther_s;
-  CHECK_THAT(start_s + model->mean_wait_s(3), WithinRel(4.23e-6, 1e-6));
-  CHECK_THAT(start_s + model->waited_s(normal_quantile(std::pow(0.5, 1e-3)), 3), WithinRel(132e-6, 1e-6));
+  // Half round trips drawn from the fitted model, four standard errors: the printed mean, and as many beyond the
+  // printed extreme of n as make it the median of the extremes of n, 1 - (1/2)^(1/n) of all.
+  constexpr int kDraws = 400000, kWay = 3;
+  double goodput = 0, goodput_squares = 0, wait_s = 0, wait_squares = 0;
+  int slower = 0, later = 0;
+  for (std::uint64_t i = 0; i < 2 * kDraws; i += 2) {
+    const auto byte = [&](std::uint64_t n) { return 1 / (1 - model->lost(uniform(joined(5, n)), kWay)); };
+    const auto wait = [&](std::uint64_t n) { return model->waited_s(normal(joined(6, n)), kWay); };
+    const double Gbps = 395 * 2 / (byte(i) + byte(i + 1)), s = (wait(i) + wait(i + 1)) / 2;
+    goodput += Gbps;
+    goodput_squares += Gbps * Gbps;
+    wait_s += s;
+    wait_squares += s * s;
+    slower += Gbps < 216;
+    later += s > 132e-6 - 2.03e-6 - farther_s;
+  }
+  const auto error = [](double sum, double squares) {
+    return 4 * std::sqrt((squares / kDraws - sum * sum / kDraws / kDraws) / kDraws);
+  };
+  CHECK_THAT(goodput / kDraws, WithinAbs(328, error(goodput, goodput_squares)));
+  CHECK_THAT(wait_s / kDraws, WithinAbs(4.23e-6 - 2.03e-6 - farther_s, error(wait_s, wait_squares)));
+  const double beyond_100 = kDraws * (1 - std::pow(0.5, 1.0 / 100)), beyond_1000 = kDraws * (1 - std::pow(0.5, 1e-3));
+  CHECK_THAT(slower, WithinAbs(beyond_100, 4 * std::sqrt(beyond_100)));
+  CHECK_THAT(later, WithinAbs(beyond_1000, 4 * std::sqrt(beyond_1000)));
   request.distances.clear();
   CHECK_THROWS_AS(fit::fit_parameters(request), InputError);
 }
@@ -190,6 +198,17 @@ TEST_CASE("noise is reproducible by seed, and off or on a quiet level nothing ch
   CHECK(near["min_s"] == near["max_s"]);
   CHECK(ring_of(16, {{"noise", 3}, {"samples", 3}}) == ring_of(16, {{"noise", 3}, {"samples", 3}}));
   CHECK(ring_of(16, {{"noise", 3}, {"samples", 3}})["quiet_s"] == ring_of(16, Json::object())["time_s"]);
+}
+
+TEST_CASE("a round trip in noise is half of a message there and one back", "[unit]") {
+  const auto from = [](const char* src, const char* dst, Json more) {
+    more.update(Json{{"src", src}, {"noise", 3}, {"samples", 1}});
+    return pair_of(dst, more)["time_s"].get<double>();
+  };
+  const double there = from("node0/gpu0", "node2000/gpu0", {}), back = from("node2000/gpu0", "node0/gpu0", {});
+  CHECK(there != back);
+  CHECK_THAT(from("node0/gpu0", "node2000/gpu0", {{"round_trip", true}}), WithinRel((there + back) / 2, 1e-12));
+  CHECK(pair_of("node2000/gpu0", {{"round_trip", true}}).value("error", "").find("give noise") != std::string::npos);
 }
 
 TEST_CASE("requests of noise that make no sense are refused in one line", "[unit]") {

@@ -59,10 +59,19 @@ query::KeyTable manner() {
            .cli = {.name = "--bidirectional"}}};
 }
 
+query::KeyTable ping_pong() {
+  return {{.name = "round_trip",
+           .type = ValueType::kFlag,
+           .help = "each draw of noise is half of a message there and one back, as a ping-pong has it",
+           .example = "true",
+           .needs = {"noise"},
+           .cli = {.name = "--round-trip"}}};
+}
+
 class P2p final : public query::QueryKind {
  public:
   [[nodiscard]] const query::KeyTable& keys() const override {
-    static const query::KeyTable table = query::joined({ends(), manner(), query::noise_keys()});
+    static const query::KeyTable table = query::joined({ends(), manner(), query::noise_keys(), ping_pong()});
     return table;
   }
   [[nodiscard]] const query::KeyTable& results() const override {
