@@ -33,7 +33,7 @@ struct FitOptions {
   std::vector<std::string> measurements;
   std::string topology, out, name, library;
   bool unmeasured = false;
-  std::vector<std::string> inherit, inherit_library;
+  std::vector<std::string> only, inherit, inherit_library;
   std::string report;
   LessonOptions lessons;
   int bootstrap = 50;  // a standard error is then known to a tenth: 1 / sqrt(2 (50 - 1))
@@ -139,20 +139,34 @@ std::map<std::string, fit::FabricDistance> fabric_distances(const Topology& topo
   return found;
 }
 
-/// Of a GPU of the machine; 0: not known.
-double memory_Bps(const Topology& topology) {
+/// What data sheets say of a machine.
+fit::Lender known_of(const Topology& topology) {
   const Device& gpu = topology.devices[static_cast<std::size_t>(topology.gpus().front())];
   const auto model = topology_import::find_gpu_model(gpu.model);
-  return model ? model->memory_Bps : 0;
+  return {topology, model ? model->memory_Bps : 0, model ? model->l2_B : 0};
 }
 
-fit::FitResult lend(Context& context, fit::FitRequest& request) {
+/// Of the machines that lend; of one whose topology is not at hand nothing, unless all rests on it.
+void know_machines(Context& context, const FitOptions& o, fit::FitRequest& request) {
   for (const Calibration& calibration : request.inherited) {
-    const Topology topology = read_topology(topology_path(context, calibration.topology));
-    request.lenders.push_back({topology, memory_Bps(topology)});
+    const std::string path = topology_path(context, calibration.topology);
+    request.lenders.push_back(o.unmeasured || fs::exists(path) ? known_of(read_topology(path)) : fit::Lender{});
   }
-  request.memory_Bps = memory_Bps(*request.topology);
-  return fit::lend_parameters(request);
+  const fit::Lender here = known_of(*request.topology);
+  request.memory_Bps = here.memory_Bps;
+  request.l2_B = here.l2_B;
+}
+
+/// Leaves out points of transports that are not asked for.
+void keep_only(const std::vector<std::string>& transports, std::vector<Measurement>& measurements) {
+  if (transports.empty()) return;
+  for (Measurement& m : measurements)
+    m.points.erase(std::remove_if(m.points.begin(), m.points.end(),
+                                  [&](const MeasuredPoint& p) {
+                                    return std::find(transports.begin(), transports.end(), p.transport) ==
+                                           transports.end();
+                                  }),
+                   m.points.end());
 }
 
 /// What forecasts are off by beside their parameters: as learned the same way, where that is known.
@@ -192,7 +206,9 @@ void run_fit(Context& context, const FitOptions& o) {
     request.distances = fabric_distances(topology);
   request.bootstrap = o.bootstrap;
   request.progress = &context.progress();
-  fit::FitResult result = o.unmeasured ? lend(context, request) : fit::fit_parameters(request);
+  keep_only(o.only, request.measurements);
+  know_machines(context, o, request);
+  fit::FitResult result = o.unmeasured ? fit::lend_parameters(request) : fit::fit_parameters(request);
   add_left_out(request, result.calibration);
   const Json lessons = learn_and_print(context, o.lessons, topology, request.measurements, result);
   const Platform platform(topology, result.calibration);
@@ -271,6 +287,7 @@ void add_calibrate(CLI::App& app, Context& context) {
   fit->add_option("--name", o->name, "id of the platform (default: the topology's)");
   fit->add_option("--library", o->library,
                   "communication library of that machine's time (default: that of its GPU's generation)");
+  fit->add_option("--only", o->only, "of the copies, those of these transports alone, as the points name them");
   fit->add_flag("--unmeasured", o->unmeasured,
                 "no measurement of this machine: --inherit lends everything, at the share of nominal rates");
   fit->add_option("--inherit", o->inherit,

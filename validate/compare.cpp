@@ -100,15 +100,17 @@ std::string model_of(const MeasuredPoint& point) {
 }
 
 /// A transport without parameters of its own (a relay is two peer copies) is predicted even where the file was used;
-/// so are both directions between GPUs at once and relays in chunks, which never enter a fit. Peer and
-/// host copies determine the rates of cables, even if they determine no start-up.
+/// so are both directions between GPUs at once and relays in chunks, which never enter a fit, and what another machine
+/// lent although the file has it (calibrate fit --only). Peer and host copies determine the rates of cables, even if
+/// they determine no start-up.
 bool determines(const Calibration& calibration, const MeasuredPoint& point) {
   if (is_message(point)) return !point.bidirectional;  // a file of messages that was fitted determines their curves
   if ((point.bidirectional && point.transport != "host") || point.chunk_B > 0) return false;
   const std::string own = "transport." + model_of(point);
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
     const bool rate = item.first.rfind("cable.", 0) == 0 && item.second.provenance == "fitted";
-    return item.first.rfind(own + ".", 0) == 0 || item.first.rfind(own + "_read.", 0) == 0 ||
+    const bool here = item.second.provenance.rfind("inherited", 0) != 0;
+    return (here && (item.first.rfind(own + ".", 0) == 0 || item.first.rfind(own + "_read.", 0) == 0)) ||
            (rate && point.engine == "ce" && (point.transport == "peer" || point.transport == "host"));
   });
 }

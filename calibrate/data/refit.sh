@@ -31,7 +31,8 @@ fit $data/abci-v100x4/p2p-matrix.json $data/abci-v100x4/osu-latency.json $data/a
 fit $data/dgx2/p2p-matrix.json $data/dgx2/p2p-reads.json \
   --topology dgx2 --inherit "$out/abci-v100.json" "$out/p100-dgx1.json" --inherit-library "$out/abci-v100.json" \
   --out "$out/dgx2.json"
-fit $data/v100-hcm/p2p-matrix.json \
+# The box of v100-hcm is no DGX-1: its NVLinks are wired alike, its host is of an unnamed vendor.
+fit $data/v100-hcm/p2p-matrix.json --only peer \
   --topology v100-dgx1 --inherit "$out/abci-v100.json" "$out/dgx2.json" "$out/p100-dgx1.json" \
   --inherit-library "$out/abci-v100.json" --out "$out/v100-dgx1.json"
 fit $data/abci-a100/p2p-matrix.json $data/abci-a100/osu-latency.json $data/abci-a100/{nccl-2.8,mpi-all-reduce}.json \

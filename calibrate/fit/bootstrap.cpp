@@ -127,6 +127,8 @@ Bootstrap run_bootstrap(const FitContext& fitted, int replicas, log::Progress* p
     FitContext context;
     context.wires = fitted.wires;
     context.inherited = fitted.inherited;
+    context.kin = fitted.kin;
+    context.l2_B = fitted.l2_B;
     context.samples = resample(fitted.samples, seed);
     context.messages = resample(fitted.messages, seed + kMessages);
     try {

@@ -147,6 +147,7 @@ void fit_local(FitContext& context) {
              context.inherit_all("transport.local.", "local copies, a few bytes and some megabytes"))
       set_small_startup(context, transport, samples);
   }
+  borrow_cache(context);
 }
 
 void fit_peer(FitContext& context) {

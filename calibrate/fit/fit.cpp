@@ -10,6 +10,7 @@
 
 #include "calibrate/fit/distance_fit.hpp"
 #include "calibrate/fit/launch_fit.hpp"
+#include "calibrate/fit/lenders.hpp"
 #include "calibrate/fit/message_fit.hpp"
 #include "calibrate/fit/mpi_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
@@ -251,46 +252,6 @@ double FitContext::precision_of(const std::string& name) const {
   return largest;
 }
 
-bool FitContext::lends(const std::string& name) const {
-  return std::any_of(inherited.begin(), inherited.end(), [&](const Calibration* calibration) {
-    const Parameter* parameter = calibration->find(name);
-    return parameter && parameter->provenance.rfind("inherited", 0) != 0;
-  });
-}
-
-bool FitContext::lends_any(const std::string& prefix) const {
-  return std::any_of(inherited.begin(), inherited.end(), [&](const Calibration* calibration) {
-    const auto first = calibration->parameters.lower_bound(prefix);
-    return first != calibration->parameters.end() && first->first.rfind(prefix, 0) == 0 && lends(first->first);
-  });
-}
-
-bool FitContext::inherit(const std::string& name, const std::string& missing) {
-  for (const Calibration* calibration : inherited) {
-    const Parameter* parameter = calibration->find(name);
-    if (!parameter || parameter->provenance.rfind("inherited", 0) == 0) continue;
-    Parameter copy = *parameter;
-    copy.provenance = "inherited:" + calibration->name;
-    copy.stderr_ = std::max(copy.stderr_, kOtherCopies * std::abs(copy.value));
-    found[name] = copy;
-    return true;
-  }
-  undetermined.push_back(name + ": " + missing);
-  return false;
-}
-
-bool FitContext::inherit_all(const std::string& prefix, const std::string& missing) {
-  std::set<std::string> names;
-  for (const Calibration* calibration : inherited) {
-    for (const auto& [name, parameter] : calibration->parameters)
-      if (name.rfind(prefix, 0) == 0 && parameter.provenance.rfind("inherited", 0) != 0) names.insert(name);
-    if (!names.empty()) break;
-  }
-  for (const std::string& name : names) inherit(name, missing);
-  if (names.empty()) undetermined.push_back(prefix + "*: " + missing);
-  return !names.empty();
-}
-
 double FitContext::value(const std::string& name) const {
   const auto it = found.find(name);
   if (it == found.end()) throw InputError("calibrate fit: nothing determines " + name);
@@ -317,7 +278,7 @@ FitResult fit_parameters(const FitRequest& request) {
   const Platform wires(*request.topology, empty);
   FitContext context;
   context.wires = &wires;
-  for (const Calibration& calibration : request.inherited) context.inherited.push_back(&calibration);
+  know_lenders(context, request);
   context.samples = samples_of(wires, request.measurements);
   find_messages(context, request.measurements);
   if (context.samples.empty() && context.messages.empty())

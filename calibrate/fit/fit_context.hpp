@@ -50,6 +50,12 @@ inline bool same_point(const Sample& a, const Sample& b) {
   return a.point == b.point && a.transport == b.transport && a.size_B == b.size_B;
 }
 
+/// What a machine that lends has in common with the one that is fitted.
+struct Kin {
+  bool same_host = false;  ///< CPUs and PCIe switches of the same models
+  double l2_B = 0;         ///< of its GPUs' level 2 caches; 0: not known
+};
+
 /// What the standard error of a fitted parameter is made of.
 struct ErrorParts {
   double fitted = 0;   ///< from the scatter of the data, by the covariance of the fit
@@ -59,6 +65,8 @@ struct ErrorParts {
 struct FitContext {
   const Platform* wires = nullptr;              ///< the topology, not calibrated: for routes
   std::vector<const Calibration*> inherited;    ///< for what these data cannot determine, best first
+  std::map<const Calibration*, Kin> kin;        ///< of those; none: nothing is known of its machine
+  double l2_B = 0;                              ///< of its GPUs' level 2 caches; 0: not known
   std::vector<Sample> samples;                  ///< one direction at a time, GPU to GPU
   std::vector<Sample> messages;                 ///< between processes: transport names the class of message_fit.hpp
   std::map<std::string, SizePoint> eager_ends;  ///< of these classes ping-pongs show eager messages only
@@ -80,7 +88,11 @@ struct FitContext {
   [[nodiscard]] bool lends(const std::string& name) const;
   /// The same of any whose name starts so.
   [[nodiscard]] bool lends_any(const std::string& prefix) const;
-  /// Takes a parameter from the first inherited calibration that fitted it itself. @returns false if none did
+  /// Those that may lend a parameter, best first: what belongs to the host comes from the same host, if one lends.
+  [[nodiscard]] std::vector<const Calibration*> lenders_of(const std::string& name) const;
+  /// True if a machine with the same host lends this parameter.
+  [[nodiscard]] bool host_lends(const std::string& name) const;
+  /// Takes a parameter from the first of lenders_of() that fitted it itself. @returns false if none did
   bool inherit(const std::string& name, const std::string& missing);
   /// The same for every inherited parameter whose name starts so.
   bool inherit_all(const std::string& prefix, const std::string& missing);
@@ -100,6 +112,8 @@ bool spans_sizes(const std::vector<Sample>& samples);
 void fit_all(FitContext& context);
 
 void fit_local(FitContext& context);
+/// Local copies in the level 2 cache, where only large ones were measured here.
+void borrow_cache(FitContext& context);
 /// Copies over accelerator links, pushed and pulled, by copy engines and by kernels. The rate of a link is that of
 /// copy engines; start-ups differ.
 void fit_peer(FitContext& context);

@@ -21,6 +21,7 @@ constexpr double kCrossing = 0.03;
 // A copy of this many chunks spends over 90 % of its time in the steady part.
 constexpr double kPipelined = 16;
 constexpr std::size_t kFewestSizes = 8;
+const std::string kChunk = "transport.staged.chunk_B";
 
 struct StagedPair {
   int source = 0, target = 0;
@@ -194,7 +195,7 @@ class StagedFit {
   /// Too few sizes: the shape of the curve comes from another calibration, its level from these data.
   bool borrow_curve() {
     const std::string need = "staged copies over at least 8 sizes, 1 KiB to 64 MiB";
-    if (context_.inherited.empty() || pairs_.empty()) {
+    if (context_.inherited.empty() || (pairs_.empty() && !context_.host_lends(kChunk))) {
       if (!pairs_.empty()) context_.undetermined.push_back("transport.staged: " + need);
       return false;
     }
@@ -356,7 +357,7 @@ class StagedFit {
 }  // namespace
 
 void fit_staged(FitContext& context) {
-  if (context.of("staged").empty()) return;
+  if (context.of("staged").empty() && !context.host_lends(kChunk)) return;
   StagedFit(context).run();
 }
 

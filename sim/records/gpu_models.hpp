@@ -19,25 +19,28 @@ struct GpuModel {
   bool nvswitch = false;    ///< could hang on an NVSwitch
   double nvlink_Bps = 0;    ///< of one link, one direction; 0: that of its generation
   double memory_Bps = 0;    ///< of its own memory; 0: not known here
+  double l2_B = 0;          ///< of one level 2 cache; 0: not known here, or in halves
 };
 
 // One link of GA102 at 14.0625 GT/s x 8 lanes: 112.5 GB/s for both directions of four. source: NVIDIA RTX A6000
 // datasheet
 inline constexpr double kSlowNvlink3_Bps = 14.0625e9;
+// Level 2 caches. source: whitepapers of Pascal and Turing (4096 KB of GP100 and TU104) and of Volta (6144 KB of GV100)
+inline constexpr double kPascalL2_B = 4194304, kVoltaL2_B = 6291456, kTuringL2_B = 4194304;
 
 // source: NVIDIA datasheets of these products (PCIe, links, memory), the CUDA GPUs page (compute capability) and the
 // whitepapers of their generations. NVSwitch: assumed impossible for cards, for SXM2 boards and for NVLink 1.
 inline constexpr std::array kGpuModels = {
     GpuModel{"K80", 37, 0, 0, 3, false},
-    GpuModel{"P100 PCIE", 60, 0, 0, 3, false, 0, 7.32e11},
-    GpuModel{"P100", 60, 4, 1, 3, false, 0, 7.32e11},
+    GpuModel{"P100 PCIE", 60, 0, 0, 3, false, 0, 7.32e11, kPascalL2_B},
+    GpuModel{"P100", 60, 4, 1, 3, false, 0, 7.32e11, kPascalL2_B},
     GpuModel{"P40", 61, 0, 0, 3, false},
-    GpuModel{"V100 PCIE", 70, 0, 0, 3, false, 0, 9e11},
-    GpuModel{"V100 SXM2", 70, 6, 2, 3, false, 0, 9e11},
-    GpuModel{"V100", 70, 6, 2, 3, true, 0, 9e11},
+    GpuModel{"V100 PCIE", 70, 0, 0, 3, false, 0, 9e11, kVoltaL2_B},
+    GpuModel{"V100 SXM2", 70, 6, 2, 3, false, 0, 9e11, kVoltaL2_B},
+    GpuModel{"V100", 70, 6, 2, 3, true, 0, 9e11, kVoltaL2_B},
     GpuModel{"T4", 75, 0, 0, 3, false},
     GpuModel{"RTX 2080 Ti", 75, 2, 2, 3, false},
-    GpuModel{"RTX 2080", 75, 1, 2, 3, false},
+    GpuModel{"RTX 2080", 75, 1, 2, 3, false, 0, 0, kTuringL2_B},
     GpuModel{"A100 PCIE", 80, 12, 3, 4, false, 0, 1.555e12},
     GpuModel{"A100 80GB PCIE", 80, 12, 3, 4, false, 0, 1.935e12},
     GpuModel{"A100", 80, 12, 3, 4, true, 0, 1.555e12},

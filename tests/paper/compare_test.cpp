@@ -69,4 +69,16 @@ TEST_CASE("messages between processes are compared with their curves", "[paper]"
   }
 }
 
+TEST_CASE("copies that the fit left out are held out, though their file is one of its sources", "[paper]") {
+  catalogue::Catalogue catalogue(kData);
+  const Measurement measurement = read_measurement(kData + "/calibrate/data/v100-hcm/p2p-matrix.json");
+  const validate::Comparison comparison = validate::compare(catalogue, measurement, {});
+  CHECK(comparison.fitted);
+  REQUIRE(comparison.groups.size() == 2);
+  for (const validate::CompareGroup& group : comparison.groups) {
+    INFO(group.transport);
+    CHECK(group.fitted == (group.transport == "peer"));
+  }
+}
+
 }  // namespace linkcast::test::compare_test

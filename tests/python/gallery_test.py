@@ -7,7 +7,8 @@ import sys
 from program import PROGRAM, ROOT, InFolder, answers, main, run
 
 sys.path.insert(0, str(ROOT / "validate" / "gallery"))
-import points  # noqa: E402  after its folder is known
+import gallery  # noqa: E402  after its folder is known
+import points  # noqa: E402
 
 GALLERIES = sorted((ROOT / "validate" / "gallery").glob("*.json"))
 PAPER = "003_on_node_interconnects_dl_2017"
@@ -68,6 +69,10 @@ class Galleries(InFolder):
         point = points.from_claim({"x": "a", "claim": "X", "index": 1, "scale": 2}, claims)
         self.assertEqual((point.measured, point.forecast, point.error), (6, 6, 0))
         self.assertIsNone(points.from_claim({"x": "a", "claim": "Y"}, claims))
+
+    def test_sizes_in_words(self):
+        self.assertEqual(gallery.number_text({"value": [1048576, 16384, 4], "unit": "B"}), "1 MiB, 16 KiB, 4 B")
+        self.assertEqual(gallery.number_text({"value": [0.98765], "unit": "ratio"}), "0.9877 ratio")
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def draw_curves(panel: dict, series: list[Series], salt: str) -> str:
     if not labels or "x_label" in panel:
         low.set_xlabel(panel.get("x_label", "bytes"))
     top.plot([], [], "D", ms=4, mfc="none", mec=INK, mew=1.2, label="measured")
-    top.legend(fontsize=6.5, loc="lower left", bbox_to_anchor=(0, 1), ncol=2, columnspacing=1, borderaxespad=0.2)
+    top.legend(fontsize=7.5, loc="lower left", bbox_to_anchor=(0, 1), ncol=2, columnspacing=1, borderaxespad=0.2)
     return svg_text(figure, salt, panel["title"])
 
 
@@ -132,9 +132,10 @@ def draw_matrix(panel: dict, series: list[Series], salt: str) -> str:
         spread = max(LEAST_ERROR, max(abs(100 * point.error) for point in points))
         low, high = (-spread, spread) if of == "%" else (middle - half, middle + half)
         shown = axis.imshow(grid, cmap="PuOr" if of == "%" else "viridis", vmin=low, vmax=high, interpolation="nearest", extent=(0, count, count, 0))
-        axis.set(title=f"{name}, {of}", xticks=[k + 0.5 for k in range(count)], yticks=[k + 0.5 for k in range(count)], aspect="equal")
-        axis.set_xticklabels(range(count))
-        axis.set_yticklabels(range(count))
+        named = range(0, count, 1 if count <= MOST_CELLS else 2)  # two digits next to each other run together on a phone
+        axis.set(title=f"{name}, {of}", xticks=[k + 0.5 for k in named], yticks=[k + 0.5 for k in named], aspect="equal")
+        axis.set_xticklabels(named)
+        axis.set_yticklabels(named)
         axis.grid(False)
         if count <= MOST_CELLS:
             write_cells(axis, grid, low, high, of == "%")
@@ -151,7 +152,7 @@ def write_cells(axis, grid: list[list[float]], low: float, high: float, signed: 
             place = (cell - low) / (high - low) if high > low else 0.5
             dark = 0.12 < place < 0.88 if signed else place > 0.6
             text = f"{round(cell)}" if abs(cell) >= 100 or signed else f"{cell:.3g}"
-            axis.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=6.5, color="#000000" if dark else "#ffffff")
+            axis.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color="#000000" if dark else "#ffffff")
 
 
 def draw(panel: dict, series: list[Series], salt: str) -> str:

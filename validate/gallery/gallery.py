@@ -36,10 +36,19 @@ def figure_of(figure: dict, claims: dict[str, dict], data_dir: Path, program: st
     return {"id": figure["id"], "caption": figure["caption"], "panels": panels, "missing": figure.get("missing", ""), "claims": linked}
 
 
+def size_text(value: float) -> str:
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if value >= 2**power:
+            return f"{value / 2**power:.4g} {unit}"
+    return f"{value:.4g} B"
+
+
 def number_text(figure: dict | None) -> str:
     if not figure or figure.get("value") is None:
         return "-"
     values = figure["value"] if isinstance(figure["value"], list) else [figure["value"]]
+    if figure.get("unit") == "B" and all(isinstance(value, (int, float)) for value in values):
+        return ", ".join(size_text(value) for value in values)
     text = ", ".join(f"{value:.4g}" if isinstance(value, (int, float)) else str(value or "-") for value in values)
     return f"{text} {figure.get('unit', '')}".strip()
 
