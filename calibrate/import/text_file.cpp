@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "sim/records/input_error.hpp"
+#include "sim/records/log_line.hpp"
 
 namespace linkcast {
 
@@ -45,6 +46,11 @@ void TextFile::expect_short_lines() const {
 
 void TextFile::expect_line_end() const {
   if (at_ + 1 == lines_.size() && text_.back() != '\n') fail("the file ends inside this line");
+}
+
+void TextFile::strip_launchers() {
+  expect_short_lines();
+  for (std::string& line : lines_) line = plain_log_line(line);
 }
 
 bool TextFile::starts_with(std::string_view prefix) const { return !at_end() && line().rfind(prefix, 0) == 0; }
