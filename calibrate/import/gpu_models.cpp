@@ -9,7 +9,7 @@ namespace linkcast::topology_import {
 namespace {
 
 /// Upper case, words of letters and digits with one blank before and after each: " TESLA V100 SXM2 16GB ".
-std::string words_of(std::string_view text) {
+std::string model_words(std::string_view text) {
   std::string words = " ";
   for (const char c : text)
     if (std::isalnum(static_cast<unsigned char>(c)))
@@ -38,7 +38,7 @@ std::optional<GpuModel> find_gpu_model(const std::string& name) {
 }
 
 bool names_model(const std::string& name, const GpuModel& model) {
-  return words_of(name).find(words_of(model.words)) != std::string::npos;
+  return model_words(name).find(model_words(model.words)) != std::string::npos;
 }
 
 int nvlink_generation_of(double shown_GBps) {
