@@ -82,8 +82,10 @@ TEST_CASE("nvbandwidth: what is refused", "[unit][import]") {
   const auto error = [](const std::string& from, const std::string& to) {
     return error_after("nvbandwidth", kNvText, from, to);
   };
-  CHECK(error("nvbandwidth Version", "bandwidthTest Version") ==
-        "FILE: is no output of nvbandwidth: it has no line 'nvbandwidth Version: ...' before the first test");
+  CHECK(error("nvbandwidth Version: v0.10.0", "") == "FILE: is empty");
+  CHECK(error_of("nvbandwidth", {sample_path("osu-bw-nv4.txt")})
+            .find("is no output of nvbandwidth: it has neither 'nvbandwidth Version: ...' nor a test") !=
+        std::string::npos);
   CHECK(error("v0.10.0", "v0.3") ==
         "--option buffer: is needed, version '0.3' of nvbandwidth has another default than 512MiB: say the size of -b, "
         "e.g. 64MiB");
@@ -297,9 +299,9 @@ TEST_CASE("osu: what is refused", "[unit][import]") {
                         const Options& options = kPair) { return error_after("osu", sample, from, to, options); };
   const std::string bw = "osu-bw-nv4.txt", bibw = "osu-bibw-nv4.txt", latency = "osu-latency-host.txt";
   CHECK(error(bw, "# OSU MPI-CUDA", "# IMB") ==
-        "FILE: is no output of an OSU point-to-point program: it has no line '# OSU MPI ... Test v...'");
-  CHECK(error(bw, "Bandwidth Test", "Allreduce Latency Test")
-            .rfind("FILE:2: 'Allreduce Latency Test' is not read: one of Latency Test, ", 0) == 0);
+        "FILE: is no output of OSU micro-benchmarks: no line '# OSU MPI ... Test v...'");
+  CHECK(error(bw, "Bandwidth Test", "Barrier Latency Test")
+            .rfind("FILE:2: 'Barrier Latency Test' is not read: one of Latency Test, ", 0) == 0);
   CHECK(error(bw, "# Size", "") == "FILE:4: the file ends here, the head of the table, '# Size ...' is missing");
   CHECK(error(bw, "Bandwidth (MB/s)", "Bandwidth (GB/s)") ==
         "FILE:5: the head of the table is due: # Size Bandwidth (MB/s)");
@@ -324,8 +326,8 @@ TEST_CASE("osu: what is refused", "[unit][import]") {
         "--option src: 'gpu0' does not fit FILE, whose buffers are in host memory: cpu<n>");
   CHECK(error_of("osu", {sample_path(bw), sample_path(latency)}, kPair) ==
         sample_path(latency) +
-            ": osu_latency with files of the other timing: latencies time one message, bandwidths a queue: import them "
-            "one by one");
+            ": osu_latency with tables of other timing: latencies time one message, bandwidths a queue, collectives "
+            "one call: import them one by one");
 }
 
 }  // namespace linkcast::test::import_programs_test

@@ -81,6 +81,48 @@ TEST_CASE("nccl-tests: two tables of two programs, without '#', of CUDA graphs",
   CHECK(m.collectives[0].launch == "graph");
 }
 
+TEST_CASE("osu: collectives of 7.x behind a prompt", "[unit][import]") {
+  const Measurement m = imported("osu", "osu-allreduce.txt", {{"gpus", "8"}, {"library", "mpi-openmpi"}});
+  REQUIRE(m.collectives.size() == 3);
+  CHECK(m.timing == "single");
+  CHECK(m.library == "mpi-openmpi");
+  CHECK(m.collectives[0].gpus.size() == 8);
+  CHECK_THAT(time_s(m, "all_reduce", 1048576), WithinRel(190.55e-6, 1e-12));  // Avg, not Min or Max
+  const Measurement gather = imported("osu", "osu-allgather.txt", {{"gpus", "4"}, {"nodes", "2"}});
+  CHECK_THAT(time_s(gather, "all_gather", 65536 * 8), WithinRel(40.25e-6, 1e-12));  // one part is printed
+  CHECK(gather.collectives[0].nodes == 2);
+  CHECK(error_of("osu", {sample_path("osu-allreduce.txt")}).find("--option gpus: is needed, osu_allreduce") == 0);
+  CHECK(error_after("osu", "osu-allreduce.txt", "MPI-CUDA", "MPI", {{"gpus", "8"}})
+            .find("had its buffers in host memory") != std::string::npos);
+  CHECK(error_after("osu", "osu-allgather.txt", "65536", "9007199254740992", {{"gpus", "8"}, {"nodes", "2000000000"}})
+            .find("more than 2^53 bytes") != std::string::npos);
+}
+
+TEST_CASE("osu of 7.x: the data type behind the head, D D, a prompt behind the table", "[unit][import]") {
+  const Measurement m =
+      imported("osu", "osu-latency-7.txt", {{"src", "gpu0"}, {"dst", "gpu0"}, {"between_nodes", "true"}});
+  CHECK(m.points.size() == 2);
+}
+
+TEST_CASE("p2pBandwidthLatencyTest pasted from a matrix on", "[unit][import]") {
+  const Measurement m = imported("p2pBandwidthLatencyTest", "p2p-pasted.txt");
+  CHECK(m.points.size() == 6);
+  CHECK(has_note(m, "assumed: peer access between all GPUs"));
+  CHECK(has_note(m, "Not in p2p-pasted.txt: P2P=Enabled Latency Matrix."));
+  const Measurement none = imported("p2pBandwidthLatencyTest", "p2p-pasted.txt", {{"access", "none"}});
+  for (const MeasuredPoint& point : none.points) CHECK(point.transport != "peer");
+}
+
+TEST_CASE("nvbandwidth without its version and its first heading, with tables of variation", "[unit][import]") {
+  const Measurement m = imported("nvbandwidth", "nvbandwidth-pasted.txt");
+  CHECK(m.points.size() == 4);
+  CHECK(m.source == "nvbandwidth, version not printed; nvbandwidth-pasted.txt");
+  CHECK_THAT(times_of(m.points, {"peer", "gpu0", "gpu1", 536870912, "write"}).at(0),
+             WithinRel(536870912 / 276.07e9, 1e-12));
+  CHECK_THAT(times_of(m.points, {"peer", "gpu1", "gpu0", 536870912, "read"}).at(0),
+             WithinRel(536870912 / 275.5e9, 1e-12));
+}
+
 TEST_CASE("a log of other GPUs than the topology has is refused", "[unit][import]") {
   const auto imports = [](const std::string& topology) {
     return run_program("import nccl-tests tests/input/import/nccl-tagged.txt --machine box --topology " + topology);
