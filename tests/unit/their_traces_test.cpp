@@ -66,4 +66,34 @@ TEST_CASE("chakra: the JSON form, one after another, a line each, in an array", 
   check_mutations("chakra", kChakraJson, 500);
 }
 
+TEST_CASE("kineto: one rank of many, kernel names of 2023, described by operators", "[trace][import]") {
+  const auto trace = imported_trace("kineto", {trace_sample("kineto-one-of-many.json")});
+  CHECK(trace->head.ranks == 1);
+  CHECK(trace->notes("one rank (5) of 128 alone"));
+  CHECK(trace->notes("of different sizes"));
+  CHECK(trace->notes("left out: 1 sends and receives"));
+  REQUIRE(trace->events.size() == 3);
+  CHECK(trace->events[0].time_s == 250e-6);
+  CHECK(trace->events[1].op == "all_reduce");
+  CHECK(trace->events[1].size_B == 2 * 1048576);  // BFloat16
+  CHECK(trace->head.groups.at(trace->events[1].group) == std::vector<int>{0});
+}
+
+TEST_CASE("kineto: a shortened list of ranks counts where the group is the whole job", "[trace][import]") {
+  std::string text = text_of_file(trace_sample("kineto-one-of-many.json"));
+  text.replace(text.find("\"Group size\": 128"), 17, "\"Group size\": 64");
+  CHECK(trace_error("kineto", text) ==
+        "FILE:/traceEvents/4: args: 'Process Group Ranks' does not name as many ranks as 'Group size' says");
+}
+
+TEST_CASE("pytorch-et: schema 1.0.1 has parent, lists and tensors", "[trace][import]") {
+  const auto trace = imported_trace("pytorch-et", {trace_sample("pytorch-et-1.0.1.json")}, {{"compute", "10us"}});
+  REQUIRE(trace->events.size() == 2);
+  CHECK(trace->events[0].name == "aten::mm");
+  CHECK(trace->events[1].op == "all_reduce");
+  CHECK(trace->events[1].size_B == 4096);
+  CHECK(trace->events[1].after == std::vector<std::int64_t>{1});  // the tensor that mm wrote
+  CHECK(trace->notes("assumed: collectives are of all ranks"));
+}
+
 }  // namespace linkcast::test::their_traces_test
