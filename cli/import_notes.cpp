@@ -17,13 +17,14 @@ const log::Log& import_log() {
   return kLog;
 }
 
-/// The parts of a source, which semicolons divide, that begin with "assumed:".
+/// The parts of a source, which semicolons divide, that say what was assumed, found or left out.
 std::vector<std::string> assumed_in(const std::string& source) {
   std::vector<std::string> parts;
   for (std::size_t from = 0; from < source.size();) {
     const std::size_t end = std::min(source.find("; ", from), source.size());
     const std::string part = source.substr(from, end - from);
-    if (part.rfind("assumed:", 0) == 0) parts.push_back(part);
+    if (part.rfind("assumed:", 0) == 0 || part.rfind("finding:", 0) == 0 || part.rfind("left out", 0) == 0)
+      parts.push_back(part);
     from = end + 2;
   }
   return parts;

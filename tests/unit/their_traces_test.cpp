@@ -66,6 +66,25 @@ TEST_CASE("chakra: the JSON form, one after another, a line each, in an array", 
   check_mutations("chakra", kChakraJson, 500);
 }
 
+TEST_CASE("nccl-log: lines that processes glued together, with prefixes", "[trace][import]") {
+  const std::string clean =
+      text_of_file(trace_sample("nccl-log-rank0.txt")) + text_of_file(trace_sample("nccl-log-rank1.txt"));
+  const auto whole = trace_of("nccl-log", clean);
+  // every second end of a line is lost, and all of them stand behind a launcher's tag
+  std::string glued = "[1,0]<stdout>:";
+  bool lost = false;
+  for (std::size_t i = 0; i < clean.size(); ++i) {
+    const bool before_nccl = clean.substr(i + 1, 300).find("NCCL INFO") < clean.substr(i + 1, 300).find('\n');
+    if (clean[i] != '\n' || !before_nccl || (lost = !lost)) {
+      glued += clean[i];
+      if (clean[i] == '\n') glued += "[1,0]<stdout>:";
+    }
+  }
+  REQUIRE(std::count(glued.begin(), glued.end(), '\n') < std::count(clean.begin(), clean.end(), '\n'));
+  const auto apart = trace_of("nccl-log", glued);
+  CHECK(apart->text == whole->text);
+}
+
 TEST_CASE("kineto: one rank of many, kernel names of 2023, described by operators", "[trace][import]") {
   const auto trace = imported_trace("kineto", {trace_sample("kineto-one-of-many.json")});
   CHECK(trace->head.ranks == 1);
