@@ -191,9 +191,10 @@ void TextReader::read_line() {
 void TextReader::pass_over() {
   constexpr std::size_t kShown = 60;
   constexpr int kMostShown = 3;  // the rest is counted. source: ours
-  if (++passed_over_ <= kMostShown)
-    run_.notes.push_back("Passed over in the table, line " + std::to_string(file_.number()) + ": '" +
-                         std::string(said_in(file_.line()).substr(0, kShown)) + "'.");
+  if (++passed_over_ > kMostShown) return;
+  std::string text;
+  for (const char c : said_in(file_.line()).substr(0, kShown)) text += c >= ' ' && c <= '~' ? c : '?';
+  run_.notes.push_back("Passed over in the table, line " + std::to_string(file_.number()) + ": '" + text + "'.");
 }
 
 void TextReader::read_table(const Columns& columns) {

@@ -139,7 +139,7 @@ TEST_CASE("imports: machine, topology and options are checked", "[unit][import]"
   refused({files, "m", "t", {{"id", ""}}}, "--option id: has no value");
   CHECK_THROWS_WITH(import_record("mgbench", {files, "m", "t", {}}),
                     "unknown format 'mgbench': one of csv, discovery, hwloc-xml, infragraph, mgbench-csv, nccl-tests, "
-                    "nccl-xml, nvbandwidth, osu, p2pBandwidthLatencyTest, topo-m, topology-conf");
+                    "nccl-xml, nvbandwidth, osu, p2pBandwidthLatencyTest, rocm-topo, topo-m, topology-conf");
 }
 
 TEST_CASE("csv: one line a copy", "[unit][import]") {

@@ -81,6 +81,16 @@ TEST_CASE("nccl-tests: two tables of two programs, without '#', of CUDA graphs",
   CHECK(m.collectives[0].launch == "graph");
 }
 
+TEST_CASE("bytes that are no UTF-8 do not end an import", "[unit][import]") {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "log.txt").string();
+  std::string text = text_of_file(sample_path("nccl-tagged.txt"));
+  text.replace(text.find("A warning"), 9, "\xe4\xff\xc3");
+  text.replace(text.find("NVIDIA H100"), 6, "NVI\xfc\x80\x41");
+  std::ofstream(path, std::ios::binary) << text;
+  CHECK(imported_files("nccl-tests", {path}).collectives.size() == 6);
+}
+
 TEST_CASE("osu: collectives of 7.x behind a prompt", "[unit][import]") {
   const Measurement m = imported("osu", "osu-allreduce.txt", {{"gpus", "8"}, {"library", "mpi-openmpi"}});
   REQUIRE(m.collectives.size() == 3);

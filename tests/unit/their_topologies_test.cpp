@@ -129,6 +129,18 @@ TEST_CASE("InfraGraph: the model's NVLinks where an edge gives no rate, switches
   CHECK(links == 18);
 }
 
+TEST_CASE("rocm-smi --showtopo", "[unit][import]") {
+  const Topology t = import_file("rocm-topo", {"rocm-topo.txt"}, {{"gpu", "MI300X"}, {"cpu", "amd"}});
+  CHECK(cable(t, "gpu0", "gpu1").kind == "infinity_fabric");
+  CHECK(cable(t, "gpu0", "gpu1").count == 7);  // all that the model has lead to its only peer
+  CHECK(cable(t, "gpu1", "cpu1").kind == "pcie5");
+  CHECK_THROWS_WITH(import_json("rocm-topo", {"topo-h200.txt"}, {{"gpu", "MI300X"}}),
+                    Catch::Matchers::Contains("no table 'Link Type between two GPUs'"));
+  const Changed cut("rocm-topo.txt", {{"GPU1   XGMI", "GPU2   XGMI"}});
+  CHECK_THROWS_WITH(import_json("rocm-topo", {cut.path()}, {{"gpu", "MI300X"}}),
+                    Catch::Matchers::Contains("line 16: the row of GPU1 with 2 entries is due"));
+}
+
 TEST_CASE("Slurm: what scontrol prints, blocks, topology.yaml", "[unit][import]") {
   const auto groups = [](const std::string& file, const Options& options = {}) {
     return read_node_groups(import_json("topology-conf", {file}, options), file).switches;
