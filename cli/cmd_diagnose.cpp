@@ -33,6 +33,7 @@ std::string format_of(const std::string& path) {
       {"measurement/1", "measurement"},
       {"nvbandwidth", "nvbandwidth"},
       {"GPU Bandwidth Latency Test", "p2pBandwidthLatencyTest"},
+      {"D\\D", "p2pBandwidthLatencyTest"},  // where the title was cut off
       {"OSU MPI", "osu"},
       {"\"nccl_version\"", "nccl-tests"},  // as JSON, which names neither the program nor a column of its table
       {"nccl-tests", "nccl-tests"},

@@ -4,6 +4,7 @@
 
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
+#include "cli/import_notes.hpp"
 #include "cli/progress.hpp"
 #include "cli/recorded_machine.hpp"
 #include "cli/trace_out.hpp"
@@ -45,8 +46,10 @@ void import_trace(const ImportOptions& o, Context& context) {
     return;
   }
   TraceOut sink(o.out, context.progress());
-  importer.run(o.request.files, options, sink);
+  ToldTrace told(sink);
+  importer.run(o.request.files, options, told);
   sink.close();
+  told.tell();
 }
 
 void run_import(ImportOptions& o, Context& context) {
@@ -56,7 +59,9 @@ void run_import(ImportOptions& o, Context& context) {
     return;
   }
   const Json record = import_record(o.format, o.request);
+  check_gpus(record, context.catalogue().data_dir());
   write_out(o.out, record.dump(1) + "\n");
+  tell_record(record);
 }
 
 template <class Plugins>

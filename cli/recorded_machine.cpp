@@ -5,10 +5,10 @@
 #include <fstream>
 #include <random>
 
+#include "cli/import_notes.hpp"
 #include "cli/progress.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/launch/host_costs.hpp"
-#include "sim/log/log.hpp"
 #include "sim/replay/host_scale.hpp"
 #include "sim/units/parse.hpp"
 #include "sim/units/text.hpp"
@@ -156,9 +156,10 @@ void import_recorded(Context& context, const TraceImporter& importer, const std:
       fit_host(context, options, spool.path(), header);
     else if (options.count("edits") > 0)
       throw InputError("option edits: is of the machine for step-time, which is not given");
-    for (const std::string& note : header.notes) log::Log("cli").note("{}", note);
-    sink.header(header);
-    while (const auto event = reader.next()) sink.event(*event);
+    ToldTrace told(sink);
+    told.header(header);
+    while (const auto event = reader.next()) told.event(*event);
+    told.tell();
   } catch (const InputError& error) {
     throw of_recording(error, spool.path(), files.front());
   }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "apps-traces/import/chakra_json.hpp"
 #include "apps-traces/import/dag_streams.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "sim/plugin/trace_source.hpp"
@@ -47,13 +48,17 @@ class ChakraFile {
       : path_(path), rank_(rank), settings_(settings), file_(open_packed(path)), stream_(file_.get()) {
     if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder");
     if (!*file_) throw InputError(path + ": cannot be read");
+    if (is_chakra_json(path)) {
+      json_.emplace(*file_, path);
+      return;
+    }
     chakra_et::GlobalMetadata metadata;
     if (!take(metadata)) throw InputError(path + ": is empty");
   }
 
   std::optional<Node> next() {
     chakra_et::Node read;
-    if (!take(read)) return std::nullopt;
+    if (json_ ? !json_->take(read) : !take(read)) return std::nullopt;
     Node node;
     node.id = read.id();
     at_ = path_ + ": node " + std::to_string(read.id());
@@ -193,6 +198,7 @@ class ChakraFile {
   const Settings& settings_;
   std::unique_ptr<std::istream> file_;
   google::protobuf::io::IstreamInputStream stream_;
+  std::optional<ChakraJson> json_{};  ///< where the file is JSON
   long messages_ = 0;
   std::string at_;
   mutable std::string group_;  ///< the only one, where no groups are said
@@ -303,9 +309,9 @@ class ChakraImporter final : public TraceImporter {
 };
 
 const bool chakra_registered = trace_importers().add(
-    {"chakra", "Chakra's execution traces (protobuf), one NAME.RANK.et a rank",
+    {"chakra", "Chakra's execution traces (protobuf or its JSON), one NAME.RANK.et a rank",
      "S. Sridharan et al., Chakra: Advancing Performance Benchmarking and Co-design using Standardized Execution "
-     "Traces, 2023; mlcommons/chakra schema/protobuf/et_def.proto"},
+     "Traces, 2023; schema/protobuf/et_def.proto of mlc-chakra 1.0.0"},
     [] { return std::make_unique<ChakraImporter>(); });
 
 }  // namespace

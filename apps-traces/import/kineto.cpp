@@ -274,6 +274,7 @@ TraceHeader header_of(const std::vector<RankRecording>& ranks, const Repetitions
         "records, nor an optimizer's");
   if (ranks.size() > 1 && header.groups.empty())
     header.notes.push_back("the recording has no collective and no message: its ranks do not wait for each other");
+  if (!ranks.front().alone.empty()) header.notes.push_back(ranks.front().alone);
   tell_multicast(ranks, options, header);
   if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;
@@ -287,9 +288,35 @@ RankRecording read_kineto(const std::string& file) {
   return is_bundle(json) ? read_bundle(file, json) : read_timeline(file, json, true);
 }
 
+/// One rank of many, the others taken alike: its groups are all ranks of a replay; messages, whose other end is not
+/// there, are left out.
+void take_alone(RankRecording& recording) {
+  const std::size_t before = recording.work.size();
+  std::erase_if(recording.work, [](const GpuWork& work) {
+    return work.communicates && (work.collective.op == "send" || work.collective.op == "recv");
+  });
+  recording.alone = "one rank (" + std::to_string(recording.rank) + ") of " + std::to_string(recording.ranks) +
+                    " alone: replay it with --ranks " + std::to_string(recording.ranks) +
+                    ", the others taken alike, each group as all ranks";
+  std::set<std::size_t> sizes;
+  for (auto& [name, members] : recording.groups) {
+    sizes.insert(members.size());
+    members = {0};
+  }
+  if (sizes.size() > 1) recording.alone += "; assumed: its groups, of different sizes, are all of all ranks";
+  if (recording.work.size() < before)
+    recording.alone += "; left out: " + std::to_string(before - recording.work.size()) + " sends and receives";
+  recording.rank = 0;
+  recording.ranks = 1;
+}
+
 std::vector<RankRecording> read_all(const std::vector<std::string>& files) {
   std::vector<RankRecording> ranks;
   for (const std::string& file : files) ranks.push_back(read_kineto(file));
+  if (ranks.size() == 1 && ranks.front().ranks > 1) {
+    take_alone(ranks.front());
+    return ranks;
+  }
   std::sort(ranks.begin(), ranks.end(), [](const RankRecording& a, const RankRecording& b) { return a.rank < b.rank; });
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::string is =

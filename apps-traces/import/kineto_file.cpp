@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/kineto_events.hpp"
 #include "apps-traces/import/kineto_steps.hpp"
 #include "sim/records/object_reader.hpp"
+#include "sim/records/trace.hpp"
 
 namespace linkcast::kineto {
 namespace {
@@ -51,6 +53,25 @@ double amount(const std::string& file, const Event& event, const char* key) {
   return value->get<double>();
 }
 
+/// Ranks of a process group. Kineto cuts long lists short ("[0, 1, ..., 127]") and older versions have none: where the
+/// group has as many ranks as the job, it is all of them.
+std::vector<int> members_of(const std::string& file, const Event& event, const RankRecording& into) {
+  const int size = whole(file, event.index, *event.args, "Group size");
+  const std::string text = text_of(*event.args, "Process Group Ranks");
+  const Json members = Json::parse(text, nullptr, false);
+  std::vector<int> ranks;
+  if (members.is_array())
+    for (const Json& member : members)
+      if (const auto rank = whole_number(member)) ranks.push_back(*rank);
+  if (static_cast<int>(ranks.size()) == size) return ranks;
+  const bool cut = text.empty() || text.find("...") != std::string::npos;
+  if (!cut || size != into.ranks || size > kMostRanks)
+    fail(file, event.index, "args: 'Process Group Ranks' does not name as many ranks as 'Group size' says");
+  ranks.resize(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
 /// @returns  false if the kernel is none of a collective
 bool read_collective(const std::string& file, const Event& event, RankRecording& into, GpuWork& work) {
   const std::string name = text_of(*event.args, "Collective name");
@@ -68,14 +89,7 @@ bool read_collective(const std::string& file, const Event& event, RankRecording&
   if (collective.op == "send") collective.peer = whole(file, event.index, *event.args, "Dst Rank");
   if (collective.op == "recv") collective.peer = whole(file, event.index, *event.args, "Src Rank");
   if (into.groups.count(collective.group) > 0) return true;
-  const Json members = Json::parse(text_of(*event.args, "Process Group Ranks"), nullptr, false);
-  std::vector<int> ranks;
-  if (members.is_array())
-    for (const Json& member : members)
-      if (const auto rank = whole_number(member)) ranks.push_back(*rank);
-  if (static_cast<int>(ranks.size()) != whole(file, event.index, *event.args, "Group size"))
-    fail(file, event.index, "args: 'Process Group Ranks' does not name as many ranks as 'Group size' says");
-  into.groups[collective.group] = ranks;
+  into.groups[collective.group] = members_of(file, event, into);
   return true;
 }
 
@@ -132,14 +146,13 @@ std::string short_name(const std::string& name) {
   return bare.empty() ? name.substr(0, 40) : bare.substr(0, 40);
 }
 
-/// source: NCCL src/device/generate.py; ncclKernel_ before 2.18
-bool of_nccl(const std::string& kernel) {
-  return kernel.rfind("ncclDevKernel", 0) == 0 || kernel.rfind("ncclKernel", 0) == 0;
-}
+/// source: NCCL src/device/generate.py: ncclDevKernel_ since 2.19, ncclKernel_ before; ncclSymk of symmetric memory
+bool of_nccl(const std::string& kernel) { return kernel.rfind("nccl", 0) == 0; }
 
 /// CUDA calls by the number that their work on the GPU carries too, and spans of code that say what it belongs to.
 struct Calls {
   std::map<std::string, const Event*> launches;
+  std::map<std::string, const Event*> described;  ///< record_param_comms by "External id"
   Spans exchange, update;
 };
 
@@ -147,6 +160,8 @@ Calls calls_of(const std::vector<Event>& events) {
   Calls calls;
   for (const Event& event : events) {
     if (by_runtime(event)) calls.launches[text_of(*event.args, "correlation")] = &event;
+    if (event.category == "cpu_op" && !text_of(*event.args, "Collective name").empty())
+      calls.described.emplace(text_of(*event.args, "External id"), &event);
     if (exchanges(event.name)) calls.exchange.add(event);
     if (is_span(event, "Optimizer.step")) calls.update.add(event);
   }
@@ -212,7 +227,11 @@ void read_work(const std::string& file, const std::vector<Event>& events, bool n
     const auto launch = calls.launches.find(text_of(*event.args, "correlation"));
     if (launch == calls.launches.end()) continue;  // launched before the recording began
     GpuWork work = work_of(file, event, *launch->second, calls);
-    const bool described = event.category == "kernel" && read_collective(file, event, into, work);
+    bool described = event.category == "kernel" && read_collective(file, event, into, work);
+    if (!described && event.category == "kernel" && of_nccl(event.name)) {  // by version the operator describes it
+      const auto by = calls.described.find(text_of(*event.args, "External id"));
+      described = by != calls.described.end() && read_collective(file, *by->second, into, work);
+    }
     if (!described && event.category == "kernel" && of_nccl(event.name)) {
       if (named) fail_nameless(file, event, operators);
       work.communicates = true;

@@ -75,6 +75,7 @@ struct RankRecording {
   Multicast multicast = Multicast::kNothing;
   std::optional<double> step_time_s{};  ///< without the profiler, where it was measured
   bool execution_trace = false;         ///< PyTorch's execution trace was recorded at the same time
+  std::string alone{};                  ///< what was done to read one rank of many alone; empty: it was not
   bool steps_marked = false;            ///< false: nothing says where a step ends, all is one
 };
 

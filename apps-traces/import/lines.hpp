@@ -39,7 +39,4 @@ std::string shown(std::string_view text);
 /// The name of a file without its folders: folders are those of one machine.
 std::string trace_file_name(const std::string& path);
 
-/// No application has more ranks; a larger number is a mistake in the file.
-inline constexpr int kMostRanks = 1'000'000;
-
 }  // namespace linkcast

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "sim/records/trace.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast {
 namespace {
@@ -55,6 +59,35 @@ std::optional<NcclLine> nccl_line(const std::string& text) {
   return line;
 }
 
+std::vector<NcclLine> NcclSplitter::lines(const std::string& text) {
+  static const Regex tag(R"(\s*(?:\[\d+,\d+\]<\w+>: ?|\d{1,6}: )(.*))");  // mpirun --tag-output, srun -l
+  static const Regex begin(R"(([A-Za-z0-9._-]+:\d+):\d+ \[\d+\] NCCL (?:INFO|WARN) )");
+  std::vector<NcclLine> found;
+  if (text.find(kMark) == std::string::npos) return found;
+  const Match tagged = tag.whole(text);
+  std::string rest = tagged ? tagged[1] : text;
+  for (bool first = true; !rest.empty(); first = false) {
+    const std::size_t mark = rest.find("] NCCL ");
+    const std::size_t behind = mark == std::string::npos ? rest.size() : mark + 7;
+    const Match next = begin.find(std::string_view(rest).substr(behind));
+    std::size_t cut = rest.size();
+    if (next) {
+      cut = rest.find(next[0], behind);
+      const std::string host = next[1].substr(0, next[1].find(':'));
+      std::size_t longest = 0;  // what is before it in the name is the end of the other message
+      for (const std::string& known : hosts_)
+        if (host.ends_with(known)) longest = std::max(longest, known.size());
+      if (longest > 0) cut += host.size() - longest;
+    }
+    if (auto line = nccl_line(rest.substr(0, cut))) {
+      if (first) hosts_.insert(line->process.substr(0, line->process.find(':')));
+      found.push_back(std::move(*line));
+    }
+    rest = rest.substr(cut);
+  }
+  return found;
+}
+
 /// Who share it share a communicator: the id that NCCL prints, of a split its parent, count and colour; older versions
 /// print none, where the n-th of a size that each rank joins is taken for the same.
 std::string NcclComms::identity(const NcclLine& line, int ranks, int rank) {
@@ -76,6 +109,9 @@ void NcclComms::add(const NcclLine& line, const Lines& lines) {
   if (live_.count(pointer) > 0) return;  // START and COMPLETE speak of one communicator
   const std::string id = identity(line, ranks, rank);
   const auto [found, added] = by_identity_.emplace(id, comms_.size());
+  constexpr long kMostMembers = 10'000'000;  // of all communicators together; a job has far fewer. source: ours
+  if (added && (members_ += ranks) > kMostMembers)
+    lines.fail("communicators of more than " + std::to_string(kMostMembers) + " ranks together");
   if (added) comms_.push_back({"", std::vector<int>(static_cast<std::size_t>(ranks), -1), {}});
   NcclComm& comm = comms_[found->second];
   if (static_cast<int>(comm.owners.size()) != ranks)
@@ -89,7 +125,8 @@ void NcclComms::add(const NcclLine& line, const Lines& lines) {
     lines.fail("GPU " + std::to_string(gpu) + " of this process is another rank of it already");
   member = owner;
   identities_[pointer] = id;
-  live_[pointer] = by_line_[{lines.path(), lines.number()}] = {found->second, rank};
+  live_[pointer] =
+      by_line_[{line.process + " " + line.behind("comm"), {lines.path(), lines.number()}}] = {found->second, rank};
 }
 
 void NcclComms::finish() {
@@ -117,7 +154,7 @@ void NcclComms::finish() {
 }
 
 void NcclComms::at(const NcclLine& line, const Lines& lines) {
-  const auto found = by_line_.find({lines.path(), lines.number()});
+  const auto found = by_line_.find({line.process + " " + line.behind("comm"), {lines.path(), lines.number()}});
   if (found != by_line_.end())
     live_[{line.process, line.behind("comm")}] = found->second;
   else if (ends(line))

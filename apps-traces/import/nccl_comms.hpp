@@ -1,6 +1,8 @@
 #pragma once
 // Communicators in the debug log of NCCL: which process and GPU is which rank of which.
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,16 @@ struct NcclLine {
 
 /// @returns  nothing for a line of something else
 std::optional<NcclLine> nccl_line(const std::string& text);
+
+/// Takes lines apart that several processes wrote into one, and the prefixes of launchers off.
+class NcclSplitter {
+ public:
+  /// The messages of NCCL in a line, in their order. To be asked line by line from the beginning of a file.
+  std::vector<NcclLine> lines(const std::string& text);
+
+ private:
+  std::set<std::string> hosts_;  ///< that lines began with so far: where another message begins behind one shows
+};
 
 struct NcclComm {
   std::string name;         ///< of the trace's group
@@ -60,10 +72,12 @@ class NcclComms {
   std::map<std::string, std::size_t> by_identity_;
   std::map<std::string, int> owners_;  ///< process and GPU
   std::map<std::pair<int, int>, int> unnamed_;
-  std::map<std::pair<std::string, long>, Place> by_line_;
+  std::map<std::pair<std::string, std::pair<std::string, long>>, Place>
+      by_line_;  ///< by process and comm, file and line
   std::map<Pointer, Place> live_;
   std::map<Pointer, std::string> identities_;
   std::vector<int> rank_of_owner_;
+  long members_ = 0;  ///< of all communicators
 };
 
 }  // namespace linkcast

@@ -73,18 +73,22 @@ class Log {
   explicit Log(const std::string& path) : lines_(path) {}
 
   std::optional<Call> next(NcclComms& comms) {
-    while (lines_.next()) {
-      const std::optional<NcclLine> line = nccl_line(lines_.text());
-      if (!line || line->words.empty()) continue;
-      comms.at(*line, lines_);
-      const auto operation = operations().find(line->words[0]);
-      if (line->words.size() > 1 && line->words[1] == "opCount") {
+    for (;;) {
+      for (; at_ < split_.size(); ++at_) {
+        const NcclLine& line = split_[at_];
+        if (line.words.empty()) continue;
+        comms.at(line, lines_);
+        if (line.words.size() < 2 || line.words[1] != "opCount") continue;
+        const auto operation = operations().find(line.words[0]);
         if (operation == operations().end())
-          lines_.fail("call " + shown(line->words[0]) + " is not known to this importer");
-        return call(*line, operation->second, comms);
+          lines_.fail("call " + shown(line.words[0]) + " is not known to this importer");
+        ++at_;
+        return call(line, operation->second, comms);
       }
+      if (!lines_.next()) return std::nullopt;
+      split_ = splitter_.lines(lines_.text());
+      at_ = 0;
     }
-    return std::nullopt;
   }
 
  private:
@@ -106,6 +110,9 @@ class Log {
   }
 
   Lines lines_;
+  NcclSplitter splitter_;
+  std::vector<NcclLine> split_{};  ///< messages of the line
+  std::size_t at_ = 0;
 };
 
 /// The calls of one rank as events.
@@ -228,14 +235,14 @@ class NcclLogImporter final : public TraceImporter {
     for (const std::string& file : files) {
       Lines lines(file);
       bool any = false;
-      while (lines.next()) {
-        const std::optional<NcclLine> line = nccl_line(lines.text());
-        if (!line) continue;
-        any = true;
-        comms.add(*line, lines);
-        const bool call = line->words.size() > 1 && line->words[1] == "opCount";
-        if (stamps && call && !seconds_of(line->stamp)) lines.fail("host=stamps: the line has no time stamp");
-      }
+      NcclSplitter splitter;
+      while (lines.next())
+        for (const NcclLine& line : splitter.lines(lines.text())) {
+          any = true;
+          comms.add(line, lines);
+          const bool call = line.words.size() > 1 && line.words[1] == "opCount";
+          if (stamps && call && !seconds_of(line.stamp)) lines.fail("host=stamps: the line has no time stamp");
+        }
       if (!any) throw InputError(file + ": no line of NCCL INFO: is it a log of NCCL_DEBUG=INFO?");
     }
     comms.finish();

@@ -13,16 +13,6 @@
 namespace linkcast {
 namespace {
 
-/// c10d's names, and those that only execution traces show; a barrier is an all_reduce of nothing.
-std::optional<std::string> operation(const std::string& name) {
-  static const std::map<std::string, std::string> kMore{{"reduce_scatter_tensor_coalesced", "reduce_scatter"},
-                                                        {"alltoall", "alltoall"},
-                                                        {"alltoall_base", "alltoall"},
-                                                        {"barrier", "all_reduce"}};
-  const auto more = kMore.find(name);
-  return more != kMore.end() ? more->second : c10d_operation(name);
-}
-
 double element_B(const TorchComm& comm, const std::string& place) {
   const auto bytes = c10d_element_B(comm.dtype);
   if (!bytes) throw InputError(place + ": dtype " + shown(comm.dtype) + " is not known");
@@ -35,10 +25,15 @@ struct RankFile {
   std::optional<TorchTimes> times{};
 };
 
-std::vector<int> members(const TorchComm& comm, const RankFile& rank) {
+/// @param world  ranks of the trace, where the file does not say who is in the group
+std::vector<int> members(const TorchComm& comm, const RankFile& rank, int world) {
   const auto listed = rank.trace.groups.find(comm.process_group);
   if (listed != rank.trace.groups.end()) return listed->second;
   std::vector<int> ranks;
+  if (comm.size == 0) {
+    for (int i = 0; i < world; ++i) ranks.push_back(i);
+    return ranks;
+  }
   for (int i = 0; i < comm.size; ++i) ranks.push_back(comm.start + i * comm.stride);
   return ranks;
 }
@@ -77,7 +72,7 @@ class Calls {
   void put_comm(const TorchNode& node) {
     const TorchComm& comm = *node.comm;
     const std::string place = rank_.trace.file + ": node " + std::to_string(node.id);
-    const auto op = operation(comm.name);
+    const auto op = c10d_operation(comm.name);  // a barrier is an all_reduce of nothing
     if (!op) {
       static const std::set<std::string> kNothing{
           "init", "end", "wait", "startCoalescing", "endCoalescing", "start_coalescing", "end_coalescing"};
@@ -86,7 +81,7 @@ class Calls {
     }
     TraceEvent event = base(node, stream_of(node, comm));
     event.size_B = comm.name == "barrier" ? 4 : std::max(comm.in_elements, comm.out_elements) * element_B(comm, place);
-    const std::vector<int> ranks = members(comm, rank_);
+    const std::vector<int> ranks = members(comm, rank_, header_.ranks);
     event.kind = *op == "send" ? TraceKind::kSend : *op == "recv" ? TraceKind::kRecv : TraceKind::kCollective;
     if (event.kind == TraceKind::kCollective) {
       event.op = *op;
@@ -197,7 +192,7 @@ void add_groups(const std::vector<RankFile>& ranks, TraceHeader& header) {
   for (const RankFile& rank : ranks)
     for (const TorchNode& node : rank.trace.nodes) {
       if (!node.comm) continue;
-      std::vector<int> group = members(*node.comm, rank);
+      std::vector<int> group = members(*node.comm, rank, header.ranks);
       const std::string name = group_name(*node.comm, group);
       if (header.groups.count(name) > 0) continue;
       if (header.ranks == 1) group = {0};
@@ -239,6 +234,12 @@ class PytorchEt final : public TraceImporter {
                     "assumed: what uses the storage of a tensor waits for its last use on another stream",
                     "assumed: a barrier is an all_reduce of 4 bytes"};
     if (ranks.size() == 1) header.notes.emplace_back("one rank alone: replay on more with --ranks");
+    for (const RankFile& rank : ranks)
+      if (rank.trace.assumed_groups) {
+        header.notes.emplace_back(
+            "assumed: collectives are of all ranks: traces of schema 1.0.1 do not say who is in a process group");
+        break;
+      }
     add_groups(ranks, header);
     sink.header(header);
     std::vector<Calls> calls;
@@ -259,7 +260,8 @@ class PytorchEt final : public TraceImporter {
 const bool pytorch_et_registered = trace_importers().add(
     {"pytorch-et", "PyTorch's execution traces (Chakra schema, JSON), one a rank, and Kineto's timelines for the times",
      "S. Sridharan et al., Chakra: Advancing Performance Benchmarking and Co-design using Standardized Execution "
-     "Traces, 2023; PyTorch torch/csrc/profiler/standalone/execution_trace_observer.cpp, schema 1.1.1-chakra.0.0.4"},
+     "Traces, 2023; PyTorch torch/csrc/profiler/standalone/execution_trace_observer.cpp, schemas 1.0.1 to "
+     "1.1.1-chakra.0.0.4"},
     [] { return std::make_unique<PytorchEt>(); });
 
 }  // namespace

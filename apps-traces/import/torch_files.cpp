@@ -21,15 +21,18 @@ class Nodes {
     TorchNode node;
     node.id = r.required<std::int64_t>("id");
     node.name = r.required<std::string>("name");
-    node.parent = r.required<std::int64_t>("ctrl_deps");
+    const bool old = !r.has("ctrl_deps") && r.has("parent");  // schema 1.0.1 to 1.0.2
+    node.parent = r.required<std::int64_t>(old ? "parent" : "ctrl_deps");
     parents_.insert(node.parent);
-    ObjectReader inputs = r.object("inputs"), outputs = r.object("outputs");
-    const Json& values = inputs.raw("values");
+    const Json& values = values_of(r, "inputs");
     storages(values, node.storages, 0);
-    storages(outputs.raw("values"), node.storages, 0);
+    storages(values_of(r, "outputs"), node.storages, 0);
     std::sort(node.storages.begin(), node.storages.end());
     node.storages.erase(std::unique(node.storages.begin(), node.storages.end()), node.storages.end());
-    attributes(r, node, values);
+    if (old)
+      old_attributes(r, node, values);
+    else
+      attributes(r, node, values);
     if (node.name.find("process_group:init") != std::string::npos) groups(values, r);
     trace_.nodes.push_back(std::move(node));
   }
@@ -60,6 +63,47 @@ class Nodes {
       return;
     }
     if (value[kTensor - 1].get<std::string>().rfind("cuda", 0) == 0) found.push_back(value[1].get<std::int64_t>());
+  }
+
+  /// Of schema 1.0.1 a list, later {"values": list, "shapes": ..., "types": ...}.
+  static const Json& values_of(ObjectReader& r, const char* key) {
+    const Json& put = r.raw(key);
+    if (put.is_array()) return put;
+    if (!put.is_object() || !put.contains("values")) r.fail(key, "must be a list, or an object with values");
+    return put["values"];
+  }
+
+  /// Elements of the tensors in a list, and bytes of one.
+  static void count_elements(const Json& value, double& elements, double& element_B, int depth) {
+    constexpr int kDeepest = 8, kElements = 3, kBytes = 4;
+    constexpr std::size_t kTensor = 6;
+    if (!value.is_array() || depth > kDeepest) return;
+    if (value.size() == kTensor && value[kElements].is_number() && value[kBytes].is_number()) {
+      elements += value[kElements].get<double>();
+      element_B = value[kBytes].get<double>();
+      return;
+    }
+    for (const Json& part : value) count_elements(part, elements, element_B, depth + 1);
+  }
+
+  /// Schema 1.0.1: a collective is a record_param_comms whose inputs hold tensors and the name of the operation.
+  void old_attributes(ObjectReader& r, TorchNode& node, const Json& values) {
+    node.rf_id = r.optional<std::int64_t>("rf_id").value_or(0);
+    if (node.name != "record_param_comms" || !values.is_array()) return;
+    TorchComm comm;
+    for (const Json& value : values)
+      if (value.is_string() && comm.name.empty()) comm.name = value.get<std::string>();
+    if (comm.name.empty()) r.fail("inputs", "name no collective");
+    double bytes = 0;
+    count_elements(values, comm.in_elements, bytes, 0);
+    count_elements(values_of(r, "outputs"), comm.out_elements, bytes, 0);
+    if (comm.in_elements < 0 || comm.out_elements < 0) r.fail("inputs", "a tensor has less than 0 elements");
+    comm.dtype = bytes == 8 ? "Double" : bytes == 4 ? "Float" : bytes == 2 ? "Half" : "Byte";  // of the same size
+    if (bytes != 8 && bytes != 4 && bytes != 2 && bytes != 1 && comm.in_elements + comm.out_elements > 0)
+      r.fail("inputs", "a tensor has elements of neither 1, 2, 4 nor 8 bytes");
+    comm.size = 0;
+    trace_.assumed_groups = true;
+    node.comm = std::move(comm);
   }
 
   static void attributes(ObjectReader& r, TorchNode& node, const Json& values) {

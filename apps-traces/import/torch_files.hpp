@@ -15,7 +15,7 @@ struct TorchComm {
   std::string dtype;
   double in_elements = 0, out_elements = 0;
   std::string process_group;
-  int size = 1, start = 0, stride = 1;  ///< of the group, where it lists no ranks
+  int size = 1, start = 0, stride = 1;  ///< of the group, where it lists no ranks; size 0: not said
   int rank = 0;                         ///< of this process, the root or the peer
 };
 
@@ -35,6 +35,7 @@ struct TorchTrace {
   std::int64_t pid = 0;
   std::vector<TorchNode> nodes;                    ///< in the order of calls
   std::map<std::string, std::vector<int>> groups;  ///< process groups that list their ranks
+  bool assumed_groups = false;                     ///< of a schema that does not say who is in a collective's group
 };
 
 /// What an operator had the GPU do.

@@ -11,6 +11,9 @@ namespace linkcast::topology_import {
 /// @returns nothing for a model not listed here
 std::optional<GpuModel> find_gpu_model(const std::string& name);
 
+/// Whether a name holds all words of a model, in their order.
+bool names_model(const std::string& name, const GpuModel& model);
+
 /// Generation of the NVLink that `nvidia-smi nvlink -s` shows with this rate, 0 if several have it or none.
 int nvlink_generation_of(double shown_GBps);
 /// Can `nvidia-smi nvlink -s` show this rate for links of this type?

@@ -1,14 +1,16 @@
-// XML of hwloc 2 (lstopo --of xml) -> topology/1: sockets, PCIe switches, GPUs, InfiniBand-like adapters.
-// hwloc's XML is read without its NVLinks; further files give them: nvidia-smi topo -m, -L and nvlink -s.
+// XML of hwloc 1, 2 and 3 (lstopo --of xml) -> topology/1: sockets, PCIe switches, GPUs, InfiniBand-like adapters, and
+// NVLinks where its distances have them; further files give them too: nvidia-smi topo -m, -L and nvlink -s.
 // Limits: pci_link_speed is the state of the link when lstopo ran, and idle GPUs may run theirs slower. Sockets are
 // Packages; NUMA nodes inside one are not told apart. Adapters are those with an OpenFabrics device; no Ethernet.
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "calibrate/import/hwloc_links.hpp"
 #include "calibrate/import/nvlink_wiring.hpp"
 #include "calibrate/import/topology_parts.hpp"
 #include "calibrate/import/xml_node.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast::topology_import {
 namespace {
@@ -32,13 +34,28 @@ struct Endpoint {
   HwlocPort port;
   Place place;
   std::string id, model;
-  std::optional<int> cuda, nvml;  ///< numbers
+  std::optional<int> cuda, nvml;          ///< numbers
+  std::vector<std::string> gp_indices{};  ///< by which distances name its OS devices
 };
 
 std::string info_of(const XmlNode& node, const std::string& name) {
   for (const XmlNode& info : node.children("info"))
     if (info.text("name") == name) return info.text("value");
   return "";
+}
+
+/// PCI class and vendor tell a GPU that neither CUDA nor NVML names. source: PCI Code and ID Assignment Specification;
+/// vendors 10de NVIDIA, 1002 AMD
+bool is_gpu_by_pci(const XmlNode& node) {
+  static const Regex gpu(R"((?i)(03\d\d|1200) \[(10de|1002):[0-9a-f]{4}\].*)");
+  return bool{gpu.whole(node.find("pci_type").value_or(""))};
+}
+
+/// Adapters of InfiniBand and the like: their OS device is of OpenFabrics, by number in hwloc 1 and 2, by bit in 3.
+bool is_openfabrics(const XmlNode& os) {
+  static const Regex name(R"((mlx\d+_|hfi\d+_|bnxt_re|irdma|efa_|hsn|cxi|ib\d).*)");
+  if (const auto type = os.find("osdev_type")) return *type == "3" || *type == "OpenFabrics";
+  return bool{name.whole(os.find("name").value_or(""))};
 }
 
 class HwlocXml {
@@ -69,6 +86,11 @@ class HwlocXml {
   void number_gpus();
   void check_cpus();
   [[nodiscard]] LinkMatrix links() const;
+  [[nodiscard]] std::vector<std::vector<std::string>> gpu_indices() const {
+    std::vector<std::vector<std::string>> all;
+    for (const Endpoint& gpu : gpus_) all.push_back(gpu.gp_indices);
+    return all;
+  }
   [[nodiscard]] std::string switch_above(const Place& place);
   void add_port(const Endpoint& endpoint, const GpuFacts* gpu);
   struct Rated {
@@ -83,6 +105,7 @@ class HwlocXml {
   std::vector<SmiList> lists_;
   std::vector<CpuPart> cpus_;
   std::vector<Endpoint> gpus_, adapters_;
+  std::vector<Endpoint> unnamed_;  ///< GPUs that neither CUDA nor NVML names
   std::vector<GpuFacts> facts_;
   std::string numbers_source_;
   std::map<std::string, std::string> switches_;  // bus id of the upstream port -> device id
@@ -122,9 +145,19 @@ HwlocPort HwlocXml::port_of(const XmlNode& node) const {
   return port;
 }
 
+/// hwloc 1 puts a socket below its NUMA node, and PCI beside the socket. @returns empty unless there is one socket
+std::string package_below(const XmlNode& node) {
+  std::vector<std::string> found;
+  for (const XmlNode& child : node.children("object"))
+    if (const std::string type = child.text("type"); type == "Package" || type == "Socket")
+      found.push_back("cpu" + std::to_string(child.number("os_index", 0)));
+  return found.size() == 1 ? found.front() : "";
+}
+
 void HwlocXml::read_object(const XmlNode& node, Place place) {
   const std::string type = node.text("type");
-  if (type == "Package") read_package(node, place);
+  if (type == "Package" || type == "Socket") read_package(node, place);  // Socket before hwloc 1.11
+  if (type == "NUMANode" && place.cpu.empty()) place.cpu = package_below(node);
   if (type == "Bridge") {
     const std::string sides = node.text("bridge_type");
     if (sides != "0-1" && sides != "1-1")
@@ -141,9 +174,13 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
   std::string fabric;
   for (const XmlNode& os : node.children("object")) {
     if (os.text("type") != "OSDev") continue;
-    const std::string subtype = os.find("subtype").value_or(""), name = os.find("name").value_or("");
-    const bool cuda = subtype == "CUDA", nvml = subtype == "NVML";
-    if (os.text("osdev_type") == "3") fabric += (fabric.empty() ? "" : " ") + name;  // OpenFabrics
+    std::string subtype = os.find("subtype").value_or("");
+    const std::string name = os.find("name").value_or("");
+    if (subtype.empty())
+      subtype = info_of(os, "CoProcType").empty() ? info_of(os, "Backend") : info_of(os, "CoProcType");
+    const bool cuda = subtype == "CUDA", nvml = subtype == "NVML";  // hwloc 1 says it in an info
+    if (const auto index = os.find("gp_index")) endpoint.gp_indices.push_back(*index);
+    if (is_openfabrics(os)) fabric += (fabric.empty() ? "" : " ") + name;  // OpenFabrics
     if (!cuda && !nvml) continue;
     const auto number = name.size() > 4 ? whole_number(name.substr(4)) : std::nullopt;
     if (!number || name.substr(0, 4) != (cuda ? "cuda" : "nvml"))
@@ -155,6 +192,11 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
   }
   if (endpoint.cuda || endpoint.nvml) {
     gpus_.push_back(std::move(endpoint));
+  } else if (is_gpu_by_pci(node)) {
+    for (const XmlNode& os : node.children("object"))
+      if (endpoint.model.empty()) endpoint.model = info_of(os, "GPUModel");
+    if (endpoint.model.empty()) endpoint.model = info_of(node, "PCIDevice");
+    unnamed_.push_back(std::move(endpoint));
   } else if (!fabric.empty()) {
     endpoint.id = "nic" + std::to_string(adapters_.size());
     endpoint.model = fabric;
@@ -164,7 +206,16 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
 
 /// gpu<k> is cuda<k> or nvml<k>, whichever all GPUs have.
 void HwlocXml::number_gpus() {
-  if (gpus_.empty()) file_.root().fail("no OSDev of subtype CUDA or NVML: was this lstopo built with them?");
+  if (gpus_.empty()) {  // in the order of their bus ids, as the driver counts
+    std::sort(unnamed_.begin(), unnamed_.end(),
+              [](const Endpoint& a, const Endpoint& b) { return a.port.bus < b.port.bus; });
+    for (std::size_t i = 0; i < unnamed_.size(); ++i) unnamed_[i].nvml = static_cast<int>(i);
+    gpus_ = std::move(unnamed_);
+    if (!gpus_.empty())
+      numbers_source_ = "; assumed: GPUs count in the order of bus ids, hwloc has no CUDA or NVML names";
+  }
+  if (gpus_.empty())
+    file_.root().fail("no GPU: neither an OSDev of subtype CUDA or NVML, nor a PCI device that is one");
   const auto all = [&](auto has) { return std::all_of(gpus_.begin(), gpus_.end(), has); };
   const bool cuda = all([](const Endpoint& gpu) { return gpu.cuda.has_value(); });
   const bool nvml = all([](const Endpoint& gpu) { return gpu.nvml.has_value(); });
@@ -178,7 +229,7 @@ void HwlocXml::number_gpus() {
   const bool smi = matrix_ || !lists_.empty();
   if (smi && differ && !take_nvml)
     request_.fail("numbers", "nvidia-smi numbers GPUs as NVML does, so with its output only numbers=nvml can be");
-  if (smi && !nvml) numbers_source_ = "; assumed: CUDA numbers the GPUs as nvidia-smi does";
+  if (smi && !nvml) numbers_source_ += "; assumed: CUDA numbers the GPUs as nvidia-smi does";
   const auto number = [&](const Endpoint& gpu) { return take_nvml ? *gpu.nvml : *gpu.cuda; };
   std::sort(gpus_.begin(), gpus_.end(), [&](const auto& a, const auto& b) { return number(a) < number(b); });
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
@@ -260,15 +311,18 @@ void HwlocXml::add_port(const Endpoint& endpoint, const GpuFacts* gpu) {
 Json HwlocXml::run() {
   const XmlNode root = file_.root();
   if (root.name() != "topology") root.fail("not XML of hwloc: its root is topology");
-  if (const std::string version = root.text("version"); version.rfind("2.", 0) != 0)
-    root.fail("version", "'" + version + "' is not 2.x: export with lstopo of hwloc 2, lstopo --of xml");
+  const std::string version = root.find("version").value_or("1");  // hwloc 1 wrote none
+  if (version != "1" && version.rfind("1.", 0) != 0 && version.rfind("2.", 0) != 0 && version.rfind("3.", 0) != 0)
+    root.fail("version", "'" + version + "' is not 1, 2.x or 3.x");
   for (const XmlNode& object : root.children("object")) read_object(object, {});
   number_gpus();
   check_cpus();
-  const LinkMatrix links = this->links();
-  GpuQuestion question{file_.path(), {}, has_links(links)};
+  LinkMatrix links = this->links();
+  std::optional<HwlocNvlinks> shown = matrix_ ? std::nullopt : hwloc_nvlinks(root, gpu_indices());
+  GpuQuestion question{file_.path(), {}, has_links(links) || shown};
   for (const Endpoint& gpu : gpus_) question.models.push_back(gpu.model);
   facts_ = resolve_gpus(request_, std::move(question), lists_);
+  if (shown) links = shown->links(facts_);
   add_gpus(writer_, facts_);
   add_cpus(writer_, cpus_);
   for (auto* list : {&gpus_, &adapters_})
@@ -277,6 +331,9 @@ Json HwlocXml::run() {
   for (const Endpoint& adapter : adapters_) writer_.device(adapter.id, "nic", adapter.model);
   if (matrix_)
     add_nvlinks(writer_, links, facts_, {matrix_->file, "nvidia-smi topo -m", request_.yes_or_no("nvswitch")});
+  if (shown)
+    add_nvlinks(writer_, links, facts_,
+                {file_.path(), "hwloc NVLinkBandwidth", shown->switched ? true : request_.yes_or_no("nvswitch")});
   for (std::size_t i = 0; i < gpus_.size(); ++i) add_port(gpus_[i], &facts_[i]);
   for (const Endpoint& adapter : adapters_) add_port(adapter, nullptr);
   constexpr int newest_known = 6;
@@ -287,7 +344,10 @@ Json HwlocXml::run() {
     writer_.cable(uplink.id, uplink.to, link->link.kind(), 1, link->link.rate(), link->source);
   }
   join_cpus(writer_, cpus_);
-  const std::string nvlink = matrix_ ? "; nvidia-smi topo -m" : "; assumed: no NVLinks, hwloc XML is read without them";
+  const std::string nvlink =
+      matrix_ ? "; nvidia-smi topo -m"
+      : shown ? ""
+              : "; assumed: no NVLinks, the file has no NVLinkBandwidth: nvidia-smi topo -m shows them";
   return writer_.json(request_.name(), title_of(facts_),
                       kHwlocFormat + nvlink + sources_of(lists_) + numbers_source_ + "; " + request_.pcie_peer_source(),
                       request_.pcie_peer());
@@ -301,7 +361,7 @@ class HwlocXmlImporter final : public Importer {
 
 const bool hwloc_xml_registered =
     importers().add({"hwloc-xml", "lstopo --of xml, and nvidia-smi topo -m for NVLinks -> topology/1",
-                     "hwloc 2 documentation, Importing and exporting topologies from/to XML files"},
+                     "hwloc documentation, Importing and exporting topologies from/to XML files"},
                     [] { return std::make_unique<HwlocXmlImporter>(); });
 
 }  // namespace

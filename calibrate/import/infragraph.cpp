@@ -71,6 +71,7 @@ class Reader {
   [[nodiscard]] int sm_of(const Component& gpu) const;
   [[nodiscard]] std::string vendor_of(const Component& cpu) const;
   void gpu_facts(const Node& gpu, Ends& ends) const;
+  [[nodiscard]] int accelerator_edges(const Node& gpu) const;
   [[nodiscard]] Ends ends_of(const Edge& edge) const;
 
   const TopologyRequest& request_;
@@ -181,6 +182,16 @@ void Reader::gpu_facts(const Node& gpu, Ends& ends) const {
   ends.sm = sm_of(component(gpu));
   const auto model = find_gpu_model(request_.option("gpu").value_or(model_of(component(gpu).description)));
   if (model) ends.pcie = model->pcie_generation;
+  if (model) ends.gpu_links = model->nvlinks;
+}
+
+int Reader::accelerator_edges(const Node& gpu) const {
+  const auto same = [&](const Node& node) { return !(node < gpu) && !(gpu < node); };
+  return static_cast<int>(std::count_if(device_.edges.begin(), device_.edges.end(), [&](const Edge& edge) {
+    if (!same(edge.a) && !same(edge.b)) return false;
+    return !is(edge.a, "cpu") && !is(edge.b, "cpu") &&
+           is_accelerator_link(device_.links[static_cast<std::size_t>(edge.link)]);
+  }));
 }
 
 Ends Reader::ends_of(const Edge& edge) const {
@@ -188,7 +199,10 @@ Ends Reader::ends_of(const Edge& edge) const {
   ends.cpus = is(edge.a, "cpu") && is(edge.b, "cpu");
   ends.a_cpu = is(edge.a, "cpu") || is(edge.b, "cpu");
   for (const Node& node : {edge.a, edge.b}) {
-    if (is(node, "xpu")) gpu_facts(node, ends);
+    if (is(node, "xpu")) {
+      gpu_facts(node, ends);
+      ends.gpu_edges = accelerator_edges(node);
+    }
     if (is(node, "cpu")) ends.vendor = vendor_of(component(node));
   }
   if (ends.sm > 0) return ends;

@@ -31,6 +31,8 @@ Component read_component(ObjectReader r) {
   if (c.count < 1 || c.count > kMostNodes) r.fail("count", "must be from 1 to " + std::to_string(kMostNodes));
   c.type = chosen(r, {"custom", "device", "cpu", "xpu", "nic", "memory", "port", "switch"});
   if (c.type == "custom") c.type = r.object("custom").required<std::string>("type");
+  static const Regex nvswitch(R"((?i)nv-?_?(l|link)?-?_?sw(itch)?[0-9]*)");  // of the package's blueprints
+  if (nvswitch.whole(c.type) || (nvswitch.whole(c.name) && c.type == "custom")) c.type = "switch";
   return c;
 }
 

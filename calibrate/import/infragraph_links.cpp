@@ -62,6 +62,13 @@ CableFacts nvlink(const Device& device, const Link& link, const std::string& tex
   const bool of_gpu = type && type->generation == generation;
   const double nominal = (of_gpu ? type : of_generation)->rate.si;
   CableFacts cable{of_generation->kind(), 1, {nominal}, ""};
+  const int share = ends.gpu_edges > 0 ? ends.gpu_links / ends.gpu_edges : 0;
+  if (!link.bytes_per_s && share > 1 && share * ends.gpu_edges == ends.gpu_links) {
+    cable.count = share;
+    cable.note = "assumed: " + std::to_string(share) + " links, of the " + std::to_string(ends.gpu_links) +
+                 " of the GPU's model on its " + std::to_string(ends.gpu_edges) + " edges, at their nominal rate";
+    return cable;
+  }
   if (!link.bytes_per_s) {
     cable.note = "assumed: one link at its nominal rate, the file gives none";
     return cable;

@@ -13,6 +13,8 @@ struct Ends {
   bool cpus = false;   ///< two CPUs
   bool a_cpu = false;  ///< a CPU at one end
   int sm = 0;          ///< of the GPU at one of them, 0 if there is none
+  int gpu_links = 0;   ///< NVLinks that leave that GPU's model, 0 if not known
+  int gpu_edges = 0;   ///< of that GPU on which they can be
   int pcie = 0;        ///< PCIe generation of that GPU's model, 0 if not known
   std::string vendor;  ///< of the CPU
 };

@@ -31,17 +31,22 @@ struct NcclRun {
   std::string place;
   std::string program;   ///< all_reduce_perf; empty: not printed
   std::string version;   ///< of nccl-tests and NCCL; empty: not printed
+  bool rccl = false;     ///< the library is AMD's
   std::string settings;  ///< threads, iterations, ...
   struct Issue {         ///< how its calls are made; nothing: not printed
     std::optional<int> threads, gpus_per_thread, graph_launches, calls_per_group;
   };
   Issue issue{};
-  std::optional<bool> nvls{};  ///< what NCCL's own lines say of multicast by NVSwitch
-  std::vector<NcclRank> ranks;
+  std::optional<bool> nvls{};   ///< what NCCL's own lines say of multicast by NVSwitch
+  std::vector<NcclRank> ranks;  ///< empty: not printed
   std::vector<NcclRow> rows;
+  std::vector<std::string> notes;  ///< what was passed over
 };
 
-/// @throws InputError  no run, one that is not whole, or one that reports wrong data
+/// "all_reduce" of "all_reduce_perf" or "all_reduce_perf_mpi"; empty if it is no operation that the schema has.
+std::string operation_of_program(const std::string& program);
+
+/// @throws InputError  no table, a row that is not whole, or a run that reports wrong data
 std::vector<NcclRun> read_nccl_text(TextFile& file);
 /// @throws InputError  the same, with JSON pointers
 NcclRun read_nccl_json(const TextFile& file);

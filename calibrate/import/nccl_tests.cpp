@@ -17,13 +17,6 @@ namespace {
 const std::vector<std::string> kOps = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
                                        "alltoall",   "sendrecv",   "gather",         "scatter"};
 
-/// "all_reduce" of "all_reduce_perf" or "all_reduce_perf_mpi"; empty if it is no operation that the schema has.
-std::string op_of_program(const std::string& program) {
-  for (const std::string& op : kOps)
-    if (program == op || program.rfind(op + "_perf", 0) == 0) return op;
-  return "";
-}
-
 /// The operations whose program a file's name holds: "all_reduce_perf" is not also "reduce_perf".
 std::set<std::string> ops_of_name(const std::string& name) {
   std::set<std::string> found;
@@ -38,7 +31,7 @@ std::set<std::string> ops_of_name(const std::string& name) {
 std::string op_of(const NcclRun& run, const std::optional<std::string>& said, const std::string& path,
                   RecordBuilder& record) {
   if (!run.program.empty()) {
-    const std::string op = op_of_program(run.program);
+    const std::string op = operation_of_program(run.program);
     if (op.empty())
       throw InputError(run.place + ": program '" + run.program + "' measures no operation of schema measurement/1");
     if (said && *said != op)
@@ -54,7 +47,33 @@ std::string op_of(const NcclRun& run, const std::optional<std::string>& said, co
   return *found.begin();
 }
 
-/// Numbers of the GPUs in rank order.
+/// What options say of the members.
+struct SaidMembers {
+  std::optional<std::vector<int>> gpus;  ///< in rank order, of each node
+  std::optional<int> gpu_count, nodes;
+
+  /// gpus=8 is a number of GPUs, gpus=0,1,3,2 are their numbers.
+  explicit SaidMembers(const ImportRequest& request) {
+    const auto text = option_text(request, "gpus");
+    if (text && text->find(',') == std::string::npos) {
+      gpu_count = static_cast<int>(*option_count(request, "gpus"));
+      constexpr int kMost = 1024;  // far more than a node has. source: ours
+      if (*gpu_count > kMost) throw InputError("--option gpus: at most " + std::to_string(kMost) + " on a node");
+    } else {
+      gpus = option_gpus(request, "gpus");
+    }
+    if (const auto count = option_count(request, "nodes")) nodes = static_cast<int>(*count);
+  }
+
+  /// What is said stands alone, as nothing is printed.
+  [[nodiscard]] std::vector<int> alone() const {
+    if (gpus) return *gpus;
+    std::vector<int> all;
+    for (int gpu = 0; gpu < gpu_count.value_or(0); ++gpu) all.push_back(gpu);
+    return all;
+  }
+};
+
 /// Ranks of each host, hosts in the order of their first rank.
 /// @throws InputError  hosts of different numbers of ranks or devices, or whose ranks are mixed
 std::vector<std::vector<NcclRank>> by_host(const NcclRun& run) {
@@ -82,23 +101,43 @@ std::vector<std::vector<NcclRank>> by_host(const NcclRun& run) {
   return hosts;
 }
 
+Json members_json(const std::vector<int>& gpus, std::size_t nodes) {
+  Json members{{"gpus", gpus}};
+  if (nodes > 1) members["nodes"] = nodes;
+  return members;
+}
+
+Json said_members(const NcclRun& run, const SaidMembers& said) {
+  const std::vector<int> gpus = said.alone();
+  if (gpus.empty())
+    throw InputError(run.place + ": no line '# Rank 0 ...' says which GPUs ran: add --option gpus=8, their number on " +
+                     "a node, or gpus=0,1,3,2 in rank order, and nodes=2 where there were several");
+  const int nodes = said.nodes.value_or(1);
+  if (gpus.size() * static_cast<std::size_t>(nodes) < 2)
+    throw InputError("--option gpus: one rank: a collective has at least two");
+  return members_json(gpus, static_cast<std::size_t>(nodes));
+}
+
 /// Members on each node, and the number of nodes where there are several.
-Json members_of(const NcclRun& run, const std::optional<std::vector<int>>& said) {
+Json members_of(const NcclRun& run, const SaidMembers& said) {
+  if (run.ranks.empty()) return said_members(run, said);
   if (run.ranks.size() < 2) throw InputError(run.place + ": one rank: a collective has at least two");
   const std::vector<std::vector<NcclRank>> hosts = by_host(run);
-  std::vector<int> gpus;
+  if (said.nodes && *said.nodes != static_cast<int>(hosts.size()))
+    throw InputError("--option nodes: is " + std::to_string(*said.nodes) + ", " + run.place + " prints " +
+                     std::to_string(hosts.size()));
+  std::vector<int> gpus = said.alone();
+  if (!gpus.empty() && gpus.size() != hosts.front().size())
+    throw InputError("--option gpus: names " + std::to_string(gpus.size()) + " GPUs, " + run.place + " has " +
+                     std::to_string(hosts.front().size()) + (hosts.size() > 1 ? " ranks a node" : " ranks"));
+  if (!gpus.empty()) return members_json(gpus, hosts.size());
   for (const NcclRank& rank : hosts.front()) {
-    if (!said && std::count(gpus.begin(), gpus.end(), rank.device) > 0)
+    if (std::count(gpus.begin(), gpus.end(), rank.device) > 0)
       throw InputError(run.place + ": two ranks print device " + std::to_string(rank.device) +
                        ": add --option gpus=0,1,... in rank order");
     gpus.push_back(rank.device);
   }
-  if (said && said->size() != gpus.size())
-    throw InputError("--option gpus: names " + std::to_string(said->size()) + " GPUs, " + run.place + " has " +
-                     std::to_string(gpus.size()) + (hosts.size() > 1 ? " ranks a node" : " ranks"));
-  Json members{{"gpus", said ? *said : gpus}};
-  if (hosts.size() > 1) members["nodes"] = hosts.size();
-  return members;
+  return members_json(gpus, hosts.size());
 }
 
 /// Who issued the calls, as `launch` of predict; empty: it cannot be told.
@@ -106,11 +145,13 @@ Json members_of(const NcclRun& run, const std::optional<std::vector<int>>& said)
 std::string launch_of(const NcclRun& run) {
   const auto& [threads, gpus_per_thread, graph_launches, calls_per_group] = run.issue;
   if (graph_launches.value_or(0) > 0) return "graph";
-  if (calls_per_group.value_or(1) > 1 || !gpus_per_thread) return "";
-  if (*gpus_per_thread == 1) return "process";
+  if (calls_per_group.value_or(1) > 1) return "";
   std::set<std::string> processes;
-  for (const NcclRank& rank : run.ranks) processes.insert(rank.process);
-  const bool one = processes.size() == 1 && !processes.begin()->empty() && threads.value_or(1) == 1;
+  for (const NcclRank& rank : run.ranks) processes.insert(rank.host + " " + rank.process);
+  const bool own = run.ranks.size() > 1 && processes.size() == run.ranks.size();
+  if (gpus_per_thread ? *gpus_per_thread == 1 : own) return "process";
+  if (!gpus_per_thread) return "";
+  const bool one = processes.size() == 1 && !run.ranks.front().process.empty() && threads.value_or(1) == 1;
   return one && *gpus_per_thread == static_cast<int>(run.ranks.size()) ? "single_process" : "";
 }
 
@@ -129,7 +170,7 @@ void note_types(const NcclRun& run, const std::string& path, RecordBuilder& reco
     record.environment("type", row.type, row.place);
     if (!row.redop.empty() && row.redop != "none") record.environment("redop", row.redop, row.place);
   }
-  if (!run.ranks.front().gpu.empty()) record.environment("gpu", run.ranks.front().gpu, path);
+  if (!run.ranks.empty() && !run.ranks.front().gpu.empty()) record.environment("gpu", run.ranks.front().gpu, path);
 }
 
 class Rows {
@@ -178,21 +219,25 @@ class Rows {
 class NcclTests final : public Importer {
  public:
   [[nodiscard]] std::vector<ImportOption> options() const override {
-    return {
-        {"op", "operation, where text and file name do not say it: all_reduce, all_gather, ..."},
-        {"gpus", "numbers of the topology's GPUs in rank order, of each node: 0,1,3,2 (default: the printed devices)"},
-        {"launch", "graph, process, single_process or pytorch, where the text does not say who issued the calls"},
-        {"library", "NCCL's version as `linkcast list libraries` names it, where the text does not print it"},
-        {"algorithm", "Ring, Tree, CollNet, NVLS, NVLSTree or PAT if NCCL_ALGO forced it"},
-        {"protocol", "LL, LL128 or Simple if NCCL_PROTO forced it"},
-        {"nvls", "on or off: multicast by NVSwitch, where the text does not print NCCL's own lines"},
-        RecordBuilder::id_option()};
+    return {{"op", "operation, where text and file name do not say it: all_reduce, all_gather, ..."},
+            {"gpus",
+             "numbers of the topology's GPUs in rank order, of each node: 0,1,3,2 (default: the printed devices); "
+             "8: how many, where no rank is printed"},
+            {"nodes", "number of nodes, where no rank is printed (default: 1)"},
+            {"launch", "graph, process, single_process or pytorch, where the text does not say who issued the calls"},
+            {"library", "NCCL's version as `linkcast list libraries` names it, where the text does not print it"},
+            {"algorithm", "Ring, Tree, CollNet, NVLS, NVLSTree or PAT if NCCL_ALGO forced it"},
+            {"protocol", "LL, LL128 or Simple if NCCL_PROTO forced it"},
+            {"nvls", "on or off: multicast by NVSwitch, where the text does not print NCCL's own lines"},
+            RecordBuilder::id_option()};
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override;
 };
 
 /// The library that a text such as "... nccl-library=22809" or "NCCL 22809" names: the nearest that is known.
-void note_library(const std::string& version, RecordBuilder& record) {
+void note_library(const NcclRun& run, RecordBuilder& record) {
+  const std::string& version = run.version;
+  const std::string maker = run.rccl ? "RCCL" : "NCCL";
   const std::string word = version.substr(version.find_last_of("= ") + 1);
   const std::size_t dot = word.find('.');
   if (word.empty() || word.size() > 6 || word.find_first_not_of("0123456789.") != std::string::npos) return;
@@ -202,7 +247,8 @@ void note_library(const std::string& version, RecordBuilder& record) {
   const std::string library = nearest_nccl(major, minor);
   if (library.empty()) return;
   record.library(library);
-  record.note("library: NCCL " + std::to_string(major) + "." + std::to_string(minor) + " was printed; " + library +
+  record.note((run.rccl ? "assumed: RCCL chooses as the NCCL whose number it has; library: " : "library: ") + maker +
+              " " + std::to_string(major) + "." + std::to_string(minor) + " was printed; " + library +
               " is the nearest that is known.");
 }
 
@@ -229,23 +275,35 @@ void note_multicast(const NcclRun& run, const std::optional<std::string>& said, 
   record.method("settings", *nvls ? "NCCL_NVLS_ENABLE=1" : "NCCL_NVLS_ENABLE=0");
 }
 
+}  // namespace
+
+std::string operation_of_program(const std::string& program) {
+  for (const std::string& op : kOps)
+    if (program == op || program.rfind(op + "_perf", 0) == 0) return op;
+  return "";
+}
+
+namespace {
+
 /// Every run of one file.
 void add_file(const ImportRequest& request, const std::string& path, const Json& forced, RecordBuilder& record) {
   const auto op = option_choice(request, "op", kOps);
-  const auto gpus = option_gpus(request, "gpus");
+  const SaidMembers members(request);
   const auto said = option_choice(request, "launch", launch_kinds());
   const auto library = option_choice(request, "library", libraries().names());
   TextFile file(path);
   const bool json = file.text()[file.text().find_first_not_of(" \t\r\n")] == '{';
   for (const NcclRun& run : json ? std::vector<NcclRun>{read_nccl_json(file)} : read_nccl_text(file)) {
     if (!run.version.empty()) record.environment("version", run.version, path);
-    library ? record.library(*library) : note_library(run.version, record);
-    record.source(run.version.empty() ? "nccl-tests, version not printed" : "nccl-tests, " + run.version);
+    library ? record.library(*library) : note_library(run, record);
+    const std::string program = run.rccl ? "rccl-tests, " : "nccl-tests, ";
+    record.source(program + (run.version.empty() ? "version not printed" : run.version));
+    for (const std::string& note : run.notes) record.note(note);
     note_types(run, path, record);
     note_multicast(run, option_choice(request, "nvls", {"on", "off"}), record);
-    record.method("settings of " + file_name(path), run.settings);
+    if (!run.settings.empty()) record.method("settings of " + file_name(path), run.settings);
     Json common{{"op", op_of(run, op, path, record)}};
-    common.update(members_of(run, gpus));
+    common.update(members_of(run, members));
     if (const std::string launch = launch_of(run, said, record); !launch.empty()) common["launch"] = launch;
     common.update(forced);
     Rows rows(common, record);
@@ -260,7 +318,7 @@ Json NcclTests::run(const ImportRequest& request) const {
     forced["algorithm"] = *a;
   if (const auto p = option_choice(request, "protocol", {"LL", "LL128", "Simple"})) forced["protocol"] = *p;
   record.method("statistic", "printed means over the iterations of the program");
-  record.note(option_gpus(request, "gpus")
+  record.note(option_text(request, "gpus")
                   ? "gpus: said by option gpus, in rank order."
                   : "assumed: printed device n is gpu<n> of the topology; option gpus says otherwise.");
   if (forced.empty())
@@ -270,7 +328,7 @@ Json NcclTests::run(const ImportRequest& request) const {
 }
 
 const bool nccl_tests_registered = importers().add(
-    {"nccl-tests", "text or JSON (-J) of all_reduce_perf and the others: collectives of one node or of several",
+    {"nccl-tests", "text or JSON (-J) of all_reduce_perf and the others of nccl-tests or rccl-tests, anywhere in a log",
      "NVIDIA/nccl-tests README.md and src/common.cu, src/util.cu"},
     [] { return std::make_unique<NcclTests>(); });
 

@@ -1,6 +1,8 @@
-// Text of nccl-tests. A run goes from its line "# nThread ..." to "# Out of bounds values"; a table's columns are those
-// that its head names. Lines of NCCL_DEBUG, INFO or WARN, may stand between.
+// Text of nccl-tests and rccl-tests, anywhere in a log: a table begins with its head "size count type ... time algbw
+// busbw", with or without '#' and whatever launchers put in front; what stands above it says the rest as far as it is
+// there. What is no row is passed over inside a table, and named.
 #include <algorithm>
+#include <utility>
 
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/nccl_log.hpp"
@@ -10,10 +12,14 @@
 namespace linkcast {
 namespace {
 
-constexpr const char* kFirst = "# nThread ";
-
 bool is_debug_line(const std::string& line) {
   return line.find(" NCCL INFO ") != std::string::npos || line.find(" NCCL WARN ") != std::string::npos;
+}
+
+/// Without indentation and '#'.
+std::string_view said_in(std::string_view line) {
+  const auto first = line.find_first_not_of("# \t");
+  return first == std::string_view::npos ? std::string_view() : line.substr(first);
 }
 
 /// Lines of NCCL_DEBUG=INFO that tell multicast by NVSwitch: the variable, or channels that use it.
@@ -24,16 +30,12 @@ void note_nvls(const TextFile& file, NcclRun& run) {
   if (const Match match = channels.whole(file.line()); match && !run.nvls) run.nvls = match[1] != "0";
 }
 
-bool ends_run(const TextFile& file) {
-  return file.starts_with("# Out of bounds values") || file.starts_with("# Avg bus bandwidth");
-}
-
 std::string place_of(const TextFile& file) { return file.path() + ":" + std::to_string(file.number()); }
 
 void read_rank(const TextFile& file, NcclRun& run) {
   static const Regex rank(
-      R"(#\s+Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+(\d+)\s+on\s+(\S+)\s+device\s+(\d+)\s+\[([^\]]+)\]\s+(.*?)\s*)");
-  const Match match = rank.whole(file.line());
+      R"(Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+(\d+)\s+on\s+(\S+)\s+device\s+(\d+)\s+\[([^\]]+)\]\s+(.*?)\s*)");
+  const Match match = rank.whole(said_in(file.line()));
   if (!match) file.fail("is no line '# Rank 0 Pid 1 on HOST device 0 [0x07] NAME'");
   const auto number = whole_number(match[1]), device = whole_number(match[5]);
   const auto group = match.has(2) ? whole_number(match[2]) : 0;
@@ -43,40 +45,51 @@ void read_rank(const TextFile& file, NcclRun& run) {
   run.ranks.push_back({*number, *group, *device, match[4], match[6], match[7], match[3]});
 }
 
-struct Columns {
-  std::vector<std::string>
-      names;  ///< as the head has them, e.g. size count type redop root time algbw busbw #wrong ...
-};
+using Columns = std::vector<std::string>;  ///< e.g. size count type redop root time algbw busbw #wrong ...
 
-/// "#  size  count  type ... time algbw busbw #wrong time algbw busbw #wrong" and the line of units below it.
-Columns read_head(TextFile& file) {
+/// The columns of "#  size  count  type ... time algbw busbw #wrong time algbw busbw #wrong"; empty: no such line.
+Columns head_of(const TextFile& file) {
+  Columns columns = words_of(said_in(file.line()));
+  const auto has = [&](const char* name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
+  if (columns.empty() || columns.front() != "size" || !has("count") || !has("time")) return {};
+  return columns;
+}
+
+/// Leaves the file behind the line of units.
+void read_head(TextFile& file, const Columns& columns) {
   static const std::vector<std::string> known = {"size", "count", "type",  "redop",  "root",
                                                  "time", "algbw", "busbw", "#wrong", "error"};
-  Columns columns{words_of(file.line().substr(1))};
-  for (const std::string& name : columns.names)
+  for (const std::string& name : columns)
     if (std::find(known.begin(), known.end(), name) == known.end())
       file.fail("column '" + name +
                 "' is not known: size, count, type, redop, root, time, algbw, busbw, #wrong, error");
-  const std::vector<std::string> half = {"time", "algbw", "busbw"};
-  const auto times = std::count(columns.names.begin(), columns.names.end(), "time");
-  if (columns.names.front() != "size" || times != 2) file.fail("a table starts with size and has two columns time");
-  file.next();
+  if (std::count(columns.begin(), columns.end(), "time") != 2)
+    file.fail("a table starts with size and has two columns time");
+  for (file.next(); !file.at_end() && is_debug_line(file.line());) file.next();
   file.expect_more("the line of units");
   if (file.line().find("(us)") == std::string::npos || file.line().find("(B)") == std::string::npos)
     file.fail("the line of units is due, with (B) and (us)");
   file.next();
-  return columns;
 }
 
+/// The number of a row's last column, behind which the text of another process may be glued: "0node1:77:91 [0] NCCL".
+std::string without_glue(const std::string& word, const std::string& column) {
+  static const Regex count(R"((\d+|N/A)[^\d.].*)"), rate(R"((\d+\.\d\d)\D.*)");
+  const Match match = (column == "#wrong" ? count : rate).whole(word);
+  return match ? match[1] : word;
+}
+
+/// What stands behind the last column is another process's.
 NcclRow read_row(const TextFile& file, const Columns& columns) {
-  const auto words = words_of(file.line());
-  if (words.size() != columns.names.size())
-    file.fail("has " + std::to_string(words.size()) + " values for " + std::to_string(columns.names.size()) +
-              " columns");
+  auto words = words_of(file.line());
+  if (words.size() < columns.size())
+    file.fail("has " + std::to_string(words.size()) + " values for " + std::to_string(columns.size()) + " columns");
+  std::string& last = words[columns.size() - 1];
+  last = without_glue(last, columns.back());
   NcclRow row;
   row.place = place_of(file);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& name = columns.names[i];
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string& name = columns[i];
     if (name == "size") row.size_B = words[i];
     if (name == "type") row.type = words[i];
     if (name == "redop") row.redop = words[i];
@@ -88,31 +101,6 @@ NcclRow read_row(const TextFile& file, const Columns& columns) {
   return row;
 }
 
-/// The rows behind a head, up to the lines that end the run.
-void read_table(TextFile& file, NcclRun& run) {
-  const Columns columns = read_head(file);
-  for (; file.expect_more("'# Out of bounds values'"), !ends_run(file); file.next()) {
-    if (is_debug_line(file.line())) {
-      note_nvls(file, run);
-      continue;
-    }
-    const auto words = words_of(file.line());
-    if (words.empty() || words.front() == "#") continue;
-    if (!decimal(words.front())) file.fail("not understood inside the table");
-    run.rows.push_back(read_row(file, columns));
-  }
-  if (run.rows.empty()) file.fail("the table has no row");
-}
-
-void read_end(TextFile& file) {
-  for (; !file.at_end() && file.starts_with("#"); file.next()) {
-    if (ends_run(file) && file.line().find("FAILED") != std::string::npos)
-      file.fail("the program found wrong data: not a measurement");
-    if (file.starts_with("# Collective test starting") || file.starts_with("# nccl-tests version")) return;
-    if (file.starts_with(kFirst)) return;
-  }
-}
-
 /// A number of the first line, "nThread 1 nGpus 4 ... agg iters: 1 validation: 1 graph: 0".
 std::optional<int> setting(const std::string& line, const std::string& name) {
   const auto at = line.find(name);
@@ -121,51 +109,118 @@ std::optional<int> setting(const std::string& line, const std::string& name) {
   return words.empty() ? std::nullopt : whole_number(words.front());
 }
 
-/// @param run  what stood before its first line: program, version
-void read_run(TextFile& file, NcclRun& run) {
-  run.place = place_of(file);
-  run.settings = file.line().substr(2);
-  run.issue = {setting(run.settings, "nThread "), setting(run.settings, "nGpus "), setting(run.settings, "graph: "),
-               setting(run.settings, "agg iters: ")};
-  file.next();
-  static const Regex head(R"(#\s+size\s+count\s.*)");
-  static const Regex library(R"((?:.*\s)?NCCL version (\d+\.\d+)\S*.*)");  // with NCCL_DEBUG=VERSION or INFO
-  for (;; file.next()) {
-    file.expect_more("the head of the table, '# size count type ...'");
-    if (head.whole(file.line())) break;
-    if (const Match match = library.whole(file.line()); match && run.version.empty()) run.version = "NCCL " + match[1];
-    note_nvls(file, run);
-    if (file.starts_with(kFirst)) file.fail("the run before this line has no table");
-    if (words_of(file.line()).size() > 1 && words_of(file.line())[0] == "#" && words_of(file.line())[1] == "Rank")
-      read_rank(file, run);
+class TextReader {
+ public:
+  explicit TextReader(TextFile& file) : file_(file) {}
+
+  std::vector<NcclRun> read() {
+    file_.strip_launchers();
+    while (!file_.at_end()) {
+      if (const Columns columns = head_of(file_); !columns.empty()) {
+        read_table(columns);
+        continue;
+      }
+      read_line();
+      file_.next();
+    }
+    if (runs_.empty())
+      throw InputError(file_.path() +
+                       ": is no output of nccl-tests: it has no table with the head '# size count type ... time algbw "
+                       "busbw'");
+    if (!run_.settings.empty())
+      runs_.back().notes.push_back(file_name(run_.place) + ": this run has no table: left out");
+    return std::move(runs_);
   }
-  if (run.ranks.empty()) file.fail("no line '# Rank 0 ...' before the table");
-  read_table(file, run);
-  read_end(file);
+
+ private:
+  /// A line outside tables.
+  void read_line();
+  void read_settings(std::string_view said);
+  /// The rows behind a head, up to the lines that end the run, another table or the end of the file.
+  void read_table(const Columns& columns);
+  [[nodiscard]] bool ends_table() const {
+    const std::string_view said = said_in(file_.line());
+    return said.rfind("Out of bounds values", 0) == 0 || said.rfind("Avg bus bandwidth", 0) == 0;
+  }
+  [[nodiscard]] bool begins_run() const {
+    const std::string_view said = said_in(file_.line());
+    return said.rfind("nThread ", 0) == 0 || said.rfind("Collective test starting:", 0) == 0 || !head_of(file_).empty();
+  }
+  void pass_over();
+
+  TextFile& file_;
+  std::vector<NcclRun> runs_;
+  NcclRun run_;  ///< what has been said above the next table
+  int passed_over_ = 0;
+};
+
+void TextReader::read_settings(std::string_view said) {
+  if (!run_.settings.empty()) file_.fail("the run before this line has no table");
+  run_.place = place_of(file_);
+  run_.settings = said;
+  run_.issue = {setting(run_.settings, "nThread "), setting(run_.settings, "nGpus "), setting(run_.settings, "graph: "),
+                setting(run_.settings, "agg iters: ")};
+}
+
+void TextReader::read_line() {
+  static const Regex starting(R"(Collective test starting: (\S+)\s*)"), version(R"(nccl-tests (version .*?)\s*)");
+  static const Regex command(R"((?:.*[\s/'"])?(\w+_perf)(?:_mpi)?(?:['"]?\s.*|$))");
+  static const Regex rccl_tests(R"(rccl-tests:? [Vv]ersion:? (\S+).*)");
+  static const Regex library(R"((?:.*\s)?(N|R)CCL version\s*:?\s*(\d+\.\d+)\S*.*)");  // with NCCL_DEBUG=VERSION or INFO
+  const std::string_view said = said_in(file_.line());
+  if (said.empty()) return;
+  note_nvls(file_, run_);
+  if (const Match match = library.whole(said)) {
+    run_.rccl = run_.rccl || match[1] == "R";
+    if (run_.version.empty() || match[1] == "R") run_.version = match[1] + "CCL " + match[2];
+  }
+  if (is_debug_line(file_.line())) return;
+  if (const Match match = starting.whole(said))
+    run_.program = match[1];
+  else if (const Match typed = command.whole(said);
+           typed && run_.settings.empty() && !operation_of_program(typed[1]).empty())
+    run_.program = typed[1];
+  if (const Match match = version.whole(said)) run_.version = match[1];
+  if (const Match match = rccl_tests.whole(said)) run_.rccl = true;
+  if (said.rfind("nThread ", 0) == 0) read_settings(said);
+  if (said.rfind("Rank ", 0) == 0 && said.find(" Pid ") != std::string_view::npos) read_rank(file_, run_);
+  if (said.rfind("Out of bounds values", 0) == 0 && said.find("FAILED") != std::string_view::npos)
+    file_.fail("the program found wrong data: not a measurement");
+}
+
+void TextReader::pass_over() {
+  constexpr std::size_t kShown = 60;
+  constexpr int kMostShown = 3;  // the rest is counted. source: ours
+  if (++passed_over_ > kMostShown) return;
+  std::string text;
+  for (const char c : said_in(file_.line()).substr(0, kShown)) text += c >= ' ' && c <= '~' ? c : '?';
+  run_.notes.push_back("Passed over in the table, line " + std::to_string(file_.number()) + ": '" + text + "'.");
+}
+
+void TextReader::read_table(const Columns& columns) {
+  if (run_.place.empty()) run_.place = place_of(file_);
+  read_head(file_, columns);
+  passed_over_ = 0;
+  for (; !file_.at_end() && !ends_table() && !begins_run(); file_.next()) {
+    const auto words = words_of(file_.line());
+    const bool row = words.size() > 1 && whole_size(words[0]) && whole_size(words[1]);
+    if (row) {
+      run_.rows.push_back(read_row(file_, columns));
+      continue;
+    }
+    note_nvls(file_, run_);
+    if (!words.empty() && words.front() != "#" && !is_debug_line(file_.line())) pass_over();
+  }
+  if (run_.rows.empty()) file_.fail("the table has no row");
+  if (passed_over_ > 3) run_.notes.push_back(std::to_string(passed_over_) + " lines of the table were passed over.");
+  if (file_.at_end() || !ends_table())
+    run_.notes.push_back("The table of " + file_name(run_.place) +
+                         " has no '# Out of bounds values' below it: more rows may be " + "missing.");
+  runs_.push_back(std::exchange(run_, {}));
 }
 
 }  // namespace
 
-std::vector<NcclRun> read_nccl_text(TextFile& file) {
-  static const Regex starting(R"(# Collective test starting: (\S+)\s*)");
-  static const Regex version(R"(# nccl-tests (version .*?)\s*)");
-  std::vector<NcclRun> runs;
-  file.expect_short_lines();
-  NcclRun next;
-  while (!file.at_end()) {
-    if (const Match match = starting.whole(file.line())) next.program = match[1];
-    if (const Match match = version.whole(file.line())) next.version = match[1];
-    if (file.starts_with(kFirst)) {
-      read_run(file, next);
-      runs.push_back(next);
-      next = {};
-    } else {
-      file.next();
-    }
-  }
-  if (runs.empty())
-    throw InputError(file.path() + ": is no output of nccl-tests: it has no line '# nThread ... nGpus ...'");
-  return runs;
-}
+std::vector<NcclRun> read_nccl_text(TextFile& file) { return TextReader(file).read(); }
 
 }  // namespace linkcast

@@ -1,4 +1,4 @@
-// Topology file of NCCL (NCCL_TOPO_DUMP_FILE, "system" version 1) -> topology/1.
+// Topology file of NCCL (NCCL_TOPO_DUMP_FILE or NCCL_TOPO_FILE, version 1) or RCCL (version 2) -> topology/1.
 // Limits: NCCL merges all NVSwitches into one and leaves out what no GPU or adapter of the job hangs on. Adapters
 // without a PCI device (virtual ones) have no place here and are named in the source of the record.
 #include "calibrate/import/nccl_xml.hpp"
@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "calibrate/import/gpu_models.hpp"
+#include "calibrate/import/nccl_xml_parts.hpp"
 #include "calibrate/import/topology_parts.hpp"
 #include "sim/records/cable_kinds.hpp"
 
@@ -40,7 +42,7 @@ struct Parent {
   std::string id, cpu, vendor;
 };
 
-const std::set<std::string> kOptions = {"nvlink", "pcie", "pcie_peer", "partial"};
+const std::set<std::string> kOptions = {"gpu", "nvlink", "nvswitch", "pcie", "pcie_peer", "partial"};
 
 class NcclXml {
  public:
@@ -59,12 +61,11 @@ class NcclXml {
   void read_nic(const XmlNode& node, const XmlNode& pci, const Parent& parent);
   void number_gpus();
   [[nodiscard]] PciePort port_of(const XmlNode& pci) const;
-  [[nodiscard]] CpuPart cpu_part(const XmlNode& node) const;
   void add_pcie_links();
   void add_nvlinks();
   void read_links_of(std::size_t gpu);
   [[nodiscard]] std::string nvlink_target(const XmlNode& link, std::size_t gpu);
-  [[nodiscard]] NvlinkType nvlink_type(const Gpu& gpu) const;
+  [[nodiscard]] GpuLinkType link_type(const Gpu& gpu) const;
   [[nodiscard]] std::optional<std::size_t> find_gpu(const std::string& bus) const;
   std::string notes() const;
 
@@ -88,38 +89,13 @@ class NcclXml {
     std::string source;
   };
   std::map<std::pair<std::size_t, std::string>, Bundle> bundles_;  // GPU, other end
-  std::vector<std::string> left_out_;
+  std::vector<std::string> left_out_, findings_;
   int adapters_ = 0;
 };
 
-CpuPart NcclXml::cpu_part(const XmlNode& node) const {
-  CpuPart cpu;
-  const int numa = node.number("numaid", -1);
-  cpu.id = "cpu" + std::to_string(std::max(0, numa));
-  const std::string arch = lower(node.text("arch")), maker = node.find("vendor").value_or("");
-  if (arch == "ppc64" || arch == "ppc64le")
-    cpu.vendor = "ibm";
-  else if (arch == "arm64" || arch == "aarch64")
-    cpu.vendor = "arm";
-  else if (arch == "x86_64")
-    cpu.vendor = maker == "GenuineIntel" ? "intel" : maker == "AuthenticAMD" ? "amd" : "";
-  else
-    node.fail("arch", "'" + arch + "' is not known: x86_64, ppc64, ppc64le, arm64, aarch64");
-  cpu.model = arch + (maker.empty() ? "" : " " + maker);
-  if (!node.find("familyid") || !node.find("modelid")) return cpu;
-  const int family = node.number("familyid", -1), model = node.number("modelid", -1);
-  cpu.model += " family " + std::to_string(family) + " model " + std::to_string(model);
-  if (cpu.vendor != "intel" || family != 6 || model < 0) return cpu;
-  // source: Intel Xeon datasheets: E5/E7 v4 QPI 9.6 GT/s; UPI of Skylake-SP (model 85) 10.4, Ice Lake-SP (106, 108)
-  // 11.2, Sapphire Rapids (143) 16 and Emerald Rapids (207) 20 GT/s; 2 bytes a transfer and direction
-  cpu.link_kind = model < 85 ? "qpi" : socket_link("intel").kind;
-  cpu.link_rate = {model < 85 ? 19.2e9 : model < 106 ? 20.8e9 : model < 143 ? 22.4e9 : model < 207 ? 32e9 : 40e9};
-  return cpu;
-}
-
 void NcclXml::read_cpu(const XmlNode& node) {
   if (node.name() != "cpu") node.fail("unknown element: a system holds cpu");
-  cpus_.push_back(cpu_part(node));
+  cpus_.push_back(nccl_cpu_part(node));
   for (std::size_t i = 0; i + 1 < cpus_.size(); ++i)
     if (cpus_[i].id == cpus_.back().id)
       node.fail("numaid", "two CPUs with the same node: a dump of several hosts is not read");
@@ -143,7 +119,7 @@ int pcie_generation(const std::string& transfers) {
 
 /// Generation and width as NCCL writes them; what the kernel did not say is taken as NCCL takes it.
 PciePort NcclXml::port_of(const XmlNode& pci) const {
-  const std::string speed = pci.text("link_speed");
+  const std::string speed = pci.text("link_speed");  // complete_nccl_file() has put it there
   const int width = pci.number("link_width", 0);
   std::string number = speed;
   for (const std::string suffix : {" PCIe", " GT/s"})
@@ -169,7 +145,7 @@ void NcclXml::read_pci(const XmlNode& node, const Parent& parent) {
   bool inner = false;
   for (const XmlNode& child : node.children()) {
     const std::string name = child.name();
-    if (name == "gpu" && is("0x03")) {
+    if (name == "gpu" && is_gpu_class(kind)) {
       read_gpu(child, node, parent);
     } else if (name == "nic" && is("0x02")) {
       read_nic(child, node, parent);
@@ -233,15 +209,16 @@ void NcclXml::number_gpus() {
   gpus_ = std::move(ordered);
 }
 
-NvlinkType NcclXml::nvlink_type(const Gpu& gpu) const {
+GpuLinkType NcclXml::link_type(const Gpu& gpu) const {
+  if (!gpu.node.children("xgmi").empty() || gpu.node.find("gcn")) return infinity_fabric_of(gpu.sm);
   const auto known = nvlink_of(gpu.sm);
   const auto option = request_.number("nvlink");
   if (known && option && known->generation != *option)
     request_.fail("nvlink",
                   "GPUs of sm " + std::to_string(gpu.sm) + " have NVLink " + std::to_string(known->generation));
-  if (known) return *known;
+  if (known) return {known->kind(), known->rate, known->links};
   if (option)
-    if (const auto type = nvlink_of_generation(*option)) return *type;
+    if (const auto type = nvlink_of_generation(*option)) return {type->kind(), type->rate, type->links};
   gpu.node.fail("sm", "no NVLink is known for compute capability " + std::to_string(gpu.sm) +
                           ": --option nvlink=" + known_generations(CableFamily::kAccelerator) + " says which it is");
 }
@@ -250,7 +227,7 @@ NvlinkType NcclXml::nvlink_type(const Gpu& gpu) const {
 std::string NcclXml::nvlink_target(const XmlNode& link, std::size_t gpu) {
   const std::string target = lower(link.text("target")), kind = lower(link.text("tclass"));
   const auto is = [&](const char* start) { return kind.rfind(start, 0) == 0; };
-  if (is("0x03")) {
+  if (is_gpu_class(kind)) {
     const auto other = find_gpu(target);
     if (other == gpu) link.fail("target", "a GPU has no link to itself");
     if (other) return "gpu" + std::to_string(*other);
@@ -273,14 +250,14 @@ void NcclXml::read_links_of(std::size_t gpu) {
   for (const XmlNode& link : gpus_[gpu].node.children()) {
     const int count = link.number("count", 1);
     if (count > 999) link.fail("count", "more links than any GPU has");
-    if (link.name() == "nvlink") {
+    if (link.name() == "nvlink" || link.name() == "xgmi") {
       const std::string target = nvlink_target(link, gpu);
       if (target.empty()) continue;
       Bundle& bundle = bundles_[{gpu, target}];
       bundle.count += count;
       const bool merged = target.rfind("nvs", 0) == 0 && nvswitches_.count("") != 0;
       bundle.source =
-          kNcclFormat + ": nvlink count" +
+          kNcclFormat + ": " + link.name() + " count" +
           (merged ? "; assumed: one device stands for all NVSwitches, which the dump does not tell apart" : "") +
           "; nominal rate of the generation from the datasheet, one direction";
     } else if (link.name() == "c2c") {
@@ -289,7 +266,7 @@ void NcclXml::read_links_of(std::size_t gpu) {
       writer_.cable("gpu" + std::to_string(gpu), gpus_[gpu].cpu, "c2c", count, {each * 1e6},
                     kNcclFormat + ": c2c count and bw, in MB/s");
     } else {
-      link.fail("unknown element: a gpu holds nvlink and c2c");
+      link.fail("unknown element: a gpu holds nvlink, xgmi and c2c");
     }
   }
 }
@@ -299,22 +276,25 @@ void NcclXml::add_nvlinks() {
   std::map<std::size_t, int> links;
   for (const auto& [ends, bundle] : bundles_) {
     const auto& [gpu, target] = ends;
-    const NvlinkType type = nvlink_type(gpus_[gpu]);
+    const GpuLinkType type = link_type(gpus_[gpu]);
     if ((links[gpu] += bundle.count) > type.links && type.links > 0 && !told_)
       gpus_[gpu].node.fail("more NVLinks than the " + std::to_string(type.links) + " that GPUs of sm " +
                            std::to_string(gpus_[gpu].sm) + " have");
+    int count = bundle.count;
     if (target.rfind("gpu", 0) == 0) {
       const auto other = static_cast<std::size_t>(*whole_number(target.substr(3)));
       const auto back = bundles_.find({other, "gpu" + std::to_string(gpu)});
-      const int count = back == bundles_.end() ? 0 : back->second.count;
-      if (count != bundle.count)
-        gpus_[gpu].node.fail(std::to_string(bundle.count) + " NVLinks to " + target + ", which has " +
-                             std::to_string(count) + " back");
-      if (nvlink_type(gpus_[other]).generation != type.generation)
+      const int returned = back == bundles_.end() ? 0 : back->second.count;
+      if (link_type(gpus_[other]).kind != type.kind)
         gpus_[gpu].node.fail("NVLinks to " + target + ", which has NVLinks of another generation");
-      if (other < gpu) continue;  // its own turn has added the cable
+      if (returned != bundle.count && (other > gpu || returned == 0))  // a broken link shows so
+        findings_.push_back("finding: " + std::to_string(bundle.count) + " links of gpu" + std::to_string(gpu) +
+                            " to " + target + ", " + std::to_string(returned) + " back: taken as " +
+                            std::to_string(std::min(count, returned)));
+      count = std::min(count, returned);
+      if (other < gpu || count == 0) continue;  // its own turn has added the cable
     }
-    writer_.cable("gpu" + std::to_string(gpu), target, type.kind(), bundle.count, type.rate, bundle.source);
+    writer_.cable("gpu" + std::to_string(gpu), target, type.kind, count, type.rate, bundle.source);
   }
 }
 
@@ -333,18 +313,32 @@ void NcclXml::add_pcie_links() {
 
 std::string NcclXml::notes() const {
   std::string text;
-  for (const std::string& what : left_out_) text += (text.empty() ? "; left out or renamed: " : "; ") + what;
+  for (const std::string& what : findings_) text += "; " + what;
+  bool first = true;
+  for (const std::string& what : left_out_) {
+    text += (first ? "; left out or renamed: " : "; ") + what;
+    first = false;
+  }
   return text;
 }
 
 Json NcclXml::run() {
   const XmlNode root = file_.root();
   if (root.name() != "system") root.fail("not a topology file of NCCL: its root is system");
-  if (root.text("version") != "1") root.fail("version", "'" + root.text("version") + "' is not 1");
+  if (root.text("version") != "1" && root.text("version") != "2")
+    root.fail("version", "'" + root.text("version") + "' is neither 1 nor RCCL's 2");
+  if (!told_) findings_ = complete_nccl_file(file_, request_);
   for (const XmlNode& cpu : root.children()) read_cpu(cpu);
   number_gpus();
   std::vector<GpuFacts> facts(gpus_.size());
-  for (std::size_t i = 0; i < gpus_.size(); ++i) facts[i].sm = gpus_[i].sm;
+  const std::string model = request_.option("gpu").value_or("");
+  if (const auto known = find_gpu_model(model); known && known->sm != gpus_.front().sm)
+    request_.fail(
+        "gpu", "'" + model + "' has " + std::to_string(known->sm) + ", the file " + std::to_string(gpus_.front().sm));
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    facts[i].sm = gpus_[i].sm;
+    facts[i].model = model;
+  }
   add_gpus(writer_, facts);
   add_cpus(writer_, cpus_);
   for (const Device& device : devices_) writer_.device(device.id, device.kind, device.model);
@@ -369,7 +363,7 @@ class NcclXmlImporter final : public Importer {
 };
 
 const bool nccl_xml_registered =
-    importers().add({"nccl-xml", "NCCL's NCCL_TOPO_DUMP_FILE -> topology/1",
+    importers().add({"nccl-xml", "NCCL's or RCCL's NCCL_TOPO_DUMP_FILE, or a cloud's NCCL_TOPO_FILE -> topology/1",
                      "NVIDIA/nccl src/graph/xml.cc and topo.cc, environment NCCL_TOPO_DUMP_FILE"},
                     [] { return std::make_unique<NcclXmlImporter>(); });
 

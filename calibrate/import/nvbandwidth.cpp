@@ -162,7 +162,8 @@ void Tests::add(const NvbandwidthTest& test) {
 std::int64_t buffer_of(const ImportRequest& request, const NvbandwidthLog& log, RecordBuilder& record) {
   if (const auto said = option_bytes(request, "buffer")) return *said;
   int major = 0, minor = 0;
-  if (std::sscanf(log.version.c_str(), "%d.%d", &major, &minor) != 2 || (major == 0 && minor < kMinorOfBuffer))
+  const bool read = std::sscanf(log.version.c_str(), "%d.%d", &major, &minor) == 2;
+  if (!log.version.empty() && (!read || (major == 0 && minor < kMinorOfBuffer)))
     throw InputError("--option buffer: is needed, version '" + log.version +
                      "' of nvbandwidth has another default than 512MiB: say the size of -b, e.g. 64MiB");
   record.note(
@@ -190,8 +191,8 @@ class Nvbandwidth final : public Importer {
 };
 
 void add_log(const ImportRequest& request, const NvbandwidthLog& log, const std::string& path, RecordBuilder& record) {
-  record.source("nvbandwidth " + log.version);
-  record.environment("nvbandwidth", log.version, path);
+  record.source("nvbandwidth" + (log.version.empty() ? ", version not printed" : " " + log.version));
+  if (!log.version.empty()) record.environment("nvbandwidth", log.version, path);
   if (!log.gpus.empty()) record.environment("gpus", log.gpus, path);
   for (const auto& [name, value] : log.facts) record.environment(name, value, path);
   Tests tests(request, buffer_of(request, log, record), record);

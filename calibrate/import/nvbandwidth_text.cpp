@@ -22,7 +22,7 @@ void read_header(TextFile& file, NvbandwidthLog& log) {
   static const Regex fact(R"((CUDA Runtime Version|CUDA Driver Version|Driver Version): (\S+)\s*)");
   static const Regex device(R"(Device (\d+): (.+?)( \(\S+\))?\s*)");
   Match match;
-  for (; !file.at_end() && !file.starts_with("Running "); file.next()) {
+  for (; !file.at_end() && !file.starts_with("Running ") && !is_title(file.line()); file.next()) {
     if ((match = version.whole(file.line()))) {
       if (!log.version.empty()) file.fail("a second run of nvbandwidth: one a file");
       log.version = match[1];
@@ -34,9 +34,9 @@ void read_header(TextFile& file, NvbandwidthLog& log) {
       log.gpus.push_back(match[2]);
     }
   }
-  if (log.version.empty())
-    throw InputError(file.path() + ": is no output of nvbandwidth: it has no line 'nvbandwidth Version: ...' before " +
-                     "the first test");
+  if (file.at_end() && log.version.empty())
+    throw InputError(file.path() +
+                     ": is no output of nvbandwidth: it has neither 'nvbandwidth Version: ...' nor a test");
   file.expect_more("'Running TEST.'");
 }
 
@@ -76,17 +76,44 @@ void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
   file.next();
 }
 
+/// Whose matrix stands here, where the line "Running TEST." was cut off: the SUM below it says so.
+std::string test_below(TextFile ahead) {
+  static const Regex sum(R"((?:SUM|MIN|MAX|AVG|AVERAGE|MEDIAN) (\w+) [0-9.]+\s*)");
+  const TextFile here = ahead;
+  for (; !ahead.at_end() && !ahead.starts_with("Running "); ahead.next())
+    if (const Match match = sum.whole(ahead.line())) return match[1];
+  here.fail("neither 'Running TEST.' above nor 'SUM TEST ...' below says which test this is");
+}
+
+/// Behind a test newer versions print how much its figures vary, as a matrix.
+void skip_variation(TextFile& file) {
+  file.next();
+  for (file.skip_blank(); !file.at_end() && is_title(file.line()); file.skip_blank()) file.next();
+  for (; !file.at_end(); file.next()) {
+    const auto words = words_of(file.line());
+    if (words.empty() || !whole_number(words.front())) return;
+  }
+}
+
 void read_test(TextFile& file, NvbandwidthLog& log) {
   static const Regex heading(R"(Running (\w+)\.?\s*)");
   const Match match = heading.whole(file.line());
-  if (!match) file.fail("not understood: 'Running TEST.' is due");
-  const std::string name = match[1];
+  const bool cut = !match && is_title(file.line());
+  if (!match && !cut) file.fail("not understood: 'Running TEST.' is due");
+  const std::string name = cut ? test_below(file) : match[1];
   const int line = file.number();
   test_named(log, name, place_of(file, line));
-  file.next();
-  for (file.skip_blank(); !file.at_end() && !file.starts_with("Running ") && !file.starts_with("NOTE:");
-       file.skip_blank())
+  if (!cut) file.next();
+  bool ends = false;
+  for (file.skip_blank(); !ends && !file.at_end() && !file.starts_with("Running ") && !file.starts_with("NOTE:");
+       file.skip_blank()) {
+    if (file.starts_with("COEFFICIENT_OF_VARIATION")) {
+      skip_variation(file);
+      continue;
+    }
+    ends = cut && file.starts_with("SUM ");  // the next matrix may be another test's
     read_part(file, log, name);
+  }
   for (const NvbandwidthTest& test : log.tests)
     if (test.name == name && test.matrices.empty() && !test.waived)
       file.fail_at(line, "test " + name + " has no result");
@@ -96,9 +123,16 @@ void read_test(TextFile& file, NvbandwidthLog& log) {
 
 NvbandwidthLog read_nvbandwidth_text(TextFile& file) {
   NvbandwidthLog log;
-  file.expect_short_lines();
+  file.strip_launchers();
   read_header(file, log);
-  while (file.starts_with("Running ")) read_test(file, log);
+  for (; !file.at_end(); file.skip_blank()) {
+    if (file.starts_with("COEFFICIENT_OF_VARIATION"))
+      skip_variation(file);
+    else if (file.starts_with("Running ") || is_title(file.line()))
+      read_test(file, log);
+    else
+      break;
+  }
   log.complete = file.starts_with("NOTE:");
   for (; !file.at_end(); file.next())
     if (file.starts_with("Running ") || file.starts_with("nvbandwidth Version:"))

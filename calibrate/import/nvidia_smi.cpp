@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "calibrate/import/topology_request.hpp"
+#include "sim/records/log_line.hpp"
 #include "sim/units/regex.hpp"
 
 namespace linkcast::topology_import {
@@ -12,7 +13,8 @@ namespace {
 struct Patterns {
   Regex gpu{R"(GPU (\d+): (.+) \(UUID: [^)]*\)\s*)"};
   Regex link{R"(\s*Link \d+: (?:([0-9]{1,6}(?:\.[0-9]{1,6})?) GB/s|<inactive>)\s*)"};
-  Regex no_links{R"(\s*Unable to retrieve NVLink information as all links are inActive\s*)"};
+  Regex begins{R"(\s*(?:GPU|Link) \d+:.*)"};
+  Regex no_links{R"(\s*(?:NVML: )?Unable to retrieve NVLink information as all links are inActive\.?\s*)"};
 };
 
 void add_gpu(SmiList& list, const Match& match, int line) {
@@ -45,18 +47,20 @@ SmiList read_smi_list(const std::string& path) {
   SmiList list{path, "nvidia-smi -L", false, {}};
   const Patterns patterns;
   int number = 0;
-  for (const std::string& line : plain_lines(read_text(path))) {
+  for (const std::string& raw : plain_lines(read_text(path))) {
     ++number;
+    const std::string line = plain_log_line(raw);
     Match match;
-    if (line.find_first_not_of(" \t") == std::string::npos) continue;
     if ((match = patterns.gpu.whole(line))) {
       add_gpu(list, match, number);
       continue;
     }
     const bool link{match = patterns.link.whole(line)};
-    if (!link && !patterns.no_links.whole(line))
+    const bool none{patterns.no_links.whole(line)};
+    if (!link && patterns.begins.whole(line))
       fail_at(path, number, "no line of nvidia-smi -L or nvidia-smi nvlink -s: '" + line + "'");
-    if (list.gpus.empty()) fail_at(path, number, "a link before the first GPU");
+    if (!link && !none) continue;  // a prompt, a title, another command's output
+    if (link && list.gpus.empty()) fail_at(path, number, "a link before the first GPU");
     list.has_links = true;
     if (link && match.has(1)) list.gpus.back().link_GBps.push_back(std::stod(match[1]));
   }

@@ -17,7 +17,7 @@ constexpr std::int64_t kLatency_B = 16, kOldLatency_B = 1;
 
 struct PrintedRun {
   std::optional<std::int64_t> elements, latency_B;
-  std::optional<std::string> engine;
+  std::optional<std::string> engine, access;
 };
 
 class Matrices {
@@ -75,8 +75,9 @@ void Matrices::note_meaning(const P2pRun& run) {
 
 Json Matrices::point(const P2pRun& run, const P2pMatrix& matrix, int row, int column) const {
   const bool pulled = run.says_way() ? matrix.way == "Reads" : true;  // the GPU of the row runs the copy
-  const bool peer =
-      row != column && matrix.peer_on && run.access[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
+  const bool access = run.access.empty() ? settings_.access.value_or("all") == "all"
+                                         : run.access[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
+  const bool peer = row != column && matrix.peer_on && access;
   Json point{{"transport", row == column ? "local"
                            : peer        ? "peer"
                                          : "staged"},
@@ -100,7 +101,12 @@ void Matrices::add(const TextFile& file, const P2pRun& run, const P2pMatrix& mat
 }
 
 void Matrices::add(const TextFile& file, const P2pRun& run) {
-  record_.environment("gpus", run.gpus, file.path());
+  if (!run.gpus.empty()) record_.environment("gpus", run.gpus, file.path());
+  if (run.access.empty() && !settings_.access)
+    record_.note(
+        "assumed: peer access between all GPUs, since 'P2P Connectivity Matrix' is not there; option access=none "
+        "says otherwise.");
+  for (const std::string& kind : run.missing) record_.note("Not in " + file_name(file.path()) + ": " + kind + ".");
   note_sizes(run);
   note_meaning(run);
   for (const P2pMatrix& matrix : run.matrices) add(file, run, matrix);
@@ -111,6 +117,7 @@ class P2pBandwidthLatencyTest final : public Importer {
   [[nodiscard]] std::vector<ImportOption> options() const override {
     return {{"elements", "--numElems of the run (default: 40000000; 10000000 if no title says writes or reads)"},
             {"latency_bytes", "size of a latency copy (default: 16; 1 if no title says writes or reads)"},
+            {"access", "all or none: peer access between GPUs, where no connectivity matrix is there (default: all)"},
             {"engine", "sm if the run had --sm_copy (default: ce)"},
             DeviceNames::option(),
             RecordBuilder::id_option()};
@@ -119,7 +126,8 @@ class P2pBandwidthLatencyTest final : public Importer {
   [[nodiscard]] Json run(const ImportRequest& request) const override {
     RecordBuilder record(request, "p2p-bandwidth-latency-test", "p2p_copy", "back_to_back");
     const PrintedRun settings{option_count(request, "elements"), option_count(request, "latency_bytes"),
-                              option_choice(request, "engine", {"ce", "sm"})};
+                              option_choice(request, "engine", {"ce", "sm"}),
+                              option_choice(request, "access", {"all", "none"})};
     record.source("p2pBandwidthLatencyTest of the CUDA samples, version not printed");
     record.method("statistic", "printed means of one queue of copies");
     record.method("clock", "GPU events around a queue of copies: time per copy, not a one-way latency");

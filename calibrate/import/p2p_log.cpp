@@ -12,25 +12,21 @@ namespace {
 constexpr const char* kHeader = "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]";
 constexpr const char* kAccess = "P2P Connectivity Matrix";
 
-/// The lines before the first matrix. Only the devices matter; who can reach whom comes again in the matrix.
-std::vector<std::string> read_devices(TextFile& file) {
+std::string_view unindented(std::string_view line) {
+  return line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+}
+
+void read_device(const TextFile& file, P2pRun& run) {
   static const Regex device(R"(Device: (\d+), (.+), pciBusID: \w+, pciDeviceID: \w+, pciDomainID: ?\w+\s*)");
-  std::vector<std::string> gpus;
-  for (;; file.next()) {
-    file.expect_more(std::string("'") + kAccess + "'");
-    if (file.starts_with(kAccess)) return gpus;
-    if (file.starts_with(kHeader)) file.fail(std::string("the run before this line ends before '") + kAccess + "'");
-    if (!file.starts_with("Device: ")) continue;
-    const Match match = device.whole(file.line());
-    if (!match) file.fail("is no line 'Device: 0, NAME, pciBusID: ...'");
-    if (whole_number(match[1]) != static_cast<int>(gpus.size()))
-      file.fail("device " + match[1] + " stands where device " + std::to_string(gpus.size()) + " is due");
-    gpus.push_back(match[2]);
-  }
+  const Match match = device.whole(unindented(file.line()));
+  if (!match) file.fail("is no line 'Device: 0, NAME, pciBusID: ...'");
+  if (whole_number(match[1]) != static_cast<int>(run.gpus.size()))
+    file.fail("device " + match[1] + " stands where device " + std::to_string(run.gpus.size()) + " is due");
+  run.gpus.push_back(match[2]);
 }
 
 void check_size(const TextFile& file, const P2pRun& run, const MatrixTable& table, const std::string& name) {
-  const auto size = static_cast<int>(run.gpus.size());
+  const int size = run.size();
   if (table.columns != size)
     file.fail_at(table.lines.front() - 1,
                  name + ": has " + std::to_string(table.columns) + " columns for " + std::to_string(size) + " devices");
@@ -42,6 +38,7 @@ void check_size(const TextFile& file, const P2pRun& run, const MatrixTable& tabl
 void read_access(TextFile& file, P2pRun& run) {
   file.next();
   const MatrixTable table = read_matrix(file, "D\\D", kAccess);
+  run.devices = run.size() > 0 ? run.size() : table.columns;
   check_size(file, run, table, kAccess);
   for (std::size_t row = 0; row < table.cells.size(); ++row) {
     run.access.emplace_back();
@@ -56,7 +53,7 @@ void read_access(TextFile& file, P2pRun& run) {
 bool read_title(const TextFile& file, P2pMatrix& matrix) {
   static const Regex title(
       R"((Unidirectional |Bidirectional )?P2P=(Disabled|Enabled) (Bandwidth|Latency)( \(P2P (Writes|Reads)\))? Matrix \((GB/s|us)\)\s*)");
-  const Match match = title.whole(file.line());
+  const Match match = title.whole(unindented(file.line()));
   if (!match) return false;
   matrix.latency = match[3] == "Latency";
   if (matrix.latency == match.has(1) || matrix.latency != (match[6] == "us")) return false;
@@ -75,6 +72,7 @@ void read_figures(TextFile& file, P2pRun& run, P2pMatrix& matrix) {
   const auto words = words_of(file.line());
   const bool by_processor = matrix.latency && !words.empty() && words.front() == "GPU";
   matrix.table = read_matrix(file, by_processor ? "GPU" : "D\\D", name);
+  if (run.size() == 0) run.devices = matrix.table.columns;
   check_size(file, run, matrix.table, name);
   if (by_processor) {
     file.skip_blank();
@@ -84,8 +82,9 @@ void read_figures(TextFile& file, P2pRun& run, P2pMatrix& matrix) {
   run.matrices.push_back(matrix);
 }
 
-/// The first kind of matrix that every run prints and this one lacks; empty if it is whole.
-std::string missing(const P2pRun& run) {
+/// The kinds of matrices that every run prints.
+std::vector<std::string> kinds_missing(const P2pRun& run) {
+  std::vector<std::string> missing;
   for (const bool latency : {false, true})
     for (const bool bidirectional : {false, true})
       for (const bool peer_on : {false, true}) {
@@ -94,33 +93,58 @@ std::string missing(const P2pRun& run) {
           return m.latency == latency && m.bidirectional == bidirectional && m.peer_on == peer_on;
         });
         if (!there)
-          return std::string(latency         ? ""
-                             : bidirectional ? "Bidirectional "
-                                             : "Unidirectional ") +
-                 "P2P=" + (peer_on ? "Enabled" : "Disabled") + (latency ? " Latency" : " Bandwidth") + " Matrix";
+          missing.push_back(std::string(latency         ? ""
+                                        : bidirectional ? "Bidirectional "
+                                                        : "Unidirectional ") +
+                            "P2P=" + (peer_on ? "Enabled" : "Disabled") + (latency ? " Latency" : " Bandwidth") +
+                            " Matrix");
       }
-  return "";
+  return missing;
 }
 
-P2pRun read_run(TextFile& file) {
-  P2pRun run;
-  file.next();
-  run.gpus = read_devices(file);
-  if (run.gpus.empty()) file.fail("no line 'Device: 0, ...' before it");
-  read_access(file, run);
-  for (;;) {
-    file.skip_blank();
-    P2pMatrix matrix;
-    if (!file.at_end() && read_title(file, matrix)) {
-      read_figures(file, run, matrix);
-      continue;
-    }
-    const std::string lacking = missing(run);
-    if (lacking.empty()) return run;
-    file.expect_more("'" + lacking + "'");
-    file.fail("not understood: the title of a matrix is due, '" + lacking + "' is missing");
+class P2pReader {
+ public:
+  explicit P2pReader(TextFile& file) : file_(file) {}
+
+  std::vector<P2pRun> read() {
+    file_.strip_launchers();
+    while (!file_.at_end()) read_line();
+    end_run();
+    if (runs_.empty())
+      throw InputError(file_.path() + ": is no output of p2pBandwidthLatencyTest: it has no title 'Unidirectional " +
+                       "P2P=Disabled Bandwidth Matrix (GB/s)' or the like");
+    return std::move(runs_);
   }
-}
+
+ private:
+  void end_run() {
+    if (!run_.matrices.empty()) {
+      run_.missing = kinds_missing(run_);
+      runs_.push_back(run_);
+    }
+    run_ = {};
+  }
+
+  void read_line() {
+    const std::string_view line = unindented(file_.line());
+    P2pMatrix matrix;
+    if (line.rfind(kHeader, 0) == 0) end_run();
+    if (line.rfind("Device: ", 0) == 0) read_device(file_, run_);
+    if (line.rfind(kAccess, 0) == 0) {
+      if (!run_.matrices.empty()) end_run();  // a run whose first lines were cut off
+      read_access(file_, run_);
+    } else if (read_title(file_, matrix)) {
+      read_figures(file_, run_, matrix);
+    } else {
+      if (line.rfind("D\\D", 0) == 0) file_.fail("a matrix without a title that says what it is");
+      file_.next();
+    }
+  }
+
+  TextFile& file_;
+  std::vector<P2pRun> runs_;
+  P2pRun run_;
+};
 
 }  // namespace
 
@@ -128,18 +152,6 @@ bool P2pRun::says_way() const {
   return std::any_of(matrices.begin(), matrices.end(), [](const P2pMatrix& m) { return !m.way.empty(); });
 }
 
-std::vector<P2pRun> read_p2p_runs(TextFile& file) {
-  std::vector<P2pRun> runs;
-  file.expect_short_lines();
-  while (!file.at_end()) {
-    if (file.starts_with(kHeader))
-      runs.push_back(read_run(file));
-    else
-      file.next();
-  }
-  if (runs.empty())
-    throw InputError(file.path() + ": is no output of p2pBandwidthLatencyTest: it has no line '" + kHeader + "'");
-  return runs;
-}
+std::vector<P2pRun> read_p2p_runs(TextFile& file) { return P2pReader(file).read(); }
 
 }  // namespace linkcast

@@ -61,6 +61,7 @@ Clusters PlaceFinder::up_to(PathClass level) const {
       if (is_pcie_path(path(a, b)) && path(a, b) > level && clusters.together(a, b))
         fail_at(matrix_.file, matrix_.rows[a].line,
                 matrix_.rows[a].name + " to " + matrix_.rows[b].name + " is " + to_text(path(a, b)) +
+                    (matrix_.sys_inside_node && path(a, b) == PathClass::kNode ? " (or SYS inside a node)" : "") +
                     ", but other entries put both within " + to_text(level));
   return clusters;
 }

@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "sim/records/input_error.hpp"
+#include "sim/records/log_line.hpp"
+#include "sim/records/object_reader.hpp"
 
 namespace linkcast {
 
@@ -45,6 +47,16 @@ void TextFile::expect_short_lines() const {
 
 void TextFile::expect_line_end() const {
   if (at_ + 1 == lines_.size() && text_.back() != '\n') fail("the file ends inside this line");
+}
+
+void TextFile::strip_launchers() {
+  expect_short_lines();
+  for (std::string& line : lines_) {
+    line = plain_log_line(line);
+    const bool ascii = std::all_of(line.begin(), line.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
+    if (!ascii)  // records are UTF-8: what is none of it becomes U+FFFD
+      line = Json::parse(Json(line).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  }
 }
 
 bool TextFile::starts_with(std::string_view prefix) const { return !at_end() && line().rfind(prefix, 0) == 0; }

@@ -50,7 +50,8 @@ class TopoM {
     add_uplinks();
     join_cpus(writer_, cpus);
     return writer_.json(request_.name(), title_of(gpus_),
-                        kCommand + sources_of(lists_) + "; " + request_.pcie_peer_source(), request_.pcie_peer());
+                        kCommand + sources_of(lists_) + table_notes() + "; " + request_.pcie_peer_source(),
+                        request_.pcie_peer());
   }
 
  private:
@@ -59,6 +60,8 @@ class TopoM {
   }
   [[nodiscard]] std::string cpu_of(std::size_t row) const { return "cpu" + std::to_string(places_[row].cpu); }
   [[nodiscard]] std::vector<CpuPart> cpu_parts() const;
+  /// What the table leaves open as a whole.
+  [[nodiscard]] std::string table_notes() const;
   void name_switches();
   void add_ports();
   void add_uplinks();
@@ -91,6 +94,15 @@ std::vector<CpuPart> TopoM::cpu_parts() const {
   std::vector<CpuPart> cpus;
   for (const int number : numbers) cpus.push_back({"cpu" + std::to_string(number), "", vendor, "", {}});
   return cpus;
+}
+
+std::string TopoM::table_notes() const {
+  std::string notes;
+  const bool counted = std::any_of(lists_.begin(), lists_.end(), [](const SmiList& list) { return list.has_links; });
+  if (matrix_.pcie_only && !counted)
+    notes += "; assumed: no NVLinks, though topo -mp leaves out those that there may be: topo -m shows them";
+  if (matrix_.sys_inside_node) notes += "; assumed: SYS inside one NUMA node leads over host bridges of one CPU";
+  return notes;
 }
 
 /// PIX clusters of several devices are a switch; where several of them meet (PXB), a second level joins them.

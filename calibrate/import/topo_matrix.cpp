@@ -2,53 +2,80 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "calibrate/import/nvidia_smi.hpp"
+#include "calibrate/import/text_file.hpp"
 #include "calibrate/import/topology_request.hpp"
+#include "sim/records/log_line.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast::topology_import {
 namespace {
 
 const std::array<std::string, 7> kClasses = {"X", "NV", "PIX", "PXB", "PHB", "NODE", "SYS"};
 constexpr int kMostLinks = 999, kMostDevices = 256;  // far more than any machine has. source: ours
-const std::string kAffinity = "CPU Affinity";
+// source: nvidia-smi topo -p2p prints them: chipset, GPU, topology not supported, disabled, ...
+const std::array<std::string, 6> kPeerWords = {"OK", "CNS", "GNS", "TNS", "NS", "DR"};
 
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(' ');
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+/// Names of the columns behind the matrix, in their order; empty: none.
+std::vector<std::string> affinities_in(std::string& header) {
+  static const Regex first(R"((?s)(.*?)((?:CPU|NUMA) Affinity|GPU NUMA ID)(.*))");
+  std::vector<std::string> names;
+  for (Match match = first.whole(header); match; match = first.whole(header)) {
+    names.push_back(match[2]);
+    header = names.size() == 1 ? match[1] + "\n" + match[3] : match[1] + match[3];
+  }
+  header = header.substr(0, header.find('\n'));
+  return names;
 }
 
-/// Fields between tabs, or between two or more blanks where the table was copied from a terminal; empty ones are gone.
-std::vector<std::string> fields_of(const std::string& line) {
-  std::vector<std::string> fields;
-  std::string field;
-  const auto end_field = [&] {
-    if (const std::string text = trimmed(field); !text.empty()) fields.push_back(text);
-    field.clear();
-  };
-  for (std::size_t i = 0; i < line.size(); ++i)
-    if (line[i] == '\t' || line.compare(i, 2, "  ") == 0)
-      end_field();
-    else
-      field += line[i];
-  end_field();
-  return fields;
+/// Names of devices; those that a paste glued together (GPU0GPU1GPU2) come apart.
+std::vector<std::string> device_names(const std::string& header) {
+  static const Regex one(R"(((?:GPU|NIC)\d+|mlx\d+_\d+)(.*))");
+  std::vector<std::string> names;
+  for (std::string word : words_of(header)) {
+    for (Match match = one.whole(word); match && !match[2].empty(); match = one.whole(word)) {
+      if (!one.whole(match[2])) break;
+      names.push_back(match[1]);
+      word = match[2];
+    }
+    names.push_back(word);
+  }
+  return names;
 }
 
 std::optional<int> gpu_number(const std::string& name) {
   return name.rfind("GPU", 0) == 0 ? whole_number(name.substr(3)) : std::nullopt;
 }
 
+/// Where the table's head stands: a line that begins with GPU0, above one that begins with GPU0 and has an X.
+std::optional<std::size_t> header_at(const std::vector<std::string>& lines) {
+  static const Regex head(R"(\s*GPU0(?:\s.*|GPU1.*|))"), row(R"(\s*GPU0\s.*\S.*)");
+  std::optional<std::size_t> above;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].find_first_not_of(" \t") == std::string::npos) continue;
+    if (above && row.whole(lines[i])) return above;
+    above = head.whole(lines[i]) ? std::optional(i) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines = plain_lines(text);
+  for (std::string& line : lines) line = plain_log_line(line);
+  return lines;
+}
+
 class MatrixReader {
  public:
-  explicit MatrixReader(const std::string& path) : lines_(plain_lines(read_text(path))) { matrix_.file = path; }
+  explicit MatrixReader(const std::string& path) : lines_(lines_of(read_text(path))) { matrix_.file = path; }
 
   TopoMatrix read() {
     read_header();
     for (MatrixRow& row : matrix_.rows) read_row(row);
     read_legend();
     check_symmetry();
+    join_inside_nodes();
     return std::move(matrix_);
   }
 
@@ -68,6 +95,7 @@ class MatrixReader {
   void read_affinity(MatrixRow& row, const std::vector<std::string>& fields) const;
   void read_legend();
   void check_symmetry() const;
+  void join_inside_nodes();
 
   std::vector<std::string> lines_;
   std::size_t at_ = 0;
@@ -77,20 +105,22 @@ class MatrixReader {
 };
 
 void MatrixReader::read_header() {
-  const std::string* line = next();
-  const auto columns = line ? fields_of(*line) : std::vector<std::string>{};
-  const auto affinity = std::find(columns.begin(), columns.end(), kAffinity);
-  if (columns.empty() || columns[0] != "GPU0" || affinity == columns.end())
-    throw InputError(matrix_.file + ": not the output of nvidia-smi topo -m: the first line names GPU0 ... " +
-                     kAffinity);
-  if (affinity - columns.begin() > kMostDevices) fail("more than " + std::to_string(kMostDevices) + " devices");
-  affinity_.assign(affinity, columns.end());
-  for (auto column = columns.begin(); column != affinity; ++column) {
-    const auto number = gpu_number(*column);
+  const auto header = header_at(lines_);
+  if (!header)
+    throw InputError(matrix_.file + ": not the output of nvidia-smi topo -m: no line with GPU0 ... above its rows");
+  for (std::size_t i = 0; i < *header; ++i)
+    if (lines_[i].find("topo -mp") != std::string::npos) matrix_.pcie_only = true;
+  at_ = *header;
+  std::string line = *next();
+  affinity_ = affinities_in(line);
+  const auto columns = device_names(line);
+  if (columns.size() > kMostDevices) fail("more than " + std::to_string(kMostDevices) + " devices");
+  for (const std::string& column : columns) {
+    const auto number = gpu_number(column);
     if (number && number != static_cast<int>(matrix_.rows.size()))
-      fail("'" + *column + "': GPUs stand first and count from 0 without gaps");
+      fail("'" + column + "': GPUs stand first and count from 0 without gaps");
     if (number) ++matrix_.gpus;
-    matrix_.rows.push_back({*column, *column, 0, {}, std::nullopt, ""});
+    matrix_.rows.push_back({column, column, 0, {}, std::nullopt, ""});
   }
 }
 
@@ -102,29 +132,36 @@ MatrixCell MatrixReader::read_cell(const std::string& text) const {
     return {PathClass::kNvlink, *links};
   }
   if (text == "SOC") return {PathClass::kSys, 0};  // its name in drivers before 2018
+  if (std::find(kPeerWords.begin(), kPeerWords.end(), text) != kPeerWords.end())
+    fail("'" + text +
+         "': a table of nvidia-smi topo -p2p says who may access whom, not how they are wired: give that "
+         "of nvidia-smi topo -m");
   const auto at = std::find(kClasses.begin(), kClasses.end(), text);
   if (at == kClasses.end()) fail("unknown entry '" + text + "': X, NV#, PIX, PXB, PHB, NODE and SYS are known");
   return {static_cast<PathClass>(at - kClasses.begin()), 0};
 }
 
+/// @param fields  words behind the matrix; in containers they may be missing
 void MatrixReader::read_affinity(MatrixRow& row, const std::vector<std::string>& fields) const {
-  if (fields.empty()) return;
   const bool nothing = std::all_of(fields.begin(), fields.end(), [](const auto& text) { return text == "N/A"; });
   if (nothing) return;
-  // A tab more or less between the columns: they can be told apart only if none is empty.
-  if (fields.size() != affinity_.size())
+  if (!affinity_.empty() && fields.size() > affinity_.size())
     fail("'" + row.name + "' has " + std::to_string(fields.size()) + " affinities, the first line names " +
          std::to_string(affinity_.size()));
+  if (fields.size() < affinity_.size() || affinity_.empty()) {  // which are missing cannot be told, but cores can
+    if (fields.front().find_first_of("-,") != std::string::npos) row.cpu_affinity = fields.front();
+    return;
+  }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i] == "N/A") continue;
-    if (affinity_[i] == kAffinity) row.cpu_affinity = fields[i];
+    if (affinity_[i] == "CPU Affinity") row.cpu_affinity = fields[i];
     if (affinity_[i] == "NUMA Affinity") row.numa = whole_number(fields[i]);  // "0-1": not one node
   }
 }
 
 void MatrixReader::read_row(MatrixRow& row) {
   const std::string* line = next();
-  const auto fields = line ? fields_of(*line) : std::vector<std::string>{};
+  const auto fields = line ? words_of(*line) : std::vector<std::string>{};
   if (fields.empty() || fields[0] != row.name) fail("the row of '" + row.name + "' is expected here");
   row.line = line_;
   const std::size_t count = matrix_.rows.size();
@@ -138,19 +175,39 @@ void MatrixReader::read_row(MatrixRow& row) {
   read_affinity(row, {fields.begin() + 1 + static_cast<std::ptrdiff_t>(count), fields.end()});
 }
 
+/// What follows the table: the legend, which names adapters, a prompt, another command's output.
 void MatrixReader::read_legend() {
-  bool legend = false;
+  static const Regex named(R"(\s*(\S+): (\S.*?)\s*)");
+  bool legend = false, nvlinks = false;
   while (const std::string* line = next()) {
-    const std::string text = trimmed(*line);
-    if (text == "Legend:" || text == "NIC Legend:") {
-      legend = true;
-      continue;
-    }
-    if (!legend) fail("neither a row of the table nor the legend: '" + text + "'");
-    const auto colon = text.find(": ");
+    const auto words = words_of(*line);
+    if (words[0] == "Legend:") legend = true;
+    if (words[0] == "NV#") nvlinks = true;
+    if (words.size() > matrix_.rows.size() && gpu_number(words[0])) fail("'" + words[0] + "' has a row, but no column");
+    const Match match = named.whole(*line);
     for (MatrixRow& row : matrix_.rows)
-      if (colon != std::string::npos && text.substr(0, colon) == row.name) row.model = text.substr(colon + 2);
+      if (match && match[1] == row.name) row.model = match[2];
   }
+  const bool shown = std::any_of(matrix_.rows.begin(), matrix_.rows.end(), [](const MatrixRow& row) {
+    return std::any_of(row.cells.begin(), row.cells.end(), [](const MatrixCell& cell) { return cell.links > 0; });
+  });
+  // The legend of topo -m explains NV#, that of topo -mp does not.
+  if (legend && !nvlinks) matrix_.pcie_only = true;
+  if (shown) matrix_.pcie_only = false;
+}
+
+/// Virtual machines and boards with one CPU show SYS between devices of one NUMA node: host bridges of one CPU, then.
+void MatrixReader::join_inside_nodes() {
+  for (MatrixRow& row : matrix_.rows)
+    for (std::size_t i = 0; i < matrix_.rows.size(); ++i) {
+      const MatrixRow& other = matrix_.rows[i];
+      const bool known = row.numa || !row.cpu_affinity.empty();
+      if (row.cells[i].path != PathClass::kSys || !known || row.numa != other.numa ||
+          row.cpu_affinity != other.cpu_affinity)
+        continue;
+      row.cells[i].path = PathClass::kNode;
+      matrix_.sys_inside_node = true;
+    }
 }
 
 void MatrixReader::check_symmetry() const {
@@ -174,12 +231,7 @@ void MatrixReader::check_symmetry() const {
 
 const std::string& to_text(PathClass path) { return kClasses.at(static_cast<std::size_t>(path)); }
 
-bool is_topo_matrix(const std::string& text) {
-  for (const std::string& line : plain_lines(text))
-    if (const auto fields = fields_of(line); !fields.empty())
-      return fields[0] == "GPU0" && std::find(fields.begin(), fields.end(), kAffinity) != fields.end();
-  return false;
-}
+bool is_topo_matrix(const std::string& text) { return header_at(lines_of(text)).has_value(); }
 
 TopoMatrix read_topo_matrix(const std::string& path) { return MatrixReader(path).read(); }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Text of `nvidia-smi topo -m`: how each pair of GPUs and network adapters is connected.
+// Text of `nvidia-smi topo -m`, anywhere in a file: how each pair of GPUs and network adapters is connected.
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,10 +27,12 @@ struct MatrixRow {
 struct TopoMatrix {
   std::string file;
   int gpus = 0;
-  std::vector<MatrixRow> rows;  ///< GPUs in number order, then adapters
+  std::vector<MatrixRow> rows;   ///< GPUs in number order, then adapters
+  bool pcie_only = false;        ///< of topo -mp: NVLinks are not shown
+  bool sys_inside_node = false;  ///< SYS was shown inside a NUMA node and is taken as NODE
 };
 
-/// Does the text have the table's first line?
+/// Does the text hold such a table?
 bool is_topo_matrix(const std::string& text);
 /// @throws InputError  with line: not such a table, unknown entry, both directions of a pair differ
 TopoMatrix read_topo_matrix(const std::string& path);

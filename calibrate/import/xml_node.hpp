@@ -28,6 +28,8 @@ class XmlNode {
   /// A whole number of at least `least`. @throws InputError
   [[nodiscard]] int number(const char* attribute, int least) const;
 
+  /// Text inside the element.
+  [[nodiscard]] std::string content() const { return node_.child_value(); }
   /// Writes an attribute, or adds an element as its last child: to the document in memory.
   void set(const char* attribute, const std::string& value);
   XmlNode add(const char* name);

@@ -31,10 +31,12 @@ inline constexpr double kPascalL2_B = 4194304, kVoltaL2_B = 6291456, kTuringL2_B
 // source: NVIDIA datasheets of these products (PCIe, links, memory), the CUDA GPUs page (compute capability) and the
 // whitepapers of their generations. NVSwitch: assumed impossible for cards, for SXM2 boards and for NVLink 1.
 inline constexpr std::array kGpuModels = {
+    GpuModel{"GH200", 90, 18, 4, 5, true},  // before H100, which its name may hold too
     GpuModel{"K80", 37, 0, 0, 3, false},
     GpuModel{"P100 PCIE", 60, 0, 0, 3, false, 0, 7.32e11, kPascalL2_B},
     GpuModel{"P100", 60, 4, 1, 3, false, 0, 7.32e11, kPascalL2_B},
     GpuModel{"P40", 61, 0, 0, 3, false},
+    GpuModel{"V100S PCIE", 70, 0, 0, 3, false, 0, 1.134e12, kVoltaL2_B},
     GpuModel{"V100 PCIE", 70, 0, 0, 3, false, 0, 9e11, kVoltaL2_B},
     GpuModel{"V100 SXM2", 70, 6, 2, 3, false, 0, 9e11, kVoltaL2_B},
     GpuModel{"V100", 70, 6, 2, 3, true, 0, 9e11, kVoltaL2_B},
@@ -47,27 +49,37 @@ inline constexpr std::array kGpuModels = {
     GpuModel{"A800", 80, 8, 3, 4, true},
     GpuModel{"A30", 80, 4, 3, 4, false},
     GpuModel{"A10", 86, 0, 0, 4, false},
+    GpuModel{"A10G", 86, 0, 0, 4, false, 0, 6e11},
+    GpuModel{"A5000", 86, 4, 3, 4, false, kSlowNvlink3_Bps, 7.68e11},
     GpuModel{"A40", 86, 4, 3, 4, false, kSlowNvlink3_Bps},
     GpuModel{"A6000", 86, 4, 3, 4, false, kSlowNvlink3_Bps, 7.68e11},
     GpuModel{"RTX 3090", 86, 4, 3, 4, false, kSlowNvlink3_Bps},
     GpuModel{"L4", 89, 0, 0, 4, false},
+    GpuModel{"L20", 89, 0, 0, 4, false, 0, 8.64e11},
     GpuModel{"L40", 89, 0, 0, 4, false, 0, 8.64e11},
     GpuModel{"L40S", 89, 0, 0, 4, false, 0, 8.64e11},
     GpuModel{"RTX 4090", 89, 0, 0, 4, false, 0, 1.008e12},
+    GpuModel{"RTX 6000 Ada", 89, 0, 0, 4, false, 0, 9.6e11},
+    GpuModel{"RTX PRO 6000", 120, 0, 0, 5, false, 0, 1.792e12},
     GpuModel{"RTX 5090", 120, 0, 0, 5, false, 0, 1.792e12},
     GpuModel{"H100 PCIE", 90, 12, 4, 5, false, 0, 2e12},
+    GpuModel{"H100 80GB PCIE", 90, 12, 4, 5, false, 0, 2e12},
     GpuModel{"H100 NVL", 90, 12, 4, 5, false},
     GpuModel{"H100", 90, 18, 4, 5, true, 0, 3.35e12},
     GpuModel{"H200", 90, 18, 4, 5, true, 0, 4.8e12},
-    GpuModel{"GH200", 90, 18, 4, 5, true},
     GpuModel{"H800", 90, 8, 4, 5, true},
     GpuModel{"H20", 90, 18, 4, 5, true},
     GpuModel{"B200", 100, 18, 5, 5, true, 0, 8e12},
     GpuModel{"GB200", 100, 18, 5, 5, true, 0, 8e12},
     GpuModel{"B300", 103, 18, 5, 0, true},
     GpuModel{"GB300", 103, 18, 5, 0, true},
+    GpuModel{"GB10", 121, 0, 0, 0, false},
+    GpuModel{"MI100", 90, 0, 0, 4, false, 0, 1.2288e12},
+    GpuModel{"MI210", 90, 0, 0, 4, false, 0, 1.638e12},
     GpuModel{"MI250X", 90, 0, 0, 4, false, 0, 1.638e12},  // of one GCD. source: AMD data sheets, this and the next
     GpuModel{"MI300X", 94, 0, 0, 5, false, 0, 5.3e12},
+    GpuModel{"MI325X", 94, 0, 0, 5, false, 0, 6e12},
+    GpuModel{"MI355X", 95, 0, 0, 5, false, 0, 8e12},
 };
 
 struct NvlinkType {

@@ -74,7 +74,7 @@ TraceHeader read_header(const Json& json, const std::string& name) {
   TraceHeader header;
   header.name = r.required<std::string>("name");
   header.ranks = r.required<int>("ranks");
-  if (header.ranks < 1) r.fail("ranks", "must be at least 1");
+  if (header.ranks < 1 || header.ranks > kMostRanks) r.fail("ranks", "must be 1 to " + std::to_string(kMostRanks));
   header.source = r.required<std::string>("source");
   header.notes = r.optional<std::vector<std::string>>("notes").value_or(std::vector<std::string>{});
   read_groups(r, header);

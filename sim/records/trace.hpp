@@ -14,6 +14,9 @@
 
 namespace linkcast {
 
+/// No application has more ranks: a larger number is a mistake in the file, found before memory is taken for them.
+inline constexpr int kMostRanks = 1'000'000;
+
 struct TraceHeader {
   std::string name;
   int ranks = 1;

@@ -6,8 +6,6 @@
 namespace linkcast::replay {
 namespace {
 
-constexpr int kMostRanks = 1000000;  // ours
-
 /// 0: not said.
 int positive(ObjectReader& r, const char* key, int most = 0) {
   const auto value = r.optional<int>(key);

@@ -262,7 +262,7 @@ TEST_CASE("imported topologies pass linkcast check", "[unit][import]") {
            "discovery tests/input/pass_discovery.json"}) {
     INFO(command);
     const Run run = run_program("import " + command + " --machine some-box --out '" + out + "'");
-    CHECK(run.err.empty());
+    CHECK(run.err.find("error") == std::string::npos);
     REQUIRE(run.code == 0);
     CHECK(run_program("check '" + out + "'").out == out + ": ok, topology/1\n");
     CHECK(read_topology(out).name == "some-box");

@@ -107,7 +107,10 @@ TEST_CASE("trace: each error names line and place", "[trace]") {
   CHECK(error_of("") == "t: is empty, its first line must be a header of schema trace/1");
   CHECK(error_of(R"({"schema":"trace/1","name":"t","ranks":2,"source":"x","groups":{"a":[0,0]}})")
             .find("t line 1:/groups/a: must name each rank once") == 0);
-  CHECK(error_of(R"({"schema":"trace/1","name":"t","ranks":0,"source":"x"})") == "t line 1:/ranks: must be at least 1");
+  CHECK(error_of(R"({"schema":"trace/1","name":"t","ranks":0,"source":"x"})") ==
+        "t line 1:/ranks: must be 1 to 1000000");
+  CHECK(error_of(R"({"schema":"trace/1","name":"t","ranks":1000000000,"source":"x"})") ==
+        "t line 1:/ranks: must be 1 to 1000000");
 }
 
 namespace {

@@ -1,0 +1,165 @@
+// Tables of nvidia-smi as people paste them, and names of GPUs as people spell them.
+#include "calibrate/import/gpu_models.hpp"
+#include "sim/records/node_groups.hpp"
+#include "tests/unit/import_topology.hpp"
+
+namespace linkcast::test::their_topologies_test {
+
+TEST_CASE("GPU names are told apart however they are spelled", "[unit][import]") {
+  const auto words = [](const std::string& name) {
+    const auto model = topology_import::find_gpu_model(name);
+    return model ? std::string(model->words) : std::string("unknown");
+  };
+  for (const std::string name : {"RTX4090", "RTX 4090", "NVIDIA GeForce RTX 4090", "rtx-4090"})
+    CHECK(words(name) == "RTX 4090");
+  CHECK(words("NVIDIA H100 80GB HBM3") == "H100");
+  CHECK(words("H100-SXM5-80GB") == "H100");
+  CHECK(words("NVIDIA H100 PCIe") == "H100 PCIE");
+  CHECK(words("NVIDIA H100 NVL") == "H100 NVL");
+  CHECK(words("NVIDIA GH200 96GB (H100)") == "GH200");
+  CHECK(words("NVIDIA RTX 6000 Ada Generation") == "RTX 6000 Ada");
+  CHECK(words("NVIDIA RTX PRO 6000 Blackwell Server Edition") == "RTX PRO 6000");
+  CHECK(words("NVIDIA RTX A5000") == "A5000");
+  CHECK(words("NVIDIA A10G") == "A10G");
+  CHECK(words("NVIDIA L20") == "L20");
+  CHECK(words("NVIDIA GB10") == "GB10");
+  CHECK(words("AMD Instinct MI325X") == "MI325X");
+  CHECK(words("Radeon VII") == "unknown");
+}
+
+TEST_CASE("topo -m behind a prompt, with glued names, without affinities", "[unit][import]") {
+  const Topology t = import_file("topo-m", {"topo-glued.txt"}, {{"gpu", "H100-SXM5-80GB"}});
+  REQUIRE(t.gpus().size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(cable(t, gpu_id(i), "nvs0").count == 18);
+  CHECK(cable(t, "nic0", "plx0").kind == "pcie5");
+  CHECK(cable(t, "gpu0", "plx0").kind == "pcie5");
+}
+
+TEST_CASE("topo -m of a virtual machine: SYS inside one NUMA node", "[unit][import]") {
+  const Topology t = import_file("topo-m", {"topo-virtual.txt"}, {{"gpu", "RTX4090"}});
+  for (std::size_t i = 0; i < 4; ++i) CHECK(cable(t, gpu_id(i), "cpu0").kind == "pcie4");
+  CHECK_FALSE(t.find("cpu1"));
+  CHECK(t.source.find("assumed: SYS inside one NUMA node") != std::string::npos);
+}
+
+TEST_CASE("topo -mp shows no NVLinks, which is said, unless nvlink -s counts them", "[unit][import]") {
+  CHECK(import_file("topo-m", {"topo-mp.txt"}, {{"gpu", "A100"}}).source.find("topo -mp leaves out") !=
+        std::string::npos);
+  const Topology counted = import_file("topo-m", {"topo-mp.txt", "nvlink-inactive.txt"});
+  CHECK(counted.source.find("topo -mp") == std::string::npos);
+  CHECK(counted.devices[gpu(counted, 1)].model == "NVIDIA H100 80GB HBM3");
+}
+
+TEST_CASE("topo -p2p is another table", "[unit][import]") {
+  std::string error;
+  try {
+    import_json("topo-m", {"topo-p2p.txt"}, {{"gpu", "L4"}});
+  } catch (const InputError& e) {
+    error = e.what();
+  }
+  CHECK(error.find("topo-p2p.txt line 3: 'CNS': a table of nvidia-smi topo -p2p says who may access whom") !=
+        std::string::npos);
+}
+
+TEST_CASE("a cloud's NCCL_TOPO_FILE: GPUs by option, NVLinks of the model, text between elements", "[unit][import]") {
+  const Topology t = import_file("nccl-xml", {"nccl-cloud.xml"}, {{"gpu", "H100"}});
+  REQUIRE(t.gpus().size() == 2);
+  CHECK(cable(t, "gpu1", "nvs0").count == 18);
+  CHECK(cable(t, "gpu0", "plx0").kind == "pcie5");
+  CHECK(cable(t, "nic1", "plx1").kind == "pcie3");  // as NCCL takes what is not said
+  CHECK(t.source.find("assumed: the 18 NVLinks of each H100 lead to NVSwitches") != std::string::npos);
+  const Topology bare = import_file("nccl-xml", {"nccl-cloud.xml"}, {{"gpu", "H100"}, {"nvswitch", "no"}});
+  CHECK_FALSE(bare.find("nvs0"));
+}
+
+TEST_CASE("RCCL's version 2 has xgmi and GPUs of class 0x12", "[unit][import]") {
+  const Topology t = import_file("nccl-xml", {"rccl-mi300x.xml"});
+  CHECK(cable(t, "gpu0", "gpu1").kind == "infinity_fabric");
+  CHECK(cable(t, "gpu0", "gpu1").bandwidth.si == 64e9);
+}
+
+TEST_CASE("NVLinks of unequal numbers in both directions are a finding", "[unit][import]") {
+  const Topology whole = import_file("nccl-xml", {"nccl-power.xml"});
+  std::string text = text_of_file(input("nccl-power.xml"));
+  const std::size_t at = text.find("tclass=\"0x030200\"");
+  const std::size_t count = text.rfind("count=\"3\"", at);
+  REQUIRE(count != std::string::npos);
+  text.replace(count, 9, "count=\"2\"");
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "broken.xml").string();
+  std::ofstream(path) << text;
+  const Topology t = import_file("nccl-xml", {path});
+  CHECK(t.source.find("finding: 2 links of gpu0 to gpu1, 3 back: taken as 2") != std::string::npos);
+  CHECK(cable(t, "gpu0", "gpu1", "nvlink2").count == 2);
+  CHECK(t.cables.size() == whole.cables.size());
+}
+
+TEST_CASE("hwloc 2 and 3 with NVLinkBandwidth; GPUs by PCI class", "[unit][import]") {
+  const std::string sample = "hwloc-abci-v100.xml";
+  // GPUs' OS devices have gp_index 40 to 43; each pair has 2 links of 25 GB/s
+  std::string values;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) values += i == j ? "1000000 " : "50000 ";
+  const std::string distances =
+      "<distances2 type=\"OSDev\" nbobjs=\"4\" kind=\"9\" name=\"NVLinkBandwidth\" indexing=\"gp\"><indexes "
+      "length=\"11\">40 41 42 43</indexes><u64values length=\"9\">" +
+      values + "</u64values></distances2></topology>";
+  for (const std::string version : {"2.0", "3.0"}) {
+    const Changed with(sample, {{"</topology>", distances}, {"version=\"2.0\"", "version=\"" + version + "\""}});
+    const Topology t = import_file("hwloc-xml", {with.path()});
+    CHECK(cable(t, "gpu0", "gpu3").count == 2);
+    CHECK(cable(t, "gpu0", "gpu3").kind == "nvlink2");
+  }
+  const Changed wrong(sample, {{"</topology>", distances}, {"50000 ", "40000 "}});
+  CHECK_THROWS_WITH(import_json("hwloc-xml", {wrong.path()}),
+                    Catch::Matchers::Contains("40000 MB/s of gpu0 to gpu1 is no multiple of a link's 25000"));
+  const Changed short_one(sample, {{"</topology>", distances}, {"40 41 42 43", "40 41 42"}});
+  CHECK_THROWS_WITH(import_json("hwloc-xml", {short_one.path()}), Catch::Matchers::Contains("16 values for 3 devices"));
+  const Changed unnamed(sample, {{"subtype=\"CUDA\"", ""}, {"subtype=\"NVML\"", ""}});
+  const Topology t = import_file("hwloc-xml", {unnamed.path()});
+  CHECK(t.gpus().size() == 4);
+  CHECK(t.source.find("assumed: GPUs count in the order of bus ids") != std::string::npos);
+}
+
+TEST_CASE("InfraGraph: the model's NVLinks where an edge gives no rate, switches called nvlsw", "[unit][import]") {
+  const Topology t = import_file("infragraph", {"infragraph-nvsw.json"});
+  int links = 0;
+  for (const Cable& c : t.cables)
+    if (c.kind == "nvlink4" && (c.a == *t.find("gpu0") || c.b == *t.find("gpu0"))) links += c.count;
+  CHECK(links == 18);
+}
+
+TEST_CASE("rocm-smi --showtopo", "[unit][import]") {
+  const Topology t = import_file("rocm-topo", {"rocm-topo.txt"}, {{"gpu", "MI300X"}, {"cpu", "amd"}});
+  CHECK(cable(t, "gpu0", "gpu1").kind == "infinity_fabric");
+  CHECK(cable(t, "gpu0", "gpu1").count == 7);  // all that the model has lead to its only peer
+  CHECK(cable(t, "gpu1", "cpu1").kind == "pcie5");
+  CHECK_THROWS_WITH(import_json("rocm-topo", {"topo-h200.txt"}, {{"gpu", "MI300X"}}),
+                    Catch::Matchers::Contains("no table 'Link Type between two GPUs'"));
+  const Changed cut("rocm-topo.txt", {{"GPU1   XGMI", "GPU2   XGMI"}});
+  CHECK_THROWS_WITH(import_json("rocm-topo", {cut.path()}, {{"gpu", "MI300X"}}),
+                    Catch::Matchers::Contains("line 16: the row of GPU1 with 2 entries is due"));
+}
+
+TEST_CASE("Slurm: what scontrol prints, blocks, topology.yaml", "[unit][import]") {
+  const auto groups = [](const std::string& file, const Options& options = {}) {
+    return read_node_groups(import_json("topology-conf", {file}, options), file).switches;
+  };
+  const auto printed = groups("scontrol-topology.txt");
+  CHECK(printed.at("core").switches == std::vector<std::string>{"s0", "s1"});
+  CHECK(printed.at("core").nodes.empty());
+  CHECK(printed.at("s1").nodes == std::vector<std::string>{"gpu03", "gpu04"});
+  const auto blocks = groups("topology-block.conf");
+  REQUIRE(blocks.size() == 2);
+  CHECK(blocks.at("b2").nodes.size() == 4);
+  const auto fabric = groups("topology.yaml");  // the default of the cluster
+  REQUIRE(fabric.size() == 3);
+  CHECK(fabric.at("core").switches == std::vector<std::string>{"leaf1", "leaf2"});
+  CHECK(fabric.at("leaf1").nodes == std::vector<std::string>{"gpu01", "gpu02"});
+  CHECK(groups("topology.yaml", {{"topology", "nvl"}}).size() == 2);
+  CHECK_THROWS_WITH(groups("topology.yaml", {{"topology", "x"}}),
+                    "--option topology: 'x' is not there: one of nvl, fabric");
+  CHECK_THROWS_WITH(groups("topology-block.conf", {{"topology", "x"}}), "--option topology: is of topology.yaml");
+}
+
+}  // namespace linkcast::test::their_topologies_test
