@@ -287,6 +287,9 @@ void NcclXml::add_nvlinks() {
       const int returned = back == bundles_.end() ? 0 : back->second.count;
       if (link_type(gpus_[other]).kind != type.kind)
         gpus_[gpu].node.fail("NVLinks to " + target + ", which has NVLinks of another generation");
+      if (returned != bundle.count && told_)  // of a file that is written by hand, no finding
+        gpus_[gpu].node.fail(std::to_string(bundle.count) + " NVLinks to " + target + ", which has " +
+                             std::to_string(returned) + " back");
       if (returned != bundle.count && (other > gpu || returned == 0))  // a broken link shows so
         findings_.push_back("finding: " + std::to_string(bundle.count) + " links of gpu" + std::to_string(gpu) +
                             " to " + target + ", " + std::to_string(returned) + " back: taken as " +

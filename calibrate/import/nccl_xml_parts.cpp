@@ -66,9 +66,12 @@ GpuLinkType infinity_fabric_of(int sm) {
   // One link, one direction. source: AMD Instinct data sheets: MI300X and MI325X 7 links of 128 GB/s both ways
   // together, MI355X 7 of 153.6 GB/s; MI250X 100 GB/s, 8 links of a GCD
   constexpr double kMi300_Bps = 64e9, kMi355_Bps = 76.8e9;
-  if (sm == 94) return {"infinity_fabric", {kMi300_Bps}, 7};
-  if (sm == 95) return {"infinity_fabric", {kMi355_Bps}, 7};
-  return {"infinity_fabric", {find_cable_kind("infinity_fabric")->rate_Bps}, 0};
+  const auto* row = std::find_if(kCableKinds.begin(), kCableKinds.end(),
+                                 [](const CableKind& kind) { return kind.trait == CableTrait::kForwarded; });
+  const std::string kind(row->name);
+  if (sm == 94) return {kind, {kMi300_Bps}, 7};
+  if (sm == 95) return {kind, {kMi355_Bps}, 7};
+  return {kind, {row->rate_Bps}, 0};
 }
 
 bool is_gpu_class(const std::string& pci_class) {

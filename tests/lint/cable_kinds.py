@@ -20,7 +20,7 @@ GENERATOR = re.compile(r'fabric_generators\(\)\s*\.add\(\s*\{\s*"(\w+)"')
 BUILT = re.compile(r'"(nvlink|pcie|slingshot|ib_)"(?:\)|\s)*\+')
 
 MEANT = {  # (file, kind): which word of which program
-    ("calibrate/import/nccl_xml.cpp", "qpi"): "NCCL's CPU models before Skylake-SP",
+    ("calibrate/import/nccl_xml_parts.cpp", "qpi"): "NCCL's CPU models before Skylake-SP",
     ("calibrate/import/infragraph_links.cpp", "c2c"): "InfraGraph describes links in words",
     ("calibrate/import/infragraph_links.cpp", "qpi"): "the same",
     ("calibrate/import/infragraph_links.cpp", "infinity_fabric"): "the same",

@@ -142,12 +142,12 @@ class Topology(unittest.TestCase):
                  "FILE:3: switch s0 has a switch above it already, in line 2"),
                 (good + "SwitchName=s1\n", "FILE:2: s1 must have either Nodes or Switches"),
                 (good + "Nodes=m\n", "FILE:2: has no SwitchName"),
-                (good + "BlockName=b Nodes=m\n", "FILE:2: 'blockname' is not read"),
+                (good + "Colour=b Nodes=m\n", "FILE:2: 'colour' is not read"),
                 (good + "SwitchName=s1 Nodes\n", "FILE:2: 'Nodes' is not KEY=VALUE"),
                 (good + "SwitchName=s1 Nodes=a nodes=b\n", "FILE:2: nodes is there twice"),
                 (good + "SwitchName=s1 Nodes=m[1-\n", "FILE:2: 'm[1-' does not close its bracket"),
                 (good + "SwitchName=s1 Nodes=m LinkSpeed=fast\n", "FILE:2: LinkSpeed: 'fast' is no whole number"),
-                ("# nothing\n", "no SwitchName in the whole file")):
+                ("# nothing\n", "no SwitchName and no BlockName in the whole file")):
             with self.subTest(text=text):
                 self.assertIn(said, self.read(text))
 
