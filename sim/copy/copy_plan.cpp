@@ -10,7 +10,10 @@ CopyPlan::CopyPlan(const Cluster& machine, const CopyRequest& request, const std
   if (request.host && request.timing == Timing::kSingle) issue(request);
   for (const std::size_t i : order) {
     issue_ = issues_.empty() ? -1 : issues_[i];
+    const int first = static_cast<int>(problem_.problem().activities.size());
     copies_[i] = add(request, request.copies[i]);
+    copies_[i].first = first;
+    copies_[i].end = static_cast<int>(problem_.problem().activities.size());
   }
 }
 

@@ -16,9 +16,10 @@ namespace linkcast::copy {
 struct PlannedCopy {
   std::optional<activities::PlannedTransfer> inside{};  ///< its links and activities are those of its node
   std::optional<activities::PlannedMessage> between{};
-  int node = 0;  ///< that it leaves
-  int main = 0;  ///< activity of the problem that moves most bytes, of a message that crosses the network
-  int last = 0;  ///< whose end is that of the copy
+  int node = 0;            ///< that it leaves
+  int main = 0;            ///< activity of the problem that moves most bytes, of a message that crosses the network
+  int last = 0;            ///< whose end is that of the copy
+  int first = 0, end = 0;  ///< its activities in the problem: from first to before end
 
   [[nodiscard]] const std::string& transport() const { return inside ? inside->transport : between->transport; }
   [[nodiscard]] double latency_s() const { return inside ? inside->latency_s : between->latency_s; }
