@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "models/libraries/compute_capability.hpp"
-#include "models/libraries/graph/channel_plan.hpp"
+#include "models/libraries/graph/known_plans.hpp"
 #include "models/libraries/members.hpp"
 #include "sim/units/factors.hpp"
 
@@ -45,7 +45,7 @@ class Builder {
         gpus_(sorted(ranks)),
         model_(platform.as_told(), gpus_, traits_, nics),
         paths_(model_, traits_, access(platform, proxies)),
-        plan_(Planner(model_, paths_, traits_).plan()) {
+        plan_(plan_of(model_, paths_, traits_)) {
     made_.library = version.name;
     made_.gpus = ranks;
   }
