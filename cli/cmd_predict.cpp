@@ -11,9 +11,8 @@
 #include "cli/network_options.hpp"
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
-#include "sim/query/query.hpp"
+#include "sim/query/batch_line.hpp"
 #include "sim/query/query_kind.hpp"
-#include "sim/query/whatif.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -144,15 +143,6 @@ void add_kinds(CLI::App& predict, Context& context) {
   }
 }
 
-/// Edits of the command line come on top of those of a query.
-void add_batch_edits(const Context& context, Json& query) {
-  const auto edits = context.edit_list();
-  if (edits.empty() || !query.is_object()) return;
-  if (!query.contains("edits")) query["edits"] = Json::array();
-  if (query["edits"].is_array())
-    for (const std::string& edit : edits) query["edits"].push_back(edit);
-}
-
 /// 0: a pipe, which is read once.
 std::int64_t lines_of(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) return 0;
@@ -170,25 +160,15 @@ void run_batch(Context& context, const std::string& path) {
   }
   std::istream& in = path == "-" ? std::cin : file;
   log::Work work(context.progress(), "batch", "queries", path == "-" ? 0 : lines_of(path));
+  const query::BatchOptions options{context.edit_list(), context.whatif};
   std::string line;
   for (long number = 1; std::getline(in, line); ++number) {
     work.advance(number - 1);
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string name = path + " line " + std::to_string(number);
-    Json result{{"id", nullptr}};  // of a line that is not JSON
-    try {
-      Json query = parse_json(line, name);
-      if (query.is_object() && query.contains("id")) result["id"] = query["id"];
-      add_batch_edits(context, query);
-      result = context.whatif ? query::whatif_answer(context.catalogue(), query, name)
-                              : query::answer_or_throw(context.catalogue(), query, name);
-    } catch (const InputError& error) {
-      result["error"] = error.what();
-    } catch (const std::exception& error) {  // a bug of ours must not cost the other answers
-      result["error"] = std::string("internal: ") + error.what();
-      context.exit_code = kBrokenInvariant;
-    }
-    std::cout << result.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';  // errors quote the line
+    if (query::is_blank(line)) continue;
+    const query::LineAnswer answer =
+        query::answer_line(context.catalogue(), line, path + " line " + std::to_string(number), options);
+    if (answer.broken) context.exit_code = kBrokenInvariant;
+    std::cout << answer.text << '\n';
   }
 }
 

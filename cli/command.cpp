@@ -14,12 +14,13 @@
 #include "sim/query/query_kind.hpp"
 #include "sim/query/whatif.hpp"
 #include "sim/records/atomic_file.hpp"
+#include "sim/records/own_program.hpp"
 
 namespace linkcast::cli {
 namespace fs = std::filesystem;
 
 std::string default_data_dir() {
-  const fs::path program = fs::read_symlink("/proc/self/exe");
+  const fs::path program = own_program();
   for (const fs::path& candidate : {program.parent_path().parent_path(),
                                     program.parent_path().parent_path() / "share" / "linkcast", fs::current_path()})
     if (fs::is_directory(candidate / "topologies") && fs::is_directory(candidate / "models" / "params"))
@@ -36,9 +37,9 @@ catalogue::Catalogue& Context::catalogue() {
   return *catalogue_;
 }
 
-void Context::start_log() {
+void Context::start_log(bool progress) {
   auto console = set_up_log(verbose, quiet);
-  if (!quiet) progress_ = std::make_unique<ConsoleProgress>(std::move(console));
+  if (!quiet && progress) progress_ = std::make_unique<ConsoleProgress>(std::move(console));
 }
 
 void add_log_options(CLI::App& app, Context& context) {

@@ -35,8 +35,9 @@ class Context {
   std::string edited(const std::string& platform) { return catalogue().edited(platform, edit_list()); }
   /// Made when first needed, so that --help never reads a file.
   catalogue::Catalogue& catalogue();
-  /// Once the options are read, before any work. @throws InputError  LINKCAST_LOG names no level
-  void start_log();
+  /// Once the options are read, before any work. @param progress  show it. @throws InputError  LINKCAST_LOG names no
+  /// level
+  void start_log(bool progress = true);
   /// Of all that takes long; also in catalogue().
   log::Progress& progress() { return *progress_; }
   /// From now on catalogue() shows none.

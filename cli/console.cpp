@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <sstream>
 
 #include "sim/records/input_error.hpp"
@@ -74,7 +74,7 @@ void refuse_wrong_levels(const std::string& text) {
 
 Console::Console() : terminal_(isatty(STDERR_FILENO) == 1) {}
 
-void Console::put(const std::string& text) const { std::fwrite(text.data(), 1, text.size(), stderr); }
+void Console::put(const std::string& text) const { std::cerr << text; }
 
 void Console::status(const std::string& text) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -93,6 +93,7 @@ std::shared_ptr<Console> set_up_log(int verbose, bool quiet) {
   const auto console = std::make_shared<Console>();
   spdlog::set_default_logger(std::make_shared<spdlog::logger>("linkcast", console));
   spdlog::set_formatter(std::make_unique<LineFormatter>());
+  spdlog::set_level(spdlog::level::info);  // whatever an earlier command of the process said
   if (const char* levels = std::getenv(kVariable); levels != nullptr) {
     refuse_wrong_levels(levels);
     spdlog::cfg::helpers::load_levels(levels);

@@ -4,12 +4,13 @@
 #include <string>
 
 #include "cli/command.hpp"
+#include "cli/command_line.hpp"
 #include "cli/option_names.hpp"
 #include "cli/progress.hpp"
 
 namespace {
 
-int run(int argc, char** argv) {
+int run_program(int argc, const char* const* argv, bool progress) {
   using namespace linkcast::cli;
   CLI::App app("linkcast forecasts what a GPU interconnect will do: routes, rings, contention, times, and how sure.",
                "linkcast");
@@ -41,7 +42,7 @@ int run(int argc, char** argv) {
   add_report(app, context);
   add_schema(app, context);
   add_log_options(app, context);
-  app.parse_complete_callback([&context] { context.start_log(); });
+  app.parse_complete_callback([&context, progress] { context.start_log(progress); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
@@ -62,8 +63,16 @@ int run(int argc, char** argv) {
   return context.exit_code;
 }
 
-/// Control characters of quoted user text made visible, so that an error stays one line.
-std::string one_line(const std::string& text) {
+/// The last line, which no level of the log silences.
+int failed(const std::string& line, int code) {
+  std::cout.flush();
+  std::cerr << line << '\n';
+  return code;
+}
+
+}  // namespace
+
+std::string linkcast::cli::one_line(const std::string& text) {
   constexpr char hex[] = "0123456789abcdef";
   std::string out;
   for (const char c : text) {
@@ -76,26 +85,21 @@ std::string one_line(const std::string& text) {
   return out;
 }
 
-/// The last line, which no level of the log silences.
-int failed(const std::string& line, int code) {
-  std::cout.flush();
-  std::cerr << line << '\n';
-  return code;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::ios::sync_with_stdio(false);
+int linkcast::cli::command_line(int argc, const char* const* argv, bool progress) {
   try {
-    return run(argc, argv);
-  } catch (const linkcast::InputError& error) {
-    return failed("error: " + one_line(error.what()), linkcast::cli::kBadInput);
-  } catch (const linkcast::InvariantError& error) {
-    return failed(std::string("internal error, please report: ") + error.what(), linkcast::cli::kBrokenInvariant);
-  } catch (const linkcast::cli::Interrupted&) {
-    return linkcast::cli::kInterrupted;
+    return run_program(argc, argv, progress);
+  } catch (const InputError& error) {
+    return failed("error: " + one_line(error.what()), kBadInput);
+  } catch (const InvariantError& error) {
+    return failed(std::string("internal error, please report: ") + error.what(), kBrokenInvariant);
+  } catch (const Interrupted&) {
+    return kInterrupted;
   } catch (const std::exception& error) {
     return failed("error: " + one_line(error.what()), 1);
   }
+}
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  return linkcast::cli::command_line(argc, argv, true);
 }

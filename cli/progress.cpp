@@ -38,12 +38,14 @@ std::string bar(double share) {
 }  // namespace
 
 CtrlC::CtrlC() {
-  // A job that a shell put into the background ignores the signal, and goes on to.
-  if (std::signal(SIGINT, on_interrupt) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
+  // A job that a shell put into the background ignores the signal, and goes on to. Python takes it itself.
+  const auto before = std::signal(SIGINT, on_interrupt);
+  taken_ = before == SIG_DFL;
+  if (!taken_) std::signal(SIGINT, before);
 }
 
 CtrlC::~CtrlC() {
-  if (interrupted == 0) std::signal(SIGINT, SIG_DFL);
+  if (taken_ && interrupted == 0) std::signal(SIGINT, SIG_DFL);
 }
 
 void ConsoleProgress::start(const std::string& what, const std::string& unit, std::int64_t total) {

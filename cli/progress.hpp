@@ -21,6 +21,9 @@ class CtrlC {
   CtrlC(const CtrlC&) = delete;
   CtrlC& operator=(const CtrlC&) = delete;
   ~CtrlC();
+
+ private:
+  bool taken_ = false;
 };
 
 /// What takes longer than two seconds is shown: on a terminal a bar with what is left, elsewhere a line every two

@@ -1,60 +1,36 @@
-"""linkcast from Python: the program that the package ships, its batch mode as a function.
+"""linkcast in Python: forecasts of what the links between GPUs will do, in this process.
 
     >>> import linkcast
-    >>> query = {"kind": "p2p", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu1", "size_B": 2**26}
-    >>> round(linkcast.predict(query)["bandwidth_Bps"] / 1e9, 1)
+    >>> copy = linkcast.predict("p100-dgx1", "gpu0", "gpu1", "64MiB")
+    >>> round(copy.bandwidth_Bps / 1e9, 1)
     18.4
 
-Queries and answers are those of `linkcast predict --batch`: SI units, keys that end in their unit.
+Sizes are bytes, times seconds, bandwidths bytes per second and one direction; names end in their unit.
 """
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+from pathlib import Path as _Path
 
-__all__ = ["LinkcastError", "main", "predict", "program", "run"]
+# In a checkout the compiled module lies where the build put it.
+_built = _Path(__file__).absolute().parents[2] / "build" / "module"
+if _built.is_dir():
+    __path__.append(str(_built))
 
+try:
+    from . import _native  # noqa: F401
+except ImportError as _error:
+    raise ImportError(f"linkcast: its compiled module cannot be loaded: {_error}: pip install . in a checkout, or .ci/prepare") from _error
 
-class LinkcastError(Exception):
-    """What the program wrote to standard error, and its exit code (2: bad input)."""
+from .answers import Answer, Answers, Failure, WhatIf  # noqa: E402
+from .batches import batch, batch_lines  # noqa: E402
+from .engine import main, program, run  # noqa: E402
+from .errors import InputError, InternalError, LinkcastError  # noqa: E402
+from .files import Diagnosis, Import, Validation, diagnose, import_, validate  # noqa: E402
+from .kinds import Collective, Fabric, Flows, P2p, Place, Replay, Rings, Routes, Show  # noqa: E402
+from .platform import (  # noqa: E402
+    Platform, ask, collective, fabric, flows, keys, p2p, place, platforms, predict, replay, rings, routes, show, version, whatif)
 
-    def __init__(self, message: str, code: int):
-        super().__init__(message)
-        self.code = code
-
-
-def program() -> Path:
-    """The program inside this package; in a checkout, the one in build/."""
-    here = Path(__file__).absolute().parent
-    for candidate in (here / "bin" / "linkcast", here.parents[1] / "build" / "linkcast"):
-        if candidate.is_file():
-            return candidate
-    raise LinkcastError(f"no program in {here / 'bin'}: install the wheel, or build linkcast", 1)
-
-
-def run(*arguments: object, text: str = "") -> str:
-    """Standard output of `linkcast ARGUMENTS` with `text` as its input; a failed claim or comparison (4) is no error."""
-    done = subprocess.run([str(program()), *map(str, arguments)], input=text, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 4):
-        raise LinkcastError(done.stderr.strip() or done.stdout.strip(), done.returncode)
-    return done.stdout
-
-
-def predict(queries):
-    """The answer to a query (a dict), or those to several, in their order.
-
-    One query that cannot be answered raises LinkcastError; of several it is an answer {"id": ..., "error": ...}.
-    """
-    single = isinstance(queries, dict)
-    lines = "".join(json.dumps(query) + "\n" for query in ([queries] if single else queries))
-    answers = [json.loads(line) for line in run("predict", "--batch", "-", text=lines).splitlines()]
-    if single and "error" in answers[0]:
-        raise LinkcastError(answers[0]["error"], 2)
-    return answers[0] if single else answers
-
-
-def main() -> None:
-    """The command `linkcast`: becomes the program."""
-    path = str(program())
-    os.execv(path, [path, *sys.argv[1:]])
+__version__ = version()
+__all__ = [
+    "Answer", "Answers", "Collective", "Diagnosis", "Fabric", "Failure", "Flows", "Import", "InputError", "InternalError",
+    "LinkcastError", "P2p", "Place", "Platform", "Replay", "Rings", "Routes", "Show", "Validation", "WhatIf", "ask", "batch",
+    "batch_lines", "collective", "diagnose", "fabric", "flows", "import_", "keys", "main", "p2p", "place", "platforms", "predict",
+    "program", "replay", "rings", "routes", "run", "show", "validate", "version", "whatif"]

@@ -4,6 +4,7 @@
 #include <memory>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/s4u.hpp>
+#include <utility>
 
 #include "sim/engine/pinned_config.hpp"
 #include "sim/engine/simgrid_version.hpp"
@@ -11,6 +12,17 @@
 
 namespace linkcast {
 namespace {
+
+constexpr unsigned kEventsACheck = 256;  // source: ours, some 0.1 ms of events
+
+thread_local bool owns_simgrid = false;
+thread_local const std::function<void()>* event_check = nullptr;
+thread_local unsigned events = 0;
+
+void advance(EventSource& source) {
+  source.advance();
+  if (event_check != nullptr && ++events % kEventsACheck == 0) (*event_check)();
+}
 
 /// What SimGrid asks and tells: how long until something happens, and that this time has passed.
 class Bridge final : public simgrid::kernel::resource::Model {
@@ -31,7 +43,7 @@ class Bridge final : public simgrid::kernel::resource::Model {
 
   // Only this model has events, so every time advance is to its next one.
   void update_actions_state(double, double) override {
-    if (source_ != nullptr) source_->advance();
+    if (source_ != nullptr) linkcast::advance(*source_);
   }
 
  private:
@@ -47,6 +59,7 @@ struct Host {
   simgrid::s4u::Engine* engine = start_engine();
 
   Host() {
+    owns_simgrid = true;
     make_root_zone();
     engine->add_model(bridge);
   }
@@ -79,12 +92,18 @@ class Attachment {
 }  // namespace
 
 void run_events(EventSource& source) {
-  if (host().bridge->attached()) {  // asked by what happens in another run, whose loop SimGrid is in
-    while (source.next_event_s() < std::numeric_limits<double>::infinity()) source.advance();
+  Host& simgrid = host();
+  if (!owns_simgrid || simgrid.bridge->attached()) {  // asked by what happens in another run, whose loop SimGrid is in
+    while (source.next_event_s() < std::numeric_limits<double>::infinity()) advance(source);
     return;
   }
-  const Attachment attachment(*host().bridge, source);
-  host().engine->run();
+  const Attachment attachment(*simgrid.bridge, source);
+  simgrid.engine->run();
 }
+
+EventCheck::EventCheck(std::function<void()> check) : check_(std::move(check)), before_(event_check) {
+  event_check = &check_;
+}
+EventCheck::~EventCheck() { event_check = before_; }
 
 }  // namespace linkcast

@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 namespace linkcast {
 
 /// Events closer than this, relative to the clock, are one moment: rounding must not tear apart what ends together.
@@ -20,8 +22,21 @@ class EventSource {
 };
 
 /// Lets SimGrid's main loop move the time until nothing happens any more. What it throws comes out here.
-/// SimGrid's clock only grows, over all runs of the process. A run inside another one moves its own time.
-/// @limits  one thread: SimGrid has one engine a process
+/// SimGrid's clock only grows, over all runs of the process, and SimGrid has one engine a process: it belongs to the
+/// thread that ran first. A run inside another one, or of another thread, moves its own time, with the same results.
 void run_events(EventSource& source);
+
+/// While it lives, `check` is called once in a while in the runs of its thread: what it throws ends the run.
+class EventCheck {
+ public:
+  explicit EventCheck(std::function<void()> check);
+  EventCheck(const EventCheck&) = delete;
+  EventCheck& operator=(const EventCheck&) = delete;
+  ~EventCheck();
+
+ private:
+  std::function<void()> check_;
+  const std::function<void()>* before_;
+};
 
 }  // namespace linkcast

@@ -21,10 +21,11 @@
 #include "sim/engine/check.hpp"
 #include "sim/engine/native_network.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/records/own_program.hpp"
 
-// The worker is this same program, executed anew under another name: serve_if_worker() runs before main()
-// and finds the Problem on its standard input. A plain fork would inherit the engine that "fluid" has
-// started, with its clock and its sealed platform; and only a new program gets a bigger stack.
+// The worker is this same program (of the Python module, the one beside it), executed anew under another name:
+// serve_if_worker() runs before main() and finds the Problem on its standard input. A plain fork would inherit the
+// engine that "fluid" has started, with its clock and its sealed platform; and only a new program gets a bigger stack.
 namespace linkcast {
 namespace {
 
@@ -211,7 +212,7 @@ std::string answer(const std::string& question) {
 // ---- The asker ----
 
 /// In the forked child: only calls that are safe after a fork.
-[[noreturn]] void become_worker(int question, int reply) {
+[[noreturn]] void become_worker(const char* program, int question, int reply) {
   rlimit stack{};
   ::getrlimit(RLIMIT_STACK, &stack);
   stack.rlim_cur = std::max(stack.rlim_cur, std::min(stack.rlim_max, kStack_B));
@@ -221,7 +222,7 @@ std::string answer(const std::string& question) {
   char name[sizeof kWorkerName];
   std::memcpy(name, kWorkerName, sizeof name);
   char* arguments[] = {name, nullptr};
-  ::execv("/proc/self/exe", arguments);
+  ::execv(program, arguments);
   ::_exit(1);
 }
 
@@ -233,9 +234,10 @@ std::string ask_worker(const std::string& bytes) {
   if (::pipe2(ends, O_CLOEXEC) != 0) throw InvariantError(std::string("native worker: ") + std::strerror(errno));
   File reply(ends[0]);
   File their_end(ends[1]);
+  const std::string program = own_program().string();
   const pid_t worker = ::fork();
   if (worker < 0) throw InvariantError(std::string("native worker: ") + std::strerror(errno));
-  if (worker == 0) become_worker(question.descriptor(), their_end.descriptor());
+  if (worker == 0) become_worker(program.c_str(), question.descriptor(), their_end.descriptor());
   their_end.close();
   std::string answer = read_all(reply.descriptor());
   int status = 0;

@@ -43,6 +43,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "validate": [*BASE, "sim/log", "sim/platform", "sim/catalogue", "sim/query"],
     "cli": [*ANSWER, "sim/emulation", "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
             "calibrate/learn", "calibrate/import", "validate"],
+    "python": [*BASE, "sim/engine", "sim/query", "cli"],
     "tests": ["sim", "cli", "models", "calibrate", "validate", "apps-traces"],
 }
 
@@ -53,6 +54,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"boost/math/statistics/", ["apps-traces/import/collective_overlap.cpp"]),
     (r"CLI/", ["cli", "calibrate/bench", "calibrate/choices"]),
     (r"Eigen/", ["calibrate/fit"]),
+    (r"pybind11/", ["python"]),
     (r"spdlog/", ["sim/log", "cli/console.hpp", "cli/console.cpp"]),
     (r"fmt/", ["sim/log", "cli"]),
     (r"muParser", ["validate"]),
@@ -112,7 +114,7 @@ def forbidden(name: Path, text: str) -> list[str]:
 
 
 def main() -> None:
-    names = files(*CPP, under=("sim", "cli", "models", "calibrate", "validate", "apps-traces", "tests"))
+    names = files(*CPP, under=("sim", "cli", "python", "models", "calibrate", "validate", "apps-traces", "tests"))
     finish("include rules", [finding for name in names for finding in forbidden(name, text_of(name))], len(names))
 
 

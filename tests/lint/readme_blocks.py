@@ -59,7 +59,7 @@ def stage(folder: Path, program: Path) -> None:
     (folder / "build").mkdir()
     (folder / "reports").mkdir()
     for entry in program.parent.iterdir():
-        if entry.name in (program.name, "python"):
+        if entry.name in (program.name, "python", "module"):
             (folder / "build" / entry.name).symlink_to(entry)
 
 

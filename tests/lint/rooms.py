@@ -10,7 +10,7 @@ from include_rules import ARROWS, INCLUDE, room_of
 from tree import CPP, ROOT, files, finish, text_of
 
 PICTURE = Path("docs/rooms.svg")
-PROGRAM = ("sim", "cli", "models", "calibrate", "validate", "apps-traces")
+PROGRAM = ("sim", "cli", "python", "models", "calibrate", "validate", "apps-traces")
 BOX_W, BOX_H, GAP_X, GAP_Y, MARGIN = 118, 34, 22, 62, 20  # pixels of the drawing
 
 

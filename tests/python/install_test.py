@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from program import PROGRAM, ROOT, InFolder, has, main, run
@@ -19,8 +18,8 @@ WORDS = {
 
 
 class Installed(InFolder):
-    def install(self, prefix: Path) -> None:
-        done = subprocess.run(["cmake", "--install", str(PROGRAM.parent), "--prefix", str(prefix), "--component", "program"],
+    def install(self, prefix: Path, component: str = "program") -> None:
+        done = subprocess.run(["cmake", "--install", str(PROGRAM.parent), "--prefix", str(prefix), "--component", component],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -50,22 +49,28 @@ class Installed(InFolder):
         self.assertEqual((done.returncode, done.stdout), (0, "page.html: 1 section\n"), done.stderr)
 
     def test_python_package(self):
-        """As a wheel lays it out: program and data inside the package."""
+        """As a wheel lays it out: program, module and data inside the package."""
+        if not list((PROGRAM.parent / "module").glob("_native*")):
+            self.skipTest("the Python module is not built")
         package = self.folder / "site" / "linkcast"
         shutil.copytree(ROOT / "python" / "linkcast", package, ignore=shutil.ignore_patterns("__pycache__"))
         self.install(package)
-        script = ("import json, linkcast\n"
+        self.install(package, "python")
+        script = ("import json, linkcast, sys\n"
                   f"query = {QUERY!r}\n"
-                  "one, several = linkcast.predict(query), linkcast.predict([query, {'id': 8, 'kind': 'p2p', 'platform': 'none'}])\n"
-                  "try:\n    linkcast.run('show', 'none')\nexcept linkcast.LinkcastError as error:\n    code = error.code\n"
-                  "print(json.dumps([str(linkcast.program()), one, several, code]))\n")
-        done = subprocess.run([sys.executable, "-B", "-c", script], cwd=package.parent, capture_output=True, text=True, check=False)
+                  "native = linkcast.predict('p100-dgx1', 'gpu0', 'gpu1', 1024, solver='native').time_s\n"
+                  "several = linkcast.batch([query, {'id': 8, 'kind': 'p2p', 'platform': 'none'}])\n"
+                  "print(json.dumps([str(linkcast.program()), linkcast.ask(query).raw, native, *[answer.raw for answer in several]]))\n"
+                  "sys.argv = ['linkcast', 'list', 'platforms']\nsys.stdout.flush()\nlinkcast.main()\n")
+        done = subprocess.run(["/usr/bin/python3", "-B", "-c", script], cwd=package.parent, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        program, one, several, code = json.loads(done.stdout)
+        first, listed = done.stdout.split("\n", 1)
+        program, one, native, several, wrong = json.loads(first)
         built = json.loads(run("predict", "--batch", "-", stdin=json.dumps(QUERY) + "\n").stdout)
-        self.assertEqual(program, str(package / "bin" / "linkcast"))
-        self.assertEqual((one, several[0], code), (built, built, 2))
-        self.assertIn("unknown platform", several[1]["error"])
+        self.assertEqual((program, one, several), (str(package / "bin" / "linkcast"), built, built))
+        self.assertGreater(native, 0)
+        self.assertIn("unknown platform", wrong["error"])
+        self.assertEqual(listed, run("list", "platforms").stdout)
 
 
 if __name__ == "__main__":

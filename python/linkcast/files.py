@@ -1,0 +1,116 @@
+"""Files of measurements, claims and other tools: the commands diagnose, validate and import, in this process."""
+from __future__ import annotations
+
+import html
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import engine
+from .answers import Answer, frame_of
+from .platform import Platform
+
+if TYPE_CHECKING:
+    import pandas
+
+Path = str | os.PathLike[str]
+
+
+class Diagnosis(Answer):
+    """Whether what a benchmark printed is normal for a machine."""
+    TABLE = "files"
+    platform: str
+    files: list[dict[str, Any]]
+    normal: bool
+    text: str  #: the table that the command prints
+
+    def __init__(self, raw: dict[str, Any], normal: bool, text: str):
+        super().__init__(raw)
+        self.normal, self.text = normal, text.rstrip("\n")
+
+    def to_frame(self, key: str | None = None) -> pandas.DataFrame:
+        """What is slow or fast: a row for each point that is off."""
+        if key is not None:
+            return super().to_frame(key)
+        return frame_of([{"file": file.get("file"), **row} for file in self.files for row in file.get("off", [])])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+class Validation(Answer):
+    """Claims of papers, or measurements, against forecasts."""
+    ok: bool
+
+    def __init__(self, raw: dict[str, Any], ok: bool):
+        super().__init__(raw)
+        self.ok = ok
+        self.TABLE = next((key for key in ("claims", "comparisons") if isinstance(raw.get(key), list)), "")
+
+
+class Import(Answer):
+    """A record made of other tools' output."""
+    text: str
+    notes: list[str]
+
+    def __init__(self, raw: dict[str, Any], text: str, notes: list[str]):
+        super().__init__(raw)
+        self.text, self.notes = text, notes
+
+
+def _edits(platform: str | Platform) -> list[str]:
+    if isinstance(platform, Platform):
+        return ["--platform", platform.name, *(f"--edit={edit}" for edit in platform.edits)]
+    return ["--platform", platform]
+
+
+def _options(options: dict[str, Any]) -> list[str]:
+    return [f"--option={key}={value}" for key, value in options.items()]
+
+
+def diagnose(platform: str | Platform, *files: Path, library: str = "", format: str = "", **options: Any) -> Diagnosis:
+    """Is what a benchmark printed normal for this machine, and if not, where?
+
+    @param options  what the files do not print, as --option of `linkcast import`"""
+    words = ["diagnose", *_edits(platform), *_options(options)]
+    words += [f"--library={library}"] * bool(library) + [f"--format={format}"] * bool(format)
+    paths = ["--", *(os.fspath(file) for file in files)]
+    raw, code, _ = engine.command(*words, "--json", *paths)
+    return Diagnosis(json.loads(raw), code == 0, engine.run(*words, *paths))
+
+
+def validate(*claims: str, against: Path | list[Path] | None = None, platform: str | Platform | None = None,
+             median_limit: float | None = None, p95_limit: float | None = None) -> Validation:
+    """Claims of papers by their ids (none: all), or measurement files, against forecasts."""
+    words: list[str] = ["validate", "--json"]
+    if platform is not None:
+        words += _edits(platform)
+    if against is not None:
+        words += [f"--against={os.fspath(path)}" for path in (against if isinstance(against, list) else [against])]
+    for option, limit in (("--median-limit", median_limit), ("--p95-limit", p95_limit)):
+        words += [f"{option}={limit!r}"] * (limit is not None)
+    raw, code, _ = engine.command(*words, *(["--", *claims] if claims else []))
+    return Validation(json.loads(raw), code == 0)
+
+
+def import_(format: str, *files: Path, out: Path | None = None, machine: str = "", topology: str = "",
+            **options: Any) -> Import:
+    """Other tools' output as a measurement, a topology or a trace; `linkcast.run("import", "--help")` lists the formats.
+
+    @param out  file to write. @returns  the record (of a trace its lines, in `text`), and what was assumed or left out"""
+    words = ["import", *_options(options)]
+    words += [f"--machine={machine}"] * bool(machine) + [f"--topology={topology}"] * bool(topology)
+    if out is not None:
+        words.append(f"--out={os.fspath(out)}")
+    text, _, notes = engine.command(*words, "--", format, *(os.fspath(file) for file in files))
+    if out is not None:
+        with open(out, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    try:
+        raw = json.loads(text)
+    except ValueError:  # a trace has a line an event
+        raw = {}
+    return Import(raw, text, notes)

@@ -1,0 +1,112 @@
+"""A machine to ask, as it is or as edited."""
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from . import _native, engine, kinds
+from .answers import Answer, AnswerT, WhatIf
+from .questions import Questions
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Platform(Questions):
+    """A shipped platform, or a calibration file (*.json). Nothing changes it: edit() gives another one.
+
+    >>> machine = Platform("p100-dgx1")
+    >>> machine.edit("remove gpu0-gpu4").p2p("gpu0", "gpu4", "64MiB").transport
+    'staged'
+    """
+
+    def __init__(self, name: str, edits: tuple[str, ...] = ()):
+        self.name, self.edits = name, edits
+        engine.catalogues().check(name, list(edits))
+
+    def edit(self, *edits: str) -> Platform:
+        """With what-if changes, e.g. "remove gpu0-gpu4": docs/what-if.md."""
+        return Platform(self.name, (*self.edits, *edits))
+
+    def whatif(self, /, kind: str, **keys: Any) -> WhatIf:
+        """A question on the machine without its edits and with them."""
+        name = {"predict": "p2p"}.get(kind, kind)
+        return WhatIf(json.loads(engine.catalogues().whatif(engine.read(self._query(name, keys)), "query")))
+
+    def predict(self, /, src: str, dst: str, size_B: float | str, **keys: Any) -> kinds.P2p:
+        """One copy, as p2p()."""
+        return self.p2p(src, dst, size_B, **keys)
+
+    def _query(self, kind: str, keys: dict[str, Any]) -> dict[str, Any]:
+        query = {"kind": kind, "platform": self.name, **{key: value for key, value in keys.items() if value is not None}}
+        return {**query, "edits": list(self.edits)} if self.edits else query
+
+    def _ask(self, of: type[AnswerT], kind: str, keys: dict[str, Any]) -> AnswerT:
+        return of(json.loads(engine.catalogues().answer(engine.read(self._query(kind, keys)), "query")))
+
+    def __repr__(self) -> str:
+        return f"Platform({self.name!r})" + "".join(f".edit({edit!r})" for edit in self.edits)
+
+    def _repr_html_(self) -> str:
+        return self.show()._repr_html_()
+
+
+def platform_of(given: str | Platform) -> Platform:
+    return given if isinstance(given, Platform) else Platform(given)
+
+
+def of_platform(method: Callable[Concatenate[Platform, P], R]) -> Callable[Concatenate[str | Platform, P], R]:
+    """The same as a function that takes the platform, or its name, first."""
+
+    @functools.wraps(method)
+    def function(platform: str | Platform, /, *arguments: P.args, **keys: P.kwargs) -> R:
+        return method(platform_of(platform), *arguments, **keys)
+
+    signature = inspect.signature(method)
+    _, *others = signature.parameters.values()
+    first = inspect.Parameter("platform", inspect.Parameter.POSITIONAL_ONLY, annotation="str | Platform")
+    function.__signature__ = signature.replace(parameters=[first, *others])  # type: ignore[attr-defined]
+    return function
+
+
+predict = of_platform(Platform.predict)
+p2p = of_platform(Platform.p2p)
+flows = of_platform(Platform.flows)
+collective = of_platform(Platform.collective)
+rings = of_platform(Platform.rings)
+routes = of_platform(Platform.routes)
+replay = of_platform(Platform.replay)
+place = of_platform(Platform.place)
+show = of_platform(Platform.show)
+fabric = of_platform(Platform.fabric)
+whatif = of_platform(Platform.whatif)
+
+
+def answer_of(raw: dict[str, Any]) -> Answer:
+    """JSON of an answer as an object of its kind."""
+    return kinds.BY_NAME.get(str(raw.get("kind")), Answer)(raw)
+
+
+def ask(query: dict[str, Any]) -> Answer:
+    """A query as in a line of a batch, of any kind."""
+    return answer_of(json.loads(engine.catalogues().answer(json.dumps(query), "query")))
+
+
+def platforms() -> list[str]:
+    """Names of the machines that linkcast knows."""
+    return [row["name"] for row in json.loads(engine.run("list", "platforms", "--json"))["platforms"]]
+
+
+def keys(kind: str) -> dict[str, str]:
+    """What each key of a question is."""
+    name = {"predict": "p2p"}.get(kind, kind)
+    rows = json.loads(engine.run("schema", name))["$defs"]["query"]["properties"]
+    return {key: row.get("description", "") for key, row in rows.items()}
+
+
+def version() -> str:
+    number, commit = _native.version()
+    return f"{number}+{commit}" if commit else number

@@ -1,0 +1,291 @@
+// The Python module linkcast._native: questions and answers as JSON, commands as their text. python/linkcast makes
+// objects of them. Python's lock is released while linkcast works.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/command_line.hpp"
+#include "sim/engine/event_source.hpp"
+#include "sim/query/batch_line.hpp"
+#include "sim/query/build_version.hpp"
+#include "sim/query/query.hpp"
+#include "sim/query/query_kind.hpp"
+#include "sim/query/whatif.hpp"
+#include "sim/records/own_program.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::python {
+namespace {
+
+namespace py = pybind11;
+using Clock = std::chrono::steady_clock;
+using Text = std::string;
+
+constexpr auto kBetweenSignals = std::chrono::milliseconds(50);  // source: ours, less than one feels
+constexpr std::size_t kMostLinesAChunk = 64;                     // source: ours, neighbours share communicators
+constexpr std::size_t kChunksAWorker = 8;                        // source: ours, so that all end at about the same time
+
+/// Ctrl-C, thrown through a forecast; Python's error is set. No std::exception: nothing failed.
+struct Stopped {};
+
+void check_signals() {
+  thread_local Clock::time_point next;
+  if (const auto now = Clock::now(); now >= next) {
+    next = now + kBetweenSignals;
+    const py::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw Stopped();
+  }
+}
+
+/// Works without Python's lock, and raises what Ctrl-C brought.
+template <class Work>
+auto unlocked(Work work) {
+  try {
+    const py::gil_scoped_release release;
+    const EventCheck ctrl_c(check_signals);
+    return work();
+  } catch (const Stopped&) {
+    throw py::error_already_set();
+  }
+}
+
+Text dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Catalogues of one data folder, each used by one thread at a time. One whose user threw Stopped is not seen again.
+class Catalogues {
+ public:
+  explicit Catalogues(Text data_dir) : data_dir_(std::move(data_dir)) {}
+
+  std::unique_ptr<catalogue::Catalogue> take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_.empty()) return std::make_unique<catalogue::Catalogue>(data_dir_);
+    auto one = std::move(idle_.back());
+    idle_.pop_back();
+    return one;
+  }
+
+  void give_back(std::unique_ptr<catalogue::Catalogue> one) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(std::move(one));
+  }
+
+  template <class Work>
+  auto with_one(Work work) {
+    auto one = take();
+    try {
+      auto result = work(*one);
+      give_back(std::move(one));
+      return result;
+    } catch (const std::exception&) {
+      give_back(std::move(one));
+      throw;
+    }
+  }
+
+ private:
+  Text data_dir_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<catalogue::Catalogue>> idle_;
+};
+
+/// Threads that answer the lines of a batch, each with a catalogue of its own.
+class Batch {
+ public:
+  Batch(Catalogues& catalogues, const std::vector<Text>& lines, const Text& name, std::size_t jobs)
+      : catalogues_(catalogues), lines_(lines), name_(name), answers_(lines.size()) {
+    jobs = std::clamp<std::size_t>(jobs, 1, std::max<std::size_t>(lines.size(), 1));
+    chunk_ = std::clamp<std::size_t>(lines.size() / (jobs * kChunksAWorker), 1, kMostLinesAChunk);
+    running_ = jobs;
+    for (std::size_t i = 0; i < jobs; ++i) threads_.emplace_back([this] { work(); });
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+  ~Batch() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  /// Looks for Ctrl-C while the threads work. @throws Stopped  and what a thread threw
+  std::vector<Text> answers() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (running_ > 0) {
+      ended_.wait_for(lock, kBetweenSignals);
+      lock.unlock();
+      check_signals();
+      lock.lock();
+    }
+    if (error_) std::rethrow_exception(error_);
+    std::vector<Text> all;
+    for (std::size_t i = 0; i < lines_.size(); ++i)
+      if (!query::is_blank(lines_[i])) all.push_back(std::move(answers_[i]));
+    return all;
+  }
+
+ private:
+  void check_stop() const {
+    if (stop_) throw Stopped();
+  }
+
+  void answer_chunk(catalogue::Catalogue& catalogue, std::size_t begin) {
+    for (std::size_t i = begin; i < std::min(begin + chunk_, lines_.size()); ++i) {
+      check_stop();
+      if (query::is_blank(lines_[i])) continue;
+      answers_[i] = query::answer_line(catalogue, lines_[i], name_ + " line " + std::to_string(i + 1)).text;
+    }
+  }
+
+  void work() {
+    try {
+      const EventCheck check([this] { check_stop(); });
+      auto catalogue = catalogues_.take();
+      for (std::size_t begin = next_.fetch_add(chunk_); begin < lines_.size(); begin = next_.fetch_add(chunk_))
+        answer_chunk(*catalogue, begin);
+      catalogues_.give_back(std::move(catalogue));
+    } catch (const Stopped&) {
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      error_ = std::current_exception();
+      stop_ = true;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --running_;
+    ended_.notify_one();
+  }
+
+  Catalogues& catalogues_;
+  const std::vector<Text>& lines_;
+  const Text& name_;
+  std::vector<Text> answers_;
+  std::size_t chunk_ = 1, running_ = 0;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::exception_ptr error_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::vector<std::thread> threads_;
+};
+
+/// One stream of the process reads or writes a text.
+class Diverted {
+ public:
+  Diverted(std::ios& stream, std::streambuf* to) : stream_(stream), before_(stream.rdbuf(to)) {}
+  Diverted(const Diverted&) = delete;
+  Diverted& operator=(const Diverted&) = delete;
+  ~Diverted() { stream_.rdbuf(before_); }  // and clears its state
+
+ private:
+  std::ios& stream_;
+  std::streambuf* before_;
+};
+
+/// A command of the program: exit code, standard output and standard error. One at a time.
+py::tuple command(std::vector<Text> words, const Text& input) {
+  static std::mutex one_at_a_time;
+  std::istringstream in(input);
+  std::ostringstream out, err;
+  const int code = unlocked([&] {
+    const std::lock_guard<std::mutex> lock(one_at_a_time);
+    const Diverted reads(std::cin, in.rdbuf()), writes(std::cout, out.rdbuf()), says(std::cerr, err.rdbuf());
+    words.insert(words.begin(), "linkcast");
+    std::vector<const char*> argv;
+    for (const Text& word : words) argv.push_back(word.c_str());
+    argv.push_back(nullptr);
+    return cli::command_line(static_cast<int>(words.size()), argv.data(), false);
+  });
+  const auto text = [](const Text& bytes) {
+    return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(bytes.data(), py::ssize_t(bytes.size()), "replace"));
+  };
+  return py::make_tuple(code, text(out.str()), text(err.str()));
+}
+
+Text text(double value, const Text& unit) {
+  if (unit == "s") return to_text(Seconds{value});
+  return unit == "B" ? to_text(Bytes{value}) : to_text(BytesPerSecond{value});
+}
+
+/// A key may be given as the text that its option of the command line takes: "64MiB", "0-3".
+Json value_of(const query::Key& key, const Json& given) {
+  const bool list_of_texts = key.type == query::ValueType::kTexts;
+  if (!key.cli.parse) return given;
+  if (given.is_string()) return key.cli.parse(given.get<Text>(), key.name);
+  if (!given.is_array() || !key.cli.repeated || list_of_texts) return given;
+  Json list = Json::array();
+  for (const Json& one : given) list.push_back(one.is_string() ? key.cli.parse(one.get<Text>(), key.name) : one);
+  return list;
+}
+
+/// A query with its texts read.
+Text question(const Text& query) {
+  Json read = parse_json(query, "query");
+  const query::KeyTable& keys = query::query_kinds().get(read.at("kind").get<Text>()).keys();
+  for (auto& [name, value] : read.get_ref<Json::object_t&>())
+    if (const query::Key* key = query::find_key(keys, name); key != nullptr) value = value_of(*key, value);
+  return dumped(read);
+}
+
+/// One of the classes of linkcast.errors, so that there is one of each.
+void raise(const char* type, const Text& what) {
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(what.data(), static_cast<py::ssize_t>(what.size()), "replace"));
+  PyErr_SetObject(py::module_::import("linkcast.errors").attr(type).ptr(), text.ptr());
+}
+
+void translate(std::exception_ptr thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const InputError& error) {
+    raise("InputError", cli::one_line(error.what()));
+  } catch (const InvariantError& error) {
+    raise("InternalError", Text("internal error, please report: ") + error.what());
+  }
+}
+
+PYBIND11_MODULE(_native, m) {
+  m.doc() = "linkcast in this process: JSON in, JSON out";
+  py::register_exception_translator(translate);
+  m.def("set_program", [](const Text& path) { set_own_program(path); });
+  m.def("version", [] { return std::make_pair(Text(query::build_version()), Text(query::build_commit())); });
+  m.def("command", command, py::arg("words"), py::arg("input") = "");
+  m.def("text", text, py::arg("value"), py::arg("unit"));
+  m.def("question", question, py::arg("query"));
+  py::class_<Catalogues>(m, "Catalogues")
+      .def(py::init<Text>(), py::arg("data_dir"))
+      .def("answer",
+           [](Catalogues& self, const Text& query, const Text& name) {
+             return unlocked([&] {
+               const Json asked = parse_json(query, name);
+               return self.with_one([&](auto& one) { return dumped(query::answer_or_throw(one, asked, name)); });
+             });
+           })
+      .def("whatif",
+           [](Catalogues& self, const Text& query, const Text& name) {
+             return unlocked([&] {
+               const Json asked = parse_json(query, name);
+               return self.with_one([&](auto& one) { return dumped(query::whatif_answer(one, asked, name)); });
+             });
+           })
+      .def(
+          "check",
+          [](Catalogues& self, const Text& platform, const std::vector<Text>& edits) {
+            unlocked([&] {
+              return self.with_one([&](auto& one) { return one.platform(one.edited(platform, edits)).wiring().title; });
+            });
+          })
+      .def("batch", [](Catalogues& self, const std::vector<Text>& lines, const Text& name, std::size_t jobs) {
+        return unlocked([&] { return Batch(self, lines, name, jobs).answers(); });
+      });
+}
+
+}  // namespace
+}  // namespace linkcast::python

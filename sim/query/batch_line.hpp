@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sim/catalogue/catalogue.hpp"
+
+namespace linkcast::query {
+
+/// How the lines of a batch are asked.
+struct BatchOptions {
+  std::vector<std::string> edits{};  ///< on top of those of each query
+  bool whatif = false;               ///< every answer without and with the edits
+};
+
+struct LineAnswer {
+  std::string text;     ///< JSON in one line; {id, error} of a line that cannot be answered
+  bool failed = false;  ///< it has an error
+  bool broken = false;  ///< the error is ours
+};
+
+/// Answers one line of a batch; a wrong one costs no other its answer.
+/// @param name  stands for the file and the line in errors
+LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line, const std::string& name,
+                       const BatchOptions& options = {});
+
+/// Whether there is nothing to answer in a line.
+[[nodiscard]] inline bool is_blank(const std::string& line) {
+  return line.find_first_not_of(" \t\r") == std::string::npos;
+}
+
+}  // namespace linkcast::query

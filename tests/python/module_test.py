@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""`import linkcast`: the same answers as the command line, batches on threads, errors, Ctrl-C, notebooks."""
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from program import PROGRAM, ROOT, SKIPPED, InFolder, answers, main, run
+
+sys.path.insert(0, str(ROOT / "python"))
+if not list((PROGRAM.parent / "module").glob("_native*")):
+    print("skipped: the Python module is not built")
+    sys.exit(SKIPPED)
+import linkcast  # noqa: E402
+
+LOG = ROOT / "tests/input/import/p2p-p100-cuda8.txt"
+BOX = {"platform": "p100-dgx1"}
+QUESTIONS = {
+    "p2p": {"src": "gpu0", "dst": "gpu4", "size_B": 2**26},
+    "flows": {"flows": [["gpu0", "gpu1", 2**26], ["gpu0", "gpu2", 2**26]]},
+    "collective": {"op": "all_reduce", "gpus": [0, 1, 2, 3], "size_B": 2**20},
+    "rings": {"gpus": [0, 1, 2, 3]},
+    "routes": {"src": "gpu0", "dst": "gpu5"},
+    "replay": {"trace": "data_parallel", "options": {"ranks": "4"}},
+    "place": {"job": "all_reduce:1MiB", "ranks": 2},
+    "show": {},
+}
+SLOW = "import linkcast\nquery = {'kind': 'place', 'platform': 'v100-dgx1', 'job': 'data_parallel', 'ranks': 4, 'top': 1}\n"
+
+
+def asked(kind: str) -> dict:
+    return {"kind": kind, **BOX, **QUESTIONS[kind]}
+
+
+class Questions(unittest.TestCase):
+    def test_every_kind_as_the_command_line(self):
+        expected = dict(zip(QUESTIONS, answers([asked(kind) for kind in QUESTIONS]), strict=True))
+        for kind, keys in QUESTIONS.items():
+            got = getattr(linkcast, kind)("p100-dgx1", **keys)
+            self.assertEqual(got.raw, expected[kind], kind)
+            self.assertEqual(type(got).__name__, kind.capitalize())
+            self.assertEqual(linkcast.ask(asked(kind)), got)
+        self.assertEqual(linkcast.predict("p100-dgx1", "gpu0", "gpu4", 2**26).raw, expected["p2p"])
+        fabric = linkcast.fabric("alps")
+        self.assertEqual(fabric.raw, answers([{"kind": "fabric", "platform": "alps"}])[0])
+
+    def test_texts_as_on_the_command_line(self):
+        words = ("predict", "collective", "--platform", "p100-dgx1", "--gpus", "0-3", "--op", "all_reduce", "--size", "1MiB", "--json")
+        got = linkcast.collective("p100-dgx1", "all_reduce", gpus="0-3", size_B="1MiB", solver="fluid", alternatives=True)
+        self.assertEqual(got.raw, json.loads(run(*words).stdout))
+        self.assertEqual(linkcast.flows("p100-dgx1", ["gpu0:gpu1:64MiB", "gpu0:gpu2:64MiB"]).time_s,
+                         linkcast.flows("p100-dgx1", QUESTIONS["flows"]["flows"]).time_s)
+        self.assertEqual(linkcast.place("p100-dgx1", "all_reduce:1MiB", 2, busy="gpu0,gpu1").gpus,
+                         linkcast.place("p100-dgx1", "all_reduce:1MiB", 2, busy=[0, 1]).gpus)
+
+    def test_edits(self):
+        machine = linkcast.Platform("p100-dgx1")
+        broken = machine.edit("remove gpu0-gpu4")
+        self.assertEqual(repr(broken), "Platform('p100-dgx1').edit('remove gpu0-gpu4')")
+        self.assertEqual(broken.p2p(**QUESTIONS["p2p"]).raw, answers([{**asked("p2p"), "edits": ["remove gpu0-gpu4"]}])[0])
+        self.assertEqual((machine.p2p(**QUESTIONS["p2p"]).transport, machine.edits), ("peer", ()))
+        words = ("whatif", "predict", "p2p", "--platform", "p100-dgx1", "--src", "gpu0", "--dst", "gpu4", "--size", "64MiB", "--remove",
+                 "gpu0-gpu4", "--json")
+        self.assertEqual(broken.whatif("p2p", solver="fluid", **{**QUESTIONS["p2p"], "size_B": "64MiB"}).raw, json.loads(run(*words).stdout))
+        self.assertIn("time_s: 3.639 ms \N{RIGHTWARDS ARROW} 6.555 ms", repr(broken.whatif("p2p", **QUESTIONS["p2p"])))
+
+    def test_native_solver_again_and_on_a_thread(self):
+        times = [linkcast.p2p("p100-dgx1", **QUESTIONS["p2p"], solver="native").time_s for _ in range(2)]
+        thread = threading.Thread(target=lambda: times.append(linkcast.p2p("p100-dgx1", **QUESTIONS["p2p"], solver="native").time_s))
+        thread.start()
+        thread.join()
+        self.assertEqual(times, [answers([{**asked("p2p"), "solver": "native"}])[0]["time_s"]] * 3)
+
+    def test_python_threads(self):
+        """The one that comes second has no engine of SimGrid's."""
+        expected, got = linkcast.ask(asked("collective")), []
+        threads = [threading.Thread(target=lambda: got.append(linkcast.ask(asked("collective")))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(got, [expected] * 4)
+
+    def test_errors(self):
+        for call, what in (
+                (lambda: linkcast.predict("p100-dgx1", "gpu0", "gpu17", 1), "query:/dst: 'gpu17' is no GPU or CPU of p100-dgx1"),
+                (lambda: linkcast.predict("p100-dgx1", "gpu0", "gpu1", "64XB"), "size_B: '64XB': unknown unit 'XB'"),
+                (lambda: linkcast.Platform("none"), "unknown platform 'none': one of "),
+                (lambda: linkcast.ask({**asked("p2p"), "sizes": 3}), "query:/sizes: unknown key"),
+                (lambda: linkcast.Platform("p100-dgx1").edit("remove gpu0-gpu7"), "edit 'remove gpu0-gpu7': no such cable"),
+                (lambda: linkcast.run("show", "none"), "unknown platform 'none'"),
+                (lambda: linkcast.run("report", "run.json", "--out", "page.html"), "run the command linkcast instead"),
+                (lambda: linkcast.diagnose("p100-dgx1", "none.txt"), "none.txt: cannot be read")):
+            with self.assertRaises(linkcast.InputError) as caught:
+                call()
+            self.assertIn(what, str(caught.exception))
+            self.assertNotIn("\n", str(caught.exception))
+            self.assertEqual(caught.exception.code, 2)
+        with self.assertRaises(AttributeError):
+            linkcast.rings("p100-dgx1", gpus="0-3").time_s  # noqa: B018
+
+
+class Objects(unittest.TestCase):
+    def test_keys(self):
+        copy = linkcast.predict("p100-dgx1", "gpu0", "gpu1", "64MiB")
+        self.assertEqual((copy.time_s, copy["time_s"], copy.via, copy.warnings), (copy.raw["time_s"], copy.raw["time_s"], None, []))
+        copy.raw["from_a_later_version"] = 3
+        self.assertEqual(copy.from_a_later_version, 3)
+        self.assertIn("time_low_s", dir(copy))
+        self.assertTrue(repr(copy).startswith("P2p(time_s=0.003639"), repr(copy))
+
+    def test_signatures(self):
+        self.assertEqual(list(inspect.signature(linkcast.routes).parameters)[:3], ["platform", "src", "dst"])
+        self.assertIn("size_B", linkcast.keys("predict"))
+
+    def test_html(self):
+        answer = linkcast.collective("p100-dgx1", "all_reduce", gpus="0-4", size_B="1MiB")
+        page = answer._repr_html_()
+        self.assertIn("warning: GPU 4 has NVLink only to GPU 0", page)
+        self.assertRegex(page, r"<th[^>]*>busbw</th><td[^>]*>[0-9.]+ [GM]B/s</td>")
+        self.assertIn("placements", linkcast.place("p100-dgx1", "all_reduce:1MiB", 2)._repr_html_())
+        self.assertIn("<table>", linkcast.Platform("p100-dgx1")._repr_html_())
+
+    def test_frames(self):
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            self.skipTest("pandas is not installed")
+        routes = linkcast.routes("p100-dgx1", "gpu0", "gpu5")
+        self.assertEqual(list(routes.to_frame()["time_s"]), [route["time_s"] for route in routes.routes])
+        frame = linkcast.batch([asked("p2p"), {**asked("p2p"), "dst": "none"}]).to_frame()
+        self.assertEqual((frame["size_B"][0], frame["error"].isna().tolist()), (2**26, [True, False]))
+        self.assertEqual(len(linkcast.predict("p100-dgx1", "gpu0", "gpu1", 1).to_frame()), 1)
+
+
+class Batches(InFolder):
+    def test_the_same_bytes(self):
+        lines = [json.dumps({**asked(kind), "id": i}) for i, kind in enumerate([*QUESTIONS, "p2p", "collective"] * 3)]
+        lines += ["", "{}", "no JSON", json.dumps({**asked("p2p"), "dst": "none"}), json.dumps({"id": "\x01", "kind": "\x02"})]
+        file = self.write("batch", "\n".join(lines) + "\n")
+        printed = run("predict", "--batch", file.name, folder=self.folder).stdout
+        for jobs in (1, 3):
+            self.assertEqual("".join(line + "\n" for line in linkcast.batch_lines(lines, jobs, "batch")), printed)
+
+    def test_objects(self):
+        got = linkcast.batch([asked("p2p"), {"kind": "p2p", "platform": "none"}, asked("rings")], jobs=2)
+        self.assertEqual([type(answer).__name__ for answer in got], ["P2p", "Failure", "Rings"])
+        self.assertTrue(got.errors()[0].error.startswith("batch line 2: unknown platform 'none'"), got.errors())
+        self.assertEqual((got[1].raw["error"], linkcast.batch([])), (got.errors()[0].error, []))
+        with self.assertRaises(ValueError):
+            linkcast.batch([], jobs=0)
+
+    def interrupted(self, call: str) -> tuple[float, str]:
+        """Seconds from Ctrl-C to the end of a process that makes this call, and what it said."""
+        script = SLOW + f"print('begin', flush=True)\n{call}\nprint('done')\n"
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+        process.stdout.readline()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        out, err = process.communicate(timeout=60)
+        self.assertNotIn("done", out, "it ended before Ctrl-C came")
+        return time.monotonic() - begin, err.splitlines()[-1]
+
+    def test_ctrl_c(self):
+        for call in ("linkcast.batch([query] * 100000, jobs=2)", "[linkcast.ask(query) for _ in range(100000)]",
+                     "linkcast.validate()"):
+            took_s, said = self.interrupted(call)
+            self.assertEqual(said, "KeyboardInterrupt", call)
+            self.assertLess(took_s, 5, call)
+
+
+class Files(InFolder):
+    def test_diagnose(self):
+        self.assertTrue(linkcast.diagnose("p100-dgx1", LOG).normal)
+        wrong = linkcast.diagnose(linkcast.Platform("p100-dgx1").edit("scale gpu0-gpu1:2"), LOG)
+        done = run("diagnose", "--platform", "p100-dgx1", "--edit", "scale gpu0-gpu1:2", LOG, "--json")
+        self.assertEqual((wrong.raw, wrong.normal, done.returncode), (json.loads(done.stdout), False, 4))
+        self.assertEqual(wrong.text + "\n", run("diagnose", "--platform", "p100-dgx1", "--edit", "scale gpu0-gpu1:2", LOG).stdout)
+        self.assertIn("<pre>", wrong._repr_html_())
+
+    def test_validate(self):
+        data = "calibrate/data/p100-dgx1/p2p-matrix.json"
+        for words, call in ((("TPDS-001",), lambda: linkcast.validate("TPDS-001")),
+                            (("--against", ROOT / data), lambda: linkcast.validate(against=ROOT / data))):
+            got, done = call(), run("validate", *words, "--json")
+            self.assertEqual((got.raw, got.ok), (json.loads(done.stdout), done.returncode == 0))
+
+    def test_import(self):
+        words = ("import", "p2pBandwidthLatencyTest", LOG, "--machine", "box", "--topology", "p100-dgx1", "--option", "engine=sm")
+        done = run(*words)
+        got = linkcast.import_("p2pBandwidthLatencyTest", LOG, machine="box", topology="p100-dgx1", engine="sm")
+        self.assertEqual((got.text, got.notes), (done.stdout, done.stderr.splitlines()))
+        out = self.folder / "record.json"
+        kept = linkcast.import_("p2pBandwidthLatencyTest", LOG, machine="box", topology="p100-dgx1", engine="sm", out=out)
+        self.assertEqual((out.read_text(), kept.raw), (done.stdout, json.loads(done.stdout)))
+
+
+class Typed(unittest.TestCase):
+    def test_mypy(self):
+        if subprocess.run(["mypy", "--version"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("mypy is not installed")
+        done = subprocess.run(["mypy", "--cache-dir", os.devnull], cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
+if __name__ == "__main__":
+    main()
