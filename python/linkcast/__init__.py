@@ -33,10 +33,10 @@ def program() -> Path:
     raise LinkcastError(f"no program in {here / 'bin'}: install the wheel, or build linkcast", 1)
 
 
-def run(*arguments: object, text: str = "") -> str:
+def run(*arguments: object, text: str = "", fine: tuple[int, ...] = (0, 4)) -> str:
     """Standard output of `linkcast ARGUMENTS` with `text` as its input; a failed claim or comparison (4) is no error."""
     done = subprocess.run([str(program()), *map(str, arguments)], input=text, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 4):
+    if done.returncode not in fine:
         raise LinkcastError(done.stderr.strip() or done.stdout.strip(), done.returncode)
     return done.stdout
 
@@ -48,7 +48,7 @@ def predict(queries):
     """
     single = isinstance(queries, dict)
     lines = "".join(json.dumps(query) + "\n" for query in ([queries] if single else queries))
-    answers = [json.loads(line) for line in run("predict", "--batch", "-", text=lines).splitlines()]
+    answers = [json.loads(line) for line in run("predict", "--batch", "-", text=lines, fine=(0, 1)).splitlines()]
     if single and "error" in answers[0]:
         raise LinkcastError(answers[0]["error"], 2)
     return answers[0] if single else answers
