@@ -23,6 +23,18 @@ std::string number(const Parameter& p) {
   return text(p.value) + (p.stderr_ > 0 ? " +- " + text(p.stderr_) : "");
 }
 
+/// Links and bottlenecks are named by them.
+void print_planes(const Topology& wiring) {
+  std::map<std::string, std::string> planes;
+  for (const Device& device : wiring.devices)
+    if (device.kind == DeviceKind::kNvswitch && !device.group.empty()) planes[device.group] += " " + device.id;
+  if (planes.empty()) return;
+  std::cout << "\nplanes of switches, which links and edits name\n";
+  std::vector<std::vector<std::string>> table;
+  for (const auto& [plane, switches] : planes) table.push_back({"  " + plane, switches});
+  print_table(table);
+}
+
 void print_platform(const Platform& platform) {
   const Topology& wiring = platform.wiring();
   std::cout << wrapped_text(wiring.title) << wrapped_text(wiring.source) << "\ncables (nominal, one direction)\n";
@@ -30,6 +42,7 @@ void print_platform(const Platform& platform) {
   for (const Cable& cable : wiring.cables)
     table.push_back({"  " + cable.id, std::to_string(cable.count) + " x " + cable.kind, to_text(cable.bandwidth)});
   print_table(table);
+  print_planes(wiring);
   std::cout << "\nparameters\n";
   table.clear();
   for (const auto& [name, p] : platform.calibration().parameters)
