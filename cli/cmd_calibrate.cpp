@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/lessons.hpp"
 #include "cli/progress.hpp"
+#include "cli/stdin_file.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/activities/transfer.hpp"
 #include "sim/log/log.hpp"
@@ -219,7 +220,7 @@ void run_fit(Context& context, const FitOptions& o) {
     const std::string path = (fs::path(o.report) / "residuals.json").string();
     write_file("--report", path, fit::residual_report(result, platform.topology(), simulate).dump(1) + "\n");
   }
-  if (!o.out.empty()) write_file("--out", o.out, fit::to_json(result).dump(1) + "\n");
+  if (!o.out.empty()) write_file("--out", o.out, naming_stdin(fit::to_json(result).dump(1)) + "\n");
   if (context.json)
     std::cout << lessons.dump(1) << '\n';
   else if (o.lessons.leave_out.empty())
@@ -259,7 +260,8 @@ void run_trace_fit(Context& context, const TraceFit& o) {
 void add_trace_fit(CLI::App& calibrate, Context& context) {
   auto* command = calibrate.add_subcommand("trace", "fit how much a recording slowed the CPU down");
   auto o = std::make_shared<TraceFit>();
-  command->add_option("trace", o->trace, "imported trace with step markers, or a shipped one by its name")->required();
+  reads_stdin(command->add_option("trace", o->trace, "imported trace with step markers, or a shipped one by its name")
+                  ->required());
   command->add_option("-p,--platform", o->platform, "machine it was recorded on")->required();
   command
       ->add_option("--local-step", o->local_step,
@@ -280,8 +282,9 @@ void add_calibrate(CLI::App& app, Context& context) {
       "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
   auto* fit = calibrate->add_subcommand("fit", "fit latency, bandwidth and duplex parameters with standard errors");
   auto o = std::make_shared<FitOptions>();
-  fit->add_option("measurement", o->measurements,
-                  "measurement files, schema measurement/1 and launch/1; other records are left out");
+  reads_stdin(
+      fit->add_option("measurement", o->measurements,
+                      "measurement files, schema measurement/1 and launch/1; other records are left out; '-': stdin"));
   fit->add_option("--topology", o->topology, "id, or a topology file")->required();
   auto* out = fit->add_option("--out", o->out, "calibration file to write");
   fit->add_option("--name", o->name, "id of the platform (default: the topology's)");

@@ -3,6 +3,8 @@
 
 #include "cli/check_trace.hpp"
 #include "cli/command.hpp"
+#include "cli/stdin_file.hpp"
+#include "cli/texts.hpp"
 #include "sim/platform/variant.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/records/discovery.hpp"
@@ -64,17 +66,21 @@ std::string check_file(Context& context, const std::string& path) {
 void add_check(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("check", "read any record strictly and say what is wrong with it");
   auto files = std::make_shared<std::vector<std::string>>();
-  command
-      ->add_option("file", *files,
-                   "topology, variant, measurement, launch, discovery, calibration, left-out, claims, node-groups or "
-                   "nccl-choices files, or traces (*.jsonl, *.jsonl.gz)")
-      ->required();
+  auto* option = command->add_option(
+      "file", *files,
+      "topology, variant, measurement, launch, discovery, calibration, left-out, claims, node-groups or nccl-choices "
+      "files, or traces (*.jsonl, *.jsonl.gz); '-': a record on standard input");
+  reads_stdin(option->required());
+  add_format(*command, context);
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {
+    Json list = Json::array();
     for (const std::string& file : *files) {
-      const std::string found = check_file(context, file);
-      std::cout << file << ": ok, " << found << '\n';
+      list.push_back({{"file", naming_stdin(file)}, {"schema", check_file(context, file)}});
+      if (!context.json && context.format == "table")
+        std::cout << text(list.back()["file"]) << ": ok, " << text(list.back()["schema"]) << '\n';
     }
+    print_as_data(context, {{"files", list}}, "files");
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
+#include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/log/log.hpp"
@@ -57,9 +58,9 @@ Measurement measurement_of(Context& context, const DiagnoseOptions& o, const std
 }
 
 void print(const validate::Comparison& comparison, const validate::Diagnosis& diagnosis) {
-  std::cout << comparison.file << " against " << comparison.platform << ": " << comparison.points.size() << " points, "
-            << (diagnosis.normal() ? "normal" : std::to_string(diagnosis.slow) + " slow") << ", " << diagnosis.fast
-            << " faster than expected\n";
+  std::cout << naming_stdin(comparison.file) << " against " << comparison.platform << ": " << comparison.points.size()
+            << " points, " << (diagnosis.normal() ? "normal" : std::to_string(diagnosis.slow) + " slow") << ", "
+            << diagnosis.fast << " faster than expected\n";
   if (diagnosis.host > 0)
     std::cout << diagnosis.host << " slower than expected and host-bound: says nothing about links\n";
   for (const validate::Suspect& one : diagnosis.suspects)
@@ -103,7 +104,7 @@ void run(const DiagnoseOptions& o, Context& context) {
       std::cout << "expected of " << measurement.library
                 << (o.library.empty() ? ", the nearest known to what the file names\n" : ", as --library says\n");
   }
-  if (context.json) std::cout << Json{{"platform", o.platform}, {"files", files}}.dump(2) << '\n';
+  print_as_data(context, {{"platform", o.platform}, {"files", files}});
 }
 
 }  // namespace
@@ -112,15 +113,16 @@ void add_diagnose(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("diagnose", "is what a benchmark printed normal for this machine, and if not, where?");
   auto o = std::make_shared<DiagnoseOptions>();
-  command
-      ->add_option("file", o->files,
-                   "output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest or OSU, or measurements")
-      ->required();
+  reads_stdin(command
+                  ->add_option("file", o->files,
+                               "output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest or OSU, or measurements; "
+                               "'-': standard input")
+                  ->required());
   command->add_option("-p,--platform", o->platform, "machine that it should be like")->required();
   command->add_option("--format", o->format, "format of the files, as of import (default: by what they contain)");
   command
       ->add_option("--option", o->options,
-                   "key=value that the files do not print, see 'linkcast import --help'; repeatable")
+                   "key=value that the files do not print, see 'linkcast help import'; repeatable")
       ->allow_extra_args(false);
   command->add_option("--library", o->library,
                       "communication library of the collectives (default: the nearest known to what the file names, "

@@ -3,6 +3,7 @@
 
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
+#include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "sim/emulation/compare.hpp"
 #include "sim/emulation/study.hpp"
@@ -114,18 +115,12 @@ void run_emulate(const EmulateOptions& o, Context& context) {
   if (!o.compare.empty()) {
     if (!o.wished.empty() || o.graphs) throw InputError("--compare: reads a folder and takes no topologies");
     const Json result = emulation::compare_study(o.compare);
-    if (context.json)
-      std::cout << result.dump(2) << '\n';
-    else
-      print_comparison(result);
+    if (!print_as_data(context, result, "operations")) print_comparison(result);
     return;
   }
   const emulation::StudyRequest request = request_of(o, context);
   const Json forecast = emulation::write_study(context.catalogue(), request);
-  if (context.json)
-    std::cout << forecast.dump(2) << '\n';
-  else
-    print_study(o, request, forecast);
+  if (!print_as_data(context, forecast, "cases")) print_study(o, request, forecast);
 }
 
 }  // namespace
@@ -141,8 +136,9 @@ void add_emulate(CLI::App& app, Context& context) {
       ->type_name("PLATFORM|TOPOLOGY");
   command->add_option("--gpus", o->gpus, "so many GPUs of each")->type_name("K");
   command->add_flag("--graphs", o->graphs, "all graphs of 3 or 4 GPUs, with 1, 2, 6, 18 and mixed NVLinks");
-  command->add_option("--onto", o->onto, "NCCL_TOPO_DUMP_FILE of the real machine, whose GPUs are to run them")
-      ->type_name("MACHINE.xml");
+  reads_stdin(
+      command->add_option("--onto", o->onto, "NCCL_TOPO_DUMP_FILE of the real machine, whose GPUs are to run them")
+          ->type_name("MACHINE.xml"));
   command->add_option("--machine", o->machine, "platform that the real machine is, see 'linkcast list platforms'");
   command
       ->add_option("--out", o->out, "folder to write: topology files, environment, run.sh, study.json, forecast.json")
@@ -153,7 +149,7 @@ void add_emulate(CLI::App& app, Context& context) {
       ->capture_default_str();
   command->add_option("--compare", o->compare, "instead: what a folder's results say against its forecast")
       ->type_name("DIR");
-  command->add_flag("--json", context.json, "one JSON object on stdout instead of a table");
+  add_format(*command, context);
   add_edits(*command, context);
   command->footer(
       "Example:\n  linkcast emulate p100-dgx1 --gpus 4 --onto machine.xml --machine hgx-h200 --out study\n"

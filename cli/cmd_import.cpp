@@ -5,10 +5,13 @@
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
 #include "cli/import_notes.hpp"
+#include "cli/plugin_pages.hpp"
 #include "cli/progress.hpp"
 #include "cli/recorded_machine.hpp"
+#include "cli/stdin_file.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/records/near_names.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -58,26 +61,12 @@ void run_import(ImportOptions& o, Context& context) {
     import_trace(o, context);
     return;
   }
+  const std::vector<std::string> known = import_formats();
+  if (std::find(known.begin(), known.end(), o.format) == known.end()) throw unknown_name("format", o.format, known);
   const Json record = import_record(o.format, o.request);
   check_gpus(record, context.catalogue().data_dir());
-  write_out(o.out, record.dump(1) + "\n");
+  write_out(o.out, naming_stdin(record.dump(1)) + "\n");
   tell_record(record);
-}
-
-template <class Plugins>
-std::string formats_of(const Plugins& plugins) {
-  std::string text;
-  for (const PluginInfo& info : plugins.list()) {
-    text += "  " + info.name + ": " + info.summary + "\n";
-    for (const auto& option : plugins.get(info.name).options())
-      text += "      " + option.key + ": " + option.text + "\n";
-  }
-  return text;
-}
-
-std::string formats() {
-  return "Formats of measurements and topologies, and what --option says to each:\n" + formats_of(importers()) +
-         "Formats of traces, which need no --machine and no --topology:\n" + formats_of(trace_importers());
 }
 
 }  // namespace
@@ -85,8 +74,9 @@ std::string formats() {
 void add_import(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("import", "turn other tools' output into measurements, topologies or traces");
   auto o = std::make_shared<ImportOptions>();
-  command->add_option("format", o->format, "one of the formats below")->required();
-  command->add_option("file", o->request.files, "files to read, in order")->required();
+  command->add_option("format", o->format, "one of those below")->required();
+  reads_stdin(
+      command->add_option("file", o->request.files, "files to read, in order; '-': standard input")->required());
   command->add_option("--out", o->out, "record to write (default: standard output)");
   command->add_option("--machine", o->request.machine,
                       "id of the machine the files come from; every measurement needs it");
@@ -94,7 +84,7 @@ void add_import(CLI::App& app, Context& context) {
                       "topology whose device ids the measurement uses; every measurement needs it");
   command->add_option("--option", o->options, "key=value, may be repeated: what the files do not print")
       ->allow_extra_args(false);
-  command->footer(formats() +
+  command->footer(format_names() +
                   "Example:\n  linkcast import nvbandwidth nvbandwidth.json --machine box-1 --topology hgx-h200 "
                   "--out nvbandwidth-1.json");
   command->callback([o, &context] { run_import(*o, context); });

@@ -61,19 +61,16 @@ void add_list(CLI::App& app, Context& context) {
       ->required()
       ->check(CLI::IsMember(
           {"platforms", "collectives", "libraries", "algorithms", "fabrics", "traces", "kinds", "claims"}));
-  command->add_flag("--json", context.json, "JSON on stdout");
+  add_format(*command, context);
   command->footer("Example:\n  linkcast list platforms");
   command->callback([what, &context] {
     const auto rows = rows_of(*what, context);
-    if (context.json) {
-      Json list = Json::array();
-      for (const Row& row : rows) {
-        list.push_back({{"name", row.name}, {"summary", row.summary}, {"source", row.source}});
-        if (!row.command.empty()) list.back()["command"] = row.command;
-      }
-      std::cout << Json{{*what, list}}.dump(2) << '\n';
-      return;
+    Json list = Json::array();
+    for (const Row& row : rows) {
+      list.push_back({{"name", row.name}, {"summary", row.summary}, {"source", row.source}});
+      if (!row.command.empty()) list.back()["command"] = row.command;
     }
+    if (print_as_data(context, Json{{*what, list}}, *what)) return;
     std::vector<std::vector<std::string>> table;
     for (const Row& row : rows) table.push_back({row.name, row.summary});
     print_table(table);

@@ -14,9 +14,8 @@ namespace linkcast::cli {
 namespace {
 
 struct PlaceOptions {
-  PlaceOptions(CLI::App& command, Context& context) : query(command, context, "place") {}
+  PlaceOptions(CLI::App& command, Context& context) : query(command, context, "place", {"cuda", "rankfile"}) {}
   QueryOptions query;
-  std::string format = "table";
   std::vector<std::string> options{}, hosts{};
   bool slurm = false;
 };
@@ -110,8 +109,8 @@ const std::string& host_of(const PlaceOptions& o) {
 }
 
 void print_for_others(Context& context, const PlaceOptions& o, const Json& result) {
-  if (context.whatif) throw InputError("--format: whatif compares two placements, " + o.format + " is one");
-  if (o.format == "cuda")
+  if (context.whatif) throw InputError("--format: whatif compares two placements, " + context.format + " is one");
+  if (context.format == "cuda")
     std::cout << cuda_line(result["gpus"]) << '\n';
   else
     std::cout << rankfile(result["gpus"], context.catalogue().platform(context.edited(o.query.platform())), host_of(o));
@@ -142,13 +141,10 @@ void add_place(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("place", "which GPUs for a job, given what is busy and what the neighbours do");
   auto o = std::make_shared<PlaceOptions>(*command, context);
   command->get_option("--platform")->required(false);  // --slurm says it for each node
-  command
-      ->add_option("--option", o->options, "key=value of an application, see 'linkcast trace --help'; may be repeated")
+  command->add_option("--option", o->options, "key=value of an application, see 'linkcast help trace'; may be repeated")
       ->allow_extra_args(false);
-  command
-      ->add_option("--format", o->format,
-                   "table (default), cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)")
-      ->check(CLI::IsMember({"table", "cuda", "rankfile"}));
+  command->get_option("--format")
+      ->description("table (default), json, csv, cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)");
   command->add_option("--hosts", o->hosts, "host of the rankfile (default: localhost)")->delimiter(',');
   command->add_flag("--slurm", o->slurm, "read a job and its nodes from standard input, see docs/schedulers.md");
   command->footer("Example:\n  linkcast place --platform v100-dgx1 --job all_reduce:64MiB --ranks 4 --busy gpu0,gpu1");
@@ -159,15 +155,14 @@ void add_place(CLI::App& app, Context& context) {
     }
     need(*command);
     const Json query = query_of(*o);
-    if (query.contains("nodes") && o->format != "table")
-      throw InputError("--format: is of the GPUs of one node; leave out --nodes");
-    if (context.json && o->format != "table") throw InputError("--json: excludes --format " + o->format);
-    if (!o->hosts.empty() && o->format != "rankfile") throw InputError("--hosts: is of --format rankfile");
+    const bool others = context.format == "cuda" || context.format == "rankfile";
+    if (query.contains("nodes") && others) throw InputError("--format: is of the GPUs of one node; leave out --nodes");
+    if (!o->hosts.empty() && context.format != "rankfile") throw InputError("--hosts: is of --format rankfile");
     const Json result = run_query(context, query);
-    if (o->format != "table")
+    if (others)
       print_for_others(context, *o, result);
-    else if (context.json)
-      std::cout << result.dump(2) << '\n';
+    else if (print_as_data(context, result, context.whatif ? "" : "placements"))
+      return;
     else if (context.whatif)
       print_whatif(result);
     else

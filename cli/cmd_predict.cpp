@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cli/command.hpp"
+#include "cli/curve.hpp"
 #include "cli/network_options.hpp"
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
@@ -108,12 +109,25 @@ void print_result(const Json& result) {
 }
 
 void show_result(const Context& context, const Json& result) {
-  if (context.whatif && !context.json)
+  if (print_as_data(context, result)) return;
+  if (context.whatif)
     print_whatif(result);
-  else if (context.json || !result.contains("time_s"))  // of a kind that no table is known for
+  else if (!result.contains("time_s"))  // of a kind that no table is known for
     std::cout << result.dump(2) << '\n';
   else
     print_result(result);
+}
+
+/// One question a size.
+void run_sizes(Context& context, const QueryOptions& options, const std::vector<double>& sizes) {
+  std::vector<Json> answers;
+  log::Work work(context.progress(), "curve", "sizes", static_cast<std::int64_t>(sizes.size()));
+  for (const double size_B : sizes) {
+    work.advance(static_cast<std::int64_t>(answers.size()));
+    answers.push_back(run_query(context, options.query_of_size(size_B)));
+  }
+  const Json curve = curve_of(sizes, answers);
+  if (!print_as_data(context, curve, "points")) print_curve(curve);
 }
 
 /// The other choices are asked for where they are forecast: alone.
@@ -127,7 +141,9 @@ void add_kinds(CLI::App& predict, Context& context) {
   static const std::map<std::string, std::string> examples = {
       {"p2p", "--platform p100-dgx1 --src gpu0 --dst gpu1 --size 40MB --transport staged"},
       {"flows", "--platform v100-dgx1 --flow gpu0:gpu1:64MiB --flow gpu0:gpu2:64MiB --engine sm"},
-      {"collective", "--platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB"}};
+      {"collective",
+       "--platform p100-dgx1 --gpus 0-4 --op all_reduce --size 1GiB\n  linkcast predict collective --platform "
+       "p100-dgx1 --gpus 0-7 --op all_reduce -b 8 -e 1G -f 2"}};
   for (const PluginInfo& info : query::query_kinds().list()) {
     const query::QueryKind& kind = query::query_kinds().get(info.name);
     if (kind.command() != "predict " + info.name) continue;
@@ -135,7 +151,11 @@ void add_kinds(CLI::App& predict, Context& context) {
     auto options = std::make_shared<QueryOptions>(*command, context, info.name);
     if (const auto example = examples.find(info.name); example != examples.end())
       command->footer("Example:\n  linkcast " + kind.command() + " " + example->second);
-    command->callback([options, &kind, &context] {
+    const bool sizes = info.name == "collective" || info.name == "p2p";
+    if (sizes) options->take_sizes(*command);
+    command->callback([options, sizes, &kind, &context] {
+      if (const auto several = sizes ? options->sizes() : std::vector<double>(); !several.empty())
+        return run_sizes(context, *options, several);
       Json query = options->query();
       ask_alternatives(query, kind.keys());
       show_result(context, run_query(context, query));
@@ -167,6 +187,7 @@ void run_batch(Context& context, const std::string& path) {
     if (query::is_blank(line)) continue;
     const query::LineAnswer answer =
         query::answer_line(context.catalogue(), line, path + " line " + std::to_string(number), options);
+    if (answer.failed && context.exit_code == 0) context.exit_code = kHoldsErrors;
     if (answer.broken) context.exit_code = kBrokenInvariant;
     std::cout << answer.text << '\n';
   }
@@ -182,6 +203,7 @@ void add_predict(CLI::App& app, Context& context) {
   add_edits(*command, context);
   add_kinds(*command, context);
   command->parse_complete_callback([command, batch] {  // before any subcommand prints
+    if (!command->remaining().empty()) return;         // which is said by whoever finds it unknown
     if (command->get_subcommands().empty() == batch->empty())
       throw InputError("predict: give one of p2p, flows, collective, or --batch FILE (see --help)");
   });

@@ -4,6 +4,7 @@
 #include "cli/progress.hpp"
 #include "cli/query_options.hpp"
 #include "cli/replay_tables.hpp"
+#include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/whatif.hpp"
@@ -140,9 +141,8 @@ void run_replay(ReplayOptions& o, Context& context) {
   const Json result =
       context.whatif ? both_results(o, context) : result_on(context.edited(o.query.platform()), o, context);
   if (timeline) timeline->close();
-  if (context.json)
-    std::cout << result.dump(2) << '\n';
-  else if (context.whatif)
+  if (print_as_data(context, result, context.whatif ? "" : "ranks")) return;
+  if (context.whatif)
     print_replays(result);
   else
     print_replay(result);
@@ -153,6 +153,7 @@ void run_replay(ReplayOptions& o, Context& context) {
 void add_replay(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("replay", "run an application's trace on a machine");
   auto o = std::make_shared<ReplayOptions>(*command, context);
+  reads_stdin(command->get_option("trace"));
   command
       ->add_option("--also", o->also,
                    "another job at the same time, on these GPUs or on the first ones left, repeatable")

@@ -104,8 +104,8 @@ void add_rings(CLI::App& app, Context& context) {
       write_out(o->out, exporters::nccl::graph_xml(context.catalogue().communicator(
                             context.edited(o->query.platform()), result["library"].get<std::string>(),
                             query["gpus"].get<std::vector<int>>())));
-    else if (context.json)
-      std::cout << result.dump(2) << '\n';
+    else if (print_as_data(context, result, context.whatif ? "" : "channels"))
+      return;
     else if (context.whatif)
       print_whatif(result);
     else

@@ -48,9 +48,8 @@ void add_routes(CLI::App& app, Context& context) {
       "  linkcast routes --platform alps --src node0/gpu0 --dst node700/gpu0");
   command->callback([options, &context] {
     const Json result = run_query(context, options->query());
-    if (context.json)
-      std::cout << result.dump(2) << '\n';
-    else if (context.whatif)
+    if (print_as_data(context, result, context.whatif ? "" : "routes")) return;
+    if (context.whatif)
       print_whatif(result);
     else
       print_routes(result);

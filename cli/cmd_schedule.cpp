@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/scheduling/schedule.hpp"
@@ -51,10 +52,7 @@ void run_schedule(const ScheduleOptions& o, Context& context) {
   if (!o.library.empty()) query["library"] = o.library;
   if (!o.policies.empty()) query["policies"] = o.policies;
   query::put_provenance(context.catalogue(), id, query, "", result);
-  if (context.json)
-    std::cout << result.dump(2) << '\n';
-  else
-    print_schedule(result);
+  if (!print_as_data(context, result, "policies")) print_schedule(result);
 }
 
 }  // namespace
@@ -63,7 +61,7 @@ void add_schedule(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("schedule", "a day of jobs on a machine under placement policies, and what each costs");
   auto o = std::make_shared<ScheduleOptions>();
-  command->add_option("jobs", o->jobs, "job list, JSON Lines (docs/scheduling.md)")->required();
+  reads_stdin(command->add_option("jobs", o->jobs, "job list, JSON Lines (docs/scheduling.md)")->required());
   add_common(*command, context, o->platform);
   command
       ->add_option("--policy", o->policies,

@@ -1,6 +1,8 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/stdin_file.hpp"
+#include "cli/wrap.hpp"
 #include "sim/exporters/drawing.hpp"
 #include "sim/exporters/infragraph.hpp"
 #include "sim/exporters/nccl_topo.hpp"
@@ -21,13 +23,26 @@ std::string number(const Parameter& p) {
   return text(p.value) + (p.stderr_ > 0 ? " +- " + text(p.stderr_) : "");
 }
 
+/// Links and bottlenecks are named by them.
+void print_planes(const Topology& wiring) {
+  std::map<std::string, std::string> planes;
+  for (const Device& device : wiring.devices)
+    if (device.kind == DeviceKind::kNvswitch && !device.group.empty()) planes[device.group] += " " + device.id;
+  if (planes.empty()) return;
+  std::cout << "\nplanes of switches, which links and edits name\n";
+  std::vector<std::vector<std::string>> table;
+  for (const auto& [plane, switches] : planes) table.push_back({"  " + plane, switches});
+  print_table(table);
+}
+
 void print_platform(const Platform& platform) {
   const Topology& wiring = platform.wiring();
-  std::cout << wiring.title << "\n" << wiring.source << "\n\ncables (nominal, one direction)\n";
+  std::cout << wrapped_text(wiring.title) << wrapped_text(wiring.source) << "\ncables (nominal, one direction)\n";
   std::vector<std::vector<std::string>> table;
   for (const Cable& cable : wiring.cables)
     table.push_back({"  " + cable.id, std::to_string(cable.count) + " x " + cable.kind, to_text(cable.bandwidth)});
   print_table(table);
+  print_planes(wiring);
   std::cout << "\nparameters\n";
   table.clear();
   for (const auto& [name, p] : platform.calibration().parameters)
@@ -52,18 +67,12 @@ void show_change(Context& context, const ShowOptions& o) {
   if (o.dot || o.svg || o.nccl_topo || o.infragraph || o.fabric)
     throw InputError("whatif show: without --dot, --svg, --nccl-topo, --infragraph and --fabric");
   const Json result = asked(context, o);
-  if (context.json)
-    std::cout << result.dump(2) << '\n';
-  else
-    print_whatif(result);
+  if (!print_as_data(context, result)) print_whatif(result);
 }
 
 void show_fabric(Context& context, const ShowOptions& o, const Topology& wiring) {
   const Json answer = query::fabric_answer(wiring, query::fabric_of(wiring, o.fabric_file), o.links);
-  if (context.json)
-    std::cout << answer.dump(2) << '\n';
-  else
-    print_fabric(answer);
+  if (!print_as_data(context, answer, o.links ? "links" : "classes")) print_fabric(answer);
 }
 
 void show(Context& context, const ShowOptions& o) {
@@ -81,8 +90,8 @@ void show(Context& context, const ShowOptions& o) {
     write_out(o.out, exporters::to_svg(shown.wiring()));
   else if (o.dot)
     std::cout << exporters::to_dot(shown.wiring());
-  else if (context.json)
-    std::cout << asked(context, o).dump(2) << '\n';
+  else if (context.json || context.format == "csv")
+    print_as_data(context, asked(context, o), "cables");
   else
     print_platform(shown);
 }
@@ -93,7 +102,8 @@ void add_show(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("show", "what is wired to what on a platform, with rates, parameters and sources");
   auto o = std::make_shared<ShowOptions>();
   command->add_option("platform", o->platform, "machine, see 'linkcast list platforms'")->required();
-  auto* json = command->add_flag("--json", context.json, "JSON on stdout");
+  add_format(*command, context);
+  auto* json = command->get_option("--json");
   auto* dot = command->add_flag("--dot", o->dot, "Graphviz text on stdout")->excludes(json);
   auto* svg = command->add_flag("--svg", o->svg, "a drawing")->excludes(json)->excludes(dot);
   auto* nccl = command->add_flag("--nccl-topo", o->nccl_topo, "topology file of NCCL, with bus ids made up");
@@ -102,8 +112,10 @@ void add_show(CLI::App& app, Context& context) {
   infragraph->excludes(json)->excludes(dot)->excludes(svg)->excludes(nccl);
   auto* fabric = command->add_flag("--fabric", o->fabric, "the network between nodes")->excludes(dot)->excludes(svg);
   fabric->excludes(nccl)->excludes(infragraph);
-  command->add_option("--fabric-file", o->fabric_file, "JSON file whose \"fabric\" stands in for that of the platform")
-      ->needs(fabric);
+  reads_stdin(
+      command
+          ->add_option("--fabric-file", o->fabric_file, "JSON file whose \"fabric\" stands in for that of the platform")
+          ->needs(fabric));
   command->add_flag("--links", o->links, "every link, with --fabric --json")->needs(fabric)->needs(json);
   command->add_option("--out", o->out, "file for --nccl-topo, --infragraph, --svg (default: standard output)");
   add_edits(*command, context, false);

@@ -28,7 +28,7 @@ std::vector<std::string> arguments_of(const SweepOptions& o) {
 void add_sweep(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("sweep", "a study: every combination of some axes, as one table");
   auto o = std::make_shared<SweepOptions>();
-  command->add_option("study", o->study, "study file, see docs/sweep.md")->required();
+  command->add_option("study", o->study, "study file, see docs/sweep.md; '-': standard input")->required();
   auto* jobs =
       command->add_option("--jobs", o->jobs, "processes (default: one a core)")->check(CLI::Range(1, kMostJobs));
   command

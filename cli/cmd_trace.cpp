@@ -1,5 +1,6 @@
 // "linkcast trace": the trace of an application, written to a file.
 #include "cli/command.hpp"
+#include "cli/plugin_pages.hpp"
 #include "cli/progress.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/plugin/trace_source.hpp"
@@ -11,16 +12,6 @@ struct TraceCommand {
   std::string application, out;
   std::vector<std::string> options;
 };
-
-std::string applications() {
-  std::string text = "Applications, and what --option says to each:\n";
-  for (const PluginInfo& info : trace_generators().list()) {
-    text += "  " + info.name + ": " + info.summary + "\n";
-    for (const TraceOption& option : trace_generators().get(info.name).options())
-      text += "      " + option.key + ": " + option.text + "\n";
-  }
-  return text;
-}
 
 void run_trace(const TraceCommand& o, Context& context) {
   const CtrlC ends_the_work;  // so that no half trace stays
@@ -37,11 +28,12 @@ void run_trace(const TraceCommand& o, Context& context) {
 void add_trace(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("trace", "write the trace of an application that a generator describes");
   auto o = std::make_shared<TraceCommand>();
-  command->add_option("application", o->application, "one of the applications below")->required();
+  command->add_option("application", o->application, "one of those below")->required();
   command->add_option("--out", o->out, "trace to write (default: standard output)");
   command->add_option("--option", o->options, "key=value, may be repeated: the application's parameters")
       ->allow_extra_args(false);
-  command->footer(applications() + "Example:\n  linkcast trace data_parallel --option ranks=8 --out training.jsonl");
+  command->footer(application_names() +
+                  "Example:\n  linkcast trace data_parallel --option ranks=8 --out training.jsonl");
   command->callback([o, &context] { run_trace(*o, context); });
 }
 

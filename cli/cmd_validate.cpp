@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/python_program.hpp"
+#include "cli/stdin_file.hpp"
 #include "sim/log/log.hpp"
 #include "validate/compare.hpp"
 #include "validate/scoreboard.hpp"
@@ -72,12 +73,15 @@ bool compare_files(Context& context, const ValidateOptions& o) {
     const std::string id = context.edited(o.platform.empty() ? measurement.topology : o.platform);
     const validate::Comparison comparison = validate::compare(context.catalogue(), measurement, o.limits, id);
     within = within && comparison.within_limits();
-    if (context.json)
+    if (context.json || context.format == "csv")
       list.push_back(validate::to_json(comparison, true));
     else
-      std::cout << validate::to_table(comparison);
+      std::cout << naming_stdin(validate::to_table(comparison));
   }
-  if (context.json) std::cout << Json{{"comparisons", list}}.dump(2) << '\n';
+  if (context.format == "csv")
+    std::cout << csv_of(rows_of_files(list, "points"));
+  else
+    print_as_data(context, {{"comparisons", list}});
   return within;
 }
 
@@ -97,9 +101,7 @@ void write_report(const std::string& folder, const std::vector<validate::ClaimRe
 bool check_claims(Context& context, const ValidateOptions& o) {
   const auto results = validate::evaluate(context.catalogue(), chosen_claims(context, o));
   if (!o.report.empty()) write_report(o.report, results);
-  if (context.json)
-    std::cout << validate::scoreboard_json(results).dump(2) << '\n';
-  else
+  if (!print_as_data(context, validate::scoreboard_json(results), "claims"))
     std::cout << (o.table ? validate::claims_table(results) : validate::scoreboard_table(results));
   const bool good = validate::none_failed(results);
   if (!o.paper.empty() && !o.report.empty()) {
@@ -120,6 +122,7 @@ void add_validate(CLI::App& app, Context& context) {
   command->add_option("claim", o->claims, "claim ids (default: all)");
   auto* against =
       command->add_option("--against", o->against, "measurement files to compare predictions with, instead of claims");
+  reads_stdin(against);
   command
       ->add_option("--platform", o->platform,
                    "platform to compare with, or a calibration file (default: that of the measurement's topology)")
@@ -142,7 +145,7 @@ void add_validate(CLI::App& app, Context& context) {
       ->excludes(against)
       ->excludes("claim")
       ->excludes("--class");
-  command->add_flag("--json", context.json, "JSON on stdout");
+  add_format(*command, context);
   add_edits(*command, context);
   command->footer(
       "Example:\n  linkcast validate TPDS-001\n"

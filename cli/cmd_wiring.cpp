@@ -13,7 +13,7 @@ struct WiringOptions {
   unsigned seed = 0;
 };
 
-std::vector<std::string> arguments_of(const WiringOptions& o, bool json) {
+std::vector<std::string> arguments_of(const WiringOptions& o, const Context& context) {
   std::vector<std::string> arguments = {"--platform", o.platform, "--seed", std::to_string(o.seed)};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) arguments.insert(arguments.end(), {option, value});
@@ -23,7 +23,8 @@ std::vector<std::string> arguments_of(const WiringOptions& o, bool json) {
   for (const std::string& mix : o.mixes) add("--mix", mix);
   if (o.steps > 0) add("--steps", std::to_string(o.steps));
   if (o.top > 0) add("--top", std::to_string(o.top));
-  if (json) arguments.emplace_back("--json");
+  if (context.json || context.format == "csv")
+    arguments.insert(arguments.end(), {"--format", context.json ? "json" : "csv"});
   return arguments;
 }
 
@@ -46,9 +47,9 @@ void add_wiring(CLI::App& app, Context& context) {
       ->check(CLI::Range(1, kMostSteps));
   command->add_option("--seed", o->seed, "of the random wirings that the search starts from, default 0");
   command->add_option("--top", o->top, "so many are listed (default: 5)")->check(CLI::PositiveNumber);
-  command->add_flag("--json", context.json, "one JSON object on stdout instead of a table");
+  add_format(*command, context);
   command->footer("Example:\n  linkcast wiring --platform v100-dgx1 --steps 200\nCtrl-C prints the best until then.");
-  command->callback([o, &context] { become_python(context, "sim/wiring/wiring.py", arguments_of(*o, context.json)); });
+  command->callback([o, &context] { become_python(context, "sim/wiring/wiring.py", arguments_of(*o, context)); });
 }
 
 }  // namespace linkcast::cli

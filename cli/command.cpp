@@ -1,14 +1,17 @@
 #include "cli/command.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
 
 #include "cli/console.hpp"
+#include "cli/help_format.hpp"
 #include "cli/option_names.hpp"
 #include "cli/progress.hpp"
 #include "cli/query_options.hpp"
+#include "cli/wrap.hpp"
 #include "sim/log/log.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
@@ -50,10 +53,15 @@ void add_log_options(CLI::App& app, Context& context) {
   for (CLI::App* command : app.get_subcommands({})) add_log_options(*command, context);
 }
 
-void add_common(CLI::App& command, Context& context, std::string& platform) {
+void Context::settle_format() {
+  if (json && format != "table" && format != "json") throw InputError("--json: excludes --format " + format);
+  json = json || format == "json";
+}
+
+void add_common(CLI::App& command, Context& context, std::string& platform, const std::vector<std::string>& formats) {
   const auto help = [](const char* key) { return option_help(*query::find_key(query::common_keys(), key)); };
   command.add_option("-p,--platform", platform, help("platform"))->required();
-  command.add_flag("--json", context.json, "one JSON object on stdout instead of a table");
+  add_format(command, context, formats);
   command.add_option("--solver", context.solver, help("solver"));
   add_edits(command, context);
 }
@@ -71,7 +79,7 @@ void add_edits(CLI::App& command, Context& context, bool fabric) {
         ->type_name(type)
         ->take_all()
         ->allow_extra_args(false)
-        ->group("What-if edits (docs/what-if.md), each as often as needed");
+        ->group(kEditGroup);
   };
   option("disable", "KIND", "every cable of a kind or of kinds that begin so (nvlink), or peer access (p2p)");
   option("remove", "CABLE[:LINKS]", "a cable with all its links, or some of them: gpu0-gpu4, gpu0-gpu4:1");
@@ -134,8 +142,32 @@ namespace {
 /// A quantity begins with a digit and is no expression like 2(n-1).
 bool is_quantity(const std::string& cell) {
   if (cell.empty() || std::isdigit(static_cast<unsigned char>(cell[0])) == 0) return false;
+  constexpr int most_words = 3;  // "2 x nvlink2"; more are a sentence that begins with a number
+  if (cell.find(':') != std::string::npos || std::count(cell.begin(), cell.end(), ' ') >= most_words) return false;
   const std::size_t end = cell.find_first_not_of("0123456789.");
   return end == std::string::npos || cell[end] != '(';
+}
+
+/// A row, its last cell in several lines if it is text that reaches over the edge.
+std::string row_text(const std::vector<std::string>& row, const std::vector<std::size_t>& width) {
+  constexpr std::size_t deepest = 48, hanging = 4;  // ours: what begins further right gets lines of its own
+  std::string line;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::string pad(width[i] - row[i].size(), ' '), between(i == 0 ? 0 : 2, ' ');
+    const bool last = i > 0 && i + 1 == row.size() && i + 1 == width.size();
+    const std::size_t at = line.size() + 2 + (row[i].rfind(' ', 0) == 0 ? 1 : 0);
+    if (!last || is_quantity(row[i]) || line.size() + 2 + row[i].size() <= kColumns) {
+      line += between + (is_quantity(row[i]) ? pad + row[i] : row[i] + pad);
+      continue;
+    }
+    const std::size_t indent = at > deepest ? hanging : at;
+    line.resize(at > deepest ? line.find_last_not_of(' ') + 1 : at, ' ');
+    const auto parts = wrapped(row[i], kColumns - indent);
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      line += (k > 0 || at > deepest ? "\n" + std::string(indent, ' ') : "") + parts[k];
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
 }
 
 }  // namespace
@@ -147,15 +179,7 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
       if (i == width.size()) width.push_back(0);
       width[i] = std::max(width[i], row[i].size());
     }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string pad(width[i] - row[i].size(), ' ');
-      line += (i ? "  " : "") + (is_quantity(row[i]) ? pad + row[i] : row[i] + pad);
-    }
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    std::cout << line << '\n';
-  }
+  for (const auto& row : rows) std::cout << row_text(row, width) << '\n';
 }
 
 void print_warnings(const Json& result) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/data_output.hpp"
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/records/object_reader.hpp"
@@ -13,6 +14,7 @@
 namespace linkcast::cli {
 
 // Exit codes, part of the contract: 0 ok, 1 anything else.
+inline constexpr int kHoldsErrors = 1;  // a batch or a study went on behind them
 inline constexpr int kBadInput = 2;
 inline constexpr int kBrokenInvariant = 3;
 inline constexpr int kComparisonFailed = 4;
@@ -23,6 +25,7 @@ class Context {
   std::string data_dir;  ///< --data-dir, else beside the program
   std::string solver = "fluid";
   bool json = false;
+  std::string format = "table";  ///< --format
   int exit_code = 0;
   bool whatif = false;                                      ///< every answer without and with the edits
   std::map<std::string, std::vector<std::string>> edits{};  ///< by verb; "edit": whole ones
@@ -38,6 +41,8 @@ class Context {
   /// Once the options are read, before any work. @param progress  show it. @throws InputError  LINKCAST_LOG names no
   /// level
   void start_log(bool progress = true);
+  /// --format json is --json. @throws InputError  both, and they differ
+  void settle_format();
   /// Of all that takes long; also in catalogue().
   log::Progress& progress() { return *progress_; }
   /// From now on catalogue() shows none.
@@ -71,14 +76,17 @@ void add_wiring(CLI::App& app, Context& context);
 void add_record(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
 void add_schema(CLI::App& app, Context& context);
+void add_help(CLI::App& app, Context& context);
+void add_completion(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
 void add_emulate(CLI::App& app, Context& context);
 
 /// Adds -v, -vv and --quiet to the program and, where they can also be written, to each of its subcommands.
 void add_log_options(CLI::App& app, Context& context);
-/// Adds --platform, --json, --solver and the edits.
-void add_common(CLI::App& command, Context& context, std::string& platform);
+/// Adds --platform, --json, --format, --solver and the edits. @param formats  as of add_format()
+void add_common(CLI::App& command, Context& context, std::string& platform,
+                const std::vector<std::string>& formats = {});
 /// Adds --remove and the other what-if edits. @param fabric  --fabric too, where that is no option of the command
 void add_edits(CLI::App& command, Context& context, bool fabric = true);
 using query::parse_gpus;
@@ -95,7 +103,7 @@ void write_out(const std::string& out, const std::string& text);
 /// The same to a file alone. @param option  names it in errors
 void write_file(const std::string& option, const std::string& path, const std::string& text);
 
-/// Aligned text columns, numbers to the right.
+/// Aligned text columns, numbers to the right; where a last column of text reaches over 80 columns it is wrapped.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 /// Text of whatif_answer().
 void print_whatif(const Json& result);

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/wrap.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -56,9 +57,9 @@ void print_classes(const Json& fabric) {
 
 void print_fabric(const Json& fabric) {
   std::cout << fabric["generator"].get<std::string>() << " of " << fabric["platform"].get<std::string>() << "\n"
-            << fabric["source"].get<std::string>() << "\n\n";
+            << wrapped_text(fabric["source"].get<std::string>()) << '\n';
   print_size(fabric);
-  std::cout << "\nlinks, and how many ways cross one of them when every endpoint sends to every other\n";
+  std::cout << "\nlinks, and how many ways cross one when every endpoint sends to every other\n";
   print_classes(fabric);
   const Json& expected = fabric["expected"];
   std::cout << "\nexpected peak, minimal ways, nominal rates: of an endpoint and of a GPU\n";

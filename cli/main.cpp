@@ -5,8 +5,13 @@
 
 #include "cli/command.hpp"
 #include "cli/command_line.hpp"
+#include "cli/help_format.hpp"
 #include "cli/option_names.hpp"
+#include "cli/parse_error.hpp"
 #include "cli/progress.hpp"
+#include "cli/stdin_file.hpp"
+#include "cli/version.hpp"
+#include "sim/records/file_error.hpp"
 
 namespace {
 
@@ -15,7 +20,10 @@ int run_program(int argc, const char* const* argv, bool progress) {
   CLI::App app("linkcast forecasts what a GPU interconnect will do: routes, rings, contention, times, and how sure.",
                "linkcast");
   app.footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
-  app.set_version_flag("--version", LINKCAST_VERSION);
+  app.formatter(std::make_shared<HelpFormatter>());  // before the commands, which take it over
+  app.set_help_flag("-h,--help", "this help");
+  app.set_help_all_flag("--help-all", "this help with every option");
+  app.set_version_flag("--version", version_text, "version, how it was built, SimGrid's version");
   app.require_subcommand(1);
   Context context;
   app.add_option("--data-dir", context.data_dir, "folder with topologies/ and models/ (default: beside the program)");
@@ -41,19 +49,19 @@ int run_program(int argc, const char* const* argv, bool progress) {
   add_record(app, context);
   add_report(app, context);
   add_schema(app, context);
+  add_help(app, context);
+  add_completion(app, context);
   add_log_options(app, context);
-  app.parse_complete_callback([&context, progress] { context.start_log(progress); });
+  app.parse_complete_callback([&context, progress] {
+    context.start_log(progress);
+    context.settle_format();
+  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::string what = error.what();
-    if (app.get_subcommands().empty() && !app.remaining().empty())
-      what = "unknown subcommand '" + app.remaining().front() + "'";
-    for (char& c : what)
-      if (c == '\n') c = ' ';
-    std::cerr << "error: " << what << " (see --help)\n";
+    std::cerr << "error: " << naming_stdin(parse_error_text(app, error)) << '\n';
     return kBadInput;
   } catch (const linkcast::InputError& error) {
     throw linkcast::InputError(naming_option(error.what(), running_command(app)));
@@ -89,7 +97,9 @@ int linkcast::cli::command_line(int argc, const char* const* argv, bool progress
   try {
     return run_program(argc, argv, progress);
   } catch (const InputError& error) {
-    return failed("error: " + one_line(error.what()), kBadInput);
+    return failed("error: " + one_line(naming_stdin(error.what())), kBadInput);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return failed("error: " + one_line(file_error_text(error)), kBadInput);
   } catch (const InvariantError& error) {
     return failed(std::string("internal error, please report: ") + error.what(), kBrokenInvariant);
   } catch (const Interrupted&) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/stdin_file.hpp"
 #include "sim/query/query_kind.hpp"
 
 namespace linkcast::cli {
@@ -48,8 +49,10 @@ std::string option_of_key(const std::string& kind, const std::string& key) {
   return name;
 }
 
-QueryOptions::QueryOptions(CLI::App& command, Context& context, const std::string& kind) : kind_(kind) {
-  add_common(command, context, platform_);
+QueryOptions::QueryOptions(CLI::App& command, Context& context, const std::string& kind,
+                           const std::vector<std::string>& formats)
+    : kind_(kind) {
+  add_common(command, context, platform_, formats);
   for (const query::Key& key : query::query_kinds().get(kind).keys())
     if (!key.cli.name.empty()) add(command, slots_.emplace_back(Slot{&key}));
   relate();
@@ -71,6 +74,7 @@ void QueryOptions::add(CLI::App& command, Slot& slot) {
     slot.option = command.add_option(cli.name, slot.text, help);
   if (key.required && !cli.optional) slot.option->required();
   if (!cli.type_name.empty()) slot.option->type_name(cli.type_name);
+  if (cli.type_name == "FILE") reads_stdin(slot.option);
   if (cli.repeated) slot.option->allow_extra_args(cli.several);
 }
 
@@ -86,7 +90,33 @@ void QueryOptions::relate() {
     }
 }
 
-bool QueryOptions::given(const Slot& slot) {
+void QueryOptions::take_sizes(CLI::App& command) {
+  for (Slot& slot : slots_) {
+    if (slot.key->name != "size_B") continue;
+    slot.option->required(false)->description(slot.option->get_description() + "; several: 8,64K,1M");
+    size_ = &slot;
+  }
+  range_.add_to(command);
+}
+
+std::vector<double> QueryOptions::sizes() const {
+  if (range_.given()) {
+    if (size_->option->count() > 0) throw InputError("--size: excludes --minbytes");
+    return range_.sizes();
+  }
+  return size_->text.find(',') == std::string::npos ? std::vector<double>{} : size_list("--size", size_->text);
+}
+
+Json QueryOptions::query_of_size(double size_B) const {
+  check_alternatives();
+  Json query{{"kind", kind_}, {"platform", platform_}};
+  for (const Slot& slot : slots_)
+    if (given(slot)) query[slot.key->name] = &slot == size_ ? Json(size_B) : value_of(slot);
+  return query;
+}
+
+bool QueryOptions::given(const Slot& slot) const {
+  if (&slot == size_ && range_.given()) return true;
   if (slot.option->count() == 0) return false;
   const bool is_text = !slot.key->cli.repeated && (slot.key->type != query::ValueType::kFlag) &&
                        (slot.key->cli.parse || slot.key->type == query::ValueType::kText);
@@ -138,6 +168,7 @@ void QueryOptions::check_alternatives() const {
 
 Json QueryOptions::query() const {
   check_alternatives();
+  if (size_ != nullptr && size_->key->required && !given(*size_)) throw CLI::RequiredError("--size");
   Json query{{"kind", kind_}, {"platform", platform_}};
   for (const Slot& slot : slots_)
     if (given(slot)) query[slot.key->name] = value_of(slot);

@@ -28,7 +28,7 @@ std::map<std::string, std::string> key_values(const std::vector<std::string>& te
   for (const std::string& text : texts) {
     const std::size_t sign = text.find('=');
     if (sign == 0 || sign == std::string::npos)
-      throw InputError("--option: '" + text + "' is not key=value, see 'linkcast " + command + " --help'");
+      throw InputError("--option: '" + text + "' is not key=value, see 'linkcast help " + command + "'");
     const std::string key = text.substr(0, sign);
     if (!values.emplace(key, text.substr(sign + 1)).second) throw InputError("--option " + key + ": is given twice");
   }

@@ -74,8 +74,12 @@ def left_out_points(folder):
 
 def batch(program, queries):
     out = subprocess.run([program, "predict", "--batch", "-"], input="\n".join(map(json.dumps, queries)),
-                         capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    return [json.loads(line) for line in out.splitlines()]
+                         capture_output=True, text=True, check=False, cwd=ROOT).stdout
+    answers = [json.loads(line) for line in out.splitlines()]
+    for answer in answers:
+        if "error" in answer:
+            raise SystemExit(f"error: {answer['error']}")
+    return answers
 
 
 def not_fitted(program, path, *options):

@@ -8,6 +8,7 @@
 #include "sim/platform/variant.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/topology_reader.hpp"
+#include "sim/records/near_names.hpp"
 
 namespace linkcast::catalogue {
 namespace fs = std::filesystem;
@@ -80,11 +81,7 @@ const Platform& Catalogue::platform(const std::string& id) {
   if (const auto it = told_.find(id); it != told_.end()) return *it->second.platform;
   if (fs::path(id).extension() == ".json") return load(id, fs::path(id));
   const auto known = platforms();
-  if (std::find(known.begin(), known.end(), id) == known.end()) {
-    std::string list;
-    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-    throw InputError("unknown platform '" + id + "': one of " + list);
-  }
+  if (std::find(known.begin(), known.end(), id) == known.end()) throw unknown_name("platform", id, known);
   return load(id, fs::path(data_dir_) / "models" / "params" / (id + ".json"));
 }
 

@@ -6,6 +6,7 @@
 #include "sim/platform/edit_refusal.hpp"
 #include "sim/platform/edited_fabric.hpp"
 #include "sim/platform/edited_parameters.hpp"
+#include "sim/platform/edited_plane.hpp"
 #include "sim/platform/edited_rates.hpp"
 #include "sim/records/cable_kinds.hpp"
 
@@ -21,7 +22,7 @@ class Editor {
   EditedPlatform run() {
     EditedPlatform result;
     for (const Edit& edit : *edits_) {
-      apply(edit);
+      for (const Edit& one : edits_of_plane(edit, wiring_)) apply(one);
       result.texts.push_back(edit.text);
     }
     finish_rates();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/input_error.hpp"
+#include "sim/records/near_names.hpp"
 
 namespace linkcast {
 
@@ -41,9 +41,7 @@ class Registry {
   /// @throws InputError  with the known names
   const Interface& get(const std::string& name) const {
     if (const Interface* found = find(name)) return *found;
-    std::string known;
-    for (const auto& [key, entry] : entries_) known += (known.empty() ? "" : ", ") + key;
-    throw InputError("unknown " + what_ + " '" + name + "': one of " + known);
+    throw unknown_name(what_, name, names());
   }
 
   [[nodiscard]] std::vector<PluginInfo> list() const {

@@ -2,6 +2,7 @@
 
 #include "sim/query/query.hpp"
 #include "sim/query/whatif.hpp"
+#include "sim/records/file_error.hpp"
 
 namespace linkcast::query {
 namespace {
@@ -26,6 +27,9 @@ LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line,
     result = options.whatif ? whatif_answer(catalogue, query, name) : answer_or_throw(catalogue, query, name);
   } catch (const InputError& error) {
     result["error"] = error.what();
+    answer.failed = true;
+  } catch (const std::filesystem::filesystem_error& error) {
+    result["error"] = name + ": " + file_error_text(error);
     answer.failed = true;
   } catch (const std::exception& error) {  // a bug of ours must not cost the other answers
     result["error"] = std::string("internal: ") + error.what();

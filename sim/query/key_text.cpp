@@ -36,7 +36,12 @@ std::vector<int> parse_gpus(const std::string& text, const std::string& option) 
 
 double parse_size(const std::string& option, const std::string& text) {
   try {
-    return parse_bytes(text).si;
+    // source: nccl-tests, src/common.cu, parsesize; OSU benchmarks read the same
+    const bool letter = text.find_last_of("KkMGT") + 1 == text.size() && text.size() > 1;
+    const bool number = text.find_first_not_of("0123456789") == std::string::npos && !text.empty();
+    if (letter)
+      return parse_bytes(text.substr(0, text.size() - 1) + (text.back() == 'k' ? 'K' : text.back()) + "iB").si;
+    return parse_bytes(number ? text + "B" : text).si;
   } catch (const UnitError& error) {
     throw InputError(option + ": " + error.what());
   }
@@ -67,7 +72,7 @@ Json size_keys_of(const std::string& text, const std::string& option) {
 Json option_of(const std::string& text, const std::string& option) {
   const std::size_t sign = text.find('=');
   if (sign == 0 || sign == std::string::npos)
-    throw InputError(option + ": '" + text + "' is not key=value, see 'linkcast trace --help'");
+    throw InputError(option + ": '" + text + "' is not key=value, see 'linkcast help trace'");
   return {{text.substr(0, sign), text.substr(sign + 1)}};
 }
 

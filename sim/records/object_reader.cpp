@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "sim/records/near_names.hpp"
+
 namespace linkcast {
 namespace {
 
@@ -163,7 +165,7 @@ std::string ObjectReader::choice(const std::string& key, const std::vector<std::
     if (candidate == value) return value;
     list += (list.empty() ? "" : ", ") + candidate;
   }
-  fail(key, "'" + value + "' is not allowed: one of " + list);
+  fail(key, "'" + value + "' is not allowed" + did_you_mean(value, allowed) + ": one of " + list);
 }
 
 void ObjectReader::finish() const {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "sim/plugin/trace_source.hpp"
+#include "sim/records/near_names.hpp"
 
 namespace linkcast::replay {
 namespace {
@@ -38,13 +39,16 @@ std::unique_ptr<TraceReader> generated(const std::string& name, const std::map<s
 std::string path_of(const std::string& data_dir, const std::string& name) {
   if (std::filesystem::is_directory(name)) throw InputError(name + ": is a folder, not a file");
   if (std::filesystem::exists(name)) return name;
-  std::string names;
+  std::vector<std::string> known;
   for (const ShippedTrace& shipped : shipped_traces(data_dir)) {
     if (shipped.name == name) return shipped.path;
-    names += (names.empty() ? "" : ", ") + shipped.name;
+    known.push_back(shipped.name);
   }
-  for (const PluginInfo& info : trace_generators().list()) names += (names.empty() ? "" : ", ") + info.name;
-  throw InputError("trace: '" + name + "' is no file, no shipped trace and no application: one of " + names);
+  for (const PluginInfo& info : trace_generators().list()) known.push_back(info.name);
+  std::string names;
+  for (const std::string& one : known) names += (names.empty() ? "" : ", ") + one;
+  throw InputError("trace: '" + name + "' is no file, no shipped trace and no application" + did_you_mean(name, known) +
+                   ": one of " + names);
 }
 
 }  // namespace

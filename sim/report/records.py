@@ -4,8 +4,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -14,6 +16,7 @@ class InputError(Exception):
     """Bad input: one line, exit code 2."""
 
 
+STDIN = "-"
 KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
 
 
@@ -114,10 +117,17 @@ def parse(text: str, file: str) -> Node:
         raise InputError(f"{file}: {error}") from None
 
 
+@cache
+def _standard_input() -> str:
+    return sys.stdin.buffer.read().decode("utf-8")
+
+
 def read_text(path: str | Path) -> str:
     if Path(path).is_dir():
         raise InputError(f"{path}: is a folder, not a file")
     try:
+        if str(path) == STDIN:
+            return _standard_input()
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None

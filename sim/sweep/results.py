@@ -42,7 +42,8 @@ def _draw(study: Study, plots: list[dict[str, Any]], records: list[dict[str, Any
 
 
 def write_results(study: Study, rows: dict[int, dict[str, Any]], identity: dict[str, Any], folder: Path,
-                  program: list[str]) -> None:
+                  program: list[str]) -> int:
+    """@returns  how many scenarios have an error"""
     from table_plots import plots_by_default
     columns = table.columns_of(study, rows)
     records = table.records_of(study, rows, columns)
@@ -64,3 +65,4 @@ def write_results(study: Study, rows: dict[int, dict[str, Any]], identity: dict[
     if page.returncode:
         raise OSError(f"{folder / 'report.html'}: could not be made; the table is complete")
     print(f"{folder / 'table.csv'}: {len(records)} scenarios, {errors} error{'' if errors == 1 else 's'}")
+    return errors

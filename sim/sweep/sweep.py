@@ -25,6 +25,7 @@ from results import write_results  # noqa: E402
 from study import Scenario, Study, read_study  # noqa: E402
 
 FILES_OF = ("platform", "trace")
+HOLDS_ERRORS = 1
 Workers = LocalWorkers | DaskWorkers
 
 
@@ -97,9 +98,9 @@ def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts)
         waiting = [scenario for scenario in study.scenarios if scenario.number not in journal.rows]
         if waiting:
             run_rest(study, waiting, workers, journal, interrupts)
-        write_results(study, journal.rows, identity, folder,
-                      ["--program", options.program, "--data-dir", options.data_dir])
-        return 0
+        errors = write_results(study, journal.rows, identity, folder,
+                               ["--program", options.program, "--data-dir", options.data_dir])
+        return HOLDS_ERRORS if errors else 0
     except KeyboardInterrupt as stop:
         return stopped(study, journal, "stopped", 128 + (stop.args[0] if stop.args else signal.SIGINT))
     except ClusterGone as error:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import random
 import re
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from wirings import Wiring, degrees, edits_of, neighbours, pairs_of, random_wiri
 
 DEFAULT_MIXES = ("8", "5+3", "4+4", "6+2", "2+2+2+2")  # of 8 GPUs; else all, halves and pairs
 PROGRESS_S = 2.0
+COLUMNS = 80
 
 
 def options_of(arguments: list[str]) -> argparse.Namespace:
@@ -33,7 +36,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--top", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     return parser.parse_args(arguments)
 
 
@@ -160,16 +163,31 @@ def report(machine: Machine, judge: Judge, options: argparse.Namespace) -> dict:
                          "downhill with restarts, so that a better wiring may exist"]}
 
 
+def named_rows(result: dict) -> list[tuple[str, dict]]:
+    return [("own", result["own"]), *((str(i + 1), row) for i, row in enumerate(result["best"]))]
+
+
+def print_csv(result: dict) -> None:
+    mixes = list(result["own"]["mixes"])
+    lines = csv.writer(sys.stdout, lineterminator="\n")
+    lines.writerow(["name", "worst", "mean", *(f"mixes.{mix}" for mix in mixes), "wiring", "edits"])
+    for name, row in named_rows(result):
+        lines.writerow([name, row["worst"], row["mean"], *(row["mixes"][mix] for mix in mixes), row["wiring"], "; ".join(row["edits"])])
+
+
 def print_report(result: dict) -> None:
     mixes = list(result["own"]["mixes"])
-    print(f"{result['job']} on {result['gpus']} GPUs with {result['links']} cables {result['kind']} each: time of the slowest job "
-          "of a mix,\nplaced best, over that on the machine's own wiring")
-    rows = [["", "worst", "mean", *mixes, "wiring"]]
-    for name, row in [("own", result["own"]), *((str(i + 1), row) for i, row in enumerate(result["best"]))]:
-        rows.append([name, f"{row['worst']:.3f}", f"{row['mean']:.3f}", *(f"{row['mixes'][mix]:.3f}" for mix in mixes), row["wiring"]])
+    print(textwrap.fill(f"{result['job']} on {result['gpus']} GPUs with {result['links']} cables {result['kind']} each: time of the "
+                        "slowest job of a mix, placed best, over that on the machine's own wiring", COLUMNS))
+    rows = [["", "worst", "mean", *mixes]]
+    for name, row in named_rows(result):
+        rows.append([name, f"{row['worst']:.3f}", f"{row['mean']:.3f}", *(f"{row['mixes'][mix]:.3f}" for mix in mixes)])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        print("  ".join(text.rjust(width) if i + 1 < len(row) else text for i, (text, width) in enumerate(zip(row, widths, strict=True))))
+        print("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)))
+    print("wirings, GPU-GPU of each cable")
+    for name, row in named_rows(result):
+        print(textwrap.fill(row["wiring"], COLUMNS, initial_indent=f"{name:>3}  ", subsequent_indent=" " * 5, break_on_hyphens=False))
     print(f"{result['looked_at']} wirings looked at")
     for line in result["warnings"]:
         print(f"warning: {line}", file=sys.stderr)
@@ -198,8 +216,10 @@ def main(arguments: list[str]) -> int:
     finally:
         if machine:
             machine.close()
-    if options.json:
+    if options.format == "json":
         print(json.dumps(result, indent=2))
+    elif options.format == "csv":
+        print_csv(result)
     else:
         print_report(result)
     return 0

@@ -10,7 +10,8 @@ from tree import ROOT, finish
 PAGE = Path("docs/reference.md")
 COMMANDS = ("list", "show", "predict", "predict p2p", "predict flows", "predict collective", "routes", "rings", "place", "replay",
             "whatif", "schedule", "wiring", "diagnose", "validate", "calibrate", "calibrate fit", "calibrate trace", "import", "trace",
-            "check", "sweep", "report", "serve", "schema")
+            "check", "sweep", "report", "serve", "schema", "record", "emulate", "help", "completion")
+PAGES = ("edits", "formats", "applications")
 HEAD = """# Reference
 
 Made from the program by `python3 tests/lint/reference_page.py --update`: [queries and answers](#queries-and-answers), then
@@ -19,7 +20,7 @@ Made from the program by `python3 tests/lint/reference_page.py --update`: [queri
 ## Queries and answers
 
 `linkcast predict --batch FILE` reads one JSON query a line and writes one answer a line, in the same order; a query that cannot be
-answered gives `{"id": ..., "error": "..."}`. `POST /v1/query` of `linkcast serve` takes the same, and options of the command line
+answered gives `{"id": ..., "error": "..."}`, and the exit code is then 1. `POST /v1/query` of `linkcast serve` takes the same, and options of the command line
 are keys of a query: the column *option* names them. An unknown key is an error. `linkcast schema [KIND]` prints all of this
 as JSON Schema (draft 2020-12).
 """
@@ -36,8 +37,9 @@ start-up takes most of the time, the list is empty.
 END = """
 ## Commands
 
-Exit codes: 0 done, 2 bad input (one line says what), 3 an invariant is broken, 4 a claim or a comparison failed, 1 anything else.
-Results are on standard output, everything else on standard error.
+Exit codes: 0 done, 1 a batch or a study went to its end and holds errors, or what the other codes do not say, 2 bad input (one line
+says what), 3 an invariant is broken, 4 a claim or a comparison failed. Results are on standard output, everything else on standard
+error. `-` is standard input wherever a file is read.
 """
 
 
@@ -140,8 +142,10 @@ def page(program: Program) -> str:
     text += "".join(kind_section(kind, schemas[kind["name"]], common) for kind in kinds)
     text += END
     for name in COMMANDS:
-        shown = program.says(*name.split(), "--help").rstrip()
+        shown = program.says(*name.split(), "--help-all").rstrip()
         text += f"\n### linkcast {name}\n\n```text\n{shown}\n```\n"
+    for name in PAGES:
+        text += f"\n### linkcast help {name}\n\n```text\n{program.says('help', name).rstrip()}\n```\n"
     return text
 
 

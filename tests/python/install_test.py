@@ -37,6 +37,13 @@ class Installed(InFolder):
             here = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.json*")}
             self.assertEqual(here - shipped, set())
 
+    def test_shells_and_man(self):
+        prefix = self.folder / "usr"
+        self.install(prefix)
+        for path, words in (("bash-completion/completions/linkcast", ("completion", "bash")),
+                            ("zsh/site-functions/_linkcast", ("completion", "zsh")), ("man/man1/linkcast.1", ("help", "--man"))):
+            self.assertEqual((prefix / "share" / path).read_text(), run(*words).stdout)
+
     def test_python_programs(self):
         if not has("jinja2") or not has("plotly"):
             self.skipTest("jinja2 and plotly are not installed")

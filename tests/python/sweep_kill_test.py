@@ -146,7 +146,7 @@ class Crash(InFolder):
                    "--jobs", "1", "study.json"]
         table = self.folder / "x.sweep" / "table.csv"
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stdout), (0, "x.sweep/table.csv: 5 scenarios, 1 error\n"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (1, "x.sweep/table.csv: 5 scenarios, 1 error\n"), done.stderr)
         rows = table.read_text().splitlines()
         self.assertTrue(rows[3].endswith(',"linkcast ended with signal 9, twice"'), rows[3])
         self.assertEqual([row.split(",")[2] for row in rows[1:]], ["0.5", "1.0", "", "4.0", "8.0"])

@@ -98,9 +98,9 @@ class Refused(InFolder):
 
 
 class Table(InFolder):
-    def rows(self, value: dict) -> list[dict]:
+    def rows(self, value: dict, code: int = 0) -> list[dict]:
         done = run("sweep", self.write("study.json", value), "--out", "out", folder=self.folder)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, code, done.stderr)
         with open(self.folder / "out" / "table.csv", newline="", encoding="utf-8") as table:
             return list(csv.DictReader(table))
 
@@ -117,7 +117,7 @@ class Table(InFolder):
             self.assertEqual(row["bottleneck"], "  ".join(answer["bottleneck"]))
 
     def test_a_scenario_without_answer_is_a_row(self):
-        rows = self.rows(study(axes={"gpus": [[0, 1], [0, 9], [0, 0]], "size_B": ["1MiB"]}))
+        rows = self.rows(study(axes={"gpus": [[0, 1], [0, 9], [0, 0]], "size_B": ["1MiB"]}), code=1)
         self.assertEqual([row["error"] for row in rows], ["", "/gpus/1: 9 is no GPU of p100-dgx1: 0 to 7", "/gpus/1: 0 is given twice"])
         self.assertEqual([bool(row["time_s"]) for row in rows], [True, False, False])
 

@@ -56,7 +56,7 @@ const std::vector<WrongFile> kTopologies = {
     {"engine_of_gpu", ":/devices/0/engine: belongs to a nic"},
     {"engine_zero", ":/devices/4/engine/packet: must be above 0"},
     {"pcie_peer", ":/pcie_peer: 'all' is not allowed: one of none, same_socket"},
-    {"version", ":/schema: 'topology/2' is not allowed: one of " + kSchemas},
+    {"version", ":/schema: 'topology/2' is not allowed (did you mean 'topology/1'?): one of " + kSchemas},
     {"no_schema", ":/schema: missing key"}};
 
 const std::vector<WrongFile> kMeasurements = {
@@ -77,10 +77,10 @@ const std::vector<WrongFile> kMeasurements = {
      "gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned"},
     {"precision", ":/precision: must be 0 or more and below 1"},
     {"timing", ":/timing: 'sometimes' is not allowed: one of back_to_back, single"},
-    {"version", ":/schema: 'measurement/0' is not allowed: one of " + kSchemas}};
+    {"version", ":/schema: 'measurement/0' is not allowed (did you mean 'measurement/1'?): one of " + kSchemas}};
 
 const std::vector<WrongFile> kDiscoveries = {
-    {"version", ":/schema: 'discovery/2' is not allowed: one of " + kSchemas},
+    {"version", ":/schema: 'discovery/2' is not allowed (did you mean 'discovery/1'?): one of " + kSchemas},
     {"unknown_key",
      ":/points/0/watts: unknown key; known here: copy_engines, device, model, multiprocessors, numa_node, nvlinks, "
      "pci, "

@@ -44,7 +44,7 @@ Run batch_of(const std::vector<std::string>& lines) {
 TEST_CASE("good and bad queries mixed: one answer a line, in order, ids kept", "[unit][batch]") {
   const auto asked = questions();
   const Run run = run_program("predict --batch " + kMixed);
-  CHECK(run.code == 0);
+  CHECK(run.code == 1);  // it holds errors
   CHECK(run.err.empty());
   const auto answers = split(run.out);
   REQUIRE(answers.size() == asked.size());
@@ -97,12 +97,12 @@ TEST_CASE("a query alone, in a batch, on standard input and on the command line:
   const auto asked = questions();
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const Run alone = batch_of({asked[i]});
-    CHECK(alone.code == 0);
     REQUIRE(split(alone.out).size() == 1);
+    CHECK(alone.code == (Json::parse(split(alone.out)[0]).contains("error") ? 1 : 0));
     CHECK(without_place(split(alone.out)[0]) == without_place(forward[i]));
   }
   const Run piped = run_program("predict --batch - < " + kMixed);
-  CHECK(piped.code == 0);
+  CHECK(piped.code == 1);
   REQUIRE(split(piped.out).size() == forward.size());
   CHECK(split(piped.out)[0] == forward[0]);
   const Run typed = run_program("predict p2p --platform p100-dgx1 --src gpu0 --dst gpu1 --size 64MiB --json");
@@ -112,7 +112,7 @@ TEST_CASE("a query alone, in a batch, on standard input and on the command line:
 TEST_CASE("blank lines, broken UTF-8 and a missing last newline do no harm", "[unit][batch]") {
   const Run run =
       batch_of({"", "{\"id\": \"\xff\"}", "  \t", R"({"id": 1, "kind": "rings", "platform": "dgx2", "gpus": [0, 1]})"});
-  CHECK(run.code == 0);
+  CHECK(run.code == 1);
   const auto answers = split(run.out);
   REQUIRE(answers.size() == 2);
   CHECK(Json::parse(answers[0]).contains("error"));

@@ -245,7 +245,7 @@ TEST_CASE("a topology needs a name, known options and the right number of files"
   const Run twice = run_program("import nccl-xml x --machine x --option a=b --option a=c");
   CHECK(twice.err == "error: --option a: is given twice\n");
   CHECK(run_program("import nccl-xml x --option =c").err ==
-        "error: --option: '=c' is not key=value, see 'linkcast import --help'\n");
+        "error: --option: '=c' is not key=value, see 'linkcast help import'\n");
   CHECK(run_program("import nccl-xml absent.xml --machine x").err ==
         "error: absent.xml: no such file, or not readable\n");
 }

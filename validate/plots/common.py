@@ -16,7 +16,7 @@ SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#E69F00"
 def batch(program: str, queries: list[dict]) -> list[dict]:
     """Answers of `linkcast predict --batch`, in the order of the queries."""
     lines = "".join(json.dumps(query) + "\n" for query in queries)
-    run = subprocess.run([program, "predict", "--batch", "-"], input=lines, capture_output=True, text=True, check=True)
+    run = subprocess.run([program, "predict", "--batch", "-"], input=lines, capture_output=True, text=True, check=False)
     results = [json.loads(line) for line in run.stdout.splitlines()]
     for query, result in zip(queries, results, strict=True):
         if "error" in result:

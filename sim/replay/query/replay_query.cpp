@@ -30,7 +30,7 @@ KeyTable trace_keys() {
            .cli = {.name = "trace"}},
           {.name = "options",
            .type = ValueType::kObject,
-           .help = "key=value of an application, see 'linkcast trace --help'",
+           .help = "key=value of an application, see 'linkcast help trace'",
            .schema = R"({"type": "object", "additionalProperties": {"type": ["string", "number"]}})",
            .example = R"({"ranks": 4, "steps": 1})",
            .cli = {.name = "--option",

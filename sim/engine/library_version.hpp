@@ -1,0 +1,9 @@
+#pragma once
+#include <string>
+
+namespace linkcast {
+
+/// SimGrid's, as it is loaded: "3.32.0"
+std::string simgrid_version();
+
+}  // namespace linkcast
