@@ -4,6 +4,7 @@
 #include <chrono>
 #include <sstream>
 
+#include "sim/records/file_error.hpp"
 #include "sim/serve/kubernetes.hpp"
 
 namespace linkcast::serve {
@@ -88,6 +89,8 @@ HttpReply Service::answer(const HttpRequest& request) {
     reply = dispatch(route, request);
   } catch (const InputError& error) {
     reply = error_reply(400, one_line(error.what()));
+  } catch (const std::filesystem::filesystem_error& error) {
+    reply = error_reply(400, one_line(file_error_text(error)));
   } catch (const std::exception& error) {
     reply = error_reply(500, one_line(error.what()));
   }

@@ -161,5 +161,15 @@ class Found(program.InFolder):
                 self.assertNotIn(".json", error)
 
 
+class Names(program.InFolder):
+    def test_one_that_the_system_refuses_is_bad_input(self):
+        name = "a" * 300
+        for words in (("check", name), ("replay", name, "--platform", "p100-dgx1"), ("import", "simgrid-ti", name, "--out", "t.jsonl")):
+            with self.subTest(words=words[0]):
+                self.assert_refused(run(*words), "File name too long")
+        error = answers([{"kind": "replay", "platform": "p100-dgx1", "trace": name}])[0]["error"]
+        self.assertTrue(error.endswith("File name too long"), error)
+
+
 if __name__ == "__main__":
     program.main()
