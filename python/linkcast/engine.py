@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,24 @@ def catalogues() -> _native.Catalogues:
     return _catalogues(str(data_dir()))
 
 
+def _plain(value: Any) -> Any:
+    """What json does not know: ranges, paths, numbers and arrays of NumPy."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(f"{value!r}: {type(value).__name__} is no value of a query")
+
+
+def dumped(query: dict[str, Any]) -> str:
+    return json.dumps(query, default=_plain)
+
+
 def read(query: dict[str, Any]) -> str:
     """A query whose values may be written as on the command line ("64MiB", "0-3"), as JSON."""
-    return _native.question(json.dumps(query))
+    return _native.question(dumped(query))
 
 
 def command(*words: object, text: str = "", good: tuple[int, ...] = (0, 4)) -> tuple[str, int, list[str]]:
