@@ -109,7 +109,7 @@ class Questions(unittest.TestCase):
                 (lambda: linkcast.ask({**asked("p2p"), "sizes": 3}), "query:/sizes: unknown key"),
                 (lambda: linkcast.Platform("p100-dgx1").edit("remove gpu0-gpu7"), "edit 'remove gpu0-gpu7': no such cable"),
                 (lambda: linkcast.run("show", "none"), "unknown platform 'none'"),
-                (lambda: linkcast.run("report", "run.json", "--out", "page.html"), "run the command linkcast instead"),
+                (lambda: linkcast.run("report", "none.json", "--out", "page.html"), "none.json: "),
                 (lambda: linkcast.diagnose("p100-dgx1", "none.txt"), "none.txt: cannot be read")):
             with self.assertRaises(linkcast.InputError) as caught:
                 call()
