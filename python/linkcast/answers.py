@@ -76,9 +76,6 @@ class Answer:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Answer) and self.raw == other.raw
 
-    def __hash__(self) -> int:
-        return id(self)
-
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.raw})
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import engine
 from .answers import Answers, Failure
-from .platform import answer_of
+from .platform import answer_of, plain_query
 
 
 def batch_lines(lines: Iterable[str], jobs: int | None = None, name: str = "-") -> list[str]:
@@ -25,6 +25,6 @@ def batch(queries: Iterable[dict[str, Any]], jobs: int | None = None) -> Answers
     """Answers to queries (kind, platform and the keys of the kind), in their order.
 
     A query that cannot be answered costs no other its answer: in its place there is a Failure, whose `error` says why."""
-    lines = batch_lines((json.dumps(query) for query in queries), jobs, "batch")
+    lines = batch_lines((engine.dumped(plain_query(query)) for query in queries), jobs, "batch")
     raws = (json.loads(line) for line in lines)
     return Answers(Failure(raw) if "error" in raw else answer_of(raw) for raw in raws)

@@ -4,7 +4,9 @@ from __future__ import annotations
 import functools
 import json
 import os
+import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from .errors import InputError, LinkcastError
 PACKAGE = Path(__file__).absolute().parent
 CHECKOUT = PACKAGE.parents[1]
 ERROR = "error: "
+ALONE = ("record", "report", "serve", "sweep", "wiring")  # commands that are Python programs, run one, or never end
 
 
 def program() -> Path:
@@ -43,17 +46,37 @@ def catalogues() -> _native.Catalogues:
     return _catalogues(str(data_dir()))
 
 
+def _plain(value: Any) -> Any:
+    """What json does not know: ranges, paths, numbers and arrays of NumPy."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(f"{value!r}: {type(value).__name__} is no value of a query")
+
+
+def dumped(query: dict[str, Any]) -> str:
+    return json.dumps(query, default=_plain)
+
+
 def read(query: dict[str, Any]) -> str:
     """A query whose values may be written as on the command line ("64MiB", "0-3"), as JSON."""
-    return _native.question(json.dumps(query))
+    return _native.question(dumped(query))
 
 
 def command(*words: object, text: str = "", good: tuple[int, ...] = (0, 4)) -> tuple[str, int, list[str]]:
-    """Standard output of `linkcast WORDS` in this process, its exit code, and the lines of standard error.
+    """Standard output of `linkcast WORDS` in this process (a few need one of their own), its exit code, and the lines of standard error.
 
     @param good  exit codes that are no error; 4 is a failed claim or comparison"""
     catalogues()  # which tells the module where it is
-    code, out, err = _native.command(["--data-dir", str(data_dir()), *map(str, words)], text)
+    line = ["--data-dir", str(data_dir()), *map(str, words)]
+    if words and words[0] in ALONE:
+        done = subprocess.run([str(program()), *line], input=text, capture_output=True, text=True, check=False)
+        code, out, err = done.returncode, done.stdout, done.stderr
+    else:
+        code, out, err = _native.command(line, text)
     lines = err.splitlines()
     if code in good:
         return out, code, lines

@@ -91,8 +91,17 @@ def answer_of(raw: dict[str, Any]) -> Answer:
 
 
 def ask(query: dict[str, Any]) -> Answer:
-    """A query as in a line of a batch, of any kind."""
-    return answer_of(json.loads(engine.catalogues().answer(json.dumps(query), "query")))
+    """A query as in a line of a batch, of any kind; its platform may be a Platform."""
+    return answer_of(json.loads(engine.catalogues().answer(engine.dumped(plain_query(query)), "query")))
+
+
+def plain_query(query: dict[str, Any]) -> dict[str, Any]:
+    """With the name of a Platform, and its edits before those of the query."""
+    platform = query.get("platform")
+    if not isinstance(platform, Platform):
+        return query
+    edits = [*platform.edits, *query.get("edits", [])]
+    return {**query, "platform": platform.name, **({"edits": edits} if edits else {})}
 
 
 def platforms() -> list[str]:

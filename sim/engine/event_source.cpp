@@ -13,11 +13,19 @@
 namespace linkcast {
 namespace {
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr unsigned kEventsACheck = 256;  // source: ours, some 0.1 ms of events
 
 thread_local bool owns_simgrid = false;
 thread_local const std::function<void()>* event_check = nullptr;
 thread_local unsigned events = 0;
+
+/// SimGrid would take what is negative for the end of all events, and the run would end early.
+double next_event_s(EventSource& source) {
+  const double next_s = source.next_event_s();
+  if (!(next_s >= source.now_s())) throw InvariantError("an event lies before the clock of its source");
+  return next_s;
+}
 
 void advance(EventSource& source) {
   source.advance();
@@ -34,11 +42,8 @@ class Bridge final : public simgrid::kernel::resource::Model {
 
   double next_occurring_event(double) override {
     if (source_ == nullptr) return kNothing;
-    const double next_s = source_->next_event_s();
-    if (next_s == std::numeric_limits<double>::infinity()) return kNothing;
-    // SimGrid takes what is negative for the end of all events, and the run would end early.
-    if (!(next_s >= source_->now_s())) throw InvariantError("an event lies before the clock of its source");
-    return next_s - source_->now_s();
+    const double next_s = next_event_s(*source_);
+    return next_s == kNever ? kNothing : next_s - source_->now_s();
   }
 
   // Only this model has events, so every time advance is to its next one.
@@ -94,7 +99,7 @@ class Attachment {
 void run_events(EventSource& source) {
   Host& simgrid = host();
   if (!owns_simgrid || simgrid.bridge->attached()) {  // asked by what happens in another run, whose loop SimGrid is in
-    while (source.next_event_s() < std::numeric_limits<double>::infinity()) advance(source);
+    while (next_event_s(source) != kNever) advance(source);
     return;
   }
   const Attachment attachment(*simgrid.bridge, source);

@@ -86,6 +86,21 @@ class Questions(unittest.TestCase):
             thread.join()
         self.assertEqual(got, [expected] * 4)
 
+    def test_values_of_python(self):
+        query = asked("collective")
+        broken = linkcast.Platform("p100-dgx1").edit("remove gpu0-gpu1")
+        expected = answers([{**query, "edits": ["remove gpu0-gpu1", "slow gpu2:2"]}])[0]
+        odd = {**query, "platform": broken, "edits": ["slow gpu2:2"], "gpus": range(4)}
+        self.assertEqual([linkcast.ask(odd).raw, linkcast.batch([odd])[0].raw], [expected] * 2)
+        with self.assertRaisesRegex(TypeError, "object is no value of a query"):
+            linkcast.ask({**query, "gpus": object()})
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        sizes = [linkcast.collective("p100-dgx1", "all_reduce", gpus=numpy.arange(4), size_B=size).time_s for size in 2 ** numpy.arange(10, 12)]
+        self.assertEqual(sizes, [linkcast.collective("p100-dgx1", "all_reduce", gpus="0-3", size_B=size).time_s for size in (1024, 2048)])
+
     def test_errors(self):
         for call, what in (
                 (lambda: linkcast.predict("p100-dgx1", "gpu0", "gpu17", 1), "query:/dst: 'gpu17' is no GPU or CPU of p100-dgx1"),
@@ -94,7 +109,7 @@ class Questions(unittest.TestCase):
                 (lambda: linkcast.ask({**asked("p2p"), "sizes": 3}), "query:/sizes: unknown key"),
                 (lambda: linkcast.Platform("p100-dgx1").edit("remove gpu0-gpu7"), "edit 'remove gpu0-gpu7': no such cable"),
                 (lambda: linkcast.run("show", "none"), "unknown platform 'none'"),
-                (lambda: linkcast.run("report", "run.json", "--out", "page.html"), "run the command linkcast instead"),
+                (lambda: linkcast.run("report", "none.json", "--out", "page.html"), "none.json: "),
                 (lambda: linkcast.diagnose("p100-dgx1", "none.txt"), "none.txt: cannot be read")):
             with self.assertRaises(linkcast.InputError) as caught:
                 call()
