@@ -4,6 +4,7 @@
 #include "sim/exporters/drawing.hpp"
 #include "sim/exporters/infragraph.hpp"
 #include "sim/exporters/nccl_topo.hpp"
+#include "sim/log/log.hpp"
 #include "sim/query/fabric_view.hpp"
 #include "sim/records/parameters.hpp"
 #include "sim/units/parse.hpp"
@@ -85,6 +86,7 @@ void show(Context& context, const ShowOptions& o) {
     std::cout << asked(context, o).dump(2) << '\n';
   else
     print_platform(shown);
+  for (const std::string& note : shown.calibration().notes) log::Log("cli").warning("{}", note);
 }
 
 }  // namespace
@@ -92,7 +94,7 @@ void show(Context& context, const ShowOptions& o) {
 void add_show(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("show", "what is wired to what on a platform, with rates, parameters and sources");
   auto o = std::make_shared<ShowOptions>();
-  command->add_option("platform", o->platform, "machine, see 'linkcast list platforms'")->required();
+  command->add_option("-p,--platform,platform", o->platform, "machine, see 'linkcast list platforms'")->required();
   auto* json = command->add_flag("--json", context.json, "JSON on stdout");
   auto* dot = command->add_flag("--dot", o->dot, "Graphviz text on stdout")->excludes(json);
   auto* svg = command->add_flag("--svg", o->svg, "a drawing")->excludes(json)->excludes(dot);

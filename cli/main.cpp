@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
   add_validate(app, context);
   add_diagnose(app, context);
   add_import(app, context);
+  add_init(app, context);
   add_check(app, context);
   add_trace(app, context);
   add_replay(app, context);
