@@ -121,6 +121,7 @@ const Platform& Catalogue::load(const std::string& id, const std::string& path) 
     if (schema == "topology/1") return stranger(path);
     Calibration calibration = read_calibration(path);
     Topology topology = files_.read_topology_of(calibration);
+    log::Log("catalogue").debug("platform {}: {}", id, topology.path);
     return {std::move(topology), std::move(calibration)};
   };
   auto platform = std::make_unique<Platform>(read());

@@ -22,6 +22,7 @@ constexpr const char* kJobSchema = R"({"oneOf": [{"type": "string"},
     {"type": "object", "required": ["trace"], "additionalProperties": false,
      "properties": {"trace": {"type": "string"},
                     "options": {"type": "object", "additionalProperties": {"type": ["string", "number"]}}}}]})";
+constexpr const char* kBusySchema = R"({"type": ["array", "string"], "items": {"type": ["integer", "string"]}})";
 constexpr const char* kNamesSchema = R"({"type": "array", "items": {"type": ["integer", "string"]}})";
 
 /// "JOB:GPUS"
@@ -62,7 +63,7 @@ KeyTable job_keys() {
       {.name = "busy",
        .help = "GPUs that are not free: gpu0,gpu1 or 0-3,6; of several nodes their numbers or names",
        .gpus = query::GpuNames::kSome,
-       .schema = kNamesSchema,
+       .schema = kBusySchema,
        .example = "[0, 1]",
        .cli = {.name = "--busy", .parse = busy_of}},
       {.name = "with",
