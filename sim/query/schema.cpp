@@ -51,7 +51,7 @@ Json type_of(const Key& key) {
       return list_of({{"type", "string"}});
     case ValueType::kWholes:
       if (key.gpus == GpuNames::kNone) return list_of({{"type", "integer"}});
-      return {{"type", {"array", "string"}}, {"items", {{"type", {"integer", "string"}}}}};
+      return {{"type", {"string", "array"}}, {"items", {{"type", {"integer", "string"}}}}};
     case ValueType::kNumbers:
       return list_of({{"type", "number"}});
     case ValueType::kOrders:

@@ -22,7 +22,7 @@ constexpr const char* kJobSchema = R"({"oneOf": [{"type": "string"},
     {"type": "object", "required": ["trace"], "additionalProperties": false,
      "properties": {"trace": {"type": "string"},
                     "options": {"type": "object", "additionalProperties": {"type": ["string", "number"]}}}}]})";
-constexpr const char* kBusySchema = R"({"type": ["array", "string"], "items": {"type": ["integer", "string"]}})";
+constexpr const char* kBusySchema = R"({"type": ["string", "array"], "items": {"type": ["integer", "string"]}})";
 constexpr const char* kNamesSchema = R"({"type": "array", "items": {"type": ["integer", "string"]}})";
 
 /// "JOB:GPUS"
