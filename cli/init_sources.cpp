@@ -113,8 +113,8 @@ std::vector<std::string> lists_in(const std::string& text) {
 }
 
 std::string table_format(const std::string& text) {
+  if (text.find("Link Type between two GPUs") != std::string::npos) return "rocm-topo";  // its tables begin alike
   if (topology_import::is_topo_matrix(text)) return "topo-m";
-  if (text.find("Link Type between two GPUs") != std::string::npos) return "rocm-topo";
   if (text.find("<system") != std::string::npos) return "nccl-xml";
   return text.find("<topology") != std::string::npos ? "hwloc-xml" : "";
 }

@@ -28,7 +28,8 @@ std::string join_text(const Structure& s) {
   return s.join_name + (s.join == Join::kSwitch ? " through a switch" : " from GPU to GPU");
 }
 
-std::string pcie_text(const Structure& s) {
+std::string host_text(const Structure& s) {
+  if (!s.host.empty()) return "CPU on " + s.host;
   return s.pcie_generation > 0 ? "PCIe " + std::to_string(s.pcie_generation) : "no PCIe";
 }
 
@@ -40,13 +41,13 @@ std::string alike(const Structure& here, const Structure& there) {
   const std::string gpu = here.gpu == there.gpu ? "same GPU " + there.gpu
                           : here.sm == there.sm ? there.gpu + ", the same compute capability"
                                                 : there.gpu + ", the nearest release of GPUs";
-  return gpu + "; " + compared(join_text(here), join_text(there)) + "; " + compared(pcie_text(here), pcie_text(there));
+  return gpu + "; " + compared(join_text(here), join_text(there)) + "; " + compared(host_text(here), host_text(there));
 }
 
 }  // namespace
 
 std::vector<Relative> relatives_of(const Topology& topology, const std::vector<Lender>& machines) {
-  using Distance = std::tuple<int, bool, int, int, int, std::string>;
+  using Distance = std::tuple<int, bool, bool, int, int, int, std::string>;
   const Structure here = structure_of(topology);
   std::vector<std::pair<Distance, Relative>> found;
   for (std::size_t i = 0; i < machines.size(); ++i) {
@@ -54,7 +55,7 @@ std::vector<Relative> relatives_of(const Topology& topology, const std::vector<L
     const int copies = own_copies(machines[i].calibration);
     if (there.maker != here.maker || copies == 0) continue;
     found.emplace_back(
-        Distance{gpu_distance(here, there), here.join != there.join,
+        Distance{gpu_distance(here, there), here.join != there.join, here.host != there.host,
                  std::abs(here.join_generation - there.join_generation),
                  std::abs(here.pcie_generation - there.pcie_generation), -copies, machines[i].calibration.name},
         Relative{i, alike(here, there)});

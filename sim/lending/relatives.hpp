@@ -14,7 +14,7 @@ struct Relative {
 
 /// The nearest first: those of the same maker of GPUs that measured copies themselves. Nearer is, in this order, the
 /// same model of GPU, the same compute capability, fewer releases of GPUs between; GPUs joined alike (mesh, switch, not
-/// at all); the generation of that link; that of PCIe; then who measured more.
+/// at all); the same kind of link to the CPU; the generations of the first and of PCIe; then who measured more.
 std::vector<Relative> relatives_of(const Topology& topology, const std::vector<Lender>& machines);
 
 }  // namespace linkcast::lending

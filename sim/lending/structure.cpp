@@ -45,7 +45,11 @@ Structure structure_of(const Topology& topology) {
     if (cable.a != index && cable.b != index) continue;
     const Device& other = end_of(topology, cable, index);
     if (is_pcie_cable(cable.kind)) found.pcie_generation = cable_generation(cable.kind);
-    if (!is_accelerator_cable(cable.kind) || other.kind == DeviceKind::kCpu) continue;
+    if (!is_accelerator_cable(cable.kind)) continue;
+    if (other.kind == DeviceKind::kCpu) {
+      found.host = cable.kind;
+      continue;
+    }
     found.join = other.kind == DeviceKind::kGpu ? Join::kMesh : Join::kSwitch;
     found.join_generation = cable_generation(cable.kind);
     found.join_name = found.join_generation > 0 ? "NVLink " + std::to_string(found.join_generation)

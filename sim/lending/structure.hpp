@@ -15,6 +15,7 @@ struct Structure {
   Join join = Join::kNone;  ///< of the GPUs, by cables that are not PCIe
   int join_generation = 0;  ///< of these cables; 0: none, or they have none
   std::string join_name;    ///< "NVLink 4", "Infinity Fabric"; empty: none
+  std::string host;         ///< kind of an accelerator cable to the CPU, which copies take; empty: PCIe
   int pcie_generation = 0;  ///< of the first GPU's port; 0: it has none
 };
 

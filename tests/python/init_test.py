@@ -64,6 +64,8 @@ class Init(InFolder):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("found: 2 x AMD Instinct MI300X; Infinity Fabric from GPU to GPU", result.stdout)
         self.assertIn("those of lumi (", result.stdout)
+        pasted = self.init(INPUT / "rocm-topo.txt", "--option", "gpu=MI300X", "--machine", "pasted")
+        self.assertEqual(pasted.returncode, 0, pasted.stderr)
 
     def test_pasted_outputs_in_any_order_and_in_one_file(self):
         lists, table = (INPUT / "nvlink-h200.txt").read_text(), (INPUT / "topo-h200.txt").read_text()

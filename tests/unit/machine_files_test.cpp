@@ -109,6 +109,7 @@ TEST_CASE("relatives follow structure: GPU first, then what joins them", "[unit]
   CHECK(names(shipped("leonardo")).front() == "leonardo");
   CHECK(names(shipped("dgx-b200")).front() == "hgx-h200");
   CHECK(names(shipped("l40s")).front() == "hgx-h200");
+  CHECK(names(import_file("nccl-xml", {"nccl-power.xml"})).front() == "summit");  // NVLinks to the CPU
   CHECK(names(shipped("mi300x")) == std::vector<std::string>{"lumi"});
   CHECK(lending::maker_of(shipped("mi300x")) == "amd");
   const lending::Structure a6000 = lending::structure_of(shipped("rtx-a6000")),
