@@ -8,19 +8,20 @@
 
 #include "calibrate/fit/lend.hpp"
 #include "calibrate/fit/residuals.hpp"
-#include "calibrate/import/gpu_models.hpp"
 #include "cli/command.hpp"
 #include "cli/lessons.hpp"
 #include "cli/progress.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/activities/transfer.hpp"
+#include "sim/catalogue/machine_files.hpp"
 #include "sim/log/log.hpp"
 #include "sim/platform/fabric_routing.hpp"
 #include "sim/platform/noise.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/usual_library.hpp"
 #include "sim/records/file_hash.hpp"
+#include "sim/records/gpu_model_names.hpp"
 #include "sim/records/left_out.hpp"
 #include "sim/replay/host_scale.hpp"
 #include "sim/replay/open_trace.hpp"
@@ -39,11 +40,6 @@ struct FitOptions {
   LessonOptions lessons;
   int bootstrap = 50;  // a standard error is then known to a tenth: 1 / sqrt(2 (50 - 1))
 };
-
-std::string topology_path(Context& context, const std::string& id) {
-  if (id.size() > 5 && id.substr(id.size() - 5) == ".json") return id;
-  return (fs::path(context.catalogue().data_dir()) / "topologies" / (id + ".json")).string();
-}
 
 void print_report(const fit::FitResult& result) {
   std::vector<std::vector<std::string>> table = {{"parameter", "value", "standard error", "provenance"}};
@@ -143,19 +139,20 @@ std::map<std::string, fit::FabricDistance> fabric_distances(const Topology& topo
 /// What data sheets say of a machine.
 fit::Lender known_of(const Topology& topology) {
   const Device& gpu = topology.devices[static_cast<std::size_t>(topology.gpus().front())];
-  const auto model = topology_import::find_gpu_model(gpu.model);
-  return {topology, model ? model->memory_Bps : 0, model ? model->l2_B : 0};
+  const auto model = find_gpu_model(gpu.model);
+  return {topology, model ? model->l2_B : 0};
 }
 
 /// Of the machines that lend; of one whose topology is not at hand nothing, unless all rests on it.
 void know_machines(Context& context, const FitOptions& o, fit::FitRequest& request) {
+  const catalogue::MachineFiles files(context.catalogue().data_dir());
   for (const Calibration& calibration : request.inherited) {
-    const std::string path = topology_path(context, calibration.topology);
-    request.lenders.push_back(o.unmeasured || fs::exists(path) ? known_of(read_topology(path)) : fit::Lender{});
+    const auto path = files.topology_of(calibration);
+    if (!path && o.unmeasured && calibration.wiring.is_null()) files.refuse_topology(calibration);
+    const bool known = path || !calibration.wiring.is_null();
+    request.lenders.push_back(known ? known_of(files.read_topology_of(calibration)) : fit::Lender{});
   }
-  const fit::Lender here = known_of(*request.topology);
-  request.memory_Bps = here.memory_Bps;
-  request.l2_B = here.l2_B;
+  request.l2_B = known_of(*request.topology).l2_B;
 }
 
 /// Leaves out points of transports that are not asked for.
@@ -179,19 +176,13 @@ void add_left_out(const fit::FitRequest& request, Calibration& calibration) {
     log::Log("cli").note("{}: not there: intervals of collectives get a wide assumption", path);
     return;
   }
-  const std::vector<LeftOut> rows = read_left_out(path);
-  const auto by_bench = [&](const std::string& kind) {
-    return bench && std::any_of(rows.begin(), rows.end(), [&](const LeftOut& row) {
-             return row.learned_from == "bench" && row.scatter.transport == kind;
-           });
-  };
-  for (const LeftOut& row : rows)
-    if ((row.learned_from == "bench") == by_bench(row.scatter.transport)) calibration.scatter.push_back(row.scatter);
+  for (Scatter& row : scatter_left_out(read_left_out(path), bench)) calibration.scatter.push_back(std::move(row));
   calibration.from.push_back({request.relative(path), sha256_of_file(path)});
 }
 
 void run_fit(Context& context, const FitOptions& o) {
-  const Topology topology = read_topology(topology_path(context, o.topology));
+  const catalogue::MachineFiles files(context.catalogue().data_dir());
+  const Topology topology = read_topology(files.topology(o.topology));
   const std::string library = o.library.empty() ? usual_library(topology) : o.library;
   static_cast<void>(libraries().get(library));  // throws on an unknown one, with the known ones
   fit::FitRequest request;
@@ -200,8 +191,9 @@ void run_fit(Context& context, const FitOptions& o) {
   request.data_dir = context.catalogue().data_dir();
   request.topology = &topology;
   for (const std::string& path : o.measurements) read_record(path, request);
-  for (const std::string& path : o.inherit) request.inherited.push_back(read_calibration(path));
-  for (const std::string& path : o.inherit_library) request.library_lenders.push_back(read_calibration(path));
+  for (const std::string& id : o.inherit) request.inherited.push_back(read_calibration(files.calibration(id)));
+  for (const std::string& id : o.inherit_library)
+    request.library_lenders.push_back(read_calibration(files.calibration(id)));
   if (std::any_of(request.measurements.begin(), request.measurements.end(),
                   [](const Measurement& m) { return !m.spreads.empty(); }))
     request.distances = fabric_distances(topology);
@@ -212,6 +204,7 @@ void run_fit(Context& context, const FitOptions& o) {
   fit::FitResult result = o.unmeasured ? fit::lend_parameters(request) : fit::fit_parameters(request);
   add_left_out(request, result.calibration);
   const Json lessons = learn_and_print(context, o.lessons, topology, request.measurements, result);
+  if (!files.is_shipped(topology)) result.calibration.wiring = read_json_file(topology.path);
   const Platform platform(topology, result.calibration);
   const auto simulate = simulation(platform, context.catalogue().solver("fluid"));
   fit::assess(result, simulate);

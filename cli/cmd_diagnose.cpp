@@ -104,6 +104,8 @@ void run(const DiagnoseOptions& o, Context& context) {
       std::cout << "expected of " << measurement.library
                 << (o.library.empty() ? ", the nearest known to what the file names\n" : ", as --library says\n");
   }
+  for (const std::string& note : context.catalogue().platform(id).calibration().notes)
+    log::Log("cli").warning("{}", note);
   print_as_data(context, {{"platform", o.platform}, {"files", files}});
 }
 

@@ -10,6 +10,7 @@
 #include "cli/recorded_machine.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/trace_out.hpp"
+#include "sim/catalogue/machine_files.hpp"
 #include "sim/plugin/trace_source.hpp"
 #include "sim/records/near_names.hpp"
 
@@ -55,6 +56,15 @@ void import_trace(const ImportOptions& o, Context& context) {
   told.tell();
 }
 
+/// File of the machine that --topology names by id or file; empty: neither.
+std::string topology_file(Context& context, const std::string& id) {
+  if (id.empty()) return "";
+  const catalogue::MachineFiles files(context.catalogue().data_dir());
+  if (catalogue::MachineFiles::is_file(id)) return id;
+  const std::string shipped = files.shipped_topology(id);
+  return std::filesystem::exists(shipped) ? shipped : "";
+}
+
 void run_import(ImportOptions& o, Context& context) {
   o.request.options = key_values(o.options, "import");
   if (is_trace(o.format)) {
@@ -63,8 +73,10 @@ void run_import(ImportOptions& o, Context& context) {
   }
   const std::vector<std::string> known = import_formats();
   if (std::find(known.begin(), known.end(), o.format) == known.end()) throw unknown_name("format", o.format, known);
+  const std::string machine = topology_file(context, o.request.topology);
+  if (machine == o.request.topology && !machine.empty()) o.request.topology = read_topology(machine).name;
   const Json record = import_record(o.format, o.request);
-  check_gpus(record, context.catalogue().data_dir());
+  check_gpus(record, machine);
   write_out(o.out, naming_stdin(record.dump(1)) + "\n");
   tell_record(record);
 }
@@ -81,7 +93,7 @@ void add_import(CLI::App& app, Context& context) {
   command->add_option("--machine", o->request.machine,
                       "id of the machine the files come from; every measurement needs it");
   command->add_option("--topology", o->request.topology,
-                      "topology whose device ids the measurement uses; every measurement needs it");
+                      "topology whose device ids the measurement uses, by id or file; every measurement needs it");
   command->add_option("--option", o->options, "key=value, may be repeated: what the files do not print")
       ->allow_extra_args(false);
   command->footer(format_names() +

@@ -81,7 +81,7 @@ replay::ReplayPart other_job(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const std::string gpus = colon == std::string::npos ? "" : text.substr(colon + 1);
   if (gpus.empty() || gpus.find_first_not_of("0123456789,-") != std::string::npos) return {text};
-  return {text.substr(0, colon), parse_gpus(gpus, "--also")};
+  return {text.substr(0, colon), query::numbers_of(gpus, "--also")};
 }
 
 void check(ReplayOptions& o, const Context& context) {

@@ -2,6 +2,8 @@
 
 #include "cli/query_options.hpp"
 #include "sim/exporters/nccl_graph.hpp"
+#include "sim/query/gpu_values.hpp"
+#include "sim/query/query_kind.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -76,6 +78,14 @@ void print_rings(const Json& result) {
     std::cout << "  in every second node rings 0 and 1, 2 and 3, ... change places\n";
   print_trees(result);
   print_tuner(result);
+  print_warnings(result);
+}
+
+/// GPUs of a query by any of their names.
+std::vector<int> numbered(Context& context, const Json& query) {
+  const Topology& topology = context.catalogue().platform(query["platform"].get<std::string>()).topology();
+  const query::KeyTable& keys = query::query_kinds().get("rings").keys();
+  return query::with_gpu_numbers(keys, query, topology, "command line")["gpus"].get<std::vector<int>>();
 }
 
 }  // namespace
@@ -103,7 +113,7 @@ void add_rings(CLI::App& app, Context& context) {
     if (o->nccl_graph)
       write_out(o->out, exporters::nccl::graph_xml(context.catalogue().communicator(
                             context.edited(o->query.platform()), result["library"].get<std::string>(),
-                            query["gpus"].get<std::vector<int>>())));
+                            numbered(context, query))));
     else if (print_as_data(context, result, context.whatif ? "" : "channels"))
       return;
     else if (context.whatif)

@@ -36,6 +36,7 @@ void print_routes(const Json& result) {
   }
   print_table(table);
   std::cout << "the runtime takes: " << result["runtime_takes"].get<std::string>() << '\n';
+  print_warnings(result);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "sim/exporters/drawing.hpp"
 #include "sim/exporters/infragraph.hpp"
 #include "sim/exporters/nccl_topo.hpp"
+#include "sim/log/log.hpp"
 #include "sim/query/fabric_view.hpp"
 #include "sim/records/parameters.hpp"
 #include "sim/units/parse.hpp"
@@ -94,6 +95,7 @@ void show(Context& context, const ShowOptions& o) {
     print_as_data(context, asked(context, o), "cables");
   else
     print_platform(shown);
+  for (const std::string& note : shown.calibration().notes) log::Log("cli").warning("{}", note);
 }
 
 }  // namespace
@@ -101,7 +103,7 @@ void show(Context& context, const ShowOptions& o) {
 void add_show(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("show", "what is wired to what on a platform, with rates, parameters and sources");
   auto o = std::make_shared<ShowOptions>();
-  command->add_option("platform", o->platform, "machine, see 'linkcast list platforms'")->required();
+  command->add_option("-p,--platform,platform", o->platform, "machine, see 'linkcast list platforms'")->required();
   add_format(*command, context);
   auto* json = command->get_option("--json");
   auto* dot = command->add_flag("--dot", o->dot, "Graphviz text on stdout")->excludes(json);

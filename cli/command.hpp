@@ -65,6 +65,7 @@ void add_rings(CLI::App& app, Context& context);
 void add_calibrate(CLI::App& app, Context& context);
 void add_validate(CLI::App& app, Context& context);
 void add_import(CLI::App& app, Context& context);
+void add_init(CLI::App& app, Context& context);
 void add_check(CLI::App& app, Context& context);
 void add_diagnose(CLI::App& app, Context& context);
 void add_whatif(CLI::App& app, Context& context);
@@ -89,7 +90,6 @@ void add_common(CLI::App& command, Context& context, std::string& platform,
                 const std::vector<std::string>& formats = {});
 /// Adds --remove and the other what-if edits. @param fabric  --fabric too, where that is no option of the command
 void add_edits(CLI::App& command, Context& context, bool fabric = true);
-using query::parse_gpus;
 using query::parse_size;
 /// An error of a query made from options, in their words.
 InputError in_options(const InputError& error, const std::string& kind);

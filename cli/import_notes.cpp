@@ -1,13 +1,12 @@
 #include "cli/import_notes.hpp"
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "calibrate/import/gpu_models.hpp"
 #include "sim/log/log.hpp"
 #include "sim/platform/topology.hpp"
+#include "sim/records/gpu_model_names.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -64,26 +63,27 @@ void tell_record(const Json& record) {
     import_log().note("{}", counted(static_cast<std::int64_t>(points->size()), "point", "points"));
 }
 
-void check_gpus(const Json& record, const std::string& data_dir) {
+void check_gpus(const Json& record, const std::string& path) {
   const std::string printed = printed_gpu(record.value("environment", Json::object()));
   const std::string name = record.value("topology", "");
-  const auto said = topology_import::find_gpu_model(printed);
+  const auto said = find_gpu_model(printed);
   if (name.empty() || printed.empty()) return;
-  const std::filesystem::path path = std::filesystem::path(data_dir) / "topologies" / (name + ".json");
-  if (!std::filesystem::is_regular_file(path)) {
+  if (path.empty()) {
     import_log().note("assumed: topology {} has GPUs '{}': it is not among the shipped ones", name, printed);
     return;
   }
-  const Topology topology = read_topology(path.string());
-  const std::string& model = topology.devices[static_cast<std::size_t>(topology.gpus().front())].model;
-  const auto known = topology_import::find_gpu_model(model);
+  const Topology topology = read_topology(path);
+  const Device& gpu = topology.devices[static_cast<std::size_t>(topology.gpus().front())];
+  const std::string& model = gpu.model;
+  if (model.empty() && said && said->sm == gpu.sm) return;  // NCCL's files tell compute capabilities alone
+  const auto known = find_gpu_model(model);
   if (!said || !known) {
     import_log().note("not checked: whether GPUs '{}' of the file are '{}' of topology {}", printed, model, name);
     return;
   }
   if (said->words == known->words) return;
   // "H100" and "H100 PCIE" are one chip: said, not refused.
-  if (!topology_import::names_model(printed, *known) && !topology_import::names_model(model, *said))
+  if (!names_model(printed, *known) && !names_model(model, *said))
     throw InputError("--topology: " + name + " has GPUs '" + model + "', the file names '" + printed + "'");
   import_log().warning("GPUs '{}' of the file and '{}' of topology {} may differ", printed, model, name);
 }

@@ -12,9 +12,9 @@ namespace linkcast::cli {
 /// Notes of a record, and what the sources of its cables say was assumed: each once, with how often.
 void tell_record(const Json& record);
 
-/// @param data_dir  whose topologies/ has the one that a record of schema measurement/1 names
+/// @param topology  file of the one that a record of schema measurement/1 names; empty: not known
 /// @throws InputError  a measurement that names GPUs which its topology does not have
-void check_gpus(const Json& record, const std::string& data_dir);
+void check_gpus(const Json& record, const std::string& topology);
 
 /// Passes a trace on and counts what it holds.
 class ToldTrace final : public TraceSink {

@@ -36,6 +36,7 @@ int run_program(int argc, const char* const* argv, bool progress) {
   add_validate(app, context);
   add_diagnose(app, context);
   add_import(app, context);
+  add_init(app, context);
   add_check(app, context);
   add_trace(app, context);
   add_replay(app, context);

@@ -15,9 +15,8 @@ namespace linkcast::fit {
 
 /// What data sheets say of a machine whose calibration lends.
 struct Lender {
-  Topology topology;      ///< without devices: not known
-  double memory_Bps = 0;  ///< of a GPU's own memory; 0: not known
-  double l2_B = 0;        ///< of a GPU's level 2 cache; 0: not known
+  Topology topology;  ///< without devices: not known
+  double l2_B = 0;    ///< of a GPU's level 2 cache; 0: not known
 };
 
 struct FitRequest {
@@ -30,7 +29,6 @@ struct FitRequest {
   std::vector<Calibration> inherited;                 ///< best first
   std::vector<Calibration> library_lenders{};         ///< lend what only collectives show; best first
   std::vector<Lender> lenders{};                      ///< of the same; may be left out unless nothing was measured
-  double memory_Bps = 0;                              ///< of its GPUs
   double l2_B = 0;                                    ///< of one of its GPUs; 0: not known
   int bootstrap = 0;                                  ///< refits on resampled data, for the standard errors
   std::map<std::string, FabricDistance> distances{};  ///< by their name in the fabric; empty where there is none

@@ -98,6 +98,8 @@ Json to_json(const FitResult& result) {
                  {"scatter", scatter},
                  {"fit", fit},
                  {"from", from}};
+  if (!c.notes.empty()) record["notes"] = c.notes;
+  if (!c.wiring.is_null()) record["wiring"] = c.wiring;
   if (!c.correlation.names.empty())
     record["correlation"] = {{"names", c.correlation.names}, {"lower", c.correlation.lower}};
   return record;

@@ -1,222 +1,11 @@
 #include "calibrate/fit/lend.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdlib>
-#include <limits>
-#include <set>
 
-#include "sim/platform/platform.hpp"
-#include "sim/records/cable_kinds.hpp"
+#include "sim/lending/lend.hpp"
 #include "sim/records/input_error.hpp"
-#include "sim/records/parameters.hpp"
-#include "sim/units/parse.hpp"
 
 namespace linkcast::fit {
-namespace {
-
-// What a parameter of one machine is off by as that of another one, standard error of its logarithm.
-// source: start-ups of peer, local and staged copies on the seven calibrated machines of models/params differ by 0.20,
-// 0.25 and 0.21 between each other
-constexpr double kOtherStartup = 0.25;
-// source: attainable over nominal rate of one kind of cable on the same machines: nvlink2 0.92 to 0.97, pcie3 0.66 to
-// 0.87; local copies over the memory's rate 0.39 to 0.70
-constexpr double kOtherRate = 0.15;
-// The same of a newer or older kind of the same family. source: assumed, the spread of all kinds in models/params
-constexpr double kOtherGeneration = 0.2;
-
-/// The parameters of cables that are rates.
-constexpr std::array kRates = {"bandwidth_Bps",     "to_host_Bps",        "from_host_Bps", "duplex_Bps",
-                               "kernel_duplex_Bps", "flow_bandwidth_Bps", "store_Bps",     "load_Bps"};
-
-/// What a machine's data sheets say of the ways that copies take.
-struct Nominal {
-  double memory_Bps = 0;       ///< of a GPU's own memory
-  double host_Bps = 0;         ///< from GPU 0 to its CPU
-  double accelerator_Bps = 0;  ///< of all links of GPU 0, one direction
-  double nic_Bps = 0;          ///< of the port of a NIC to the fabric; 0: no fabric
-};
-
-Nominal nominal_of(const Topology& topology, double memory_Bps) {
-  Nominal found;
-  found.memory_Bps = memory_Bps;
-  Calibration empty;
-  empty.name = empty.topology = topology.name;
-  const Platform wires(topology, empty);
-  found.host_Bps = std::numeric_limits<double>::infinity();
-  for (const int link : wires.to_host(wires.gpu(0)).links) {
-    const Cable& cable =
-        wires.topology().cables[static_cast<std::size_t>(wires.links()[static_cast<std::size_t>(link)].cable)];
-    found.host_Bps = std::min(found.host_Bps, cable.count * cable.bandwidth.si);
-  }
-  const int first = topology.gpus().front();
-  for (const Cable& cable : topology.cables)
-    if (is_accelerator_cable(cable.kind) && trait_of(cable.kind) == CableTrait::kNone &&
-        (cable.a == first || cable.b == first))
-      found.accelerator_Bps += cable.count * cable.bandwidth.si;
-  if (topology.fabric.is_object() && topology.fabric["links"].contains("host")) {
-    const Json& rate = topology.fabric["links"]["host"]["bandwidth"];
-    found.nic_Bps = parse_bandwidth(rate.get<std::string>()).si;
-  }
-  return found;
-}
-
-/// Nominal rate of one cable of a kind; 0 where the machine has none.
-double rate_of(const Topology& topology, const std::string& kind) {
-  for (const Cable& cable : topology.cables)
-    if (cable.kind == kind) return cable.bandwidth.si;
-  return 0;
-}
-
-bool own(const Parameter& parameter) { return parameter.provenance.rfind("inherited", 0) != 0; }
-
-/// "nccl.network.PROTOCOL@VERSION.channel_Bps"
-bool is_network_pace(const std::string& name) {
-  const std::string last = ".channel_Bps";
-  return name.rfind("nccl.network.", 0) == 0 && name.size() > last.size() &&
-         name.compare(name.size() - last.size(), last.size(), last) == 0;
-}
-
-class Loan {
- public:
-  explicit Loan(const FitRequest& request)
-      : request_(request), borrower_(nominal_of(*request.topology, request.memory_Bps)) {
-    for (const Lender& lender : request.lenders) nominal_.push_back(nominal_of(lender.topology, lender.memory_Bps));
-  }
-
-  std::map<std::string, Parameter> all() {
-    std::set<std::string> kinds;
-    for (const Cable& cable : request_.topology->cables) kinds.insert(cable.kind);
-    for (const std::string& kind : kinds) lend_cable(kind);
-    std::set<std::string> done;
-    for (std::size_t i = 0; i < request_.inherited.size(); ++i) lend_transports(i, done);
-    for (std::size_t i = 0; i < request_.inherited.size(); ++i) lend_library(i);
-    return found_;
-  }
-
- private:
-  void lend(std::size_t lender, const std::string& name, const Parameter& parameter, const std::string& as,
-            double scale, double spread) {
-    Parameter copy = parameter;
-    copy.value *= scale;
-    if (copy.stderr_ > 0 || parameter.unit != "B")  // ends of size ranges are no quantities with an error
-      copy.stderr_ = std::max(copy.stderr_ * scale, spread * std::abs(copy.value));
-    copy.provenance = "inherited:" + request_.inherited[lender].name;
-    if (as != name || scale != 1) copy.provenance += ", " + (as != name ? name + " " : "") + "scaled by nominal rates";
-    found_.try_emplace(as, copy);
-  }
-
-  /// Copies through host memory say that a cable carries at least so much, not what it could: other machines know more.
-  [[nodiscard]] bool only_bounded(std::size_t lender, const std::string& kind) const {
-    const Parameter* up = request_.inherited[lender].find("cable." + kind + ".to_host_Bps");
-    return up && up->provenance.rfind("derived: as fast as", 0) == 0;
-  }
-
-  /// One rate of a kind of cable from the first machine that measured it: what the first says of copies does not keep
-  /// another from saying what kernels get. @returns false if none did
-  bool lend_rate(const std::string& what, const std::string& from, const std::string& kind, double spread,
-                 bool bounded) {
-    const std::string name = "cable." + from + "." + what;
-    for (std::size_t i = 0; i < request_.inherited.size(); ++i) {
-      if (!bounded && only_bounded(i, from)) continue;
-      const double there = rate_of(request_.lenders[i].topology, from), here = rate_of(*request_.topology, kind);
-      const Parameter* parameter = request_.inherited[i].find(name);
-      if (!parameter || !own(*parameter) || there <= 0) continue;
-      const double scale = std::abs(here / there - 1) < kRounding ? 1 : here / there;
-      lend(i, name, *parameter, "cable." + kind + "." + what, scale, spread);
-      return true;
-    }
-    return false;
-  }
-
-  /// Other kinds of the family, the nearest generation first.
-  static std::vector<std::string> related_to(const std::string& kind) {
-    const CableKind* row = find_cable_kind(kind);
-    std::vector<const CableKind*> related;
-    for (const CableKind& other : kCableKinds)
-      if (row && row->generation > 0 && other.family == row->family && other.maker == row->maker &&
-          other.generation > 0)
-        related.push_back(&other);
-    std::stable_sort(related.begin(), related.end(), [&](const CableKind* a, const CableKind* b) {
-      return std::abs(a->generation - row->generation) < std::abs(b->generation - row->generation);
-    });
-    std::vector<std::string> names;
-    for (const CableKind* other : related) names.emplace_back(other->name);
-    return names;
-  }
-
-  void lend_cable(const std::string& kind) {
-    const std::vector<std::string> related = related_to(kind);
-    for (const char* what : kRates) {
-      bool lent = lend_rate(what, kind, kind, kOtherRate, false);
-      for (const std::string& other : related) lent = lent || lend_rate(what, other, kind, kOtherGeneration, false);
-      if (!lent) lend_rate(what, kind, kind, kOtherRate, true);
-    }
-  }
-
-  /// What rates of a transport are multiplied with; 0: it says nothing of the other machine.
-  [[nodiscard]] double scale_of(std::size_t lender, const std::string& transport) const {
-    const Nominal& there = nominal_[lender];
-    const auto starts = [&](const char* text) { return transport.rfind(text, 0) == 0; };
-    const auto ratio = [](double here_Bps, double there_Bps) {
-      if (here_Bps <= 0 || there_Bps <= 0 || std::abs(here_Bps / there_Bps - 1) < kRounding) return 1.0;
-      return here_Bps / there_Bps;
-    };
-    if (starts("local")) return ratio(borrower_.memory_Bps, there.memory_Bps);
-    if (starts("peer") || starts("relay")) return ratio(borrower_.accelerator_Bps, there.accelerator_Bps);
-    if (starts("h2d") || starts("d2h") || starts("staged")) return ratio(borrower_.host_Bps, there.host_Bps);
-    return borrower_.nic_Bps > 0 && borrower_.nic_Bps == there.nic_Bps ? 1 : 0;  // messages
-  }
-
-  /// Whole curves: ranges of one machine do not fit those of another.
-  void lend_transports(std::size_t lender, std::set<std::string>& done) {
-    std::set<std::string> here;
-    for (const auto& [name, parameter] : request_.inherited[lender].parameters) {
-      const ParameterName parts(name);
-      if (name == "copy_engine.turn_s" && own(parameter)) lend(lender, name, parameter, name, 1, kOtherStartup);
-      if (parts.head != "transport" || !own(parameter)) continue;
-      const std::string transport = parts.subject.substr(0, parts.subject.find('.'));
-      const double scale = scale_of(lender, transport);
-      if (done.count(transport) > 0 || scale <= 0) continue;
-      here.insert(transport);
-      const bool rate = parameter.unit == "B/s";
-      lend(lender, name, parameter, name, rate ? scale : 1, rate ? kOtherRate : kOtherStartup);
-    }
-    done.insert(here.begin(), here.end());
-  }
-
-  /// GPUs for each NIC; 0 without NICs.
-  static double gpus_a_nic(const Topology& topology) {
-    const auto nics = std::count_if(topology.devices.begin(), topology.devices.end(),
-                                    [](const Device& device) { return device.kind == DeviceKind::kNic; });
-    return nics > 0 ? static_cast<double>(topology.gpus().size()) / static_cast<double>(nics) : 0;
-  }
-
-  /// The pace of a channel between nodes is that of a NIC and of the cables that GPUs share with it: two A100 a NIC get
-  /// 5 GB/s a channel on ABCI, where a DGX with a NIC a GPU is reported to get more than twice that.
-  [[nodiscard]] bool paced_alike(std::size_t lender) const {
-    return scale_of(lender, "") == 1 && gpus_a_nic(request_.lenders[lender].topology) == gpus_a_nic(*request_.topology);
-  }
-
-  /// What kernels cost follows the GPU, so that other generations lend nothing.
-  void lend_library(std::size_t lender) {
-    const auto sm = [](const Topology& t) { return t.devices[static_cast<std::size_t>(t.gpus().front())].sm; };
-    if (sm(request_.lenders[lender].topology) != sm(*request_.topology)) return;
-    for (const auto& [name, parameter] : request_.inherited[lender].parameters)
-      if ((name.rfind("nccl.", 0) == 0 || name.rfind("mpi.", 0) == 0) && own(parameter) &&
-          (!is_network_pace(name) || paced_alike(lender)))
-        lend(lender, name, parameter, name, 1, kOtherStartup);
-  }
-
-  static constexpr double kRounding = 1e-3;  // source: data sheets give four digits: 63.01 and 63.015 GB/s are one rate
-  const FitRequest& request_;
-  Nominal borrower_;
-  std::vector<Nominal> nominal_;
-  std::map<std::string, Parameter> found_;
-};
-
-}  // namespace
 
 FitResult lend_parameters(const FitRequest& request) {
   for (const Measurement& m : request.measurements)
@@ -231,12 +20,15 @@ FitResult lend_parameters(const FitRequest& request) {
         "--unmeasured: takes no measurement but collectives of a named library: leave it out and calibrate from them");
   if (request.inherited.empty()) throw InputError("--unmeasured: needs --inherit: calibrations that lend");
   check_records(request);
+  std::vector<lending::Lender> lenders;
+  for (std::size_t i = 0; i < request.inherited.size(); ++i)
+    lenders.push_back({request.inherited[i], request.lenders.at(i).topology});
   FitResult result;
   Calibration& c = result.calibration;
   c.name = request.name;
   c.topology = request.topology->name;
   c.default_library = request.default_library;
-  c.parameters = Loan(request).all();
+  c.parameters = lending::lend(*request.topology, lenders);
   if (c.parameters.empty())
     throw InputError("--unmeasured: the calibrations of --inherit lend nothing to " + c.topology);
   c.valid_from_B = request.inherited.front().valid_from_B;

@@ -142,6 +142,13 @@ std::vector<GpuFacts> resolve_gpus(const TopologyRequest& request, GpuQuestion q
   const Resolver resolver(request, question, lists);
   std::vector<GpuFacts> facts;
   for (std::size_t i = 0; i < question.models.size(); ++i) facts.push_back(resolver.resolve(i));
+  for (const SmiList& list : lists)
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      const std::string& uuid = list.gpus[i].uuid;
+      if (!uuid.empty() && !facts[i].uuid.empty() && facts[i].uuid != uuid)
+        throw InputError(list.file + ": " + gpu_id(i) + " has UUID " + uuid + ", elsewhere " + facts[i].uuid);
+      if (!uuid.empty()) facts[i].uuid = uuid;
+    }
   return facts;
 }
 

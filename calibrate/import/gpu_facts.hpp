@@ -20,6 +20,7 @@ struct GpuFacts {
   std::string nvlink_source;         ///< where generation and rate are known from
   std::optional<PcieLink> pcie;
   std::string pcie_source;
+  std::string uuid, bus_id;  ///< empty: not known
 };
 
 /// Options that resolve_gpus() understands, besides those of the format.

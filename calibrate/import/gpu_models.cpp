@@ -1,27 +1,11 @@
 #include "calibrate/import/gpu_models.hpp"
 
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <utility>
 
 namespace linkcast::topology_import {
 namespace {
-
-/// Upper case, words of letters and digits with one blank before and after each: " TESLA V100 SXM2 16GB ".
-std::string model_words(std::string_view text) {
-  std::string words = " ";
-  for (const char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      words += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    else if (words.back() != ' ')
-      words += ' ';
-  if (words.back() != ' ') words += ' ';
-  const std::string brand = " RTX";  // "RTX4090" is "RTX 4090"
-  const std::size_t glued = words.find(brand), behind = glued + brand.size();
-  if (glued != std::string::npos && words[behind] != ' ') words.insert(behind, " ");
-  return words;
-}
 
 // GB/s that nvidia-smi nvlink -s prints for one link.
 // source: 26.562 by the H200 that linkcast-bench measured; the others as public logs of P100, V100, A100, RTX 3090 and
@@ -30,16 +14,6 @@ constexpr std::array kShown = {std::pair(1, 19.531), std::pair(2, 25.781), std::
                                std::pair(3, 14.062), std::pair(4, 26.562), std::pair(5, 53.125)};
 
 }  // namespace
-
-std::optional<GpuModel> find_gpu_model(const std::string& name) {
-  for (const GpuModel& model : kGpuModels)
-    if (names_model(name, model)) return model;
-  return std::nullopt;
-}
-
-bool names_model(const std::string& name, const GpuModel& model) {
-  return model_words(name).find(model_words(model.words)) != std::string::npos;
-}
 
 int nvlink_generation_of(double shown_GBps) {
   int generation = 0;

@@ -10,6 +10,7 @@
 #include "calibrate/import/nvlink_wiring.hpp"
 #include "calibrate/import/topology_parts.hpp"
 #include "calibrate/import/xml_node.hpp"
+#include "sim/units/pci_bus_id.hpp"
 #include "sim/units/regex.hpp"
 
 namespace linkcast::topology_import {
@@ -34,7 +35,8 @@ struct Endpoint {
   HwlocPort port;
   Place place;
   std::string id, model;
-  std::optional<int> cuda, nvml;          ///< numbers
+  std::optional<int> cuda, nvml;  ///< numbers
+  std::string uuid{};
   std::vector<std::string> gp_indices{};  ///< by which distances name its OS devices
 };
 
@@ -189,6 +191,7 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
     if (known) os.fail("name", "a second " + subtype + " device on one PCI device");
     known = number;
     if (const std::string model = info_of(os, "GPUModel"); !model.empty()) endpoint.model = model;
+    if (const std::string uuid = info_of(os, "NVIDIAUUID"); uuid.rfind("GPU-", 0) == 0) endpoint.uuid = uuid;
   }
   if (endpoint.cuda || endpoint.nvml) {
     gpus_.push_back(std::move(endpoint));
@@ -322,6 +325,10 @@ Json HwlocXml::run() {
   GpuQuestion question{file_.path(), {}, has_links(links) || shown};
   for (const Endpoint& gpu : gpus_) question.models.push_back(gpu.model);
   facts_ = resolve_gpus(request_, std::move(question), lists_);
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    facts_[i].bus_id = pci_bus_id(gpus_[i].port.bus);
+    if (facts_[i].uuid.empty()) facts_[i].uuid = gpus_[i].uuid;
+  }
   if (shown) links = shown->links(facts_);
   add_gpus(writer_, facts_);
   add_cpus(writer_, cpus_);

@@ -13,7 +13,6 @@
 namespace linkcast::infragraph {
 namespace {
 
-using topology_import::find_gpu_model;
 using topology_import::TopologyRequest;
 
 /// "Tesla V100; compute capability 7.0": the model, and what follows `key`.

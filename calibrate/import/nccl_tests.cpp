@@ -7,6 +7,7 @@
 #include "calibrate/import/nccl_log.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
+#include "sim/platform/gpu_names.hpp"
 #include "sim/plugin/library.hpp"
 #include "sim/plugin/usual_library.hpp"
 #include "sim/records/launch_record.hpp"
@@ -52,10 +53,12 @@ struct SaidMembers {
   std::optional<std::vector<int>> gpus;  ///< in rank order, of each node
   std::optional<int> gpu_count, nodes;
 
-  /// gpus=8 is a number of GPUs, gpus=0,1,3,2 are their numbers.
+  /// gpus=8 is a number of GPUs, gpus=0,1,3,2 and gpus=0-3 are their numbers.
   explicit SaidMembers(const ImportRequest& request) {
     const auto text = option_text(request, "gpus");
-    if (text && text->find(',') == std::string::npos) {
+    const bool digits = text && text->find_first_not_of("0123456789") == std::string::npos;
+    const bool list = text && !digits && (text->find(',') != std::string::npos || read_gpu_text(*text));
+    if (text && !list) {
       gpu_count = static_cast<int>(*option_count(request, "gpus"));
       constexpr int kMost = 1024;  // far more than a node has. source: ours
       if (*gpu_count > kMost) throw InputError("--option gpus: at most " + std::to_string(kMost) + " on a node");

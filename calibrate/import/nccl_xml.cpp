@@ -13,6 +13,7 @@
 #include "calibrate/import/nccl_xml_parts.hpp"
 #include "calibrate/import/topology_parts.hpp"
 #include "sim/records/cable_kinds.hpp"
+#include "sim/units/pci_bus_id.hpp"
 
 namespace linkcast::topology_import {
 namespace {
@@ -341,6 +342,7 @@ Json NcclXml::run() {
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     facts[i].sm = gpus_[i].sm;
     facts[i].model = model;
+    facts[i].bus_id = pci_bus_id(gpus_[i].bus);
   }
   add_gpus(writer_, facts);
   add_cpus(writer_, cpus_);

@@ -11,7 +11,7 @@ namespace {
 
 /// The lines that both commands print.
 struct Patterns {
-  Regex gpu{R"(GPU (\d+): (.+) \(UUID: [^)]*\)\s*)"};
+  Regex gpu{R"(GPU (\d+): (.+) \(UUID: ([^)]*)\)\s*)"};
   Regex link{R"(\s*Link \d+: (?:([0-9]{1,6}(?:\.[0-9]{1,6})?) GB/s|<inactive>)\s*)"};
   Regex begins{R"(\s*(?:GPU|Link) \d+:.*)"};
   Regex no_links{R"(\s*(?:NVML: )?Unable to retrieve NVLink information as all links are inActive\.?\s*)"};
@@ -21,7 +21,8 @@ void add_gpu(SmiList& list, const Match& match, int line) {
   const auto number = whole_number(match[1]);
   if (number != static_cast<int>(list.gpus.size()))
     fail_at(list.file, line, "GPU " + std::to_string(list.gpus.size()) + " is expected here, not " + match[1]);
-  list.gpus.push_back({match[2], {}});
+  static const Regex uuid(R"(GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})");
+  list.gpus.push_back({match[2], uuid.whole(match[3]) ? match[3] : "", {}});
 }
 
 }  // namespace

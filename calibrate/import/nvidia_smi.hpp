@@ -7,6 +7,7 @@ namespace linkcast::topology_import {
 
 struct SmiGpu {
   std::string model;
+  std::string uuid;               ///< empty: not of the form GPU-...
   std::vector<double> link_GBps;  ///< active links, as printed
 };
 

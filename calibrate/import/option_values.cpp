@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "calibrate/import/decimal.hpp"
+#include "sim/platform/gpu_names.hpp"
 #include "sim/units/parse.hpp"
 #include "sim/units/text.hpp"
 
@@ -56,10 +57,12 @@ std::optional<std::vector<int>> option_gpus(const ImportRequest& request, const 
   std::vector<int> gpus;
   for (std::size_t begin = 0; begin <= value->size();) {
     const std::size_t comma = std::min(value->find(',', begin), value->size());
-    const auto gpu = whole_number(std::string_view(*value).substr(begin, comma - begin));
-    if (!gpu || std::find(gpus.begin(), gpus.end(), *gpu) != gpus.end())
-      fail(key, *value, "a list of GPU numbers, each once: write 0,1,3,2");
-    gpus.push_back(*gpu);
+    const auto read = read_gpu_text(value->substr(begin, comma - begin));
+    for (int gpu = read ? read->first : -1; gpu <= (read ? read->last : -1); ++gpu) {
+      if (gpu < 0 || std::find(gpus.begin(), gpus.end(), gpu) != gpus.end())
+        fail(key, *value, "a list of GPU numbers, each once: write 0,1,3,2");
+      gpus.push_back(gpu);
+    }
     begin = comma + 1;
   }
   return gpus;

@@ -1,11 +1,19 @@
 #include "calibrate/import/topology_parts.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace linkcast::topology_import {
 
 void add_gpus(TopologyWriter& writer, const std::vector<GpuFacts>& gpus) {
-  for (std::size_t i = 0; i < gpus.size(); ++i) writer.gpu(static_cast<int>(i), gpus[i].model, gpus[i].sm);
+  const auto distinct = [&](auto member) {  // people paste lists with every UUID made the same
+    std::set<std::string> seen;
+    return std::all_of(gpus.begin(), gpus.end(), [&](const GpuFacts& gpu) { return seen.insert(gpu.*member).second; });
+  };
+  const bool uuids = distinct(&GpuFacts::uuid), bus_ids = distinct(&GpuFacts::bus_id);
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    writer.gpu(static_cast<int>(i), gpus[i].model, gpus[i].sm, uuids ? gpus[i].uuid : "",
+               bus_ids ? gpus[i].bus_id : "");
 }
 
 void add_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/platform/gpu_names.hpp"
 #include "sim/units/text.hpp"
 
 namespace linkcast::activities {
@@ -43,8 +44,7 @@ std::vector<int> read_gpus(ObjectReader& r, const Platform& platform, int least)
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     if (gpus[i] < 0 || gpus[i] >= platform.gpu_count())
       throw InputError(r.file(), r.pointer("gpus") + "/" + std::to_string(i),
-                       std::to_string(gpus[i]) + " is no GPU of " + platform.topology().name + ": 0 to " +
-                           std::to_string(platform.gpu_count() - 1));
+                       no_gpu(platform.topology(), std::to_string(gpus[i])));
     if (!seen.insert(gpus[i]).second)
       throw InputError(r.file(), r.pointer("gpus") + "/" + std::to_string(i),
                        std::to_string(gpus[i]) + " is given twice");

@@ -4,11 +4,16 @@
 #include <filesystem>
 
 #include "sim/engine/solvers.hpp"
+#include "sim/lending/stranger.hpp"
 #include "sim/log/log.hpp"
+#include "sim/platform/gpu_names.hpp"
 #include "sim/platform/variant.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/topology_reader.hpp"
+#include "sim/plugin/usual_library.hpp"
+#include "sim/records/left_out.hpp"
 #include "sim/records/near_names.hpp"
+#include "sim/units/text.hpp"
 
 namespace linkcast::catalogue {
 namespace fs = std::filesystem;
@@ -41,7 +46,7 @@ bool is_variant(const fs::path& path) {
 
 }  // namespace
 
-Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)) {
+Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)), files_(data_dir_) {
   if (!fs::is_directory(fs::path(data_dir_) / "topologies"))
     throw InputError(data_dir_ + ": not a linkcast data folder: it has no topologies/");
   log::Log("catalogue").trace("data of {}", data_dir_);  // the log comes before the catalogue, and so outlives it
@@ -55,14 +60,12 @@ Catalogue::~Catalogue() {
 }
 
 std::vector<std::string> Catalogue::platforms() const {
-  std::vector<std::string> ids;
-  const fs::path params = fs::path(data_dir_) / "models" / "params";
-  if (!fs::is_directory(params)) return ids;
-  for (const auto& entry : fs::directory_iterator(params))
-    if (entry.path().extension() == ".json") ids.push_back(entry.path().stem().string());
+  std::vector<std::string> ids = files_.calibrated();
+  if (ids.empty()) return ids;
   for (const auto& entry : fs::directory_iterator(fs::path(data_dir_) / "topologies")) {
     const fs::path& path = entry.path();
-    if (path.extension() == ".json" && !fs::exists(params / path.filename()) && is_variant(path))
+    if (path.extension() == ".json" && !fs::exists(files_.shipped_calibration(path.stem().string())) &&
+        is_variant(path))
       ids.push_back(path.stem().string());
   }
   std::sort(ids.begin(), ids.end());
@@ -79,28 +82,50 @@ const Platform& Catalogue::platform(const std::string& id) {
   if (const auto it = platforms_.find(id); it != platforms_.end()) return *it->second;
   if (const auto it = edited_.find(id); it != edited_.end()) return *it->second.platform;
   if (const auto it = told_.find(id); it != told_.end()) return *it->second.platform;
-  if (fs::path(id).extension() == ".json") return load(id, fs::path(id));
   const auto known = platforms();
-  if (std::find(known.begin(), known.end(), id) == known.end()) throw unknown_name("platform", id, known);
-  return load(id, fs::path(data_dir_) / "models" / "params" / (id + ".json"));
+  if (fs::path(id).extension() != ".json" && std::find(known.begin(), known.end(), id) != known.end()) {
+    const std::string own = files_.shipped_calibration(id);
+    return load(id, fs::exists(own) ? own : files_.shipped_topology(id));
+  }
+  if (MachineFiles::is_file(id)) return load(id, id);
+  throw InputError(unknown_name("platform", id, known).what() + std::string(", or the file of a machine"));
 }
 
-const Platform& Catalogue::load(const std::string& id, const fs::path& path) {
-  const fs::path own = fs::path(data_dir_) / "topologies" / (id + ".json");
-  if (!fs::exists(path) && fs::exists(own)) {
-    const Variant variant = read_variant(own.string());
-    if (!fs::exists(path.parent_path() / (variant.base + ".json")))  // no variants of variants
-      throw InputError(variant.path, "/base", "'" + variant.base + "' is no platform with a calibration of its own");
-    auto built = std::make_unique<Platform>(variant_platform(variant, platform(variant.base)));
-    log::Log("catalogue").debug("platform {}: {}, a variant of {}", id, variant.path, variant.base);
-    return *platforms_.emplace(id, std::move(built)).first->second;
-  }
-  Calibration calibration = read_calibration(path.string());
-  const std::string beside = calibration.topology + "-topology.json";  // as linkcast-bench writes it
-  fs::path topology = path.parent_path() / beside;
-  if (!fs::exists(topology)) topology = fs::path(data_dir_) / "topologies" / (calibration.topology + ".json");
-  log::Log("catalogue").debug("platform {}: {} and {}", id, path.string(), topology.string());
-  auto platform = std::make_unique<Platform>(read_topology(topology.string()), std::move(calibration));
+Platform Catalogue::variant_of(const std::string& path) {
+  const Variant variant = read_variant(path);
+  std::string base = variant.base;
+  if (const fs::path beside = fs::path(path).parent_path() / base; fs::path(base).extension() == ".json")
+    base = beside.string();
+  else if (!fs::exists(files_.shipped_calibration(base)))  // no variants of variants
+    throw InputError(path, "/base", "'" + base + "' is no platform with a calibration of its own");
+  return variant_platform(variant, platform(base));
+}
+
+Platform Catalogue::stranger(const std::string& path) {
+  Topology topology = read_topology(path);
+  std::vector<lending::Lender> lenders = files_.lenders();
+  for (lending::Lender& lender : lenders)  // a shipped machine by its file
+    if (lender.topology.sha256 == topology.sha256) return {std::move(topology), std::move(lender.calibration)};
+  Calibration lent = lending::stranger(topology, lenders, usual_library(topology));
+  const fs::path left_out = fs::path(data_dir_) / "calibrate" / "data" / "left-out.json";
+  if (fs::exists(left_out)) lent.scatter = scatter_left_out(read_left_out(left_out.string()), false);
+  for (SourceFile& file : lent.from) file.path = fs::relative(file.path, data_dir_).generic_string();
+  for (const std::string& note : lent.notes) log::Log("catalogue").debug("platform {}: {}", path, note);
+  return {std::move(topology), std::move(lent)};
+}
+
+const Platform& Catalogue::load(const std::string& id, const std::string& path) {
+  const std::string schema = MachineFiles::schema_of(path);
+  log::Log("catalogue").debug("platform {}: {}, {}", id, path, schema);
+  const auto read = [&]() -> Platform {
+    if (schema == "variant/1") return variant_of(path);
+    if (schema == "topology/1") return stranger(path);
+    Calibration calibration = read_calibration(path);
+    Topology topology = files_.read_topology_of(calibration);
+    log::Log("catalogue").debug("platform {}: {}", id, topology.path);
+    return {std::move(topology), std::move(calibration)};
+  };
+  auto platform = std::make_unique<Platform>(read());
   return *platforms_.emplace(id, std::move(platform)).first->second;
 }
 
@@ -133,8 +158,10 @@ EditedPlatform Catalogue::build_edited(const std::string& id, const std::vector<
   return built;
 }
 
-std::string Catalogue::edited(const std::string& id, const std::vector<std::string>& texts) {
-  if (texts.empty()) return id;
+std::string Catalogue::edited(const std::string& id, const std::vector<std::string>& given) {
+  if (given.empty()) return id;
+  std::vector<std::string> texts;
+  for (const std::string& text : given) texts.push_back(edit_with_gpus(platform(id).wiring(), text));
   const std::vector<Edit> edits = parse_edits(texts);
   std::string key = id;
   for (const Edit& edit : edits) key += '\n' + edit.text;

@@ -1,11 +1,11 @@
 #pragma once
 #include <deque>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "sim/catalogue/machine_files.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/log/progress.hpp"
 #include "sim/platform/cluster.hpp"
@@ -32,8 +32,9 @@ class Catalogue {
   [[nodiscard]] std::vector<std::string> platforms() const;
   /// Whether an id is one of these; a platform that was loaded is not looked for again.
   [[nodiscard]] bool has_platform(const std::string& id) const;
-  /// @param id  shipped platform, or a calibration file (*.json); the topology of a file is
-  ///            <topology>-topology.json beside it, or a shipped one
+  /// @param id  shipped platform, or the file of one: calibration/1, topology/1 (its parameters are lent by the
+  /// machines
+  ///            that are most like it) or variant/1 (its base is a platform, or a file beside it)
   /// @throws InputError  unknown id (lists the known ones), or a wrong file
   const Platform& platform(const std::string& id);
   /// A platform that is not in the data folder, or in place of one that is: for fits, which try its parameters out.
@@ -69,7 +70,10 @@ class Catalogue {
                                           const std::vector<int>& gpus, bool pxn = true);
 
  private:
-  const Platform& load(const std::string& id, const std::filesystem::path& calibration);
+  const Platform& load(const std::string& id, const std::string& path);
+  Platform variant_of(const std::string& path);
+  /// Of a topology alone: parameters from the machines that are most like it.
+  Platform stranger(const std::string& path);
   EditedPlatform build_edited(const std::string& id, const std::vector<Edit>& edits);
   [[nodiscard]] std::optional<KindOffer> shipped_kind(const std::string& kind);
   void forget_oldest();
@@ -81,6 +85,7 @@ class Catalogue {
   };
 
   std::string data_dir_;
+  MachineFiles files_;
   log::NoProgress none_;
   log::Progress* progress_ = &none_;
   Use communicator_use_;

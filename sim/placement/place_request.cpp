@@ -6,6 +6,7 @@
 
 #include "sim/activities/request.hpp"
 #include "sim/collective/call_sizes.hpp"
+#include "sim/platform/gpu_names.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/replay/part_options.hpp"
@@ -63,8 +64,7 @@ int read_gpu(const Json& value, const Platform& platform, const std::string& pla
         gpu = k;
   if (gpu < 0 || gpu >= platform.gpu_count())
     throw InputError(file, place,
-                     value.dump() + " is no GPU of " + platform.topology().name + ": gpu0 to gpu" +
-                         std::to_string(platform.gpu_count() - 1));
+                     no_gpu(platform.topology(), value.is_string() ? value.get<std::string>() : value.dump()));
   return gpu;
 }
 

@@ -8,6 +8,7 @@
 
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/file_hash.hpp"
+#include "sim/units/pci_bus_id.hpp"
 
 namespace linkcast {
 namespace {
@@ -37,6 +38,14 @@ Device read_device(ObjectReader r) {
   if (auto engine = r.optional_object("engine")) {
     if (d.kind != DeviceKind::kNic) r.fail("engine", "belongs to a nic");
     d.engine = read_nic_engine(std::move(*engine));
+  }
+  for (const char* key : {"uuid", "bus_id"})
+    if (r.has(key) && d.kind != DeviceKind::kGpu) r.fail(key, "belongs to a gpu");
+  d.uuid = r.optional<std::string>("uuid").value_or("");
+  if (r.has("bus_id")) {
+    const auto bus_id = r.required<std::string>("bus_id");
+    d.bus_id = pci_bus_id(bus_id);
+    if (d.bus_id.empty()) r.fail("bus_id", "'" + bus_id + "' is no PCI bus id, e.g. 0000:1b:00.0");
   }
   if (d.kind == DeviceKind::kGpu && d.sm <= 0) r.fail("sm", "a gpu needs its compute capability x 10, e.g. 60");
   r.finish();

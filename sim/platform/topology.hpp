@@ -23,6 +23,7 @@ struct Device {
   std::string group;                  ///< nvswitch: baseboard; switches of one group act as parallel planes; else empty
   std::string vendor;                 ///< cpu: intel, amd, ibm, arm; else empty
   std::optional<NicEngine> engine{};  ///< nic: how it moves bytes, where that is known
+  std::string uuid{}, bus_id{};       ///< gpu: as its driver names it, "GPU-...", "0000:1b:00.0"; empty: not known
   double slow = 1;  ///< gpu: its kernels and copy engines take this many times as long; only what-if edits set it
 };
 

@@ -25,6 +25,15 @@ enum class ValueType {
   kAny
 };
 
+/// Which names of GPUs a key takes: 0, gpu0, 0-3, UUIDs and PCI bus ids (sim/platform/gpu_names.hpp).
+enum class GpuNames {
+  kNone,
+  kDevice,  ///< a text that names a device
+  kList,    ///< a list, or a text that is one; numbers come out
+  kSome,    ///< the same, and names of other things stay
+  kFlows    ///< a list of [device, device, ...]
+};
+
 /// How the command line asks for a key.
 struct CliOption {
   std::string name{};      ///< "--src"; "trace" stands without a name; empty: there is no option
@@ -51,6 +60,7 @@ struct Key {
   std::optional<double> least{}, most{};
   bool null = false;  ///< may be null
   std::vector<Key> fields{};
+  GpuNames gpus = GpuNames::kNone;
   std::string schema{};                          ///< JSON Schema of values that no type above describes
   std::string example{};                         ///< JSON
   std::vector<std::string> needs{}, excludes{};  ///< other keys that must, or must not, be there

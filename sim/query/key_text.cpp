@@ -2,36 +2,24 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string_view>
 
+#include "sim/platform/gpu_names.hpp"
 #include "sim/units/parse.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast::query {
 
-std::vector<int> parse_gpus(const std::string& text, const std::string& option) {
-  const auto fail = [&]() -> InputError {
-    return InputError(option + ": '" + text + "' is not a list of GPU numbers: write 0-3 or 0,1,4");
-  };
-  const auto number = [&](std::string_view part) {
-    int value = -1;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size() || value < 0) throw fail();
-    return value;
-  };
-  std::vector<int> gpus;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    const std::string_view part = std::string_view(text).substr(begin, comma - begin);
-    const std::size_t dash = part.find('-');
-    const int first = number(part.substr(0, dash));
-    const int last = dash == std::string_view::npos ? first : number(part.substr(dash + 1));
-    constexpr int most = 1000000;  // far above any machine: a typing error, not a request
-    if (last < first || last - first > most) throw fail();
-    for (int gpu = first; gpu <= last; ++gpu) gpus.push_back(gpu);
-    begin = comma + 1;
+std::vector<int> numbers_of(const std::string& text, const std::string& option) {
+  std::vector<int> numbers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto read = read_gpu_text(text.substr(begin, end - begin));
+    if (!read || !read->driver.empty())
+      throw InputError(option + ": '" + text + "' is not a list of numbers: write 0-3 or 0,1,4");
+    for (int number = read->first; number <= read->last; ++number) numbers.push_back(number);
+    begin = end + 1;
   }
-  return gpus;
+  return numbers;
 }
 
 double parse_size(const std::string& option, const std::string& text) {
@@ -47,7 +35,36 @@ double parse_size(const std::string& option, const std::string& text) {
   }
 }
 
-Json gpus_of(const std::string& text, const std::string& option) { return parse_gpus(text, option); }
+Json gpus_of(const std::string& text, const std::string& option) {
+  Json gpus = Json::array();
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const auto read = read_gpu_text(part);
+    if (!read) throw InputError(option + ": '" + text + "' " + kGpuForms);
+    if (!read->driver.empty()) gpus.push_back(part);  // the machine knows which it is
+    for (int gpu = read->first; read->driver.empty() && gpu <= read->last; ++gpu) gpus.push_back(gpu);
+    begin = end + 1;
+  }
+  return gpus;
+}
+
+std::vector<std::string> at_colons(const std::string& text) {
+  static const Regex bus_id(R"((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])");
+  std::vector<std::string> parts = {""};
+  for (std::string rest = text; !rest.empty();) {
+    const Match match = bus_id.find(rest);
+    const std::size_t at = match ? rest.find(match[0]) : rest.size();
+    for (const char c : rest.substr(0, at))
+      if (c == ':')
+        parts.emplace_back();
+      else
+        parts.back() += c;
+    if (match) parts.back() += match[0];
+    rest.erase(0, at + (match ? match[0].size() : 0));
+  }
+  return parts;
+}
 
 Json size_of(const std::string& text, const std::string& option) { return parse_size(option, text); }
 

@@ -12,6 +12,7 @@ void put_provenance(catalogue::Catalogue& catalogue, const std::string& platform
   if (!solver.empty()) inputs["solver"] = solver;
   inputs["topology_sha256"] = platform.wiring().sha256;
   inputs["calibration_sha256"] = platform.calibration().sha256;
+  for (const std::string& note : platform.calibration().notes) out["warnings"].push_back(note);
   if (const EditedPlatform* edited = catalogue.edits_of(platform_id)) {
     inputs["edits"] = edited->texts;
     for (const std::string& note : edited->notes) out["warnings"].push_back(note);

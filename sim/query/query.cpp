@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "sim/log/log.hpp"
+#include "sim/query/gpu_values.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query_kind.hpp"
 
@@ -84,7 +85,12 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
   try {
     platform_id = catalogue.edited(base_id, edits);
     static_cast<void>(catalogue.solver(solver_id));
-    Json result = kind_answer(platform_id, r);
+    const Json named =
+        with_gpu_numbers(query_kinds().get(kind).keys(), query, catalogue.platform(platform_id).topology(), name);
+    ObjectReader numbered(named, name);
+    for (const Key& key : common_keys())
+      if (numbered.has(key.name)) static_cast<void>(numbered.raw(key.name));  // read above
+    Json result = kind_answer(platform_id, numbered);
     for (auto& [key, value] : result.get_ref<Json::object_t&>()) out[key] = std::move(value);
   } catch (const InputError& error) {
     const std::string what = error.what();

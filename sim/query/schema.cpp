@@ -50,7 +50,8 @@ Json type_of(const Key& key) {
     case ValueType::kTexts:
       return list_of({{"type", "string"}});
     case ValueType::kWholes:
-      return list_of({{"type", "integer"}});
+      if (key.gpus == GpuNames::kNone) return list_of({{"type", "integer"}});
+      return {{"type", {"string", "array"}}, {"items", {{"type", {"integer", "string"}}}}};
     case ValueType::kNumbers:
       return list_of({{"type", "number"}});
     case ValueType::kOrders:

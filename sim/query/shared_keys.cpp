@@ -146,8 +146,10 @@ const KeyTable& interval_results() {
 const KeyTable& member_keys() {
   static const KeyTable table = {{.name = "gpus",
                                   .type = ValueType::kWholes,
-                                  .help = "members in rank order, of each node, e.g. 0-3 or 0,1,4,5",
+                                  .help = "members in rank order, of each node, e.g. 0-3 or 0,1,4,5; also UUIDs and "
+                                          "PCI bus ids",
                                   .unless = "nodes",
+                                  .gpus = GpuNames::kList,
                                   .example = "[0, 1]",
                                   .excludes = {"gpus_per_node"},
                                   .cli = {.name = "--gpus", .parse = gpus_of}},

@@ -98,6 +98,8 @@ Calibration read_calibration(const std::string& path) {
     c.from.push_back({f.required<std::string>("path"), f.required<std::string>("sha256")});
     f.finish();
   }
+  if (r.has("notes")) c.notes = r.required<std::vector<std::string>>("notes");
+  if (r.has("wiring")) c.wiring = r.raw("wiring");
   r.finish();
   return c;
 }

@@ -53,6 +53,9 @@ struct Calibration {
   std::vector<Scatter> scatter;
   Correlation correlation{};
   std::vector<SourceFile> from;
+  /// What every forecast has to say of it, e.g. that all of it is lent, and what to measure next.
+  std::vector<std::string> notes{};
+  Json wiring{};  ///< topology/1 of the machine where that is none of the shipped ones; null: a file of its own
   /// Where forecasts note which parameters they asked for (sim/records/learned.hpp); null: nowhere.
   std::map<std::string, Learned>* asked = nullptr;
 

@@ -1,5 +1,7 @@
 #include "sim/records/left_out.hpp"
 
+#include <algorithm>
+
 namespace linkcast {
 
 std::vector<LeftOut> read_left_out(const std::string& path) {
@@ -15,6 +17,18 @@ std::vector<LeftOut> read_left_out(const std::string& path) {
   }
   r.finish();
   return rows;
+}
+
+std::vector<Scatter> scatter_left_out(const std::vector<LeftOut>& rows, bool bench) {
+  const auto by_bench = [&](const std::string& kind) {
+    return bench && std::any_of(rows.begin(), rows.end(), [&](const LeftOut& row) {
+             return row.learned_from == "bench" && row.scatter.transport == kind;
+           });
+  };
+  std::vector<Scatter> scatter;
+  for (const LeftOut& row : rows)
+    if ((row.learned_from == "bench") == by_bench(row.scatter.transport)) scatter.push_back(row.scatter);
+  return scatter;
 }
 
 }  // namespace linkcast

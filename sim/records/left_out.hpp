@@ -16,5 +16,7 @@ struct LeftOut {
 
 /// Reads schema "left-out/1". @throws InputError
 std::vector<LeftOut> read_left_out(const std::string& path);
+/// Those of a machine. @param bench  linkcast-bench ran collectives on it
+std::vector<Scatter> scatter_left_out(const std::vector<LeftOut>& rows, bool bench);
 
 }  // namespace linkcast

@@ -28,11 +28,14 @@ class TopologyWriter {
     if (!group.empty()) device["group"] = group;
     add(id, std::move(device));
   }
-  void gpu(int number, const std::string& model, int sm) {
+  /// @param uuid, bus_id  as its driver names it
+  void gpu(int number, const std::string& model, int sm, const std::string& uuid = "", const std::string& bus_id = "") {
     const std::string id = "gpu" + std::to_string(number);
     Json device = {{"id", id}, {"kind", "gpu"}};
     if (!model.empty()) device["model"] = model;
     device["sm"] = sm;
+    if (!uuid.empty()) device["uuid"] = uuid;
+    if (!bus_id.empty()) device["bus_id"] = bus_id;
     add(id, std::move(device));
   }
   void cpu(const std::string& id, const std::string& model, const std::string& vendor) {

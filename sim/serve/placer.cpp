@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "sim/placement/place.hpp"
+#include "sim/query/gpu_values.hpp"
 #include "sim/query/query.hpp"
+#include "sim/query/query_kind.hpp"
 
 namespace linkcast::serve {
 namespace {
@@ -96,9 +98,13 @@ double Placer::time_s(const Json& node, const std::string& job, int ranks) {
   return times_.put(key, place(query)["time_s"].get<double>());
 }
 
-Json Placer::node_state(const Json& state, const std::string& name) {
+Json Placer::node_state(const Json& given, const std::string& name) {
+  ObjectReader asked(given, name);
+  const std::string platform = platform_of(asked);
+  const Json state = query::with_gpu_numbers(query::query_kinds().get("place").keys(), given,
+                                             catalogue_.platform(platform).topology(), name);
   ObjectReader r(state, name);
-  const std::string platform = platform_of(r);
+  static_cast<void>(platform_of(r));
   refuse_files(state, name, "");
   const placement::NodeUse use = placement::read_node_use(catalogue_.platform(platform), r);
   Json kept{{"platform", platform}, {"busy", use.busy}};

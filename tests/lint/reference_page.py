@@ -9,7 +9,7 @@ from tree import ROOT, finish
 
 PAGE = Path("docs/reference.md")
 COMMANDS = ("list", "show", "predict", "predict p2p", "predict flows", "predict collective", "routes", "rings", "place", "replay",
-            "whatif", "schedule", "wiring", "diagnose", "validate", "calibrate", "calibrate fit", "calibrate trace", "import", "trace",
+            "whatif", "schedule", "wiring", "diagnose", "validate", "calibrate", "calibrate fit", "calibrate trace", "import", "init", "trace",
             "check", "sweep", "report", "serve", "schema", "record", "emulate", "help", "completion")
 PAGES = ("edits", "formats", "applications")
 HEAD = """# Reference
@@ -58,7 +58,7 @@ def kind_of(row: dict) -> str:
     if "oneOf" in row:
         return " or ".join(dict.fromkeys(kind_of(one) for one in row["oneOf"]))
     if isinstance(row.get("type"), list):
-        return " or ".join(kind_of({"type": one}) for one in row["type"])
+        return " or ".join(kind_of({**row, "type": one}) for one in row["type"])
     name = {"string": "text", "boolean": "flag", "integer": "whole number", "number": "number", "object": "object"}.get(row.get("type"))
     if name == "object" and row.get("properties"):
         return "{" + ", ".join(f"`{key}`" for key in row["properties"]) + "}"

@@ -85,7 +85,7 @@ class Refused(InFolder):
         self.refuse(study(axes={**BASE["axes"], "library": [1, 2]}), "/axes/library/0: must be a string")
         self.refuse(study(query={"kind": "collective", "platform": "p100-dgx1"}), "/query/op: missing key")
         self.refuse(study(query={"kind": "colour", "platform": "dgx2"}), "/query/kind: 'colour' is not allowed: one of collective, ")
-        self.refuse(study(axes={"size_B": [1], "gpus": [[0, 1], [0, "1"]]}), "/axes/gpus/1: must be an array")
+        self.refuse(study(axes={"size_B": [1], "gpus": [[0, 1], [0, None]]}), "/axes/gpus/1: must be an array")
 
     def test_options(self):
         path = self.write("study.json", BASE)

@@ -21,7 +21,8 @@ const std::string kFit = "calibrate fit --topology p100-dgx1 --out fit-must-not-
 const std::string kUnits = "B, kB, KB, MB, GB, TB, KiB, MiB, GiB, TiB";
 const std::string kDevices = "gpu0, gpu1, gpu2, gpu3, gpu4, gpu5, gpu6, gpu7, cpu0, cpu1\n";
 const std::string kNotFlow = " is not SRC:DST:SIZE, e.g. gpu0:gpu1:64MiB\n";
-const std::string kNotGpus = " is not a list of GPU numbers: write 0-3 or 0,1,4\n";
+const std::string kNotGpus =
+    " names no GPU: write 0, gpu0, 0-3, 0,1,4, a UUID (GPU-...) or a PCI bus id (0000:1b:00.0)\n";
 const std::string kOneOrBatch = "predict: give one of p2p, flows, collective, or --batch FILE (see --help)\n";
 
 void check_requests(const std::vector<WrongRequest>& rows) {
@@ -112,7 +113,7 @@ TEST_CASE("wrong collectives", "[unit][bad_input]") {
        {reduce + "--gpus 3-0", "--gpus: '3-0'" + kNotGpus},
        {reduce + "--gpus 0,", "--gpus: '0,'" + kNotGpus},
        {reduce + "--gpus=-1", "--gpus: '-1'" + kNotGpus},
-       {reduce + "--gpus gpu0,gpu1", "--gpus: 'gpu0,gpu1'" + kNotGpus},
+       {reduce + "--gpus gpu0,gpux", "--gpus: 'gpu0,gpux'" + kNotGpus},
        {reduce + "--gpus 0-99999999999", "--gpus: '0-99999999999'" + kNotGpus},
        {kReduce + "--gpus 0-3 --op fold", "command line: unknown collective 'fold': one of all_gather, all_reduce, "},
        {reduce + "--gpus 0-3 --library telepathy", "command line: unknown library 'telepathy': one of "},

@@ -70,12 +70,12 @@ TEST_CASE("a maker not known joins its CPUs as Intel does", "[unit]") {
 TEST_CASE("every row of the GPU models can be reached by its own words", "[unit]") {
   for (const GpuModel& row : kGpuModels) {
     INFO(row.words);
-    const auto found = topology_import::find_gpu_model("NVIDIA " + std::string(row.words) + " 80GB");
+    const auto found = find_gpu_model("NVIDIA " + std::string(row.words) + " 80GB");
     REQUIRE(found);
     CHECK(found->sm == row.sm);
     CHECK(found->nvlinks == row.nvlinks);
     CHECK(found->pcie_generation == row.pcie_generation);
     CHECK((row.nvlinks > 0) == (cable_kind_of(CableFamily::kAccelerator, row.nvlink_generation) != nullptr));
   }
-  CHECK_FALSE(topology_import::find_gpu_model("Voodoo 2"));
+  CHECK_FALSE(find_gpu_model("Voodoo 2"));
 }

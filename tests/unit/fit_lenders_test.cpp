@@ -80,7 +80,7 @@ TEST_CASE("local copies move faster up to the size of the cache, where only larg
                                             {"transport.local.r0.to_B", kPascal_B},
                                             {"transport.local.r1.startup_s", 3e-6},
                                             {"transport.local.r1.bandwidth_Bps", 250e9}})};
-  request.lenders = {{shipped("p100-dgx1"), 0, kPascal_B}};
+  request.lenders = {{shipped("p100-dgx1"), kPascal_B}};
   const Calibration fitted = fit::fit_parameters(request).calibration;
   CHECK_THAT(fitted.find("transport.local.r0.bandwidth_Bps")->value, WithinRel(800e9, 1e-6));
   CHECK_THAT(fitted.find("transport.local.r1.bandwidth_Bps")->value, WithinRel(400e9, 1e-6));

@@ -56,7 +56,7 @@ TEST_CASE("placement: what is refused") {
   CHECK(says(error_of({{"ranks", 0}}), "/ranks: must be at least 1"));
   CHECK(says(error_of({{"ranks", 9}}), "9 GPUs are asked for, and 8 of the 8"));
   CHECK(says(error_of({{"busy", {0, 1, 2, 3, 4}}}), "and 3 of the 8"));
-  CHECK(says(error_of({{"busy", {"gpu9"}}}), "/busy/0: \"gpu9\" is no GPU of p100-dgx1: gpu0 to gpu7"));
+  CHECK(says(error_of({{"busy", {"gpu9"}}}), "/busy/0: 9 is no GPU of p100-dgx1: 0 to 7"));
   CHECK(says(error_of({{"busy", 3}}), "/busy: must be an array"));
   CHECK(says(error_of({{"job", "all_reduce"}}), "needs a size"));
   CHECK(says(error_of({{"job", "all_reduce:8M"}}), "/job: "));

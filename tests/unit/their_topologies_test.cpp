@@ -1,5 +1,7 @@
 // Tables of nvidia-smi as people paste them, and names of GPUs as people spell them.
-#include "calibrate/import/gpu_models.hpp"
+#include <map>
+
+#include "sim/records/gpu_model_names.hpp"
 #include "sim/records/node_groups.hpp"
 #include "tests/unit/import_topology.hpp"
 
@@ -7,7 +9,7 @@ namespace linkcast::test::their_topologies_test {
 
 TEST_CASE("GPU names are told apart however they are spelled", "[unit][import]") {
   const auto words = [](const std::string& name) {
-    const auto model = topology_import::find_gpu_model(name);
+    const auto model = find_gpu_model(name);
     return model ? std::string(model->words) : std::string("unknown");
   };
   for (const std::string name : {"RTX4090", "RTX 4090", "NVIDIA GeForce RTX 4090", "rtx-4090"})
@@ -24,6 +26,41 @@ TEST_CASE("GPU names are told apart however they are spelled", "[unit][import]")
   CHECK(words("NVIDIA L20") == "L20");
   CHECK(words("NVIDIA GB10") == "GB10");
   CHECK(words("AMD Instinct MI325X") == "MI325X");
+  // source: the list of models that people ask about, each as it is typed
+  for (const auto& [typed, model] : std::map<std::string, std::string>{{"RTX3090", "RTX 3090"},
+                                                                       {"GeForceRTX5090", "RTX 5090"},
+                                                                       {"RTXA6000", "A6000"},
+                                                                       {"RTX6000Ada", "RTX 6000 Ada"},
+                                                                       {"RTXPRO6000", "RTX PRO 6000"},
+                                                                       {"rtx a5000", "A5000"},
+                                                                       {"NVIDIA-A10", "A10"},
+                                                                       {"NVIDIA L4", "L4"},
+                                                                       {"l40s", "L40S"},
+                                                                       {"Tesla T4", "T4"},
+                                                                       {"NVIDIA A30", "A30"},
+                                                                       {"A100-PCIE-40GB", "A100 PCIE"},
+                                                                       {"A100-PCIE-80GB", "A100 PCIE 80GB"},
+                                                                       {"NVIDIA A100 80GB PCIe", "A100 80GB PCIE"},
+                                                                       {"A100-SXM4-80GB", "A100 SXM4 80GB"},
+                                                                       {"A100SXM4", "A100"},
+                                                                       {"NVIDIA A100-SXM4-40GB", "A100"},
+                                                                       {"H100SXM5", "H100"},
+                                                                       {"H100PCIe", "H100 PCIE"},
+                                                                       {"H100NVL", "H100 NVL"},
+                                                                       {"NVIDIA H20", "H20"},
+                                                                       {"NVIDIA H800", "H800"},
+                                                                       {"nvidia h200 nvl", "H200 NVL"},
+                                                                       {"GH200 480GB", "GH200"},
+                                                                       {"NVIDIA B200", "B200"},
+                                                                       {"B300 SXM6", "B300"},
+                                                                       {"NVIDIA GB200", "GB200"},
+                                                                       {"GB300", "GB300"},
+                                                                       {"AMD Instinct MI100", "MI100"},
+                                                                       {"MI210", "MI210"},
+                                                                       {"AMD Instinct MI250X", "MI250X"},
+                                                                       {"mi300x", "MI300X"},
+                                                                       {"MI355X", "MI355X"}})
+    CHECK(words(typed) == model);
   CHECK(words("Radeon VII") == "unknown");
 }
 

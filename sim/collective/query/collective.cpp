@@ -23,15 +23,12 @@ using query::ValueType;
 
 /// "all_reduce:64MiB:4-7", "all_reduce:64MiB:1:0-3"
 Json other_of(const std::string& text, const std::string& option) {
-  const auto first = text.find(':');
-  const auto second = text.find(':', first == std::string::npos ? first : first + 1);
-  if (second == std::string::npos)
+  const std::vector<std::string> parts = query::at_colons(text);
+  if (parts.size() != 3 && parts.size() != 4)
     throw InputError(option + ": '" + text + "' is not OP:SIZE:GPUS, e.g. all_reduce:64MiB:4-7");
-  const auto third = text.find(':', second + 1);
-  const auto end = third == std::string::npos ? third : third - second - 1;
-  Json other{{"op", text.substr(0, first)}, {"gpus", query::parse_gpus(text.substr(second + 1, end), option)}};
-  other.update(query::size_keys_of(text.substr(first + 1, second - first - 1), option));
-  if (third != std::string::npos) other["nodes"] = query::parse_gpus(text.substr(third + 1), option);
+  Json other{{"op", parts[0]}, {"gpus", query::gpus_of(parts[2], option)}};
+  other.update(query::size_keys_of(parts[1], option));
+  if (parts.size() == 4) other["nodes"] = query::numbers_of(parts[3], option);
   return other;
 }
 
@@ -118,15 +115,18 @@ KeyTable surroundings() {
   return {{.name = "with",
            .type = ValueType::kObjects,
            .help = "another communicator that starts at the same moment; SIZE may be a list, as sizes",
-           .fields = query::joined(
-               {{operation_key(true)},
-                size_keys(),
-                {Key{.name = "gpus", .type = ValueType::kWholes, .help = "its members, of each node", .required = true},
-                 query::library_key(),
-                 Key{.name = "nodes",
-                     .type = ValueType::kWholes,
-                     .help = "its nodes by number, in rank order",
-                     .unset = "those of the query"}}}),
+           .fields = query::joined({{operation_key(true)},
+                                    size_keys(),
+                                    {Key{.name = "gpus",
+                                         .type = ValueType::kWholes,
+                                         .help = "its members, of each node",
+                                         .required = true,
+                                         .gpus = query::GpuNames::kList},
+                                     query::library_key(),
+                                     Key{.name = "nodes",
+                                         .type = ValueType::kWholes,
+                                         .help = "its nodes by number, in rank order",
+                                         .unset = "those of the query"}}}),
            .example = R"([{"op": "all_reduce", "gpus": [2, 3], "size_B": 67108864}])",
            .excludes = {"noise", "beside", "allocation"},
            .cli = {.name = "--with", .parse = other_of, .repeated = true, .type_name = "OP:SIZE:GPUS[:NODES]"}},

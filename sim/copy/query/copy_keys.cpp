@@ -7,11 +7,18 @@
 namespace linkcast::copy {
 
 using query::ValueType;
+namespace {
+
+constexpr const char* kDeviceSchema = R"({"type": ["string", "integer"]})";
+
+}  // namespace
 
 query::Key source_key() {
   return {.name = "src",
-          .help = "device the bytes come from: gpu0, cpu0, between nodes node0/gpu0",
+          .help = "device the bytes come from: gpu0 or 0, a UUID, a PCI bus id, cpu0; between nodes node0/gpu0",
           .required = true,
+          .gpus = query::GpuNames::kDevice,
+          .schema = kDeviceSchema,
           .example = "\"gpu0\"",
           .cli = {.name = "--src"}};
 }
@@ -20,6 +27,8 @@ query::Key target_key() {
   return {.name = "dst",
           .help = "device the bytes go to",
           .required = true,
+          .gpus = query::GpuNames::kDevice,
+          .schema = kDeviceSchema,
           .example = "\"gpu1\"",
           .cli = {.name = "--dst"}};
 }

@@ -14,12 +14,9 @@ using query::ValueType;
 
 /// "gpu0:gpu1:64MiB"
 Json flow_of(const std::string& text, const std::string& option) {
-  const auto first = text.find(':');
-  const auto second = text.find(':', first == std::string::npos ? first : first + 1);
-  if (second == std::string::npos || text.find(':', second + 1) != std::string::npos)
-    throw InputError(option + ": '" + text + "' is not SRC:DST:SIZE, e.g. gpu0:gpu1:64MiB");
-  return {text.substr(0, first), text.substr(first + 1, second - first - 1),
-          query::parse_size(option, text.substr(second + 1))};
+  const std::vector<std::string> parts = query::at_colons(text);
+  if (parts.size() != 3) throw InputError(option + ": '" + text + "' is not SRC:DST:SIZE, e.g. gpu0:gpu1:64MiB");
+  return {parts[0], parts[1], query::parse_size(option, parts[2])};
 }
 
 std::vector<std::string> flow_transports() {
@@ -33,8 +30,9 @@ query::KeyTable flow_keys() {
            .type = ValueType::kAny,
            .help = "the copies, each [src, dst, size_B]; ends as gpu0 or node3/gpu1",
            .required = true,
+           .gpus = query::GpuNames::kFlows,
            .schema = R"({"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 3, "maxItems": 3,
-               "prefixItems": [{"type": "string"}, {"type": "string"},
+               "prefixItems": [{"type": ["string", "integer"]}, {"type": ["string", "integer"]},
                                {"type": "integer", "minimum": 1, "maximum": 9007199254740992}]}})",
            .example = R"([["gpu0", "gpu1", 67108864], ["gpu0", "gpu2", 67108864]])",
            .cli = {.name = "--flow", .parse = flow_of, .repeated = true, .type_name = "SRC:DST:SIZE"}},

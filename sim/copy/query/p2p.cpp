@@ -32,6 +32,8 @@ query::KeyTable ends() {
        .cli = {.name = "--transport"}},
       {.name = "via",
        .help = "relaying GPU; implies transport relay. A NIC: out and in by that card",
+       .gpus = query::GpuNames::kDevice,
+       .schema = R"({"type": ["string", "integer"]})",
        .example = "\"gpu2\"",
        .cli = {.name = "--via"}}};
 }

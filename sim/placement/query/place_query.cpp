@@ -1,4 +1,5 @@
 // Queries of kind place: which GPUs for a job.
+#include <algorithm>
 #include <sstream>
 
 #include "sim/placement/cluster_place.hpp"
@@ -21,14 +22,14 @@ constexpr const char* kJobSchema = R"({"oneOf": [{"type": "string"},
     {"type": "object", "required": ["trace"], "additionalProperties": false,
      "properties": {"trace": {"type": "string"},
                     "options": {"type": "object", "additionalProperties": {"type": ["string", "number"]}}}}]})";
+constexpr const char* kBusySchema = R"({"type": ["string", "array"], "items": {"type": ["integer", "string"]}})";
 constexpr const char* kNamesSchema = R"({"type": "array", "items": {"type": ["integer", "string"]}})";
 
 /// "JOB:GPUS"
 Json neighbour_of(const std::string& text, const std::string& option) {
-  const std::size_t at = text.rfind(':');
-  if (at == std::string::npos || at == 0)
-    throw InputError(option + ": '" + text + "' is not JOB:GPUS, e.g. all_reduce:64MiB:4-7");
-  return {{"job", text.substr(0, at)}, {"gpus", query::parse_gpus(text.substr(at + 1), option)}};
+  const std::size_t at = text.size() - std::min(text.size(), query::at_colons(text).back().size() + 1);
+  if (at == 0) throw InputError(option + ": '" + text + "' is not JOB:GPUS, e.g. all_reduce:64MiB:4-7");
+  return {{"job", text.substr(0, at)}, {"gpus", query::gpus_of(text.substr(at + 1), option)}};
 }
 
 /// "gpu0,gpu1" or "0-3,6".
@@ -36,10 +37,10 @@ Json busy_of(const std::string& text, const std::string& option) {
   Json busy = Json::array();
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
-    if (part.rfind("gpu", 0) == 0 || part.rfind("node", 0) == 0)
+    if (part.rfind("node", 0) == 0)
       busy.push_back(part);
     else
-      for (const int gpu : query::parse_gpus(part, option)) busy.push_back(gpu);
+      for (const Json& gpu : query::gpus_of(part, option)) busy.push_back(gpu);
   }
   return busy;
 }
@@ -61,14 +62,15 @@ KeyTable job_keys() {
        .cli = {.name = "--ranks", .optional = true}},
       {.name = "busy",
        .help = "GPUs that are not free: gpu0,gpu1 or 0-3,6; of several nodes their numbers or names",
-       .schema = kNamesSchema,
+       .gpus = query::GpuNames::kSome,
+       .schema = kBusySchema,
        .example = "[0, 1]",
        .cli = {.name = "--busy", .parse = busy_of}},
       {.name = "with",
        .type = ValueType::kObjects,
        .help = "what a neighbour does, e.g. all_reduce:64MiB:4-7; its GPUs are busy",
        .fields = {{.name = "job", .help = "as above", .required = true, .schema = kJobSchema},
-                  {.name = "gpus", .type = ValueType::kWholes, .help = "in one node"},
+                  {.name = "gpus", .type = ValueType::kWholes, .help = "in one node", .gpus = query::GpuNames::kList},
                   {.name = "nodes", .help = "of several nodes", .schema = kNamesSchema}},
        .example = R"([{"job": "all_reduce:64MiB", "gpus": [6, 7]}])",
        .cli = {.name = "--with", .parse = neighbour_of, .repeated = true, .type_name = "JOB:GPUS", .several = false}}};
