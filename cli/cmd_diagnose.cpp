@@ -1,106 +1,89 @@
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <cmath>
 #include <iostream>
-#include <sstream>
 
-#include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
+#include "cli/diagnose_log.hpp"
 #include "cli/texts.hpp"
-#include "cli/trace_out.hpp"
 #include "sim/log/log.hpp"
 #include "sim/plugin/library.hpp"
-#include "validate/diagnose.hpp"
+#include "validate/diagnosis/report.hpp"
 
 namespace linkcast::cli {
 namespace {
 
 constexpr std::size_t kMostLines = 12;
 
-struct DiagnoseOptions {
-  std::vector<std::string> files, options;
-  std::string platform, format, library;
-};
-
-/// By words that each program prints and the others do not.
-std::string format_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) throw InputError(path + ": cannot be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  const std::string content = text.str();
-  const std::vector<std::pair<const char*, const char*>> words{
-      {"measurement/1", "measurement"},
-      {"nvbandwidth", "nvbandwidth"},
-      {"GPU Bandwidth Latency Test", "p2pBandwidthLatencyTest"},
-      {"D\\D", "p2pBandwidthLatencyTest"},  // where the title was cut off
-      {"OSU MPI", "osu"},
-      {"\"nccl_version\"", "nccl-tests"},  // as JSON, which names neither the program nor a column of its table
-      {"nccl-tests", "nccl-tests"},
-      {"busbw", "nccl-tests"}};
-  for (const auto& [word, format] : words)
-    if (content.find(word) != std::string::npos) return format;
-  throw InputError(path +
-                   ": is no measurement and no output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest or OSU; "
-                   "--format says what it is");
+std::string rate(double bytes, double time_s) {
+  return bytes > 0 ? to_text(BytesPerSecond{bytes / time_s}) : std::string("-");
 }
 
-/// A measurement goes through the strict reader, whatever it was imported from.
-Measurement measurement_of(Context& context, const DiagnoseOptions& o, const std::string& path) {
-  const std::string format = o.format.empty() ? format_of(path) : o.format;
-  if (format == "measurement") return read_measurement(path);
-  ImportRequest request{
-      {path}, "box", context.catalogue().platform(o.platform).topology().name, key_values(o.options, "import")};
-  const Json record = import_record(format, request);
-  if (record.value("schema", "") != "measurement/1") throw InputError("--format: " + format + " gives no measurement");
-  return parse_measurement(record, path);
-}
-
-void print(const validate::Comparison& comparison, const validate::Diagnosis& diagnosis) {
-  std::cout << comparison.file << " against " << comparison.platform << ": " << comparison.points.size() << " points, "
-            << (diagnosis.normal() ? "normal" : std::to_string(diagnosis.slow) + " slow") << ", " << diagnosis.fast
-            << " faster than expected\n";
-  if (diagnosis.host > 0)
-    std::cout << diagnosis.host << " slower than expected and host-bound: says nothing about links\n";
-  for (const validate::Suspect& one : diagnosis.suspects)
-    std::cout << "suspect: " << one.id << ", " << one.slow << " of its " << one.points << " points slow, "
-              << fixed(one.factor, 2) << " times the expected time\n";
-  const Json off = validate::to_json(comparison, diagnosis)["off"];
-  std::vector<std::vector<std::string>> rows{{"", "", "size", "measured", "expected", "times"}};
-  for (const Json& row : off) {
+void print_points(const diagnosis::Diagnosis& found, const diagnosis::Bench& bench) {
+  const std::vector<std::size_t> telling = diagnosis::telling_points(found, bench, kMostLines);
+  std::vector<std::vector<std::string>> rows{
+      {"", "", "size", "measured", "expected", "times", "measured bus", "expected"}};
+  for (const std::size_t place : telling) {
     if (rows.size() > kMostLines) break;
-    rows.push_back({row["finding"].get<std::string>() + ": " + row["transport"].get<std::string>() + " " +
-                        row["variant"].get<std::string>(),
-                    row["ends"].get<std::string>(), to_text(Bytes{row["size_B"].get<double>()}),
-                    to_text(Seconds{row["measured_s"].get<double>()}),
-                    to_text(Seconds{row["expected_s"].get<double>()}), fixed(row["factor"].get<double>(), 2)});
+    const validate::ComparedPoint& p = found.comparison.points[place];
+    rows.push_back({std::string(text_of(found.findings[place])) + ": " + p.transport + " " + p.variant, p.ends,
+                    to_text(Bytes{p.size_B}), to_text(Seconds{p.measured_s}), to_text(Seconds{p.predicted_s}),
+                    fixed(p.measured_s / p.predicted_s, 2), rate(p.moved_B, p.measured_s),
+                    rate(p.moved_B, p.predicted_s)});
   }
   if (rows.size() > 1) print_table(rows);
-  if (off.size() >= rows.size()) std::cout << "and " << off.size() - rows.size() + 1 << " more, see --json\n";
+  if (telling.size() >= rows.size())
+    std::cout << "and " << telling.size() - rows.size() + 1 << " more, see --json\n";
+}
+
+void print_causes(const diagnosis::Diagnosis& found) {
+  const std::vector<diagnosis::RankedKind> kinds = diagnosis::likely_kinds(found);
+  if (kinds.empty()) return;
+  std::vector<std::vector<std::string>> rows{{"cause", "likelihood", "where", "best fit"}};
+  for (const diagnosis::RankedKind& kind : kinds) {
+    const diagnosis::Candidate& best = kind.candidates.front();
+    rows.push_back({std::string(text_of(kind.kind)), percent(kind.share), diagnosis::parts_text(kind),
+                    best.text + (best.times > 1 ? " " + fixed(best.times, 2) + " times" : "")});
+  }
+  print_table(rows);
+  std::cout << "next: " << diagnosis::next_step(kinds.front().kind) << '\n';
+}
+
+void print(const std::string& path, const Json& facts, const diagnosis::Diagnosis& found,
+           const diagnosis::Bench& bench) {
+  const validate::Comparison& comparison = found.comparison;
+  std::cout << path << " against " << comparison.platform << ": " << comparison.points.size() << " points, "
+            << text_of(found.verdict) << ", " << found.slow << " slow, " << found.fast << " fast\n";
+  if (const std::string said = facts_text(facts); !said.empty()) std::cout << "the log says: " << said << '\n';
+  if (found.host > 0)
+    std::cout << found.host << " slower than expected and host-bound: says nothing about links\n";
+  if (found.judged.empty()) std::cout << "every point may be host-bound: larger sizes would tell of links\n";
+  print_causes(found);
+  print_points(found, bench);
   for (const std::string& error : comparison.unanswered) log::Log("cli").warning("{}", error);
 }
 
 void run(const DiagnoseOptions& o, Context& context) {
   if (!o.library.empty())
     static_cast<void>(libraries().get(o.library));  // throws on an unknown one, with the known ones
-  const std::string id = context.edited(o.platform);
+  const Platform& platform = context.catalogue().platform(o.platform);
   Json files = Json::array();
   for (const std::string& path : o.files) {
-    Measurement measurement = measurement_of(context, o, path);
-    if (!o.library.empty()) measurement.library = o.library;
-    const validate::Comparison comparison = validate::compare(context.catalogue(), measurement, {}, id);
-    if (comparison.points.empty()) throw InputError(path + ": " + comparison.unanswered.front());
-    const validate::Diagnosis diagnosis = validate::diagnose(comparison);
-    if (!diagnosis.normal()) context.exit_code = kComparisonFailed;
-    const bool named = !measurement.collectives.empty() && !measurement.library.empty();
+    const DiagnosedLog log = read_log(o, platform.topology().name, path);
+    if (!o.force) check_gpus(log, platform, o.platform);
+    const diagnosis::Bench bench(context.catalogue(), o.platform, context.edit_list(), log.measurement);
+    if (bench.comparison().points.empty()) throw InputError(path + ": " + bench.comparison().unanswered.front());
+    const diagnosis::Diagnosis found = bench.diagnose();
+    if (!found.normal()) context.exit_code = kComparisonFailed;
+    const Json facts = facts_of(log);
     if (context.json) {
-      files.push_back(validate::to_json(comparison, diagnosis));
-      if (named) files.back()["library"] = measurement.library;
+      Json one = diagnosis::to_json(found);
+      one["file"] = path;
+      one["log"] = facts;
+      files.push_back(one);
       continue;
     }
-    print(comparison, diagnosis);
-    if (named)
-      std::cout << "expected of " << measurement.library
+    print(path, facts, found, bench);
+    if (facts.contains("library"))
+      std::cout << "expected of " << log.measurement.library
                 << (o.library.empty() ? ", the nearest known to what the file names\n" : ", as --library says\n");
   }
   if (context.json) std::cout << Json{{"platform", o.platform}, {"files", files}}.dump(2) << '\n';
@@ -110,7 +93,7 @@ void run(const DiagnoseOptions& o, Context& context) {
 
 void add_diagnose(CLI::App& app, Context& context) {
   auto* command =
-      app.add_subcommand("diagnose", "is what a benchmark printed normal for this machine, and if not, where?");
+      app.add_subcommand("diagnose", "is what a benchmark printed normal for this machine, and if not, what is wrong?");
   auto o = std::make_shared<DiagnoseOptions>();
   command
       ->add_option("file", o->files,
@@ -125,11 +108,13 @@ void add_diagnose(CLI::App& app, Context& context) {
   command->add_option("--library", o->library,
                       "communication library of the collectives (default: the nearest known to what the file names, "
                       "else the platform's)");
+  command->add_flag("--force", o->force, "compare though the file names other GPUs than the platform has");
   command->add_flag("--json", context.json, "one JSON object on stdout instead of a table");
   add_edits(*command, context);
   command->footer(
       "Example:\n  linkcast diagnose --platform p100-dgx1 p2p.log\n"
-      "Slow or fast is what lies more than 10 % outside its 90 % interval. Exit code 4: something is slow.");
+      "Faults are tried out as edits and ranked by how well they explain the file; docs/diagnose.md says how. Slow or\n"
+      "fast is what lies more than 10 % outside its 90 % interval. Exit code 4: something is wrong.");
   command->callback([o, &context] { run(*o, context); });
 }
 

@@ -265,6 +265,9 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
     add_host(catalogue, query, result, measured, measurement, point);
     for (const Json& link : result.contains("route") ? result["route"] : result["bottleneck"])
       point.links.push_back(link.get<std::string>());
+    const char* rate = result.contains("busbw_Bps") ? "busbw_Bps" : "bandwidth_Bps";
+    point.moved_B = result.value(rate, 0.0) * point.predicted_s;
+    point.query = std::move(query);
     comparison.points.push_back(std::move(point));
   };
   for (const MeasuredPoint& point : measurement.points) add(point);

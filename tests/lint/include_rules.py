@@ -41,8 +41,9 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "calibrate/bench": BASE,
     "calibrate/choices": [],
     "validate": [*BASE, "sim/log", "sim/platform", "sim/catalogue", "sim/query"],
+    "validate/diagnosis": [*BASE, "sim/log", "sim/platform", "sim/catalogue", "sim/query", "validate"],
     "cli": [*ANSWER, "sim/emulation", "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
-            "calibrate/learn", "calibrate/import", "validate"],
+            "calibrate/learn", "calibrate/import", "validate", "validate/diagnosis"],
     "tests": ["sim", "cli", "models", "calibrate", "validate", "apps-traces"],
 }
 
@@ -51,8 +52,9 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp", "sim/platform/symmetry.cpp"]),
     (r"boost/functional/hash\.hpp$", ["sim/placement/gpu_sets.cpp"]),
     (r"boost/math/statistics/", ["apps-traces/import/collective_overlap.cpp"]),
+    (r"boost/math/distributions/", ["validate/diagnosis/ranking.cpp"]),
     (r"CLI/", ["cli", "calibrate/bench", "calibrate/choices"]),
-    (r"Eigen/", ["calibrate/fit"]),
+    (r"Eigen/", ["calibrate/fit", "validate/diagnosis"]),
     (r"spdlog/", ["sim/log", "cli/console.hpp", "cli/console.cpp"]),
     (r"fmt/", ["sim/log", "cli"]),
     (r"muParser", ["validate"]),

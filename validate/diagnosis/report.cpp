@@ -1,0 +1,98 @@
+#include "validate/diagnosis/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace linkcast::diagnosis {
+namespace {
+
+// A kind of fault that has less of the likelihood is not worth a line. source: ours
+constexpr double kLeastShare = 0.01;
+
+Json json_of(const RankedKind& kind) {
+  Json parts = Json::array();
+  for (const Candidate& one : kind.candidates)
+    parts.push_back({{"part", one.part}, {"text", one.text}, {"times", one.times}, {"edits", one.edits}});
+  return {{"cause", text_of(kind.kind)},
+          {"share", kind.share},
+          {"log10_over_healthy", kind.log_ratio / std::log(10)},
+          {"parts", parts},
+          {"next", next_step(kind.kind)}};
+}
+
+Json json_of(const validate::ComparedPoint& p, Finding finding) {
+  return {{"transport", p.transport},
+          {"variant", p.variant},
+          {"ends", p.ends},
+          {"size_B", p.size_B},
+          {"measured_s", p.measured_s},
+          {"expected_s", p.predicted_s},
+          {"low_s", p.low_s},
+          {"high_s", p.high_s},
+          {"factor", p.measured_s / p.predicted_s},
+          {"measured_Bps", p.moved_B / p.measured_s},
+          {"expected_Bps", p.moved_B / p.predicted_s},
+          {"finding", text_of(finding)}};
+}
+
+}  // namespace
+
+std::vector<RankedKind> likely_kinds(const Diagnosis& diagnosis) {
+  std::vector<RankedKind> likely;
+  if (diagnosis.verdict != Verdict::kFault) return likely;
+  for (const RankedKind& kind : diagnosis.ranking.kinds)
+    if (kind.share >= kLeastShare) likely.push_back(kind);
+  return likely;
+}
+
+std::string parts_text(const RankedKind& kind) {
+  std::vector<std::string> parts;
+  for (const Candidate& one : kind.candidates)
+    if (std::find(parts.begin(), parts.end(), one.part) == parts.end()) parts.push_back(one.part);
+  if (parts.size() == 1) return parts.front();
+  constexpr std::size_t kNamed = 4;  // so many are worth naming. source: ours
+  std::string text = "one of " + std::to_string(parts.size()) + ", this log cannot tell which:";
+  for (std::size_t i = 0; i < std::min(kNamed, parts.size()); ++i) text += (i > 0 ? ", " : " ") + parts[i];
+  return text + (parts.size() > kNamed ? ", ..." : "");
+}
+
+Json to_json(const Diagnosis& diagnosis) {
+  const validate::Comparison& comparison = diagnosis.comparison;
+  Json out{{"platform", comparison.platform},     {"normal", diagnosis.normal()},
+           {"verdict", text_of(diagnosis.verdict)}, {"points", comparison.points.size()},
+           {"slow", diagnosis.slow},              {"fast", diagnosis.fast},
+           {"host_bound", diagnosis.host},        {"misfit", diagnosis.ranking.misfit}};
+  out["log10_faulty_over_healthy"] =
+      diagnosis.ranking.kinds.empty() ? Json() : Json(diagnosis.ranking.log_ratio / std::log(10));
+  out["causes"] = Json::array();
+  for (const RankedKind& kind : likely_kinds(diagnosis)) out["causes"].push_back(json_of(kind));
+  out["off"] = Json::array();
+  for (std::size_t i = 0; i < comparison.points.size(); ++i)
+    if (diagnosis.findings[i] != Finding::kNormal)
+      out["off"].push_back(json_of(comparison.points[i], diagnosis.findings[i]));
+  out["unanswered"] = comparison.unanswered;
+  return out;
+}
+
+std::vector<std::size_t> telling_points(const Diagnosis& diagnosis, const Bench& bench, std::size_t most) {
+  std::vector<std::size_t> telling;
+  for (std::size_t i = 0; i < diagnosis.findings.size(); ++i)
+    if (diagnosis.findings[i] != Finding::kNormal) telling.push_back(i);
+  if (diagnosis.verdict != Verdict::kFault || telling.size() >= most) return telling;
+  const Candidate& best = diagnosis.ranking.kinds.front().candidates.front();
+  const Effect& effect = bench.ranker().effects()[best.effect];
+  const std::vector<double>& shifts = effect.shifts[std::min(best.trial, effect.shifts.size() - 1)];
+  std::vector<std::size_t> order(shifts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shifts[a] > shifts[b]; });
+  for (const std::size_t k : order) {
+    const std::size_t place = diagnosis.judged[k];
+    if (telling.size() >= most) break;
+    if (std::find(telling.begin(), telling.end(), place) == telling.end()) telling.push_back(place);
+  }
+  return telling;
+}
+
+}  // namespace linkcast::diagnosis
