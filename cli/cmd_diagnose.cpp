@@ -1,69 +1,16 @@
-#include <cmath>
+#include <algorithm>
 #include <iostream>
 
 #include "cli/command.hpp"
 #include "cli/diagnose_log.hpp"
-#include "cli/texts.hpp"
-#include "sim/log/log.hpp"
+#include "cli/diagnose_print.hpp"
 #include "sim/plugin/library.hpp"
-#include "validate/diagnosis/report.hpp"
 
 namespace linkcast::cli {
 namespace {
 
-constexpr std::size_t kMostLines = 12;
-
-std::string rate(double bytes, double time_s) {
-  return bytes > 0 ? to_text(BytesPerSecond{bytes / time_s}) : std::string("-");
-}
-
-void print_points(const diagnosis::Diagnosis& found, const diagnosis::Bench& bench) {
-  const std::vector<std::size_t> telling = diagnosis::telling_points(found, bench, kMostLines);
-  std::vector<std::vector<std::string>> rows{
-      {"", "", "size", "measured", "expected", "times", "measured bus", "expected"}};
-  for (const std::size_t place : telling) {
-    if (rows.size() > kMostLines) break;
-    const validate::ComparedPoint& p = found.comparison.points[place];
-    rows.push_back({std::string(text_of(found.findings[place])) + ": " + p.transport + " " + p.variant, p.ends,
-                    to_text(Bytes{p.size_B}), to_text(Seconds{p.measured_s}), to_text(Seconds{p.predicted_s}),
-                    fixed(p.measured_s / p.predicted_s, 2), rate(p.moved_B, p.measured_s),
-                    rate(p.moved_B, p.predicted_s)});
-  }
-  if (rows.size() > 1) print_table(rows);
-  if (telling.size() >= rows.size())
-    std::cout << "and " << telling.size() - rows.size() + 1 << " more, see --json\n";
-}
-
-void print_causes(const diagnosis::Diagnosis& found) {
-  const std::vector<diagnosis::RankedKind> kinds = diagnosis::likely_kinds(found);
-  if (kinds.empty()) return;
-  std::vector<std::vector<std::string>> rows{{"cause", "likelihood", "where", "best fit"}};
-  for (const diagnosis::RankedKind& kind : kinds) {
-    const diagnosis::Candidate& best = kind.candidates.front();
-    rows.push_back({std::string(text_of(kind.kind)), percent(kind.share), diagnosis::parts_text(kind),
-                    best.text + (best.times > 1 ? " " + fixed(best.times, 2) + " times" : "")});
-  }
-  print_table(rows);
-  std::cout << "next: " << diagnosis::next_step(kinds.front().kind) << '\n';
-}
-
-void print(const std::string& path, const Json& facts, const diagnosis::Diagnosis& found,
-           const diagnosis::Bench& bench) {
-  const validate::Comparison& comparison = found.comparison;
-  std::cout << path << " against " << comparison.platform << ": " << comparison.points.size() << " points, "
-            << text_of(found.verdict) << ", " << found.slow << " slow, " << found.fast << " fast\n";
-  if (const std::string said = facts_text(facts); !said.empty()) std::cout << "the log says: " << said << '\n';
-  if (found.host > 0)
-    std::cout << found.host << " slower than expected and host-bound: says nothing about links\n";
-  if (found.judged.empty()) std::cout << "every point may be host-bound: larger sizes would tell of links\n";
-  print_causes(found);
-  print_points(found, bench);
-  for (const std::string& error : comparison.unanswered) log::Log("cli").warning("{}", error);
-}
-
-void run(const DiagnoseOptions& o, Context& context) {
-  if (!o.library.empty())
-    static_cast<void>(libraries().get(o.library));  // throws on an unknown one, with the known ones
+/// Each file against the platform.
+Json run_files(const DiagnoseOptions& o, Context& context) {
   const Platform& platform = context.catalogue().platform(o.platform);
   Json files = Json::array();
   for (const std::string& path : o.files) {
@@ -74,19 +21,86 @@ void run(const DiagnoseOptions& o, Context& context) {
     const diagnosis::Diagnosis found = bench.diagnose();
     if (!found.normal()) context.exit_code = kComparisonFailed;
     const Json facts = facts_of(log);
-    if (context.json) {
-      Json one = diagnosis::to_json(found);
-      one["file"] = path;
-      one["log"] = facts;
-      files.push_back(one);
-      continue;
-    }
-    print(path, facts, found, bench);
+    Json one = diagnosis::to_json(found);
+    one["file"] = path;
+    one["log"] = facts;
+    files.push_back(one);
+    if (context.json) continue;
+    print_diagnosis(path, facts, found, bench);
     if (facts.contains("library"))
       std::cout << "expected of " << log.measurement.library
                 << (o.library.empty() ? ", the nearest known to what the file names\n" : ", as --library says\n");
   }
-  if (context.json) std::cout << Json{{"platform", o.platform}, {"files", files}}.dump(2) << '\n';
+  return files;
+}
+
+/// Files of --baseline too, each name once.
+std::vector<std::string> fleet_names(const DiagnoseOptions& o) {
+  std::vector<std::string> names = o.files;
+  for (const std::string& path : o.baseline)
+    if (std::find(names.begin(), names.end(), path) == names.end()) names.push_back(path);
+  return names;
+}
+
+/// Causes of the slow ones beside the others.
+std::map<std::string, diagnosis::Ranking> fleet_causes(const DiagnoseOptions& o, Context& context,
+                                                       const std::vector<DiagnosedLog>& logs,
+                                                       const std::vector<diagnosis::FleetMember>& members) {
+  std::map<std::string, diagnosis::Ranking> causes;
+  if (o.platform.empty()) return causes;
+  const std::string id = context.edited(o.platform);
+  std::vector<validate::Comparison> compared;
+  for (const DiagnosedLog& log : logs) {
+    if (!o.force) check_gpus(log, context.catalogue().platform(o.platform), o.platform);
+    compared.push_back(validate::compare(context.catalogue(), log.measurement, {}, id));
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!members[i].slow) continue;
+    std::vector<validate::Comparison> rest = compared;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+    const diagnosis::Bench bench(context.catalogue(), o.platform, context.edit_list(), logs[i].measurement);
+    causes.emplace(members[i].name, diagnosis::causes_beside(bench, rest));
+  }
+  return causes;
+}
+
+/// All files beside each other.
+Json run_fleet(const DiagnoseOptions& o, Context& context) {
+  const std::string topology =
+      o.platform.empty() ? "fleet" : context.catalogue().platform(o.platform).topology().name;
+  std::vector<DiagnosedLog> logs;
+  std::vector<diagnosis::FleetLog> fleet;
+  for (const std::string& path : fleet_names(o)) {
+    logs.push_back(read_log(o, topology, path));
+    fleet.push_back(diagnosis::fleet_log(path, logs.back().measurement));
+  }
+  const std::vector<diagnosis::FleetMember> members = diagnosis::fleet_of(fleet);
+  const auto causes = fleet_causes(o, context, logs, members);
+  Json out = Json::array();
+  for (const diagnosis::FleetMember& member : members) {
+    if (member.slow) context.exit_code = kComparisonFailed;
+    out.push_back(diagnosis::to_json(member));
+    const auto found = causes.find(member.name);
+    if (found == causes.end()) continue;
+    out.back()["causes"] = Json::array();
+    for (const diagnosis::RankedKind& kind : diagnosis::likely_kinds(found->second))
+      out.back()["causes"].push_back(diagnosis::to_json(kind));
+  }
+  if (!context.json) print_fleet(members, causes);
+  return out;
+}
+
+void run(const DiagnoseOptions& o, Context& context) {
+  if (o.platform.empty() && o.baseline.empty()) throw CLI::RequiredError("--platform or --baseline");
+  if (!o.library.empty())
+    static_cast<void>(libraries().get(o.library));  // throws on an unknown one, with the known ones
+  Json out = Json::object();
+  if (!o.platform.empty()) out["platform"] = o.platform;
+  if (o.baseline.empty())
+    out["files"] = run_files(o, context);
+  else
+    out["fleet"] = run_fleet(o, context);
+  if (context.json) std::cout << out.dump(2) << '\n';
 }
 
 }  // namespace
@@ -99,7 +113,12 @@ void add_diagnose(CLI::App& app, Context& context) {
       ->add_option("file", o->files,
                    "output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest or OSU, or measurements")
       ->required();
-  command->add_option("-p,--platform", o->platform, "machine that it should be like")->required();
+  command->add_option("-p,--platform", o->platform, "machine that it should be like");
+  command
+      ->add_option("--baseline", o->baseline,
+                   "log of another machine of the kind; repeatable: every file is compared with the others, with "
+                   "--platform for the causes alone")
+      ->allow_extra_args(false);
   command->add_option("--format", o->format, "format of the files, as of import (default: by what they contain)");
   command
       ->add_option("--option", o->options,

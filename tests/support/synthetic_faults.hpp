@@ -3,12 +3,14 @@
 #include <Eigen/Dense>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <random>
 
 #include "sim/query/query.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "tests/support/synthetic_logs.hpp"
 #include "validate/diagnosis/report.hpp"
+#include "validate/diagnosis/whitener.hpp"
 
 namespace linkcast::test {
 
@@ -198,11 +200,13 @@ class NoiseDraw {
 class SyntheticLab {
  public:
   SyntheticLab(catalogue::Catalogue& catalogue, const std::string& platform, const Measurement& log)
-      : catalogue_(catalogue), bench_(catalogue, platform, {}, log), faults_(catalogue, platform), noise_(judged()) {}
+      : catalogue_(catalogue), bench_(catalogue, platform, {}, log), faults_(catalogue, platform), noise_(judged(all_places())),
+        whitener_(judged(bench_.judged())) {}
 
   struct Case {
     Truth truth;
     double size = 0;  ///< the largest ln(time with the fault / time without) of a point that is not host-bound
+    bool allowed = false;  ///< who knew this fault and tested for nothing else would find it, with as many false alarms
     diagnosis::Diagnosis found;
   };
   /// @returns nothing where the class is not possible here, or no point shows it
@@ -216,22 +220,58 @@ class SyntheticLab {
       if (!std::isfinite(time_s)) return std::nullopt;
       times.push_back(time_s);
     }
-    Case one{*truth, 0, {}};
+    Case one{*truth, 0, false, {}};
     for (const std::size_t place : bench_.judged())
       one.size = std::max(one.size, std::abs(std::log(times[place] / points[place].predicted_s)));
     constexpr double kUnseen = 1e-3;  // as of the diagnosis
     if (one.size < kUnseen && name != "healthy") return std::nullopt;
-    const std::vector<double> noise = noise_(random);
+    const std::vector<double> noise = noise_(random), whole = times;
     for (std::size_t i = 0; i < times.size(); ++i) times[i] = printed(points[i], times[i] * std::exp(noise[i]));
+    one.allowed = name != "healthy" && allows(whole, times, random);
     one.found = bench_.diagnose(times);
     return one;
   }
 
  private:
-  [[nodiscard]] std::vector<diagnosis::Judged> judged() const {
+  [[nodiscard]] std::vector<std::size_t> all_places() const {
+    std::vector<std::size_t> places(bench_.comparison().points.size());
+    std::iota(places.begin(), places.end(), 0);
+    return places;
+  }
+  [[nodiscard]] std::vector<diagnosis::Judged> judged(const std::vector<std::size_t>& places) const {
     std::vector<diagnosis::Judged> all;
-    for (const validate::ComparedPoint& point : bench_.comparison().points) all.push_back(diagnosis::judged(point));
+    for (const std::size_t place : places) all.push_back(diagnosis::judged(bench_.comparison().points[place]));
     return all;
+  }
+  /// ln of these times over the expected ones, with standard deviation 1.
+  [[nodiscard]] Eigen::VectorXd white(const std::vector<double>& times) const {
+    const std::vector<std::size_t>& places = bench_.judged();
+    Eigen::VectorXd values(static_cast<Eigen::Index>(places.size()));
+    for (std::size_t k = 0; k < places.size(); ++k)
+      values[static_cast<Eigen::Index>(k)] =
+          std::log(times[places[k]] / bench_.comparison().points[places[k]].predicted_s);
+    return whitener_(values);
+  }
+  /// The most powerful test there is: likelihood with this very fault over likelihood without.
+  [[nodiscard]] bool allows(const std::vector<double>& with_fault, const std::vector<double>& measured,
+                            Random& random) const {
+    constexpr int kDraws = 400;
+    const Eigen::VectorXd fault = white(with_fault);
+    const auto ratio = [&](const Eigen::VectorXd& seen) {
+      return std::log((diagnosis::kNoiseFreedom + seen.squaredNorm()) /
+                      (diagnosis::kNoiseFreedom + (seen - fault).squaredNorm()));
+    };
+    const double here = ratio(white(measured));
+    std::normal_distribution<> normal;
+    std::chi_squared_distribution<> square(diagnosis::kNoiseFreedom);
+    int above = 0;
+    for (int k = 0; k < kDraws; ++k) {
+      const double noisy = std::sqrt(diagnosis::kNoiseFreedom / square(random));
+      Eigen::VectorXd healthy(fault.size());
+      for (double& value : healthy) value = noisy * normal(random);
+      above += ratio(healthy) >= here ? 1 : 0;
+    }
+    return above < (diagnosis::kFalseAlarm + diagnosis::kOddAlarm) * kDraws;
   }
   [[nodiscard]] double forecast(const validate::ComparedPoint& point, const Truth& truth) {
     Json query = point.query;
@@ -258,6 +298,7 @@ class SyntheticLab {
   diagnosis::Bench bench_;
   Faults faults_;
   NoiseDraw noise_;
+  diagnosis::Whitener whitener_;
 };
 
 /// Whether this kind of fault is ranked first, or as likely as the first for all that the log tells.

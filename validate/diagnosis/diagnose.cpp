@@ -1,5 +1,6 @@
 #include "validate/diagnosis/diagnose.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace linkcast::diagnosis {
@@ -85,9 +86,9 @@ Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
   for (const std::size_t place : judged_)
     residuals.push_back(std::log(points[place].measured_s / points[place].predicted_s));
   diagnosis.ranking = ranker_.rank(residuals);
-  if (diagnosis.ranking.log_ratio > -std::log(kFalseAlarm))
+  if (!diagnosis.ranking.kinds.empty() && diagnosis.ranking.log_ratio > std::max(diagnosis.ranking.alarm, 0.0))
     diagnosis.verdict = Verdict::kFault;
-  else if (diagnosis.slow > 0 && diagnosis.ranking.misfit < kFalseAlarm)
+  else if (diagnosis.slow > 0 && diagnosis.ranking.misfit < kOddAlarm)
     diagnosis.verdict = Verdict::kOdd;
   else if (judged_.empty())
     diagnosis.verdict = Verdict::kHostOnly;

@@ -29,10 +29,10 @@ constexpr double kSmall_B = 65536, kMiddle_B = 1048576;  // source: ranges of th
 
 // source: two P100 DGX-1 differ by 2.6 to 17.5 % on host paths, 5.7 % on NVLink (validate/plots/transfer.py)
 constexpr double kBoxHost = 0.1, kBoxLink = 0.057;
-// Of the variance of boxes and of forecasts so much is common to all transports by the same way (host or links), or to
-// all of one family: one operation or route is off as the others are, and on its own. source: assumed, half each:
-// nothing measured tells
-constexpr double kInAll = 0.5;
+// The variance of boxes and of forecasts in three: common to all of one family (by the host, or by links), to all that
+// the same GPUs or the same kind of way do, to one operation or transport there. source: assumed, a third each: nothing
+// measured tells
+constexpr double kThird = 1.0 / 3;
 // What a forecast is off by changes with the size: two sizes that many doublings apart err alike to 1/e.
 // source: measured, collectives that were held out (validate/diagnosis/noise.py): half the mean squared difference rises
 // to 0.54 of 0.75 in 4 doublings and 0.70 in 8
@@ -75,7 +75,8 @@ Judged judged(const validate::ComparedPoint& point) {
   judged.family = family_of(point);
   const bool collective = judged.family == "collective";
   judged.by_host = judged.family == "host" || judged.family == "staged";
-  judged.group = point.transport + "|" + point.variant + "|" + (collective ? "" : way_of(point.links));
+  judged.place = collective ? point.query.value("gpus", Json()).dump() : way_of(point.links);
+  judged.group = point.transport + "|" + point.variant + "|" + (collective ? "" : judged.place);
   for (const char* end : {"src", "dst"}) {
     const std::string id = point.query.value(end, "");
     if (id.find("gpu") != std::string::npos && (judged.gpus.empty() || judged.gpus.front() != id))
@@ -93,10 +94,9 @@ double covariance(const Judged& a, const Judged& b, bool same) {
   const bool group = a.group == b.group;
   double sum = same ? a.scatter.own * a.scatter.own + kLeast * kLeast : 0;
   const double forecast = a.shared_sigma * b.shared_sigma * alike, box = a.box_sigma * b.box_sigma;
-  if (group) sum += (1 - kInAll) * (forecast + box);
-  if (a.by_host == b.by_host) sum += kInAll * box;
+  if (a.by_host == b.by_host) sum += kThird * box;
   if (a.family != b.family) return sum;
-  sum += kInAll * forecast;
+  sum += kThird * (forecast + (a.place == b.place ? forecast + box : 0) + (group ? forecast + box : 0));
   for (const std::string& gpu : a.gpus)
     if (std::find(b.gpus.begin(), b.gpus.end(), gpu) != b.gpus.end()) sum += a.scatter.gpu * b.scatter.gpu * alike;
   return sum;

@@ -16,6 +16,7 @@ struct Scatter {
 /// One figure beside what is expected of it.
 struct Judged {
   std::string group;     ///< points of one group err alike: one operation, or one transport over one kind of way
+  std::string place;     ///< the GPUs of a collective, the kind of way of a copy: operations there err alike, too
   std::string family;    ///< collective, host, peer, staged, ...: decides the noise
   bool by_host = false;  ///< passes a CPU, whose boards differ more
   std::vector<std::string> gpus{};  ///< at the ends; none of a collective of many

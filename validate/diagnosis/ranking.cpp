@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 
+#include "sim/units/statistics.hpp"
 #include "validate/diagnosis/whitener.hpp"
 
 namespace linkcast::diagnosis {
@@ -15,6 +17,9 @@ namespace {
 // differ by on their links (5.7 %, validate/plots/transfer.py) to a part that hardly works
 constexpr double kSlightest = 1.057, kWorst = 8;
 constexpr int kDegrees = 40;
+
+// source: ours, ten of them above the alarm
+constexpr int kHealthyDraws = 1000;
 
 double degree(int k) { return kSlightest * std::pow(kWorst / kSlightest, k / static_cast<double>(kDegrees - 1)); }
 
@@ -65,10 +70,15 @@ class Ranker::Parts {
     std::vector<std::size_t> trial;  ///< nearest one
   };
   [[nodiscard]] Candidate judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const;
+  /// Mean over the kinds of the mean over their parts.
+  [[nodiscard]] double log_ratio(const Eigen::VectorXd& white) const;
+  /// Draws healthy machines. @returns  the log_ratio that one of 1 / kFalseAlarm reaches
+  [[nodiscard]] double alarm() const;
 
   Whitener whitener_;
   std::vector<Effect> effects_;
   std::vector<Columns> columns_;
+  double alarm_ = 0;
 };
 
 Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effects)
@@ -90,6 +100,37 @@ Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effe
     columns.white = whitener_(shifts);
     columns_.push_back(std::move(columns));
   }
+  alarm_ = alarm();
+}
+
+double Ranker::Parts::alarm() const {
+  if (effects_.empty()) return 0;
+  std::mt19937_64 bits(1);  // the same for every log
+  std::normal_distribution<> normal;
+  std::chi_squared_distribution<> square(kNoiseFreedom);
+  std::vector<double> ratios;
+  for (int k = 0; k < kHealthyDraws; ++k) {
+    const double noisy = std::sqrt(kNoiseFreedom / square(bits));
+    Eigen::VectorXd white(whitener_.size());
+    for (Eigen::Index i = 0; i < white.size(); ++i) white[i] = noisy * normal(bits);
+    ratios.push_back(log_ratio(white));
+  }
+  return nearest_rank(std::move(ratios), 1 - kFalseAlarm);
+}
+
+double Ranker::Parts::log_ratio(const Eigen::VectorXd& white) const {
+  const double healthy = log_likelihood(white.squaredNorm(), white.size());
+  std::map<CauseKind, std::vector<double>> kinds;
+  for (std::size_t e = 0; e < effects_.size(); ++e) {
+    const Eigen::VectorXd squares = (columns_[e].white.colwise() - white).colwise().squaredNorm();
+    std::vector<double> ratios;
+    for (Eigen::Index k = 0; k < squares.size(); ++k)
+      ratios.push_back(log_likelihood(squares[k], white.size()) - healthy);
+    kinds[effects_[e].cause.kind].push_back(log_mean(ratios));
+  }
+  std::vector<double> all;
+  for (const auto& [kind, ratios] : kinds) all.push_back(log_mean(ratios));
+  return log_mean(all);
 }
 
 Candidate Ranker::Parts::judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const {
@@ -129,6 +170,7 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
   }
   if (!all.empty()) ranking.log_ratio = log_mean(all);
   else ranking.log_ratio = -std::numeric_limits<double>::infinity();
+  ranking.alarm = alarm_;
   for (RankedKind& one : ranking.kinds)
     one.share = std::exp(one.log_ratio - ranking.log_ratio) / static_cast<double>(all.size());
   std::stable_sort(ranking.kinds.begin(), ranking.kinds.end(),

@@ -28,6 +28,7 @@ struct RankedKind {
 
 struct Ranking {
   double log_ratio = 0;           ///< mean over the kinds: how much likelier any fault is than none
+  double alarm = 0;               ///< log_ratio that one healthy machine of 1 / kFalseAlarm reaches
   double misfit = 0;              ///< chance that a healthy machine scatters as much
   std::vector<RankedKind> kinds;  ///< likeliest first
 };
@@ -35,8 +36,8 @@ struct Ranking {
 /// Two faults whose likelihoods differ by less are not told apart. source: Kass and Raftery, Bayes Factors, J. Am.
 /// Stat. Assoc. 90, 1995, section 3.2: below 3 "not worth more than a bare mention"
 inline constexpr double kSameEvidence = 3;
-/// A healthy machine is called faulty so often at most, by each of two tests. source: ours, the aim of 98 % healthy
-inline constexpr double kFalseAlarm = 0.01;
+/// A healthy machine is called faulty so often, and odd so often. source: ours, the aim of 98 % healthy in two parts
+inline constexpr double kFalseAlarm = 0.015, kOddAlarm = 0.005;
 
 /// What does not depend on the measured times, so that many logs of one kind are ranked fast.
 class Ranker {

@@ -11,17 +11,6 @@ namespace {
 // A kind of fault that has less of the likelihood is not worth a line. source: ours
 constexpr double kLeastShare = 0.01;
 
-Json json_of(const RankedKind& kind) {
-  Json parts = Json::array();
-  for (const Candidate& one : kind.candidates)
-    parts.push_back({{"part", one.part}, {"text", one.text}, {"times", one.times}, {"edits", one.edits}});
-  return {{"cause", text_of(kind.kind)},
-          {"share", kind.share},
-          {"log10_over_healthy", kind.log_ratio / std::log(10)},
-          {"parts", parts},
-          {"next", next_step(kind.kind)}};
-}
-
 Json json_of(const validate::ComparedPoint& p, Finding finding) {
   return {{"transport", p.transport},
           {"variant", p.variant},
@@ -39,12 +28,26 @@ Json json_of(const validate::ComparedPoint& p, Finding finding) {
 
 }  // namespace
 
-std::vector<RankedKind> likely_kinds(const Diagnosis& diagnosis) {
+Json to_json(const RankedKind& kind) {
+  Json parts = Json::array();
+  for (const Candidate& one : kind.candidates)
+    parts.push_back({{"part", one.part}, {"text", one.text}, {"times", one.times}, {"edits", one.edits}});
+  return {{"cause", text_of(kind.kind)},
+          {"share", kind.share},
+          {"log10_over_healthy", kind.log_ratio / std::log(10)},
+          {"parts", parts},
+          {"next", next_step(kind.kind)}};
+}
+
+std::vector<RankedKind> likely_kinds(const Ranking& ranking) {
   std::vector<RankedKind> likely;
-  if (diagnosis.verdict != Verdict::kFault) return likely;
-  for (const RankedKind& kind : diagnosis.ranking.kinds)
+  for (const RankedKind& kind : ranking.kinds)
     if (kind.share >= kLeastShare) likely.push_back(kind);
   return likely;
+}
+
+std::vector<RankedKind> likely_kinds(const Diagnosis& diagnosis) {
+  return diagnosis.verdict == Verdict::kFault ? likely_kinds(diagnosis.ranking) : std::vector<RankedKind>{};
 }
 
 std::string parts_text(const RankedKind& kind) {
@@ -66,8 +69,9 @@ Json to_json(const Diagnosis& diagnosis) {
            {"host_bound", diagnosis.host},        {"misfit", diagnosis.ranking.misfit}};
   out["log10_faulty_over_healthy"] =
       diagnosis.ranking.kinds.empty() ? Json() : Json(diagnosis.ranking.log_ratio / std::log(10));
+  out["log10_alarm"] = diagnosis.ranking.kinds.empty() ? Json() : Json(diagnosis.ranking.alarm / std::log(10));
   out["causes"] = Json::array();
-  for (const RankedKind& kind : likely_kinds(diagnosis)) out["causes"].push_back(json_of(kind));
+  for (const RankedKind& kind : likely_kinds(diagnosis)) out["causes"].push_back(to_json(kind));
   out["off"] = Json::array();
   for (std::size_t i = 0; i < comparison.points.size(); ++i)
     if (diagnosis.findings[i] != Finding::kNormal)

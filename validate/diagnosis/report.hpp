@@ -3,13 +3,17 @@
 
 namespace linkcast::diagnosis {
 
-/// Keys platform, normal (bool), verdict, points, slow, fast, host_bound, log10_faulty_over_healthy, misfit, causes
+/// Keys platform, normal (bool), verdict, points, slow, fast, host_bound, log10_faulty_over_healthy,
+/// log10_alarm, misfit, causes
 /// [{cause, share, log10_over_healthy, parts [{part, text, times, edits}], next}], off [{transport, variant, ends,
 /// size_B, measured_s, expected_s, low_s, high_s, factor, measured_Bps, expected_Bps, finding}], unanswered.
 Json to_json(const Diagnosis& diagnosis);
 
-/// Of the kinds of faults in their order those that the log cannot rule out; none of a normal one.
+/// Of the kinds of faults in their order those that the log cannot rule out.
+std::vector<RankedKind> likely_kinds(const Ranking& ranking);
+/// The same; none of a normal log.
 std::vector<RankedKind> likely_kinds(const Diagnosis& diagnosis);
+Json to_json(const RankedKind& kind);
 /// "gpu3" or "one of 8, which this log cannot tell: gpu0 gpu1 ..."
 std::string parts_text(const RankedKind& kind);
 /// The points that tell most: those slow or fast by themselves, then those that the likeliest fault changes most.
