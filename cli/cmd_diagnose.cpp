@@ -66,8 +66,7 @@ std::map<std::string, diagnosis::Ranking> fleet_causes(const DiagnoseOptions& o,
 
 /// All files beside each other.
 Json run_fleet(const DiagnoseOptions& o, Context& context) {
-  const std::string topology =
-      o.platform.empty() ? "fleet" : context.catalogue().platform(o.platform).topology().name;
+  const std::string topology = o.platform.empty() ? "fleet" : context.catalogue().platform(o.platform).topology().name;
   std::vector<DiagnosedLog> logs;
   std::vector<diagnosis::FleetLog> fleet;
   for (const std::string& path : fleet_names(o)) {

@@ -23,38 +23,38 @@ void print_points(const diagnosis::Diagnosis& found, const diagnosis::Bench& ben
   for (const std::size_t place : telling) {
     if (rows.size() > kMostLines) break;
     const validate::ComparedPoint& p = found.comparison.points[place];
-    rows.push_back({std::string(text_of(found.findings[place])) + ": " + p.transport + " " + p.variant, p.ends,
-                    to_text(Bytes{p.size_B}), to_text(Seconds{p.measured_s}), to_text(Seconds{p.predicted_s}),
+    const diagnosis::Finding finding = found.findings[place];
+    rows.push_back({(finding == diagnosis::Finding::kNormal ? std::string("inside") : text_of(finding)) + ": " +
+                        p.transport + " " + p.variant,
+                    p.ends, to_text(Bytes{p.size_B}), to_text(Seconds{p.measured_s}), to_text(Seconds{p.predicted_s}),
                     fixed(p.measured_s / p.predicted_s, 2), rate(p.moved_B, p.measured_s),
                     rate(p.moved_B, p.predicted_s)});
   }
   if (rows.size() > 1) print_table(rows);
-  if (telling.size() >= rows.size())
-    std::cout << "and " << telling.size() - rows.size() + 1 << " more, see --json\n";
+  if (telling.size() >= rows.size()) std::cout << "and " << telling.size() - rows.size() + 1 << " more, see --json\n";
 }
 
 void print_causes(const std::vector<diagnosis::RankedKind>& kinds) {
   if (kinds.empty()) return;
   std::vector<std::vector<std::string>> rows{{"cause", "likelihood", "where", "best fit"}};
-  for (const diagnosis::RankedKind& kind : kinds) {
-    const diagnosis::Candidate& best = kind.candidates.front();
-    rows.push_back({std::string(text_of(kind.kind)), percent(kind.share), diagnosis::parts_text(kind),
-                    best.text + (best.times > 1 ? " " + fixed(best.times, 2) + " times" : "")});
-  }
+  for (const diagnosis::RankedKind& kind : kinds)
+    rows.push_back(
+        {std::string(text_of(kind.kind)), percent(kind.share), diagnosis::parts_text(kind), diagnosis::fit_text(kind)});
   print_table(rows);
   std::cout << "next: " << diagnosis::next_step(kinds.front().kind) << '\n';
+  if (!diagnosis::names_one(kinds.front()))
+    std::cout << "this log cannot tell which: p2pBandwidthLatencyTest or nvbandwidth, and diagnose again\n";
 }
 
 }  // namespace
 
 void print_diagnosis(const std::string& path, const Json& facts, const diagnosis::Diagnosis& found,
-           const diagnosis::Bench& bench) {
+                     const diagnosis::Bench& bench) {
   const validate::Comparison& comparison = found.comparison;
   std::cout << path << " against " << comparison.platform << ": " << comparison.points.size() << " points, "
             << text_of(found.verdict) << ", " << found.slow << " slow, " << found.fast << " fast\n";
   if (const std::string said = facts_text(facts); !said.empty()) std::cout << "the log says: " << said << '\n';
-  if (found.host > 0)
-    std::cout << found.host << " slower than expected and host-bound: says nothing about links\n";
+  if (found.host > 0) std::cout << found.host << " slower than expected and host-bound: says nothing about links\n";
   if (found.judged.empty()) std::cout << "every point may be host-bound: larger sizes would tell of links\n";
   print_causes(diagnosis::likely_kinds(found));
   print_points(found, bench);

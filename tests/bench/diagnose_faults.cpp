@@ -11,12 +11,12 @@
 namespace linkcast::test {
 namespace {
 
-const std::vector<std::string> kPlatforms = {"hgx-h100",  "dgx-a100",         "hgx-h200",  "v100-dgx1", "p100-dgx1",
-                                             "a100-pcie", "a100-pcie-nvlink", "rtx-4090",  "lassen"};
-const std::vector<std::string> kClasses = {"healthy",       "lost links",       "PCIe width or generation",
-                                           "P2P off",       "NVLS off",         "wrong NUMA",
-                                           "slow GPU",      "protocol or algorithm", "channels",
-                                           "thermal or power cap", "slow GPU by 10 %", "link slower by 10 %"};
+const std::vector<std::string> kPlatforms = {"hgx-h100",  "dgx-a100",         "hgx-h200", "v100-dgx1", "p100-dgx1",
+                                             "a100-pcie", "a100-pcie-nvlink", "rtx-4090", "lassen"};
+const std::vector<std::string> kClasses = {
+    "healthy",          "lost links",         "PCIe width or generation", "P2P off",  "NVLS off",
+    "wrong NUMA",       "slow GPU",           "protocol or algorithm",    "channels", "thermal or power cap",
+    "slow GPU by 10 %", "link slower by 10 %"};
 struct Kind {
   const char* name;
   Measurement (*log)(catalogue::Catalogue&, const std::string&);
@@ -57,13 +57,18 @@ std::string missed_text(std::vector<double> missed) {
 
 const char* size_range(double size) {
   const double slower = std::exp(size) - 1;
-  return slower < 0.06 ? "1 below 6 %" : slower < 0.15 ? "2 6 to 15 %" : slower < 0.3 ? "3 15 to 30 %"
-         : slower < 1 ? "4 30 to 100 %" : "5 twice and more";
+  return slower < 0.06   ? "1 below 6 %"
+         : slower < 0.15 ? "2 6 to 15 %"
+         : slower < 0.3  ? "3 15 to 30 %"
+         : slower < 1    ? "4 30 to 100 %"
+                         : "5 twice and more";
 }
 
 void print(const std::string& title, const std::map<std::string, Score>& rows) {
-  std::printf("\n| %s | cases | found | recognised | alone first | noise allows | of those found | recognised | missed: median, largest |\n",
-              title.c_str());
+  std::printf(
+      "\n| %s | cases | found | recognised | alone first | noise allows | of those found | recognised | missed: "
+      "median, largest |\n",
+      title.c_str());
   std::printf("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   for (const auto& [name, score] : rows) {
     if (score.cases == 0) continue;
@@ -97,7 +102,6 @@ int run(int cases, unsigned seed) {
             continue;
           }
           by_class[name].add(*one);
-          if (one->allowed && one->found.normal() && one->size > 0.7) std::cerr << "missed: " << platform << ' ' << kind.name << ' ' << name << ' ' << (one->truth.edits.empty() ? std::string("-") : one->truth.edits[0]) << ' ' << one->size << ' ' << one->found.ranking.log_ratio << ' ' << one->found.ranking.alarm << ' ' << diagnosis::text_of(one->found.verdict) << '\n';
           cell.add(*one);
           by_size[size_range(one->size)].add(*one);
         }

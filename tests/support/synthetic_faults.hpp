@@ -81,9 +81,7 @@ class Faults {
   std::optional<Truth> link_slower(Random& random) {
     const auto all = cables(CableFamily::kAccelerator);
     if (all.empty()) return std::nullopt;
-    return Truth{"lost links",
-                 {"scale " + all[static_cast<std::size_t>(below(random, all.size()))].id + ":0.9"},
-                 {}};
+    return Truth{"lost links", {"scale " + all[static_cast<std::size_t>(below(random, all.size()))].id + ":0.9"}, {}};
   }
   std::optional<Truth> pcie(Random& random) {
     const auto all = cables(CableFamily::kPcie);
@@ -200,12 +198,15 @@ class NoiseDraw {
 class SyntheticLab {
  public:
   SyntheticLab(catalogue::Catalogue& catalogue, const std::string& platform, const Measurement& log)
-      : catalogue_(catalogue), bench_(catalogue, platform, {}, log), faults_(catalogue, platform), noise_(judged(all_places())),
+      : catalogue_(catalogue),
+        bench_(catalogue, platform, {}, log),
+        faults_(catalogue, platform),
+        noise_(judged(all_places())),
         whitener_(judged(bench_.judged())) {}
 
   struct Case {
     Truth truth;
-    double size = 0;  ///< the largest ln(time with the fault / time without) of a point that is not host-bound
+    double size = 0;       ///< the largest ln(time with the fault / time without) of a point that is not host-bound
     bool allowed = false;  ///< who knew this fault and tested for nothing else would find it, with as many false alarms
     diagnosis::Diagnosis found;
   };

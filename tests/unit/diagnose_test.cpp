@@ -2,6 +2,7 @@
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "validate/diagnosis/access.hpp"
 #include "validate/diagnosis/report.hpp"
 
 namespace linkcast::test::diagnose_test {
@@ -54,8 +55,8 @@ Measurement all_reduce(const std::vector<std::string>& edits, const Json& more =
     collective.gpus = {0, 1, 2, 3, 4, 5, 6, 7};
     collective.size_B = size_B;
     collective.launch = "process";
-    Json query{{"kind", "collective"}, {"platform", "hgx-h100"}, {"op", "all_reduce"}, {"gpus", collective.gpus},
-               {"size_B", size_B},     {"launch", "process"}};
+    Json query{{"kind", "collective"},    {"platform", "hgx-h100"}, {"op", "all_reduce"},
+               {"gpus", collective.gpus}, {"size_B", size_B},       {"launch", "process"}};
     query.update(more);
     collective.time_s = {time_of(query, edits)};
     measurement.collectives.push_back(collective);
@@ -120,6 +121,33 @@ TEST_CASE("diagnose: P2P and NVLS off are recognised", "[diagnose]") {
   const diagnosis::Diagnosis nvls = of(all_reduce({}, {{"nvls", false}}));
   REQUIRE(!diagnosis::likely_kinds(nvls).empty());
   CHECK(diagnosis::likely_kinds(nvls).front().kind == CauseKind::kMulticast);
+}
+
+TEST_CASE("diagnose: pairs without peer access are put together", "[diagnose]") {
+  Measurement log;
+  log.topology = "p100-dgx1";
+  log.source = "p2pBandwidthLatencyTest of the CUDA samples, version not printed";
+  const auto refused = [&](auto takes) {
+    log.points.clear();
+    const Platform& platform = catalogue().platform("p100-dgx1");
+    for (int from = 0; from < 8; ++from)
+      for (int to = 0; to < 8; ++to) {
+        if (from == to || !platform.peer_route(platform.gpu(from), platform.gpu(to))) continue;
+        MeasuredPoint point;
+        point.source = "gpu" + std::to_string(from);
+        point.target = "gpu" + std::to_string(to);
+        point.transport = takes(from, to) ? "staged" : "peer";
+        point.time_s = {1, 1};
+        log.points.push_back(point);
+      }
+    return diagnosis::without_access(platform, log);
+  };
+  CHECK(refused([](int, int) { return false; }).empty());
+  CHECK(refused([](int, int) { return true; }) == "all pairs");
+  CHECK(refused([](int from, int to) { return from == 6 || to == 6; }) == "gpu6");
+  CHECK(refused([](int from, int to) { return from / 4 != to / 4; }) == "pairs across sockets");
+  CHECK(refused([](int from, int to) { return from / 4 == 1 && to / 4 == 1; }) == "GPUs of cpu1");
+  CHECK(refused([](int from, int to) { return from == 0 && to == 1; }) == "1 pairs, gpu0 -> gpu1 the first");
 }
 
 TEST_CASE("diagnose: what is faster than expected is no fault", "[diagnose]") {

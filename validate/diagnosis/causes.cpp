@@ -12,6 +12,9 @@ namespace {
 // Between them times are interpolated, since they are straight in the factor wherever one part limits. source: ours
 constexpr std::array kTimes = {1.25, 2.0, 4.0};
 
+// source: PCI-SIG, PCI Express Base Specification: 16 lanes of a GPU's port
+constexpr double kLanes = 16;
+
 std::string factor_text(double factor) { return Json(factor).dump(); }
 
 /// GPUs that took part.
@@ -85,9 +88,8 @@ class Causes {
     for (const int gpu : gpus_) {
       if (!is_gpu(gpu)) continue;
       const std::string& id = device(gpu).id;
-      add_graded(CauseKind::kGpu, id, id + " slower", [&](double times) {
-        return std::vector<std::string>{"slow " + id + ":" + factor_text(times)};
-      });
+      add_graded(CauseKind::kGpu, id, id + " slower",
+                 [&](double times) { return std::vector<std::string>{"slow " + id + ":" + factor_text(times)}; });
     }
   }
   /// Clocks of all GPUs: of their multiprocessors alone, or of all that they do.
@@ -108,7 +110,8 @@ void Causes::add_link(const Cable& cable, const std::string& part) {
   const bool plane = !is_gpu(cable.a) || !is_gpu(cable.b);
   for (int lost = 1; lost <= cable.count; ++lost) {
     const std::string some = lost < cable.count ? ":" + std::to_string(lost) : "";
-    trials.push_back({1, part + " without " + std::to_string(lost) + (lost > 1 ? " links" : " link"),
+    trials.push_back({1,
+                      part + " without " + std::to_string(lost) + (lost > 1 ? " links" : " link"),
                       {"remove " + cable.id + some}});
   }
   add(CauseKind::kLinks, part, std::move(trials));
@@ -149,8 +152,9 @@ void Causes::add_pcie() {
     kinds.insert(cable.kind);
     std::vector<Trial> trials;
     for (int lanes = 8; lanes >= 1; lanes /= 2)  // of 16
-      trials.push_back({1, cable.id + " with " + std::to_string(lanes) + " of 16 lanes",
-                        {"scale " + cable.id + ":" + factor_text(lanes / 16.0)}});
+      trials.push_back({1,
+                        cable.id + " with " + std::to_string(lanes) + " of 16 lanes",
+                        {"scale " + cable.id + ":" + factor_text(lanes / kLanes)}});
     for (const std::string& old : older(cable.kind))
       trials.push_back({1, cable.id + " as " + old, {"swap " + cable.id + ":" + old}});
     add(CauseKind::kPcie, cable.id, std::move(trials));
@@ -261,11 +265,11 @@ void Causes::add_sockets() {
     if (cpu.kind != DeviceKind::kCpu) continue;
     const std::string id = cpu.id;
     add(CauseKind::kNuma, "host memory on " + id, {{1, "all host memory on " + id, {}, [id](Json& query) {
-                                                     if (query.value("transport", "") != "host") return;
-                                                     for (const char* end : {"src", "dst"})
-                                                       if (query[end].get<std::string>().rfind("cpu", 0) == 0)
-                                                         query[end] = id;
-                                                   }}});
+                                                      if (query.value("transport", "") != "host") return;
+                                                      for (const char* end : {"src", "dst"})
+                                                        if (query[end].get<std::string>().rfind("cpu", 0) == 0)
+                                                          query[end] = id;
+                                                    }}});
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "validate/diagnosis/access.hpp"
+
 namespace linkcast::diagnosis {
 namespace {
 
@@ -70,10 +72,11 @@ Bench::Bench(catalogue::Catalogue& catalogue, const std::string& platform, const
              const Measurement& like)
     : comparison_(validate::compare(catalogue, like, {}, catalogue.edited(platform, edits))),
       judged_(not_host_bound(comparison_)),
+      no_access_(without_access(catalogue.platform(catalogue.edited(platform, edits)), like)),
       ranker_(ranker_of(catalogue, platform, edits, some_of(comparison_, judged_), comparison_)) {}
 
 Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
-  Diagnosis diagnosis{comparison_, {}, 0, 0, 0, judged_, {}};
+  Diagnosis diagnosis{comparison_, {}, 0, 0, 0, judged_, {}, no_access_};
   std::vector<validate::ComparedPoint>& points = diagnosis.comparison.points;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!measured_s.empty()) points[i].measured_s = measured_s[i];
@@ -86,7 +89,9 @@ Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
   for (const std::size_t place : judged_)
     residuals.push_back(std::log(points[place].measured_s / points[place].predicted_s));
   diagnosis.ranking = ranker_.rank(residuals);
-  if (!diagnosis.ranking.kinds.empty() && diagnosis.ranking.log_ratio > std::max(diagnosis.ranking.alarm, 0.0))
+  if (!no_access_.empty())
+    diagnosis.verdict = Verdict::kFault;
+  else if (!diagnosis.ranking.kinds.empty() && diagnosis.ranking.log_ratio > std::max(diagnosis.ranking.alarm, 0.0))
     diagnosis.verdict = Verdict::kFault;
   else if (diagnosis.slow > 0 && diagnosis.ranking.misfit < kOddAlarm)
     diagnosis.verdict = Verdict::kOdd;

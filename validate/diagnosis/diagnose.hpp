@@ -29,6 +29,7 @@ struct Diagnosis {
   int slow = 0, fast = 0, host = 0;
   std::vector<std::size_t> judged;  ///< points that are not host-bound, which the ranking is of
   Ranking ranking;
+  std::string no_access;  ///< pairs without peer access although the machine allows it, as the log says; see access.hpp
   Verdict verdict = Verdict::kNormal;
   [[nodiscard]] bool normal() const { return verdict == Verdict::kNormal || verdict == Verdict::kHostOnly; }
 };
@@ -50,6 +51,7 @@ class Bench {
  private:
   validate::Comparison comparison_;
   std::vector<std::size_t> judged_;
+  std::string no_access_;
   Ranker ranker_;
 };
 

@@ -106,8 +106,10 @@ class Member {
     for (Point& point : points_) {
       Judged& judged = point.judged;
       const std::string& group = judged.group;
-      const double own = updated(judged.scatter.own, robust_sigma(single[group]), static_cast<double>(single[group].size()));
-      const double box = updated(judged.scatter.own, robust_sigma(whole[group]), static_cast<double>(whole[group].size()));
+      const double own =
+          updated(judged.scatter.own, robust_sigma(single[group]), static_cast<double>(single[group].size()));
+      const double box =
+          updated(judged.scatter.own, robust_sigma(whole[group]), static_cast<double>(whole[group].size()));
       // the median of n figures is itself uncertain by pi / 2n of their variance
       const double of_median = std::sqrt(1 + std::numbers::pi / 2 / static_cast<double>(point.others.size()));
       judged.scatter.own = own * of_median;

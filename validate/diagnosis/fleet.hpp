@@ -19,11 +19,11 @@ FleetLog fleet_log(const std::string& name, const Measurement& measurement);
 /// A log beside the median of the others.
 struct FleetMember {
   std::string name;
-  std::vector<std::string> points;    ///< that it shares with two others at least
-  std::vector<double> over_median;    ///< ln(time / median of the others) of each
-  double median = 0;                  ///< of these
-  Ranking ranking;                    ///< of slow parts: all of an operation, large or small sizes, a GPU, a pair
-  bool slow = false;                  ///< some part is slower than the fleet's own scatter allows
+  std::vector<std::string> points;  ///< that it shares with two others at least
+  std::vector<double> over_median;  ///< ln(time / median of the others) of each
+  double median = 0;                ///< of these
+  Ranking ranking;                  ///< of slow parts: all of an operation, large or small sizes, a GPU, a pair
+  bool slow = false;                ///< some part is slower than the fleet's own scatter allows
 };
 
 /// Every log beside the others. @throws InputError  fewer than three logs, or nothing that three have in common

@@ -44,7 +44,7 @@ Ranking causes_beside(const Bench& bench, const std::vector<validate::Comparison
     if (logs.empty()) continue;
     const validate::ComparedPoint& point = bench.comparison().points[place];
     points.push_back(judged(point));
-    points.back().shared_sigma = 0;                              // nothing is forecast but what a fault changes
+    points.back().shared_sigma = 0;  // nothing is forecast but what a fault changes
     points.back().box_sigma = scatter_of(points.back().family, point.size_B).own;  // as two occasions on one machine
     over.push_back(std::log(point.measured_s) - median(logs));
     kept.push_back(k);

@@ -34,8 +34,8 @@ constexpr double kBoxHost = 0.1, kBoxLink = 0.057;
 // measured tells
 constexpr double kThird = 1.0 / 3;
 // What a forecast is off by changes with the size: two sizes that many doublings apart err alike to 1/e.
-// source: measured, collectives that were held out (validate/diagnosis/noise.py): half the mean squared difference rises
-// to 0.54 of 0.75 in 4 doublings and 0.70 in 8
+// source: measured, collectives that were held out (validate/diagnosis/noise.py): half the mean squared difference
+// rises to 0.54 of 0.75 in 4 doublings and 0.70 in 8
 constexpr double kDoublings = 6;
 constexpr double kLeast = 1e-4;  // source: ours, an exact forecast
 
@@ -61,7 +61,8 @@ std::string family_of(const validate::ComparedPoint& point) {
 
 }  // namespace
 
-// source: ours, after the files above: the noisiest has 2 to 3 times the scatter of all together, one of 10 to 100 draws
+// source: ours, after the files above: the noisiest has 2 to 3 times the scatter of all together, one of 10 to 100
+// draws
 const double kNoiseFreedom = 4;
 
 Scatter scatter_of(const std::string& family, double size_B) {

@@ -154,8 +154,7 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
   const double healthy = log_likelihood(white.squaredNorm(), white.size());
 
   std::map<CauseKind, std::vector<Candidate>> kinds;
-  for (std::size_t e = 0; e < effects_.size(); ++e)
-    kinds[effects_[e].cause.kind].push_back(judge(e, white, healthy));
+  for (std::size_t e = 0; e < effects_.size(); ++e) kinds[effects_[e].cause.kind].push_back(judge(e, white, healthy));
   Ranking ranking;
   std::vector<double> all;
   for (auto& [kind, candidates] : kinds) {
@@ -168,8 +167,10 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
     while (candidates.back().log_ratio < least) candidates.pop_back();
     ranking.kinds.push_back({kind, all.back(), 0, std::move(candidates)});
   }
-  if (!all.empty()) ranking.log_ratio = log_mean(all);
-  else ranking.log_ratio = -std::numeric_limits<double>::infinity();
+  if (!all.empty())
+    ranking.log_ratio = log_mean(all);
+  else
+    ranking.log_ratio = -std::numeric_limits<double>::infinity();
   ranking.alarm = alarm_;
   for (RankedKind& one : ranking.kinds)
     one.share = std::exp(one.log_ratio - ranking.log_ratio) / static_cast<double>(all.size());
@@ -177,8 +178,8 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
                    [](const RankedKind& a, const RankedKind& b) { return a.log_ratio > b.log_ratio; });
   if (white.size() > 0) {
     const boost::math::fisher_f_distribution<double> scatter(static_cast<double>(white.size()), kNoiseFreedom);
-    ranking.misfit = boost::math::cdf(
-        boost::math::complement(scatter, white.squaredNorm() / static_cast<double>(white.size())));
+    ranking.misfit =
+        boost::math::cdf(boost::math::complement(scatter, white.squaredNorm() / static_cast<double>(white.size())));
   }
   return ranking;
 }

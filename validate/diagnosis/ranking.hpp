@@ -13,7 +13,7 @@ namespace linkcast::diagnosis {
 struct Candidate {
   std::string part, text;  ///< gpu3; "gpu0-gpu4 without 1 link"
   double times = 1;        ///< of graded faults: so many times slower
-  std::vector<std::string> edits;
+  std::vector<std::string> edits{};
   double log_ratio = 0;  ///< ln(likelihood with it / likelihood of a healthy machine), over all degrees of it
   std::size_t effect = 0, trial = 0;
 };

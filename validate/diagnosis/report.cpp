@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <numeric>
-#include <set>
+#include <sstream>
 
 namespace linkcast::diagnosis {
 namespace {
@@ -47,6 +48,8 @@ std::vector<RankedKind> likely_kinds(const Ranking& ranking) {
 }
 
 std::vector<RankedKind> likely_kinds(const Diagnosis& diagnosis) {
+  if (!diagnosis.no_access.empty())
+    return {{CauseKind::kPeers, 0, 1, {{diagnosis.no_access, "P2P off, as the log itself says"}}}};
   return diagnosis.verdict == Verdict::kFault ? likely_kinds(diagnosis.ranking) : std::vector<RankedKind>{};
 }
 
@@ -55,18 +58,36 @@ std::string parts_text(const RankedKind& kind) {
   for (const Candidate& one : kind.candidates)
     if (std::find(parts.begin(), parts.end(), one.part) == parts.end()) parts.push_back(one.part);
   if (parts.size() == 1) return parts.front();
-  constexpr std::size_t kNamed = 4;  // so many are worth naming. source: ours
-  std::string text = "one of " + std::to_string(parts.size()) + ", this log cannot tell which:";
-  for (std::size_t i = 0; i < std::min(kNamed, parts.size()); ++i) text += (i > 0 ? ", " : " ") + parts[i];
-  return text + (parts.size() > kNamed ? ", ..." : "");
+  return "one of " + std::to_string(parts.size()) + " (" + parts[0] + ", " + parts[1] +
+         (parts.size() > 2 ? ", ...)" : ")");
+}
+
+bool names_one(const RankedKind& kind) {
+  return std::all_of(kind.candidates.begin(), kind.candidates.end(),
+                     [&](const Candidate& one) { return one.part == kind.candidates.front().part; });
+}
+
+std::string fit_text(const RankedKind& kind) {
+  const Candidate& best = kind.candidates.front();
+  std::string text = best.text;
+  const std::size_t at = text.find(best.part);
+  if (!names_one(kind) && at != std::string::npos) text.replace(at, best.part.size(), "one");
+  if (best.times <= 1) return text;
+  std::ostringstream factor;
+  factor << std::fixed << std::setprecision(2) << best.times;
+  return text + " " + factor.str() + " times";
 }
 
 Json to_json(const Diagnosis& diagnosis) {
   const validate::Comparison& comparison = diagnosis.comparison;
-  Json out{{"platform", comparison.platform},     {"normal", diagnosis.normal()},
-           {"verdict", text_of(diagnosis.verdict)}, {"points", comparison.points.size()},
-           {"slow", diagnosis.slow},              {"fast", diagnosis.fast},
-           {"host_bound", diagnosis.host},        {"misfit", diagnosis.ranking.misfit}};
+  Json out{{"platform", comparison.platform},
+           {"normal", diagnosis.normal()},
+           {"verdict", text_of(diagnosis.verdict)},
+           {"points", comparison.points.size()},
+           {"slow", diagnosis.slow},
+           {"fast", diagnosis.fast},
+           {"host_bound", diagnosis.host},
+           {"misfit", diagnosis.ranking.misfit}};
   out["log10_faulty_over_healthy"] =
       diagnosis.ranking.kinds.empty() ? Json() : Json(diagnosis.ranking.log_ratio / std::log(10));
   out["log10_alarm"] = diagnosis.ranking.kinds.empty() ? Json() : Json(diagnosis.ranking.alarm / std::log(10));
@@ -84,7 +105,7 @@ std::vector<std::size_t> telling_points(const Diagnosis& diagnosis, const Bench&
   std::vector<std::size_t> telling;
   for (std::size_t i = 0; i < diagnosis.findings.size(); ++i)
     if (diagnosis.findings[i] != Finding::kNormal) telling.push_back(i);
-  if (diagnosis.verdict != Verdict::kFault || telling.size() >= most) return telling;
+  if (diagnosis.verdict != Verdict::kFault || !diagnosis.no_access.empty() || telling.size() >= most) return telling;
   const Candidate& best = diagnosis.ranking.kinds.front().candidates.front();
   const Effect& effect = bench.ranker().effects()[best.effect];
   const std::vector<double>& shifts = effect.shifts[std::min(best.trial, effect.shifts.size() - 1)];

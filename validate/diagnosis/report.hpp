@@ -14,8 +14,11 @@ std::vector<RankedKind> likely_kinds(const Ranking& ranking);
 /// The same; none of a normal log.
 std::vector<RankedKind> likely_kinds(const Diagnosis& diagnosis);
 Json to_json(const RankedKind& kind);
-/// "gpu3" or "one of 8, which this log cannot tell: gpu0 gpu1 ..."
+/// "gpu3" or, where the log cannot tell which, "one of 8 (gpu0, gpu1, ...)".
 std::string parts_text(const RankedKind& kind);
+bool names_one(const RankedKind& kind);
+/// "gpu3 slower 1.37 times"
+std::string fit_text(const RankedKind& kind);
 /// The points that tell most: those slow or fast by themselves, then those that the likeliest fault changes most.
 std::vector<std::size_t> telling_points(const Diagnosis& diagnosis, const Bench& bench, std::size_t most);
 
