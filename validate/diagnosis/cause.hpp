@@ -30,6 +30,7 @@ struct Cause {
   std::string part;     ///< gpu3, gpu0-gpu4, all pairs, ...
   bool graded = false;  ///< the trials are of one fault, slight to bad: what lies between them may be, too
   std::vector<Trial> trials;
+  std::function<std::vector<std::string>(double times)> edits{};  ///< of a graded one, so bad
 };
 
 /// Every cause that a platform and what was measured on it allow. Whether the measurement can show it is not asked.

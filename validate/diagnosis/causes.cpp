@@ -39,6 +39,20 @@ std::set<int> gpus_of(const Platform& platform, const validate::Comparison& comp
   return gpus;
 }
 
+struct KernelParameter {
+  std::string name;
+  double value = 0;
+  bool rate = false;  ///< else a time
+};
+
+/// Rates divided, times multiplied.
+std::vector<std::string> slower(const std::vector<KernelParameter>& parameters, double times) {
+  std::vector<std::string> edits;
+  for (const auto& [name, value, rate] : parameters)
+    edits.push_back("set " + name + "=" + factor_text(rate ? value / times : value * times) + (rate ? "B/s" : "s"));
+  return edits;
+}
+
 class Causes {
  public:
   Causes(const Platform& platform, const validate::Comparison& comparison)
@@ -68,14 +82,15 @@ class Causes {
   [[nodiscard]] bool took_part(int index) const { return gpus_.count(index) > 0; }
 
   void add(CauseKind kind, const std::string& part, std::vector<Trial> trials, bool graded = false) {
-    causes_.push_back({kind, part, graded, std::move(trials)});
+    causes_.push_back({kind, part, graded, std::move(trials), {}});
   }
-  /// A fault that may be slight or bad. @param edits  of a factor
+  /// A fault that may be slight or bad. @param edits  of a factor; outlives this
   template <class Edits>
   void add_graded(CauseKind kind, const std::string& part, const std::string& what, Edits edits) {
     std::vector<Trial> trials;
     for (const double times : kTimes) trials.push_back({times, what, edits(times)});
     add(kind, part, std::move(trials), true);
+    causes_.back().edits = edits;
   }
 
   /// NVLinks and their like: some of a bundle gone, or all of it slower (packets sent again, lanes lost).
@@ -96,7 +111,8 @@ class Causes {
   void add_clock();
   void add_library();
   void add_sockets();
-  [[nodiscard]] std::vector<std::string> set_parameters(double times, bool latencies) const;
+  /// Rates of thread blocks, and latencies of kernels.
+  [[nodiscard]] std::vector<KernelParameter> kernel_parameters(bool latencies) const;
 
   const Platform& platform_;
   const Topology& wiring_;
@@ -116,8 +132,8 @@ void Causes::add_link(const Cable& cable, const std::string& part) {
   }
   add(CauseKind::kLinks, part, std::move(trials));
   if (plane) return;
-  add_graded(CauseKind::kLinks, part, part + " slower", [&](double times) {
-    return std::vector<std::string>{"scale " + cable.id + ":" + factor_text(1 / times)};
+  add_graded(CauseKind::kLinks, part, part + " slower", [id = cable.id](double times) {
+    return std::vector<std::string>{"scale " + id + ":" + factor_text(1 / times)};
   });
 }
 
@@ -214,9 +230,8 @@ void Causes::add_peers() {
   }
 }
 
-/// Rates of thread blocks divided, and latencies of kernels multiplied.
-std::vector<std::string> Causes::set_parameters(double times, bool latencies) const {
-  std::vector<std::string> edits;
+std::vector<KernelParameter> Causes::kernel_parameters(bool latencies) const {
+  std::vector<KernelParameter> found;
   const auto ends = [](const std::string& name, const std::string& end) {
     return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
   };
@@ -226,20 +241,20 @@ std::vector<std::string> Causes::set_parameters(double times, bool latencies) co
     const bool rate = (library && ends(name, ".channel_Bps")) || (latencies && kernels && ends(name, ".bandwidth_Bps"));
     const bool time = latencies && ((library && (ends(name, ".base_s") || ends(name, ".hop_s"))) ||
                                     (kernels && (ends(name, ".startup_s") || ends(name, ".flat_s"))));
-    if (!rate && !time) continue;
-    const double value = rate ? parameter.value / times : parameter.value * times;
-    edits.push_back("set " + name + "=" + factor_text(value) + (rate ? "B/s" : "s"));
+    if (rate || time) found.push_back({name, parameter.value, rate});
   }
-  return edits;
+  return found;
 }
 
 void Causes::add_clock() {
   add_graded(CauseKind::kClock, "multiprocessors of all GPUs", "kernels of all GPUs slower",
-             [&](double times) { return set_parameters(times, true); });
-  add_graded(CauseKind::kClock, "all GPUs", "all GPUs slower", [&](double times) {
+             [parameters = kernel_parameters(true)](double times) { return slower(parameters, times); });
+  std::vector<std::string> ids;
+  for (const int gpu : gpus_)
+    if (is_gpu(gpu)) ids.push_back(device(gpu).id);
+  add_graded(CauseKind::kClock, "all GPUs", "all GPUs slower", [ids](double times) {
     std::vector<std::string> edits;
-    for (const int gpu : gpus_)
-      if (is_gpu(gpu)) edits.push_back("slow " + device(gpu).id + ":" + factor_text(times));
+    for (const std::string& id : ids) edits.push_back("slow " + id + ":" + factor_text(times));
     return edits;
   });
 }
@@ -256,7 +271,7 @@ void Causes::add_library() {
   force(CauseKind::kProtocol, "algorithm", "ring", "NCCL_ALGO=Ring");
   force(CauseKind::kProtocol, "algorithm", "tree", "NCCL_ALGO=Tree");
   add_graded(CauseKind::kChannels, "all channels", "fewer channels",
-             [&](double times) { return set_parameters(times, false); });
+             [parameters = kernel_parameters(false)](double times) { return slower(parameters, times); });
 }
 
 void Causes::add_sockets() {

@@ -91,7 +91,7 @@ Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
   diagnosis.ranking = ranker_.rank(residuals);
   if (!no_access_.empty())
     diagnosis.verdict = Verdict::kFault;
-  else if (!diagnosis.ranking.kinds.empty() && diagnosis.ranking.log_ratio > std::max(diagnosis.ranking.alarm, 0.0))
+  else if (diagnosis.ranking.faulty())
     diagnosis.verdict = Verdict::kFault;
   else if (diagnosis.slow > 0 && diagnosis.ranking.misfit < kOddAlarm)
     diagnosis.verdict = Verdict::kOdd;

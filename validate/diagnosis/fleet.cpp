@@ -77,7 +77,7 @@ class Member {
     member.median = median(member.over_median);
     const Ranker ranker(judged, effects());
     member.ranking = ranker.rank(member.over_median);
-    member.slow = !member.ranking.kinds.empty() && member.ranking.log_ratio > std::max(member.ranking.alarm, 0.0);
+    member.slow = member.ranking.faulty();
     return member;
   }
 

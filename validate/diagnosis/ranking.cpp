@@ -1,6 +1,7 @@
 #include "validate/diagnosis/ranking.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/math/distributions/fisher_f.hpp>
 #include <cmath>
 #include <limits>
@@ -17,11 +18,19 @@ namespace {
 // differ by on their links (5.7 %, validate/plots/transfer.py) to a part that hardly works
 constexpr double kSlightest = 1.057, kWorst = 8;
 constexpr int kDegrees = 40;
+// Degrees below the slightest, which healthy machines have, too: a fault must be likelier than any of them.
+constexpr std::array kMild = {1.01, 1.02, 1.03, 1.04, 1.05};
 
 // source: ours, ten of them above the alarm
 constexpr int kHealthyDraws = 1000;
 
-double degree(int k) { return kSlightest * std::pow(kWorst / kSlightest, k / static_cast<double>(kDegrees - 1)); }
+/// Of a graded fault, the mild ones first.
+double degree(int k) {
+  constexpr int kMilds = static_cast<int>(kMild.size());
+  if (k < kMilds) return kMild[static_cast<std::size_t>(k)];
+  k -= kMilds;
+  return kSlightest * std::pow(kWorst / kSlightest, k / static_cast<double>(kDegrees - 1));
+}
 
 /// ln of the time of one point that is so many times slower, straight between the trials as times are.
 double between(const Effect& effect, std::size_t point, double times) {
@@ -68,7 +77,10 @@ class Ranker::Parts {
     Eigen::MatrixXd white;           ///< a column a degree of the fault
     std::vector<double> times;       ///< of graded faults
     std::vector<std::size_t> trial;  ///< nearest one
+    std::size_t mild = 0;            ///< so many of them healthy machines have, too
   };
+  /// ln(likelihood / likelihood of a healthy machine) of each degree that is a fault.
+  [[nodiscard]] std::vector<double> ratios(const Columns& columns, const Eigen::VectorXd& white, double healthy) const;
   [[nodiscard]] Candidate judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const;
   /// Mean over the kinds of the mean over their parts.
   [[nodiscard]] double log_ratio(const Eigen::VectorXd& white) const;
@@ -85,7 +97,9 @@ Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effe
     : whitener_(points), effects_(std::move(effects)) {
   for (const Effect& effect : effects_) {
     Columns columns;
-    const int count = effect.cause.graded ? kDegrees : static_cast<int>(effect.shifts.size());
+    columns.mild = effect.cause.graded ? kMild.size() : 0;
+    const int count =
+        effect.cause.graded ? kDegrees + static_cast<int>(kMild.size()) : static_cast<int>(effect.shifts.size());
     Eigen::MatrixXd shifts(whitener_.size(), count);
     for (int k = 0; k < count; ++k) {
       const auto given = static_cast<std::size_t>(k);
@@ -115,36 +129,40 @@ double Ranker::Parts::alarm() const {
     for (Eigen::Index i = 0; i < white.size(); ++i) white[i] = noisy * normal(bits);
     ratios.push_back(log_ratio(white));
   }
-  return nearest_rank(std::move(ratios), 1 - kFalseAlarm);
+  return std::max(nearest_rank(std::move(ratios), 1 - kFalseAlarm), std::log(kStrongEvidence));
 }
 
 double Ranker::Parts::log_ratio(const Eigen::VectorXd& white) const {
   const double healthy = log_likelihood(white.squaredNorm(), white.size());
   std::map<CauseKind, std::vector<double>> kinds;
-  for (std::size_t e = 0; e < effects_.size(); ++e) {
-    const Eigen::VectorXd squares = (columns_[e].white.colwise() - white).colwise().squaredNorm();
-    std::vector<double> ratios;
-    for (Eigen::Index k = 0; k < squares.size(); ++k)
-      ratios.push_back(log_likelihood(squares[k], white.size()) - healthy);
-    kinds[effects_[e].cause.kind].push_back(log_mean(ratios));
-  }
+  for (std::size_t e = 0; e < effects_.size(); ++e)
+    kinds[effects_[e].cause.kind].push_back(log_mean(ratios(columns_[e], white, healthy)));
   std::vector<double> all;
-  for (const auto& [kind, ratios] : kinds) all.push_back(log_mean(ratios));
+  for (const auto& [kind, some] : kinds) all.push_back(log_mean(some));
   return log_mean(all);
+}
+
+std::vector<double> Ranker::Parts::ratios(const Columns& columns, const Eigen::VectorXd& white, double healthy) const {
+  const Eigen::VectorXd squares = (columns.white.colwise() - white).colwise().squaredNorm();
+  std::vector<double> likelihoods;
+  for (Eigen::Index k = 0; k < squares.size(); ++k) likelihoods.push_back(log_likelihood(squares[k], white.size()));
+  const auto faults = likelihoods.begin() + static_cast<std::ptrdiff_t>(columns.mild);
+  if (columns.mild > 0) healthy = std::max(healthy, *std::max_element(likelihoods.begin(), faults));
+  std::vector<double> ratios(faults, likelihoods.end());
+  for (double& ratio : ratios) ratio -= healthy;
+  return ratios;
 }
 
 Candidate Ranker::Parts::judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const {
   const Columns& columns = columns_[effect];
-  std::vector<double> ratios;
-  std::size_t best = 0;
-  for (Eigen::Index k = 0; k < columns.white.cols(); ++k) {
-    ratios.push_back(log_likelihood((white - columns.white.col(k)).squaredNorm(), white.size()) - healthy);
-    if (ratios.back() > ratios[best]) best = static_cast<std::size_t>(k);
-  }
+  const std::vector<double> all = ratios(columns, white, healthy);
+  const auto best = columns.mild + static_cast<std::size_t>(std::max_element(all.begin(), all.end()) - all.begin());
   const Cause& cause = effects_[effect].cause;
-  const Trial& trial = cause.trials[columns.trial[best]];
-  Candidate candidate{cause.part, trial.text, columns.times[best], trial.edits, log_mean(ratios), effect, best};
-  return candidate;
+  const std::size_t nearest_trial = columns.trial[best];
+  const Trial& trial = cause.trials[nearest_trial];
+  const double times = columns.times[best];
+  return {cause.part,    trial.text, times,        cause.edits ? cause.edits(times) : trial.edits,
+          log_mean(all), effect,     nearest_trial};
 }
 
 Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
