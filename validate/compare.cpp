@@ -222,6 +222,12 @@ void add_host(catalogue::Catalogue& catalogue, const Json& query, const Json& re
   point.high_s = std::max(point.high_s, slowest.at("time_high_s").get<double>());
 }
 
+/// Bytes that the answer's bandwidth counts.
+double moved_by(const Json& result) {
+  const char* rate = result.contains("busbw_Bps") ? "busbw_Bps" : "bandwidth_Bps";
+  return result.value(rate, 0.0) * result.at("time_s").get<double>();
+}
+
 }  // namespace
 
 bool Comparison::within_limits() const {
@@ -265,6 +271,8 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
     add_host(catalogue, query, result, measured, measurement, point);
     for (const Json& link : result.contains("route") ? result["route"] : result["bottleneck"])
       point.links.push_back(link.get<std::string>());
+    point.moved_B = moved_by(result);
+    point.query = std::move(query);
     comparison.points.push_back(std::move(point));
   };
   for (const MeasuredPoint& point : measurement.points) add(point);

@@ -25,6 +25,8 @@ struct ComparedPoint {
   double low_s = 0, high_s = 0;      ///< interval of the prediction, 90 %
   bool host = false;                 ///< of a collective: what issues it may be what takes its time
   std::vector<std::string> links{};  ///< ids of what it passes, or of a collective and of flows what limits it
+  Json query{};                      ///< that was asked
+  double moved_B = 0;  ///< what the printed bandwidth counts: of a collective that of the bus (nccl-tests busbw)
   [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
 };
 

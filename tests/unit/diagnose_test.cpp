@@ -1,15 +1,20 @@
-// Finding the part of a machine that is slow: forecasts of an edited machine stand for a measurement of a broken one.
-#include "validate/diagnose.hpp"
-
-#include <fstream>
-
+// What is wrong with a machine: forecasts of an edited machine stand for a measurement of a broken one.
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "validate/diagnosis/access.hpp"
+#include "validate/diagnosis/report.hpp"
 
 namespace linkcast::test::diagnose_test {
 
 namespace {
+
+using diagnosis::CauseKind;
+
+double time_of(Json query, const std::vector<std::string>& edits) {
+  query["edits"] = edits;
+  return query::answer(catalogue(), query).at("time_s").get<double>();
+}
 
 /// Peer copies of every pair of NVLink neighbours of a P100 DGX-1, "measured" on the machine with these edits.
 Measurement copies(const std::vector<std::string>& edits) {
@@ -26,54 +31,127 @@ Measurement copies(const std::vector<std::string>& edits) {
       point.target = "gpu" + std::to_string(to);
       point.transport = "peer";
       point.size_B = 67108864;
-      const Json result = query::answer(catalogue(), {{"kind", "p2p"},
-                                                      {"platform", "p100-dgx1"},
-                                                      {"edits", edits},
-                                                      {"src", point.source},
-                                                      {"dst", point.target},
-                                                      {"size_B", point.size_B},
-                                                      {"transport", "peer"}});
-      point.time_s = {result.at("time_s").get<double>()};
+      point.time_s = {time_of({{"kind", "p2p"},
+                               {"platform", "p100-dgx1"},
+                               {"src", point.source},
+                               {"dst", point.target},
+                               {"size_B", point.size_B},
+                               {"transport", "peer"}},
+                              edits)};
       measurement.points.push_back(point);
     }
   return measurement;
 }
 
-validate::Diagnosis of(const std::vector<std::string>& edits) {
-  return validate::diagnose(validate::compare(catalogue(), copies(edits), {}, "p100-dgx1"));
+/// all_reduce of all eight GPUs of an HGX H100 from 1 MiB to 1 GiB.
+Measurement all_reduce(const std::vector<std::string>& edits, const Json& more = Json::object()) {
+  Measurement measurement;
+  measurement.topology = "hgx-h100";
+  measurement.bench = "nccl_tests";
+  measurement.timing = "back_to_back";
+  for (double size_B = 1048576; size_B < 2e9; size_B *= 2) {
+    MeasuredCollective collective;
+    collective.op = "all_reduce";
+    collective.gpus = {0, 1, 2, 3, 4, 5, 6, 7};
+    collective.size_B = size_B;
+    collective.launch = "process";
+    Json query{{"kind", "collective"},    {"platform", "hgx-h100"}, {"op", "all_reduce"},
+               {"gpus", collective.gpus}, {"size_B", size_B},       {"launch", "process"}};
+    query.update(more);
+    collective.time_s = {time_of(query, edits)};
+    measurement.collectives.push_back(collective);
+  }
+  return measurement;
+}
+
+diagnosis::Diagnosis of(const Measurement& measurement) {
+  return diagnosis::Bench(catalogue(), measurement.topology, {}, measurement).diagnose();
 }
 
 }  // namespace
 
-TEST_CASE("diagnose: a machine as it should be is normal") {
-  const validate::Diagnosis found = of({});
+TEST_CASE("diagnose: a machine as it should be is normal", "[diagnose]") {
+  const diagnosis::Diagnosis found = of(copies({}));
   CHECK(found.normal());
   CHECK(found.fast == 0);
-  CHECK(found.suspects.empty());
+  CHECK(diagnosis::likely_kinds(found).empty());
   CHECK(found.findings.size() == 32);  // 16 cables, both directions
+  CHECK(of(all_reduce({})).normal());
 }
 
-TEST_CASE("diagnose: one slow cable is named, in both directions") {
-  const validate::Diagnosis found = of({"scale gpu0-gpu4:0.5"});
+TEST_CASE("diagnose: one slow cable is named", "[diagnose]") {
+  const diagnosis::Diagnosis found = of(copies({"scale gpu0-gpu4:0.5"}));
   CHECK(found.slow == 2);
-  REQUIRE(found.suspects.size() == 2);
-  for (const validate::Suspect& suspect : found.suspects) {
-    CHECK((suspect.id == "gpu0->gpu4" || suspect.id == "gpu4->gpu0"));
-    CHECK(suspect.factor == Approx(2).epsilon(0.05));  // but for the start-up
-  }
+  CHECK_FALSE(found.normal());
+  REQUIRE(!diagnosis::likely_kinds(found).empty());
+  const diagnosis::RankedKind first = diagnosis::likely_kinds(found).front();
+  CHECK(first.kind == CauseKind::kLinks);
+  REQUIRE(first.candidates.size() == 1);
+  CHECK(first.candidates[0].part == "gpu0-gpu4");
+  CHECK(first.candidates[0].times == Approx(2).epsilon(0.07));  // the next degree
 }
 
-TEST_CASE("diagnose: one slow GPU is named instead of its four cables") {
-  const validate::Diagnosis found = of({"slow gpu3:1.5"});
+TEST_CASE("diagnose: a cable that lost a tenth is found beside its neighbours", "[diagnose]") {
+  const diagnosis::Diagnosis found = of(copies({"scale gpu0-gpu4:0.9"}));
+
+  CHECK(found.verdict == diagnosis::Verdict::kFault);
+  CHECK(found.ranking.kinds.front().candidates.front().part == "gpu0-gpu4");
+}
+
+TEST_CASE("diagnose: one slow GPU is named instead of its four cables", "[diagnose]") {
+  const diagnosis::Diagnosis found = of(copies({"slow gpu3:1.5"}));
   CHECK(found.slow == 8);
-  REQUIRE(found.suspects.size() == 1);
-  CHECK(found.suspects[0].id == "gpu3");
-  CHECK(found.suspects[0].slow == 8);
-  CHECK(found.suspects[0].points == 8);
+  REQUIRE(!diagnosis::likely_kinds(found).empty());
+  const diagnosis::RankedKind first = diagnosis::likely_kinds(found).front();
+  CHECK(first.kind == CauseKind::kGpu);
+  CHECK(diagnosis::parts_text(first) == "gpu3");
 }
 
-TEST_CASE("diagnose: what is faster than expected is no fault") {
-  const validate::Diagnosis found = of({"scale gpu0-gpu4:2"});
+TEST_CASE("diagnose: a collective of all GPUs names none of them", "[diagnose]") {
+  const diagnosis::Diagnosis found = of(all_reduce({"slow gpu3:2"}));
+  CHECK(found.verdict == diagnosis::Verdict::kFault);
+  for (const diagnosis::RankedKind& kind : diagnosis::likely_kinds(found))
+    if (kind.kind == CauseKind::kGpu) CHECK(kind.candidates.size() == 8);
+}
+
+TEST_CASE("diagnose: P2P and NVLS off are recognised", "[diagnose]") {
+  const diagnosis::Diagnosis peers = of(all_reduce({"disable p2p"}));
+  REQUIRE(!diagnosis::likely_kinds(peers).empty());
+  CHECK(diagnosis::likely_kinds(peers).front().kind == CauseKind::kPeers);
+  const diagnosis::Diagnosis nvls = of(all_reduce({}, {{"nvls", false}}));
+  REQUIRE(!diagnosis::likely_kinds(nvls).empty());
+  CHECK(diagnosis::likely_kinds(nvls).front().kind == CauseKind::kMulticast);
+}
+
+TEST_CASE("diagnose: pairs without peer access are put together", "[diagnose]") {
+  Measurement log;
+  log.topology = "p100-dgx1";
+  log.source = "p2pBandwidthLatencyTest of the CUDA samples, version not printed";
+  const auto refused = [&](auto takes) {
+    log.points.clear();
+    const Platform& platform = catalogue().platform("p100-dgx1");
+    for (int from = 0; from < 8; ++from)
+      for (int to = 0; to < 8; ++to) {
+        if (from == to || !platform.peer_route(platform.gpu(from), platform.gpu(to))) continue;
+        MeasuredPoint point;
+        point.source = "gpu" + std::to_string(from);
+        point.target = "gpu" + std::to_string(to);
+        point.transport = takes(from, to) ? "staged" : "peer";
+        point.time_s = {1, 1};
+        log.points.push_back(point);
+      }
+    return diagnosis::without_access(platform, log);
+  };
+  CHECK(refused([](int, int) { return false; }).empty());
+  CHECK(refused([](int, int) { return true; }) == "all pairs");
+  CHECK(refused([](int from, int to) { return from == 6 || to == 6; }) == "gpu6");
+  CHECK(refused([](int from, int to) { return from / 4 != to / 4; }) == "pairs across sockets");
+  CHECK(refused([](int from, int to) { return from / 4 == 1 && to / 4 == 1; }) == "GPUs of cpu1");
+  CHECK(refused([](int from, int to) { return from == 0 && to == 1; }) == "1 pairs, gpu0 -> gpu1 the first");
+}
+
+TEST_CASE("diagnose: what is faster than expected is no fault", "[diagnose]") {
+  const diagnosis::Diagnosis found = of(copies({"scale gpu0-gpu4:2"}));
   CHECK(found.normal());
   CHECK(found.fast == 2);
 }

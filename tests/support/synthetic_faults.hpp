@@ -1,0 +1,321 @@
+#pragma once
+// Machines with a known fault, "measured" by the simulator with the noise of real measurements.
+#include <Eigen/Dense>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "sim/query/query.hpp"
+#include "sim/records/cable_kinds.hpp"
+#include "tests/support/synthetic_logs.hpp"
+#include "validate/diagnosis/report.hpp"
+#include "validate/diagnosis/whitener.hpp"
+
+namespace linkcast::test {
+
+/// A machine as it really is, drawn at random; the diagnosis is not told.
+struct Truth {
+  std::string name;
+  std::vector<std::string> edits;
+  std::function<void(Json&)> twist{};
+};
+
+using Random = std::mt19937_64;
+
+inline int below(Random& random, std::size_t count) {
+  return static_cast<int>(std::uniform_int_distribution<std::size_t>(0, count - 1)(random));
+}
+/// Even in ln: slight faults are as likely as bad ones.
+inline double times_between(Random& random, double low, double high) {
+  return low * std::pow(high / low, std::uniform_real_distribution<>(0, 1)(random));
+}
+
+/// Draws faults of a class on a platform; nothing where the class is not possible there.
+class Faults {
+ public:
+  Faults(catalogue::Catalogue& catalogue, const std::string& platform)
+      : catalogue_(catalogue), platform_(catalogue.platform(platform)) {}
+
+  std::optional<Truth> draw(const std::string& name, Random& random) {
+    if (name == "healthy") return Truth{name, {}, {}};
+    if (name == "lost links") return links(random);
+    if (name == "PCIe width or generation") return pcie(random);
+    if (name == "P2P off") return peers_off(random);
+    if (name == "NVLS off") return forced(name, "nvls", false);
+    if (name == "wrong NUMA") return numa(random);
+    if (name == "slow GPU") return Truth{name, {slow_gpu(random, times_between(random, 1.15, 4))}, {}};
+    if (name == "slow GPU by 10 %") return Truth{"slow GPU", {slow_gpu(random, 1 / 0.9)}, {}};
+    if (name == "link slower by 10 %") return link_slower(random);
+    if (name == "protocol or algorithm") return protocol(random);
+    if (name == "channels") return parameters(name, times_between(random, 1.5, 8), false);
+    if (name == "thermal or power cap") return cap(random);
+    throw std::runtime_error("no class of faults '" + name + "'");
+  }
+
+ private:
+  [[nodiscard]] std::string gpu(Random& random) const {
+    return "gpu" + std::to_string(below(random, static_cast<std::size_t>(platform_.gpu_count())));
+  }
+  [[nodiscard]] std::string slow_gpu(Random& random, double times) const {
+    return "slow " + gpu(random) + ":" + Json(times).dump();
+  }
+  [[nodiscard]] const Device& device(int index) const {
+    return platform_.wiring().devices[static_cast<std::size_t>(index)];
+  }
+  [[nodiscard]] std::vector<Cable> cables(CableFamily family) const {
+    std::vector<Cable> found;
+    for (const Cable& cable : platform_.wiring().cables) {
+      const bool gpu = device(cable.a).kind == DeviceKind::kGpu || device(cable.b).kind == DeviceKind::kGpu;
+      if (gpu && is_of_family(cable.kind, family)) found.push_back(cable);
+    }
+    return found;
+  }
+  std::optional<Truth> links(Random& random) {
+    const auto all = cables(CableFamily::kAccelerator);
+    if (all.empty()) return std::nullopt;
+    const Cable& cable = all[static_cast<std::size_t>(below(random, all.size()))];
+    const int lost = 1 + below(random, static_cast<std::size_t>(cable.count));
+    return Truth{"lost links", {"remove " + cable.id + (lost < cable.count ? ":" + std::to_string(lost) : "")}, {}};
+  }
+  std::optional<Truth> link_slower(Random& random) {
+    const auto all = cables(CableFamily::kAccelerator);
+    if (all.empty()) return std::nullopt;
+    return Truth{"lost links", {"scale " + all[static_cast<std::size_t>(below(random, all.size()))].id + ":0.9"}, {}};
+  }
+  std::optional<Truth> pcie(Random& random) {
+    const auto all = cables(CableFamily::kPcie);
+    if (all.empty()) return std::nullopt;
+    const Cable& cable = all[static_cast<std::size_t>(below(random, all.size()))];
+    const int generation = cable_generation(cable.kind);
+    std::vector<std::string> edits;
+    for (const char* share : {"0.5", "0.25", "0.125"}) edits.push_back("scale " + cable.id + ":" + share);
+    for (int older = generation - 1; older > 0; --older)
+      edits.push_back("swap " + cable.id + ":pcie" + std::to_string(older));
+    return Truth{"PCIe width or generation", {edits[static_cast<std::size_t>(below(random, edits.size()))]}, {}};
+  }
+  std::optional<Truth> peers_off(Random& random) {
+    const int what = below(random, 3);
+    const std::string one = gpu(random);
+    const Platform& machine = platform_;
+    return Truth{"P2P off", {}, [what, one, &machine](Json& query) {
+                   if (query["kind"] == "collective") query["edits"].push_back("disable p2p");
+                   if (query.value("transport", "") != "peer") return;
+                   const auto socket = [&](const char* end) {
+                     return machine.socket_of(*machine.topology().find(query[end].get<std::string>()));
+                   };
+                   if (what == 1 && query["src"] != one && query["dst"] != one) return;
+                   if (what == 2 && socket("src") == socket("dst")) return;
+                   query["transport"] = "staged";
+                   query.erase("direction");
+                   query.erase("engine");
+                 }};
+  }
+  static Truth forced(const std::string& name, const std::string& key, const Json& value) {
+    return {name, {}, [key, value](Json& query) {
+              if (query["kind"] == "collective") query[key] = value;
+            }};
+  }
+  std::optional<Truth> protocol(Random& random) {
+    const int what = below(random, 4);
+    const char* words[] = {"LL", "LL128", "Simple", "tree"};
+    return forced("protocol or algorithm", what < 3 ? "protocol" : "algorithm", words[what]);
+  }
+  std::optional<Truth> numa(Random& random) {
+    std::vector<std::string> cpus;
+    for (const Device& one : platform_.topology().devices)
+      if (one.kind == DeviceKind::kCpu) cpus.push_back(one.id);
+    const std::string id = cpus[static_cast<std::size_t>(below(random, cpus.size()))];
+    return Truth{"wrong NUMA", {}, [id](Json& query) {
+                   if (query.value("transport", "") != "host") return;
+                   for (const char* end : {"src", "dst"})
+                     if (query[end].get<std::string>().rfind("cpu", 0) == 0) query[end] = id;
+                 }};
+  }
+  /// Thread blocks slower, and with latencies all that multiprocessors do.
+  [[nodiscard]] Truth parameters(const std::string& name, double times, bool latencies) const {
+    Truth truth{name, {}, {}};
+    for (const auto& [key, parameter] : platform_.calibration().parameters) {
+      if (key.rfind("nccl.", 0) != 0 || key.rfind("nccl.network", 0) == 0) continue;
+      const bool rate = key.find(".channel_Bps") != std::string::npos;
+      const bool time = key.find(".base_s") != std::string::npos || key.find(".hop_s") != std::string::npos;
+      if (!rate && !(latencies && time)) continue;
+      const double value = rate ? parameter.value / times : parameter.value * times;
+      truth.edits.push_back("set " + key + "=" + Json(value).dump() + (rate ? "B/s" : "s"));
+    }
+    return truth;
+  }
+  std::optional<Truth> cap(Random& random) {
+    const double times = times_between(random, 1.15, 3);
+    if (below(random, 2) == 0) return parameters("thermal or power cap", times, true);
+    Truth truth{"thermal or power cap", {}, {}};
+    for (int k = 0; k < platform_.gpu_count(); ++k)
+      truth.edits.push_back("slow gpu" + std::to_string(k) + ":" + Json(times).dump());
+    return truth;
+  }
+
+  catalogue::Catalogue& catalogue_;
+  const Platform& platform_;
+};
+
+/// Draws what healthy machines differ by: forecast and box as their intervals say, figures as measurements scatter.
+class NoiseDraw {
+ public:
+  explicit NoiseDraw(const std::vector<diagnosis::Judged>& points) {
+    std::vector<diagnosis::Judged> model = points, figures = points;
+    for (diagnosis::Judged& one : model) one.scatter = {};
+    for (diagnosis::Judged& one : figures) one.shared_sigma = one.box_sigma = 0;
+    model_ = factor(model);
+    figures_ = factor(figures);
+  }
+  /// ln(measured / what the machine would take).
+  std::vector<double> operator()(Random& random) const {
+    std::normal_distribution<> normal;
+    std::chi_squared_distribution<> square(diagnosis::kNoiseFreedom);
+    const double noisy = std::sqrt(diagnosis::kNoiseFreedom / square(random));  // this log, beside the others
+    const auto draw = [&] {
+      Eigen::VectorXd values(model_.rows());
+      for (double& value : values) value = normal(random);
+      return values;
+    };
+    const Eigen::VectorXd sum = model_ * draw() + noisy * (figures_ * draw());
+    return {sum.begin(), sum.end()};
+  }
+
+ private:
+  static Eigen::MatrixXd factor(const std::vector<diagnosis::Judged>& points) {
+    const auto n = static_cast<Eigen::Index>(points.size());
+    Eigen::MatrixXd all(n, n);
+    for (Eigen::Index i = 0; i < n; ++i)
+      for (Eigen::Index j = 0; j < n; ++j)
+        all(i, j) = covariance(points[static_cast<std::size_t>(i)], points[static_cast<std::size_t>(j)], i == j);
+    return all.llt().matrixL();
+  }
+  Eigen::MatrixXd model_, figures_;
+};
+
+/// One machine, one kind of log.
+class SyntheticLab {
+ public:
+  SyntheticLab(catalogue::Catalogue& catalogue, const std::string& platform, const Measurement& log)
+      : catalogue_(catalogue),
+        bench_(catalogue, platform, {}, log),
+        faults_(catalogue, platform),
+        noise_(judged(all_places())),
+        whitener_(judged(bench_.judged())) {}
+
+  struct Case {
+    Truth truth;
+    double size = 0;       ///< the largest ln(time with the fault / time without) of a point that is not host-bound
+    bool allowed = false;  ///< who knew this fault and tested for nothing else would find it, with as many false alarms
+    diagnosis::Diagnosis found;
+  };
+  /// @returns nothing where the class is not possible here, or no point shows it
+  std::optional<Case> draw(const std::string& name, Random& random) {
+    const auto truth = faults_.draw(name, random);
+    if (!truth) return std::nullopt;
+    const std::vector<validate::ComparedPoint>& points = bench_.comparison().points;
+    std::vector<double> times;
+    for (const validate::ComparedPoint& point : points) {
+      const double time_s = truth->edits.empty() && !truth->twist ? point.predicted_s : forecast(point, *truth);
+      if (!std::isfinite(time_s)) return std::nullopt;
+      times.push_back(time_s);
+    }
+    Case one{*truth, 0, false, {}};
+    for (const std::size_t place : bench_.judged())
+      one.size = std::max(one.size, std::abs(std::log(times[place] / points[place].predicted_s)));
+    constexpr double kUnseen = 1e-3;  // as of the diagnosis
+    if (one.size < kUnseen && name != "healthy") return std::nullopt;
+    const std::vector<double> noise = noise_(random), whole = times;
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = printed(points[i], times[i] * std::exp(noise[i]));
+    one.allowed = name != "healthy" && allows(whole, times, random);
+    one.found = bench_.diagnose(times);
+    return one;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> all_places() const {
+    std::vector<std::size_t> places(bench_.comparison().points.size());
+    std::iota(places.begin(), places.end(), 0);
+    return places;
+  }
+  [[nodiscard]] std::vector<diagnosis::Judged> judged(const std::vector<std::size_t>& places) const {
+    std::vector<diagnosis::Judged> all;
+    for (const std::size_t place : places) all.push_back(diagnosis::judged(bench_.comparison().points[place]));
+    return all;
+  }
+  /// ln of these times over the expected ones, with standard deviation 1.
+  [[nodiscard]] Eigen::VectorXd white(const std::vector<double>& times) const {
+    const std::vector<std::size_t>& places = bench_.judged();
+    Eigen::VectorXd values(static_cast<Eigen::Index>(places.size()));
+    for (std::size_t k = 0; k < places.size(); ++k)
+      values[static_cast<Eigen::Index>(k)] =
+          std::log(times[places[k]] / bench_.comparison().points[places[k]].predicted_s);
+    return whitener_(values);
+  }
+  /// The most powerful test there is: likelihood with this very fault over likelihood without.
+  [[nodiscard]] bool allows(const std::vector<double>& with_fault, const std::vector<double>& measured,
+                            Random& random) const {
+    constexpr int kDraws = 400;
+    const Eigen::VectorXd fault = white(with_fault);
+    const auto ratio = [&](const Eigen::VectorXd& seen) {
+      return std::log((diagnosis::kNoiseFreedom + seen.squaredNorm()) /
+                      (diagnosis::kNoiseFreedom + (seen - fault).squaredNorm()));
+    };
+    const double here = ratio(white(measured));
+    std::normal_distribution<> normal;
+    std::chi_squared_distribution<> square(diagnosis::kNoiseFreedom);
+    int above = 0;
+    for (int k = 0; k < kDraws; ++k) {
+      const double noisy = std::sqrt(diagnosis::kNoiseFreedom / square(random));
+      Eigen::VectorXd healthy(fault.size());
+      for (double& value : healthy) value = noisy * normal(random);
+      above += ratio(healthy) >= here ? 1 : 0;
+    }
+    return above < (diagnosis::kFalseAlarm + diagnosis::kOddAlarm) * kDraws;
+  }
+  [[nodiscard]] double forecast(const validate::ComparedPoint& point, const Truth& truth) {
+    Json query = point.query;
+    query["edits"] = truth.edits;
+    if (truth.twist) truth.twist(query);
+    Json result = query::answer(catalogue_, query);
+    if (result.contains("error") && query.value("transport", "") == "peer") {
+      query["transport"] = "staged";
+      query.erase("direction");
+      query.erase("engine");
+      result = query::answer(catalogue_, query);
+    }
+    return result.contains("error") ? NAN : result.at("time_s").get<double>();
+  }
+  /// Two decimals, of microseconds or GB/s.
+  static double printed(const validate::ComparedPoint& point, double time_s) {
+    const bool rate = point.query["kind"] != "collective" && point.size_B > 65536;
+    const double shown = std::round((rate ? point.moved_B / time_s / 1e9 : time_s * 1e6) * 100) / 100;
+    if (shown <= 0) return time_s;
+    return rate ? point.moved_B / (shown * 1e9) : shown / 1e6;
+  }
+
+  catalogue::Catalogue& catalogue_;
+  diagnosis::Bench bench_;
+  Faults faults_;
+  NoiseDraw noise_;
+  diagnosis::Whitener whitener_;
+};
+
+/// Whether this kind of fault is ranked first, or as likely as the first for all that the log tells.
+struct Recognised {
+  bool first = false, tied = false;
+};
+inline Recognised recognised(const diagnosis::Diagnosis& found, const std::string& name) {
+  Recognised result;
+  if (found.verdict != diagnosis::Verdict::kFault) return result;
+  const double best = found.ranking.kinds.front().log_ratio;
+  for (const diagnosis::RankedKind& kind : found.ranking.kinds) {
+    if (text_of(kind.kind) != name) continue;
+    result.first = kind.kind == found.ranking.kinds.front().kind;
+    result.tied = best - kind.log_ratio < std::log(diagnosis::kSameEvidence);
+  }
+  return result;
+}
+
+}  // namespace linkcast::test

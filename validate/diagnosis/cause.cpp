@@ -1,0 +1,39 @@
+#include "validate/diagnosis/cause.hpp"
+
+#include <array>
+#include <utility>
+
+namespace linkcast::diagnosis {
+namespace {
+
+struct KindText {
+  CauseKind kind;
+  std::string_view text, next;
+};
+
+constexpr std::array kTexts = {
+    KindText{CauseKind::kLinks, "lost links", "nvidia-smi nvlink -s; nvidia-smi nvlink -e"},
+    KindText{CauseKind::kPcie, "PCIe width or generation",
+             "nvidia-smi --query-gpu=index,pcie.link.gen.current,pcie.link.width.current --format=csv (under load)"},
+    KindText{CauseKind::kPeers, "P2P off", "nvidia-smi topo -p2p r; env | grep NCCL_P2P"},
+    KindText{CauseKind::kMulticast, "NVLS off", "NCCL_DEBUG=INFO, look for 'nvls channels'; env | grep NCCL_NVLS"},
+    KindText{CauseKind::kNuma, "wrong NUMA", "nvidia-smi topo -m; numactl --show; run under numactl --cpunodebind"},
+    KindText{CauseKind::kGpu, "slow GPU", "nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE"},
+    KindText{CauseKind::kProtocol, "protocol or algorithm", "env | grep -e NCCL_PROTO -e NCCL_ALGO; NCCL_DEBUG=INFO"},
+    KindText{CauseKind::kChannels, "channels", "env | grep -e NCHANNELS -e NCCL_MAX; NCCL_DEBUG=INFO"},
+    KindText{CauseKind::kClock, "thermal or power cap", "nvidia-smi -q -d PERFORMANCE,POWER,CLOCK"},
+    KindText{CauseKind::kPart, "slow part", "linkcast diagnose --platform of this machine, which tries causes out"},
+};
+
+const KindText& row_of(CauseKind kind) {
+  for (const KindText& row : kTexts)
+    if (row.kind == kind) return row;
+  return kTexts.back();
+}
+
+}  // namespace
+
+std::string_view text_of(CauseKind kind) { return row_of(kind).text; }
+std::string_view next_step(CauseKind kind) { return row_of(kind).next; }
+
+}  // namespace linkcast::diagnosis

@@ -1,0 +1,58 @@
+#pragma once
+// Is what was measured normal for this machine, and if not, what may be wrong with it?
+#include <string>
+#include <vector>
+
+#include "validate/diagnosis/ranking.hpp"
+
+namespace linkcast::diagnosis {
+
+enum class Finding {
+  kNormal,
+  kSlow,
+  kFast,
+  kHost  ///< slow, but what issues it may be slow: says nothing about links
+};
+const char* text_of(Finding finding);
+
+enum class Verdict {
+  kNormal,
+  kFault,    ///< a known fault explains it far better than none
+  kOdd,      ///< slower than noise and forecast allow, and no known fault explains it
+  kHostOnly  ///< nothing but host-bound points: says nothing about links
+};
+const char* text_of(Verdict verdict);
+
+struct Diagnosis {
+  validate::Comparison comparison;
+  std::vector<Finding> findings;  ///< of each of the comparison's points
+  int slow = 0, fast = 0, host = 0;
+  std::vector<std::size_t> judged;  ///< points that are not host-bound, which the ranking is of
+  Ranking ranking;
+  std::string no_access;  ///< pairs without peer access although the machine allows it, as the log says; see access.hpp
+  Verdict verdict = Verdict::kNormal;
+  [[nodiscard]] bool normal() const { return verdict == Verdict::kNormal || verdict == Verdict::kHostOnly; }
+};
+
+/// A machine and what was run on it, without the times.
+class Bench {
+ public:
+  /// @param platform  id without edits. @param edits  of the machine that is expected
+  /// @param like  any measurement of these points; its times are not used
+  Bench(catalogue::Catalogue& catalogue, const std::string& platform, const std::vector<std::string>& edits,
+        const Measurement& like);
+  /// @param measured_s  of each point of comparison(); empty: those of `like`
+  [[nodiscard]] Diagnosis diagnose(const std::vector<double>& measured_s = {}) const;
+  [[nodiscard]] const validate::Comparison& comparison() const { return comparison_; }
+  [[nodiscard]] const Ranker& ranker() const { return ranker_; }
+  /// Points that the ranker knows, by their places in the comparison.
+  [[nodiscard]] const std::vector<std::size_t>& judged() const { return judged_; }
+
+ private:
+  validate::Comparison comparison_;
+  std::vector<std::size_t> judged_;
+  std::string no_access_;
+  Ranker ranker_;
+};
+
+}  // namespace linkcast::diagnosis

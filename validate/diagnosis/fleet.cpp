@@ -1,0 +1,223 @@
+#include "validate/diagnosis/fleet.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+#include "sim/units/statistics.hpp"
+
+namespace linkcast::diagnosis {
+namespace {
+
+constexpr std::size_t kLeastOthers = 2;  // source: ours, of two logs nothing tells which is odd
+// Large sizes show rates, small ones start-ups. source: ours, as the ranges of validate --against
+constexpr double kLargeFrom_B = 1048576;
+
+std::string key_of(const MeasuredPoint& p) {
+  std::string key = p.transport;
+  for (const std::string& word : {p.engine, p.direction, p.via})
+    if (!word.empty()) key += " " + word;
+  if (p.bidirectional) key += " both ways";
+  if (p.pageable) key += " pageable";
+  if (p.between_nodes) key += " between nodes";
+  return key;
+}
+
+void add(FleetLog& log, const std::string& key, Judged judged, const std::vector<double>& times) {
+  judged.scatter = scatter_of(judged.family, judged.size_B);
+  log.points.emplace(key, std::move(judged));
+  log.time_s.emplace(key, median(times));
+}
+
+/// The times of one point in the other logs.
+std::vector<double> others(const std::vector<FleetLog>& logs, std::size_t but, const std::string& key) {
+  std::vector<double> logs_of_times;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const auto found = logs[i].time_s.find(key);
+    if (i != but && found != logs[i].time_s.end()) logs_of_times.push_back(std::log(found->second));
+  }
+  return logs_of_times;
+}
+
+/// Of values around their median, as of a normal distribution. source: 1.4826 of the median absolute deviation, NIST
+/// e-Handbook 1.3.5.6
+double robust_sigma(std::vector<double> values) {
+  for (double& value : values) value = std::abs(value);
+  return 1.4826 * median(std::move(values));
+}
+
+/// What was measured elsewhere counts as much as kNoiseFreedom figures of the fleet's own.
+double updated(double sigma, double fleet_sigma, double figures) {
+  return std::sqrt((kNoiseFreedom * sigma * sigma + figures * fleet_sigma * fleet_sigma) / (kNoiseFreedom + figures));
+}
+
+class Member {
+ public:
+  Member(const std::vector<FleetLog>& logs, std::size_t index) : logs_(logs), index_(index) {
+    for (const auto& [key, judged] : logs[index].points) {
+      const std::vector<double> rest = others(logs, index, key);
+      if (rest.size() < kLeastOthers) continue;
+      Point point{key, judged, std::log(logs[index].time_s.at(key)) - median(rest), rest};
+      points_.push_back(std::move(point));
+    }
+  }
+
+  [[nodiscard]] FleetMember judge() {
+    FleetMember member;
+    member.name = logs_[index_].name;
+    if (points_.empty()) return member;
+    learn_scatter();
+    std::vector<Judged> judged;
+    for (const Point& point : points_) {
+      judged.push_back(point.judged);
+      member.points.push_back(point.key);
+      member.over_median.push_back(point.over);
+    }
+    member.median = median(member.over_median);
+    const Ranker ranker(judged, effects());
+    member.ranking = ranker.rank(member.over_median);
+    member.slow = member.ranking.faulty();
+    return member;
+  }
+
+ private:
+  struct Point {
+    std::string key;
+    Judged judged;
+    double over = 0;
+    std::vector<double> others;
+  };
+
+  /// Scatter of single figures and of whole groups among the other logs.
+  void learn_scatter() {
+    std::map<std::string, std::vector<double>> single, whole;
+    std::map<std::string, std::map<std::size_t, std::vector<double>>> of_log;
+    for (const Point& point : points_) {
+      const double middle = median(point.others);
+      for (std::size_t k = 0; k < point.others.size(); ++k)
+        of_log[point.judged.group][k].push_back(point.others[k] - middle);
+    }
+    for (const auto& [group, logs] : of_log)
+      for (const auto& [log, values] : logs) {
+        whole[group].push_back(median(values));
+        for (const double value : values) single[group].push_back(value - median(values));
+      }
+    for (Point& point : points_) {
+      Judged& judged = point.judged;
+      const std::string& group = judged.group;
+      const double own =
+          updated(judged.scatter.own, robust_sigma(single[group]), static_cast<double>(single[group].size()));
+      const double box =
+          updated(judged.scatter.own, robust_sigma(whole[group]), static_cast<double>(whole[group].size()));
+      // the median of n figures is itself uncertain by pi / 2n of their variance
+      const double of_median = std::sqrt(1 + std::numbers::pi / 2 / static_cast<double>(point.others.size()));
+      judged.scatter.own = own * of_median;
+      judged.box_sigma = box * of_median;
+      judged.shared_sigma = 0;
+    }
+  }
+
+  template <class Belongs>
+  void add(std::vector<Effect>& effects, const std::string& part, Belongs belongs) const {
+    Effect effect;
+    effect.cause.part = part;
+    effect.cause.graded = true;
+    effect.cause.trials.push_back({2, part + " slower"});
+    std::vector<double> shifts;
+    for (const Point& point : points_) shifts.push_back(belongs(point) ? std::log(2.0) : 0);
+    if (std::any_of(shifts.begin(), shifts.end(), [](double shift) { return shift > 0; })) {
+      effect.shifts.push_back(std::move(shifts));
+      effects.push_back(std::move(effect));
+    }
+  }
+
+  [[nodiscard]] std::vector<Effect> effects() const {
+    std::vector<Effect> effects;
+    std::set<std::string> groups, gpus;
+    std::set<std::pair<std::string, std::string>> pairs;
+    for (const Point& point : points_) {
+      groups.insert(point.judged.group);
+      const std::vector<std::string>& ends = point.judged.gpus;
+      gpus.insert(ends.begin(), ends.end());
+      if (ends.size() == 2) pairs.insert(std::minmax(ends[0], ends[1]));
+    }
+    add(effects, "everything", [](const Point&) { return true; });
+    add(effects, "large sizes", [](const Point& p) { return p.judged.size_B >= kLargeFrom_B; });
+    add(effects, "small sizes", [](const Point& p) { return p.judged.size_B < kLargeFrom_B; });
+    if (groups.size() > 1)
+      for (const std::string& group : groups)
+        add(effects, group, [&](const Point& p) { return p.judged.group == group; });
+    for (const std::string& gpu : gpus)
+      add(effects, gpu, [&](const Point& p) {
+        return std::find(p.judged.gpus.begin(), p.judged.gpus.end(), gpu) != p.judged.gpus.end();
+      });
+    for (const auto& [a, b] : pairs)
+      add(effects, a + " and " + b, [&](const Point& p) {
+        return p.judged.gpus.size() == 2 && std::minmax(p.judged.gpus[0], p.judged.gpus[1]) == std::minmax(a, b);
+      });
+    return effects;
+  }
+
+  const std::vector<FleetLog>& logs_;
+  std::size_t index_;
+  std::vector<Point> points_;
+};
+
+}  // namespace
+
+FleetLog fleet_log(const std::string& name, const Measurement& measurement) {
+  FleetLog log;
+  log.name = name;
+  for (const MeasuredPoint& p : measurement.points) {
+    Judged judged;
+    judged.group = key_of(p);
+    judged.family = p.transport;
+    judged.size_B = p.size_B;
+    judged.by_host = p.transport == "host" || p.transport == "staged";
+    for (const std::string& end : {p.source, p.target})
+      if (end.find("gpu") != std::string::npos && (judged.gpus.empty() || judged.gpus.front() != end))
+        judged.gpus.push_back(end);
+    add(log, judged.group + " " + p.source + " -> " + p.target + " " + to_text(Bytes{p.size_B}), judged, p.time_s);
+  }
+  for (const MeasuredCollective& c : measurement.collectives) {
+    Judged judged;
+    judged.group = c.op + " x" + std::to_string(c.gpus.size() * static_cast<std::size_t>(c.nodes));
+    judged.family = "collective";
+    judged.size_B = c.size_B;
+    add(log, judged.group + " " + c.algorithm + c.protocol + (c.in_place ? "in place " : "") + to_text(Bytes{c.size_B}),
+        judged, c.time_s);
+  }
+  return log;
+}
+
+std::vector<FleetMember> fleet_of(const std::vector<FleetLog>& logs) {
+  if (logs.size() <= kLeastOthers)
+    throw InputError("--baseline: " + std::to_string(logs.size()) +
+                     " logs: three at least, or nothing tells which is odd");
+  std::vector<FleetMember> members;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    members.push_back(Member(logs, i).judge());
+    if (members.back().points.empty())
+      throw InputError(logs[i].name + ": has no point in common with two others of --baseline");
+  }
+  return members;
+}
+
+Json to_json(const FleetMember& member) {
+  Json parts = Json::array(), points = Json::array();
+  if (member.slow)
+    for (const Candidate& one : member.ranking.kinds.front().candidates)
+      parts.push_back({{"part", one.part}, {"times", one.times}});
+  for (std::size_t i = 0; i < member.points.size(); ++i)
+    points.push_back({{"point", member.points[i]}, {"over_median", std::exp(member.over_median[i])}});
+  return {{"file", member.name},
+          {"normal", !member.slow},
+          {"over_median", std::exp(member.median)},
+          {"log10_slow_over_alike", member.ranking.log_ratio / std::log(10)},
+          {"log10_alarm", member.ranking.alarm / std::log(10)},
+          {"parts", parts},
+          {"points", points}};
+}
+
+}  // namespace linkcast::diagnosis

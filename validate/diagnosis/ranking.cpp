@@ -1,0 +1,211 @@
+#include "validate/diagnosis/ranking.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/math/distributions/fisher_f.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "sim/units/statistics.hpp"
+#include "validate/diagnosis/whitener.hpp"
+
+namespace linkcast::diagnosis {
+namespace {
+
+// Degrees of a graded fault, each as likely as the next in ln. source: ours, from what two healthy machines of one type
+// differ by on their links (5.7 %, validate/plots/transfer.py) to a part that hardly works
+constexpr double kSlightest = 1.057, kWorst = 8;
+constexpr int kDegrees = 40;
+// Degrees below the slightest, which healthy machines have, too: a fault must be likelier than any of them.
+constexpr std::array kMild = {1.01, 1.02, 1.03, 1.04, 1.05};
+
+// source: ours, ten of them above the alarm
+constexpr int kHealthyDraws = 1000;
+
+/// Of a graded fault, the mild ones first.
+double degree(int k) {
+  constexpr int kMilds = static_cast<int>(kMild.size());
+  if (k < kMilds) return kMild[static_cast<std::size_t>(k)];
+  k -= kMilds;
+  return kSlightest * std::pow(kWorst / kSlightest, k / static_cast<double>(kDegrees - 1));
+}
+
+/// ln of the time of one point that is so many times slower, straight between the trials as times are.
+double between(const Effect& effect, std::size_t point, double times) {
+  double x0 = 1, y0 = 1;
+  for (std::size_t k = 0; k < effect.shifts.size(); ++k) {
+    const double x1 = effect.cause.trials[k].times, y1 = std::exp(effect.shifts[k][point]);
+    const bool last = k + 1 == effect.shifts.size();
+    if (times <= x1 || last) return std::log(std::max(y0 + (y1 - y0) * (times - x0) / (x1 - x0), y0));
+    x0 = x1;
+    y0 = y1;
+  }
+  return 0;
+}
+
+/// The first trial that is as bad.
+std::size_t nearest(const Cause& cause, double times) {
+  std::size_t trial = 0;
+  while (trial + 1 < cause.trials.size() && cause.trials[trial].times < times) ++trial;
+  return trial;
+}
+
+double log_mean(const std::vector<double>& logs) {
+  const double most = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (const double one : logs) sum += std::exp(one - most);
+  return most + std::log(sum / static_cast<double>(logs.size()));
+}
+
+/// Of a normal distribution whose scale is known to kNoiseFreedom degrees of freedom. @param squares  of n figures
+double log_likelihood(double squares, Eigen::Index n) {
+  return -(kNoiseFreedom + static_cast<double>(n)) / 2 * std::log1p(squares / kNoiseFreedom);
+}
+
+}  // namespace
+
+class Ranker::Parts {
+ public:
+  Parts(const std::vector<Judged>& points, std::vector<Effect> effects);
+  [[nodiscard]] Ranking rank(const std::vector<double>& residuals) const;
+  [[nodiscard]] const std::vector<Effect>& effects() const { return effects_; }
+
+ private:
+  struct Columns {
+    Eigen::MatrixXd white;           ///< a column a degree of the fault
+    std::vector<double> times;       ///< of graded faults
+    std::vector<std::size_t> trial;  ///< nearest one
+    std::size_t mild = 0;            ///< so many of them healthy machines have, too
+  };
+  /// ln(likelihood / likelihood of a healthy machine) of each degree that is a fault.
+  [[nodiscard]] std::vector<double> ratios(const Columns& columns, const Eigen::VectorXd& white, double healthy) const;
+  [[nodiscard]] Candidate judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const;
+  /// Mean over the kinds of the mean over their parts.
+  [[nodiscard]] double log_ratio(const Eigen::VectorXd& white) const;
+  /// Draws healthy machines. @returns  the log_ratio that one of 1 / kFalseAlarm reaches
+  [[nodiscard]] double alarm() const;
+
+  Whitener whitener_;
+  std::vector<Effect> effects_;
+  std::vector<Columns> columns_;
+  double alarm_ = 0;
+};
+
+Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effects)
+    : whitener_(points), effects_(std::move(effects)) {
+  for (const Effect& effect : effects_) {
+    Columns columns;
+    columns.mild = effect.cause.graded ? kMild.size() : 0;
+    const int count =
+        effect.cause.graded ? kDegrees + static_cast<int>(kMild.size()) : static_cast<int>(effect.shifts.size());
+    Eigen::MatrixXd shifts(whitener_.size(), count);
+    for (int k = 0; k < count; ++k) {
+      const auto given = static_cast<std::size_t>(k);
+      const double times = effect.cause.graded ? degree(k) : 1;
+      for (Eigen::Index i = 0; i < whitener_.size(); ++i) {
+        const auto point = static_cast<std::size_t>(i);
+        shifts(i, k) = effect.cause.graded ? between(effect, point, times) : effect.shifts[given][point];
+      }
+      columns.times.push_back(times);
+      columns.trial.push_back(effect.cause.graded ? nearest(effect.cause, times) : given);
+    }
+    columns.white = whitener_(shifts);
+    columns_.push_back(std::move(columns));
+  }
+  alarm_ = alarm();
+}
+
+double Ranker::Parts::alarm() const {
+  if (effects_.empty()) return 0;
+  std::mt19937_64 bits(1);  // the same for every log
+  std::normal_distribution<> normal;
+  std::chi_squared_distribution<> square(kNoiseFreedom);
+  std::vector<double> ratios;
+  for (int k = 0; k < kHealthyDraws; ++k) {
+    const double noisy = std::sqrt(kNoiseFreedom / square(bits));
+    Eigen::VectorXd white(whitener_.size());
+    for (Eigen::Index i = 0; i < white.size(); ++i) white[i] = noisy * normal(bits);
+    ratios.push_back(log_ratio(white));
+  }
+  return std::max(nearest_rank(std::move(ratios), 1 - kFalseAlarm), std::log(kStrongEvidence));
+}
+
+double Ranker::Parts::log_ratio(const Eigen::VectorXd& white) const {
+  const double healthy = log_likelihood(white.squaredNorm(), white.size());
+  std::map<CauseKind, std::vector<double>> kinds;
+  for (std::size_t e = 0; e < effects_.size(); ++e)
+    kinds[effects_[e].cause.kind].push_back(log_mean(ratios(columns_[e], white, healthy)));
+  std::vector<double> all;
+  for (const auto& [kind, some] : kinds) all.push_back(log_mean(some));
+  return log_mean(all);
+}
+
+std::vector<double> Ranker::Parts::ratios(const Columns& columns, const Eigen::VectorXd& white, double healthy) const {
+  const Eigen::VectorXd squares = (columns.white.colwise() - white).colwise().squaredNorm();
+  std::vector<double> likelihoods;
+  for (Eigen::Index k = 0; k < squares.size(); ++k) likelihoods.push_back(log_likelihood(squares[k], white.size()));
+  const auto faults = likelihoods.begin() + static_cast<std::ptrdiff_t>(columns.mild);
+  if (columns.mild > 0) healthy = std::max(healthy, *std::max_element(likelihoods.begin(), faults));
+  std::vector<double> ratios(faults, likelihoods.end());
+  for (double& ratio : ratios) ratio -= healthy;
+  return ratios;
+}
+
+Candidate Ranker::Parts::judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const {
+  const Columns& columns = columns_[effect];
+  const std::vector<double> all = ratios(columns, white, healthy);
+  const auto best = columns.mild + static_cast<std::size_t>(std::max_element(all.begin(), all.end()) - all.begin());
+  const Cause& cause = effects_[effect].cause;
+  const std::size_t nearest_trial = columns.trial[best];
+  const Trial& trial = cause.trials[nearest_trial];
+  const double times = columns.times[best];
+  return {cause.part,    trial.text, times,        cause.edits ? cause.edits(times) : trial.edits,
+          log_mean(all), effect,     nearest_trial};
+}
+
+Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
+  Eigen::VectorXd values(whitener_.size());
+  for (Eigen::Index i = 0; i < values.size(); ++i) values[i] = residuals[static_cast<std::size_t>(i)];
+  const Eigen::VectorXd white = whitener_(values);
+  const double healthy = log_likelihood(white.squaredNorm(), white.size());
+
+  std::map<CauseKind, std::vector<Candidate>> kinds;
+  for (std::size_t e = 0; e < effects_.size(); ++e) kinds[effects_[e].cause.kind].push_back(judge(e, white, healthy));
+  Ranking ranking;
+  std::vector<double> all;
+  for (auto& [kind, candidates] : kinds) {
+    std::vector<double> ratios;
+    for (const Candidate& one : candidates) ratios.push_back(one.log_ratio);
+    all.push_back(log_mean(ratios));
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.log_ratio > b.log_ratio; });
+    const double least = candidates.front().log_ratio - std::log(kSameEvidence);
+    while (candidates.back().log_ratio < least) candidates.pop_back();
+    ranking.kinds.push_back({kind, all.back(), 0, std::move(candidates)});
+  }
+  if (!all.empty())
+    ranking.log_ratio = log_mean(all);
+  else
+    ranking.log_ratio = -std::numeric_limits<double>::infinity();
+  ranking.alarm = alarm_;
+  for (RankedKind& one : ranking.kinds)
+    one.share = std::exp(one.log_ratio - ranking.log_ratio) / static_cast<double>(all.size());
+  std::stable_sort(ranking.kinds.begin(), ranking.kinds.end(),
+                   [](const RankedKind& a, const RankedKind& b) { return a.log_ratio > b.log_ratio; });
+  if (white.size() > 0) {
+    const boost::math::fisher_f_distribution<double> scatter(static_cast<double>(white.size()), kNoiseFreedom);
+    ranking.misfit =
+        boost::math::cdf(boost::math::complement(scatter, white.squaredNorm() / static_cast<double>(white.size())));
+  }
+  return ranking;
+}
+
+Ranker::Ranker(const std::vector<Judged>& points, std::vector<Effect> effects)
+    : parts_(std::make_shared<const Parts>(points, std::move(effects))) {}
+
+Ranking Ranker::rank(const std::vector<double>& residuals) const { return parts_->rank(residuals); }
+const std::vector<Effect>& Ranker::effects() const { return parts_->effects(); }
+
+}  // namespace linkcast::diagnosis

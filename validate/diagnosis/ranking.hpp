@@ -1,0 +1,60 @@
+#pragma once
+// Which fault explains what was measured, and whether any is needed.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "validate/diagnosis/effect.hpp"
+#include "validate/diagnosis/noise.hpp"
+
+namespace linkcast::diagnosis {
+
+/// A part that may have the fault.
+struct Candidate {
+  std::string part, text;  ///< gpu3; "gpu0-gpu4 without 1 link"
+  double times = 1;        ///< of graded faults: so many times slower
+  std::vector<std::string> edits{};
+  double log_ratio = 0;  ///< ln(likelihood with it / likelihood of a healthy machine), over all degrees of it
+  std::size_t effect = 0, trial = 0;
+};
+
+/// One kind of fault and the parts that may have it.
+struct RankedKind {
+  CauseKind kind{};
+  double log_ratio = 0;               ///< mean over its parts
+  double share = 0;                   ///< of the likelihood of all kinds
+  std::vector<Candidate> candidates;  ///< that the log cannot tell from the best, which is first
+};
+
+struct Ranking {
+  double log_ratio = 0;           ///< mean over the kinds: how much likelier any fault is than none
+  double alarm = 0;               ///< log_ratio that one healthy machine of 1 / kFalseAlarm reaches, at least strong
+  double misfit = 0;              ///< chance that a healthy machine scatters as much
+  std::vector<RankedKind> kinds;  ///< likeliest first
+  [[nodiscard]] bool faulty() const { return !kinds.empty() && log_ratio > alarm; }
+};
+
+/// Two faults whose likelihoods differ by less are not told apart. source: Kass and Raftery, Bayes Factors, J. Am.
+/// Stat. Assoc. 90, 1995, section 3.2: below 3 "not worth more than a bare mention"
+inline constexpr double kSameEvidence = 3;
+/// And by so much a fault must be likelier than none: forecasts are off in the same ways in which faults change them,
+/// which the noise does not know. source: the same, 20 to 150 are "strong"
+inline constexpr double kStrongEvidence = 20;
+/// A healthy machine is called faulty so often, and odd so often. source: ours, the aim of 98 % healthy in two parts
+inline constexpr double kFalseAlarm = 0.015, kOddAlarm = 0.005;
+
+/// What does not depend on the measured times, so that many logs of one kind are ranked fast.
+class Ranker {
+ public:
+  /// @param points  with as many shifts in each trial of each effect
+  Ranker(const std::vector<Judged>& points, std::vector<Effect> effects);
+  /// @param residuals  ln(measured / expected) of each point
+  [[nodiscard]] Ranking rank(const std::vector<double>& residuals) const;
+  [[nodiscard]] const std::vector<Effect>& effects() const;
+
+ private:
+  class Parts;
+  std::shared_ptr<const Parts> parts_;
+};
+
+}  // namespace linkcast::diagnosis
