@@ -63,7 +63,11 @@ void run_import(ImportOptions& o, Context& context) {
   }
   const std::vector<std::string> known = import_formats();
   if (std::find(known.begin(), known.end(), o.format) == known.end()) throw unknown_name("format", o.format, known);
-  const Json record = import_record(o.format, o.request);
+  const auto imported = [&] {
+    const Heartbeat waiting(context.console(), "import");
+    return import_record(o.format, o.request);
+  };
+  const Json record = imported();
   check_gpus(record, context.catalogue().data_dir());
   write_out(o.out, naming_stdin(record.dump(1)) + "\n");
   tell_record(record);
