@@ -3,6 +3,7 @@
 
 #include "cli/check_trace.hpp"
 #include "cli/command.hpp"
+#include "cli/progress.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "sim/platform/variant.hpp"
@@ -76,7 +77,11 @@ void add_check(CLI::App& app, Context& context) {
   command->callback([files, &context] {
     Json list = Json::array();
     for (const std::string& file : *files) {
-      list.push_back({{"file", naming_stdin(file)}, {"schema", check_file(context, file)}});
+      const auto checked = [&] {
+        const Heartbeat waiting(context.console(), "check " + naming_stdin(file));
+        return check_file(context, file);
+      };
+      list.push_back({{"file", naming_stdin(file)}, {"schema", checked()}});
       if (!context.json && context.format == "table")
         std::cout << text(list.back()["file"]) << ": ok, " << text(list.back()["schema"]) << '\n';
     }

@@ -75,7 +75,11 @@ void run_import(ImportOptions& o, Context& context) {
   if (std::find(known.begin(), known.end(), o.format) == known.end()) throw unknown_name("format", o.format, known);
   const std::string machine = topology_file(context, o.request.topology);
   if (machine == o.request.topology && !machine.empty()) o.request.topology = read_topology(machine).name;
-  const Json record = import_record(o.format, o.request);
+  const auto imported = [&] {
+    const Heartbeat waiting(context.console(), "import");
+    return import_record(o.format, o.request);
+  };
+  const Json record = imported();
   check_gpus(record, machine);
   write_out(o.out, naming_stdin(record.dump(1)) + "\n");
   tell_record(record);

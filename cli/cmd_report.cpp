@@ -13,7 +13,8 @@ void add_report(CLI::App& app, Context& context) {
   command
       ->add_option(
           "result", o->results,
-          "what --json, predict --batch, validate --report or sweep wrote: JSON, JSON Lines, a sweep's table.csv")
+          "what --json of any command, predict --batch, validate --report or sweep wrote: JSON, JSON Lines, a sweep's "
+          "table.csv; several results of one kind are one curve; '-': standard input")
       ->required();
   command->add_option("--out", o->out, "page to write")->required()->type_name("FILE.html");
   command->add_option("--title", o->title, "of the page (default: made of what the results are)");

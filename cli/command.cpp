@@ -1,7 +1,5 @@
 #include "cli/command.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
@@ -11,7 +9,6 @@
 #include "cli/option_names.hpp"
 #include "cli/progress.hpp"
 #include "cli/query_options.hpp"
-#include "cli/wrap.hpp"
 #include "sim/log/log.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
@@ -42,7 +39,9 @@ catalogue::Catalogue& Context::catalogue() {
 
 void Context::start_log(bool progress) {
   auto console = set_up_log(verbose, quiet);
-  if (!quiet && progress) progress_ = std::make_unique<ConsoleProgress>(std::move(console));
+  if (quiet || !progress) return;
+  console_ = std::move(console);
+  progress_ = std::make_unique<ConsoleProgress>(console_);
 }
 
 void add_log_options(CLI::App& app, Context& context) {
@@ -114,6 +113,7 @@ Json run_query(Context& context, const Json& query) {
   Json with_solver = query;
   with_solver["solver"] = context.solver;
   if (const auto edits = context.edit_list(); !edits.empty()) with_solver["edits"] = edits;
+  const Heartbeat waiting(context.console(), query.at("kind").get<std::string>());
   try {
     if (context.whatif) return query::whatif_answer(context.catalogue(), with_solver, kCommandLine);
     return query::answer_or_throw(context.catalogue(), with_solver, kCommandLine);
@@ -135,51 +135,6 @@ void write_file(const std::string& option, const std::string& path, const std::s
   } catch (const InputError& error) {
     throw InputError(option + ": " + error.what());
   }
-}
-
-namespace {
-
-/// A quantity begins with a digit and is no expression like 2(n-1).
-bool is_quantity(const std::string& cell) {
-  if (cell.empty() || std::isdigit(static_cast<unsigned char>(cell[0])) == 0) return false;
-  constexpr int most_words = 3;  // "2 x nvlink2"; more are a sentence that begins with a number
-  if (cell.find(':') != std::string::npos || std::count(cell.begin(), cell.end(), ' ') >= most_words) return false;
-  const std::size_t end = cell.find_first_not_of("0123456789.");
-  return end == std::string::npos || cell[end] != '(';
-}
-
-/// A row, its last cell in several lines if it is text that reaches over the edge.
-std::string row_text(const std::vector<std::string>& row, const std::vector<std::size_t>& width) {
-  constexpr std::size_t deepest = 48, hanging = 4;  // ours: what begins further right gets lines of its own
-  std::string line;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const std::string pad(width[i] - row[i].size(), ' '), between(i == 0 ? 0 : 2, ' ');
-    const bool last = i > 0 && i + 1 == row.size() && i + 1 == width.size();
-    const std::size_t at = line.size() + 2 + (row[i].rfind(' ', 0) == 0 ? 1 : 0);
-    if (!last || is_quantity(row[i]) || line.size() + 2 + row[i].size() <= kColumns) {
-      line += between + (is_quantity(row[i]) ? pad + row[i] : row[i] + pad);
-      continue;
-    }
-    const std::size_t indent = at > deepest ? hanging : at;
-    line.resize(at > deepest ? line.find_last_not_of(' ') + 1 : at, ' ');
-    const auto parts = wrapped(row[i], kColumns - indent);
-    for (std::size_t k = 0; k < parts.size(); ++k)
-      line += (k > 0 || at > deepest ? "\n" + std::string(indent, ' ') : "") + parts[k];
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
-}  // namespace
-
-void print_table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> width;
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i == width.size()) width.push_back(0);
-      width[i] = std::max(width[i], row[i].size());
-    }
-  for (const auto& row : rows) std::cout << row_text(row, width) << '\n';
 }
 
 void print_warnings(const Json& result) {

@@ -13,6 +13,8 @@
 
 namespace linkcast::cli {
 
+class Console;
+
 // Exit codes, part of the contract: 0 ok, 1 anything else.
 inline constexpr int kHoldsErrors = 1;  // a batch or a study went on behind them
 inline constexpr int kBadInput = 2;
@@ -45,11 +47,14 @@ class Context {
   void settle_format();
   /// Of all that takes long; also in catalogue().
   log::Progress& progress() { return *progress_; }
+  /// Where progress is shown; null before start_log() and with --quiet.
+  [[nodiscard]] const std::shared_ptr<Console>& console() const { return console_; }
   /// From now on catalogue() shows none.
   void hide_progress() { catalogue().show_progress(hidden_); }
 
  private:
   log::NoProgress hidden_;
+  std::shared_ptr<Console> console_;
   std::unique_ptr<log::Progress> progress_ = std::make_unique<log::NoProgress>();  // outlives the catalogue
   std::unique_ptr<catalogue::Catalogue> catalogue_;
 };

@@ -80,6 +80,15 @@ void Console::status(const std::string& text) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (text.empty() && status_.empty()) return;
   status_ = text.substr(0, width() - 1);
+  beating_ = false;
+  put(kClear + status_);
+}
+
+void Console::beat(const std::string& text) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!terminal_ || (!status_.empty() && !beating_) || (text.empty() && status_.empty())) return;
+  status_ = text.substr(0, width() - 1);
+  beating_ = true;
   put(kClear + status_);
 }
 

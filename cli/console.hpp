@@ -15,6 +15,8 @@ class Console final : public spdlog::sinks::base_sink<std::mutex> {
   [[nodiscard]] bool terminal() const { return terminal_; }
   /// @param text  one line; empty: none
   void status(const std::string& text);
+  /// The same from another thread, where nobody else shows one.
+  void beat(const std::string& text);
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override;
@@ -23,6 +25,7 @@ class Console final : public spdlog::sinks::base_sink<std::mutex> {
 
   bool terminal_;
   std::string status_;
+  bool beating_ = false;  ///< the status is that of beat()
 };
 
 /// Sets up spdlog: all rooms write to the console that it gives back.

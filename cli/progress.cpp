@@ -97,6 +97,28 @@ void ConsoleProgress::show(Clock::time_point now) {
   console_->status((outer.total > 0 ? bar(share) + " " : "") + line(now));
 }
 
+Heartbeat::Heartbeat(std::shared_ptr<Console> console, std::string what) : console_(std::move(console)) {
+  if (console_ && console_->terminal()) thread_ = std::thread([this, what = std::move(what)] { run(what); });
+}
+
+Heartbeat::~Heartbeat() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    end_ = true;
+  }
+  ended_.notify_one();
+  thread_.join();
+  console_->beat("");
+}
+
+void Heartbeat::run(const std::string& what) {
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (auto next = start + kFirst; !ended_.wait_until(lock, next, [this] { return end_; }); next += kNextBar * 5)
+    console_->beat(fmt::format("{}: {}", what, duration(std::chrono::duration<double>(next - start).count())));
+}
+
 void ReplayProgress::ends(int /*rank*/, const TraceEvent& /*event*/, double now_s) {
   if (++events_ % kEventsAStep == 0) work_.advance(events_, "simulated " + to_text(Seconds{now_s}));
 }

@@ -1,7 +1,10 @@
 #pragma once
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sim/log/progress.hpp"
@@ -50,6 +53,25 @@ class ConsoleProgress final : public log::Progress {
   std::shared_ptr<Console> console_;
   std::vector<Piece> pieces_;  ///< innermost last
   Clock::time_point next_{};
+};
+
+/// While it lives, and nothing says how far the work is, a terminal shows from two seconds on how long it has taken.
+class Heartbeat {
+ public:
+  /// @param console  null: nothing is shown
+  Heartbeat(std::shared_ptr<Console> console, std::string what);
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+  ~Heartbeat();
+
+ private:
+  void run(const std::string& what);
+
+  std::shared_ptr<Console> console_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool end_ = false;
+  std::thread thread_;
 };
 
 /// Shows how far a replay is.

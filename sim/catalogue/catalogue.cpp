@@ -131,6 +131,7 @@ const Platform& Catalogue::load(const std::string& id, const std::string& path) 
 
 Platform& Catalogue::adopt(const std::string& id, Topology topology, Calibration calibration) {
   forget(id);
+  kept_.clear();
   auto& slot = platforms_[id];
   slot = std::make_unique<Platform>(std::move(topology), std::move(calibration));
   return *slot;

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <typeindex>
 #include <vector>
 
 #include "sim/catalogue/machine_files.hpp"
@@ -61,6 +62,13 @@ class Catalogue {
   /// What `library` builds for these GPUs of the platform; computed once.
   const Communicator& communicator(const std::string& platform_id, const std::string& library,
                                    const std::vector<int>& gpus);
+  /// What a room above remembers from one query to the next, one object of each type. Forgotten by adopt().
+  template <class Kept>
+  Kept& kept() {
+    std::shared_ptr<void>& object = kept_[typeid(Kept)];
+    if (!object) object = std::make_shared<Kept>();
+    return *static_cast<Kept*>(object.get());
+  }
   /// For those that run for long: no references to communicators may be held across it.
   void forget_communicators_above(std::size_t most) {
     if (communicators_.size() > most) communicators_.clear();
@@ -99,6 +107,7 @@ class Catalogue {
   std::deque<std::string> edited_order_;  ///< oldest first
   std::map<std::string, std::unique_ptr<Cluster>> clusters_, lone_nodes_;
   std::map<std::string, std::unique_ptr<Solver>> solvers_;
+  std::map<std::type_index, std::shared_ptr<void>> kept_;
   std::map<std::tuple<std::string, std::string, std::vector<int>>, Communicator> communicators_;
   std::map<std::tuple<std::string, std::string, int, std::vector<int>, bool>, Communicator> across_;
 };

@@ -147,8 +147,7 @@ class NodeAnswer {
 }  // namespace
 
 Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request) {
-  PlacementMemory memory;
-  return place(catalogue, request, memory);
+  return place(catalogue, request, catalogue.kept<PlacementMemory>());
 }
 
 Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory) {

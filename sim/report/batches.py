@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from charts import Series, distribution, lines, name_of, stacked
+from charts import Series, cells, distribution, lines, name_of, stacked
 from forecasts import query_of
 from page import Chart, Section, shortened
 from records import Node, parse, read_text
@@ -18,6 +18,7 @@ from units import value_text
 
 MOST_ROWS = 500
 MOST_LINES = 12
+MOST_MATRICES = 4
 PLACE = re.compile(r"^.* line \d+:\s*")  # of the query in its file
 VERDICTS = {"pass": "#2e8b57", "fail": "#b03030", "refuted-by-data": "#d2691e", "not-modelled": "#c0c0c0"}
 NUMBERS = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandwidth_Bps", "makespan_s", "step_time_s", "slowdown"]
@@ -61,10 +62,32 @@ def slow_downs(section: Section, rows: list[dict[str, Any]]) -> None:
         section.charts.append(Chart("Slow-down by others", distribution([series], "slowdown", "times as long as alone")))
 
 
+def title_of(good: list[Node], count: int) -> str:
+    """What all have in common."""
+    queries = [query_of(answer) for answer in good]
+    words = [str(queries[0][key]) for key in ("op", "platform") if queries and key in queries[0]
+             and all(query.get(key) == queries[0][key] for query in queries)]
+    return ", ".join([*words, f"{count} answers"])
+
+
+def all_pairs(section: Section, rows: list[dict[str, Any]]) -> None:
+    """Copies from many devices to many: a heat map for each size and transport, of the bandwidth."""
+    groups: dict[tuple, dict[tuple[str, str], float]] = {}
+    for row in rows:
+        if row.get("src") and row.get("dst") and "bandwidth_Bps" in row:
+            groups.setdefault((row.get("size_B", 0), row.get("platform", "")), {})[row["src"], row["dst"]] = row["bandwidth_Bps"]
+    for (size, platform), values in list(groups.items())[:MOST_MATRICES]:
+        names = sorted({name for pair in values for name in pair}, key=lambda name: (len(name), name))
+        if len(values) > len(names) > 2:
+            figure = cells(names, names, [[values.get((a, b)) for b in names] for a in names], "bandwidth_Bps")
+            title = f"Bandwidth of all pairs, {cell('size_B', size)}, {platform}"
+            section.charts.append(Chart(title, figure, "From the row's device to the column's."))
+
+
 def batch(answers: list[Node], file: str) -> Section:
     """Answers of `predict --batch`: what varies between the queries becomes columns and lines."""
     good = [answer for answer in answers if not answer.has("error")]
-    section = Section(f"{len(answers)} answers", file)
+    section = Section(title_of(good, len(answers)), file)
     section.add("answered", f"{len(good)} of {len(answers)}")
     errors = [PLACE.sub("", answer["error"].text()) for answer in answers if answer.has("error")]
     section.errors += counted(errors, "answers")
@@ -84,6 +107,7 @@ def batch(answers: list[Node], file: str) -> Section:
             section.add(key, cell(key, rows[0].get(key)))
     for row in rows:
         row["query"] = ", ".join(cell(key, row[key]) for key in varied if key != "size_B" and row.get(key) is not None)
+    all_pairs(section, rows)
     if "size_B" in varied:
         for y in ("time_s", "busbw_Bps", "bandwidth_Bps"):
             shown = drawing(rows, "size_B", y, "query", lambda key, value: str(value))

@@ -3,14 +3,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
-from plotly import offline
 
+from charts import COLOURS, DARK_COLOURS, Figure
 from records import Node
+from svg import draw
 
 FIGURE = re.compile(r"[+-]?\d[\d.e+-]*( ?(%|[kKMGT]?i?B(/s)?|[num]?s))?")
 
@@ -18,7 +19,7 @@ FIGURE = re.compile(r"[+-]?\d[\d.e+-]*( ?(%|[kKMGT]?i?B(/s)?|[num]?s))?")
 @dataclass
 class Chart:
     title: str
-    figure: dict
+    figure: Figure
     note: str = ""
 
 
@@ -45,6 +46,8 @@ class Section:
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     inputs: str = ""
+    machine: str = ""  # a drawing
+    machine_note: str = ""
 
     def add(self, label: str, text: object) -> None:
         self.facts.append((label, str(text)))
@@ -64,9 +67,16 @@ def keep_inputs(section: Section, result: Node) -> None:
         section.warnings += warnings.texts()
 
 
+def values(figure: Figure) -> Markup:
+    """What a chart shows, for whoever wants the numbers. No text of it can end the element."""
+    return Markup(json.dumps({key: value for key, value in asdict(figure).items() if value}).replace("<", "\\u003c"))
+
+
 def render(title: str, sections: list[Section], version: str) -> str:
     folder = Path(__file__).resolve().parent
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True, trim_blocks=True,
                                      undefined=jinja2.StrictUndefined)
-    script = Markup(offline.get_plotlyjs().replace("</script", "<\\/script"))
-    return environment.get_template("page.html").render(title=title, sections=sections, version=version, plotly_js=script)
+    environment.filters["drawn"] = draw
+    environment.filters["values"] = values
+    return environment.get_template("page.html").render(title=title, sections=sections, version=version, light=COLOURS,
+                                                        dark=DARK_COLOURS)

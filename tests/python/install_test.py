@@ -45,8 +45,8 @@ class Installed(InFolder):
             self.assertEqual((prefix / "share" / path).read_text(), run(*words).stdout)
 
     def test_python_programs(self):
-        if not has("jinja2") or not has("plotly"):
-            self.skipTest("jinja2 and plotly are not installed")
+        if not has("jinja2") or not has("matplotlib"):
+            self.skipTest("jinja2 and matplotlib are not installed")
         prefix = self.folder / "usr"
         self.install(prefix)
         answer = self.ask(prefix, "predict", "collective", "--platform", "p100-dgx1", "--gpus", "0-3", "--op", "all_reduce",

@@ -72,7 +72,7 @@ class Levels(unittest.TestCase):
             self.assertTrue(wrong.stderr.startswith("error: unknown platform 'atari'"), wrong.stderr)
 
 
-class Shown(unittest.TestCase):
+class Shown(program.InFolder):
     def begin(self, *words, **options):
         process = start(*words, **options)
         self.addCleanup(lambda: [pipe.close() for pipe in (process.stdout, process.stderr) if pipe])
@@ -99,6 +99,16 @@ class Shown(unittest.TestCase):
         self.assertRegex(text, r"\[#*-+\] +\d+ % noise: ")
         self.assertTrue(text.startswith("\r\x1b[K"), text)
         self.assertNotIn("\n", text)
+        process.kill()
+
+    def test_what_has_no_steps_shows_its_time(self):
+        pipe = self.folder / "record.json"
+        os.mkfifo(pipe)  # a file that takes its time
+        shown, slave = pty.openpty()
+        process = self.begin("check", pipe, stderr=slave)
+        os.close(slave)
+        self.addCleanup(os.close, shown)
+        self.assertEqual(os.read(shown, 4096).decode(), f"\r\x1b[Kcheck {pipe}: 2 s")
         process.kill()
 
     def test_quiet_shows_none(self):

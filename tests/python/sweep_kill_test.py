@@ -172,4 +172,4 @@ class Dask(Killed):
 
 
 if __name__ == "__main__":
-    main("matplotlib", "plotly", "jinja2", "distributed")
+    main("matplotlib", "jinja2", "distributed")

@@ -144,4 +144,4 @@ class Table(InFolder):
 
 
 if __name__ == "__main__":
-    main("matplotlib", "plotly", "jinja2")
+    main("matplotlib", "jinja2")

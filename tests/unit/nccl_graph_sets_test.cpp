@@ -136,7 +136,8 @@ TEST_CASE("graph era: members in another order turn the rings only", "[unit]") {
   for (const auto& channel : made.channels) CHECK(channel.order.front() == 7);
   CHECK_THROWS_WITH(nccl_graph::build("nccl-2.18", "p100-dgx1", {0, 8}), "gpus: no GPU 8: 0 to 7 exist");
   CHECK_THROWS_WITH(libraries().get("nccl-2.28"),
-                    "unknown library 'nccl-2.28': one of mpi-cray, mpi-mpich, mpi-openmpi, mpi-spectrum, mpi-staged, "
+                    "unknown library 'nccl-2.28' (did you mean 'nccl-2.18', 'nccl-2.20' or 'nccl-2.22'?): one of "
+                    "mpi-cray, mpi-mpich, mpi-openmpi, mpi-spectrum, mpi-staged, "
                     "nccl-1, nccl-2.12, nccl-2.14, nccl-2.18, nccl-2.20, nccl-2.22, nccl-2.23, nccl-2.27, nccl-2.3, "
                     "nccl-2.30, nccl-2.7, nccl-2.8");
 }

@@ -59,7 +59,7 @@ TEST_CASE("placement: what is refused") {
   CHECK(says(error_of({{"busy", {"gpu9"}}}), "/busy/0: 9 is no GPU of p100-dgx1: 0 to 7"));
   CHECK(says(error_of({{"busy", 3}}), "/busy: must be an array"));
   CHECK(says(error_of({{"job", "all_reduce"}}), "needs a size"));
-  CHECK(says(error_of({{"job", "all_reduce:8M"}}), "/job: "));
+  CHECK(says(error_of({{"job", "all_reduce:8Q"}}), "/job: "));
   CHECK(says(error_of({{"job", {{"op", "all_sum"}, {"size_B", 8}}}}), "all_sum"));
   CHECK(says(error_of({{"job", "no-such-trace"}}), "no-such-trace"));
   CHECK(says(error_of({{"job", {{"op", "all_reduce"}, {"size_B", 8}, {"trace", "x"}}}}), "/job"));
