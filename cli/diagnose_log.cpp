@@ -6,9 +6,9 @@
 #include <set>
 #include <sstream>
 
-#include "calibrate/import/gpu_models.hpp"
 #include "calibrate/import/importer.hpp"
 #include "cli/trace_out.hpp"
+#include "sim/records/gpu_model_names.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::cli {
@@ -82,12 +82,12 @@ void check_gpus(const DiagnosedLog& log, const Platform& platform, const std::st
   for (const Device& device : platform.topology().devices) {
     if (device.kind != DeviceKind::kGpu) continue;
     if (here.empty()) here = device.model;
-    const auto model = topology_import::find_gpu_model(device.model);
+    const auto model = find_gpu_model(device.model);
     if (!model) return;  // nothing to compare with
     known.insert(model->words);
   }
   for (const std::string& printed : log.gpus) {
-    const auto model = topology_import::find_gpu_model(printed);
+    const auto model = find_gpu_model(printed);
     if (model && known.count(model->words) == 0)
       throw InputError(log.measurement.path + ": is of '" + printed + "', " + name + " has '" + here +
                        "': say the --platform that it was run on, or --force");

@@ -264,7 +264,7 @@ TEST_CASE("sizes are lists, or rows, on the command line", "[physics]") {
   CHECK(query::sizes_of("1MiB,0,2KiB", "--sizes") == Json({1048576.0, 0.0, 2048.0}));
   CHECK(query::sizes_of("0,1MiB;2MiB,0", "--sizes") == Json({{0.0, 1048576.0}, {2097152.0, 0.0}}));
   CHECK_THROWS_AS(query::sizes_of("1MiB,,2", "--sizes"), InputError);
-  CHECK_THROWS_AS(query::sizes_of("8M", "--sizes"), InputError);
+  CHECK_THROWS_AS(query::sizes_of("8Q", "--sizes"), InputError);
 }
 
 }  // namespace linkcast::test::sizes_per_rank_test

@@ -114,7 +114,7 @@ class Extender(unittest.TestCase):
             status, answer = self.server.post("/v1/kubernetes/prioritize", args)
             self.assertEqual(status, 400)
             self.assertIn(part, answer["error"])
-        status, answer = self.server.post("/v1/kubernetes/prioritize", {"Pod": pod(job="all_reduce:64"), **names})
+        status, answer = self.server.post("/v1/kubernetes/prioritize", {"Pod": pod(job="all_reduce:64Q"), **names})
         self.assertEqual(status, 400)
         self.assertIn("/job", answer["error"])
 

@@ -73,7 +73,7 @@ class Jobs(unittest.TestCase):
         self.refused("/comment: missing", comment=None)
         self.refused("/comment: has no word", comment="nothing")
         self.refused("/comment: 'jobs=x'", comment="linkcast:jobs=x")
-        self.refused("/comment: '64' has no unit", comment="linkcast:job=all_reduce:64")
+        self.refused("/comment: '64Q': unknown unit 'Q'", comment="linkcast:job=all_reduce:64Q")
         self.refused("/nodes: none has 7 GPUs free: n1: 5 GPUs are free", tres_per_node="gres/gpu:7")
         self.refused("/nodes/0/gpus_busy/0: 9 is no GPU", nodes=[{"name": "a", "platform": "v100-dgx1", "gpus_busy": [9]}])
         self.refused("dgx9", nodes=[{"name": "a", "platform": "dgx9"}])
