@@ -6,6 +6,7 @@
 #include "cli/progress.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
+#include "sim/catalogue/machine_files.hpp"
 #include "sim/platform/variant.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/records/discovery.hpp"
@@ -19,13 +20,14 @@
 namespace linkcast::cli {
 namespace {
 
-/// Parameter names are checked against the topology they name, where that is shipped. @returns what was not checked
+/// Parameter names are checked against the topology they name, where that is found. @returns what was not checked
 std::string check_calibration(Context& context, const std::string& path) {
   Calibration calibration = read_calibration(path);
-  const std::string topology = context.catalogue().data_dir() + "/topologies/" + calibration.topology + ".json";
-  if (!std::filesystem::exists(topology))
+  const catalogue::MachineFiles files(context.catalogue().data_dir());
+  if (calibration.wiring.is_null() && !files.topology_of(calibration))
     return " (parameter names not checked: topology '" + calibration.topology + "' is not shipped)";
-  static_cast<void>(Platform(read_topology(topology), std::move(calibration)));
+  Topology topology = files.read_topology_of(calibration);
+  static_cast<void>(Platform(std::move(topology), std::move(calibration)));
   return "";
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 
 #include "cli/draft_file.hpp"
@@ -6,11 +7,16 @@
 #include "cli/replay_tables.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
+#include "sim/platform/gpu_names.hpp"
+#include "sim/query/gpu_values.hpp"
+#include "sim/query/key_text.hpp"
 #include "sim/query/provenance.hpp"
+#include "sim/query/query_kind.hpp"
 #include "sim/query/whatif.hpp"
 #include "sim/replay/query/replay_answer.hpp"
 #include "sim/replay/replay_request.hpp"
 #include "sim/units/parse.hpp"
+#include "sim/units/text.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -77,11 +83,13 @@ void print_replay(const Json& result) {
 }
 
 /// FILE, or FILE:GPUS.
-replay::ReplayPart other_job(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  const std::string gpus = colon == std::string::npos ? "" : text.substr(colon + 1);
-  if (gpus.empty() || gpus.find_first_not_of("0123456789,-") != std::string::npos) return {text};
-  return {text.substr(0, colon), query::numbers_of(gpus, "--also")};
+Json other_job(const std::string& text) {
+  const std::string gpus = query::at_colons(text).back();
+  const std::vector<std::string> names = split(gpus, ',');
+  const bool named = gpus.size() < text.size() && !names.empty() &&
+                     std::all_of(names.begin(), names.end(), [](const auto& one) { return read_gpu_text(one); });
+  if (!named) return {{"trace", text}};
+  return {{"trace", text.substr(0, text.size() - gpus.size() - 1)}, {"placement", query::gpus_of(gpus, "--also")}};
 }
 
 void check(ReplayOptions& o, const Context& context) {
@@ -93,18 +101,16 @@ void check(ReplayOptions& o, const Context& context) {
 }
 
 /// The options in the words of a batch query.
-void read(ReplayOptions& o) {
+void read(ReplayOptions& o, Context& context) {
   o.asked = o.query.query();
-  for (const std::string& text : o.also) {
-    const replay::ReplayPart part = other_job(text);
-    o.asked["also"].push_back({{"trace", part.trace}});
-    if (!part.gpus.empty()) o.asked["also"].back()["placement"] = part.gpus;
-  }
+  for (const std::string& text : o.also) o.asked["also"].push_back(other_job(text));
   if (o.repeat > 1) o.asked["repeat"] = o.repeat;
   if (o.utilisation) o.asked["utilisation"] = true;
   constexpr const char* name = "command line";
   try {
-    ObjectReader r(o.asked, name);
+    const Topology& topology = context.catalogue().platform(o.query.platform()).topology();
+    const Json asked = query::with_gpu_numbers(query::query_kinds().get("replay").keys(), o.asked, topology, name);
+    ObjectReader r(asked, name);
     static_cast<void>(r.required<std::string>("kind"));
     o.request = replay::read_replay_request(r.required<std::string>("platform"), r);
   } catch (const InputError& error) {
@@ -134,7 +140,7 @@ Json both_results(ReplayOptions& o, Context& context) {
 void run_replay(ReplayOptions& o, Context& context) {
   const CtrlC ends_the_work;  // so that no half timeline stays
   check(o, context);
-  read(o);
+  read(o, context);
   std::optional<DraftFile> timeline;
   for (const replay::ReplayPart& part : o.request.parts) refuse_same_file("--timeline", o.timeline, part.trace);
   if (!o.timeline.empty()) o.request.timeline = &timeline.emplace("--timeline", o.timeline).out();

@@ -6,6 +6,7 @@
 #include "sim/units/pci_bus_id.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/unit/program.hpp"
 
 namespace linkcast::test::gpu_names_test {
 
@@ -109,6 +110,19 @@ TEST_CASE("a name that no GPU has is refused with those that there are", "[unit]
   CHECK(error({{"gpus", {kUuid + "9", 1}}}, "p100-dgx1") ==
         "query:/gpus: " + kUuid + "9 is no GPU of p100-dgx1: 0 to 7; its file names no UUIDs");
   CHECK(error({{"gpus", {"GPU-8f2a1c00", 1}}}).find("is no GPU of") != std::string::npos);  // all begin so
+}
+
+TEST_CASE("replay takes drivers' names from the command line", "[unit][gpu_names]") {
+  const ScratchFolder folder;
+  const std::string machine = "'" + (folder / "m.json").string() + "'";
+  REQUIRE(run_program("import nccl-xml tests/input/import/nccl-p100-dgx1.xml --machine m --out " + machine).code == 0);
+  const std::string replay = "replay data_parallel --option ranks=2 --option steps=1 --json --platform " + machine;
+  const auto ranks = [&](const std::string& more) {
+    return parse_json(run_program(replay + more).out, "answer")["ranks"];
+  };
+  const Json by_number = ranks(" --placement 4,1 --also data_parallel:2,3,5,6");
+  CHECK(by_number[0]["gpu"] == 4);
+  CHECK(ranks(" --placement 0000:81:00.0,GPU1 --also data_parallel:19:00.0,gpu3,5-6") == by_number);
 }
 
 TEST_CASE("the command line's lists keep bus ids whole", "[unit][gpu_names]") {
