@@ -35,7 +35,8 @@ Ranker ranker_of(catalogue::Catalogue& catalogue, const std::string& platform, c
                  const std::vector<validate::ComparedPoint>& points, const validate::Comparison& comparison) {
   std::vector<Judged> all;
   for (const validate::ComparedPoint& point : points) all.push_back(judged(point));
-  return {all, effects_of(catalogue, platform, edits, points, causes_of(catalogue.platform(platform), comparison))};
+  return {all, effects_of(catalogue, platform, edits, points, causes_of(catalogue.platform(platform), comparison)),
+          true};
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ class Member {
       member.over_median.push_back(point.over);
     }
     member.median = median(member.over_median);
-    const Ranker ranker(judged, effects());
+    const Ranker ranker(judged, effects(), false);
     member.ranking = ranker.rank(member.over_median);
     member.slow = member.ranking.faulty();
     return member;

@@ -56,7 +56,7 @@ Ranking causes_beside(const Bench& bench, const std::vector<validate::Comparison
       for (const std::size_t k : kept) some.push_back(shifts[k]);
       shifts = std::move(some);
     }
-  return Ranker(points, std::move(effects)).rank(over);
+  return Ranker(points, std::move(effects), false).rank(over);
 }
 
 }  // namespace linkcast::diagnosis

@@ -18,7 +18,7 @@ namespace {
 // differ by on their links (5.7 %, validate/plots/transfer.py) to a part that hardly works
 constexpr double kSlightest = 1.057, kWorst = 8;
 constexpr int kDegrees = 40;
-// Degrees below the slightest, which healthy machines have, too: a fault must be likelier than any of them.
+// Degrees below the slightest, by which healthy machines differ as a whole: such a fault must be likelier than these.
 constexpr std::array kMild = {1.01, 1.02, 1.03, 1.04, 1.05};
 
 // source: ours, ten of them above the alarm
@@ -68,7 +68,7 @@ double log_likelihood(double squares, Eigen::Index n) {
 
 class Ranker::Parts {
  public:
-  Parts(const std::vector<Judged>& points, std::vector<Effect> effects);
+  Parts(const std::vector<Judged>& points, std::vector<Effect> effects, bool mild_is_healthy);
   [[nodiscard]] Ranking rank(const std::vector<double>& residuals) const;
   [[nodiscard]] const std::vector<Effect>& effects() const { return effects_; }
 
@@ -77,7 +77,8 @@ class Ranker::Parts {
     Eigen::MatrixXd white;           ///< a column a degree of the fault
     std::vector<double> times;       ///< of graded faults
     std::vector<std::size_t> trial;  ///< nearest one
-    std::size_t mild = 0;            ///< so many of them healthy machines have, too
+    std::size_t mild = 0;            ///< so many of them are less than what two machines differ by
+    bool whole_machine = false;      ///< not of a part beside its neighbours
   };
   /// ln(likelihood / likelihood of a healthy machine) of each degree that is a fault.
   [[nodiscard]] std::vector<double> ratios(const Columns& columns, const Eigen::VectorXd& white, double healthy) const;
@@ -90,14 +91,16 @@ class Ranker::Parts {
   Whitener whitener_;
   std::vector<Effect> effects_;
   std::vector<Columns> columns_;
+  bool mild_is_healthy_;
   double alarm_ = 0;
 };
 
-Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effects)
-    : whitener_(points), effects_(std::move(effects)) {
+Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effects, bool mild_is_healthy)
+    : whitener_(points), effects_(std::move(effects)), mild_is_healthy_(mild_is_healthy) {
   for (const Effect& effect : effects_) {
     Columns columns;
     columns.mild = effect.cause.graded ? kMild.size() : 0;
+    columns.whole_machine = effect.cause.kind == CauseKind::kClock || effect.cause.kind == CauseKind::kChannels;
     const int count =
         effect.cause.graded ? kDegrees + static_cast<int>(kMild.size()) : static_cast<int>(effect.shifts.size());
     Eigen::MatrixXd shifts(whitener_.size(), count);
@@ -147,7 +150,8 @@ std::vector<double> Ranker::Parts::ratios(const Columns& columns, const Eigen::V
   std::vector<double> likelihoods;
   for (Eigen::Index k = 0; k < squares.size(); ++k) likelihoods.push_back(log_likelihood(squares[k], white.size()));
   const auto faults = likelihoods.begin() + static_cast<std::ptrdiff_t>(columns.mild);
-  if (columns.mild > 0) healthy = std::max(healthy, *std::max_element(likelihoods.begin(), faults));
+  if (mild_is_healthy_ && columns.whole_machine && columns.mild > 0)
+    healthy = std::max(healthy, *std::max_element(likelihoods.begin(), faults));
   std::vector<double> ratios(faults, likelihoods.end());
   for (double& ratio : ratios) ratio -= healthy;
   return ratios;
@@ -202,8 +206,8 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
   return ranking;
 }
 
-Ranker::Ranker(const std::vector<Judged>& points, std::vector<Effect> effects)
-    : parts_(std::make_shared<const Parts>(points, std::move(effects))) {}
+Ranker::Ranker(const std::vector<Judged>& points, std::vector<Effect> effects, bool mild_is_healthy)
+    : parts_(std::make_shared<const Parts>(points, std::move(effects), mild_is_healthy)) {}
 
 Ranking Ranker::rank(const std::vector<double>& residuals) const { return parts_->rank(residuals); }
 const std::vector<Effect>& Ranker::effects() const { return parts_->effects(); }

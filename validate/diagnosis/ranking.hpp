@@ -38,8 +38,8 @@ struct Ranking {
 /// Stat. Assoc. 90, 1995, section 3.2: below 3 "not worth more than a bare mention"
 inline constexpr double kSameEvidence = 3;
 /// And by so much a fault must be likelier than none: forecasts are off in the same ways in which faults change them,
-/// which the noise does not know. source: the same, 20 to 150 are "strong"
-inline constexpr double kStrongEvidence = 20;
+/// which the noise does not know. source: Jeffreys, Theory of Probability, 1961, appendix B: from 10 on "strong"
+inline constexpr double kStrongEvidence = 10;
 /// A healthy machine is called faulty so often, and odd so often. source: ours, the aim of 98 % healthy in two parts
 inline constexpr double kFalseAlarm = 0.015, kOddAlarm = 0.005;
 
@@ -47,7 +47,9 @@ inline constexpr double kFalseAlarm = 0.015, kOddAlarm = 0.005;
 class Ranker {
  public:
   /// @param points  with as many shifts in each trial of each effect
-  Ranker(const std::vector<Judged>& points, std::vector<Effect> effects);
+  /// @param mild_is_healthy  a fault of the whole machine must be likelier than less than 5.7 % of it, too: beside a
+  ///                         forecast, not beside the machine's own fleet
+  Ranker(const std::vector<Judged>& points, std::vector<Effect> effects, bool mild_is_healthy);
   /// @param residuals  ln(measured / expected) of each point
   [[nodiscard]] Ranking rank(const std::vector<double>& residuals) const;
   [[nodiscard]] const std::vector<Effect>& effects() const;
