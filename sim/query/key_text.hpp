@@ -9,7 +9,7 @@ namespace linkcast::query {
 
 /// "0-3,6" to {0, 1, 2, 3, 6}. @throws InputError
 std::vector<int> parse_gpus(const std::string& text, const std::string& option = "--gpus");
-/// "64MiB" in bytes; as nccl-tests, "64M" too, K, M, G and T being powers of 1024, and "64" bytes. @throws InputError
+/// "64MiB" in bytes; as nccl-tests, "64M" too, K, M, G and T being powers of 1024. @throws InputError
 double parse_size(const std::string& option, const std::string& text);
 
 /// The same two as a key table takes them.
