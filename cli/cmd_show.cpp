@@ -25,14 +25,14 @@ std::string number(const Parameter& p) {
 }
 
 /// Links and bottlenecks are named by them.
-void print_planes(const Topology& wiring) {
-  std::map<std::string, std::string> planes;
+void print_groups(const Topology& wiring) {
+  std::map<std::string, std::string> groups;
   for (const Device& device : wiring.devices)
-    if (device.kind == DeviceKind::kNvswitch && !device.group.empty()) planes[device.group] += " " + device.id;
-  if (planes.empty()) return;
-  std::cout << "\nplanes of switches, which links and edits name\n";
+    if (device.kind == DeviceKind::kNvswitch && !device.group.empty()) groups[device.group] += " " + device.id;
+  if (groups.empty()) return;
+  std::cout << "\ngroups of switches, which links and edits name\n";
   std::vector<std::vector<std::string>> table;
-  for (const auto& [plane, switches] : planes) table.push_back({"  " + plane, switches});
+  for (const auto& [group, switches] : groups) table.push_back({"  " + group, switches});
   print_table(table);
 }
 
@@ -43,7 +43,7 @@ void print_platform(const Platform& platform) {
   for (const Cable& cable : wiring.cables)
     table.push_back({"  " + cable.id, std::to_string(cable.count) + " x " + cable.kind, to_text(cable.bandwidth)});
   print_table(table);
-  print_planes(wiring);
+  print_groups(wiring);
   std::cout << "\nparameters\n";
   table.clear();
   for (const auto& [name, p] : platform.calibration().parameters)

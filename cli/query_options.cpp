@@ -171,7 +171,7 @@ Json QueryOptions::query() const {
   if (size_ != nullptr && size_->key->required && !given(*size_)) throw CLI::RequiredError("--size");
   Json query{{"kind", kind_}, {"platform", platform_}};
   for (const Slot& slot : slots_)
-    if (given(slot)) query[slot.key->name] = value_of(slot);
+    if (given(slot)) query[slot.key->name] = &slot == size_ ? Json(nccl_size("--size", slot.text)) : value_of(slot);
   return query;
 }
 

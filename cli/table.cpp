@@ -12,7 +12,7 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t kBetween = 2;
-constexpr std::size_t kNarrowest = 24;  // ours: a column of text is not made narrower
+constexpr std::size_t kNarrowest = 20;  // ours: a column of text is not made narrower
 constexpr std::size_t kHanging = 4;     // where a last column gets lines of its own
 
 /// A quantity begins with a digit and is no expression like 2(n-1), no sentence that begins with a number.

@@ -26,10 +26,9 @@ double parse_size(const std::string& option, const std::string& text) {
   try {
     // source: nccl-tests, src/common.cu, parsesize; OSU benchmarks read the same
     const bool letter = text.find_last_of("KkMGT") + 1 == text.size() && text.size() > 1;
-    const bool number = text.find_first_not_of("0123456789") == std::string::npos && !text.empty();
     if (letter)
       return parse_bytes(text.substr(0, text.size() - 1) + (text.back() == 'k' ? 'K' : text.back()) + "iB").si;
-    return parse_bytes(number ? text + "B" : text).si;
+    return parse_bytes(text).si;
   } catch (const UnitError& error) {
     throw InputError(option + ": " + error.what());
   }

@@ -17,6 +17,6 @@ def sha256_of(paths):
 
 def identity_of(program, data_dir):
     """Version, and digests of program and data, as this machine sees them."""
-    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     data = [path for pattern in DATA for path in sorted(Path(data_dir).glob(pattern)) if path.is_file()]
     return {"linkcast": version, "program_sha256": sha256_of([Path(program)]), "data_sha256": sha256_of(data)}

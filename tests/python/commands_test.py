@@ -112,8 +112,34 @@ class Help(unittest.TestCase):
         for what in ("platforms", "collectives", "libraries", "algorithms", "fabrics", "traces", "kinds", "claims"):
             self.assertLessEqual(max(map(len, run("list", what).stdout.splitlines())), 80, what)
 
+    def test_tables_fit(self):
+        for words in (("show", "v100-dgx1"), ("show", "lumi", "--fabric"), ("wiring", "--platform", "v100-dgx1", "--steps", "2"),
+                      ("whatif", "replay", "data_parallel", "--option", "ranks=8", "--platform", "p100-dgx1", "--remove", "gpu0-gpu1"),
+                      ("whatif", "predict", "p2p", "--platform", "v100-dgx1", "--src", "gpu0", "--dst", "gpu5", "--size", "1M", "--slow", "gpu0:2")):
+            lines = run(*words).stdout.splitlines()
+            self.assertLessEqual(max(map(len, lines)), 82, words)  # of two parameters the names alone take more than 80
+
     def test_version(self):
         self.assertRegex(run("--version").stdout, r"^linkcast \d+\.\d+\.\d+.*\n\w+ build by \w+ [\d.]+, SimGrid \d+\.\d+\.\d+\n$")
+
+
+class Planes(unittest.TestCase):
+    """Bottlenecks name planes of switches: show and edits know them."""
+
+    def time(self, *edits: str) -> float:
+        return json.loads(run("predict", "collective", "--platform", "dgx2", "--gpus", "0-7", "--op", "all_reduce", "--size", "1G", "--json", *edits).stdout)["time_s"]
+
+    def test_an_edit_is_that_of_the_switches(self):
+        self.assertIn("  board0   nvs0 nvs1 nvs2 nvs3 nvs4 nvs5\n", run("show", "dgx2").stdout)
+        one_by_one = [word for i in range(6) for word in ("--scale", f"gpu0-nvs{i}:0.5")]
+        self.assertEqual(self.time("--scale", "gpu0-board0:0.5"), self.time(*one_by_one))
+        self.assertEqual(self.time("--slow", "board0:2"), self.time(*(word for i in range(6) for word in ("--slow", f"nvs{i}:2"))))
+        self.assertEqual(self.time("--remove", "gpu0-board0:2"), self.time("--remove", "gpu0-nvs0", "--remove", "gpu0-nvs1"))
+        self.assertEqual(self.time("--slow", "board1:2"), self.time())  # no GPU of these is there
+
+    def test_too_many(self):
+        done = run("show", "dgx2", "--remove", "gpu0-board0:7")
+        self.assertEqual((done.returncode, done.stderr), (2, "error: edit 'remove gpu0-board0:7': gpu0 has 6 links to board0 only\n"))
 
 
 class NearlyRight(InFolder):

@@ -127,7 +127,7 @@ FAKE = """#!/usr/bin/python3 -B
 # Stands for a linkcast that dies of one question until the file "mended" is there.
 import json, os, sys
 if "--version" in sys.argv:
-    sys.exit(print("0.0.0"))
+    sys.exit(print("linkcast 0.0.0"))
 for line in sys.stdin:
     size = json.loads(line)["size_B"]
     if size == 4 and not os.path.exists("mended"):

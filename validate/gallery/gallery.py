@@ -79,7 +79,7 @@ def page_of(gallery: dict, board: dict, data_dir: Path, program: str) -> str:
     for claim in claims.values():
         claim |= {"claimed": number_text(claim["expected"]), "forecast": number_text(claim["predicted"]), "margin": strength_text(claim),
                   "figures": places.get(claim["id"], [])}
-    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined,
                                      trim_blocks=True, lstrip_blocks=True)
     return environment.get_template("page.html").render(
