@@ -12,6 +12,9 @@ namespace {
 // A kind of fault that has less of the likelihood is not worth a line. source: ours
 constexpr double kLeastShare = 0.01;
 
+// A point that the fault changes less says nothing of it. source: ours, the scatter of one figure
+constexpr double kTelling = 0.01;
+
 Json json_of(const validate::ComparedPoint& p, Finding finding) {
   return {{"transport", p.transport},
           {"variant", p.variant},
@@ -114,7 +117,7 @@ std::vector<std::size_t> telling_points(const Diagnosis& diagnosis, const Bench&
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shifts[a] > shifts[b]; });
   for (const std::size_t k : order) {
     const std::size_t place = diagnosis.judged[k];
-    if (telling.size() >= most) break;
+    if (telling.size() >= most || shifts[k] < kTelling) break;
     if (std::find(telling.begin(), telling.end(), place) == telling.end()) telling.push_back(place);
   }
   return telling;
