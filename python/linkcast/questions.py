@@ -15,7 +15,7 @@ class Questions:
         raise NotImplementedError
 
     def collective(self, op: str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
-                   gpus: Sequence[int] | str | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
+                   gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
                    size_B: float | str | None = None, sizes_B: Sequence[int | list[int]] | str | None = None,
                    library: str | None = None, algorithm: str | None = None,
                    protocol: Literal["LL", "LL128", "Simple"] | None = None, nvls: bool | None = None,
@@ -50,8 +50,8 @@ class Questions:
             "transport": transport, "direction": direction, "timing": timing, "launch": launch, "host_scale": host_scale,
             "noise": noise, "samples": samples, "service_level": service_level})
 
-    def p2p(self, src: str, dst: str, size_B: float | str, *, id: Any | None = None,
-            solver: Literal["fluid", "native"] | None = None, transport: str | None = None, via: str | None = None,
+    def p2p(self, src: str | int, dst: str | int, size_B: float | str, *, id: Any | None = None,
+            solver: Literal["fluid", "native"] | None = None, transport: str | None = None, via: str | int | None = None,
             engine: Literal["dma", "sm"] | None = None, direction: Literal["read", "write"] | None = None,
             timing: Literal["single", "back_to_back"] | None = None, launch: Literal["graph", "process"] | None = None,
             host_scale: float | None = None, chunk_B: float | str | None = None, pageable: bool | None = None,
@@ -64,7 +64,7 @@ class Questions:
             "samples": samples, "service_level": service_level, "round_trip": round_trip})
 
     def place(self, job: str | Any | dict[str, Any], ranks: int, *, id: Any | None = None,
-              solver: Literal["fluid", "native"] | None = None, busy: Sequence[int | str] | str | None = None,
+              solver: Literal["fluid", "native"] | None = None, busy: str | Sequence[int | str] | None = None,
               with_: Sequence[dict[str, Any]] | str | None = None,
               objective: Literal["time", "neighbours", "both"] | None = None, library: str | None = None, top: int | None = None,
               nodes: int | None = None, gpus_per_node: int | None = None) -> kinds.Place:
@@ -74,10 +74,10 @@ class Questions:
             "gpus_per_node": gpus_per_node})
 
     def replay(self, trace: str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
-               options: dict[str, Any] | None = None, placement: Sequence[int] | str | None = None, ranks: int | None = None,
-               library: str | None = None, local: bool | None = None, host_scale: float | None = None, nvls: bool | None = None,
-               nodes: int | None = None, gpus_per_node: int | None = None, transport: str | None = None,
-               library_topology: str | None = None,
+               options: dict[str, Any] | None = None, placement: str | Sequence[int | str] | None = None,
+               ranks: int | None = None, library: str | None = None, local: bool | None = None, host_scale: float | None = None,
+               nvls: bool | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
+               transport: str | None = None, library_topology: str | None = None,
                p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
                also: Sequence[dict[str, Any]] | str | None = None, repeat: int | None = None, utilisation: bool | None = None,
                network: Literal["cluster", "node"] | None = None) -> kinds.Replay:
@@ -88,7 +88,7 @@ class Questions:
             "p2p_level": p2p_level, "also": also, "repeat": repeat, "utilisation": utilisation, "network": network})
 
     def rings(self, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
-              gpus: Sequence[int] | str | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
+              gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
               library: str | None = None, op: str | None = None, size_B: float | str | None = None,
               sizes_B: Sequence[int | list[int]] | str | None = None, nvls: bool | None = None, pxn: bool | None = None,
               library_topology: str | None = None,
@@ -98,7 +98,7 @@ class Questions:
             "gpus_per_node": gpus_per_node, "library": library, "op": op, "size_B": size_B, "sizes_B": sizes_B, "nvls": nvls,
             "pxn": pxn, "library_topology": library_topology, "p2p_level": p2p_level})
 
-    def routes(self, src: str, dst: str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
+    def routes(self, src: str | int, dst: str | int, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
                size_B: float | str | None = None, k: int | None = None) -> kinds.Routes:
         """Every way between two devices, ranked by predicted time: keys("routes") says what each key is."""
         return self._ask(kinds.Routes, "routes", {"id": id, "solver": solver, "src": src, "dst": dst, "size_B": size_B, "k": k})

@@ -52,9 +52,9 @@ Structure structure_of(const Topology& topology) {
     }
     found.join = other.kind == DeviceKind::kGpu ? Join::kMesh : Join::kSwitch;
     found.join_generation = cable_generation(cable.kind);
-    found.join_name = found.join_generation > 0 ? "NVLink " + std::to_string(found.join_generation)
-                      : cable.kind == "c2c"     ? "NVLink-C2C"
-                                                : "Infinity Fabric";
+    found.join_name = found.join_generation > 0                   ? "NVLink " + std::to_string(found.join_generation)
+                      : trait_of(cable.kind) == CableTrait::kChip ? "NVLink-C2C"
+                                                                  : "Infinity Fabric";
   }
   return found;
 }

@@ -57,7 +57,7 @@ TEST_CASE("a topology opens as a platform under any name, in any folder", "[unit
                                     "place --job all_reduce:1MiB --ranks 2 --platform",
                                     "replay data_parallel --option ranks=2 --option steps=1 --platform",
                                     "whatif predict p2p --src 0 --dst 1 --size 1MiB --slow 0:2 --platform",
-                                    "diagnose tests/input/import/p2p-p100-cuda8.txt --platform"}) {
+                                    "diagnose tests/input/import/p2p-p100-cuda8.txt --force --platform"}) {
     INFO(command);
     const Run run = run_program(command + " '" + copy.string() + "'");
     CHECK((run.code == 0 || run.code == 4));
