@@ -195,7 +195,7 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
     ranking.log_ratio = -std::numeric_limits<double>::infinity();
   ranking.alarm = alarm_;
   for (RankedKind& one : ranking.kinds)
-    one.share = std::exp(one.log_ratio - ranking.log_ratio) / static_cast<double>(all.size());
+    one.share = std::min(1.0, std::exp(one.log_ratio - ranking.log_ratio) / static_cast<double>(all.size()));
   std::stable_sort(ranking.kinds.begin(), ranking.kinds.end(),
                    [](const RankedKind& a, const RankedKind& b) { return a.log_ratio > b.log_ratio; });
   if (white.size() > 0) {
