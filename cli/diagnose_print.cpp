@@ -34,7 +34,7 @@ void print_points(const diagnosis::Diagnosis& found, const diagnosis::Bench& ben
   if (telling.size() >= rows.size()) std::cout << "and " << telling.size() - rows.size() + 1 << " more, see --json\n";
 }
 
-void print_causes(const std::vector<diagnosis::RankedKind>& kinds) {
+void print_causes(const std::vector<diagnosis::RankedKind>& kinds, bool of_collectives) {
   if (kinds.empty()) return;
   std::vector<std::vector<std::string>> rows{{"cause", "likelihood", "where", "best fit"}};
   for (const diagnosis::RankedKind& kind : kinds)
@@ -42,7 +42,7 @@ void print_causes(const std::vector<diagnosis::RankedKind>& kinds) {
         {std::string(text_of(kind.kind)), percent(kind.share), diagnosis::parts_text(kind), diagnosis::fit_text(kind)});
   print_table(rows);
   std::cout << "next: " << diagnosis::next_step(kinds.front().kind) << '\n';
-  if (!diagnosis::names_one(kinds.front()))
+  if (of_collectives && !diagnosis::names_one(kinds.front()))
     std::cout << "this log cannot tell which: p2pBandwidthLatencyTest or nvbandwidth, and diagnose again\n";
 }
 
@@ -56,7 +56,11 @@ void print_diagnosis(const std::string& path, const Json& facts, const diagnosis
   if (const std::string said = facts_text(facts); !said.empty()) std::cout << "the log says: " << said << '\n';
   if (found.host > 0) std::cout << found.host << " slower than expected and host-bound: says nothing about links\n";
   if (found.judged.empty()) std::cout << "every point may be host-bound: larger sizes would tell of links\n";
-  print_causes(diagnosis::likely_kinds(found));
+  if (facts.value("nodes", 1) > 1) std::cout << "the network between nodes is not among the causes that are tried\n";
+  if (2 * found.fast > static_cast<int>(comparison.points.size()))
+    std::cout << "most of it is faster than expected: is " << comparison.platform
+              << " the machine, with all its links?\n";
+  print_causes(diagnosis::likely_kinds(found), facts.contains("nodes"));
   print_points(found, bench);
   for (const std::string& error : comparison.unanswered) log::Log("cli").warning("{}", error);
 }
@@ -75,7 +79,7 @@ void print_fleet(const std::vector<diagnosis::FleetMember>& members,
   print_table(rows);
   for (const auto& [name, ranking] : causes) {
     std::cout << name << " beside the others:\n";
-    print_causes(diagnosis::likely_kinds(ranking));
+    print_causes(diagnosis::likely_kinds(ranking), false);
   }
 }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 import html
 import json
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import engine
 from .answers import Answer, frame_of
+from .errors import InputError
 from .platform import Platform
 
 if TYPE_CHECKING:
@@ -71,11 +73,16 @@ def _options(options: dict[str, Any]) -> list[str]:
     return [f"--option={key}={value}" for key, value in options.items()]
 
 
-def diagnose(platform: str | Platform, *files: Path, library: str = "", format: str = "", **options: Any) -> Diagnosis:
+def diagnose(platform: str | Platform, *files: Path, library: str = "", format: str = "", force: bool = False,
+             baseline: Sequence[Path] = (), **options: Any) -> Diagnosis:
     """Is what a benchmark printed normal for this machine, and if not, where?
 
+    @param force  compare though a file names other GPUs. @param baseline  logs of other machines of the kind, to compare with
     @param options  what the files do not print, as --option of `linkcast import`"""
-    words = ["diagnose", *_edits(platform), *_options(options)]
+    if not files:
+        raise InputError("diagnose: no file")
+    words = ["diagnose", *_edits(platform), *_options(options), *["--force"] * force]
+    words += [f"--baseline={os.fspath(path)}" for path in baseline]
     words += [f"--library={library}"] * bool(library) + [f"--format={format}"] * bool(format)
     paths = ["--", *(os.fspath(file) for file in files)]
     raw, code, _ = engine.command(*words, "--json", *paths)

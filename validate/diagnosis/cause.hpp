@@ -31,6 +31,7 @@ struct Cause {
   bool graded = false;  ///< the trials are of one fault, slight to bad: what lies between them may be, too
   std::vector<Trial> trials;
   std::function<std::vector<std::string>(double times)> edits{};  ///< of a graded one, so bad
+  bool whole_machine = false;                                     ///< not of a part beside its neighbours
 };
 
 /// Every cause that a platform and what was measured on it allow. Whether the measurement can show it is not asked.

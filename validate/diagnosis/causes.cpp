@@ -82,7 +82,8 @@ class Causes {
   [[nodiscard]] bool took_part(int index) const { return gpus_.count(index) > 0; }
 
   void add(CauseKind kind, const std::string& part, std::vector<Trial> trials, bool graded = false) {
-    causes_.push_back({kind, part, graded, std::move(trials), {}});
+    const bool whole = kind == CauseKind::kClock || kind == CauseKind::kChannels;
+    causes_.push_back({kind, part, graded, std::move(trials), {}, whole});
   }
   /// A fault that may be slight or bad. @param edits  of a factor; outlives this
   template <class Edits>
@@ -96,6 +97,8 @@ class Causes {
   /// NVLinks and their like: some of a bundle gone, or all of it slower (packets sent again, lanes lost).
   void add_links();
   void add_link(const Cable& cable, const std::string& part);
+  /// Every cable of a kind slower.
+  void add_all_of(CauseKind kind, const std::string& cable);
   /// PCIe: half, a quarter, ... of the lanes, or an older generation, of one cable or of all.
   void add_pcie();
   void add_peers();
@@ -138,6 +141,7 @@ void Causes::add_link(const Cable& cable, const std::string& part) {
 }
 
 void Causes::add_links() {
+  std::set<std::string> kinds;
   std::set<std::pair<int, int>> planes;  // stripes over the planes of an NVSwitch are equal: one of each size is enough
   for (const Cable& cable : wiring_.cables) {
     const CableKind* kind = find_cable_kind(cable.kind);
@@ -145,11 +149,20 @@ void Causes::add_links() {
     const bool between = is_gpu(cable.a) && is_gpu(cable.b);
     const int gpu = is_gpu(cable.a) ? cable.a : cable.b;
     if (between ? !took_part(cable.a) || !took_part(cable.b) : !took_part(gpu)) continue;
+    kinds.insert(cable.kind);
     if (between)
       add_link(cable, cable.id);
     else if (planes.emplace(gpu, cable.count).second)
       add_link(cable, "links of " + device(gpu).id);
   }
+  for (const std::string& kind : kinds) add_all_of(CauseKind::kLinks, kind);
+}
+
+void Causes::add_all_of(CauseKind kind, const std::string& cable) {
+  add_graded(kind, "all " + cable, "all " + cable + " slower", [cable](double times) {
+    return std::vector<std::string>{"scale " + cable + ":" + factor_text(1 / times)};
+  });
+  causes_.back().whole_machine = true;
 }
 
 void Causes::add_pcie() {
@@ -179,6 +192,7 @@ void Causes::add_pcie() {
     std::vector<Trial> trials;
     for (const std::string& old : older(kind)) trials.push_back({1, "all as " + old, {"swap " + kind + ":" + old}});
     if (!trials.empty()) add(CauseKind::kPcie, "all " + kind, std::move(trials));
+    add_all_of(CauseKind::kPcie, kind);
   }
 }
 

@@ -100,7 +100,7 @@ Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effe
   for (const Effect& effect : effects_) {
     Columns columns;
     columns.mild = effect.cause.graded ? kMild.size() : 0;
-    columns.whole_machine = effect.cause.kind == CauseKind::kClock || effect.cause.kind == CauseKind::kChannels;
+    columns.whole_machine = effect.cause.whole_machine;
     const int count =
         effect.cause.graded ? kDegrees + static_cast<int>(kMild.size()) : static_cast<int>(effect.shifts.size());
     Eigen::MatrixXd shifts(whitener_.size(), count);
