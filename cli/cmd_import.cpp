@@ -100,6 +100,8 @@ void add_import(CLI::App& app, Context& context) {
                       "topology whose device ids the measurement uses, by id or file; every measurement needs it");
   command->add_option("--option", o->options, "key=value, may be repeated: what the files do not print")
       ->allow_extra_args(false);
+  command->add_flag_function(
+      "--json", [](std::int64_t) {}, "changes nothing: what is written is JSON");
   command->footer(format_names() +
                   "Example:\n  linkcast import nvbandwidth nvbandwidth.json --machine box-1 --topology hgx-h200 "
                   "--out nvbandwidth-1.json");

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 struct InitOptions {
   std::vector<std::string> files, options;
   std::string out = ".", machine;
-  bool force = false;
+  bool force = false, json = false;
 };
 
 /// An id from the name of the host: "Node-07.cluster" is node-07.
@@ -95,10 +95,20 @@ void run_init(const InitOptions& o, Context& context) {
   result.calibration.wiring = record;
   result.undetermined = {"everything that copies show: none was given"};
   write_file("--out", platform_path, fit::to_json(result).dump(1) + "\n");
-  std::cout << "found: " << found_text(platform.wiring()) << "\nwrote: " << topology_path
-            << " (what is wired to what), " << platform_path << " (with parameters)\n";
+  const std::string found = found_text(platform.wiring()), next = next_command(platform.wiring(), platform_path);
+  if (o.json) {
+    const Json told = {{"found", found},
+                       {"topology", topology_path},
+                       {"platform", platform_path},
+                       {"notes", platform.calibration().notes},
+                       {"next", next}};
+    std::cout << told.dump(2) << '\n';
+    return;
+  }
+  std::cout << "found: " << found << "\nwrote: " << topology_path << " (what is wired to what), " << platform_path
+            << " (with parameters)\n";
   for (const std::string& note : platform.calibration().notes) std::cout << note << '\n';
-  std::cout << "next: " << next_command(platform.wiring(), platform_path) << '\n';
+  std::cout << "next: " << next << '\n';
 }
 
 }  // namespace
@@ -116,6 +126,7 @@ void add_init(CLI::App& app, Context& context) {
                    "key=value that the files do not say, see 'linkcast import --help'; repeatable")
       ->allow_extra_args(false);
   command->add_flag("--force", o->force, "replace files that are there");
+  command->add_flag("--json", o->json, "one JSON object on stdout: what was found and written");
   command->footer("Example:\n  linkcast init --out box\n  linkcast init topo.txt list.txt nvlink.txt --machine box");
   command->callback([o, &context] { run_init(*o, context); });
 }

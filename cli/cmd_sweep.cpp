@@ -9,7 +9,7 @@ constexpr int kMostJobs = 4096;
 struct SweepOptions {
   std::string study, out, scheduler;
   int jobs = 0;
-  bool resume = false, dry_run = false;
+  bool resume = false, dry_run = false, json = false;
 };
 
 std::vector<std::string> arguments_of(const SweepOptions& o) {
@@ -19,6 +19,7 @@ std::vector<std::string> arguments_of(const SweepOptions& o) {
   if (o.jobs > 0) arguments.insert(arguments.end(), {"--jobs", std::to_string(o.jobs)});
   if (o.resume) arguments.emplace_back("--resume");
   if (o.dry_run) arguments.emplace_back("--dry-run");
+  if (o.json) arguments.emplace_back("--json");
   arguments.insert(arguments.end(), {"--", o.study});
   return arguments;
 }
@@ -38,6 +39,7 @@ void add_sweep(CLI::App& app, Context& context) {
                       "folder for journal, table, plots and page (default: <name of the study>.sweep)");
   command->add_flag("--resume", o->resume, "go on with what the folder's journal holds");
   command->add_flag("--dry-run", o->dry_run, "only print the scenarios, one query a line");
+  command->add_flag("--json", o->json, "one JSON object on stdout at the end: the folder and what is in it");
   command->footer(
       "Example:\n  linkcast sweep docs/sweep/dgx1-subsets.json --jobs 4\nCtrl-C loses nothing: --resume goes on.");
   command->callback([o, &context] { become_python(context, "sim/sweep/sweep.py", arguments_of(*o)); });

@@ -32,6 +32,8 @@ void add_trace(CLI::App& app, Context& context) {
   command->add_option("--out", o->out, "trace to write (default: standard output)");
   command->add_option("--option", o->options, "key=value, may be repeated: the application's parameters")
       ->allow_extra_args(false);
+  command->add_flag_function(
+      "--json", [](std::int64_t) {}, "changes nothing: what is written is JSON");
   command->footer(application_names() +
                   "Example:\n  linkcast trace data_parallel --option ranks=8 --out training.jsonl");
   command->callback([o, &context] { run_trace(*o, context); });

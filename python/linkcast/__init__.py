@@ -27,10 +27,11 @@ from .files import Diagnosis, Import, Validation, diagnose, import_, validate  #
 from .kinds import Collective, Fabric, Flows, P2p, Place, Replay, Rings, Routes, Show  # noqa: E402
 from .platform import (  # noqa: E402
     Platform, ask, collective, fabric, flows, keys, p2p, place, platforms, predict, replay, rings, routes, show, version, whatif)
+from .studies import Sweep, Wiring, report, sweep, wiring  # noqa: E402
 
 __version__ = version()
 __all__ = [
     "Answer", "Answers", "Collective", "Diagnosis", "Fabric", "Failure", "Flows", "Import", "InputError", "InternalError",
-    "LinkcastError", "P2p", "Place", "Platform", "Replay", "Rings", "Routes", "Show", "Validation", "WhatIf", "ask", "batch",
-    "batch_lines", "collective", "diagnose", "fabric", "flows", "import_", "keys", "main", "p2p", "place", "platforms", "predict",
-    "program", "replay", "rings", "routes", "run", "show", "validate", "version", "whatif"]
+    "LinkcastError", "P2p", "Place", "Platform", "Replay", "Rings", "Routes", "Show", "Sweep", "Validation", "WhatIf", "Wiring", "ask",
+    "batch", "batch_lines", "collective", "diagnose", "fabric", "flows", "import_", "keys", "main", "p2p", "place", "platforms", "predict",
+    "program", "replay", "report", "rings", "routes", "run", "show", "sweep", "validate", "version", "whatif", "wiring"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from . import _native, engine, kinds
 from .answers import Answer, AnswerT, WhatIf
+from .errors import InputError
 from .questions import Questions
 
 P = ParamSpec("P")
@@ -23,9 +25,11 @@ class Platform(Questions):
     'staged'
     """
 
-    def __init__(self, name: str, edits: tuple[str, ...] = ()):
-        self.name, self.edits = name, edits
-        engine.catalogues().check(name, list(edits))
+    def __init__(self, name: str | os.PathLike[str], edits: tuple[str, ...] = ()):
+        if not isinstance(name, (str, os.PathLike)):
+            raise InputError(f"platform: must be a name, a file or a Platform, not {type(name).__name__}: {name!r}")
+        self.name, self.edits = os.fspath(name), edits
+        engine.catalogues().check(self.name, list(edits))
 
     def edit(self, *edits: str) -> Platform:
         """With what-if changes, e.g. "remove gpu0-gpu4": docs/what-if.md."""
@@ -96,7 +100,9 @@ def ask(query: dict[str, Any]) -> Answer:
 
 
 def plain_query(query: dict[str, Any]) -> dict[str, Any]:
-    """With the name of a Platform, and its edits before those of the query."""
+    """With the name of a Platform, and its edits before those of the query. @raises InputError  it is no dict"""
+    if not isinstance(query, dict):
+        raise InputError(f"query: must be a dict, not {type(query).__name__}: {query!r}")
     platform = query.get("platform")
     if not isinstance(platform, Platform):
         return query

@@ -139,6 +139,7 @@ def main() -> int:
     parser.add_argument("result", nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--title", default="")
+    parser.add_argument("--json", action="store_true")
     parser.add_argument("--program", required=True)
     parser.add_argument("--data-dir", required=True)
     options = parser.parse_args()
@@ -151,7 +152,11 @@ def main() -> int:
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(f"{options.out}: {len(sections)} section{'s' if len(sections) > 1 else ''}")
+    if options.json:
+        print(json.dumps({"out": str(options.out), "sections": [section.title for section in sections],
+                          "size_B": options.out.stat().st_size}, indent=2))
+    else:
+        print(f"{options.out}: {len(sections)} section{'s' if len(sections) > 1 else ''}")
     return 0
 
 

@@ -42,8 +42,8 @@ def _draw(study: Study, plots: list[dict[str, Any]], records: list[dict[str, Any
 
 
 def write_results(study: Study, rows: dict[int, dict[str, Any]], identity: dict[str, Any], folder: Path,
-                  program: list[str]) -> int:
-    """@returns  how many scenarios have an error"""
+                  program: list[str], as_json: bool = False) -> int:
+    """@param as_json  tells of it in JSON, the summary and its folder. @returns  how many scenarios have an error"""
     from table_plots import plots_by_default
     columns = table.columns_of(study, rows)
     records = table.records_of(study, rows, columns)
@@ -64,5 +64,8 @@ def write_results(study: Study, rows: dict[int, dict[str, Any]], identity: dict[
                            str(folder / "sweep.json")], check=False, stdout=subprocess.DEVNULL)
     if page.returncode:
         raise OSError(f"{folder / 'report.html'}: could not be made; the table is complete")
-    print(f"{folder / 'table.csv'}: {len(records)} scenarios, {errors} error{'' if errors == 1 else 's'}")
+    if as_json:
+        print(json.dumps({**summary, "folder": str(folder)}, indent=2))
+    else:
+        print(f"{folder / 'table.csv'}: {len(records)} scenarios, {errors} error{'' if errors == 1 else 's'}")
     return errors

@@ -39,6 +39,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--json", action="store_true")
     return parser.parse_args(arguments)
 
 
@@ -99,7 +100,7 @@ def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts)
         if waiting:
             run_rest(study, waiting, workers, journal, interrupts)
         errors = write_results(study, journal.rows, identity, folder,
-                               ["--program", options.program, "--data-dir", options.data_dir])
+                               ["--program", options.program, "--data-dir", options.data_dir], options.json)
         return HOLDS_ERRORS if errors else 0
     except KeyboardInterrupt as stop:
         return stopped(study, journal, "stopped", 128 + (stop.args[0] if stop.args else signal.SIGINT))

@@ -101,6 +101,10 @@ class Questions(unittest.TestCase):
         sizes = [linkcast.collective("p100-dgx1", "all_reduce", gpus=numpy.arange(4), size_B=size).time_s for size in 2 ** numpy.arange(10, 12)]
         self.assertEqual(sizes, [linkcast.collective("p100-dgx1", "all_reduce", gpus="0-3", size_B=size).time_s for size in (1024, 2048)])
 
+    def test_no_question(self):
+        for wrong in (lambda: linkcast.ask(5), lambda: linkcast.batch([5]), lambda: linkcast.predict(None, "gpu0", "gpu1", 1)):
+            self.assertRaisesRegex(linkcast.InputError, "must be a", wrong)
+
     def test_errors(self):
         for call, what in (
                 (lambda: linkcast.predict("p100-dgx1", "gpu0", "gpu17", 1), "query:/dst: 'gpu17' is no GPU or CPU of p100-dgx1"),
@@ -215,6 +219,44 @@ class Files(InFolder):
         out = self.folder / "record.json"
         kept = linkcast.import_("p2pBandwidthLatencyTest", LOG, machine="box", topology="p100-dgx1", engine="sm", out=out)
         self.assertEqual((out.read_text(), kept.raw), (done.stdout, json.loads(done.stdout)))
+
+
+class Studies(InFolder):
+    STUDY = {"name": "sizes", "query": {"kind": "p2p", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu1"},
+             "axes": {"size_B": ["1KiB", "1MiB"]}}
+
+    def test_sweep(self):
+        done = linkcast.sweep(self.STUDY, self.folder / "dict")
+        self.assertEqual((done.scenarios, done.errors, done.folder), (2, 0, self.folder / "dict"))
+        expected = linkcast.batch([{**self.STUDY["query"], "size_B": size} for size in (2**10, 2**20)])
+        self.assertEqual([float(row["time_s"]) for row in done.rows()], [answer.time_s for answer in expected])
+        query = {**self.STUDY["query"], "size_B": 1}
+        study = self.write("study.json", {"schema": "linkcast/study/1", "name": "two", "query": {key: query[key] for key in ("kind", "platform", "src", "size_B")},
+                                          "axes": {"dst": ["gpu1", "gpu99"]}})
+        done = linkcast.sweep(study, self.folder / "file", jobs=1)
+        self.assertEqual((done.scenarios, done.errors), (2, 1))
+        with self.assertRaisesRegex(linkcast.InputError, "/axes: missing key"):
+            linkcast.sweep({"name": "nothing"})
+
+    def test_wiring(self):
+        found = linkcast.wiring("v100-dgx1", mixes=["4+4"], steps=2)
+        self.assertEqual((found.gpus, found.looked_at, found.own["mixes"]), (8, 2, {"4+4": 1.0}))
+        for wrong in ("hgx-h200", linkcast.Platform("v100-dgx1").edit("remove gpu0-gpu1")):
+            with self.assertRaises(linkcast.InputError):
+                linkcast.wiring(wrong, steps=1)
+
+    def test_report(self):
+        machine = linkcast.Platform("v100-dgx1")
+        curve = linkcast.batch([{"kind": "collective", **BOX, "op": "all_reduce", "gpus": [0, 1], "size_B": size} for size in (2**10, 2**20)])
+        whatif = machine.edit("remove gpu0-gpu1").whatif("collective", op="all_reduce", gpus="0-7", size_B=2**20)
+        page = linkcast.report(curve, machine.rings(gpus=[0, 1]), whatif, linkcast.diagnose("p100-dgx1", LOG), out=self.folder / "page.html",
+                               title="All of it")
+        text = page.read_text()
+        for word in ("<title>All of it", "2 answers", "v100-dgx1", LOG.name):
+            self.assertIn(word, text)
+        for results in ((), ("missing.json",)):
+            with self.assertRaises(linkcast.InputError):
+                linkcast.report(*results, out=self.folder / "none.html")
 
 
 class Typed(unittest.TestCase):
