@@ -100,6 +100,7 @@ InputError in_options(const InputError& error, const std::string& kind) {
     return InputError(what.substr(own));                       // of a file, which it names
   if (what.rfind(std::string(kCommandLine) + ": ", 0) == 0) {  // "solver: ..."
     const std::string rest = what.substr(own), named = rest.substr(0, rest.find(": "));
+    if (rest.rfind("unknown platform ", 0) == 0) return InputError("--platform: " + rest);
     const bool known = query::find_key(query::query_kinds().get(kind).keys(), named) != nullptr ||
                        query::find_key(query::common_keys(), named) != nullptr;
     return known ? InputError(option_of_key(kind, named) + rest.substr(named.size())) : error;

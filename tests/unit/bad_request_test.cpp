@@ -57,7 +57,7 @@ TEST_CASE("wrong copies", "[unit][bad_input]") {
   const std::string copy = "predict p2p --platform p100-dgx1 --size 1MiB ";
   check_requests(
       {{"predict p2p --platform atari --src gpu0 --dst gpu1 --size 1MiB",
-        "command line: unknown platform 'atari': one of a100-pcie, a100-pcie-nvlink, abci-a100, abci-v100, alps, "
+        "--platform: unknown platform 'atari': one of a100-pcie, a100-pcie-nvlink, abci-a100, abci-v100, alps, "
         "apenet-cluster2, apenet-plus, dgx-a100, dgx-b200, dgx2, gb200-nvl72, gx8, h100-pcie, h100-pcie-nvlink, "
         "hgx-h100, hgx-h200, l40s, lassen, leonardo, lumi, mi300x, p100-dgx1, rtx-4090, rtx-5090, rtx-a6000, "
         "rtx2080-sli, summit, summitdev, v100-dgx1, v100-dgx1-fig19a, v100-dgx1-fig19b"},
