@@ -171,7 +171,7 @@ std::int64_t lines_of(const std::string& path) {
 }
 
 /// One line in, one line out, same order; a bad line gives an error object and the batch goes on.
-void run_batch(Context& context, const std::string& path) {
+void run_batch(Context& context, const std::string& path, bool rows) {
   std::ifstream file;
   if (path != "-") {
     if (std::filesystem::is_directory(path)) throw InputError("--batch: " + path + ": is a folder, not a file");
@@ -180,7 +180,7 @@ void run_batch(Context& context, const std::string& path) {
   }
   std::istream& in = path == "-" ? std::cin : file;
   log::Work work(context.progress(), "batch", "queries", path == "-" ? 0 : lines_of(path));
-  const query::BatchOptions options{context.edit_list(), context.whatif};
+  const query::BatchOptions options{context.edit_list(), context.whatif, rows};
   std::string line;
   for (long number = 1; std::getline(in, line); ++number) {
     work.advance(number - 1);
@@ -198,7 +198,10 @@ void run_batch(Context& context, const std::string& path) {
 void add_predict(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("predict", "forecast copies, contending flows and collectives");
   auto batch = std::make_shared<std::string>();
-  command->add_option("--batch", *batch, "JSON queries, one a line ('-': standard input); one result a line");
+  auto rows = std::make_shared<bool>(false);
+  auto* file =
+      command->add_option("--batch", *batch, "JSON queries, one a line ('-': standard input); one result a line");
+  command->add_flag("--rows", *rows, "with --batch: only what goes into a table's row, as a flat object")->needs(file);
   command->footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
   add_edits(*command, context);
   add_kinds(*command, context);
@@ -207,8 +210,8 @@ void add_predict(CLI::App& app, Context& context) {
     if (command->get_subcommands().empty() == batch->empty())
       throw InputError("predict: give one of p2p, flows, collective, or --batch FILE (see --help)");
   });
-  command->callback([batch, &context] {
-    if (!batch->empty()) run_batch(context, *batch);
+  command->callback([batch, rows, &context] {
+    if (!batch->empty()) run_batch(context, *batch, *rows);
   });
 }
 

@@ -26,7 +26,8 @@ int run_program(int argc, const char* const* argv, bool progress) {
   app.set_version_flag("--version", version_text, "version, how it was built, SimGrid's version");
   app.require_subcommand(1);
   Context context;
-  app.add_option("--data-dir", context.data_dir, "folder with topologies/ and models/ (default: LINKCAST_DATA_DIR, else beside the program)")
+  app.add_option("--data-dir", context.data_dir,
+                 "folder with topologies/ and models/ (default: LINKCAST_DATA_DIR, else beside the program)")
       ->envname("LINKCAST_DATA_DIR");
   add_list(app, context);
   add_show(app, context);

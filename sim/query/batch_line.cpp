@@ -1,5 +1,6 @@
 #include "sim/query/batch_line.hpp"
 
+#include "sim/query/answer_row.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/whatif.hpp"
 #include "sim/records/file_error.hpp"
@@ -12,6 +13,13 @@ void add_edits(const std::vector<std::string>& edits, Json& query) {
   if (!query.contains("edits")) query["edits"] = Json::array();
   if (query["edits"].is_array())
     for (const std::string& edit : edits) query["edits"].push_back(edit);
+}
+
+/// Only the error, which does not say where in the batch it is.
+Json row_of_error(const std::string& error, const std::string& name) {
+  if (error.rfind(name, 0) != 0) return {{"error", error}};
+  const std::size_t at = error.find_first_not_of(": ", name.size());
+  return {{"error", at == std::string::npos ? error : error.substr(at)}};
 }
 
 }  // namespace
@@ -35,6 +43,7 @@ LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line,
     result["error"] = std::string("internal: ") + error.what();
     answer.failed = answer.broken = true;
   }
+  if (options.rows) result = answer.failed ? row_of_error(result["error"], name) : row_of(result);
   answer.text = result.dump(-1, ' ', false, Json::error_handler_t::replace);  // errors quote the line
   return answer;
 }

@@ -10,6 +10,7 @@ namespace linkcast::query {
 struct BatchOptions {
   std::vector<std::string> edits{};  ///< on top of those of each query
   bool whatif = false;               ///< every answer without and with the edits
+  bool rows = false;                 ///< of every answer its row_of(); errors without `name`
 };
 
 struct LineAnswer {

@@ -2,18 +2,18 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from charts import Series, cells, distribution, lines, name_of, stacked
 from forecasts import query_of
-from page import Chart, Section, shortened
-from records import Node, parse, read_text
-from table_plots import Drawing, chosen, drawing, only_text, value_of
+from page import Chart, Section, Table, shortened
+from records import Node, open_text, parse, read_text
+from table_plots import Drawing, chosen, columns_for, drawing, only_text, value_of
 from units import value_text
 
 MOST_ROWS = 500
@@ -48,15 +48,15 @@ def chart_of(shown: Drawing, where: dict[str, list[str]] | None = None) -> Chart
     return Chart(title[:1].upper() + title[1:], lines(series, shown.x, shown.y, name_of(shown.by)), " ".join(notes))
 
 
-def counted(lines: list[str], of: str, most: int = MOST_LINES) -> list[str]:
+def counted(lines: Iterable[str], of: str, most: int = MOST_LINES) -> list[str]:
     """The most frequent ones, each with its count."""
     counts = Counter(lines)
     shown = [line if count == 1 else f"{line} ({count} {of})" for line, count in counts.most_common(most)]
     return shown + ([f"and {len(counts) - most} others"] if len(counts) > most else [])
 
 
-def slow_downs(section: Section, rows: list[dict[str, Any]]) -> None:
-    values = sorted(row["slowdown"] for row in rows if isinstance(row.get("slowdown"), (int, float)))
+def slow_downs(section: Section, found: list[float]) -> None:
+    values = sorted(found)
     if len(values) > 2:
         series = Series("", values, [(i + 1) / len(values) for i in range(len(values))])
         section.charts.append(Chart("Slow-down by others", distribution([series], "slowdown", "times as long as alone")))
@@ -114,7 +114,7 @@ def batch(answers: list[Node], file: str) -> Section:
             if shown and any(len(line.x) > 1 for line in shown.lines):
                 shown.by = ", ".join(key for key in varied if key != "size_B")
                 section.charts.append(chart_of(shown))
-    slow_downs(section, rows)
+    slow_downs(section, [row["slowdown"] for row in rows if isinstance(row.get("slowdown"), (int, float))])
     columns = varied + [key for key in SHOWN if any(key in row for row in rows)]
     section.tables.append(shortened("Answers", columns, [[cell(key, row.get(key)) for key in columns] for row in rows], MOST_ROWS))
     section.warnings += counted([line for answer in good if answer.has("warnings") for line in answer["warnings"].texts()],
@@ -131,18 +131,60 @@ def digests(answers: list[Node], key: str) -> dict[str, str]:
             if answer.has("inputs") and answer["inputs"].has(key)}
 
 
-def read_table(path: str) -> tuple[list[str], list[dict[str, Any]]]:
-    rows = list(csv.reader(io.StringIO(read_text(path))))
-    if not rows or rows[0][:1] != ["scenario"] or "error" not in rows[0]:
-        raise Node(None, path).fail("is no table of a sweep: it has no columns scenario and error")
-    for i, row in enumerate(rows[1:], 2):
-        if len(row) != len(rows[0]):
-            raise Node(None, path).fail(f"line {i} has {len(row)} cells, not {len(rows[0])}")
-    return rows[0], [dict(zip(rows[0], map(value_of, row))) for row in rows[1:]]
+class SweepTable:
+    """A sweep's table.csv, read row by row: no more of it is kept than a page shows."""
+
+    def __init__(self, path: str, plots: list[dict[str, Any]]):
+        """@param plots  x, y, by, where, of columns; `shown` has the records of each"""
+        self.shown: list[list[dict[str, Any]]] = [[] for _ in plots]
+        self.first: list[list[str]] = []
+        self.errors: Counter[str] = Counter()
+        self.warnings: Counter[str] = Counter()
+        self.slow_downs: list[float] = []
+        self.count = 0
+        with open_text(path) as file:
+            rows = csv.reader(file)
+            self.columns = next(rows, [])
+            if self.columns[:1] != ["scenario"] or not {"error", "warnings"} <= set(self.columns):
+                raise Node(None, path).fail("is no table of a sweep: it has no columns scenario, warnings and error")
+            self._used = [False] * len(self.columns)
+            self._at = {key: i for i, key in enumerate(self.columns)}
+            needed = [[(key, self._at[key]) for key in columns_for(plot) if key in self._at] for plot in plots]
+            for row in rows:
+                if len(row) != len(self.columns):
+                    raise Node(None, path).fail(f"line {self.count + 2} has {len(row)} cells, not {len(self.columns)}")
+                self._take(row)
+                for plot, keys, records in zip(plots, needed, self.shown):
+                    records += chosen([{key: value_of(row[i]) for key, i in keys}], plot.get("where", {}))
+
+    def _take(self, row: list[str]) -> None:
+        self.count += 1
+        if len(self.first) < MOST_ROWS:
+            self.first.append(row)
+        self._used = [used or cell != "" for used, cell in zip(self._used, row)]
+        if error := row[self._at["error"]]:
+            self.errors[error] += 1
+        if warnings := row[self._at["warnings"]]:
+            self.warnings.update(warnings.split(" | "))
+        if "slowdown" in self._at and isinstance(value := value_of(row[self._at["slowdown"]]), (int, float)):
+            self.slow_downs.append(value)
+
+    def table(self, name: str) -> Table:
+        kept = [(key, i) for key, i in self._at.items() if key != "warnings" and self._used[i]]
+        rows = [[cell(key, value_of(row[i])) for key, i in kept] for row in self.first]
+        note = f"The first {MOST_ROWS} of {self.count}; {name} beside this page has all." if self.count > MOST_ROWS else ""
+        return Table("Table", [key for key, _ in kept], rows, note)
+
+
+def _plot_of(plot: Node) -> dict[str, Any]:
+    where = {key: [str(value) for value in values.value] for key, values in plot["where"].entries()} if plot.has("where") else {}
+    return {"x": plot["x"].text(), "y": plot["y"].text(), "by": plot["by"].text() if plot.has("by") else "", "where": where}
 
 
 def sweep(summary: Node, file: str) -> Section:
-    columns, records = read_table(str(Path(file).parent / summary["table"].text()))
+    path = str(Path(file).parent / summary["table"].text())
+    plots = [_plot_of(plot) for plot in summary["plots"].items()]
+    table = SweepTable(path, plots)
     section = Section(f"Study {summary['name'].text()}", file)
     if about := summary["about"].text():
         section.add("about", about)
@@ -150,24 +192,16 @@ def sweep(summary: Node, file: str) -> Section:
     section.add("errors", summary["errors"].whole())
     for axis in summary["axes"].items():
         section.add(f"axis {axis['key'].text()}", f"{axis['values'].whole()} values")
-    section.errors += counted([str(record["error"]) for record in records if record["error"] is not None], "scenarios")
-    for plot in summary["plots"].items():
-        by = plot["by"].text() if plot.has("by") else ""
-        for key in (plot["x"].text(), by):
-            if key and key not in columns:
-                raise plot.fail(f"'{key}' is no column of the table")
-        where = {key: [str(value) for value in values.value] for key, values in plot["where"].entries()} if plot.has("where") else {}
-        if shown := drawing(chosen(records, where), plot["x"].text(), plot["y"].text(), by, cell):
-            section.charts.append(chart_of(shown, where))
-    slow_downs(section, records)
-    kept = [key for key in columns if key != "warnings" and any(record[key] is not None for record in records)]
-    rows = [[cell(key, record[key]) for key in kept] for record in records[:MOST_ROWS]]
-    table = shortened("Table", kept, rows, MOST_ROWS)
-    if len(records) > MOST_ROWS:
-        table.note = f"The first {MOST_ROWS} of {len(records)}; {summary['table'].text()} beside this page has all."
-    section.tables.append(table)
-    section.warnings += counted([line for record in records if record.get("warnings")
-                                 for line in str(record["warnings"]).split(" | ")], "scenarios")
+    section.errors += counted(table.errors, "scenarios")
+    for node, plot, records in zip(summary["plots"].items(), plots, table.shown):
+        for key in (plot["x"], plot["by"]):
+            if key and key not in table.columns:
+                raise node.fail(f"'{key}' is no column of the table")
+        if shown := drawing(records, plot["x"], plot["y"], plot["by"], cell):
+            section.charts.append(chart_of(shown, plot["where"]))
+    slow_downs(section, table.slow_downs)
+    section.tables.append(table.table(summary["table"].text()))
+    section.warnings += counted(table.warnings, "scenarios")
     section.inputs = json.dumps({"inputs": summary["inputs"].value, "versions": summary["versions"].value}, indent=1)
     return section
 

@@ -6,10 +6,11 @@ import math
 import os
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Iterator
+from typing import IO, Any, Iterator
 
 
 class InputError(Exception):
@@ -122,13 +123,13 @@ def _standard_input() -> str:
     return sys.stdin.buffer.read().decode("utf-8")
 
 
-def read_text(path: str | Path) -> str:
+@contextmanager
+def _told(path: str | Path) -> Iterator[None]:
+    """What the system says of a file as bad input."""
     if Path(path).is_dir():
         raise InputError(f"{path}: is a folder, not a file")
     try:
-        if str(path) == STDIN:
-            return _standard_input()
-        return Path(path).read_text(encoding="utf-8")
+        yield
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
@@ -137,15 +138,27 @@ def read_text(path: str | Path) -> str:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def write_atomically(path: Path, data: str | bytes) -> None:
-    """Under its name stands all of it or what stood there before."""
+def read_text(path: str | Path) -> str:
+    with _told(path):
+        return _standard_input() if str(path) == STDIN else Path(path).read_text(encoding="utf-8")
+
+
+@contextmanager
+def open_text(path: str | Path) -> Iterator[IO[str]]:
+    with _told(path), open(path, encoding="utf-8", newline="") as file:
+        yield file
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Under its name stands all that was written, once the block ends without an error, or what stood there before."""
     try:
         handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     try:
         with open(handle, "wb") as out:
-            out.write(data.encode("utf-8") if isinstance(data, str) else data)
+            yield out
             out.flush()
             os.fsync(out.fileno())
         umask = os.umask(0)
@@ -158,3 +171,8 @@ def write_atomically(path: Path, data: str | bytes) -> None:
     except BaseException:
         os.unlink(draft)
         raise
+
+
+def write_atomically(path: Path, data: str | bytes) -> None:
+    with atomic_file(path) as out:
+        out.write(data.encode("utf-8") if isinstance(data, str) else data)

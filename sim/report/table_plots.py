@@ -34,6 +34,12 @@ class Drawing:
     left_out: int
 
 
+def columns_for(plot: dict[str, Any]) -> list[str]:
+    """What drawing() and chosen() look at."""
+    named = [plot["x"], plot["y"], plot.get("by", ""), *plot.get("where", {}), "time_s", *(end for ends in ENDS.values() for end in ends)]
+    return list(dict.fromkeys(key for key in named if key))
+
+
 def _interval(y: str, row: dict[str, Any]) -> tuple[float, float] | None:
     """Of a time as the answer says it; of a rate, which is bytes over time, from that of the time."""
     if y in RATES:
@@ -103,12 +109,14 @@ def drawing(records: list[dict[str, Any]], x: str, y: str, by: str, text_of) -> 
     return Drawing(x, y, by, lines[:MOST_LINES], band, max(0, len(lines) - MOST_LINES))
 
 
-def plots_by_default(axes: list[dict[str, Any]], columns: list[str], records: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """One plot that says most: over the longest axis of numbers, a line for each value of another axis."""
+def plots_by_default(axes: list[dict[str, Any]], columns: list[str], numbers: list[str]) -> list[dict[str, str]]:
+    """One plot that says most: over the longest axis of numbers, a line for each value of another axis.
+
+    @param numbers  keys of the axes whose values are numbers"""
     y = next((key for key in CHOICE if key in columns), "")
     if not y:
         return []
-    numeric = [axis for axis in axes if all(isinstance(row[axis["key"]], (int, float)) for row in records)]
+    numeric = [axis for axis in axes if axis["key"] in numbers]
     x = max(numeric, key=lambda axis: axis["values"])["key"] if numeric else (
         "gpu_count" if "gpu_count" in columns else axes[0]["key"])
     by = next((axis["key"] for axis in axes if axis["key"] != x and 2 <= axis["values"] <= LINE_AXIS_VALUES), "")

@@ -1,14 +1,16 @@
 """A `linkcast predict --batch` that lives as long as there are questions: it keeps platforms and communicators that it has
-built. Needs no other file of linkcast but rows.py: Dask workers get both."""
+built. Needs no other file of linkcast: Dask workers get it too."""
 import json
+import os
 import subprocess
 import time
-
-from rows import error_row, row_of
 
 MOST_WAITING_B = 16384  # a quarter of what a pipe holds on Linux, so that asking never waits for an answer to be read
 MOST_AHEAD = 64
 FAST_S = 0.02
+READ_B = 65536
+BLOCK = 1024  # questions that are made at once
+ERROR = b'"error":'  # of a row: in a text the quotes would be escaped
 
 
 class Died(Exception):
@@ -27,21 +29,35 @@ def _that_fit(lines):
 
 
 class BatchProcess:
-    def __init__(self, program, data_dir):
+    def __init__(self, program, data_dir, rows=False):
+        """@param rows  of each answer what goes into a table"""
         self.made_from = (program, data_dir)
         # A session of its own: Ctrl-C of the terminal is for the sweep, which ends its processes itself.
-        self._process = subprocess.Popen([program, "--data-dir", data_dir, "predict", "--batch", "-"], stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        self._process = subprocess.Popen([program, "--data-dir", data_dir, "predict", "--batch", "-", *["--rows"] * rows],
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                         start_new_session=True, bufsize=0)
+        self._rest = b""
 
     def _write(self, lines):
+        data = memoryview("".join(line + "\n" for line in lines).encode())
         try:
-            self._process.stdin.write(b"".join(line.encode() + b"\n" for line in lines))
-            self._process.stdin.flush()
+            while data:
+                data = data[self._process.stdin.write(data):]
         except OSError:
             pass  # it died, which reading sees
 
+    def _read(self):
+        """Whole lines, at least one. @raises Died"""
+        while True:
+            data = os.read(self._process.stdout.fileno(), READ_B)
+            if not data:
+                raise Died(self._process.wait())
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            if lines:
+                return lines
+
     def answers(self, lines, until):
-        """One answer a question, in order; no more questions are put after the time `until`.
+        """Lists of answers, each a line of JSON, in order; no more questions are put after the time `until`.
 
         @raises Died  as soon as an answer is missing"""
         asked = answered = 0
@@ -52,12 +68,10 @@ class BatchProcess:
                 self._write(more)
                 asked += len(more)
             begin = time.monotonic()
-            line = self._process.stdout.readline()
-            if not line.endswith(b"\n"):
-                raise Died(self._process.wait())
-            answered += 1
+            come = self._read()
+            answered += len(come)
             ahead = min(2 * ahead, MOST_AHEAD) if time.monotonic() - begin < FAST_S else 1
-            yield json.loads(line)
+            yield come
 
     def kill(self):
         self._process.kill()
@@ -73,33 +87,37 @@ class BatchProcess:
         self._process.wait()
 
 
-def _row(answer):
-    return error_row(answer["error"]) if "error" in answer else row_of(answer)
-
-
 def _how(status):
     return f"signal {-status}" if status < 0 else f"exit code {status}"
 
 
-def answer_chunk(start, process, chunk, seconds, on_row):
-    """Asks [(number, query as JSON)] in order, for so many seconds but at least one, and hands on number and row of each.
+def answer_chunk(start, process, chunk, questions, seconds, on_rows):
+    """Asks in order, for so many seconds but at least one question, and hands on numbers and rows as they come.
 
     A scenario on which the process dies is asked once more of a new one.
-    @param start  makes a BatchProcess
+    @param start  makes a BatchProcess of rows. @param chunk  numbers. @param questions  an iterator of as many lines
+    @param on_rows  ([number], [line of JSON])
     @returns  how many were asked, and the process, with all that it has built"""
     done, again, until = 0, -1, time.monotonic() + seconds
     while done < len(chunk) and (done == 0 or time.monotonic() < until):
-        process = process or start()
-        part = chunk[done:done + 1] if again == done else chunk[done:]
-        try:
-            for answer in process.answers([query for _, query in part], until):
-                on_row(chunk[done][0], _row(answer))
-                done += 1
-        except Died as died:
-            process = process.kill()
-            if again == done:
-                on_row(chunk[done][0], {"error": f"linkcast ended with {_how(died.args[0])}, twice", "crashed": True})
-                done += 1
-            else:
-                again = done
+        numbers = [int(number) for number in chunk[done:done + BLOCK]]
+        lines = [next(questions) for _ in numbers]
+        at = 0
+        while at < len(numbers) and (done + at == 0 or time.monotonic() < until):
+            process = process or start()
+            try:
+                for rows in process.answers(lines[at:at + 1] if again == done + at else lines[at:], until):
+                    on_rows(numbers[at:at + len(rows)], rows)
+                    at += len(rows)
+            except Died as died:
+                process = process.kill()
+                if again == done + at:
+                    row = {"error": f"linkcast ended with {_how(died.args[0])}, twice", "crashed": True}
+                    on_rows(numbers[at:at + 1], [json.dumps(row, separators=(",", ":")).encode()])
+                    at += 1
+                else:
+                    again = done + at
+        done += at
+        if at < len(numbers):
+            break
     return done, process

@@ -1,26 +1,31 @@
 """Scenarios in the order and the portions in which workers get them."""
 from __future__ import annotations
 
-import json
-from typing import Iterable
+from collections.abc import Iterator
 
-from study import Scenario, Study
+import numpy as np
+
+from study import Study
 
 # What a linkcast process builds once and keeps: neighbours have it in common.
 KEPT_FOR = ("platform", "edits", "kind", "library", "trace", "options", "nodes", "gpus_per_node", "gpus")
-MOST_A_CHUNK = 256
+MOST_A_CHUNK = 16384
 CHUNKS_A_WORKER = 8  # so that all end at about the same time
 
-Chunk = list[tuple[int, str]]
+Chunk = np.ndarray  # numbers of scenarios
 
 
-def chunks_of(study: Study, scenarios: Iterable[Scenario], workers: int) -> list[Chunk]:
-    """Numbers and queries; scenarios that a process answers from the same tables lie together."""
-    lines = []
-    for scenario in scenarios:
-        query = study.query_of(scenario)
-        kept = [json.dumps(query.get(key), sort_keys=True) for key in KEPT_FOR]
-        lines.append((kept, scenario.number, json.dumps(query)))
-    lines.sort(key=lambda line: line[:2])
-    size = max(1, min(MOST_A_CHUNK, len(lines) // (workers * CHUNKS_A_WORKER)))
-    return [[(number, query) for _, number, query in lines[at:at + size]] for at in range(0, len(lines), size)]
+def chunks_of(study: Study, waiting: np.ndarray, workers: int) -> list[Chunk]:
+    """Scenarios that a process answers from the same tables lie together.
+
+    @param waiting  numbers, in order"""
+    at = study.scenarios.positions(waiting)
+    by = [at[:, i] for key in KEPT_FOR for i, axis in enumerate(study.axes) if axis.key.split(".")[0] == key]
+    if by:
+        waiting = waiting[np.lexsort(by[::-1])]  # the last key is the first; stable
+    size = max(1, min(MOST_A_CHUNK, len(waiting) // (workers * CHUNKS_A_WORKER)))
+    return [waiting[start:start + size] for start in range(0, len(waiting), size)]
+
+
+def questions_of(study: Study, chunk: Chunk) -> Iterator[str]:
+    return map(study.lines.line, study.scenarios.positions(chunk).tolist())

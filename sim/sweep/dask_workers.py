@@ -4,16 +4,21 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from itertools import islice
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Iterator
 
 from chunks import Chunk
+from journal import Part
 from records import InputError
+from study import Study
 
 CHUNK_S = 5.0  # longer than on one machine: a task costs a round trip
 CONNECT_S = 10
 MOST_ERROR = 200  # letters
-SENT = ("rows.py", "batch_process.py", "identity.py", "dask_task.py")  # in the order in which they need each other
+SENT = ("journal_line.py", "questions_of.py", "batch_process.py", "identity.py", "dask_task.py")  # in the order in which they need each other
+PARTS = "parts"  # in the folder of the results
+AHEAD = 3  # chunks a worker that wait at the scheduler, so that none is idle
 ADDRESS = re.compile(r"[a-z]+://\S+:\d+")
 
 
@@ -22,7 +27,7 @@ class ClusterGone(Exception):
 
 
 class DaskWorkers:
-    def __init__(self, address: str, program: str, data_dir: str, identity: dict[str, str]):
+    def __init__(self, address: str, study: Study, folder: Path, program: str, data_dir: str, identity: dict[str, str]):
         try:
             from distributed import Client
         except ImportError:
@@ -37,53 +42,61 @@ class DaskWorkers:
             raise InputError(f"--scheduler: {address}: no Dask scheduler answers: {error or type(error).__name__}") from None
         for name in SENT:
             self._client.upload_file(str(Path(__file__).resolve().parent / name))
-        self._setup = {"program": program, "data_dir": data_dir, "identity": identity}
-        self._futures: set = set()
+        parts = (folder / PARTS).resolve()
+        parts.mkdir(parents=True, exist_ok=True)
+        self._study = study
+        setup = {"program": program, "data_dir": data_dir, "identity": identity, "parts": str(parts), "study": study.digest,
+                 "base": study.base, "axes": [(axis.key, axis.values) for axis in study.axes]}
+        self._setup = self._client.scatter(setup, broadcast=True)
+        self._asked: dict = {}
         self.jobs = max(1, sum(self._client.nthreads().values()))
 
     def _submit(self, chunk: Chunk):
         import dask_task
-        future = self._client.submit(dask_task.run, self._setup, chunk, CHUNK_S, pure=False)
-        self._futures.add(future)
+        positions = self._study.scenarios.positions(chunk).astype("int32")
+        future = self._client.submit(dask_task.run, self._setup, chunk, positions, CHUNK_S, pure=False)
+        self._asked[future] = chunk
         return future
 
-    def _result(self, future) -> list[tuple[int, dict[str, Any]]]:
+    def _result(self, future) -> Part:
         import dask_task
         try:
-            return future.result()
+            done, name, errors = future.result()
+            return Part(f"{PARTS}/{name}", self._asked[future][:done], errors)
         except dask_task.OtherLinkcast as error:
             raise InputError(f"--scheduler: {error}") from None
         except Exception as error:  # Dask has many, and passes on those of its workers
             raise ClusterGone(f"{type(error).__name__}: {error}"[:MOST_ERROR]) from None
 
-    def rows(self, chunks: list[Chunk]) -> Iterator[tuple[int, dict[str, Any]] | None]:
-        """Numbers and rows as they come; None where a chunk ends."""
+    def rows(self, chunks: list[Chunk]) -> Iterator[Part | None]:
+        """What workers wrote, as it comes; None where a chunk ends. A few chunks a worker wait at the scheduler."""
         from distributed import as_completed
-        asked = {self._submit(chunk): chunk for chunk in chunks}
-        completed = as_completed(list(asked), loop=self._client.loop)
+        waiting = iter(chunks)
+        first = [self._submit(chunk) for chunk in islice(waiting, AHEAD * self.jobs)]
+        completed = as_completed(first, loop=self._client.loop)
         for future in completed:
-            chunk = asked.pop(future)
-            rows = self._result(future)
-            self._futures.discard(future)
-            yield from rows
+            part = self._result(future)
+            chunk = self._asked.pop(future)
+            yield part
             yield None
-            if len(rows) < len(chunk):
-                rest = self._submit(chunk[len(rows):])
-                asked[rest] = chunk[len(rows):]
-                completed.add(rest)
+            rest = chunk[len(part.numbers):]
+            if len(rest):
+                completed.add(self._submit(rest))
+            elif (chunk := next(waiting, None)) is not None:
+                completed.add(self._submit(chunk))
 
-    def left(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def left(self) -> Iterator[Part]:
         """What has come back before a stop and was not yet taken."""
-        for future in self._futures:
+        for future in list(self._asked):
             if future.status == "finished":
-                yield from future.result()
+                yield self._result(future)
 
     def stop(self) -> None:
         """Takes back what is not begun, ends the processes on the workers, and leaves the cluster as it was."""
         import dask_task
         try:
             if self._client.status == "running":
-                self._client.cancel(list(self._futures))
+                self._client.cancel(list(self._asked))
                 self._client.run(dask_task.end_all)
             self._client.close()
         except Exception as error:  # the cluster may be gone: nothing is lost by it

@@ -1,24 +1,56 @@
-"""The journal of a study: a header, then one line of JSON a finished scenario. Lines are only ever added."""
+"""The journal of a study: a header, then a line of JSON a finished scenario, or one that names a part, a file with such lines.
+Lines are only ever added."""
 from __future__ import annotations
 
 import fcntl
 import json
+import mmap
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from batch_process import ERROR
+from journal_line import journal_lines
 from records import InputError
 
 SCHEMA = "linkcast/journal/1"
 NAMES = {"study": "another study", "linkcast": "another version of linkcast", "program_sha256": "another build of linkcast",
          "data_sha256": "other topologies, parameters or traces", "files": "other contents of the files that it names"}
+CRASHED = b'"crashed":true'
+
+
+@dataclass
+class Rows:
+    """Answers: a line of JSON each."""
+    numbers: list[int]
+    rows: list[bytes]
+
+    def errors(self) -> int:
+        return sum(row.count(ERROR) for row in self.rows)
+
+
+@dataclass
+class Part:
+    """A file with answers, beside the journal."""
+    name: str
+    numbers: np.ndarray
+    error_count: int
+
+    def errors(self) -> int:
+        return self.error_count
 
 
 class Journal:
-    """Open for one sweep at a time. `rows` are those of the scenarios that are done."""
+    """Open for one sweep at a time. Keeps in memory where each scenario's line is, not what it says."""
 
     def __init__(self, path: Path, header: dict[str, Any], resume: bool):
-        self.path, self.rows = path, {}
+        self.path = path
+        self._files, self._maps = [path.name], {}
+        self._file_of = np.full(header["scenarios"], -1, dtype=np.int32)
+        self._offset = np.zeros(header["scenarios"], dtype=np.int64)
         self._file = self._open()
         try:
             self._read(header | {"schema": SCHEMA}, resume)
@@ -40,35 +72,43 @@ class Journal:
         return file
 
     def _read(self, header: dict[str, Any], resume: bool) -> None:
-        whole = self._whole_lines()
-        if not whole:
-            self._write(header)
+        end = 0
+        for number, line in enumerate(self._whole_lines(), 1):
+            try:
+                if number == 1:
+                    self._check(line, header)
+                elif "part" in line:
+                    self._read_part(line["part"], again=True)
+                elif not line["row"].get("crashed"):
+                    self._place([line["scenario"]], 0, [end])
+            except (KeyError, IndexError, TypeError, AttributeError):
+                raise InputError(f"{self.path}: line {number}: is no line of this journal: damaged") from None
+            end = self._file.tell()
+        self._file.seek(0, os.SEEK_END)
+        if not end:
+            self._write(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
             self.sync()
-            return
-        self._check(whole[0], header)
-        for line in whole[1:]:
-            if not line["row"].get("crashed"):
-                self.rows[line["scenario"]] = line["row"]
-        if not resume:
-            raise InputError(f"--out: {self.path}: holds {len(self.rows)} of {header['scenarios']} scenarios of this study: "
+        elif not resume:
+            raise InputError(f"--out: {self.path}: holds {self.done()} of {header['scenarios']} scenarios of this study: "
                              "--resume goes on, another --out starts afresh")
 
-    def _whole_lines(self) -> list[dict[str, Any]]:
+    def _whole_lines(self):
         """What a kill or a full disk has torn at the end is cut off."""
         self._file.seek(0)
-        lines, end = [], 0
-        for line in self._file:
+        end, number = 0, 0
+        while line := self._file.readline():
+            number += 1
             try:
                 if not line.endswith(b"\n"):
                     break
-                lines.append(json.loads(line))
+                parsed = json.loads(line)
             except ValueError:
                 break
             end += len(line)
-        if self._file.read(1) and lines:
-            raise InputError(f"{self.path}: line {len(lines) + 1}: not JSON, and more lines follow: damaged")
+            yield parsed
+        if self._file.read(1) and number > 1:
+            raise InputError(f"{self.path}: line {number}: not JSON, and more lines follow: damaged")
         self._file.truncate(end)
-        return lines
 
     def _check(self, found: dict[str, Any], header: dict[str, Any]) -> None:
         if found.get("schema") != SCHEMA:
@@ -77,14 +117,56 @@ class Journal:
         if other:
             raise InputError(f"--out: {self.path}: was written by {' and '.join(other)}: name another --out")
 
-    def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+    def _read_part(self, name: str, again: bool = False) -> None:
+        """@param again  what crashed is asked again. @raises InputError  it is gone, or damaged"""
+        path, numbers, offsets, at = self.path.parent / name, [], [], 0
+        try:
+            with open(path, "rb") as file:
+                for line in file:
+                    if not again or CRASHED not in line:
+                        numbers.append(json.loads(line)["scenario"])
+                        offsets.append(at)
+                    at += len(line)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read: {error}") from None
+        self._files.append(name)
+        self._place(numbers, len(self._files) - 1, offsets)
+
+    def _place(self, numbers: list[int], file: int, offsets: list[int]) -> None:
+        self._file_of[numbers] = file
+        self._offset[numbers] = offsets
+
+    def _write(self, data: bytes) -> None:
+        self._file.write(data)
         self._file.flush()
 
-    def add(self, scenario: int, row: dict[str, Any]) -> None:
-        if scenario not in self.rows:
-            self._write({"scenario": scenario, "row": row})
-            self.rows[scenario] = row
+    def add(self, come: Rows | Part) -> None:
+        if isinstance(come, Part):
+            self._write(json.dumps({"part": come.name, "scenarios": len(come.numbers)}).encode() + b"\n")
+            self._read_part(come.name)
+            return
+        data = journal_lines(come.numbers, come.rows)
+        start = self._file.tell()
+        self._write(data)
+        sizes = np.fromiter((len(line) for line in data.splitlines(keepends=True)), dtype=np.int64)
+        self._place(come.numbers, 0, (start + np.concatenate(([0], np.cumsum(sizes)[:-1]))).tolist())
+
+    def is_done(self) -> np.ndarray:
+        """A flag a scenario."""
+        return self._file_of >= 0
+
+    def done(self) -> int:
+        return int(np.count_nonzero(self._file_of >= 0))
+
+    def row(self, number: int) -> dict[str, Any]:
+        """@raises InputError  the line is damaged"""
+        file = int(self._file_of[number])
+        if file not in self._maps:
+            with open(self.path.parent / self._files[file], "rb") as opened:
+                self._maps[file] = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        lines = self._maps[file]
+        lines.seek(int(self._offset[number]))
+        return json.loads(lines.readline())["row"]
 
     def sync(self) -> None:
         os.fsync(self._file.fileno())

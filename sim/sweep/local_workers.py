@@ -4,10 +4,12 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from typing import Any, Iterator
+from typing import Iterator
 
 from batch_process import BatchProcess, answer_chunk
-from chunks import Chunk
+from chunks import Chunk, questions_of
+from journal import Rows
+from study import Study
 
 CHUNK_S = 1.0  # then what is done is put onto the disk and another worker may take the rest
 
@@ -24,14 +26,14 @@ def _next(waiting: deque[Chunk]) -> Chunk | None:
 
 
 class LocalWorkers:
-    def __init__(self, program: str, data_dir: str, jobs: int):
-        self._made_from, self.jobs = (program, data_dir), jobs
+    def __init__(self, study: Study, program: str, data_dir: str, jobs: int):
+        self._study, self._made_from, self.jobs = study, (program, data_dir), jobs
         self._live: set[BatchProcess] = set()
         self._lock, self._stop = threading.Lock(), False
         self._events: queue.SimpleQueue = queue.SimpleQueue()
 
-    def rows(self, chunks: list[Chunk]) -> Iterator[tuple[int, dict[str, Any]] | None]:
-        """Numbers and rows as they come; None where a chunk ends."""
+    def rows(self, chunks: list[Chunk]) -> Iterator[Rows | None]:
+        """As they come; None where a chunk ends."""
         waiting = deque(chunks)
         threads = [threading.Thread(target=self._work, args=(waiting,)) for _ in range(min(self.jobs, len(chunks)))]
         for thread in threads:
@@ -51,11 +53,11 @@ class LocalWorkers:
             for thread in threads:
                 thread.join()
 
-    def left(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def left(self) -> Iterator[Rows]:
         """What was answered before a stop and not yet taken."""
         while not self._events.empty():
             event = self._events.get()
-            if isinstance(event, tuple):
+            if isinstance(event, Rows):
                 yield event
 
     def stop(self) -> None:
@@ -70,15 +72,16 @@ class LocalWorkers:
         with self._lock:
             if self._stop:
                 raise _Stopped
-            process = BatchProcess(*self._made_from)
+            process = BatchProcess(*self._made_from, rows=True)
             self._live.add(process)
             return process
 
     def _work(self, waiting: deque[Chunk]) -> None:
         process = None
         try:
-            while chunk := _next(waiting):
-                done, process = answer_chunk(self._start, process, chunk, CHUNK_S, lambda *row: self._events.put(row))
+            while (chunk := _next(waiting)) is not None:
+                done, process = answer_chunk(self._start, process, chunk, questions_of(self._study, chunk), CHUNK_S,
+                                             lambda *rows: self._events.put(Rows(*rows)))
                 if done < len(chunk):
                     waiting.appendleft(chunk[done:])
                 self._events.put(None)

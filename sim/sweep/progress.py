@@ -15,9 +15,9 @@ class Progress:
         self._next = self._start + FIRST_S
         self._shown = False
 
-    def step(self, is_error: bool) -> None:
-        self._done += 1
-        self._errors += is_error
+    def step(self, done: int, errors: int) -> None:
+        self._done += done
+        self._errors += errors
         if time.monotonic() >= self._next:
             self._show()
 

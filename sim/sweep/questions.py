@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import Any, Iterator
 
 from axes import type_of
 from batch_process import BatchProcess, answer_chunk
 from records import InputError
-from study import Scenario, Study
+from scenarios import Scenario
+from study import Study
 
 FIRST_QUESTIONS = 8
 # Errors of the study itself rather than of one scenario.
@@ -22,19 +24,19 @@ def _of_other_types(study: Study) -> Iterator[Scenario]:
         for value in axis.values:
             if type_of(value) not in seen:
                 seen.add(type_of(value))
-                yield from [scenario for scenario in study.scenarios if scenario.point[i] == value][:1]
+                yield from islice((scenario for scenario in study.scenarios if scenario.point[i] == value), 1)
 
 
 class _Asker:
     def __init__(self, study: Study, program: str, data_dir: str):
-        self._study, self._start = study, lambda: BatchProcess(program, data_dir)
+        self._study, self._start = study, lambda: BatchProcess(program, data_dir, rows=True)
         self.process: BatchProcess | None = None
 
     def row(self, scenario: Scenario) -> dict[str, Any]:
         """@raises InputError  the study is wrong"""
         rows: list[dict[str, Any]] = []
-        query = json.dumps(self._study.query_of(scenario))
-        _, self.process = answer_chunk(self._start, self.process, [(0, query)], 0, lambda _, row: rows.append(row))
+        question = iter([self._study.lines.line(scenario.positions)])
+        _, self.process = answer_chunk(self._start, self.process, [0], question, 0, lambda _, come: rows.extend(map(json.loads, come)))
         if wrong := WRONG_STUDY.match(rows[0].get("error", "")):
             place = self._study.pointer_of(scenario, wrong["pointer"])
             raise InputError(f"{self._study.file}:{place}: {wrong['what']}")
@@ -48,8 +50,8 @@ def check_questions(study: Study, program: str, data_dir: str) -> None:
     asker = _Asker(study, program, data_dir)
     step = max(1, len(study.scenarios) // FIRST_QUESTIONS)
     try:
-        for scenario in study.scenarios[::step][:FIRST_QUESTIONS]:
-            row = asker.row(scenario)
+        for number in range(0, len(study.scenarios), step)[:FIRST_QUESTIONS]:
+            row = asker.row(study.scenarios[number])
             if "error" not in row:
                 break
         if row.get("crashed"):

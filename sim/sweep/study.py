@@ -1,21 +1,21 @@
 """A study: a base query, axes, what is left out, and the scenarios that follow from them."""
 from __future__ import annotations
 
-import copy
 import hashlib
-import itertools
 import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Iterator
+from typing import Any
 
 from axes import Axis, as_value, read_axis
+from questions_of import Lines
 from records import Node, parse, read_text
+from scenarios import Scenario, Scenarios
 
 SCHEMA = "linkcast/study/1"
 KEYS = ("schema", "name", "about", "query", "axes", "skip", "plots")
-MOST_SCENARIOS = 1_000_000
+MOST_SCENARIOS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,6 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """One point of the study: a value of each axis."""
-    number: int
-    point: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
 class Study:
     file: str
     name: str
@@ -44,21 +37,20 @@ class Study:
     axes: list[Axis]
     plots: list[Plot]
     base: dict[str, Any]
-    scenarios: list[Scenario]
+    scenarios: Scenarios
+
+    @cached_property
+    def lines(self) -> Lines:
+        return Lines(self.base, [(axis.key, axis.values) for axis in self.axes])
 
     def query_of(self, scenario: Scenario) -> dict[str, Any]:
-        query = copy.deepcopy(self.base)
-        for axis, value in zip(self.axes, scenario.point):
-            put(query, axis.key, value)
-        return query
+        return self.lines.query(scenario.positions)
 
     @cached_property
     def digest(self) -> str:
         """Of what is asked, in order: names and plots may change between two runs."""
-        digest = hashlib.sha256()
-        for scenario in self.scenarios:
-            digest.update(json.dumps(self.query_of(scenario), sort_keys=True).encode() + b"\n")
-        return digest.hexdigest()
+        asked = [self.base, self.scenarios.digest_text()]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
     def values_of(self, key: str) -> list[Any]:
         """All that a key of the query takes in this study."""
@@ -72,13 +64,6 @@ class Study:
             if in_query == place or in_query.startswith(place + "/"):
                 return f"/axes/{axis.key}/{axis.values.index(scenario.point[i])}{in_query[len(place):]}"
         return "/query" + in_query
-
-
-def put(query: dict[str, Any], key: str, value: Any) -> None:
-    *outer, last = key.split(".")
-    for name in outer:
-        query = query.setdefault(name, {})
-    query[last] = value
 
 
 def _name(node: Node) -> str:
@@ -140,15 +125,6 @@ def _plots(node: Node | None, axes: list[Axis]) -> list[Plot]:
     return plots
 
 
-def _scenarios(axes: list[Axis], skips: list[dict[str, list[Any]]]) -> Iterator[Scenario]:
-    left_out = [[(i, skip[axis.key]) for i, axis in enumerate(axes) if axis.key in skip] for skip in skips]
-    number = 0
-    for point in itertools.product(*(axis.values for axis in axes)):
-        if not any(all(point[i] in values for i, values in skip) for skip in left_out):
-            yield Scenario(number, point)
-            number += 1
-
-
 def _check_outer(base: dict[str, Any], axes: list[Axis], node: Node) -> None:
     for axis in axes:
         outer = axis.key.split(".")[0]
@@ -172,8 +148,8 @@ def read_study(path: str) -> Study:
     if total > MOST_SCENARIOS:
         raise study["axes"].fail(f"{total} combinations, at most {MOST_SCENARIOS}")
     skips = [_part(item, axes) for item in study["skip"].items()] if study.has("skip") else []
-    scenarios = list(_scenarios(axes, skips))
-    if not scenarios:
+    scenarios = Scenarios(axes, skips)
+    if not len(scenarios):
         raise study["skip"].fail("leaves nothing")
     about = study["about"].text() if study.has("about") else ""
     return Study(path, name, about, axes, _plots(study.get("plots"), axes), base, scenarios)

@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))  # records, units and charts are shared
 
@@ -16,13 +17,13 @@ from chunks import chunks_of  # noqa: E402
 from dask_workers import ClusterGone, DaskWorkers  # noqa: E402
 from identity import identity_of, sha256_of  # noqa: E402
 from interrupts import Interrupts  # noqa: E402
-from journal import Journal  # noqa: E402
+from journal import Journal, Part, Rows  # noqa: E402
 from local_workers import LocalWorkers  # noqa: E402
 from progress import Progress  # noqa: E402
 from questions import check_questions  # noqa: E402
 from records import InputError  # noqa: E402
 from results import write_results  # noqa: E402
-from study import Scenario, Study, read_study  # noqa: E402
+from study import Study, read_study  # noqa: E402
 
 FILES_OF = ("platform", "trace")
 HOLDS_ERRORS = 1
@@ -50,37 +51,37 @@ def files_named_in(study: Study) -> dict[str, str]:
     return {path: sha256_of([Path(path)]) for path in paths}
 
 
-def run_rest(study: Study, waiting: list[Scenario], workers: Workers, journal: Journal, interrupts: Interrupts) -> None:
+def run_rest(study: Study, waiting: np.ndarray, workers: Workers, journal: Journal, interrupts: Interrupts) -> None:
     progress = Progress(len(study.scenarios), len(study.scenarios) - len(waiting))
 
-    def take(number: int, row: dict[str, Any]) -> None:
-        journal.add(number, row)
-        progress.step("error" in row)
+    def take(come: Rows | Part) -> None:
+        journal.add(come)
+        progress.step(len(come.numbers), come.errors())
 
     try:
-        for row in workers.rows(chunks_of(study, waiting, workers.jobs)):
+        for come in workers.rows(chunks_of(study, waiting, workers.jobs)):
             with interrupts.held():
-                if row is None:
+                if come is None:
                     journal.sync()
                 else:
-                    take(*row)
+                    take(come)
     finally:
         with interrupts.held():
             workers.stop()
-            for row in workers.left():
-                take(*row)
+            for come in workers.left():
+                take(come)
             journal.sync()
             progress.end()
 
 
-def make_workers(options: argparse.Namespace, identity: dict[str, str]) -> Workers:
+def make_workers(study: Study, folder: Path, options: argparse.Namespace, identity: dict[str, str]) -> Workers:
     if options.scheduler:
-        return DaskWorkers(options.scheduler, options.program, options.data_dir, identity)
-    return LocalWorkers(options.program, options.data_dir, options.jobs)
+        return DaskWorkers(options.scheduler, study, folder, options.program, options.data_dir, identity)
+    return LocalWorkers(study, options.program, options.data_dir, options.jobs)
 
 
 def stopped(study: Study, journal: Journal | None, why: str, code: int) -> int:
-    done = len(journal.rows) if journal else 0
+    done = journal.done() if journal else 0
     print(f"{why}: {done} of {len(study.scenarios)} scenarios are done and kept; to go on: the same command with --resume",
           file=sys.stderr)
     return code
@@ -92,14 +93,14 @@ def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts)
     header = {"name": study.name, "scenarios": len(study.scenarios), "study": study.digest, **identity,
               "files": files_named_in(study)}
     check_questions(study, options.program, options.data_dir)
-    workers = make_workers(options, identity)
+    workers = make_workers(study, folder, options, identity)
     journal = None
     try:
         journal = Journal(folder / "journal.jsonl", header, options.resume)
-        waiting = [scenario for scenario in study.scenarios if scenario.number not in journal.rows]
-        if waiting:
+        waiting = np.flatnonzero(~journal.is_done())
+        if len(waiting):
             run_rest(study, waiting, workers, journal, interrupts)
-        errors = write_results(study, journal.rows, identity, folder,
+        errors = write_results(study, journal, identity, folder,
                                ["--program", options.program, "--data-dir", options.data_dir], options.json)
         return HOLDS_ERRORS if errors else 0
     except KeyboardInterrupt as stop:

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import IO, Any
 
+from journal import Journal
 from study import Study
 
 FIRST = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandwidth_Bps", "latency_s", "algorithm", "protocol",
@@ -25,59 +26,98 @@ def axis_cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, (list, dict)) else value
 
 
-def columns_of(study: Study, rows: dict[int, dict[str, Any]]) -> list[str]:
-    axes = ["scenario", *(axis.key for axis in study.axes)]
-    if any(axis.key in COUNTED for axis in study.axes):
-        axes.append("gpu_count")
-    seen = {key for row in rows.values() for key in row if key not in axes} - {"error", "warnings"}
-    return axes + [key for key in FIRST if key in seen] + sorted(seen - set(FIRST)) + LAST
+class Table:
+    """Columns and rows of a study that is done; a row is made when it is asked for."""
+
+    def __init__(self, study: Study, journal: Journal):
+        self._study, self._journal = study, journal
+        self._counted = next((i for i, axis in enumerate(study.axes) if axis.key in COUNTED), None)
+        self._types: dict[str, set[type]] = {}
+        self.errors = 0
+        axes = ["scenario", *(axis.key for axis in study.axes), *["gpu_count"] * (self._counted is not None)]
+        for number in range(len(study.scenarios)):
+            row = journal.row(number)
+            self.errors += "error" in row
+            for key, value in row.items():
+                self._types.setdefault(key, set()).add(type(value))
+        seen = self._types.keys() - set(axes) - {"error", "warnings"}
+        self.columns = axes + [key for key in FIRST if key in seen] + sorted(seen - set(FIRST)) + LAST
+        self._cells = [[axis_cell(value) for value in axis.values] for axis in study.axes]
+        for axis, cells in zip(study.axes, self._cells):
+            self._types[axis.key] = {type(cell) for cell in cells}
+        self._types |= {"scenario": {int}, "gpu_count": {int}}
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """A value or None for each column."""
+        empty = dict.fromkeys(self.columns)
+        for scenario in self._study.scenarios:
+            row = self._journal.row(scenario.number)
+            record = empty.copy()
+            record.update(row)
+            for axis, cells, at in zip(self._study.axes, self._cells, scenario.positions):
+                record[axis.key] = cells[at]
+            record["scenario"] = scenario.number
+            if self._counted is not None:
+                record["gpu_count"] = len(scenario.point[self._counted])
+            yield record
+
+    def types_of(self, key: str) -> set[type]:
+        return self._types.get(key, set()) - {type(None)}
+
+    def type_of(self, key: str) -> type:
+        """Of a column's values: bool, int, float or str."""
+        types = self.types_of(key)
+        for one in ({bool}, {int}, {int, float}):
+            if types and types <= one:
+                return float if len(one) > 1 else next(iter(one))
+        return str
 
 
-def records_of(study: Study, rows: dict[int, dict[str, Any]], columns: list[str]) -> list[dict[str, Any]]:
-    """A value or None for each column."""
-    counted = next((i for i, axis in enumerate(study.axes) if axis.key in COUNTED), None)
-    records = []
-    for scenario in study.scenarios:
-        record = dict.fromkeys(columns) | {key: rows[scenario.number][key] for key in columns if key in rows[scenario.number]}
-        record |= {axis.key: axis_cell(value) for axis, value in zip(study.axes, scenario.point)}
-        record["scenario"] = scenario.number
-        if counted is not None:
-            record["gpu_count"] = len(scenario.point[counted])
-        records.append(record)
-    return records
+class CsvWriter:
+    def __init__(self, file: IO[str], table: Table):
+        self._writer = csv.writer(file, lineterminator="\n")
+        self._writer.writerow(table.columns)
+        self._flags = [key for key in table.columns if bool in table.types_of(key)]
+
+    def add(self, record: dict[str, Any]) -> None:
+        if self._flags:
+            record = record.copy()
+            for key in self._flags:
+                if isinstance(record[key], bool):
+                    record[key] = str(record[key]).lower()
+        self._writer.writerow(record.values())
+
+    def close(self) -> None:
+        """The file is not its own."""
 
 
-def _csv_cell(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else value
+class ParquetWriter:
+    """A group of rows each BLOCK. @raises ImportError  pyarrow is not installed"""
+    BLOCK = 100_000
 
-
-def to_csv(columns: list[str], records: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_csv_cell(record[key]) for key in columns] for record in records)
-    return text.getvalue()
-
-
-def to_parquet(columns: list[str], records: list[dict[str, Any]]) -> bytes | None:
-    """None where pyarrow is not installed."""
-    try:
+    def __init__(self, file: IO[bytes], table: Table):
         import pyarrow
         from pyarrow import parquet
-    except ImportError:
-        return None
-    arrays = []
-    for key in columns:
-        values = [record[key] for record in records]
-        types = {type(value) for value in values if value is not None}
-        if types <= {bool} and types:
-            arrays.append(pyarrow.array(values, pyarrow.bool_()))
-        elif types <= {int} and types:
-            arrays.append(pyarrow.array(values, pyarrow.int64()))
-        elif types <= {int, float} and types:
-            arrays.append(pyarrow.array([None if value is None else float(value) for value in values], pyarrow.float64()))
-        else:
-            arrays.append(pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string()))
-    out = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(dict(zip(columns, arrays))), out)
-    return out.getvalue().to_pybytes()
+        self._pyarrow, self._rows = pyarrow, []
+        names = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
+        types = {key: table.type_of(key) for key in table.columns}
+        self._mixed = [of is str and not table.types_of(key) <= {str} for key, of in types.items()]
+        self._schema = pyarrow.schema([(key, names[of]) for key, of in types.items()])
+        self._writer = parquet.ParquetWriter(file, self._schema)
+
+    def add(self, record: dict[str, Any]) -> None:
+        self._rows.append(list(record.values()))
+        if len(self._rows) == self.BLOCK:
+            self._flush()
+
+    def _flush(self) -> None:
+        columns = [[value if value is None else str(value) for value in column] if mixed else column
+                   for column, mixed in zip(zip(*self._rows), self._mixed)]
+        arrays = [self._pyarrow.array(column, field.type) for column, field in zip(columns, self._schema)]
+        self._writer.write_table(self._pyarrow.Table.from_arrays(arrays, schema=self._schema))
+        self._rows = []
+
+    def close(self) -> None:
+        if self._rows:
+            self._flush()
+        self._writer.close()

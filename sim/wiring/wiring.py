@@ -70,7 +70,8 @@ class Machine:
 
     def _ask(self, queries: list[dict]) -> list[dict]:
         try:
-            answers = list(self._process.answers([json.dumps(query) for query in queries], time.monotonic() + 3600))
+            lines = self._process.answers([json.dumps(query) for query in queries], time.monotonic() + 3600)
+            answers = [json.loads(line) for some in lines for line in some]
         except Died as died:
             raise RuntimeError(f"linkcast ended with status {died.args[0]}") from None
         for answer in answers:

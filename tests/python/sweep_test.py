@@ -128,6 +128,37 @@ class Table(InFolder):
             self.assertGreater(float(row["makespan_s"]), 0)
             self.assertEqual(row["error"], "")
 
+    def test_rows_of_a_batch(self):
+        """--rows: numbers, texts and flags of an answer; of lists of answers the first, and how many there are."""
+        queries = [{"kind": "routes", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu5"},
+                   {"kind": "place", "platform": "p100-dgx1", "job": "all_reduce:1MiB", "ranks": 2},
+                   {"kind": "collective", "platform": "p100-dgx1", "op": "all_reduce", "gpus": [0, 1, 2, 3], "size_B": 2**20},
+                   {"kind": "p2p", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu9", "size_B": 1}]
+        whole = answers(queries)
+        done = run("predict", "--batch", "-", "--rows", stdin="".join(json.dumps(query) + "\n" for query in queries))
+        routes, place, collective, wrong = (json.loads(line) for line in done.stdout.splitlines())
+        best = whole[0]["routes"][0]
+        self.assertEqual((routes["routes"], routes["route"], routes["time_s"]), (len(whole[0]["routes"]), "  ".join(best["route"]), best["time_s"]))
+        first = whole[1]["placements"][0]
+        self.assertEqual((place["placements"], place["placement"], place["time_s"]),
+                         (len(whole[1]["placements"]), " ".join(map(str, first["gpus"])), first["time_s"]))
+        self.assertEqual((collective["channels"], collective["bottleneck"]),
+                         (len(whole[2]["channels"]), "  ".join(whole[2]["bottleneck"])))
+        self.assertFalse({"inputs", "versions", "kind", "id"} & collective.keys())
+        self.assertEqual(wrong, {"error": "/dst: 'gpu9' is no GPU or CPU of p100-dgx1: one of gpu0, gpu1, gpu2, gpu3, gpu4, gpu5, "
+                                          "gpu6, gpu7, cpu0, cpu1"})
+
+    def test_skips_number_what_is_left(self):
+        """Row by row what --dry-run says, with axes and skips of several values."""
+        value = study(axes={"gpus": [[0, 1], [0, 2], [1, 2, 3]], "size_B": [1, 2, 3], "library": ["nccl-2.4", "nccl-2.20"]},
+                      skip=[{"gpus": [[0, 2]], "size_B": [2, 3]}, {"library": ["nccl-2.4"], "size_B": [1]}])
+        done = run("sweep", self.write("study.json", value), "--dry-run", folder=self.folder)
+        asked = [json.loads(line) for line in done.stdout.splitlines()]
+        expected = [(gpus, size, library) for gpus in value["axes"]["gpus"] for size in (1, 2, 3) for library in value["axes"]["library"]
+                    if not (gpus == [0, 2] and size > 1) and not (library == "nccl-2.4" and size == 1)]
+        self.assertEqual([(query["gpus"], query["size_B"], query["library"]) for query in asked], expected)
+        self.assertEqual([query["id"] for query in asked], list(range(len(expected))))
+
     def test_files(self):
         rows = self.rows(BASE)
         names = {path.name for path in (self.folder / "out").rglob("*")}
