@@ -7,6 +7,7 @@ from typing import Any
 
 MOST_LINES = 10  # as many as there are colours
 LINE_AXIS_VALUES = 8
+MOST_POINTS = 300  # of a line: about two pixels each
 MOST_NAMED = 3
 ENDS = {"time_s": ("time_low_s", "time_high_s"), "makespan_s": ("time_low_s", "time_high_s"),
         "step_time_s": ("step_time_low_s", "step_time_high_s")}  # of 90 % intervals
@@ -55,12 +56,19 @@ def _ends(y: str, rows: list[dict[str, Any]]) -> tuple[float, float]:
     return interval or (min(values), max(values))
 
 
+def _thinned(values: list[Any]) -> list[Any]:
+    """So many that a picture can show, evenly spread, with both ends."""
+    if len(values) <= MOST_POINTS:
+        return values
+    return [values[round(i * (len(values) - 1) / (MOST_POINTS - 1))] for i in range(MOST_POINTS)]
+
+
 def _line(name: str, x: str, y: str, rows: list[dict[str, Any]]) -> Line:
     groups: dict[Any, list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row[x], []).append(row)
     if all(isinstance(value, (int, float)) for value in groups):
-        groups = dict(sorted(groups.items()))
+        groups = {value: groups[value] for value in _thinned(sorted(groups))}
     ends = [_ends(y, group) for group in groups.values()]
     return Line(name, list(groups), [median(row[y] for row in group) for group in groups.values()],
                 [low for low, _ in ends], [high for _, high in ends])
@@ -106,6 +114,9 @@ def drawing(records: list[dict[str, Any]], x: str, y: str, by: str, text_of) -> 
     has_ends = all(_interval(y, row) for row in rows)
     band = ("bands are 90 % intervals" if has_ends else "") if single else (
         "medians over the other axes, bands from the least to the most")
+    most = max(len({row[x] for row in group}) for group in groups.values())
+    if any(len(line.x) < most for line in lines):
+        band = "; ".join(filter(None, [band, f"{MOST_POINTS} of {most} values of {x}"]))
     return Drawing(x, y, by, lines[:MOST_LINES], band, max(0, len(lines) - MOST_LINES))
 
 

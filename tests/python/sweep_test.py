@@ -128,6 +128,14 @@ class Table(InFolder):
             self.assertGreater(float(row["makespan_s"]), 0)
             self.assertEqual(row["error"], "")
 
+    def test_a_long_axis_is_thinned_in_pictures_alone(self):
+        rows = self.rows(study(query={"kind": "p2p", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu1"},
+                               axes={"size_B": {"from": 1000, "to": 1600, "factor": 1.0001}}))
+        self.assertEqual(len(rows), 601)
+        page = (self.folder / "out" / "report.html").read_text()
+        self.assertIn("300 of 601 values of size_B", page)
+        self.assertLess(len(page), 1_500_000)
+
     def test_rows_of_a_batch(self):
         """--rows: numbers, texts and flags of an answer; of lists of answers the first, and how many there are."""
         queries = [{"kind": "routes", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu5"},
