@@ -19,19 +19,24 @@ std::string format_of(const std::string& path) {
   const std::string content = file_text(path);
   const std::vector<std::pair<const char*, const char*>> words{
       {"measurement/1", "measurement"},
+      {"\"test_categories\"", "dcgm"},  // which may hold what nvbandwidth printed
       {"nvbandwidth", "nvbandwidth"},
       {"GPU Bandwidth Latency Test", "p2pBandwidthLatencyTest"},
       {"D\\D", "p2pBandwidthLatencyTest"},  // where the title was cut off
       {"OSU MPI", "osu"},
+      {"message rate (msg/s)", "ucx_perftest"},
+      {"#bytes     #iterations", "perftest"},
       {"\"nccl_version\"", "nccl-tests"},  // as JSON, which names neither the program nor a column of its table
       {"nccl-tests", "nccl-tests"},
       {"busbw", "nccl-tests"}};
   for (const auto& [word, format] : words)
     if (content.find(word) != std::string::npos) return format;
   if (sum.find(content)) return "nvbandwidth";
-  throw InputError(path +
-                   ": is no measurement and no output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest or OSU; "
-                   "--format says what it is");
+  throw InputError(
+      path +
+      ": is no measurement and no output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU, perftest, "
+      "ucx_perftest or DCGM; "
+      "--format says what it is");
 }
 
 /// Models that a record's environment names, each once, in their order.
