@@ -237,7 +237,7 @@ TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording
   header.name = options.text("name", tool.name);
   header.ranks = static_cast<int>(ranks.size());
   header.source = options.text("source", tool.source);
-  header.device = ranks.front().device;
+  header.device = options.text("device", ranks.front().device);
   for (const RankRecording& rank : ranks)
     for (const auto& [name, members] : rank.groups) header.groups[name] = members;
   const Pace pace = pace_of(ranks);
@@ -274,6 +274,8 @@ TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording
   if (ranks.size() > 1 && header.groups.empty())
     header.notes.push_back("the recording has no collective and no message: its ranks do not wait for each other");
   if (!ranks.front().alone.empty()) header.notes.push_back(ranks.front().alone);
+  if (header.device.empty())
+    header.notes.push_back("which GPU the compute times are of is not in the recording: option device says it");
   tell_multicast(ranks, options, header);
   if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;
@@ -296,6 +298,7 @@ int steps_to_skip(const TraceOptions& options, const std::vector<RankRecording>&
 std::vector<TraceOption> recording_options(const std::string& name) {
   return {{"name", "of the trace, '" + name + "' unless said"},
           {"source", "where the recording comes from"},
+          {"device", "GPU that was recorded, where the files do not name it"},
           {"note", "kept in the trace's header"},
           {"skip", "steps at the beginning that are left out, 0 unless said"},
           {"sync",
