@@ -254,7 +254,8 @@ void add_trace_fit(CLI::App& calibrate, Context& context) {
   auto* command = calibrate.add_subcommand("trace", "fit how much a recording slowed the CPU down");
   auto o = std::make_shared<TraceFit>();
   reads_stdin(command->add_option("trace", o->trace, "imported trace with step markers, or a shipped one by its name")
-                  ->required());
+                  ->required(),
+              Pipes::kStreamed);
   command->add_option("-p,--platform", o->platform, "machine it was recorded on")->required();
   command
       ->add_option("--local-step", o->local_step,

@@ -73,7 +73,7 @@ void add_check(CLI::App& app, Context& context) {
       "file", *files,
       "topology, variant, measurement, launch, discovery, calibration, left-out, claims, node-groups or nccl-choices "
       "files, or traces (*.jsonl, *.jsonl.gz); '-': a record on standard input");
-  reads_stdin(option->required());
+  reads_stdin(option->required(), Pipes::kStreamed);
   add_format(*command, context);
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");
   command->callback([files, &context] {

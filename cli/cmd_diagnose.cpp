@@ -119,11 +119,12 @@ void add_diagnose(CLI::App& app, Context& context) {
                                "'-': standard input")
                   ->required());
   command->add_option("-p,--platform", o->platform, "machine that it should be like");
-  command
-      ->add_option("--baseline", o->baseline,
-                   "log of another machine of the kind; repeatable: every file is compared with the others, with "
-                   "--platform for the causes alone")
-      ->allow_extra_args(false);
+  reads_stdin(
+      command
+          ->add_option("--baseline", o->baseline,
+                       "log of another machine of the kind; repeatable: every file is compared with the others, with "
+                       "--platform for the causes alone")
+          ->allow_extra_args(false));
   command->add_option("--format", o->format, "format of the files, as of import (default: by what they contain)");
   command
       ->add_option("--option", o->options,

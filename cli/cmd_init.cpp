@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/import_notes.hpp"
 #include "cli/init_sources.hpp"
+#include "cli/stdin_file.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/lending/structure.hpp"
 
@@ -116,9 +117,10 @@ void run_init(const InitOptions& o, Context& context) {
 void add_init(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("init", "this machine, or a pasted one, as a platform in one go");
   auto o = std::make_shared<InitOptions>();
-  command->add_option("file", o->files,
-                      "outputs of nvidia-smi topo -m, -L, nvlink -s, of rocm-smi --showtopo, XML of NCCL or hwloc, in "
-                      "any order (default: ask nvidia-smi or rocm-smi here)");
+  reads_stdin(
+      command->add_option("file", o->files,
+                          "outputs of nvidia-smi topo -m, -L, nvlink -s, of rocm-smi --showtopo, XML of NCCL or hwloc, "
+                          "in any order; '-': standard input (default: ask nvidia-smi or rocm-smi here)"));
   command->add_option("--out", o->out, "folder for NAME-topology.json and NAME.json (default: this one)");
   command->add_option("--machine", o->machine, "its name (default: that of the host)");
   command

@@ -159,7 +159,7 @@ void run_replay(ReplayOptions& o, Context& context) {
 void add_replay(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("replay", "run an application's trace on a machine");
   auto o = std::make_shared<ReplayOptions>(*command, context);
-  reads_stdin(command->get_option("trace"));
+  reads_stdin(command->get_option("trace"), Pipes::kStreamed);
   command
       ->add_option("--also", o->also,
                    "another job at the same time, on these GPUs or on the first ones left, repeatable")

@@ -1,40 +1,42 @@
 #include "cli/diagnose_log.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "calibrate/import/importer.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/records/gpu_model_names.hpp"
 #include "sim/records/object_reader.hpp"
+#include "sim/records/packed_file.hpp"
+#include "sim/units/regex.hpp"
 
 namespace linkcast::cli {
 namespace {
 
 /// By words that each program prints and the others do not.
 std::string format_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) throw InputError(path + ": cannot be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  const std::string content = text.str();
+  static const Regex sum(R"(\bSUM [a-z]+(_[a-z]+)+ [0-9.]+)");  // stands alone where more was cut off
+  const std::string content = file_text(path);
   const std::vector<std::pair<const char*, const char*>> words{
       {"measurement/1", "measurement"},
+      {"\"test_categories\"", "dcgm"},  // which may hold what nvbandwidth printed
       {"nvbandwidth", "nvbandwidth"},
       {"GPU Bandwidth Latency Test", "p2pBandwidthLatencyTest"},
       {"D\\D", "p2pBandwidthLatencyTest"},  // where the title was cut off
       {"OSU MPI", "osu"},
+      {"message rate (msg/s)", "ucx_perftest"},
+      {"#bytes     #iterations", "perftest"},
       {"\"nccl_version\"", "nccl-tests"},  // as JSON, which names neither the program nor a column of its table
       {"nccl-tests", "nccl-tests"},
       {"busbw", "nccl-tests"}};
   for (const auto& [word, format] : words)
     if (content.find(word) != std::string::npos) return format;
-  throw InputError(path +
-                   ": is no measurement and no output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest or OSU; "
-                   "--format says what it is");
+  if (sum.find(content)) return "nvbandwidth";
+  throw InputError(
+      path +
+      ": is no measurement and no output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU, perftest, "
+      "ucx_perftest or DCGM; "
+      "--format says what it is");
 }
 
 /// Models that a record's environment names, each once, in their order.

@@ -55,6 +55,7 @@ int run_program(int argc, const char* const* argv, bool progress) {
   add_help(app, context);
   add_completion(app, context);
   add_log_options(app, context);
+  platforms_read_stdin(app);
   app.parse_complete_callback([&context, progress] {
     context.start_log(progress);
     context.settle_format();

@@ -1,21 +1,28 @@
 #include "cli/stdin_file.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <stdexcept>
+
+#include "sim/records/input_error.hpp"
 
 namespace linkcast::cli {
 namespace {
 
-/// Empty until standard input was read; as long as the process lives.
-std::string& stdin_path() {
-  static std::string path;
-  return path;
+/// What was kept in memory, under which path, and how the command line called it; as long as the process lives.
+std::map<std::string, std::string>& kept_as() {
+  static std::map<std::string, std::string> kept;
+  return kept;
 }
+
+std::string name_of(const std::string& text) { return text == "-" ? "standard input" : text; }
 
 void write_whole(int file, const char* data, std::size_t size) {
   while (size > 0) {
@@ -27,39 +34,62 @@ void write_whole(int file, const char* data, std::size_t size) {
   }
 }
 
-std::string read_stdin() {
+/// @returns  the path under which all that comes can be read as often as needed
+std::string keep(int from, const std::string& name) {
   const int file = ::memfd_create("stdin", 0);  // a program that takes this one's place can still read it
-  if (file < 0) throw std::runtime_error(std::string("standard input: cannot be kept: ") + std::strerror(errno));
+  if (file < 0) throw std::runtime_error(name + ": cannot be kept: " + std::strerror(errno));
   constexpr std::size_t kBlock_B = 65536;
   std::array<char, kBlock_B> block{};
   while (true) {
-    const ssize_t size = ::read(STDIN_FILENO, block.data(), block.size());
+    const ssize_t size = ::read(from, block.data(), block.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) throw std::runtime_error(std::string("standard input: cannot be read: ") + std::strerror(errno));
+    if (size < 0) throw std::runtime_error(name + ": cannot be read: " + std::strerror(errno));
     if (size == 0) break;
     write_whole(file, block.data(), static_cast<std::size_t>(size));
   }
   return "/proc/self/fd/" + std::to_string(file);
 }
 
+/// A pipe is read once, however many options name it.
+std::string kept_path(const std::string& text) {
+  const std::string name = name_of(text);
+  for (const auto& [path, as] : kept_as())
+    if (as == name) return path;
+  const int from = text == "-" ? STDIN_FILENO : ::open(text.c_str(), O_RDONLY | O_CLOEXEC);
+  if (from < 0) throw InputError(text + ": cannot be read: " + std::strerror(errno));
+  const std::string path = keep(from, name);
+  if (text != "-") ::close(from);
+  kept_as()[path] = name;
+  return path;
+}
+
+bool is_pipe(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_fifo(path, ignored);
+}
+
 }  // namespace
 
-void reads_stdin(CLI::Option* option) {
+void reads_stdin(CLI::Option* option, Pipes pipes) {
   option->transform(CLI::Validator(
-      [](std::string& text) {
-        if (text != "-") return std::string();
-        if (stdin_path().empty()) stdin_path() = read_stdin();
-        text = stdin_path();
+      [pipes](std::string& text) {
+        if (text == "-" || (pipes == Pipes::kKept && is_pipe(text))) text = kept_path(text);
         return std::string();
       },
       ""));
 }
 
+void platforms_read_stdin(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    if (CLI::Option* platform = command->get_option_no_throw("--platform")) reads_stdin(platform);
+    platforms_read_stdin(*command);
+  }
+}
+
 std::string naming_stdin(std::string text) {
-  const std::string& path = stdin_path();
-  if (path.empty()) return text;
-  for (std::size_t at = text.find(path); at != std::string::npos; at = text.find(path))
-    text.replace(at, path.size(), "standard input");
+  for (const auto& [path, name] : kept_as())
+    for (std::size_t at = text.find(path); at != std::string::npos; at = text.find(path, at + name.size()))
+      text.replace(at, path.size(), name);
   return text;
 }
 

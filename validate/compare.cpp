@@ -104,7 +104,8 @@ std::string model_of(const MeasuredPoint& point) {
 /// lent although the file has it (calibrate fit --only). Peer and host copies determine the rates of cables, even if
 /// they determine no start-up.
 bool determines(const Calibration& calibration, const MeasuredPoint& point) {
-  if (is_message(point)) return !point.bidirectional;  // a file of messages that was fitted determines their curves
+  if (is_message(point))  // a file of messages that was fitted determines their curves, as far as these reach
+    return !point.bidirectional && !beyond_curve(calibration, point);
   if ((point.bidirectional && point.transport != "host") || point.chunk_B > 0) return false;
   const std::string own = "transport." + model_of(point);
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {

@@ -58,4 +58,19 @@ Json collective_query(const std::string& platform_id, const Measurement& measure
   return query;
 }
 
+bool beyond_curve(const Calibration& calibration, const MeasuredPoint& point) {
+  if (point.between_nodes || !point.source.starts_with("gpu") || !point.target.starts_with("gpu")) return false;
+  bool ends = false;
+  for (const char* curve : {"mpi_socket", "mpi_node"})
+    for (int regime = 0;; ++regime) {
+      const std::string head = std::string("transport.") + curve + ".r" + std::to_string(regime) + ".";
+      const auto any = calibration.parameters.lower_bound(head);
+      if (any == calibration.parameters.end() || !any->first.starts_with(head)) break;
+      const Parameter* to = calibration.find(head + "to_B");
+      if (!to || point.size_B <= to->value) return false;
+      ends = true;
+    }
+  return ends;
+}
+
 }  // namespace linkcast::validate

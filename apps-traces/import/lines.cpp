@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 #include <utility>
 
 #include "sim/records/packed_file.hpp"
@@ -13,6 +14,10 @@ Lines::Lines(std::string path) : path_(std::move(path)) {
   if (std::filesystem::is_directory(path_)) throw InputError(path_ + ": is a folder");
   stream_ = open_packed(path_);
   if (!*stream_) throw InputError(path_ + ": cannot be read");
+  const int first = stream_->peek();
+  if (first != 0xff && first != 0xfe) return;  // no byte order mark of UTF-16
+  std::string text = file_text(path_);
+  stream_ = std::make_unique<std::istringstream>(std::move(text));
 }
 
 bool Lines::next() {
@@ -62,6 +67,9 @@ std::string shown(std::string_view text) {
   return out + (text.size() > kLongest ? "...'" : "'");
 }
 
-std::string trace_file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+std::string trace_file_name(const std::string& path) {
+  if (path.starts_with("/proc/self/fd/")) return "standard input";  // kept there (cli/stdin_file.cpp)
+  return std::filesystem::path(path).filename().string();
+}
 
 }  // namespace linkcast

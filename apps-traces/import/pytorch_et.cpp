@@ -228,6 +228,7 @@ class PytorchEt final : public TraceImporter {
     header.name = trace_file_name(files[0]);
     header.ranks = static_cast<int>(ranks.size());
     header.source = "PyTorch execution trace " + header.name;
+    if (timed) header.device = ranks.front().times->device;
     header.notes = {timed ? "compute times of Kineto's timeline of the same run"
                           : "each operator on the GPU computes " + to_text(Seconds{compute_s}),
                     "assumed: the CPU is never late and never waits but for steps; the format has no times of it",

@@ -183,6 +183,9 @@ class Events {
   TorchTimes take(const Json& rest) {
     ObjectReader r(rest, times_.file);
     if (auto info = r.optional_object("distributedInfo")) times_.rank = info->required<int>("rank");
+    if (r.has("deviceProperties") && r.raw("deviceProperties").is_array())
+      for (ObjectReader& device : r.objects("deviceProperties"))
+        if (times_.device.empty()) times_.device = device.optional<std::string>("name").value_or("");
     for (auto& [external, works] : by_external_) {
       const auto rf = rf_of_.find(external);
       if (rf == rf_of_.end()) continue;

@@ -51,6 +51,7 @@ struct TorchTimes {
   std::string file;
   std::int64_t pid = 0;
   int rank = 0;
+  std::string device{};                               ///< GPU
   std::map<std::int64_t, std::vector<GpuWork>> work;  ///< by rf_id, in order
 };
 

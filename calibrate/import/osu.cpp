@@ -2,7 +2,7 @@
 // The programs do not print where their processes ran: options say it.
 
 #include "calibrate/import/decimal.hpp"
-#include "calibrate/import/device_names.hpp"
+#include "calibrate/import/message_ends.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/osu_log.hpp"
 #include "calibrate/import/record_builder.hpp"
@@ -24,31 +24,13 @@ void check_pairs(const ImportRequest& request, const TextFile& file, const OsuTa
 }
 
 /// Source, target and whether they lie on two nodes.
-Json ends_of(const ImportRequest& request) {
-  const auto src = option_text(request, "src"), dst = option_text(request, "dst");
-  if (!src || !dst)
-    throw InputError(
-        "--option src and --option dst: are needed, the program does not print where it ran: src=gpu0 "
-        "dst=gpu1");
-  const bool nodes = option_choice(request, "between_nodes", {"true", "false"}).value_or("false") == "true";
-  if (!nodes && *src == *dst)
-    throw InputError("--option dst: is '" + *dst +
-                     "' as src: add --option between_nodes=true if they are on two nodes");
-  Json ends{{"transport", "mpi"}, {"source", *src}, {"target", *dst}};
-  if (nodes) ends["between_nodes"] = true;
+Json ends_of(const ImportRequest& request, const TextFile& file, const OsuTable& log) {
+  const MessageEnds said = message_ends(request, false);
+  check_buffer("src", said.source, log.device_memory, file.path());
+  check_buffer("dst", said.target, log.device_memory, file.path());
+  Json ends{{"transport", "mpi"}, {"source", said.source}, {"target", said.target}};
+  if (said.between_nodes) ends["between_nodes"] = true;
   return ends;
-}
-
-void check_memory(const ImportRequest& request, const TextFile& file, const OsuTable& log) {
-  for (const char* key : {"src", "dst"}) {
-    const std::string& device = request.options.at(key);
-    const bool gpu = is_device(device, "gpu");
-    if (!gpu && !is_device(device, "cpu"))
-      throw InputError(std::string("--option ") + key + ": '" + device + "' is no device: gpu<n> or cpu<n>");
-    if (log.device_memory && *log.device_memory != gpu)
-      throw InputError(std::string("--option ") + key + ": '" + device + "' does not fit " + file.path() +
-                       ", whose buffers are in " + (*log.device_memory ? "GPU memory: gpu<n>" : "host memory: cpu<n>"));
-  }
 }
 
 /// @param exponent  of the printed unit
@@ -147,8 +129,7 @@ void add_table(const ImportRequest& request, const TextFile& file, const OsuTabl
     return;
   }
   check_pairs(request, file, log);
-  const Json ends = ends_of(request);
-  check_memory(request, file, log);
+  const Json ends = ends_of(request, file, log);
   add_messages(log, ends, record);
   record.method(log.program->name, log.program->latency ? "one-way latency: half a round trip, one message at a time"
                                                         : "time per message in a window of messages");

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "sim/records/input_error.hpp"
 #include "sim/records/log_line.hpp"
 #include "sim/records/object_reader.hpp"
+#include "sim/records/packed_file.hpp"
 
 namespace linkcast {
 
@@ -18,16 +18,13 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+std::string file_name(const std::string& path) {
+  if (path.starts_with("/proc/self/fd/")) return "standard input";  // kept there (cli/stdin_file.cpp)
+  return std::filesystem::path(path).filename().string();
+}
 
 TextFile::TextFile(const std::string& path) : path_(path) {
-  if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path + ": no such file, or not readable");
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in.eof() && in.fail()) throw InputError(path + ": cannot be read");
-  text_ = text.str();
+  text_ = file_text(path);
   std::istringstream lines(text_);
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();

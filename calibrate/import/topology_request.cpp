@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 
+#include "sim/records/packed_file.hpp"
 #include "sim/units/text.hpp"
 
 namespace linkcast::topology_import {
@@ -136,16 +135,12 @@ std::optional<int> whole_number(const std::string& text) {
 }
 
 std::string read_text(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path + ": no such file, or not readable");
-  std::stringstream text;
-  text << in.rdbuf();
-  if (in.bad()) throw InputError(path + ": cannot be read");
+  const std::string content = file_text(path);
+  std::istringstream text(content);
   int number = 0;
   for (std::string line; std::getline(text, line);)
     if (++number; !is_utf8(line)) fail_at(path, number, "not UTF-8");
-  return text.str();
+  return content;
 }
 
 void fail_at(const std::string& file, int line, const std::string& what) {

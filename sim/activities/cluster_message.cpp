@@ -77,6 +77,14 @@ const TransportModel* measured_curve(const Platform& node, const Message& messag
   return nullptr;
 }
 
+/// Of a curve that has none at a size: the highest of its other sizes.
+double highest_Bps(const TransportModel& curve) {
+  double most = 0;
+  for (const Regime& regime : curve.regimes)
+    if (regime.rate_cap) most = std::max(most, regime.rate_cap->value);
+  return most > 0 ? most : kHostCopy_Bps;
+}
+
 /// Of a curve that ends, as where eager messages alone were measured: what is larger goes the other way, and what the
 /// other way brings sooner, as libraries choose by what they expect. source: UCX, selection of protocols
 bool goes_by_steps(const TransportModel& curve, const TransportModel& steps, double bytes) {
@@ -299,6 +307,23 @@ class StagedLegs {
 };
 
 }  // namespace
+
+InsideTurn inside_turn(const Platform& node, const Message& message) {
+  const TransportModel* measured = measured_curve(node, message);
+  const InsidePath assumed = stand_in(node, message);
+  // Where eager messages end was read off a window.
+  if (measured && message.bytes > measured->regimes.back().to_B) measured = nullptr;
+  const TransportModel& curve = measured ? *measured : assumed.model;
+  const Regime& regime = curve.regime(message.bytes);
+  InsideTurn turn{curve.name};
+  const bool eager = measured ? curve.regimes.back().to_B != kInfinity : regime.rate_cap.has_value();
+  turn.copied = !between_hosts(node, message) && !eager;
+  turn.by_kernel = turn.copied && assumed.by_kernel;
+  turn.rate_Bps = regime.rate_cap ? regime.rate_cap->value : highest_Bps(curve);
+  turn.rate_error = regime.rate_cap ? regime.rate_cap->rel_error : 1;
+  turn.measured = measured != nullptr;
+  return turn;
+}
 
 int queue_of_node(const Platform& node, int number, int queue) {
   return 2 * static_cast<int>(node.topology().devices.size()) * number + queue;

@@ -41,6 +41,19 @@ struct PlannedMessage {
   bool stand_in = false;  ///< no message inside a node was measured: see stand_in() in the .cpp
 };
 
+/// What a message inside a node is made of, where several follow each other.
+struct InsideTurn {
+  std::string transport;   ///< its curve
+  bool copied = false;     ///< a copy that a process gives to a GPU; else the processes move the bytes themselves
+  bool by_kernel = false;  ///< copied: by stores of a kernel
+  double rate_Bps = 0;     ///< not copied: of that process
+  double rate_error = 0;   ///< relative
+  bool measured = false;   ///< not copied: that rate
+};
+/// A curve that ends is of eager messages alone: what is larger is copied. So is all between GPUs of a curve that does
+/// not end.
+InsideTurn inside_turn(const Platform& node, const Message& message);
+
 /// Queue of a node's copy engine (out_queue(), in_queue()) among those of all nodes.
 int queue_of_node(const Platform& node, int number, int queue);
 

@@ -49,10 +49,17 @@ std::optional<CpuAccess> cpu_access(const Platform& node, int gpu) {
   return std::nullopt;
 }
 
+IssueCost issue_cost(const Platform& node, bool kernel) {
+  const char* name = kernel ? "launch.kernel.call_s" : "launch.copy.call_s";
+  return {known(node, name, kernel ? kIssueKernel_s : kIssue_s), node.calibration().find(name) != nullptr};
+}
+
+double host_spread() { return kHostSpread; }
+
+double access_s() { return kAccess_s / 2; }  // to load or to store: kAccess_s holds both
+
 double issue_and_wait_s(const Platform& node, bool kernel) {
-  const double issue_s =
-      kernel ? known(node, "launch.kernel.call_s", kIssueKernel_s) : known(node, "launch.copy.call_s", kIssue_s);
-  return issue_s + known(node, "launch.synchronise.call_s", kWait_s);
+  return issue_cost(node, kernel).time_s + known(node, "launch.synchronise.call_s", kWait_s);
 }
 
 InsidePath inside_path(const Platform& node, int from, int to) {

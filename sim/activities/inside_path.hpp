@@ -13,6 +13,16 @@ struct CpuAccess {
 /// @returns nullopt where the CPU may not: NVIDIA's GPUs. source: paper 002 (SC24), section III-C
 std::optional<CpuAccess> cpu_access(const Platform& node, int gpu);
 
+/// What a process pays to give a GPU a copy, and whether that was measured on this machine.
+struct IssueCost {
+  double time_s = 0;
+  bool measured = false;
+};
+IssueCost issue_cost(const Platform& node, bool kernel);
+/// How far hosts of one kind differ, relative.
+double host_spread();
+/// What a process pays to reach into the memory of a GPU, its own end of an eager message.
+double access_s();
 /// To give a GPU one piece of work and to learn that it is done, beside the work.
 double issue_and_wait_s(const Platform& node, bool kernel);
 

@@ -67,6 +67,14 @@ MessageCosts message_costs(const Platform& node, const std::string& library, boo
   return costs;
 }
 
+PostCost post_cost(const Platform& node, bool host) {
+  const std::string head = host ? "mpi.host@" : "mpi.gpu@";
+  for (const auto& [name, parameter] : node.calibration().parameters)
+    if (name.starts_with(head) && name.ends_with(".post_s") && parameter.provenance == "fitted")
+      return {parameter.value, parameter.stderr_ / parameter.value, true};
+  return {kPost.value, kPost.spread, false};
+}
+
 double StagingCosts::fresh_s(double bytes) const {
   // Ranks and their buffers differ, so that it sets in over one doubling.
   const double share = std::clamp(std::log2(bytes / fresh_from_B) + 0.5, 0.0, 1.0);  // source: ours

@@ -16,6 +16,14 @@ struct MessageCosts {
 /// @param host  the buffers are in host memory
 MessageCosts message_costs(const Platform& node, const std::string& library, bool host);
 
+/// Between two messages that a process posts, of whichever library that was measured here; else believed.
+struct PostCost {
+  double time_s = 0;
+  double error = 0;  ///< relative
+  bool measured = false;
+};
+PostCost post_cost(const Platform& node, bool host);
+
 /// Of one buffer that is copied between a GPU and host memory that is not pinned, the process waiting for the copy.
 struct StagingCosts {
   double copy_s = 0;        ///< finding out where the buffer is, starting the copy and waiting for its end

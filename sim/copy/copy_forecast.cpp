@@ -5,6 +5,7 @@
 #include "sim/congestion/noisy_message.hpp"
 #include "sim/copy/engine_orders.hpp"
 #include "sim/copy/message_queue.hpp"
+#include "sim/copy/message_window.hpp"
 #include "sim/launch/launching.hpp"
 #include "sim/query/shared_keys.hpp"
 #include "sim/uncertainty/verdict.hpp"
@@ -170,6 +171,7 @@ query::Key timing_result() {
 }  // namespace
 
 CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request) {
+  if (is_window_in_node(request)) return forecast_window(machine, solver, request);
   if (request.copies.front().message && request.timing == Timing::kBackToBack)
     return forecast_queue(machine, solver, request);
   CopyRuns runs = run_copies(machine, solver, request);

@@ -83,7 +83,8 @@ void read_message(const Cluster& machine, ObjectReader& r, CopyRequest& request,
   read_way_back(r, request);
   read_timing(r, request, Timing::kSingle);
   const bool queued = request.timing == Timing::kBackToBack;
-  if (queued && request.copies.size() > 1) r.fail("bidirectional", "is not known of messages one behind the other");
+  if (queued && request.copies.size() > 1 && !same_node)
+    r.fail("bidirectional", "is not known of messages one behind the other between nodes");
   request.load = congestion::read_noise(r, machine.node().calibration(), progress,
                                         same_node ? congestion::Crosses::kNothing : congestion::Crosses::kFabric);
   if (request.load.noise && queued) r.fail("noise", "is not modelled of messages one behind the other");

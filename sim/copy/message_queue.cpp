@@ -133,7 +133,10 @@ class Stages {
 Queue network_queue(const Cluster& cluster, const activities::Message& message) {
   const Platform& node = cluster.node();
   if (message.from.node == message.to.node)
-    throw InputError("dst: on one node: name both without the node, and the NIC as via");
+    throw InputError(
+        "transport: of messages one behind the other in a node mpi is known; by a NIC: name both ends without the "
+        "node, "
+        "and the NIC as via");
   const bool staged = message.transport == "pinned";
   if (!message.transport.empty() && !staged && message.transport != "gpudirect_rdma")
     throw InputError("transport: of messages one behind the other gpudirect_rdma and pinned are known");

@@ -1,12 +1,10 @@
 #include "sim/records/object_reader.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "sim/records/near_names.hpp"
+#include "sim/records/packed_file.hpp"
 
 namespace linkcast {
 namespace {
@@ -70,15 +68,7 @@ Json parse_json(const std::string& text, const std::string& name) {
   }
 }
 
-Json read_json_file(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path + ": no such file, or not readable");
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw InputError(path + ": cannot be read");
-  return parse_json(text.str(), path);
-}
+Json read_json_file(const std::string& path) { return parse_json(file_text(path), path); }
 
 ObjectReader::ObjectReader(const Json& value, std::string file, std::string pointer)
     : value_(&value), file_(std::move(file)), pointer_(std::move(pointer)) {

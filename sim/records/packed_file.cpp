@@ -2,6 +2,8 @@
 
 #include <zlib.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <streambuf>
 #include <vector>
 
@@ -58,8 +60,77 @@ class PackedStream final : public std::istream {
   PackedBuffer buffer_;
 };
 
+void append_utf8(std::string& text, std::uint32_t code) {
+  constexpr std::uint32_t kOne = 0x80, kTwo = 0x800, kThree = 0x10000, kBits = 6, kLow = 0x3f;  // source: RFC 3629
+  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  if (code < kOne) {
+    put(code);
+    return;
+  }
+  if (code < kTwo) {
+    put(0xc0 | code >> kBits);
+  } else {
+    if (code < kThree) {
+      put(0xe0 | code >> (2 * kBits));
+    } else {
+      put(0xf0 | code >> (3 * kBits));
+      put(kOne | (code >> (2 * kBits) & kLow));
+    }
+    put(kOne | (code >> kBits & kLow));
+  }
+  put(kOne | (code & kLow));
+}
+
+/// @param bytes  behind the mark. What is no pair of surrogates becomes U+FFFD.
+std::string of_utf16(std::string_view bytes, bool little) {
+  constexpr std::uint32_t kHigh = 0xd800, kLow = 0xdc00, kEnd = 0xe000, kBeyond = 0x10000, kBits = 10;  // RFC 2781
+  constexpr std::uint32_t kReplacement = 0xfffd;
+  const auto unit = [&](std::size_t i) -> std::uint32_t {
+    const auto first = static_cast<unsigned char>(bytes[i]), second = static_cast<unsigned char>(bytes[i + 1]);
+    return little ? first | static_cast<std::uint32_t>(second) << 8 : static_cast<std::uint32_t>(first) << 8 | second;
+  };
+  std::string text;
+  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
+    std::uint32_t code = unit(i);
+    if (code >= kHigh && code < kEnd) {
+      const std::uint32_t next = code < kLow && i + 3 < bytes.size() ? unit(i + 2) : 0;
+      const bool pair = next >= kLow && next < kEnd;
+      if (pair) i += 2;
+      code = pair ? kBeyond + ((code - kHigh) << kBits) + (next - kLow) : kReplacement;
+    }
+    append_utf8(text, code);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::unique_ptr<std::istream> open_packed(const std::string& path) { return std::make_unique<PackedStream>(path); }
+
+std::string file_bytes(const std::string& path) {
+  constexpr std::size_t kMost_B = std::size_t{1} << 30;  // more than any log. source: ours
+  constexpr std::size_t kPart_B = 131072;
+  if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
+  const std::unique_ptr<std::istream> stream = open_packed(path);
+  if (!*stream) throw InputError(path + ": no such file, or not readable");
+  std::string bytes;
+  std::vector<char> part(kPart_B);
+  for (;;) {
+    const std::streamsize read = stream->rdbuf()->sgetn(part.data(), static_cast<std::streamsize>(kPart_B));
+    if (read <= 0) return bytes;
+    bytes.append(part.data(), static_cast<std::size_t>(read));
+    if (bytes.size() > kMost_B) throw InputError(path + ": holds more than 1 GiB, no log of these programs does");
+  }
+}
+
+bool begins_utf16(std::string_view begin) { return begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff"); }
+
+std::string file_text(const std::string& path) {
+  constexpr std::string_view kMark8 = "\xef\xbb\xbf";
+  std::string bytes = file_bytes(path);
+  if (begins_utf16(bytes)) return of_utf16(std::string_view(bytes).substr(2), bytes[0] == '\xff');
+  if (bytes.starts_with(kMark8)) bytes.erase(0, kMark8.size());
+  return bytes;
+}
 
 }  // namespace linkcast

@@ -3,6 +3,7 @@
 #include <istream>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace linkcast {
 
@@ -10,5 +11,12 @@ namespace linkcast {
 /// broken or end too early throws InputError with the file.
 /// @returns  a stream that has failed if the file cannot be opened
 std::unique_ptr<std::istream> open_packed(const std::string& path);
+
+/// All that is in a file, unpacked. @throws InputError  missing, a folder, broken, or more than 1 GiB
+std::string file_bytes(const std::string& path);
+/// The same as UTF-8 without a mark: editors and shells of Windows write UTF-16, with one.
+std::string file_text(const std::string& path);
+/// Whether a text of which this is the beginning is UTF-16 with a byte order mark.
+bool begins_utf16(std::string_view begin);
 
 }  // namespace linkcast

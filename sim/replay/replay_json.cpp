@@ -80,6 +80,9 @@ Json to_json(const ReplayResult& result) {
         {{"id", link.id}, {"carried_B", link.carried_B}, {"utilisation", result.utilisation_of(link)}});
   out["bottleneck"] = result.bottleneck;
   out["critical_path"] = path_json(result.critical_path);
+  const JobTimes& first = result.jobs.front();
+  out["compute_device"] = first.compute_device.empty() ? Json() : Json(first.compute_device);
+  out["other_gpu"] = first.other_gpu.empty() ? Json() : Json(first.other_gpu);
   out["bound"] = result.bound.empty() ? Json() : Json(result.bound);
   if (result.utilisation) out["utilisation"] = *result.utilisation;
   out["events"] = result.events;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/replay/bound.hpp"
+#include "sim/replay/compute_device.hpp"
 #include "sim/replay/network_kind.hpp"
 #include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay.hpp"
@@ -108,10 +109,27 @@ std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summar
     times.recorded_step_time_s = step_of(times.recorded_steps_s);
     times.operations = operations.times(first, end);
     times.host = host_of(job);
+    double compute_s = 0;
+    for (std::size_t i = first; i < end; ++i) compute_s += summary.times(i).compute_s;
+    if (compute_s > 0) times.compute_device = job.feed->header().device;
     jobs.push_back(std::move(times));
     first = end;
   }
   return jobs;
+}
+
+/// Compute takes what it took where it was recorded: on another GPU that is no forecast.
+void tell_other_gpus(const Topology& machine, ReplayResult& result) {
+  for (JobTimes& job : result.jobs) {
+    job.other_gpu = other_gpu(machine, job.compute_device);
+    if (job.other_gpu.empty()) continue;
+    const std::string differ = "of " + job.compute_device + ", not of " + job.other_gpu;
+    result.warnings.push_back(
+        "compute times of " + job.trace + " are " + differ +
+        ": they are taken as recorded, and only what is exchanged is a forecast for this machine");
+    if (!result.bound.empty() && result.bound.find(" if GPUs ") == std::string::npos)
+      result.bound += " if GPUs computed as recorded (" + differ + ")";
+  }
 }
 
 std::vector<std::string> busiest_of(const ReplayResult& result) {
@@ -236,6 +254,7 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
   if (request.utilisation) result.utilisation = utilisation.to_json();
   result.events = static_cast<long>(run.events());
   result.warnings = network.warnings().get<std::vector<std::string>>();
+  tell_other_gpus(catalogue.platform(request.platform).topology(), result);
   if (request.interval) add_intervals(result, catalogue, request, run.used_network());
   return result;
 }

@@ -65,6 +65,8 @@ struct JobTimes {
   double exposed_communication_s = 0;   ///< median over ranks
   ReplayInterval step_interval{};
   HostTimes host = HostTimes::kSure;
+  std::string compute_device{};  ///< GPU that its compute times are of; empty: not said, or it computes nothing
+  std::string other_gpu{};       ///< of the machine, where that is another one
   std::vector<double> recorded_steps_s{};        ///< of the recording; empty where the trace does not say them
   std::optional<double> recorded_step_time_s{};  ///< their median
   std::vector<OperationTimes> operations{};      ///< by kind

@@ -76,4 +76,24 @@ TEST_CASE("replay: copies that leave a GPU wait for links, those in its own memo
   CHECK(bound(R"("copy":"d2d")").rfind("device-bound", 0) == 0);
 }
 
+TEST_CASE("replay: compute times of another GPU are said, and the bound is of them", "[physics][replay]") {
+  const Json other = replayed(R"(,"device":"NVIDIA A100-SXM4-80GB")", {{"host_scale", 0}});
+  CHECK(other["compute_device"] == "NVIDIA A100-SXM4-80GB");
+  CHECK(other["other_gpu"] == "NVIDIA H200");
+  CHECK(other["bound"].get<std::string>().ends_with(
+      "if GPUs computed as recorded (of NVIDIA A100-SXM4-80GB, not of NVIDIA H200)"));
+  const auto told = [](const Json& result) {
+    for (const Json& warning : result["warnings"])
+      if (warning.get<std::string>().starts_with("compute times of t are of NVIDIA A100-SXM4-80GB, not of NVIDIA H200"))
+        return true;
+    return false;
+  };
+  CHECK(told(other));
+  const Json same = replayed(R"(,"device":"H200")");
+  CHECK(same["compute_device"] == "H200");
+  CHECK(same["other_gpu"].is_null());
+  CHECK(!told(same));
+  CHECK(replayed("")["compute_device"].is_null());
+}
+
 }  // namespace linkcast::test::recorded_host_test

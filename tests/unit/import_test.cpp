@@ -146,9 +146,10 @@ TEST_CASE("imports: machine, topology and options are checked", "[unit][import]"
   refused({files, "m", "t", {{"gpus", "0,1,2"}}}, "--option gpus: names 3 GPUs, the files print device 3");
   refused({files, "m", "t", {{"id", ""}}}, "--option id: has no value");
   CHECK_THROWS_WITH(import_record("mgbench", {files, "m", "t", {}}),
-                    "unknown format 'mgbench' (did you mean 'mgbench-csv'?): one of csv, discovery, hwloc-xml, "
+                    "unknown format 'mgbench' (did you mean 'mgbench-csv'?): one of csv, dcgm, discovery, hwloc-xml, "
                     "infragraph, mgbench-csv, nccl-tests, "
-                    "nccl-xml, nvbandwidth, osu, p2pBandwidthLatencyTest, rocm-topo, topo-m, topology-conf");
+                    "nccl-xml, nvbandwidth, osu, p2pBandwidthLatencyTest, perftest, rocm-topo, topo-m, topology-conf, "
+                    "ucx_perftest");
 }
 
 TEST_CASE("csv: one line a copy", "[unit][import]") {

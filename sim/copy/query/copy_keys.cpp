@@ -81,8 +81,22 @@ std::optional<CopyHost> read_host(const query::Question& asked, ObjectReader& r)
   return CopyHost{costs.of_copy(by_kernel), costs.synchronise(), costs.lender(by_kernel ? "kernel" : "copy")};
 }
 
+namespace {
+
+/// Node 0 alone is a machine without a network too.
+bool stays_in_first(const Json& query) {
+  const auto first = [&](const char* key) {
+    return query.contains(key) && query[key].is_string() &&
+           query[key].get_ref<const std::string&>().starts_with("node0/");
+  };
+  return first("src") && first("dst");
+}
+
+}  // namespace
+
 const Cluster& machine_of(const query::Question& asked, bool networked) {
-  return networked ? asked.catalogue.cluster(asked.platform) : asked.catalogue.lone_node(asked.platform);
+  const bool lone = asked.catalogue.platform(asked.platform).wiring().fabric.is_null() && stays_in_first(asked.query);
+  return networked && !lone ? asked.catalogue.cluster(asked.platform) : asked.catalogue.lone_node(asked.platform);
 }
 
 }  // namespace linkcast::copy

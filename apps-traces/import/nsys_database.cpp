@@ -1,0 +1,131 @@
+#include "apps-traces/import/nsys_database.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "apps-traces/import/lines.hpp"
+#include "sim/records/packed_file.hpp"
+
+namespace linkcast::nsys {
+namespace {
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+/// As an identifier of SQL.
+std::string quoted(const std::string& name) {
+  std::string out = "\"";
+  for (const char c : name) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+/// As a URI of SQLite, read as if nobody could change it: no locks, no journal beside it.
+std::string uri_of(const std::string& path) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out = "file:";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = std::isalnum(byte) != 0 || c == '/' || c == '.' || c == '-' || c == '_';
+    out += plain ? std::string(1, c) : std::string{'%', kHex[byte >> 4U], kHex[byte & 15U]};
+  }
+  return out + "?immutable=1";
+}
+
+void check_head(const std::string& path) {
+  constexpr const char* kHead = "SQLite format 3";  // source: sqlite.org/fileformat.html
+  const std::unique_ptr<std::istream> stream = open_packed(path);
+  if (!*stream) throw InputError(path + ": cannot be read");
+  std::string head(std::strlen(kHead), '\0');
+  stream->read(head.data(), static_cast<std::streamsize>(head.size()));
+  if (head != kHead)
+    throw InputError(path +
+                     ": is no SQLite file: of a report of Nsight Systems 'nsys export --type sqlite FILE.nsys-rep' "
+                     "makes one");
+}
+
+}  // namespace
+
+bool Row::has(int column) const { return sqlite3_column_type(statement_, column) != SQLITE_NULL; }
+
+std::int64_t Row::whole(int column) const {
+  if (sqlite3_column_type(statement_, column) != SQLITE_INTEGER) fail(column, "must be a whole number");
+  return sqlite3_column_int64(statement_, column);
+}
+
+std::string Row::text(int column) const {
+  const unsigned char* text = sqlite3_column_text(statement_, column);
+  return text == nullptr ? "" : std::string(reinterpret_cast<const char*>(text));  // bytes of a text of SQLite
+}
+
+void Row::fail(int column, const std::string& what) const {
+  throw InputError(place_ + ", column " + columns_[static_cast<std::size_t>(column)] + ": " + what);
+}
+
+Database::Database(std::string path) : path_(std::move(path)) {
+  check_head(path_);
+  const int opened =
+      sqlite3_open_v2(uri_of(path_).c_str(), &database_, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  if (opened != SQLITE_OK) {
+    const std::string why = database_ ? sqlite3_errmsg(database_) : "no memory";
+    sqlite3_close(database_);
+    throw InputError(path_ + ": cannot be opened: " + why);
+  }
+  constexpr int kLongest_B = 1 << 24;  // no text or row of such a table is longer. source: ours
+  sqlite3_limit(database_, SQLITE_LIMIT_LENGTH, kLongest_B);
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+}
+
+Database::~Database() { sqlite3_close(database_); }
+
+std::vector<std::string> Database::columns_of(const std::string& table) const {
+  std::vector<std::string> names;
+  sqlite3_stmt* raw = nullptr;
+  const std::string sql =
+      "SELECT name FROM pragma_table_info(?1) WHERE ?1 IN (SELECT name FROM sqlite_master WHERE type = 'table')";
+  if (sqlite3_prepare_v2(database_, sql.c_str(), -1, &raw, nullptr) != SQLITE_OK)
+    throw InputError(path_ + ": cannot be read: " + sqlite3_errmsg(database_));
+  const Statement statement(raw);
+  sqlite3_bind_text(raw, 1, table.c_str(), -1, SQLITE_TRANSIENT);
+  int state = SQLITE_OK;
+  while ((state = sqlite3_step(raw)) == SQLITE_ROW)
+    if (const unsigned char* name = sqlite3_column_text(raw, 0))
+      names.emplace_back(reinterpret_cast<const char*>(name));
+  if (state != SQLITE_DONE) throw InputError(path_ + ": cannot be read: " + sqlite3_errmsg(database_));
+  return names;
+}
+
+bool Database::has_table(const std::string& table) const { return !columns_of(table).empty(); }
+
+void Database::read(const std::string& table, const std::vector<std::string>& columns, const std::string& order,
+                    const std::function<void(const Row&)>& take) const {
+  const std::vector<std::string> known = columns_of(table);
+  if (known.empty()) return;
+  const auto has = [&](const std::string& name) { return std::find(known.begin(), known.end(), name) != known.end(); };
+  std::string sql;
+  for (const std::string& column : columns)
+    sql += (sql.empty() ? "SELECT " : ", ") + (has(column) ? quoted(column) : std::string("NULL"));
+  sql += " FROM " + quoted(table) + (has(order) ? " ORDER BY " + quoted(order) : "");
+  sqlite3_stmt* raw = nullptr;
+  if (sqlite3_prepare_v2(database_, sql.c_str(), -1, &raw, nullptr) != SQLITE_OK)
+    throw InputError(path_ + ": table " + table + ": cannot be read: " + sqlite3_errmsg(database_));
+  const Statement statement(raw);
+  constexpr long kMostRows = 50'000'000;  // of a recording of minutes. source: ours
+  long rows = 0;
+  int state = SQLITE_OK;
+  std::string place;
+  while ((state = sqlite3_step(raw)) == SQLITE_ROW) {
+    if (++rows > kMostRows) throw InputError(path_ + ": table " + table + ": more than 50 million rows");
+    place = path_ + ": table " + table + " row " + std::to_string(rows);
+    take(Row(raw, place, columns));
+  }
+  if (state != SQLITE_DONE)
+    throw InputError(path_ + ": table " + table + ": is broken behind row " + std::to_string(rows) + ": " +
+                     sqlite3_errmsg(database_));
+}
+
+}  // namespace linkcast::nsys

@@ -1,0 +1,359 @@
+#include "apps-traces/import/recorded_trace.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <set>
+
+#include "apps-traces/import/collective_overlap.hpp"
+#include "apps-traces/import/kineto_peers.hpp"
+#include "apps-traces/import/kineto_repetitions.hpp"
+#include "sim/units/parse.hpp"
+
+namespace linkcast::kineto {
+namespace {
+
+constexpr double kPercent = 100;
+constexpr double kPerSecond = 1e9;  // source: Kineto prints times in nanoseconds
+
+double rounded(double time_s) { return std::max(0.0, std::round(time_s * kPerSecond)) / kPerSecond; }
+
+/// How the GPUs took their work: from the end of a launch to the start on a stream with nothing else to do, and between
+/// two that were both there in time.
+struct Pace {
+  double launch_s = 0, gap_s = 0;
+};
+
+Pace pace_of(const std::vector<RankRecording>& ranks) {
+  std::vector<double> launches, gaps;
+  for (const RankRecording& rank : ranks) {
+    std::map<std::string, double> end_s;  // of the stream's last work
+    for (const GpuWork& work : rank.work) {
+      const auto before = end_s.find(work.stream);
+      const bool waits = work.communicates || work.name.starts_with("nccl");  // for other ranks
+      if (before != end_s.end() && !waits) {
+        if (before->second < work.launch_start_s) launches.push_back(work.start_s - work.launch_end_s);
+        // ready well before the stream was: twice the usual time from launch to start
+        constexpr double kInTime_s = 20e-6;  // source: ours, twice what launches take on H200
+        if (work.launch_end_s + kInTime_s < before->second) gaps.push_back(work.start_s - before->second);
+      }
+      double& end = end_s[work.stream];
+      end = std::max(end, work.end_s);
+    }
+  }
+  return {rounded(median(launches)), rounded(median(gaps))};
+}
+
+/// Writes one rank's events: what the GPU did, in the order of launch, with the CPU time between.
+class RankWriter {
+ public:
+  RankWriter(const RankRecording& recording, std::size_t index, const Repetitions& repetitions, bool sync,
+             bool whole_names, TraceSink& sink)
+      : recording_(recording),
+        index_(index),
+        repetitions_(repetitions),
+        sync_(sync),
+        whole_names_(whole_names),
+        sink_(sink) {
+    if (!recording.work.empty()) host_s_ = ended_s_ = step_s_ = zero_s_ = recording.work.front().launch_start_s;
+  }
+
+  /// Up to the end of one step. @returns  false after the last
+  /// @param write  false: the step is left out
+  bool step(bool write) {
+    if (write && !writes_) {  // ids of what was left out mean nothing
+      last_id_.reset();
+      exchanges_.clear();
+      before_next_.clear();
+      zero_s_ = step_s_;
+    }
+    writes_ = write;
+    const int step = recording_.work[next_].step;
+    for (; next_ < recording_.work.size() && recording_.work[next_].step == step; ++next_) {
+      wait_until(recording_.work[next_].launch_start_s);
+      put(recording_.work[next_]);
+    }
+    if (next_ == recording_.work.size()) wait_until(std::numeric_limits<double>::infinity());
+    TraceEvent marker;
+    marker.rank = recording_.rank;
+    marker.stream.clear();
+    marker.kind = TraceKind::kSync;
+    if (sync_) send(marker);
+    marker.kind = TraceKind::kStep;
+    if (!sync_) marker.stream = last_stream_;
+    marker.recorded = recorded(step_s_, ended_s_);
+    step_s_ = ended_s_;
+    send(marker);
+    return next_ < recording_.work.size();
+  }
+
+ private:
+  /// The CPU's waits before a moment.
+  void wait_until(double time_s) {
+    for (; waits_ < recording_.waits.size() && recording_.waits[waits_].start_s < time_s; ++waits_) {
+      const HostWait& wait = recording_.waits[waits_];
+      if (!wait.device) {
+        if (wait.own || exchanges_.empty()) continue;
+        before_next_.push_back(exchanges_.front());
+        exchanges_.pop_front();
+        continue;
+      }
+      if (sync_ || recording_.paused(wait.start_s)) continue;
+      TraceEvent event;
+      event.rank = recording_.rank;
+      event.kind = TraceKind::kSync;
+      event.stream = wait.stream;
+      event.host_s = rounded(wait.start_s - host_s_);
+      before_wait_s_ += event.host_s;
+      host_s_ = std::max(host_s_, wait.end_s);
+      send(event);
+    }
+  }
+
+  void put(const GpuWork& work) {
+    TraceEvent event;
+    event.rank = recording_.rank;
+    event.stream = work.stream;
+    event.name = whole_names_ ? work.whole_name : work.name;
+    event.recorded = recorded(work.start_s, work.end_s);
+    ended_s_ = std::max(ended_s_, work.end_s);
+    if (work.exchange || work.communicates) event.part = "exchange";
+    host_s_ = std::max(host_s_, work.launch_end_s);
+    event.after.swap(before_next_);
+    const PureWork& pure = repetitions_.pure(index_, next_);
+    event.host_s = rounded(pure.host_s - before_wait_s_);
+    before_wait_s_ = 0;
+    event.recording_s = rounded(pure.recording_s);
+    if (work.communicates) {
+      describe(work.collective, event);
+    } else if (!work.copy.empty()) {
+      event.kind = TraceKind::kCopy;
+      event.op = work.copy;
+      event.peer = work.peer;
+      event.size_B = work.size_B;
+    } else {
+      event.time_s = rounded(pure.time_s);
+      constexpr double kDigits = 1e3;  // source: ours, a slow-down is known to some per cent
+      if (pure.slowdown) event.slowdown = std::round(*pure.slowdown * kDigits) / kDigits;
+    }
+    if (!work.communicates) last_stream_ = work.stream;
+    if (work.communicates || next_is_exchange() || !event.after.empty()) event.id = ++id_;
+    if (work.communicates) {
+      if (last_id_) event.after.push_back(*last_id_);
+      exchanges_.push_back(*event.id);
+      event.name.clear();
+    } else {
+      last_id_ = event.id;
+    }
+    send(event);
+  }
+
+  void send(const TraceEvent& event) {
+    if (writes_) sink_.event(event);
+  }
+
+  /// On a clock that begins with the first step that is written.
+  [[nodiscard]] RecordedTime recorded(double begin_s, double end_s) const {
+    const double begin = rounded(begin_s - zero_s_);
+    return {begin, std::max(begin, rounded(end_s - zero_s_))};
+  }
+
+  static void describe(const Collective& collective, TraceEvent& event) {
+    event.kind = collective.op == "send"   ? TraceKind::kSend
+                 : collective.op == "recv" ? TraceKind::kRecv
+                                           : TraceKind::kCollective;
+    event.size_B = collective.size_B;
+    event.peer = collective.peer;
+    if (event.kind != TraceKind::kCollective) return;
+    event.op = collective.op;
+    event.group = collective.group;
+  }
+
+  /// The next work is an exchange: it waits for this one, the last on the stream from which it is called.
+  [[nodiscard]] bool next_is_exchange() const {
+    return next_ + 1 < recording_.work.size() && recording_.work[next_ + 1].communicates;
+  }
+
+  const RankRecording& recording_;
+  std::size_t index_;
+  const Repetitions& repetitions_;
+  bool sync_;  ///< the CPU waits for the GPU at the end of each step, and nowhere else
+  bool whole_names_;
+  TraceSink& sink_;
+  bool writes_ = true;
+  std::size_t next_ = 0, waits_ = 0;
+  double host_s_ = 0;                             ///< the CPU's last call ended
+  double ended_s_ = 0, step_s_ = 0, zero_s_ = 0;  ///< the last work ended; this step and the first written began
+  double before_wait_s_ = 0;                      ///< CPU time since the last work that a wait has been given already
+  std::int64_t id_ = 0;
+  std::optional<std::int64_t> last_id_{};  ///< of the last work that is no exchange
+  std::deque<std::int64_t> exchanges_{};   ///< that nobody waits for yet
+  std::vector<std::int64_t> before_next_{};
+  std::string last_stream_;
+};
+
+RecordingCost cost_of(const TraceOptions& options) {
+  return {options.seconds("operator-cost", 0), options.seconds("collective-cost", 0), options.seconds("call-cost", 0),
+          options.seconds("launch-cost", 0)};
+}
+
+/// What was taken out of the CPU times, for people.
+std::string recording_note(const std::vector<RankRecording>& ranks, const Repetitions& repetitions,
+                           const RecordingCost& cost, const TraceOptions& options) {
+  if (cost.none()) return "CPU times are medians over ranks and steps of the recording, which slows the CPU down";
+  double host_s = 0, recording_s = 0;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    for (std::size_t i = 0; i < ranks[rank].work.size(); ++i) {
+      host_s += repetitions.pure(rank, i).host_s;
+      recording_s += repetitions.pure(rank, i).recording_s;
+    }
+  const auto text = [](double time_s) { return to_text(Seconds{rounded(time_s)}); };
+  const std::string lender = options.text("lender", "");
+  return "host_s is without the profiler: medians over ranks and steps, less what recording costs the CPU (" +
+         text(cost.launch_s) + " a launch, " + text(cost.call_s) + " another call of CUDA, " + text(cost.operator_s) +
+         " an operator, " + text(cost.collective_s) + " a collective" +
+         (lender.empty() ? "" : "; fitted for " + lender) + "); recording_s is what was recorded beyond it, " +
+         std::to_string(std::lround(kPercent * recording_s / (host_s + recording_s))) + " % of all";
+}
+
+/// Whether NVSwitches multicast: as said, or as the kernels show.
+void tell_multicast(const std::vector<RankRecording>& ranks, const TraceOptions& options, TraceHeader& header) {
+  const std::string said = options.text("nvls", "");
+  if (!said.empty() && said != "on" && said != "off")
+    throw InputError("option nvls: '" + said + "' is neither on nor off");
+  Multicast shown = Multicast::kNothing;
+  for (const RankRecording& rank : ranks) shown = std::max(shown, rank.multicast);
+  if (!said.empty()) header.nvls = said == "on";
+  if (said.empty() && shown == Multicast::kOff) header.nvls = false;
+  if (said.empty() && shown == Multicast::kOn) header.nvls = true;
+  if (said.empty() && shown == Multicast::kUnclear)
+    header.notes.push_back(
+        "whether NVSwitches multicast (NVLS) does not show in the kernels of all_reduce: option nvls says it");
+}
+
+TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording>& ranks,
+                      const Repetitions& repetitions, const RecordingCost& cost, const TraceOptions& options) {
+  TraceHeader header;
+  header.name = options.text("name", tool.name);
+  header.ranks = static_cast<int>(ranks.size());
+  header.source = options.text("source", tool.source);
+  header.device = options.text("device", ranks.front().device);
+  for (const RankRecording& rank : ranks)
+    for (const auto& [name, members] : rank.groups) header.groups[name] = members;
+  const Pace pace = pace_of(ranks);
+  header.launch_s = pace.launch_s;
+  header.gap_s = pace.gap_s;
+  constexpr double kDigits = 1e3;  // source: ours, a slow-down is known to some per cent
+  header.slowdown = std::round(repetitions.slowdown() * kDigits) / kDigits;
+  const CollectiveOverlap overlap = collective_overlap(ranks);
+  header.collective_slowdown = std::round(overlap.slowdown * kDigits) / kDigits;
+  header.host_scale = options.number("host-scale", 1);
+  if (options.has("step-time") && options.has("host-scale"))
+    throw InputError("option host-scale: step-time fits it: give one of them");
+  if (options.has("step-time")) header.step_time_s = options.seconds("step-time", 0);
+  if (!options.has("step-time") && !options.has("host-scale"))
+    for (const RankRecording& rank : ranks)
+      if (rank.step_time_s) header.step_time_s = std::max(header.step_time_s.value_or(0), *rank.step_time_s);
+  if (header.step_time_s && !(*header.step_time_s > 0)) throw InputError("option step-time: must be above 0");
+  header.notes = {recording_note(ranks, repetitions, cost, options),
+                  "slowdown beside collectives: fitted to " + std::to_string(repetitions.kernels_seen_both_ways()) +
+                      " kernels that were recorded with and without one on the same GPU",
+                  "collective_slowdown beside compute: " +
+                      (overlap.calls > 0 ? "fitted to " + std::to_string(overlap.calls) + " calls"
+                                         : std::string("1, no kind of call was recorded beside more and less of it")),
+                  "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
+                  "for the oldest exchange that none waits for, since recordings do not say which event"};
+  if (ranks.front().execution_trace)
+    header.notes.push_back(
+        "assumed: recording an execution trace at the same time cost nothing: it did, so that CPU times are too long "
+        "by what is not known here; step-time, or a recording without it, helps");
+  if (!ranks.front().steps_marked)
+    header.notes.push_back(
+        "assumed: the recording is one step: it holds neither ProfilerStep, which the profiler's step() "
+        "records, nor an optimizer's");
+  if (ranks.size() > 1 && header.groups.empty())
+    header.notes.push_back("the recording has no collective and no message: its ranks do not wait for each other");
+  if (!ranks.front().alone.empty()) header.notes.push_back(ranks.front().alone);
+  if (header.device.empty())
+    header.notes.push_back("which GPU the compute times are of is not in the recording: option device says it");
+  tell_multicast(ranks, options, header);
+  if (options.has("note")) header.notes.push_back(options.text("note", ""));
+  return header;
+}
+
+int steps_to_skip(const TraceOptions& options, const std::vector<RankRecording>& ranks) {
+  const int skip = options.whole("skip", 0, 0);
+  for (const RankRecording& rank : ranks) {
+    std::set<int> steps;
+    for (const GpuWork& work : rank.work) steps.insert(work.step);
+    if (static_cast<int>(steps.size()) <= skip)
+      throw InputError("option skip: " + std::to_string(skip) + " leaves none of the " + std::to_string(steps.size()) +
+                       " steps of " + rank.file);
+  }
+  return skip;
+}
+
+}  // namespace
+
+std::vector<TraceOption> recording_options(const std::string& name) {
+  return {{"name", "of the trace, '" + name + "' unless said"},
+          {"source", "where the recording comes from"},
+          {"device", "GPU that was recorded, where the files do not name it"},
+          {"note", "kept in the trace's header"},
+          {"skip", "steps at the beginning that are left out, 0 unless said"},
+          {"sync",
+           "steps: the CPU waits for the GPU at the end of each step, as in loops that time each step; "
+           "recorded: where it waited, which holds unless said"},
+          {"names", "short: of kernels the last name of the function; whole unless said"},
+          {"nvls", "on or off: multicast by NVSwitch, where the kernels do not show it"},
+          {"host-scale", "CPU times are multiplied by it, 1 unless said"},
+          {"step-time",
+           "median step without the profiler, e.g. 39.5ms: host-scale is fitted so that the machine takes that"}};
+}
+
+void take_alone(RankRecording& recording) {
+  const std::size_t before = recording.work.size();
+  std::erase_if(recording.work, [](const GpuWork& work) {
+    return work.communicates && (work.collective.op == "send" || work.collective.op == "recv");
+  });
+  recording.alone = "one rank (" + std::to_string(recording.rank) + ") of " + std::to_string(recording.ranks) +
+                    " alone: replay it with --ranks " + std::to_string(recording.ranks) +
+                    ", the others taken alike, each group as all ranks";
+  std::set<std::size_t> sizes;
+  for (auto& [name, members] : recording.groups) {
+    sizes.insert(members.size());
+    members = {0};
+  }
+  if (sizes.size() > 1) recording.alone += "; assumed: its groups, of different sizes, are all of all ranks";
+  if (recording.work.size() < before)
+    recording.alone += "; left out: " + std::to_string(before - recording.work.size()) + " sends and receives";
+  recording.rank = 0;
+  recording.ranks = 1;
+}
+
+void write_recordings(const RecordingTool& tool, std::vector<RankRecording> ranks, const TraceOptions& options,
+                      TraceSink& sink) {
+  const int skip = steps_to_skip(options, ranks);
+  const std::vector<std::string> notes = find_peers(ranks);
+  const RecordingCost cost = cost_of(options);
+  const Repetitions repetitions(ranks, cost);
+  TraceHeader header = header_of(tool, ranks, repetitions, cost, options);
+  header.notes.insert(header.notes.end(), notes.begin(), notes.end());
+  header.notes.insert(header.notes.end(), tool.notes.begin(), tool.notes.end());
+  sink.header(header);
+  const std::string sync = options.text("sync", "recorded");
+  if (sync != "recorded" && sync != "steps")
+    throw InputError("option sync: '" + sync + "' is neither recorded nor steps");
+  const std::string names = options.text("names", "whole");
+  if (names != "whole" && names != "short")
+    throw InputError("option names: '" + names + "' is neither whole nor short");
+  std::vector<RankWriter> writers;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    writers.emplace_back(ranks[i], i, repetitions, sync == "steps", names == "whole", sink);
+  std::vector<char> more(ranks.size(), 1);
+  for (int step = 0; std::any_of(more.begin(), more.end(), [](char one) { return one != 0; }); ++step)
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      if (more[i] != 0) more[i] = writers[i].step(step >= skip) ? 1 : 0;
+}
+
+}  // namespace linkcast::kineto

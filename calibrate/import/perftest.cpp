@@ -1,0 +1,182 @@
+// Text of perftest's ib_write_bw, ib_read_bw, ib_send_bw and of their latency tests: verbs from one node to another.
+#include <algorithm>
+
+#include "calibrate/import/decimal.hpp"
+#include "calibrate/import/message_ends.hpp"
+#include "calibrate/import/option_values.hpp"
+#include "calibrate/import/record_builder.hpp"
+#include "calibrate/import/text_file.hpp"
+#include "sim/units/regex.hpp"
+
+namespace linkcast {
+namespace {
+
+// source: perftest src/perftest_parameters.c, RESULT_FMT and RESULT_FMT_G: MB/sec is 2^20 bytes, Gb/sec 1e9 bits
+constexpr double kMiB_B = 1048576, kGigabit_B = 1e9 / 8;
+
+struct PerftestTable {
+  std::string test;  ///< RDMA_Write, RDMA_Read, Send
+  bool bidirectional = false, latency = false;
+  std::optional<bool> on_gpu{};  ///< where the program says that it allocates GPU memory
+  std::string device, qps, gpu, link;
+  double unit_B = 0;  ///< of a rate
+  struct Row {
+    std::string place, size, value;
+  };
+  std::vector<Row> rows;
+};
+
+/// "BW average[MB/sec]" and the like hold blanks: names of columns by their place.
+struct PerftestHead {
+  std::size_t columns = 0, value = 0;
+};
+
+/// What stands between the title and the table.
+void read_setting(const std::string& line, PerftestTable& table) {
+  static const Regex device(R"(.*\bDevice\s*:\s*(\S+).*)"), qps(R"(.*\bNumber of qps\s*:\s*(\d+).*)"),
+      link(R"(.*\bLink type\s*:\s*(\S+).*)"), gpu(R"(.*device name = \[(.+)\].*)"),
+      cuda(R"((?i).*(GPU buffer|cuMemAlloc|initializing CUDA|hipMalloc).*)");
+  if (const Match match = device.whole(line)) table.device = match[1];
+  if (const Match match = qps.whole(line)) table.qps = match[1];
+  if (const Match match = link.whole(line)) table.link = match[1];
+  if (const Match match = gpu.whole(line)) table.gpu = match[1];
+  if (cuda.whole(line)) table.on_gpu = true;
+}
+
+PerftestHead read_head(const TextFile& file, PerftestTable& table) {
+  static const Regex column(
+      R"(\s*(#?bytes|#?iterations|BW peak ?\[(?:MB|Gb|MiB)/sec\]|BW average ?\[(MB|Gb|MiB)/sec\]|MsgRate ?\[Mpps\])"
+      R"(|t_\w+ ?\[usec\]|9[0-9.]+% percentile ?\[usec\]|CPU_Util ?\[%\])(.*))");
+  PerftestHead head;
+  std::string rest = file.line();
+  for (Match match = column.whole(rest); match; match = column.whole(rest)) {
+    if (!match[2].empty()) {
+      head.value = head.columns;
+      table.unit_B = match[2] == "Gb" ? kGigabit_B : kMiB_B;
+    }
+    if (match[1].starts_with(table.latency ? "t_typical" : "t_none")) head.value = head.columns;
+    ++head.columns;
+    rest = match[3];
+  }
+  if (rest.find_first_not_of(" \t") != std::string::npos || head.value == 0)
+    file.fail(table.latency
+                  ? "the head of the table is due: #bytes #iterations t_min[usec] ... t_typical[usec] ..."
+                  : "the head of the table is due: #bytes #iterations BW peak[MB/sec] BW average[MB/sec] ...");
+  return head;
+}
+
+/// The next table; nothing where no title follows.
+std::optional<PerftestTable> next_table(TextFile& file, PerftestTable before) {
+  static const Regex title(R"(\s*(RDMA_Write|RDMA_Read|Send|Atomic_\w+)( Post List)?( Bidirectional)?)"
+                           R"(( Post List)? (BW|Latency|BW Test|Latency Test)( Test)?\s*)");
+  Match match;
+  for (; !file.at_end() && !(match = title.whole(file.line())); file.next()) read_setting(file.line(), before);
+  if (file.at_end()) return std::nullopt;
+  PerftestTable table;
+  table.on_gpu = before.on_gpu;  // it says so before the title
+  table.gpu = before.gpu;
+  table.test = match[1];
+  table.bidirectional = match.has(3);
+  table.latency = match[5].starts_with("Latency");
+  for (file.next();; file.next()) {
+    file.expect_more("the head of the table, '#bytes ...'");
+    if (title.whole(file.line())) file.fail("the program before this line has no table");
+    if (file.line().find("#bytes") != std::string::npos) break;
+    read_setting(file.line(), table);
+  }
+  const PerftestHead head = read_head(file, table);
+  static const Regex row(R"(\s*\d+\s+\d+\s.*)");
+  for (file.next(); !file.at_end() && row.whole(file.line()); file.next()) {
+    const auto words = words_of(file.line());
+    if (words.size() != head.columns)
+      file.fail("has " + std::to_string(words.size()) + " values for " + std::to_string(head.columns) + " columns");
+    file.expect_line_end();
+    table.rows.push_back({file.path() + ":" + std::to_string(file.number()), words[0], words[head.value]});
+  }
+  if (table.rows.empty()) file.fail("the table has no row");
+  return table;
+}
+
+void add_rows(const PerftestTable& table, const Json& ends, RecordBuilder& record) {
+  for (const PerftestTable::Row& row : table.rows) {
+    const auto size = whole_size(row.size);
+    const auto value = decimal(row.value);
+    if (!size || *size < 1) throw InputError(row.place + ": size '" + row.size + "' is not a whole number above 0");
+    if (!value || !(*value > 0)) throw InputError(row.place + ": '" + row.value + "' is not a number above 0");
+    Json point = ends;
+    if (table.bidirectional) point["bidirectional"] = true;
+    point["size_B"] = *size;
+    if (table.bidirectional) point["payload_count"] = 2;
+    constexpr double kMicro = 1e-6;
+    if (table.latency)
+      record.add(point, "time_s", *value * kMicro);
+    else
+      record.add(point, "bandwidth_Bps", *value * table.unit_B);
+  }
+}
+
+void add_table(const ImportRequest& request, const std::string& path, const PerftestTable& table,
+               RecordBuilder& record) {
+  const MessageEnds ends = message_ends(request, true);
+  if (!ends.between_nodes)
+    throw InputError("--option between_nodes: verbs in a loop on one node are not what schema measurement/1 has");
+  check_buffer("src", ends.source, table.on_gpu, path);
+  check_buffer("dst", ends.target, table.on_gpu, path);
+  const bool gpus = ends.source.starts_with("gpu") && ends.target.starts_with("gpu");
+  add_rows(table,
+           {{"transport", gpus ? "gpudirect_rdma" : "mpi"},
+            {"source", ends.source},
+            {"target", ends.target},
+            {"between_nodes", true}},
+           record);
+  record.source("perftest, version not printed");
+  if (!table.device.empty()) record.environment("nic", table.device, path);
+  if (!table.link.empty()) record.environment("link_type", table.link, path);
+  if (!table.qps.empty()) record.environment("queue_pairs", table.qps, path);
+  if (!table.gpu.empty()) record.environment("gpu", table.gpu, path);
+  const std::string name = table.test + (table.latency ? " latency" : " bandwidth");
+  record.method(name, table.latency ? "typical one-way time of one message"
+                                    : "average rate of a queue of messages, of all queue pairs together");
+  if (!gpus) record.note("assumed: verbs between hosts are compared as messages of MPI, whose start-up is longer.");
+  if (table.test == "RDMA_Read") record.note("RDMA_Read: source is the memory that is read.");
+  if (!table.on_gpu)
+    record.note(file_name(path) + " does not say that buffers were in GPU memory: options src and dst say where.");
+  if (!table.latency) record.note("MB/sec of perftest are 2^20 bytes, Gb/sec 10^9 bits.");
+}
+
+class Perftest final : public Importer {
+ public:
+  [[nodiscard]] std::vector<ImportOption> options() const override {
+    return {{"src", "device whose memory the bytes come from: gpu0, or cpu0 for host memory; needed"},
+            {"dst", "device of the other node whose memory they go to; needed"},
+            {"between_nodes", "true, the only value that is read"},
+            RecordBuilder::id_option()};
+  }
+  [[nodiscard]] Json run(const ImportRequest& request) const override {
+    std::vector<std::pair<std::string, PerftestTable>> tables;
+    for (const std::string& path : request.files) {
+      TextFile file(path);
+      file.strip_launchers();
+      const std::size_t before = tables.size();
+      while (const auto table = next_table(file, {})) tables.emplace_back(path, *table);
+      if (tables.size() == before)
+        throw InputError(path + ": is no output of perftest: no title 'RDMA_Write BW Test' or the like");
+    }
+    const bool latency = tables.front().second.latency;
+    for (const auto& [path, table] : tables)
+      if (table.latency != latency)
+        throw InputError(path + ": bandwidths and latencies are timed differently: import them one by one");
+    RecordBuilder record(request, latency ? "perftest-latency" : "perftest", "perftest",
+                         latency ? "single" : "back_to_back");
+    for (const auto& [path, table] : tables) add_table(request, path, table, record);
+    return record.json();
+  }
+};
+
+const bool perftest_registered = importers().add(
+    {"perftest", "text of ib_write_bw, ib_read_bw, ib_send_bw, ib_write_lat and the like: verbs between two nodes",
+     "linux-rdma/perftest src/perftest_parameters.c and .h, versions 4.x to 6.x; recalled"},
+    [] { return std::make_unique<Perftest>(); });
+
+}  // namespace
+}  // namespace linkcast
