@@ -5,6 +5,7 @@
 
 #include "cli/place_formats.hpp"
 #include "cli/query_options.hpp"
+#include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/placement/place.hpp"
@@ -17,6 +18,7 @@ struct PlaceOptions {
   PlaceOptions(CLI::App& command, Context& context) : query(command, context, "place", {"cuda", "rankfile"}) {}
   QueryOptions query;
   std::vector<std::string> options{}, hosts{};
+  std::string free{};
   bool slurm = false;
 };
 
@@ -98,6 +100,36 @@ Json query_of(const PlaceOptions& o) {
   return query;
 }
 
+/// The node of --free that is best, and the answer on it. @param query  without what is busy
+Json place_on_listed(Context& context, const PlaceOptions& o, Json query) {
+  if (context.whatif) throw InputError("--free: whatif compares placements on one node");
+  placement::SlurmNodes listed = placement::read_slurm_nodes(read_json_file(o.free), o.free);
+  const std::string id = context.edited(o.query.platform());
+  std::vector<placement::NodeCandidate> candidates;
+  for (const placement::SlurmNode& node : listed.nodes)
+    candidates.push_back(placement::candidate_of(context.catalogue(), node, o.query.platform(), id));
+  Json asked = query;
+  for (const char* key : {"kind", "platform"}) asked.erase(key);
+  asked["top"] = 1;
+  placement::PlacementMemory memory;
+  const placement::BestNode best = placement::best_node(context.catalogue(), asked, candidates, "command line", memory);
+  query["busy"] = best.node.use["busy"];
+  Json result = run_query(context, query);
+  result["node"] = best.node.name;
+  result["candidates"] = best.rows;
+  for (const std::string& warning : listed.warnings) result["warnings"].push_back(warning);
+  return result;
+}
+
+void print_candidates(const Json& result) {
+  std::vector<std::vector<std::string>> rows{{"node", "time", ""}};
+  for (const Json& row : result["candidates"])
+    rows.push_back({text(row["node"]), row.contains("time_s") ? seconds(row["time_s"]) : "",
+                    row["node"] == result["node"] ? " taken" : " " + text(row.value("refused", Json("")))});
+  print_table(rows);
+  std::cout << '\n';
+}
+
 /// One host for one node; a rankfile has no other way to say where a rank runs.
 const std::string& host_of(const PlaceOptions& o) {
   static const std::string here = "localhost";
@@ -126,8 +158,8 @@ void place_for_slurm(Context& context, const CLI::App& command) {
   text << std::cin.rdbuf();
   placement::PlacementMemory memory;
   const std::string name = "standard input";
-  std::cout << placement::place_slurm_job(context.catalogue(), parse_json(text.str(), name), name, memory).dump(2)
-            << '\n';
+  const placement::SlurmJob job = placement::read_slurm_job(parse_json(text.str(), name), name);
+  std::cout << placement::place_slurm_job(context.catalogue(), job, memory).dump(2) << '\n';
 }
 
 void need(const CLI::App& command) {
@@ -146,6 +178,13 @@ void add_place(CLI::App& app, Context& context) {
   command->get_option("--format")
       ->description("table (default), json, csv, cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)");
   command->add_option("--hosts", o->hosts, "host of the rankfile (default: localhost)")->delimiter(',');
+  reads_stdin(command
+                  ->add_option("--free", o->free,
+                               "what 'scontrol show nodes --json' prints: the job gets the best of its nodes")
+                  ->type_name("FILE")
+                  ->excludes("--busy")
+                  ->excludes("--with")
+                  ->excludes("--nodes"));
   command->add_flag("--slurm", o->slurm, "read a job and its nodes from standard input, see docs/schedulers.md");
   command->footer("Example:\n  linkcast place --platform v100-dgx1 --job all_reduce:64MiB --ranks 4 --busy gpu0,gpu1");
   command->callback([o, command, &context] {
@@ -158,7 +197,8 @@ void add_place(CLI::App& app, Context& context) {
     const bool others = context.format == "cuda" || context.format == "rankfile";
     if (query.contains("nodes") && others) throw InputError("--format: is of the GPUs of one node; leave out --nodes");
     if (!o->hosts.empty() && context.format != "rankfile") throw InputError("--hosts: is of --format rankfile");
-    const Json result = run_query(context, query);
+    const Json result = o->free.empty() ? run_query(context, query) : place_on_listed(context, *o, query);
+    if (!o->free.empty() && context.format == "table" && !context.json) print_candidates(result);
     if (others)
       print_for_others(context, *o, result);
     else if (print_as_data(context, result, context.whatif ? "" : "placements"))
