@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "cli/place_formats.hpp"
+#include "cli/place_listed.hpp"
 #include "cli/query_options.hpp"
-#include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/placement/place.hpp"
@@ -18,7 +18,7 @@ struct PlaceOptions {
   PlaceOptions(CLI::App& command, Context& context) : query(command, context, "place", {"cuda", "rankfile"}) {}
   QueryOptions query;
   std::vector<std::string> options{}, hosts{};
-  std::string free{};
+  ListedNodes listed{};
   bool slurm = false;
 };
 
@@ -28,12 +28,20 @@ std::string numbers(const Json& gpus) {
   return text;
 }
 
+/// The names of nodes where they have any.
+std::string nodes_text(const Json& row) {
+  if (!row.contains("names")) return numbers(row["nodes"]);
+  std::string text;
+  for (const Json& name : row["names"]) text += (text.empty() ? "" : ",") + name.get<std::string>();
+  return text;
+}
+
 std::string regret(const Json& one) { return percent(one["regret"].get<double>()); }
 
 void print_on_nodes(const Json& result) {
   const Json& first = result["first_free"];
   print_table(
-      {{"nodes", " " + numbers(result["nodes"])},
+      {{"nodes", " " + nodes_text(result)},
        {"time", fmt::format(" {}  (90 %: {} to {}; alone {})", seconds(result["time_s"]), seconds(result["time_low_s"]),
                             seconds(result["time_high_s"]), seconds(result["alone_s"]))},
        {"why", " " + text(result["why"])},
@@ -44,8 +52,7 @@ void print_on_nodes(const Json& result) {
   std::vector<std::vector<std::string>> table{{"", "time", "regret", "rule", "nodes"}};
   int place = 0;
   for (const Json& row : result["placements"])
-    table.push_back(
-        {std::to_string(++place), seconds(row["time_s"]), regret(row), text(row["rule"]), numbers(row["nodes"])});
+    table.push_back({std::to_string(++place), seconds(row["time_s"]), regret(row), text(row["rule"]), nodes_text(row)});
   std::cout << '\n';
   print_table(table);
   print_warnings(result);
@@ -89,45 +96,19 @@ void print_place(const Json& result) {
 }
 
 /// With the options of an application, and of whole nodes with neighbours by nodes.
-Json query_of(const PlaceOptions& o) {
+Json query_of(const PlaceOptions& o, CLI::App& command) {
+  const Json names = take_named_nodes(command, o.listed);  // before they are read as GPUs
   Json query = o.query.query();
+  query.update(names);
   if (!o.options.empty()) {
     query["job"] = {{"trace", query["job"]}, {"options", Json::object()}};
     for (const auto& [key, value] : key_values(o.options, "trace")) query["job"]["options"][key] = value;
   }
-  if (query.contains("nodes") && query.contains("with"))
+  if (query.contains("gpus_per_node") && !query.contains("nodes") && !query.contains("groups"))
+    throw InputError("--gpus-per-node: requires --nodes or --groups");
+  if (query.contains("nodes") && !query.contains("groups") && query.contains("with"))
     for (Json& neighbour : query["with"]) neighbour = {{"job", neighbour["job"]}, {"nodes", neighbour["gpus"]}};
   return query;
-}
-
-/// The node of --free that is best, and the answer on it. @param query  without what is busy
-Json place_on_listed(Context& context, const PlaceOptions& o, Json query) {
-  if (context.whatif) throw InputError("--free: whatif compares placements on one node");
-  placement::SlurmNodes listed = placement::read_slurm_nodes(read_json_file(o.free), o.free);
-  const std::string id = context.edited(o.query.platform());
-  std::vector<placement::NodeCandidate> candidates;
-  for (const placement::SlurmNode& node : listed.nodes)
-    candidates.push_back(placement::candidate_of(context.catalogue(), node, o.query.platform(), id));
-  Json asked = query;
-  for (const char* key : {"kind", "platform"}) asked.erase(key);
-  asked["top"] = 1;
-  placement::PlacementMemory memory;
-  const placement::BestNode best = placement::best_node(context.catalogue(), asked, candidates, "command line", memory);
-  query["busy"] = best.node.use["busy"];
-  Json result = run_query(context, query);
-  result["node"] = best.node.name;
-  result["candidates"] = best.rows;
-  for (const std::string& warning : listed.warnings) result["warnings"].push_back(warning);
-  return result;
-}
-
-void print_candidates(const Json& result) {
-  std::vector<std::vector<std::string>> rows{{"node", "time", ""}};
-  for (const Json& row : result["candidates"])
-    rows.push_back({text(row["node"]), row.contains("time_s") ? seconds(row["time_s"]) : "",
-                    row["node"] == result["node"] ? " taken" : " " + text(row.value("refused", Json("")))});
-  print_table(rows);
-  std::cout << '\n';
 }
 
 /// One host for one node; a rankfile has no other way to say where a rank runs.
@@ -178,13 +159,7 @@ void add_place(CLI::App& app, Context& context) {
   command->get_option("--format")
       ->description("table (default), json, csv, cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)");
   command->add_option("--hosts", o->hosts, "host of the rankfile (default: localhost)")->delimiter(',');
-  reads_stdin(command
-                  ->add_option("--free", o->free,
-                               "what 'scontrol show nodes --json' prints: the job gets the best of its nodes")
-                  ->type_name("FILE")
-                  ->excludes("--busy")
-                  ->excludes("--with")
-                  ->excludes("--nodes"));
+  add_listed_nodes(*command, o->listed);
   command->add_flag("--slurm", o->slurm, "read a job and its nodes from standard input, see docs/schedulers.md");
   command->footer("Example:\n  linkcast place --platform v100-dgx1 --job all_reduce:64MiB --ranks 4 --busy gpu0,gpu1");
   command->callback([o, command, &context] {
@@ -193,12 +168,15 @@ void add_place(CLI::App& app, Context& context) {
       return;
     }
     need(*command);
-    const Json query = query_of(*o);
-    const bool others = context.format == "cuda" || context.format == "rankfile";
-    if (query.contains("nodes") && others) throw InputError("--format: is of the GPUs of one node; leave out --nodes");
+    const Json query = query_of(*o, *command);
+    const bool others = context.format == "cuda" || context.format == "rankfile", groups = query.contains("groups");
+    if ((query.contains("nodes") || groups) && others)
+      throw InputError("--format: is of the GPUs of one node; leave out --nodes and --groups");
     if (!o->hosts.empty() && context.format != "rankfile") throw InputError("--hosts: is of --format rankfile");
-    const Json result = o->free.empty() ? run_query(context, query) : place_on_listed(context, *o, query);
-    if (!o->free.empty() && context.format == "table" && !context.json) print_candidates(result);
+    const bool one_of = !o->listed.free.empty() && !groups;
+    const Json result =
+        one_of ? place_on_listed(context, o->listed, o->query.platform(), query) : run_query(context, query);
+    if (one_of && context.format == "table" && !context.json) print_candidates(result);
     if (others)
       print_for_others(context, *o, result);
     else if (print_as_data(context, result, context.whatif ? "" : "placements"))
