@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/place_formats.hpp"
+#include "cli/place_listed.hpp"
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
@@ -17,6 +18,7 @@ struct PlaceOptions {
   PlaceOptions(CLI::App& command, Context& context) : query(command, context, "place", {"cuda", "rankfile"}) {}
   QueryOptions query;
   std::vector<std::string> options{}, hosts{};
+  ListedNodes listed{};
   bool slurm = false;
 };
 
@@ -26,12 +28,20 @@ std::string numbers(const Json& gpus) {
   return text;
 }
 
+/// The names of nodes where they have any.
+std::string nodes_text(const Json& row) {
+  if (!row.contains("names")) return numbers(row["nodes"]);
+  std::string text;
+  for (const Json& name : row["names"]) text += (text.empty() ? "" : ",") + name.get<std::string>();
+  return text;
+}
+
 std::string regret(const Json& one) { return percent(one["regret"].get<double>()); }
 
 void print_on_nodes(const Json& result) {
   const Json& first = result["first_free"];
   print_table(
-      {{"nodes", " " + numbers(result["nodes"])},
+      {{"nodes", " " + nodes_text(result)},
        {"time", fmt::format(" {}  (90 %: {} to {}; alone {})", seconds(result["time_s"]), seconds(result["time_low_s"]),
                             seconds(result["time_high_s"]), seconds(result["alone_s"]))},
        {"why", " " + text(result["why"])},
@@ -42,8 +52,7 @@ void print_on_nodes(const Json& result) {
   std::vector<std::vector<std::string>> table{{"", "time", "regret", "rule", "nodes"}};
   int place = 0;
   for (const Json& row : result["placements"])
-    table.push_back(
-        {std::to_string(++place), seconds(row["time_s"]), regret(row), text(row["rule"]), numbers(row["nodes"])});
+    table.push_back({std::to_string(++place), seconds(row["time_s"]), regret(row), text(row["rule"]), nodes_text(row)});
   std::cout << '\n';
   print_table(table);
   print_warnings(result);
@@ -87,13 +96,17 @@ void print_place(const Json& result) {
 }
 
 /// With the options of an application, and of whole nodes with neighbours by nodes.
-Json query_of(const PlaceOptions& o) {
+Json query_of(const PlaceOptions& o, CLI::App& command) {
+  const Json names = take_named_nodes(command, o.listed);  // before they are read as GPUs
   Json query = o.query.query();
+  query.update(names);
   if (!o.options.empty()) {
     query["job"] = {{"trace", query["job"]}, {"options", Json::object()}};
     for (const auto& [key, value] : key_values(o.options, "trace")) query["job"]["options"][key] = value;
   }
-  if (query.contains("nodes") && query.contains("with"))
+  if (query.contains("gpus_per_node") && !query.contains("nodes") && !query.contains("groups"))
+    throw InputError("--gpus-per-node: requires --nodes or --groups");
+  if (query.contains("nodes") && !query.contains("groups") && query.contains("with"))
     for (Json& neighbour : query["with"]) neighbour = {{"job", neighbour["job"]}, {"nodes", neighbour["gpus"]}};
   return query;
 }
@@ -126,8 +139,8 @@ void place_for_slurm(Context& context, const CLI::App& command) {
   text << std::cin.rdbuf();
   placement::PlacementMemory memory;
   const std::string name = "standard input";
-  std::cout << placement::place_slurm_job(context.catalogue(), parse_json(text.str(), name), name, memory).dump(2)
-            << '\n';
+  const placement::SlurmJob job = placement::read_slurm_job(parse_json(text.str(), name), name);
+  std::cout << placement::place_slurm_job(context.catalogue(), job, memory).dump(2) << '\n';
 }
 
 void need(const CLI::App& command) {
@@ -146,6 +159,7 @@ void add_place(CLI::App& app, Context& context) {
   command->get_option("--format")
       ->description("table (default), json, csv, cuda (a line CUDA_VISIBLE_DEVICES=...), rankfile (Open MPI's)");
   command->add_option("--hosts", o->hosts, "host of the rankfile (default: localhost)")->delimiter(',');
+  add_listed_nodes(*command, o->listed);
   command->add_flag("--slurm", o->slurm, "read a job and its nodes from standard input, see docs/schedulers.md");
   command->footer("Example:\n  linkcast place --platform v100-dgx1 --job all_reduce:64MiB --ranks 4 --busy gpu0,gpu1");
   command->callback([o, command, &context] {
@@ -154,11 +168,15 @@ void add_place(CLI::App& app, Context& context) {
       return;
     }
     need(*command);
-    const Json query = query_of(*o);
-    const bool others = context.format == "cuda" || context.format == "rankfile";
-    if (query.contains("nodes") && others) throw InputError("--format: is of the GPUs of one node; leave out --nodes");
+    const Json query = query_of(*o, *command);
+    const bool others = context.format == "cuda" || context.format == "rankfile", groups = query.contains("groups");
+    if ((query.contains("nodes") || groups) && others)
+      throw InputError("--format: is of the GPUs of one node; leave out --nodes and --groups");
     if (!o->hosts.empty() && context.format != "rankfile") throw InputError("--hosts: is of --format rankfile");
-    const Json result = run_query(context, query);
+    const bool one_of = !o->listed.free.empty() && !groups;
+    const Json result =
+        one_of ? place_on_listed(context, o->listed, o->query.platform(), query) : run_query(context, query);
+    if (one_of && context.format == "table" && !context.json) print_candidates(result);
     if (others)
       print_for_others(context, *o, result);
     else if (print_as_data(context, result, context.whatif ? "" : "placements"))

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kConnections = 64;  // ours: served at once; a scheduler keeps a few open
 
 struct ServeOptions {
-  std::string host = "127.0.0.1", state;
+  std::string host = "127.0.0.1", state, free;
   int port = 8090;
   std::vector<std::string> platforms, warm;
 };
@@ -81,7 +81,7 @@ void warm(Context& context, serve::Service& service, const EndSignals& signals, 
 
 void serve(Context& context, const ServeOptions& o) {
   const EndSignals signals;
-  serve::Service service(context.catalogue(), o.platforms, o.state);
+  serve::Service service(context.catalogue(), o.platforms, o.state, o.free);
   warm(context, service, signals, o.warm);
   serve::HttpServer server([&](const serve::HttpRequest& request) { return service.answer(request); }, kConnections);
   const int port = server.bind(o.host, o.port);
@@ -119,6 +119,11 @@ void add_serve(CLI::App& app, Context& context) {
       ->type_name("JOB")
       ->allow_extra_args(false);
   command->add_option("--state", o->state, "file that keeps what nodes run (default: forgotten at the end)");
+  command
+      ->add_option("--free", o->free,
+                   "what 'scontrol show nodes --json' prints: free GPUs of nodes for /v1/slurm; read again when it "
+                   "changes")
+      ->type_name("FILE");
   command->footer("Example:\n  linkcast serve --platform v100-dgx1 --warm all_reduce:64MiB --state nodes.json");
   command->callback([o, &context] { serve(context, *o); });
 }

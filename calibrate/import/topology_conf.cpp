@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
-#include "calibrate/import/hostlist.hpp"
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/text_file.hpp"
+#include "sim/records/hostlist.hpp"
 #include "sim/records/node_groups.hpp"
 #include "sim/units/regex.hpp"
 

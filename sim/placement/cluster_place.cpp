@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "sim/placement/cluster_search.hpp"
 #include "sim/placement/collective_traffic.hpp"
+#include "sim/placement/named_nodes.hpp"
 #include "sim/units/sequence.hpp"
 
 namespace linkcast::placement {
@@ -24,14 +27,22 @@ struct NodesRequest {
   JobSpec job;
   int machine_nodes = 0, ranks = 0, gpus_per_node = 0, top = 0;
   std::vector<char> free{};  ///< per node of the fabric
+  std::optional<NamedNodes> named{};
   std::vector<NodeNeighbour> neighbours{};
   PlaceObjective objective = PlaceObjective::kTime;
   [[nodiscard]] int nodes() const { return ranks / gpus_per_node; }
   [[nodiscard]] std::vector<int> gpus() const { return first_numbers(gpus_per_node); }
 };
 
-/// 3 or "node3".
-int read_node(const Json& value, int nodes, const std::string& file, const std::string& place) {
+/// A name of the groups, also as {"node": name}, which is never taken for a GPU; where there are none 3 or "node3".
+int read_node(const Json& value, const NodesRequest& request, const std::string& file, const std::string& place) {
+  const int nodes = request.machine_nodes;
+  if (request.named) {
+    const Json& name = value.is_object() && value.size() == 1 && value.contains("node") ? value["node"] : value;
+    const int node = name.is_string() ? request.named->node(name.get<std::string>()) : -1;
+    if (node < 0) throw InputError(file, place, name.dump() + " is no node of the groups");
+    return node;
+  }
   int node = -1;
   if (value.is_number_integer()) node = value.get<int>();
   if (value.is_string()) {
@@ -46,14 +57,14 @@ int read_node(const Json& value, int nodes, const std::string& file, const std::
   return node;
 }
 
-std::vector<int> read_nodes_of(ObjectReader& r, const std::string& key, int nodes) {
+std::vector<int> read_nodes_of(ObjectReader& r, const std::string& key, const NodesRequest& request) {
   const Json& list = r.raw(key);
   if (!list.is_array()) r.fail(key, "must be an array of node numbers or names");
   std::vector<int> read;
   std::set<int> seen;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string place = r.pointer(key) + "/" + std::to_string(i);
-    read.push_back(read_node(list[i], nodes, r.file(), place));
+    read.push_back(read_node(list[i], request, r.file(), place));
     if (!seen.insert(read.back()).second) throw InputError(r.file(), place, "node is given twice");
   }
   return read;
@@ -74,7 +85,7 @@ collective::PlacedCollective asked_of(const std::string& library, const JobSpec&
 void read_neighbours(catalogue::Catalogue& catalogue, ObjectReader& r, NodesRequest& request) {
   if (!r.has("with")) return;
   for (ObjectReader& one : r.objects("with")) {
-    NodeNeighbour neighbour{read_collective(one), read_nodes_of(one, "nodes", request.machine_nodes)};
+    NodeNeighbour neighbour{read_collective(one), read_nodes_of(one, "nodes", request)};
     if (neighbour.nodes.size() < 2) one.fail("nodes", "a neighbour that uses the fabric has at least 2 nodes");
     one.finish();
     for (const int node : neighbour.nodes) {
@@ -89,13 +100,31 @@ void read_neighbours(catalogue::Catalogue& catalogue, ObjectReader& r, NodesRequ
   }
 }
 
+/// Key groups, else nodes: which nodes of the fabric there are.
+void read_machine(const Cluster& cluster, ObjectReader& r, NodesRequest& request) {
+  request.free.assign(static_cast<std::size_t>(cluster.nodes()), 0);
+  if (r.has("groups")) {
+    const std::string place = r.pointer("groups");
+    const NodeGroups groups = read_node_groups(r.raw("groups"), r.file() + ":" + place);
+    request.named.emplace(groups, FabricGroups(cluster), r.file(), place);
+    request.machine_nodes = request.named->count();
+    if (r.has("nodes") && r.required<int>("nodes") != request.machine_nodes)
+      r.fail("nodes", "the groups have " + std::to_string(request.machine_nodes) + " nodes");
+    for (int node = 0; node < cluster.nodes(); ++node)
+      request.free[static_cast<std::size_t>(node)] = request.named->name(node).empty() ? 0 : 1;
+    return;
+  }
+  request.machine_nodes = r.required<int>("nodes");
+  if (request.machine_nodes < 1 || request.machine_nodes > cluster.nodes())
+    r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric has");
+  std::fill(request.free.begin(), request.free.begin() + request.machine_nodes, 1);
+}
+
 NodesRequest read_request(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
   const Cluster& cluster = catalogue.cluster(platform_id);
   NodesRequest request;
   request.platform = platform_id;
-  request.machine_nodes = r.required<int>("nodes");
-  if (request.machine_nodes < 1 || request.machine_nodes > cluster.nodes())
-    r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric has");
+  read_machine(cluster, r, request);
   request.library = r.optional<std::string>("library").value_or("");
   request.job = read_collective(r);
   request.ranks = r.required<int>("ranks");
@@ -107,11 +136,8 @@ NodesRequest read_request(catalogue::Catalogue& catalogue, const std::string& pl
   if (request.ranks % request.gpus_per_node != 0 || request.nodes() < 2)
     r.fail("ranks", "must be a multiple of the " + std::to_string(request.gpus_per_node) +
                         " GPUs of each node, two nodes at least: without nodes one node is looked at");
-  request.free.assign(static_cast<std::size_t>(cluster.nodes()), 0);
-  std::fill(request.free.begin(), request.free.begin() + request.machine_nodes, 1);
   if (r.has("busy"))
-    for (const int node : read_nodes_of(r, "busy", request.machine_nodes))
-      request.free[static_cast<std::size_t>(node)] = 0;
+    for (const int node : read_nodes_of(r, "busy", request)) request.free[static_cast<std::size_t>(node)] = 0;
   read_neighbours(catalogue, r, request);
   request.objective = read_objective(r);
   request.top = r.optional<int>("top").value_or(kUsualTop);
@@ -172,6 +198,8 @@ class ClusterAnswer {
              {"ranks", q_.ranks},
              {"objective", to_text(q_.objective)},
              {"rule", best.rule}};
+    put_names(out, best.nodes);
+    if (q_.named) out["switches"] = switches(best.nodes);
     out["bound_s"] = found_.bound_s;
     out["gap"] = best.time_s / found_.bound_s - 1;
     put_neighbours(out, best);
@@ -180,6 +208,7 @@ class ClusterAnswer {
     const auto naive = std::find_if(found_.choices.begin(), found_.choices.end(),
                                     [&](const ClusterChoice& one) { return one.nodes == first; });
     out["first_free"] = {{"nodes", first}, {"time_s", naive->time_s}, {"regret", regret(*naive)}};
+    put_names(out["first_free"], first);
     out["why"] = why(best, *naive);
     out["search"] = {{"exact", false}, {"forecasts", found_.evaluated}};
     out["bottleneck"] = Json::array();
@@ -193,6 +222,21 @@ class ClusterAnswer {
   }
   Traffic traffic_on(const std::vector<int>& nodes) { return traffic_of(forecast_on(nodes)); }
 
+  /// As the groups call them.
+  void put_names(Json& out, const std::vector<int>& nodes) const {
+    if (!q_.named) return;
+    out["names"] = Json::array();
+    for (const int node : nodes) out["names"].push_back(q_.named->name(node));
+  }
+  /// Leaf switches of the groups, with how many of the nodes each has.
+  [[nodiscard]] Json switches(const std::vector<int>& nodes) const {
+    std::map<std::string, int> counts;
+    for (const int node : nodes) ++counts[q_.named->leaf(node)];
+    Json rows = Json::array();
+    for (const auto& [name, count] : counts) rows.push_back({{"name", name}, {"nodes", count}});
+    return rows;
+  }
+
   void put_neighbours(Json& out, const ClusterChoice& best) const {
     if (q_.neighbours.empty()) return;
     out["neighbours"] = Json::array();
@@ -200,6 +244,7 @@ class ClusterAnswer {
       Json row{{"job", q_.neighbours[i].job.text()},
                {"nodes", q_.neighbours[i].nodes},
                {"before_s", found_.others_before_s[i]}};
+      put_names(row, q_.neighbours[i].nodes);
       if (!best.others_s.empty()) {
         row["time_s"] = best.others_s[i];
         row["slowdown"] = best.others_s[i] / found_.others_before_s[i];
@@ -224,6 +269,7 @@ class ClusterAnswer {
                       {"time_s", one.time_s},
                       {"regret", regret(one)},
                       {"groups", groups_of(groups_, one.nodes)}});
+      put_names(rows.back(), one.nodes);
     }
     return rows;
   }

@@ -49,30 +49,32 @@ class Search {
     ClusterChoice choice{rule, nodes, q_.traffic_on(nodes)};
     choice.built = found_.evaluated++;
     choice.time_s = call_s(choice.traffic, q_.others, capacity());
-    // At worst the job exchanges all the time.
-    const Background job{&choice.traffic, choice.time_s};
-    double loss = 0;
+    const Background job{&choice.traffic, q_.compute_s + choice.time_s, q_.compute_s};
     for (std::size_t i = 0; i < q_.others.size() && q_.objective != PlaceObjective::kTime; ++i) {
       choice.others_s.push_back(call_s(*q_.others[i].traffic, others_but(i, &job), capacity()));
-      loss += choice.others_s.back() / found_.others_before_s[i] - 1;
+      const double compute_s = q_.others[i].compute_s;
+      choice.loss += (compute_s + choice.others_s.back()) / (compute_s + found_.others_before_s[i]) - 1;
     }
     choice.cost = q_.objective == PlaceObjective::kTime         ? choice.time_s
-                  : q_.objective == PlaceObjective::kNeighbours ? loss
-                                                                : loss + choice.time_s / first_alone_s(choice);
+                  : q_.objective == PlaceObjective::kNeighbours ? choice.loss
+                                                                : choice.loss + own_share(choice);
     // Of equally good ones the one that was built first stays: packed keeps groups whole.
     const auto place = std::find_if(found_.choices.begin(), found_.choices.end(),
                                     [&](const ClusterChoice& other) { return choice.cost < other.cost * (1 - kSame); });
     found_.choices.insert(place, std::move(choice));
   }
-  /// One scale for all: the time alone of the first choice.
-  double first_alone_s(const ClusterChoice& choice) {
-    if (scale_s_ == 0) scale_s_ = choice.traffic.alone_s;
-    return scale_s_;
+  /// One scale for all: an iteration alone on the first choice.
+  double own_share(const ClusterChoice& choice) {
+    if (scale_s_ == 0) scale_s_ = q_.compute_s + choice.traffic.alone_s;
+    return (q_.compute_s + choice.time_s) / scale_s_;
   }
 
   [[nodiscard]] bool good_enough() const {
     const ClusterChoice& best = found_.choices.front();
-    return q_.objective == PlaceObjective::kTime ? best.time_s <= found_.bound_s * (1 + kNearBound) : best.cost == 0;
+    const bool fast = best.time_s <= found_.bound_s * (1 + kNearBound);
+    return q_.objective == PlaceObjective::kTime ? fast
+           : best.loss > kSame                   ? false
+                                                 : fast || q_.objective == PlaceObjective::kNeighbours;
   }
 
   /// The job in each group that holds it, nearest groups first; where none does, in each two that do: cables between

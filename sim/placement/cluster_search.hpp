@@ -22,6 +22,7 @@ struct ClusterQuestion {
   std::vector<Background> others{};  ///< jobs that run
   PlaceObjective objective = PlaceObjective::kTime;
   int most_forecasts = 0;
+  double compute_s = 0;  ///< of the job's iteration, besides the call: what it loses is a share of the iteration
 };
 
 struct ClusterChoice {
@@ -30,6 +31,7 @@ struct ClusterChoice {
   Traffic traffic{};
   double time_s = 0;               ///< beside the others
   std::vector<double> others_s{};  ///< time of a call of each of the others beside it
+  double loss = 0;                 ///< of the others together, in shares of their iterations
   double cost = 0;                 ///< what the objective makes of these
   int built = 0;                   ///< how many were built before it
 };

@@ -1,11 +1,11 @@
 #include "sim/placement/slurm_job.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <sstream>
 
-#include "sim/placement/place.hpp"
-#include "sim/placement/ranking.hpp"
+#include "sim/records/hostlist.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -81,55 +81,59 @@ int ranks_of(ObjectReader& r) {
 }
 
 /// Errors of a placement name the keys that it was asked by; the job has them elsewhere.
-InputError of_slurm(const InputError& error, const std::string& name, const std::string& node) {
-  const std::string what = error.what();
-  const std::pair<std::string, std::string> homes[] = {{node + "/busy", node + "/gpus_busy"},
-                                                       {node + "/job", "/comment"},
-                                                       {node + "/library", "/comment"},
-                                                       {node + "/objective", "/comment"}};
-  for (const auto& [asked, home] : homes)
-    if (what.rfind(name + ":" + asked, 0) == 0)
-      return InputError(name + ":" + home + what.substr(name.size() + 1 + asked.size()));
-  return what.rfind(name, 0) == 0 ? error : InputError(name, node, what);
-}
-
-/// What is to be placed on one of the nodes.
-struct Asked {
-  std::string node;
-  PlaceRequest request;
-  int free = 0;  ///< GPUs; below the ranks there is no request
-};
-
-Asked read_node(catalogue::Catalogue& catalogue, ObjectReader& node, Json query, const std::string& name) {
-  const std::string place = node.pointer();
-  Asked asked{node.required<std::string>("name"), {}, 0};
-  const auto platform_id = node.required<std::string>("platform");
-  if (node.has("gpus_busy")) query["busy"] = node.raw("gpus_busy");
-  if (node.has("with")) query["with"] = node.raw("with");
-  node.finish();
-  try {
-    const Platform& platform = catalogue.platform(platform_id);
-    ObjectReader use(query, name, place);
-    asked.free = platform.gpu_count() - static_cast<int>(read_node_use(platform, use).busy.size());
-    if (asked.free < query["ranks"].get<int>()) return asked;
-    ObjectReader whole(query, name, place);
-    asked.request = read_place_request(catalogue, platform_id, whole);
-  } catch (const InputError& error) {
-    throw of_slurm(error, name, place);
+InputError of_slurm(const InputError& error, const SlurmJob& job) {
+  const std::string what = error.what(), &name = job.name;
+  for (const NodeCandidate& node : job.candidates) {
+    const std::pair<std::string, std::string> homes[] = {{node.place + "/busy", node.place + "/gpus_busy"},
+                                                         {node.place + "/job", "/comment"},
+                                                         {node.place + "/library", "/comment"},
+                                                         {node.place + "/objective", "/comment"}};
+    for (const auto& [asked, home] : homes)
+      if (what.rfind(name + ":" + asked, 0) == 0)
+        return InputError(name + ":" + home + what.substr(name.size() + 1 + asked.size()));
   }
-  return asked;
+  return what.rfind(name, 0) == 0 ? error : InputError(name, "/nodes", what);
 }
 
-struct Best {
-  std::string node;
-  Json answer;
-  int free = 0;
-};
+NodeCandidate read_candidate(ObjectReader& node) {
+  NodeCandidate candidate{node.required<std::string>("name"), node.pointer()};
+  candidate.use["platform"] = node.required<std::string>("platform");
+  if (node.has("gpus_busy")) candidate.use["busy"] = node.raw("gpus_busy");
+  if (node.has("with")) candidate.use["with"] = node.raw("with");
+  node.finish();
+  return candidate;
+}
 
-bool better(double time_s, int free, const Best& best) {
-  const double now_s = best.answer["time_s"];
-  if (time_s < now_s * (1 - kSame)) return true;
-  return time_s <= now_s * (1 + kSame) && free < best.free;
+/// "n[1-4]" or ["n1", "n2"]; nullopt: they are described.
+std::optional<std::vector<std::string>> names_in(ObjectReader& r) {
+  const Json& list = r.raw("nodes");
+  if (list.is_array() && !list.empty() && list.front().is_string())
+    return r.required<std::vector<std::string>>("nodes");
+  if (!list.is_string()) return std::nullopt;
+  try {
+    return expand_hostlist(list.get<std::string>());
+  } catch (const HostlistError& error) {
+    r.fail("nodes", error.what());
+  }
+}
+
+/// Those that the job lists, with what they run or by their names, else all that are known.
+std::vector<NodeCandidate> candidates_of(ObjectReader& r, const std::vector<NodeCandidate>& known) {
+  if (!r.has("nodes")) {
+    if (known.empty()) r.fail("nodes", "is missing, and no nodes are known here");
+    return known;
+  }
+  std::vector<NodeCandidate> candidates;
+  const auto names = names_in(r);
+  if (!names) {
+    for (ObjectReader& node : r.objects("nodes")) candidates.push_back(read_candidate(node));
+    return candidates;
+  }
+  for (const std::string& name : *names) {
+    const auto node = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
+    candidates.push_back(node == known.end() ? NodeCandidate{name, "", {}, "nobody has said what it runs"} : *node);
+  }
+  return candidates;
 }
 
 std::string visible(const Json& gpus) {
@@ -140,43 +144,33 @@ std::string visible(const Json& gpus) {
 
 }  // namespace
 
-Json place_slurm_job(catalogue::Catalogue& catalogue, const Json& job, const std::string& name,
-                     PlacementMemory& memory) {
+SlurmJob read_slurm_job(const Json& job, const std::string& name, const std::vector<NodeCandidate>& known) {
   ObjectReader r(job, name);
-  const Json id = r.has("job_id") ? r.raw("job_id") : Json();
-  const int ranks = ranks_of(r);
-  const auto said = said_in(r, r.required<std::string>("comment"));
-  std::optional<Best> best;
-  Json rows = Json::array();
-  Json query{{"ranks", ranks}, {"top", 1}};
-  for (const auto& [key, value] : said) query[key] = value;
-  for (ObjectReader& node : r.objects("nodes")) {
-    const Asked asked = read_node(catalogue, node, query, name);
-    if (asked.free < ranks) {
-      rows.push_back({{"node", asked.node}, {"refused", std::to_string(asked.free) + " GPUs are free"}});
-      continue;
-    }
-    Json answer = place(catalogue, asked.request, memory);
-    const double time_s = answer["time_s"];
-    rows.push_back({{"node", asked.node}, {"time_s", time_s}});
-    if (!best || better(time_s, asked.free, *best)) best = Best{asked.node, std::move(answer), asked.free};
-  }
+  SlurmJob read{name, r.has("job_id") ? r.raw("job_id") : Json(), {{"ranks", ranks_of(r)}, {"top", 1}}, {}};
+  for (const auto& [key, value] : said_in(r, r.required<std::string>("comment"))) read.query[key] = value;
+  read.candidates = candidates_of(r, known);
   r.finish();
-  if (!best) {
-    std::string each;
-    for (const Json& row : rows)
-      each += (each.empty() ? "" : ", ") + row["node"].get<std::string>() + ": " + row["refused"].get<std::string>();
-    r.fail("nodes", "none has " + std::to_string(ranks) + " GPUs free" + (each.empty() ? "" : ": " + each));
+  return read;
+}
+
+Json place_slurm_job(catalogue::Catalogue& catalogue, const SlurmJob& job, PlacementMemory& memory) {
+  BestNode best;
+  try {
+    best = best_node(catalogue, job.query, job.candidates, job.name, memory);
+  } catch (const NoRoom&) {
+    throw;
+  } catch (const InputError& error) {
+    throw of_slurm(error, job);
   }
   Json out;
-  if (!id.is_null()) out["job_id"] = id;
-  out["node"] = best->node;
-  out["gpus"] = best->answer["gpus"];
-  out["CUDA_VISIBLE_DEVICES"] = visible(best->answer["gpus"]);
-  out["why"] = best->answer["why"];
-  out["time_s"] = best->answer["time_s"];
-  out["nodes"] = std::move(rows);
-  out["warnings"] = best->answer["warnings"];
+  if (!job.id.is_null()) out["job_id"] = job.id;
+  out["node"] = best.node.name;
+  out["gpus"] = best.answer["gpus"];
+  out["CUDA_VISIBLE_DEVICES"] = visible(best.answer["gpus"]);
+  out["why"] = best.answer["why"];
+  out["time_s"] = best.answer["time_s"];
+  out["nodes"] = std::move(best.rows);
+  out["warnings"] = best.answer["warnings"];
   return out;
 }
 

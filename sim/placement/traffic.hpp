@@ -24,7 +24,8 @@ using Capacity = std::function<double(int key)>;
 /// Another job's, over and over.
 struct Background {
   const Traffic* traffic = nullptr;
-  double period_s = 0;  ///< of its iteration: its flows move on average what they move once in it
+  double period_s = 0;   ///< of its iteration: its flows move on average what they move once in it
+  double compute_s = 0;  ///< of its iteration, besides the call
 };
 
 /// Time of one call beside the others. Each of these takes of a link what it moves on average, at most its fair share:

@@ -35,7 +35,7 @@ void check(const NodeGroups& groups, const ObjectReader& r) {
 NodeGroups read_node_groups(const Json& record, const std::string& file) {
   ObjectReader r(record, file);
   r.schema("node-groups/1");
-  NodeGroups groups{r.required<std::string>("name"), r.required<std::string>("source"), {}};
+  NodeGroups groups{r.required<std::string>("name"), r.required<std::string>("source"), {}, {}};
   for (ObjectReader& one : r.objects("switches")) {
     const auto name = one.required<std::string>("name");
     NodeGroup group;
@@ -44,6 +44,7 @@ NodeGroups read_node_groups(const Json& record, const std::string& file) {
     group.link_speed = one.optional<std::int64_t>("link_speed");
     one.finish();
     if (!groups.switches.emplace(name, std::move(group)).second) one.fail("name", "'" + name + "' is there twice");
+    groups.order.push_back(name);
   }
   r.finish();
   if (groups.switches.empty()) r.fail("switches", "must have one at least");

@@ -18,6 +18,7 @@ struct NodeGroup {
 struct NodeGroups {
   std::string name, source;
   std::map<std::string, NodeGroup> switches;
+  std::vector<std::string> order{};  ///< names of the switches as the record has them
 };
 
 /// Schema node-groups/1. @throws InputError  a switch below two others, below itself or not there, a node on two

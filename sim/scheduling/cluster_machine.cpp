@@ -145,7 +145,7 @@ class ClusterMachine final : public Machine {
     if (policy != "linkcast" || job.op.empty()) return placement::first_nodes(fits, count);
     std::vector<placement::Background> others;
     for (const Allocation* one : running)
-      if (!one->traffic.flows.empty()) others.push_back({&one->traffic, one->iteration_s});
+      if (!one->traffic.flows.empty()) others.push_back({&one->traffic, one->iteration_s, one->compute_s});
     return search(job, fits, std::move(others), kMostForecasts).first_within(kNotWorth).nodes;
   }
 
@@ -157,7 +157,7 @@ class ClusterMachine final : public Machine {
                                         return over(job, {nodes, all});
                                       },
                                       nodes_for(job), fits, std::move(others), placement::PlaceObjective::kBoth,
-                                      most_forecasts});
+                                      most_forecasts, job.compute_s});
   }
 
   /// Remembered: the same nodes are looked at again and again.

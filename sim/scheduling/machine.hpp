@@ -17,6 +17,7 @@ struct Allocation {
   std::vector<int> gpus;  ///< of each rank; over nodes, GPU g of node n is n x GPUs of a node + g
   placement::Traffic traffic{};
   double iteration_s = 0;  ///< as things are
+  double compute_s = 0;    ///< of it, besides the call
 };
 
 class Machine {

@@ -20,7 +20,7 @@ class Queue {
         throw InputError("job " + job.id + " needs " + std::to_string(job.gpus) + " GPUs, the machine has " +
                          std::to_string(machine.gpus()));
       const double best_s = job.compute_s + machine.best_s(job);
-      outcomes_.push_back({&job, {}, 0, 0, static_cast<double>(job.iterations) * best_s});
+      outcomes_.push_back({&job, {}, 0, 0, static_cast<double>(job.iterations) * best_s, 0});
     }
   }
 
@@ -92,7 +92,8 @@ class Queue {
       outcomes_[number].start_s = now_s_;
       placement::Traffic traffic = machine_.traffic(job, *gpus);
       const double alone_s = job.compute_s + traffic.alone_s;
-      running_.push_back({number, {*gpus, std::move(traffic), alone_s}, static_cast<double>(job.iterations)});
+      running_.push_back(
+          {number, {*gpus, std::move(traffic), alone_s, job.compute_s}, static_cast<double>(job.iterations)});
       settle();
     }
   }
@@ -144,7 +145,7 @@ std::vector<JobOutcome> schedule(const JobList& list, Machine& machine, const st
 
 Json schedule_json(const std::vector<JobOutcome>& outcomes, int gpus) {
   Json out{{"jobs", Json::array()}};
-  std::vector<double> slowdowns, waits;
+  std::vector<double> slowdowns, alone, waits;
   double makespan_s = 0, busy_s = 0;
   for (const JobOutcome& one : outcomes) {
     const double wait_s = one.start_s - one.job->arrival_s, run_s = one.end_s - one.start_s;
@@ -153,13 +154,16 @@ Json schedule_json(const std::vector<JobOutcome>& outcomes, int gpus) {
                            {"wait_s", wait_s},
                            {"run_s", run_s},
                            {"ideal_s", one.ideal_s},
-                           {"slowdown", one.slowdown()}});
+                           {"slowdown", one.slowdown()},
+                           {"slowdown_alone", one.slowdown_alone()}});
+    alone.push_back(one.slowdown_alone());
     slowdowns.push_back(one.slowdown());
     waits.push_back(wait_s);
     makespan_s = std::max(makespan_s, one.end_s);
     busy_s += run_s * static_cast<double>(one.gpus.size());
   }
   out["slowdown"] = spread(slowdowns);
+  out["slowdown_alone"] = spread(alone);
   out["wait_s"] = spread(waits);
   out["makespan_s"] = makespan_s;
   out["utilisation"] = busy_s / (makespan_s * gpus);

@@ -10,7 +10,10 @@ struct JobOutcome {
   std::vector<int> gpus;
   double start_s = 0, end_s = 0;
   double ideal_s = 0;  ///< alone on the best GPUs of the idle machine
+  double alone_s = 0;  ///< on its own GPUs, had it been alone there
   [[nodiscard]] double slowdown() const { return (end_s - start_s) / ideal_s; }
+  /// What its GPUs cost it without any neighbour; the rest of slowdown() is what neighbours cost.
+  [[nodiscard]] double slowdown_alone() const { return alone_s / ideal_s; }
 };
 
 /// Every job to its end. Whenever one starts or ends, the others' iterations take what their links leave them from then
@@ -20,8 +23,8 @@ struct JobOutcome {
 std::vector<JobOutcome> schedule(const JobList& list, Machine& machine, const std::string& policy, std::uint64_t seed,
                                  log::Progress& progress);
 
-/// Keys jobs [{id, gpus, wait_s, run_s, ideal_s, slowdown}], slowdown {mean, median, p95, max}, wait_s {mean, median,
-/// p95, max}, makespan_s, utilisation (of GPUs until the last end).
+/// Keys jobs [{id, gpus, wait_s, run_s, ideal_s, slowdown, slowdown_alone}], slowdown and slowdown_alone {mean, median,
+/// p95, max}, wait_s {mean, median, p95, max}, makespan_s, utilisation (of GPUs until the last end).
 Json schedule_json(const std::vector<JobOutcome>& outcomes, int gpus);
 
 }  // namespace linkcast::scheduling

@@ -12,6 +12,9 @@ namespace {
 
 constexpr const char* kExtenderName = "ExtenderArgs";
 constexpr const char* kGpus = "nvidia.com/gpu";
+constexpr const char* kProduct = "nvidia.com/gpu.product";
+constexpr const char* kCount = "nvidia.com/gpu.count";
+constexpr const char* kOurs = "linkcast/";
 
 /// Go reads the names of fields in any case.
 const Json* field(const Json& object, const std::string& name) {
@@ -35,6 +38,17 @@ std::string annotation(const Json& object, const std::string& key, const std::st
   if (!annotations.is_object() || !annotations.contains(key)) return "";
   if (!annotations[key].is_string()) throw InputError(kExtenderName, place, "annotation " + key + " must be a text");
   return annotations[key].get<std::string>();
+}
+
+/// A misspelt one would be passed over in silence.
+void refuse_unknown_annotations(const Json& object, const std::vector<std::string>& known, const std::string& place) {
+  const Json annotations = at(object, "/metadata/annotations");
+  if (!annotations.is_object()) return;
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  for (const auto& item : annotations.items())
+    if (item.key().rfind(kOurs, 0) == 0 && std::find(known.begin(), known.end(), item.key()) == known.end())
+      throw InputError(kExtenderName, place, "annotation " + item.key() + " is none of " + list);
 }
 
 /// A whole number, or one in quotes; Kubernetes writes both.
@@ -92,17 +106,37 @@ Json numbers_of(const std::string& text, const std::string& place) {
   return numbers;
 }
 
+/// What the node says of itself, else what the pod says of such nodes.
+std::string platform_of_node(const Json& node, const PodAsk& pod, const PlatformOf& platform_of,
+                             const std::string& place) {
+  if (const std::string said = annotation(node, "linkcast/platform", place); !said.empty()) return said;
+  const Json labels = at(node, "/metadata/labels");
+  if (!labels.is_object() || !labels.contains(kProduct)) return pod.platform;
+  if (!labels[kProduct].is_string() || !labels.contains(kCount))
+    throw InputError(kExtenderName, place, std::string("label ") + kProduct + " must be a text, beside " + kCount);
+  const std::string platform =
+      platform_of({labels[kProduct].get<std::string>(), count_of(labels[kCount], place)}, pod.platform);
+  if (!pod.platform.empty() && pod.platform != platform)
+    throw InputError("labels: it is a " + platform + ", the pod's annotation linkcast/platform says " + pod.platform);
+  return platform;
+}
+
 /// @param node  as sent, or null where only its name was
 NodeOffer offer_of(const std::string& name, const Json& node, const PodAsk& pod, const NodeStates::Nodes& states,
-                   const std::string& place) {
+                   const PlatformOf& platform_of, const std::string& place) {
+  if (pod.job.empty()) return {name};
   if (const auto known = states.find(name); known != states.end()) return {name, known->second};
-  std::string platform = annotation(node, "linkcast/platform", place);
-  if (platform.empty()) platform = pod.platform;
-  if (platform.empty()) return {name, {}, "linkcast: its platform is not known"};
-  const Json annotations = at(node, "/metadata/annotations");
-  if (!annotations.is_object() || !annotations.contains("linkcast/busy"))
-    return {name, {}, "linkcast: its busy GPUs are not known"};
-  return {name, Json{{"platform", platform}, {"busy", numbers_of(annotation(node, "linkcast/busy", place), place)}}};
+  try {
+    refuse_unknown_annotations(node, {"linkcast/platform", "linkcast/busy"}, place);
+    const std::string platform = platform_of_node(node, pod, platform_of, place);
+    if (platform.empty()) return {name, {}, "linkcast: its platform is not known"};
+    const Json annotations = at(node, "/metadata/annotations");
+    if (!annotations.is_object() || !annotations.contains("linkcast/busy"))
+      return {name, {}, "linkcast: its busy GPUs are not known"};
+    return {name, Json{{"platform", platform}, {"busy", numbers_of(annotation(node, "linkcast/busy", place), place)}}};
+  } catch (const InputError& error) {
+    return {name, {}, std::string("linkcast: ") + error.what()};
+  }
 }
 
 /// The job's times on nodes of one state are forecast once.
@@ -121,27 +155,31 @@ class Times {
 };
 
 /// Why the pod cannot run there; empty: it can.
-std::string refusal(const PodAsk& pod, const NodeOffer& node, const Free& free) {
-  if (pod.job.empty() || pod.gpus == 0) return "";
+std::string refusal(const PodAsk& pod, const NodeOffer& node, const Free& free, Times& time_of) {
+  if (pod.job.empty()) return "";
   if (!node.state) return node.unknown;
-  int left = 0;
   try {
-    left = free(*node.state);
+    const int left = free(*node.state);
+    if (left < pod.gpus)
+      return "linkcast: " + std::to_string(pod.gpus) + " GPUs are asked for, and " + std::to_string(left) + " are free";
+    static_cast<void>(time_of(*node.state));
   } catch (const InputError& error) {
     return std::string("linkcast: ") + error.what();
   }
-  if (left >= pod.gpus) return "";
-  return "linkcast: " + std::to_string(pod.gpus) + " GPUs are asked for, and " + std::to_string(left) + " are free";
+  return "";
 }
 
 }  // namespace
 
-ExtenderArgs read_extender_args(const Json& json, const NodeStates::Nodes& states) {
+ExtenderArgs read_extender_args(const Json& json, const NodeStates::Nodes& states, const PlatformOf& platform_of) {
   if (!json.is_object()) throw InputError(kExtenderName, "", "must be an object with Pod and Nodes or NodeNames");
   const Json* pod = field(json, "Pod");
   if (pod == nullptr || !pod->is_object()) throw InputError(kExtenderName, "/Pod", "missing, or no object");
   ExtenderArgs args;
   args.pod = {annotation(*pod, "linkcast/job", "/Pod"), annotation(*pod, "linkcast/platform", "/Pod"), gpus_of(*pod)};
+  refuse_unknown_annotations(*pod, {"linkcast/job", "linkcast/platform"}, "/Pod");
+  if (!args.pod.job.empty() && args.pod.gpus == 0)
+    throw InputError(kExtenderName, "/Pod", "annotation linkcast/job, and no container has a limit nvidia.com/gpu");
   const Json* names = field(json, "NodeNames");
   const Json* nodes = field(json, "Nodes");
   if (names != nullptr) {
@@ -150,7 +188,7 @@ ExtenderArgs read_extender_args(const Json& json, const NodeStates::Nodes& state
     for (std::size_t i = 0; i < names->size(); ++i) {
       const std::string place = "/NodeNames/" + std::to_string(i);
       if (!(*names)[i].is_string()) throw InputError(kExtenderName, place, "must be a text");
-      args.nodes.push_back(offer_of((*names)[i].get<std::string>(), Json(), args.pod, states, place));
+      args.nodes.push_back(offer_of((*names)[i].get<std::string>(), Json(), args.pod, states, platform_of, place));
     }
     return args;
   }
@@ -162,15 +200,16 @@ ExtenderArgs read_extender_args(const Json& json, const NodeStates::Nodes& state
     const std::string place = "/Nodes/items/" + std::to_string(i);
     const Json name = at(items[i], "/metadata/name");
     if (!name.is_string()) throw InputError(kExtenderName, place + "/metadata/name", "missing, or no text");
-    args.nodes.push_back(offer_of(name.get<std::string>(), items[i], args.pod, states, place));
+    args.nodes.push_back(offer_of(name.get<std::string>(), items[i], args.pod, states, platform_of, place));
   }
   return args;
 }
 
-Json filter_result(const ExtenderArgs& args, const Free& free) {
+Json filter_result(const ExtenderArgs& args, const Free& free, const TimeOn& time_on) {
+  Times time_of(time_on);
   Json failed = Json::object(), names = Json::array(), items = Json::array();
   for (std::size_t i = 0; i < args.nodes.size(); ++i) {
-    const std::string why = refusal(args.pod, args.nodes[i], free);
+    const std::string why = refusal(args.pod, args.nodes[i], free, time_of);
     if (!why.empty()) {
       failed[args.nodes[i].name] = why;
       continue;
@@ -196,7 +235,7 @@ Json host_priorities(const ExtenderArgs& args, const Free& free, const TimeOn& t
   std::vector<double> times_s;
   double best_s = std::numeric_limits<double>::infinity();
   for (const NodeOffer& node : args.nodes) {
-    const bool can = !args.pod.job.empty() && args.pod.gpus > 0 && refusal(args.pod, node, free).empty();
+    const bool can = !args.pod.job.empty() && refusal(args.pod, node, free, time_of).empty();
     times_s.push_back(can ? time_of(*node.state) : std::numeric_limits<double>::infinity());
     if (can) best_s = std::min(best_s, time_of({{"platform", (*node.state)["platform"]}}));
   }

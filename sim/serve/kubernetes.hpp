@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/records/object_reader.hpp"
+#include "sim/serve/gpu_labels.hpp"
 #include "sim/serve/node_states.hpp"
 
 namespace linkcast::serve {
@@ -35,16 +36,22 @@ struct ExtenderArgs {
   Json node_list{};      ///< Nodes as sent
 };
 
-/// @param states  what nodes are known to run: they come before annotations linkcast/platform and linkcast/busy.
-/// @throws InputError  no pod, no nodes, an annotation or limit that cannot be read
-ExtenderArgs read_extender_args(const Json& args, const NodeStates::Nodes& states);
+/// The platform of a node by its labels. @param wanted  of several that fit; may be empty. @throws InputError
+using PlatformOf = std::function<std::string(const GpuLabels& labels, const std::string& wanted)>;
+
+/// @param states  what nodes are known to run: they come before annotations linkcast/platform and linkcast/busy, and
+///                these before labels nvidia.com/gpu.product and nvidia.com/gpu.count
+/// @throws InputError  no pod, no nodes, an annotation of the pod or a limit that cannot be read; what is wrong with a
+///                     node is its reason
+ExtenderArgs read_extender_args(const Json& args, const NodeStates::Nodes& states, const PlatformOf& platform_of);
 
 /// Free GPUs of a node as its state says, or why the node cannot be asked.
 using Free = std::function<int(const Json& state)>;
 /// Time of the pod's job on a node in this state.
 using TimeOn = std::function<double(const Json& state)>;
 
-Json filter_result(const ExtenderArgs& args, const Free& free);
+/// Asks for the times as well, so that a node on which the job cannot run is left out now.
+Json filter_result(const ExtenderArgs& args, const Free& free, const TimeOn& time_on);
 /// 10: as fast as on the best of these nodes' platforms when idle; else in inverse proportion to the time.
 Json host_priorities(const ExtenderArgs& args, const Free& free, const TimeOn& time_on);
 

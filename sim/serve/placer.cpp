@@ -58,10 +58,15 @@ void Placer::refuse(const Json& query, const std::string& name) const {
 
 std::string Placer::platform_of(ObjectReader& r) const {
   auto id = r.required<std::string>("platform");
-  if (std::find(served_.begin(), served_.end(), id) != served_.end()) return id;
+  refuse_platform(id, r.file(), r.pointer("platform"));
+  return id;
+}
+
+void Placer::refuse_platform(const std::string& id, const std::string& name, const std::string& place) const {
+  if (std::find(served_.begin(), served_.end(), id) != served_.end()) return;
   std::string list;
   for (const std::string& one : served_) list += (list.empty() ? "" : ", ") + one;
-  r.fail("platform", "'" + id + "' is not served: one of " + list);
+  throw InputError(name, place, "'" + id + "' is not served: one of " + list);
 }
 
 Json Placer::query(const Json& query) {
@@ -96,6 +101,50 @@ double Placer::time_s(const Json& node, const std::string& job, int ranks) {
   const std::string key = query.dump();
   if (const double* known = times_.find(key)) return *known;
   return times_.put(key, place(query)["time_s"].get<double>());
+}
+
+void Placer::check_job(const std::string& job, int ranks, const std::string& platform, const std::string& name) {
+  if (!platform.empty()) refuse_platform(platform, name, "/platform");
+  const Json asked{{"job", job}};
+  refuse_files(asked, name, "");
+  ObjectReader r(asked, name);
+  placement::check_sizes(placement::read_job(r), ranks, r);
+}
+
+std::vector<placement::NodeCandidate> Placer::candidates(const NodeStates::Nodes& posted,
+                                                         const placement::SlurmNodes& listed) {
+  std::vector<placement::NodeCandidate> all;
+  for (const auto& [name, state] : posted) all.push_back({name, "/nodes/" + name, state});
+  for (const placement::SlurmNode& node : listed.nodes) {
+    if (posted.count(node.name) > 0) continue;
+    try {
+      if (!node.platform.empty()) refuse_platform(node.platform, "feature", "linkcast");
+      all.push_back(placement::candidate_of(catalogue_, node, "", ""));
+    } catch (const InputError& error) {
+      all.push_back({node.name, "", {}, error.what()});
+    }
+    all.back().place = "/nodes/" + node.name;
+  }
+  return all;
+}
+
+Json Placer::place_slurm(const Json& job, const std::vector<placement::NodeCandidate>& known, const std::string& name) {
+  const placement::SlurmJob read = placement::read_slurm_job(job, name, known);
+  refuse_files(read.query, name, "/comment");
+  for (const placement::NodeCandidate& node : read.candidates) {
+    if (!node.refused.empty()) continue;
+    refuse_platform(node.use.at("platform").get<std::string>(), name, node.place + "/platform");
+    refuse_files(node.use, name, node.place);
+  }
+  catalogue_.forget_communicators_above(kMostCommunicators);
+  try {
+    return placement::place_slurm_job(catalogue_, read, memory_);
+  } catch (const placement::NoRoom& error) {
+    Json out;
+    if (!read.id.is_null()) out["job_id"] = read.id;
+    out["waits"] = error.what();
+    return out;
+  }
 }
 
 Json Placer::node_state(const Json& given, const std::string& name) {

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
-#include "sim/placement/placement_memory.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/placement/slurm_job.hpp"
+#include "sim/serve/gpu_labels.hpp"
+#include "sim/serve/node_states.hpp"
 
 namespace linkcast::serve {
 
@@ -26,6 +27,17 @@ class Placer {
   int free_gpus(const Json& node);
   /// Time of the best placement on a node; kept. @param node  {platform, busy, with}, see NodeStates
   double time_s(const Json& node, const std::string& job, int ranks);
+  /// @throws InputError  the job cannot be read, has sizes of other ranks or is not here, or the platform, if one is
+  ///                     said, is not served
+  void check_job(const std::string& job, int ranks, const std::string& platform, const std::string& name);
+  std::string platform_of_labels(const GpuLabels& labels, const std::string& wanted) {
+    return serve::platform_of_labels(catalogue_, served_, labels, wanted);
+  }
+  /// Nodes for a job of Slurm: what was posted of them, else what Slurm's file says.
+  std::vector<placement::NodeCandidate> candidates(const NodeStates::Nodes& posted,
+                                                   const placement::SlurmNodes& listed);
+  /// As place_slurm_job(), or {job_id, waits: why} where no node has room now.
+  Json place_slurm(const Json& job, const std::vector<placement::NodeCandidate>& known, const std::string& name);
   /// A node's state as it is kept: GPUs as numbers. @param name  stands for the file in errors
   Json node_state(const Json& state, const std::string& name);
 
@@ -49,6 +61,7 @@ class Placer {
  private:
   void refuse(const Json& query, const std::string& name) const;
   std::string platform_of(ObjectReader& r) const;
+  void refuse_platform(const std::string& id, const std::string& name, const std::string& place) const;
 
   catalogue::Catalogue& catalogue_;
   std::vector<std::string> served_;

@@ -25,6 +25,8 @@ constexpr Endpoint kRoutes[] = {{"/healthz", "GET"},
                                 {"/v1/nodes", "GET"},
                                 {"/v1/place", "POST"},
                                 {"/v1/query", "POST"},
+                                {"/v1/slurm/nodes", "GET"},
+                                {"/v1/slurm/place", "POST"},
                                 {"/v1/kubernetes/filter", "POST"},
                                 {"/v1/kubernetes/prioritize", "POST"}};
 
@@ -61,8 +63,8 @@ std::string node_name(const std::string& path) {
 }  // namespace
 
 Service::Service(catalogue::Catalogue& catalogue, const std::vector<std::string>& platforms,
-                 const std::string& state_file)
-    : placer_(catalogue, platforms), nodes_(state_file), placer_thread_(kMostWaiting) {
+                 const std::string& state_file, const std::string& slurm_file)
+    : placer_(catalogue, platforms), nodes_(state_file), slurm_nodes_(slurm_file), placer_thread_(kMostWaiting) {
   for (const auto& [name, state] : *nodes_.all())
     static_cast<void>(placer_.node_state(state, state_file + " node " + name));
 }
@@ -111,6 +113,7 @@ HttpReply Service::dispatch(const std::string& route, const HttpRequest& request
   if (route == "/v1/platforms") return by_placer([&] { return placer_.platforms(); });
   if (route == "/v1/kubernetes/filter") return kubernetes(request, true);
   if (route == "/v1/kubernetes/prioritize") return kubernetes(request, false);
+  if (route.rfind("/v1/slurm/", 0) == 0) return slurm(request);
   const Json query = parse_json(request.body, "body");
   if (route == "/v1/place") return by_placer([&] { return placer_.place(query); });
   return by_placer([&] { return placer_.query(query); });
@@ -143,16 +146,47 @@ HttpReply Service::node(const HttpRequest& request) {
   return at == all->end() ? error_reply(404, "no state of node " + name) : HttpReply{200, text_of(at->second)};
 }
 
+/// The nodes as they are known for a job, or the best one.
+HttpReply Service::slurm(const HttpRequest& request) {
+  const auto posted = nodes_.all();
+  std::shared_ptr<const placement::SlurmNodes> listed;
+  try {
+    listed = slurm_nodes_.nodes();
+  } catch (const InputError& error) {  // no fault of who asks
+    return error_reply(503, one_line(error.what()));
+  }
+  if (request.path == "/v1/slurm/place") {
+    const Json job = parse_json(request.body, "job");
+    return by_placer([&] { return placer_.place_slurm(job, placer_.candidates(*posted, *listed), "job"); });
+  }
+  return by_placer([&] {
+    Json rows = Json::array();
+    for (const placement::NodeCandidate& node : placer_.candidates(*posted, *listed)) {
+      rows.push_back({{"node", node.name}});
+      if (node.refused.empty())
+        rows.back().update(node.use);
+      else
+        rows.back()["refused"] = node.refused;
+    }
+    return rows;
+  });
+}
+
 /// A filter says in its result what is wrong: the scheduler shows that to whoever waits for the pod.
 HttpReply Service::kubernetes(const HttpRequest& request, bool filter) {
   const auto states = nodes_.all();
   try {
-    const ExtenderArgs args = read_extender_args(parse_json(request.body, "body"), *states);
+    const Json sent = parse_json(request.body, "body");
     return by_placer([&] {
+      const ExtenderArgs args =
+          read_extender_args(sent, *states, [&](const GpuLabels& labels, const std::string& wanted) {
+            return placer_.platform_of_labels(labels, wanted);
+          });
+      if (!args.pod.job.empty())
+        placer_.check_job(args.pod.job, args.pod.gpus, args.pod.platform, "pod: annotation linkcast");
       const Free free = [&](const Json& state) { return placer_.free_gpus(state); };
-      if (filter) return filter_result(args, free);
-      return host_priorities(args, free,
-                             [&](const Json& state) { return placer_.time_s(state, args.pod.job, args.pod.gpus); });
+      const TimeOn time_on = [&](const Json& state) { return placer_.time_s(state, args.pod.job, args.pod.gpus); };
+      return filter ? filter_result(args, free, time_on) : host_priorities(args, free, time_on);
     });
   } catch (const InputError& error) {
     if (!filter) throw;

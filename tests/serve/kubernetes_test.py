@@ -12,10 +12,11 @@ def pod(job="all_reduce:64MiB", platform="v100-dgx1", gpus="4", **more):
             "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": gpus, "cpu": "8"}}}], **more}}
 
 
-def node(name, busy=None, platform=None):
+def node(name, busy=None, platform=None, product=None, count="8"):
     annotations = {key: value for key, value in (("linkcast/busy", busy), ("linkcast/platform", platform))
                    if value is not None}
-    return {"metadata": {"name": name, "annotations": annotations, "labels": {"zone": "z"}}, "status": {"capacity": {}}}
+    labels = {"zone": "z", **({"nvidia.com/gpu.product": product, "nvidia.com/gpu.count": count} if product else {})}
+    return {"metadata": {"name": name, "annotations": annotations, "labels": labels}, "status": {"capacity": {}}}
 
 
 def place_s(**query):
@@ -90,7 +91,7 @@ class Extender(unittest.TestCase):
         self.assertEqual(self.filter({"Pod": several, "NodeNames": ["split", "idle"]})["NodeNames"], ["idle"])
 
     def test_a_pod_that_says_no_job_may_go_anywhere(self):
-        for other in (pod(job=None), pod(gpus="0"), {"metadata": {}, "spec": {"containers": []}}):
+        for other in (pod(job=None), pod(job=None, gpus="0"), {"metadata": {}, "spec": {"containers": []}}):
             args = {"Pod": other, "NodeNames": ["full", "new"]}
             self.assertEqual(self.filter(args)["NodeNames"], ["full", "new"])
             self.assertEqual(self.scores(args), {"full": 0, "new": 0})
@@ -103,11 +104,19 @@ class Extender(unittest.TestCase):
 
     def test_what_is_wrong_is_told_to_the_scheduler(self):
         names = {"NodeNames": ["idle"]}
+        misspelt = pod()
+        misspelt["metadata"]["annotations"]["linkcast/jobs"] = "x"
         for args, part in (({"Pod": pod()}, "neither Nodes nor NodeNames"), (names, "/Pod"), ([], "must be an object"),
                            ({"Pod": pod(gpus="x"), **names}, "no number of GPUs"),
                            ({"Pod": pod(), "NodeNames": [3]}, "/NodeNames/0"),
                            ({"Pod": pod(), "Nodes": {"items": [{}]}}, "/Nodes/items/0/metadata/name"),
-                           ({"Pod": pod(), "Nodes": {"items": [node("a", "0;1")]}}, "linkcast/busy"),
+                           ({"Pod": pod(job="all_reduce:64Q"), **names}, "unknown unit 'Q'"),
+                           ({"Pod": pod(job="allreduce:64MiB"), **names}, "is no collective"),
+                           ({"Pod": pod(job="/etc/passwd"), **names}, "files are not read"),
+                           ({"Pod": pod(job="allgatherv:1MiB,2MiB"), **names}, "sizes of 2 ranks"),
+                           ({"Pod": pod(platform="dgx2"), **names}, "not served"),
+                           ({"Pod": pod(gpus="0"), **names}, "no container has a limit nvidia.com/gpu"),
+                           ({"Pod": misspelt, **names}, "annotation linkcast/jobs is none of linkcast/job, linkcast/platform"),
                            ("{", "not JSON")):
             result = self.filter(args)
             self.assertIn(part, result["Error"])
@@ -117,6 +126,45 @@ class Extender(unittest.TestCase):
         status, answer = self.server.post("/v1/kubernetes/prioritize", {"Pod": pod(job="all_reduce:64Q"), **names})
         self.assertEqual(status, 400)
         self.assertIn("/job", answer["error"])
+
+    def test_a_wrong_annotation_fails_its_node_and_no_other(self):
+        misspelt = node("c", "")
+        misspelt["metadata"]["annotations"]["linkcast/free"] = "0"
+        items = [node("a", "0;1"), node("b", ""), misspelt, node("d", "8")]
+        failed = self.filter({"Pod": pod(), "Nodes": {"items": items}})["FailedNodes"]
+        self.assertEqual(sorted(failed), ["a", "c", "d"])
+        for name, part in (("a", "linkcast/busy: '0;1'"), ("c", "linkcast/free is none of"), ("d", "8 is no GPU")):
+            self.assertIn(part, failed[name])
+        self.assertEqual(self.scores({"Pod": pod(), "Nodes": {"items": items}}), {"a": 0, "b": 10, "c": 0, "d": 0})
+
+    def test_a_job_that_no_node_can_run_fails_them_with_the_reason(self):
+        failed = self.filter({"Pod": pod(job="no-such-trace"), "NodeNames": ["idle"]})["FailedNodes"]
+        self.assertIn("no-such-trace", failed["idle"])
+
+    def test_labels_of_gpu_feature_discovery_choose_the_platform(self):
+        v100, p100 = "Tesla-V100-SXM2-16GB", "Tesla-P100-SXM2-16GB"
+        items = [node("v", "", None, v100), node("p", "", None, p100), node("said", "", "p100-dgx1", v100),
+                 node("other", "", None, "NVIDIA-H100-80GB-HBM3"), node("four", "", None, v100, "4"),
+                 node("shared", "", None, v100 + "-SHARED"), node("32", "", None, "Tesla-V100-SXM2-32GB")]
+        args = {"Pod": pod(platform=None), "Nodes": {"items": items}}
+        failed = self.filter(args)["FailedNodes"]
+        self.assertEqual(sorted(failed), ["four", "other", "shared"])
+        self.assertIn("no platform that is served has 8 x NVIDIA-H100-80GB-HBM3", failed["other"])
+        self.assertIn("no platform that is served has 4 x Tesla-V100", failed["four"])
+        self.assertIn("parts of GPUs", failed["shared"])
+        scores = self.scores(args)
+        slow = round(10 * place_s() / place_s(platform="p100-dgx1"))
+        self.assertEqual({name: scores[name] for name in ("v", "p", "said", "32")}, {"v": 10, "p": slow, "said": slow, "32": 10})
+
+    def test_labels_that_contradict_the_pod_or_fit_several_platforms(self):
+        args = {"Pod": pod(platform="p100-dgx1"), "Nodes": {"items": [node("v", "", None, "Tesla-V100-SXM2-16GB")]}}
+        self.assertIn("it is a v100-dgx1, the pod's annotation", self.filter(args)["FailedNodes"]["v"])
+        with Service("--platform", "v100-dgx1", "--platform", "v100-dgx1-fig19a") as server:
+            args = {"Pod": pod(platform=None), "Nodes": {"items": [node("v", "", None, "Tesla-V100-SXM2-16GB")]}}
+            failed = server.post("/v1/kubernetes/filter", args)[1]["FailedNodes"]["v"]
+            self.assertIn("are in v100-dgx1, v100-dgx1-fig19a: annotation linkcast/platform says which", failed)
+            args["Pod"] = pod(platform="v100-dgx1-fig19a")
+            self.assertEqual(server.post("/v1/kubernetes/filter", args)[1]["FailedNodes"], {})
 
 
 if __name__ == "__main__":

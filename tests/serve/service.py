@@ -14,10 +14,10 @@ PROGRAM = "build/linkcast"
 
 
 class Service:
-    """linkcast serve on a free port."""
+    """linkcast serve on a free port, or a given one."""
 
-    def __init__(self, *options: str):
-        self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", *options], stdout=subprocess.PIPE,
+    def __init__(self, *options: str, port: int = 0):
+        self.process = subprocess.Popen([PROGRAM, "serve", "--port", str(port), *options], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         if not line.startswith("listening on http://127.0.0.1:"):

@@ -22,7 +22,8 @@ constexpr const char* kJobSchema = R"({"oneOf": [{"type": "string"},
     {"type": "object", "required": ["trace"], "additionalProperties": false,
      "properties": {"trace": {"type": "string"},
                     "options": {"type": "object", "additionalProperties": {"type": ["string", "number"]}}}}]})";
-constexpr const char* kBusySchema = R"({"type": ["string", "array"], "items": {"type": ["integer", "string"]}})";
+constexpr const char* kBusySchema =
+    R"({"type": ["string", "array"], "items": {"type": ["integer", "string", "object"]}})";
 constexpr const char* kNamesSchema = R"({"type": "array", "items": {"type": ["integer", "string"]}})";
 
 /// "JOB:GPUS"
@@ -97,13 +98,16 @@ KeyTable search_keys() {
            .least = 1,
            .example = "8",
            .cli = {.name = "--nodes"}},
+          {.name = "groups",
+           .type = ValueType::kObject,
+           .help = "record node-groups/1 in place of nodes: busy, with and the answer then have its names",
+           .schema = R"({"type": "object", "required": ["schema", "switches"]})"},
           {.name = "gpus_per_node",
            .type = ValueType::kWhole,
-           .help = "with nodes: of each node, the first ones",
+           .help = "with nodes or groups: of each node, the first ones",
            .unset = "all",
            .least = 1,
            .example = "4",
-           .needs = {"nodes"},
            .cli = {.name = "--gpus-per-node"}}};
 }
 
@@ -112,13 +116,10 @@ Key whole(const char* name, const char* help) { return {.name = name, .type = Va
 Key list(const char* name, const char* help) { return {.name = name, .type = ValueType::kWholes, .help = help}; }
 
 KeyTable neighbour_fields() {
-  return {{.name = "job"},
-          list("gpus", ""),
-          list("nodes", ""),
-          number("alone_s", ""),
-          number("before_s", "with the others"),
-          number("time_s", ""),
-          number("slowdown", "")};
+  return {{.name = "job"},       list("gpus", ""),
+          list("nodes", ""),     {.name = "names", .type = ValueType::kTexts},
+          number("alone_s", ""), number("before_s", "with the others"),
+          number("time_s", ""),  number("slowdown", "")};
 }
 
 KeyTable best_results() {
@@ -127,6 +128,11 @@ KeyTable best_results() {
        {number("alone_s", "time of the job without neighbours"),
         list("gpus", "the best ones in rank order"),
         list("nodes", "the best ones"),
+        {.name = "names", .type = ValueType::kTexts, .help = "with groups: of these nodes"},
+        {.name = "switches",
+         .type = ValueType::kObjects,
+         .help = "with groups: the leaf switches that they are on",
+         .fields = {{.name = "name"}, whole("nodes", "")}},
         whole("gpus_per_node", "of several nodes"),
         {.name = "job", .help = "in words", .required = true},
         {.name = "ranks", .type = ValueType::kWhole, .help = "GPUs of the job", .required = true},
@@ -138,7 +144,10 @@ KeyTable best_results() {
 }
 
 KeyTable search_results() {
-  const KeyTable row = {list("gpus", ""), list("nodes", ""), number("time_s", ""),
+  const KeyTable row = {list("gpus", ""),
+                        list("nodes", ""),
+                        {.name = "names", .type = ValueType::kTexts},
+                        number("time_s", ""),
                         number("regret", "time over the best, less 1")};
   const KeyTable more = {number("time_low_s", ""),
                          number("time_high_s", ""),
@@ -193,7 +202,7 @@ class PlaceQuery final : public query::QueryKind {
             R"({"platform": "alps", "nodes": 8, "job": "all_reduce:64MiB", "ranks": 8})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (r.has("nodes")) return place_on_nodes(asked.catalogue, asked.platform, r);
+    if (r.has("nodes") || r.has("groups")) return place_on_nodes(asked.catalogue, asked.platform, r);
     return place(asked.catalogue, read_place_request(asked.catalogue, asked.platform, r));
   }
 };

@@ -1,4 +1,4 @@
-#include "calibrate/import/hostlist.hpp"
+#include "sim/records/hostlist.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,0 +1,96 @@
+#include "sim/placement/best_node.hpp"
+
+#include <optional>
+
+#include "sim/placement/place.hpp"
+#include "sim/placement/ranking.hpp"
+
+namespace linkcast::placement {
+namespace {
+
+/// What is to be placed on one of the nodes.
+struct AskedNode {
+  PlaceRequest request{};
+  int free = 0;  ///< GPUs; below the ranks there is no request
+};
+
+AskedNode asked_of_node(catalogue::Catalogue& catalogue, const NodeCandidate& node, Json query,
+                        const std::string& name) {
+  const auto platform_id = node.use.at("platform").get<std::string>();
+  for (const char* key : {"busy", "with"})
+    if (node.use.contains(key)) query[key] = node.use[key];
+  const Platform& platform = catalogue.platform(platform_id);
+  ObjectReader use(query, name, node.place);
+  AskedNode asked;
+  asked.free = platform.gpu_count() - static_cast<int>(read_node_use(platform, use).busy.size());
+  if (asked.free < query["ranks"].get<int>()) return asked;
+  ObjectReader whole(query, name, node.place);
+  asked.request = read_place_request(catalogue, platform_id, whole);
+  return asked;
+}
+
+bool is_better(double time_s, int free, const Json& best, int best_free) {
+  const double now_s = best["time_s"];
+  if (time_s < now_s * (1 - kSame)) return true;
+  return time_s <= now_s * (1 + kSame) && free < best_free;
+}
+
+std::string refusals(const Json& rows) {
+  std::string each;
+  for (const Json& row : rows)
+    each += (each.empty() ? ": " : ", ") + row["node"].get<std::string>() + ": " + row["refused"].get<std::string>();
+  return each;
+}
+
+}  // namespace
+
+BestNode best_node(catalogue::Catalogue& catalogue, const Json& query, const std::vector<NodeCandidate>& candidates,
+                   const std::string& name, PlacementMemory& memory) {
+  const int ranks = query.at("ranks").get<int>();
+  std::optional<BestNode> best;
+  Json rows = Json::array();
+  int best_free = 0;
+  for (const NodeCandidate& node : candidates) {
+    if (!node.refused.empty()) {
+      rows.push_back({{"node", node.name}, {"refused", node.refused}});
+      continue;
+    }
+    const AskedNode asked = asked_of_node(catalogue, node, query, name);
+    if (asked.free < ranks) {
+      rows.push_back({{"node", node.name}, {"refused", std::to_string(asked.free) + " GPUs are free"}});
+      continue;
+    }
+    Json answer = place(catalogue, asked.request, memory);
+    const double time_s = answer["time_s"];
+    rows.push_back({{"node", node.name}, {"time_s", time_s}});
+    if (best && !is_better(time_s, asked.free, best->answer, best_free)) continue;
+    best = BestNode{node, std::move(answer), {}};
+    best_free = asked.free;
+  }
+  if (!best) throw NoRoom(name, "/nodes", "none has " + std::to_string(ranks) + " GPUs free" + refusals(rows));
+  best->rows = std::move(rows);
+  return std::move(*best);
+}
+
+NodeCandidate candidate_of(catalogue::Catalogue& catalogue, const SlurmNode& node, const std::string& platform,
+                           const std::string& id) {
+  NodeCandidate candidate{node.name};
+  candidate.refused = node.unusable;
+  if (candidate.refused.empty() && node.platform.empty() && platform.empty())
+    candidate.refused = "no feature linkcast=PLATFORM says what it is";
+  if (!candidate.refused.empty()) return candidate;
+  const std::string own = node.platform.empty() || node.platform == platform ? id : node.platform;
+  if (!platform.empty() && own != id) {
+    candidate.refused = "it is a " + node.platform + ", not a " + platform;
+    return candidate;
+  }
+  const int gpus = catalogue.platform(own).gpu_count();
+  if (gpus != node.gpus)
+    candidate.refused = "it has " + std::to_string(node.gpus) + " GPUs, a " + (platform.empty() ? own : platform) +
+                        " has " + std::to_string(gpus);
+  else
+    candidate.use = {{"platform", own}, {"busy", node.busy}};
+  return candidate;
+}
+
+}  // namespace linkcast::placement

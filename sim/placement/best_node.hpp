@@ -1,0 +1,42 @@
+#pragma once
+// Of several nodes the one on which a job of one node is fastest.
+#include <string>
+#include <vector>
+
+#include "sim/placement/placement_memory.hpp"
+#include "sim/placement/slurm_nodes.hpp"
+
+namespace linkcast::placement {
+
+/// A node that may take the job.
+struct NodeCandidate {
+  std::string name;
+  std::string place{};    ///< JSON pointer that errors name
+  Json use{};             ///< {platform, busy?, with?}
+  std::string refused{};  ///< why it takes no job; then there is no use
+};
+
+/// No candidate has so many GPUs free now: it may have later.
+struct NoRoom : InputError {
+  using InputError::InputError;
+};
+
+struct BestNode {
+  NodeCandidate node;
+  Json answer;  ///< of place()
+  Json rows;    ///< of each candidate {node, time_s} or {node, refused}
+};
+
+/// @param query  keys job, ranks, objective?, library?, top?: as of a placement on one node
+/// @param name  stands for the file in errors
+/// @returns  of nodes as fast as each other the one with the fewest free GPUs, then the first
+/// @throws InputError, NoRoom
+BestNode best_node(catalogue::Catalogue& catalogue, const Json& query, const std::vector<NodeCandidate>& candidates,
+                   const std::string& name, PlacementMemory& memory);
+
+/// A node as Slurm says it is. @param platform  of nodes without a feature that says theirs; empty: they are refused.
+/// @param id  of that platform in the catalogue, edits included
+NodeCandidate candidate_of(catalogue::Catalogue& catalogue, const SlurmNode& node, const std::string& platform,
+                           const std::string& id);
+
+}  // namespace linkcast::placement
