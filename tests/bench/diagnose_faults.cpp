@@ -1,5 +1,5 @@
 // How often `linkcast diagnose` is right: synthetic faults with measured noise, N of each class, platform and log.
-// diagnose_faults [N [SEED]] prints the tables of docs/diagnose.md.
+// diagnose_faults [N [SEED [LOG]]] prints the tables of docs/diagnose.md.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -80,11 +80,12 @@ void print(const std::string& title, const std::map<std::string, Score>& rows) {
   }
 }
 
-int run(int cases, unsigned seed) {
+int run(int cases, unsigned seed, const std::string& only) {
   catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
   std::map<std::string, Score> by_class, by_size, healthy, detail;
   for (const std::string& platform : kPlatforms)
     for (const Kind& kind : kKinds) {
+      if (!only.empty() && only != kind.name) continue;
       SyntheticLab lab(catalogue, platform, kind.log(catalogue, platform));
       for (const std::string& name : kClasses) {
         Random random(seed);
@@ -127,5 +128,5 @@ int run(int cases, unsigned seed) {
 
 int main(int argc, char** argv) {
   const int cases = argc > 1 ? std::atoi(argv[1]) : 20;
-  return linkcast::test::run(cases, argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1);
+  return linkcast::test::run(cases, argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1, argc > 3 ? argv[3] : "");
 }

@@ -9,6 +9,8 @@
 
 namespace linkcast::diagnosis {
 
+class HealthyNoise;
+
 /// A part that may have the fault.
 struct Candidate {
   std::string part, text;  ///< gpu3; "gpu0-gpu4 without 1 link"
@@ -29,7 +31,7 @@ struct RankedKind {
 struct Ranking {
   double log_ratio = 0;           ///< mean over the kinds: how much likelier any fault is than none
   double alarm = 0;               ///< log_ratio that one healthy machine of 1 / kFalseAlarm reaches, at least strong
-  double misfit = 0;              ///< chance that a healthy machine scatters as much
+  double misfit = 0;              ///< chance that a healthy machine is as unlikely
   std::vector<RankedKind> kinds;  ///< likeliest first
   [[nodiscard]] bool faulty() const { return !kinds.empty() && log_ratio > alarm; }
 };
@@ -53,6 +55,7 @@ class Ranker {
   /// @param residuals  ln(measured / expected) of each point
   [[nodiscard]] Ranking rank(const std::vector<double>& residuals) const;
   [[nodiscard]] const std::vector<Effect>& effects() const;
+  [[nodiscard]] const HealthyNoise& noise() const;
 
  private:
   class Parts;
