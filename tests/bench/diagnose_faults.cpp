@@ -26,7 +26,8 @@ const std::vector<Kind> kKinds = {
 
 struct Score {
   int cases = 0, unseen = 0, found = 0, first = 0, tied = 0, allowed = 0, allowed_found = 0, allowed_tied = 0;
-  std::vector<double> missed;  ///< sizes of faults that were called normal although the noise allows to find them
+  std::map<std::string, int> taken_for;  ///< of those found, first where it is not recognised
+  std::vector<double> missed;            ///< sizes of faults that were called normal although the noise allows to find them
 
   void add(const SyntheticLab::Case& one) {
     ++cases;
@@ -37,6 +38,10 @@ struct Score {
     allowed += one.allowed ? 1 : 0;
     allowed_found += one.allowed && !one.found.normal() ? 1 : 0;
     allowed_tied += one.allowed && right.tied ? 1 : 0;
+    if (!one.found.normal() && !right.tied)
+      ++taken_for[one.found.verdict == diagnosis::Verdict::kFault
+                      ? std::string(diagnosis::text_of(one.found.ranking.kinds.front().kind))
+                      : "no known cause"];
     if (one.allowed && one.found.normal()) missed.push_back(std::exp(one.size) - 1);
   }
 };
@@ -55,6 +60,13 @@ std::string missed_text(std::vector<double> missed) {
   return text;
 }
 
+/// What it is taken for most often.
+std::string taken_text(const std::map<std::string, int>& taken_for) {
+  const auto most = std::max_element(taken_for.begin(), taken_for.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == taken_for.end() ? "-" : most->first + " " + std::to_string(most->second);
+}
+
 const char* size_range(double size) {
   const double slower = std::exp(size) - 1;
   return slower < 0.06   ? "1 below 6 %"
@@ -67,16 +79,16 @@ const char* size_range(double size) {
 void print(const std::string& title, const std::map<std::string, Score>& rows) {
   std::printf(
       "\n| %s | cases | found | recognised | alone first | noise allows | of those found | recognised | missed: "
-      "median, largest |\n",
+      "median, largest | taken for |\n",
       title.c_str());
-  std::printf("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  std::printf("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
   for (const auto& [name, score] : rows) {
     if (score.cases == 0) continue;
-    std::printf("| %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", name.c_str(), score.cases,
+    std::printf("| %s | %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", name.c_str(), score.cases,
                 share(score.found, score.cases).c_str(), share(score.tied, score.cases).c_str(),
                 share(score.first, score.cases).c_str(), share(score.allowed, score.cases).c_str(),
                 share(score.allowed_found, score.allowed).c_str(), share(score.allowed_tied, score.allowed).c_str(),
-                missed_text(score.missed).c_str());
+                missed_text(score.missed).c_str(), taken_text(score.taken_for).c_str());
   }
 }
 

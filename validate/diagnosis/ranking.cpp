@@ -72,12 +72,12 @@ class Ranker::Parts {
     Eigen::MatrixXd white;           ///< a column a degree of the fault
     std::vector<double> times;       ///< of graded faults
     std::vector<std::size_t> trial;  ///< nearest one
-    std::size_t mild = 0;            ///< so many of them are less than what two machines differ by
-    bool whole_machine = false;      ///< not of a part beside its neighbours
+    std::size_t mild = 0;            ///< so many of them are healthy: less than what two machines differ by
   };
-  /// ln(likelihood / likelihood of a healthy machine) of each degree that is a fault.
-  [[nodiscard]] std::vector<double> ratios(const Columns& columns, const Eigen::VectorXd& white, double healthy) const;
-  [[nodiscard]] Candidate judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const;
+  /// ln(likelihood / likelihood of a healthy machine) of each effect's degrees that are faults. Where mild is healthy, a
+  /// healthy machine may be less than what two machines differ by slower as a whole.
+  [[nodiscard]] std::vector<std::vector<double>> ratios(const Eigen::VectorXd& white) const;
+  [[nodiscard]] Candidate judge(std::size_t effect, const std::vector<double>& ratios) const;
   /// Mean over the kinds of the mean over their parts.
   [[nodiscard]] double log_ratio(const Eigen::VectorXd& white) const;
   /// Draws healthy machines. @returns  the log_ratio that one of 1 / kFalseAlarm reaches
@@ -86,22 +86,21 @@ class Ranker::Parts {
   HealthyNoise noise_;
   std::vector<Effect> effects_;
   std::vector<Columns> columns_;
-  bool mild_is_healthy_;
   double alarm_ = 0;
 };
 
 Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effects, bool mild_is_healthy)
-    : noise_(points), effects_(std::move(effects)), mild_is_healthy_(mild_is_healthy) {
+    : noise_(points), effects_(std::move(effects)) {
   for (const Effect& effect : effects_) {
     Columns columns;
-    columns.mild = effect.cause.graded ? kMild.size() : 0;
-    columns.whole_machine = effect.cause.whole_machine;
-    const int count =
-        effect.cause.graded ? kDegrees + static_cast<int>(kMild.size()) : static_cast<int>(effect.shifts.size());
+    columns.mild = effect.cause.graded && effect.cause.whole_machine && mild_is_healthy ? kMild.size() : 0;
+    const int skipped = static_cast<int>(kMild.size() - columns.mild);
+    const int count = effect.cause.graded ? kDegrees + static_cast<int>(columns.mild)
+                                          : static_cast<int>(effect.shifts.size());
     Eigen::MatrixXd shifts(noise_.points(), count);
     for (int k = 0; k < count; ++k) {
       const auto given = static_cast<std::size_t>(k);
-      const double times = effect.cause.graded ? degree(k) : 1;
+      const double times = effect.cause.graded ? degree(k + skipped) : 1;
       for (Eigen::Index i = 0; i < noise_.points(); ++i) {
         const auto point = static_cast<std::size_t>(i);
         shifts(i, k) = effect.cause.graded ? between(effect, point, times) : effect.shifts[given][point];
@@ -120,33 +119,34 @@ double Ranker::Parts::alarm() const {
   std::mt19937_64 bits(1);  // the same for every log
   std::vector<double> ratios;
   for (int k = 0; k < kHealthyDraws; ++k) ratios.push_back(log_ratio(noise_.draw(bits)));
-  return std::max(nearest_rank(std::move(ratios), 1 - kFalseAlarm), std::log(kStrongEvidence));
+  return std::max(nearest_rank(std::move(ratios), 1 - kFalseAlarm), std::log(kSameEvidence));
 }
 
 double Ranker::Parts::log_ratio(const Eigen::VectorXd& white) const {
-  const double healthy = noise_.log_likelihood(white)[0];
+  const std::vector<std::vector<double>> of_effects = ratios(white);
   std::map<CauseKind, std::vector<double>> kinds;
-  for (std::size_t e = 0; e < effects_.size(); ++e)
-    kinds[effects_[e].cause.kind].push_back(log_mean(ratios(columns_[e], white, healthy)));
+  for (std::size_t e = 0; e < effects_.size(); ++e) kinds[effects_[e].cause.kind].push_back(log_mean(of_effects[e]));
   std::vector<double> all;
   for (const auto& [kind, some] : kinds) all.push_back(log_mean(some));
   return log_mean(all);
 }
 
-std::vector<double> Ranker::Parts::ratios(const Columns& columns, const Eigen::VectorXd& white, double healthy) const {
-  const Eigen::VectorXd logs = noise_.log_likelihood(columns.white.colwise() - white);
-  const std::vector<double> likelihoods(logs.begin(), logs.end());
-  const auto faults = likelihoods.begin() + static_cast<std::ptrdiff_t>(columns.mild);
-  if (mild_is_healthy_ && columns.whole_machine && columns.mild > 0)
-    healthy = std::max(healthy, *std::max_element(likelihoods.begin(), faults));
-  std::vector<double> ratios(faults, likelihoods.end());
-  for (double& ratio : ratios) ratio -= healthy;
-  return ratios;
+std::vector<std::vector<double>> Ranker::Parts::ratios(const Eigen::VectorXd& white) const {
+  double healthy = noise_.log_likelihood(white)[0];
+  std::vector<std::vector<double>> all;
+  for (const Columns& columns : columns_) {
+    const Eigen::VectorXd logs = noise_.log_likelihood(columns.white.colwise() - white);
+    const auto mild = static_cast<Eigen::Index>(columns.mild);
+    if (mild > 0) healthy = std::max(healthy, logs.head(mild).maxCoeff());
+    all.emplace_back(logs.begin() + mild, logs.end());
+  }
+  for (std::vector<double>& of_effect : all)
+    for (double& ratio : of_effect) ratio -= healthy;
+  return all;
 }
 
-Candidate Ranker::Parts::judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const {
+Candidate Ranker::Parts::judge(std::size_t effect, const std::vector<double>& all) const {
   const Columns& columns = columns_[effect];
-  const std::vector<double> all = ratios(columns, white, healthy);
   const auto best = columns.mild + static_cast<std::size_t>(std::max_element(all.begin(), all.end()) - all.begin());
   const Cause& cause = effects_[effect].cause;
   const std::size_t nearest_trial = columns.trial[best];
@@ -159,10 +159,10 @@ Candidate Ranker::Parts::judge(std::size_t effect, const Eigen::VectorXd& white,
 Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
   const Eigen::VectorXd white =
       noise_.coordinates(Eigen::Map<const Eigen::VectorXd>(residuals.data(), noise_.points()));
-  const double healthy = noise_.log_likelihood(white)[0];
-
+  const std::vector<std::vector<double>> of_effects = ratios(white);
   std::map<CauseKind, std::vector<Candidate>> kinds;
-  for (std::size_t e = 0; e < effects_.size(); ++e) kinds[effects_[e].cause.kind].push_back(judge(e, white, healthy));
+  for (std::size_t e = 0; e < effects_.size(); ++e)
+    kinds[effects_[e].cause.kind].push_back(judge(e, of_effects[e]));
   Ranking ranking;
   std::vector<double> all;
   for (auto& [kind, candidates] : kinds) {
@@ -184,7 +184,7 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
     one.share = std::min(1.0, std::exp(one.log_ratio - ranking.log_ratio) / static_cast<double>(all.size()));
   std::stable_sort(ranking.kinds.begin(), ranking.kinds.end(),
                    [](const RankedKind& a, const RankedKind& b) { return a.log_ratio > b.log_ratio; });
-  ranking.misfit = noise_.rarity(healthy);
+  ranking.misfit = noise_.rarity(noise_.log_likelihood(white)[0]);
   return ranking;
 }
 
