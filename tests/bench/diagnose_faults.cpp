@@ -17,12 +17,21 @@ const std::vector<std::string> kClasses = {
     "healthy",          "lost links",         "PCIe width or generation", "P2P off",  "NVLS off",
     "wrong NUMA",       "slow GPU",           "protocol or algorithm",    "channels", "thermal or power cap",
     "slow GPU by 10 %", "link slower by 10 %"};
+const std::vector<std::string> kClusters = {"abci-a100", "dgx-a100", "hgx-h100", "leonardo",
+                                            "alps",      "abci-v100", "summit"};
+const std::vector<std::string> kBetween = {"healthy",       "NIC or rail", "network between nodes",
+                                           "GPUDirect off", "lost links",  "slow GPU"};
 struct Kind {
   const char* name;
+  const std::vector<std::string>* platforms;
+  const std::vector<std::string>* classes;
   Measurement (*log)(catalogue::Catalogue&, const std::string&);
 };
 const std::vector<Kind> kKinds = {
-    {"nccl-tests", nccl_tests_log}, {"nvbandwidth", nvbandwidth_log}, {"p2pBandwidthLatencyTest", p2p_log}};
+    {"nccl-tests", &kPlatforms, &kClasses, nccl_tests_log},
+    {"nccl-tests of two nodes", &kClusters, &kBetween, two_nodes_log},
+    {"nvbandwidth", &kPlatforms, &kClasses, nvbandwidth_log},
+    {"p2pBandwidthLatencyTest", &kPlatforms, &kClasses, p2p_log}};
 
 struct Score {
   int cases = 0, unseen = 0, found = 0, first = 0, tied = 0, allowed = 0, allowed_found = 0, allowed_tied = 0;
@@ -95,11 +104,11 @@ void print(const std::string& title, const std::map<std::string, Score>& rows) {
 int run(int cases, unsigned seed, const std::string& only) {
   catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
   std::map<std::string, Score> by_class, by_size, healthy, detail;
-  for (const std::string& platform : kPlatforms)
-    for (const Kind& kind : kKinds) {
+  for (const Kind& kind : kKinds)
+    for (const std::string& platform : *kind.platforms) {
       if (!only.empty() && only != kind.name) continue;
       SyntheticLab lab(catalogue, platform, kind.log(catalogue, platform));
-      for (const std::string& name : kClasses) {
+      for (const std::string& name : *kind.classes) {
         Random random(seed);
         const bool whole = name == "healthy";
         for (int k = 0; k < (whole ? 5 * cases : cases); ++k) {

@@ -50,6 +50,9 @@ class Faults {
     if (name == "protocol or algorithm") return protocol(random);
     if (name == "channels") return parameters(name, times_between(random, 1.5, 8), false);
     if (name == "thermal or power cap") return cap(random);
+    if (name == "NIC or rail") return nic(random);
+    if (name == "network between nodes") return network(random);
+    if (name == "GPUDirect off") return Truth{name, {"disable gpudirect"}, {}};
     throw std::runtime_error("no class of faults '" + name + "'");
   }
 
@@ -120,6 +123,25 @@ class Faults {
     const int what = below(random, 4);
     const char* words[] = {"LL", "LL128", "Simple", "tree"};
     return forced("protocol or algorithm", what < 3 ? "protocol" : "algorithm", words[what]);
+  }
+  /// One adapter slower or lost.
+  std::optional<Truth> nic(Random& random) {
+    std::vector<std::pair<std::string, std::string>> nics;  // and their cables
+    for (const Cable& cable : platform_.wiring().cables)
+      for (const int end : {cable.a, cable.b})
+        if (device(end).kind == DeviceKind::kNic) nics.emplace_back(device(end).id, cable.id);
+    if (nics.empty()) return std::nullopt;
+    const auto& [id, cable] = nics[static_cast<std::size_t>(below(random, nics.size()))];
+    const double times = times_between(random, 1.15, 4);
+    if (below(random, 3) == 0) return Truth{"NIC or rail", {"remove " + cable}, {}};
+    return Truth{"NIC or rail", {"slow " + id + ":" + Json(times).dump()}, {}};
+  }
+  /// Every port slower: one generation older or half of the lanes, or less.
+  std::optional<Truth> network(Random& random) {
+    if (!platform_.wiring().fabric.is_object()) return std::nullopt;
+    const auto cable = platform_.wiring().fabric["links"]["host"]["cable"].get<std::string>();
+    const double times = below(random, 2) == 0 ? 2 : times_between(random, 1.15, 4);
+    return Truth{"network between nodes", {"scale " + cable + ":" + Json(1 / times).dump()}, {}};
   }
   std::optional<Truth> numa(Random& random) {
     std::vector<std::string> cpus;

@@ -168,13 +168,13 @@ Eigen::VectorXd HealthyNoise::draw(std::mt19937_64& random) const {
   return both;
 }
 
-HealthyNoise::MeanVariance HealthyNoise::of_mean(const std::vector<std::size_t>& some) const {
+Covariance HealthyNoise::of_mean(const std::vector<std::size_t>& some) const {
   Eigen::VectorXd share = Eigen::VectorXd::Zero(points_);
   for (const std::size_t place : some) share[static_cast<Eigen::Index>(place)] = 1 / static_cast<double>(some.size());
   return {share.dot(model_ * share), share.dot(figures_ * share)};
 }
 
-double HealthyNoise::chance(const MeanVariance& variance, double mean) {
+double HealthyNoise::chance(const Covariance& variance, double mean) {
   const boost::math::chi_squared_distribution<> square(kNoiseFreedom);
   const boost::math::normal_distribution<> normal;
   double sum = 0;

@@ -25,13 +25,10 @@ class HealthyNoise {
   /// Chance that a healthy machine is as unlikely.
   [[nodiscard]] double rarity(double log_likelihood) const;
 
-  /// Variances of the mean of some figures: what forecast and box bring, and what the figures' scatter brings.
-  struct MeanVariance {
-    double model = 0, figures = 0;
-  };
-  [[nodiscard]] MeanVariance of_mean(const std::vector<std::size_t>& some) const;
+  /// Variances of the mean of some figures.
+  [[nodiscard]] Covariance of_mean(const std::vector<std::size_t>& some) const;
   /// Chance that the mean of some figures of a healthy machine is as high.
-  [[nodiscard]] static double chance(const MeanVariance& variance, double mean);
+  [[nodiscard]] static double chance(const Covariance& variance, double mean);
 
  private:
   void draw_rarities();

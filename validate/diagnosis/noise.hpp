@@ -37,6 +37,9 @@ struct Covariance {
 /// @param same  they are one
 Covariance covariance(const Judged& a, const Judged& b, bool same);
 
+/// Large sizes show rates, small ones start-ups. source: ours, as the ranges of validate --against
+inline constexpr double kLargeFrom_B = 1048576;
+
 /// Degrees of freedom of the figures' scatter: the one unknown factor by which a log is noisier or calmer than what was
 /// measured.
 extern const double kNoiseFreedom;
