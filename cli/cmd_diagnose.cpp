@@ -29,9 +29,8 @@ Json run_files(const DiagnoseOptions& o, Context& context) {
     files.push_back(one);
     if (context.json) continue;
     print_diagnosis(naming_stdin(path), facts, found, bench);
-    if (facts.contains("library"))
-      std::cout << "expected of " << log.measurement.library
-                << (o.library.empty() ? ", the nearest known to what the file names\n" : ", as --library says\n");
+    if (const std::string library = library_text(o, log); !library.empty())
+      std::cout << "expected of " << library << '\n';
   }
   return files;
 }

@@ -5,6 +5,7 @@
 
 #include "calibrate/import/importer.hpp"
 #include "cli/trace_out.hpp"
+#include "sim/plugin/library.hpp"
 #include "sim/records/gpu_model_names.hpp"
 #include "sim/records/object_reader.hpp"
 #include "sim/records/packed_file.hpp"
@@ -37,6 +38,18 @@ std::string format_of(const std::string& path) {
       ": is no measurement and no output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU, perftest, "
       "ucx_perftest or DCGM; "
       "--format says what it is");
+}
+
+/// Whether a version such as 2.19 is among "NCCL 2.18 and 2.19", "NCCL 2.23 to 2.26" or "NCCL 2.22".
+bool includes(const std::string& versions, const std::string& version) {
+  static const Regex range(R"((\d+)\.(\d+)(?:(?: and | to |-)(\d+)\.(\d+))?)"), one(R"((\d+)\.(\d+).*)");
+  const Match ends = range.find(versions), wanted = one.whole(version);
+  if (!ends || !wanted) return false;
+  const auto number = [](const Match& match, std::size_t at) {
+    return std::pair(std::stoi(match[at]), std::stoi(match[at + 1]));
+  };
+  const auto last = ends.has(3) ? number(ends, 3) : number(ends, 1);
+  return number(ends, 1) <= number(wanted, 1) && number(wanted, 1) <= last;
 }
 
 /// Models that a record's environment names, each once, in their order.
@@ -107,6 +120,17 @@ Json facts_of(const DiagnosedLog& log) {
   facts["nodes"] = m.collectives.front().nodes;
   if (m.nvls) facts["nvls"] = *m.nvls;
   return facts;
+}
+
+std::string library_text(const DiagnoseOptions& options, const DiagnosedLog& log) {
+  const Measurement& m = log.measurement;
+  if (m.collectives.empty() || m.library.empty()) return "";
+  if (!options.library.empty()) return m.library + ", as --library says";
+  std::string versions;  // "NCCL 2.18 and 2.19" of "NCCL 2.18 and 2.19: rings and trees by search"
+  for (const PluginInfo& info : libraries().list())
+    if (info.name == m.library) versions = info.summary.substr(0, info.summary.find(':'));
+  if (m.library_version.empty() || includes(versions, m.library_version)) return m.library + " (" + versions + ")";
+  return m.library + " (" + versions + "), the nearest known to the file's " + m.library_version;
 }
 
 std::string facts_text(const Json& facts) {

@@ -31,5 +31,7 @@ void check_gpus(const DiagnosedLog& log, const Platform& platform, const std::st
 Json facts_of(const DiagnosedLog& log);
 /// The same in one line; empty where it says nothing.
 std::string facts_text(const Json& facts);
+/// Which library's times are expected, and why; empty where nothing names one.
+std::string library_text(const DiagnoseOptions& options, const DiagnosedLog& log);
 
 }  // namespace linkcast::cli

@@ -34,6 +34,22 @@ void print_points(const diagnosis::Diagnosis& found, const diagnosis::Bench& ben
   if (telling.size() >= rows.size()) std::cout << "and " << telling.size() - rows.size() + 1 << " more, see --json\n";
 }
 
+/// Verdict, and how many points are off by themselves.
+void print_verdict(const std::string& path, const diagnosis::Diagnosis& found) {
+  std::cout << path << " against " << found.comparison.platform << ": " << found.comparison.points.size()
+            << " points, " << text_of(found.verdict);
+  if (!found.normal()) {
+    std::cout << ", " << found.slow << " slow, " << found.fast << " fast\n";
+    for (const std::string& text : diagnosis::odd_texts(found)) std::cout << "slower: " << text << '\n';
+    return;
+  }
+  std::cout << '\n';
+  if (found.slow + found.fast > 0)
+    std::cout << "beyond their own intervals lie " << found.slow << " (slower) and " << found.fast
+              << " (faster): no more than healthy machines and forecasts are off by together\n";
+  if (const std::string blind = diagnosis::blind_text(found); !blind.empty()) std::cout << blind << '\n';
+}
+
 void print_causes(const std::vector<diagnosis::RankedKind>& kinds, bool of_collectives) {
   if (kinds.empty()) return;
   std::vector<std::vector<std::string>> rows{{"cause", "likelihood", "where", "best fit"}};
@@ -51,16 +67,16 @@ void print_causes(const std::vector<diagnosis::RankedKind>& kinds, bool of_colle
 void print_diagnosis(const std::string& path, const Json& facts, const diagnosis::Diagnosis& found,
                      const diagnosis::Bench& bench) {
   const validate::Comparison& comparison = found.comparison;
-  std::cout << path << " against " << comparison.platform << ": " << comparison.points.size() << " points, "
-            << text_of(found.verdict) << ", " << found.slow << " slow, " << found.fast << " fast\n";
+  print_verdict(path, found);
   if (const std::string said = facts_text(facts); !said.empty()) std::cout << "the log says: " << said << '\n';
   if (found.host > 0) std::cout << found.host << " slower than expected and host-bound: says nothing about links\n";
   if (found.judged.empty()) std::cout << "every point may be host-bound: larger sizes would tell of links\n";
-  if (facts.value("nodes", 1) > 1) std::cout << "the network between nodes is not among the causes that are tried\n";
   if (2 * found.fast > static_cast<int>(comparison.points.size()))
     std::cout << "most of it is faster than expected: is " << comparison.platform
               << " the machine, with all its links?\n";
-  print_causes(diagnosis::likely_kinds(found), facts.contains("nodes"));
+  const std::vector<diagnosis::RankedKind> likely = diagnosis::likely_kinds(found);
+  print_causes(likely, facts.contains("nodes"));
+  if (likely.empty() && !found.normal()) std::cout << "next: " << diagnosis::next_step(found) << '\n';
   print_points(found, bench);
   for (const std::string& error : comparison.unanswered) log::Log("cli").warning("{}", error);
 }

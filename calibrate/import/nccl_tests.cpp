@@ -250,9 +250,11 @@ void note_library(const NcclRun& run, RecordBuilder& record) {
   const std::string library = nearest_nccl(major, minor);
   if (library.empty()) return;
   record.library(library);
+  const std::string printed = std::to_string(major) + "." + std::to_string(minor);
+  record.library_version(printed);
   record.note((run.rccl ? "assumed: RCCL chooses as the NCCL whose number it has; library: " : "library: ") + maker +
-              " " + std::to_string(major) + "." + std::to_string(minor) + " was printed; " + library +
-              " is the nearest that is known.");
+              " " + printed + " was printed" +
+              (library == "nccl-" + printed ? "." : "; " + library + " is the nearest that is known."));
 }
 
 /// NVLS takes sums, minima and maxima of most types, and of float and double sums alone. source: recalled of NCCL's

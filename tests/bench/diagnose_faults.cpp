@@ -1,5 +1,5 @@
 // How often `linkcast diagnose` is right: synthetic faults with measured noise, N of each class, platform and log.
-// diagnose_faults [N [SEED]] prints the tables of docs/diagnose.md.
+// diagnose_faults [N [SEED [LOG]]] prints the tables of docs/diagnose.md.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,16 +17,26 @@ const std::vector<std::string> kClasses = {
     "healthy",          "lost links",         "PCIe width or generation", "P2P off",  "NVLS off",
     "wrong NUMA",       "slow GPU",           "protocol or algorithm",    "channels", "thermal or power cap",
     "slow GPU by 10 %", "link slower by 10 %"};
+const std::vector<std::string> kClusters = {"abci-a100", "dgx-a100", "hgx-h100", "leonardo",
+                                            "alps",      "abci-v100", "summit"};
+const std::vector<std::string> kBetween = {"healthy",       "NIC or rail", "network between nodes",
+                                           "GPUDirect off", "lost links",  "slow GPU"};
 struct Kind {
   const char* name;
+  const std::vector<std::string>* platforms;
+  const std::vector<std::string>* classes;
   Measurement (*log)(catalogue::Catalogue&, const std::string&);
 };
 const std::vector<Kind> kKinds = {
-    {"nccl-tests", nccl_tests_log}, {"nvbandwidth", nvbandwidth_log}, {"p2pBandwidthLatencyTest", p2p_log}};
+    {"nccl-tests", &kPlatforms, &kClasses, nccl_tests_log},
+    {"nccl-tests of two nodes", &kClusters, &kBetween, two_nodes_log},
+    {"nvbandwidth", &kPlatforms, &kClasses, nvbandwidth_log},
+    {"p2pBandwidthLatencyTest", &kPlatforms, &kClasses, p2p_log}};
 
 struct Score {
   int cases = 0, unseen = 0, found = 0, first = 0, tied = 0, allowed = 0, allowed_found = 0, allowed_tied = 0;
-  std::vector<double> missed;  ///< sizes of faults that were called normal although the noise allows to find them
+  std::map<std::string, int> taken_for;  ///< of those found, first where it is not recognised
+  std::vector<double> missed;            ///< sizes of faults that were called normal although the noise allows to find them
 
   void add(const SyntheticLab::Case& one) {
     ++cases;
@@ -37,6 +47,10 @@ struct Score {
     allowed += one.allowed ? 1 : 0;
     allowed_found += one.allowed && !one.found.normal() ? 1 : 0;
     allowed_tied += one.allowed && right.tied ? 1 : 0;
+    if (!one.found.normal() && !right.tied)
+      ++taken_for[one.found.verdict == diagnosis::Verdict::kFault
+                      ? std::string(diagnosis::text_of(one.found.ranking.kinds.front().kind))
+                      : "no known cause"];
     if (one.allowed && one.found.normal()) missed.push_back(std::exp(one.size) - 1);
   }
 };
@@ -55,6 +69,13 @@ std::string missed_text(std::vector<double> missed) {
   return text;
 }
 
+/// What it is taken for most often.
+std::string taken_text(const std::map<std::string, int>& taken_for) {
+  const auto most = std::max_element(taken_for.begin(), taken_for.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == taken_for.end() ? "-" : most->first + " " + std::to_string(most->second);
+}
+
 const char* size_range(double size) {
   const double slower = std::exp(size) - 1;
   return slower < 0.06   ? "1 below 6 %"
@@ -67,26 +88,27 @@ const char* size_range(double size) {
 void print(const std::string& title, const std::map<std::string, Score>& rows) {
   std::printf(
       "\n| %s | cases | found | recognised | alone first | noise allows | of those found | recognised | missed: "
-      "median, largest |\n",
+      "median, largest | taken for |\n",
       title.c_str());
-  std::printf("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  std::printf("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
   for (const auto& [name, score] : rows) {
     if (score.cases == 0) continue;
-    std::printf("| %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", name.c_str(), score.cases,
+    std::printf("| %s | %d | %s | %s | %s | %s | %s | %s | %s | %s |\n", name.c_str(), score.cases,
                 share(score.found, score.cases).c_str(), share(score.tied, score.cases).c_str(),
                 share(score.first, score.cases).c_str(), share(score.allowed, score.cases).c_str(),
                 share(score.allowed_found, score.allowed).c_str(), share(score.allowed_tied, score.allowed).c_str(),
-                missed_text(score.missed).c_str());
+                missed_text(score.missed).c_str(), taken_text(score.taken_for).c_str());
   }
 }
 
-int run(int cases, unsigned seed) {
+int run(int cases, unsigned seed, const std::string& only) {
   catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
   std::map<std::string, Score> by_class, by_size, healthy, detail;
-  for (const std::string& platform : kPlatforms)
-    for (const Kind& kind : kKinds) {
+  for (const Kind& kind : kKinds)
+    for (const std::string& platform : *kind.platforms) {
+      if (!only.empty() && only != kind.name) continue;
       SyntheticLab lab(catalogue, platform, kind.log(catalogue, platform));
-      for (const std::string& name : kClasses) {
+      for (const std::string& name : *kind.classes) {
         Random random(seed);
         const bool whole = name == "healthy";
         for (int k = 0; k < (whole ? 5 * cases : cases); ++k) {
@@ -127,5 +149,5 @@ int run(int cases, unsigned seed) {
 
 int main(int argc, char** argv) {
   const int cases = argc > 1 ? std::atoi(argv[1]) : 20;
-  return linkcast::test::run(cases, argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1);
+  return linkcast::test::run(cases, argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1, argc > 3 ? argv[3] : "");
 }

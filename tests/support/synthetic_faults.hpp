@@ -10,7 +10,7 @@
 #include "sim/records/cable_kinds.hpp"
 #include "tests/support/synthetic_logs.hpp"
 #include "validate/diagnosis/report.hpp"
-#include "validate/diagnosis/whitener.hpp"
+#include "validate/diagnosis/healthy_noise.hpp"
 
 namespace linkcast::test {
 
@@ -50,6 +50,9 @@ class Faults {
     if (name == "protocol or algorithm") return protocol(random);
     if (name == "channels") return parameters(name, times_between(random, 1.5, 8), false);
     if (name == "thermal or power cap") return cap(random);
+    if (name == "NIC or rail") return nic(random);
+    if (name == "network between nodes") return network(random);
+    if (name == "GPUDirect off") return Truth{name, {"disable gpudirect"}, {}};
     throw std::runtime_error("no class of faults '" + name + "'");
   }
 
@@ -121,6 +124,25 @@ class Faults {
     const char* words[] = {"LL", "LL128", "Simple", "tree"};
     return forced("protocol or algorithm", what < 3 ? "protocol" : "algorithm", words[what]);
   }
+  /// One adapter slower or lost.
+  std::optional<Truth> nic(Random& random) {
+    std::vector<std::pair<std::string, std::string>> nics;  // and their cables
+    for (const Cable& cable : platform_.wiring().cables)
+      for (const int end : {cable.a, cable.b})
+        if (device(end).kind == DeviceKind::kNic) nics.emplace_back(device(end).id, cable.id);
+    if (nics.empty()) return std::nullopt;
+    const auto& [id, cable] = nics[static_cast<std::size_t>(below(random, nics.size()))];
+    const double times = times_between(random, 1.15, 4);
+    if (below(random, 3) == 0) return Truth{"NIC or rail", {"remove " + cable}, {}};
+    return Truth{"NIC or rail", {"slow " + id + ":" + Json(times).dump()}, {}};
+  }
+  /// Every port slower: one generation older or half of the lanes, or less.
+  std::optional<Truth> network(Random& random) {
+    if (!platform_.wiring().fabric.is_object()) return std::nullopt;
+    const auto cable = platform_.wiring().fabric["links"]["host"]["cable"].get<std::string>();
+    const double times = below(random, 2) == 0 ? 2 : times_between(random, 1.15, 4);
+    return Truth{"network between nodes", {"scale " + cable + ":" + Json(1 / times).dump()}, {}};
+  }
   std::optional<Truth> numa(Random& random) {
     std::vector<std::string> cpus;
     for (const Device& one : platform_.topology().devices)
@@ -162,11 +184,17 @@ class Faults {
 class NoiseDraw {
  public:
   explicit NoiseDraw(const std::vector<diagnosis::Judged>& points) {
-    std::vector<diagnosis::Judged> model = points, figures = points;
-    for (diagnosis::Judged& one : model) one.scatter = {};
-    for (diagnosis::Judged& one : figures) one.shared_sigma = one.box_sigma = 0;
-    model_ = factor(model);
-    figures_ = factor(figures);
+    const auto n = static_cast<Eigen::Index>(points.size());
+    Eigen::MatrixXd model(n, n), figures(n, n);
+    for (Eigen::Index i = 0; i < n; ++i)
+      for (Eigen::Index j = 0; j < n; ++j) {
+        const diagnosis::Covariance both =
+            covariance(points[static_cast<std::size_t>(i)], points[static_cast<std::size_t>(j)], i == j);
+        model(i, j) = both.model + (i == j ? kNothing : 0);
+        figures(i, j) = both.figures;
+      }
+    model_ = model.llt().matrixL();
+    figures_ = figures.llt().matrixL();
   }
   /// ln(measured / what the machine would take).
   std::vector<double> operator()(Random& random) const {
@@ -183,14 +211,7 @@ class NoiseDraw {
   }
 
  private:
-  static Eigen::MatrixXd factor(const std::vector<diagnosis::Judged>& points) {
-    const auto n = static_cast<Eigen::Index>(points.size());
-    Eigen::MatrixXd all(n, n);
-    for (Eigen::Index i = 0; i < n; ++i)
-      for (Eigen::Index j = 0; j < n; ++j)
-        all(i, j) = covariance(points[static_cast<std::size_t>(i)], points[static_cast<std::size_t>(j)], i == j);
-    return all.llt().matrixL();
-  }
+  static constexpr double kNothing = 1e-10;  // the model's covariance is of low rank
   Eigen::MatrixXd model_, figures_;
 };
 
@@ -202,7 +223,7 @@ class SyntheticLab {
         bench_(catalogue, platform, {}, log),
         faults_(catalogue, platform),
         noise_(judged(all_places())),
-        whitener_(judged(bench_.judged())) {}
+        healthy_(judged(bench_.judged())) {}
 
   struct Case {
     Truth truth;
@@ -244,14 +265,14 @@ class SyntheticLab {
     for (const std::size_t place : places) all.push_back(diagnosis::judged(bench_.comparison().points[place]));
     return all;
   }
-  /// ln of these times over the expected ones, with standard deviation 1.
+  /// Coordinates of ln of these times over the expected ones.
   [[nodiscard]] Eigen::VectorXd white(const std::vector<double>& times) const {
     const std::vector<std::size_t>& places = bench_.judged();
     Eigen::VectorXd values(static_cast<Eigen::Index>(places.size()));
     for (std::size_t k = 0; k < places.size(); ++k)
       values[static_cast<Eigen::Index>(k)] =
           std::log(times[places[k]] / bench_.comparison().points[places[k]].predicted_s);
-    return whitener_(values);
+    return healthy_.coordinates(values);
   }
   /// The most powerful test there is: likelihood with this very fault over likelihood without.
   [[nodiscard]] bool allows(const std::vector<double>& with_fault, const std::vector<double>& measured,
@@ -259,19 +280,11 @@ class SyntheticLab {
     constexpr int kDraws = 400;
     const Eigen::VectorXd fault = white(with_fault);
     const auto ratio = [&](const Eigen::VectorXd& seen) {
-      return std::log((diagnosis::kNoiseFreedom + seen.squaredNorm()) /
-                      (diagnosis::kNoiseFreedom + (seen - fault).squaredNorm()));
+      return healthy_.log_likelihood(seen - fault)[0] - healthy_.log_likelihood(seen)[0];
     };
     const double here = ratio(white(measured));
-    std::normal_distribution<> normal;
-    std::chi_squared_distribution<> square(diagnosis::kNoiseFreedom);
     int above = 0;
-    for (int k = 0; k < kDraws; ++k) {
-      const double noisy = std::sqrt(diagnosis::kNoiseFreedom / square(random));
-      Eigen::VectorXd healthy(fault.size());
-      for (double& value : healthy) value = noisy * normal(random);
-      above += ratio(healthy) >= here ? 1 : 0;
-    }
+    for (int k = 0; k < kDraws; ++k) above += ratio(healthy_.draw(random)) >= here ? 1 : 0;
     return above < (diagnosis::kFalseAlarm + diagnosis::kOddAlarm) * kDraws;
   }
   [[nodiscard]] double forecast(const validate::ComparedPoint& point, const Truth& truth) {
@@ -299,7 +312,7 @@ class SyntheticLab {
   diagnosis::Bench bench_;
   Faults faults_;
   NoiseDraw noise_;
-  diagnosis::Whitener whitener_;
+  diagnosis::HealthyNoise healthy_;
 };
 
 /// Whether this kind of fault is ranked first, or as likely as the first for all that the log tells.

@@ -51,6 +51,13 @@ inline Measurement nccl_tests_log(catalogue::Catalogue& catalogue, const std::st
   return log;
 }
 
+/// The same on two nodes.
+inline Measurement two_nodes_log(catalogue::Catalogue& catalogue, const std::string& platform) {
+  Measurement log = nccl_tests_log(catalogue, platform);
+  for (MeasuredCollective& collective : log.collectives) collective.nodes = 2;
+  return log;
+}
+
 /// Whether the runtime lets these two access each other.
 inline bool peers(catalogue::Catalogue& catalogue, const std::string& platform, int from, int to) {
   const Platform& machine = catalogue.platform(platform);

@@ -1,16 +1,12 @@
 // The faults that are tried out, each on every part of the machine that took part.
-#include <array>
 #include <set>
 #include <utility>
 
 #include "sim/records/cable_kinds.hpp"
-#include "validate/diagnosis/cause.hpp"
+#include "validate/diagnosis/causes_between.hpp"
 
 namespace linkcast::diagnosis {
 namespace {
-
-// Between them times are interpolated, since they are straight in the factor wherever one part limits. source: ours
-constexpr std::array kTimes = {1.25, 2.0, 4.0};
 
 // source: PCI-SIG, PCI Express Base Specification: 16 lanes of a GPU's port
 constexpr double kLanes = 16;
@@ -81,17 +77,14 @@ class Causes {
   [[nodiscard]] bool is_gpu(int index) const { return device(index).kind == DeviceKind::kGpu; }
   [[nodiscard]] bool took_part(int index) const { return gpus_.count(index) > 0; }
 
-  void add(CauseKind kind, const std::string& part, std::vector<Trial> trials, bool graded = false) {
-    const bool whole = kind == CauseKind::kClock || kind == CauseKind::kChannels;
-    causes_.push_back({kind, part, graded, std::move(trials), {}, whole});
+  void add(CauseKind kind, const std::string& part, std::vector<Trial> trials) {
+    causes_.push_back({kind, part, false, std::move(trials)});
   }
   /// A fault that may be slight or bad. @param edits  of a factor; outlives this
   template <class Edits>
   void add_graded(CauseKind kind, const std::string& part, const std::string& what, Edits edits) {
-    std::vector<Trial> trials;
-    for (const double times : kTimes) trials.push_back({times, what, edits(times)});
-    add(kind, part, std::move(trials), true);
-    causes_.back().edits = edits;
+    const bool whole = kind == CauseKind::kClock || kind == CauseKind::kChannels;
+    causes_.push_back(graded_cause(kind, part, what, whole, edits));
   }
 
   /// NVLinks and their like: some of a bundle gone, or all of it slower (packets sent again, lanes lost).
@@ -105,9 +98,9 @@ class Causes {
   void add_gpus() {
     for (const int gpu : gpus_) {
       if (!is_gpu(gpu)) continue;
-      const std::string& id = device(gpu).id;
+      const std::string id = device(gpu).id;
       add_graded(CauseKind::kGpu, id, id + " slower",
-                 [&](double times) { return std::vector<std::string>{"slow " + id + ":" + factor_text(times)}; });
+                 [id](double times) { return std::vector<std::string>{"slow " + id + ":" + factor_text(times)}; });
     }
   }
   /// Clocks of all GPUs: of their multiprocessors alone, or of all that they do.
@@ -305,7 +298,9 @@ void Causes::add_sockets() {
 }  // namespace
 
 std::vector<Cause> causes_of(const Platform& platform, const validate::Comparison& comparison) {
-  return Causes(platform, comparison).run();
+  std::vector<Cause> causes = Causes(platform, comparison).run();
+  for (Cause& cause : causes_between_nodes(platform, comparison)) causes.push_back(std::move(cause));
+  return causes;
 }
 
 }  // namespace linkcast::diagnosis

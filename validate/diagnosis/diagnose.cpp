@@ -39,6 +39,11 @@ Ranker ranker_of(catalogue::Catalogue& catalogue, const std::string& platform, c
           true};
 }
 
+// Half of the chance of a false alarm is of means, half of this.
+bool noisy(const Diagnosis& diagnosis) {
+  return diagnosis.slow > 0 && diagnosis.ranking.misfit < kOddAlarm / 2;
+}
+
 }  // namespace
 
 const char* text_of(Finding finding) {
@@ -74,10 +79,11 @@ Bench::Bench(catalogue::Catalogue& catalogue, const std::string& platform, const
     : comparison_(validate::compare(catalogue, like, {}, catalogue.edited(platform, edits))),
       judged_(not_host_bound(comparison_)),
       no_access_(without_access(catalogue.platform(catalogue.edited(platform, edits)), like)),
-      ranker_(ranker_of(catalogue, platform, edits, some_of(comparison_, judged_), comparison_)) {}
+      ranker_(ranker_of(catalogue, platform, edits, some_of(comparison_, judged_), comparison_)),
+      levels_(ranker_.noise(), some_of(comparison_, judged_), kOddAlarm / 2) {}
 
 Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
-  Diagnosis diagnosis{comparison_, {}, 0, 0, 0, judged_, {}, no_access_};
+  Diagnosis diagnosis{comparison_, {}, 0, 0, 0, judged_, {}, {}, no_access_};
   std::vector<validate::ComparedPoint>& points = diagnosis.comparison.points;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!measured_s.empty()) points[i].measured_s = measured_s[i];
@@ -90,11 +96,12 @@ Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
   for (const std::size_t place : judged_)
     residuals.push_back(std::log(points[place].measured_s / points[place].predicted_s));
   diagnosis.ranking = ranker_.rank(residuals);
+  diagnosis.levels = levels_.of(residuals);
   if (!no_access_.empty())
     diagnosis.verdict = Verdict::kFault;
   else if (diagnosis.ranking.faulty())
     diagnosis.verdict = Verdict::kFault;
-  else if (diagnosis.slow > 0 && diagnosis.ranking.misfit < kOddAlarm)
+  else if (!odd_levels(diagnosis.levels).empty() || noisy(diagnosis))
     diagnosis.verdict = Verdict::kOdd;
   else if (judged_.empty())
     diagnosis.verdict = Verdict::kHostOnly;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "validate/diagnosis/level.hpp"
 #include "validate/diagnosis/ranking.hpp"
 
 namespace linkcast::diagnosis {
@@ -18,7 +19,7 @@ const char* text_of(Finding finding);
 enum class Verdict {
   kNormal,
   kFault,    ///< a known fault explains it far better than none
-  kOdd,      ///< slower than noise and forecast allow, and no known fault explains it
+  kOdd,      ///< slower than noise and forecast allow, and no known fault explains it well
   kHostOnly  ///< nothing but host-bound points: says nothing about links
 };
 const char* text_of(Verdict verdict);
@@ -29,6 +30,7 @@ struct Diagnosis {
   int slow = 0, fast = 0, host = 0;
   std::vector<std::size_t> judged;  ///< points that are not host-bound, which the ranking is of
   Ranking ranking;
+  std::vector<Level> levels;  ///< of the judged points; the first is of everything
   std::string no_access;  ///< pairs without peer access although the machine allows it, as the log says; see access.hpp
   Verdict verdict = Verdict::kNormal;
   [[nodiscard]] bool normal() const { return verdict == Verdict::kNormal || verdict == Verdict::kHostOnly; }
@@ -53,6 +55,7 @@ class Bench {
   std::vector<std::size_t> judged_;
   std::string no_access_;
   Ranker ranker_;
+  Levels levels_;
 };
 
 }  // namespace linkcast::diagnosis

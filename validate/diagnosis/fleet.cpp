@@ -11,8 +11,6 @@ namespace linkcast::diagnosis {
 namespace {
 
 constexpr std::size_t kLeastOthers = 2;  // source: ours, of two logs nothing tells which is odd
-// Large sizes show rates, small ones start-ups. source: ours, as the ranges of validate --against
-constexpr double kLargeFrom_B = 1048576;
 
 std::string key_of(const MeasuredPoint& p) {
   std::string key = p.transport;

@@ -35,8 +35,8 @@ constexpr double kBoxHost = 0.1, kBoxLink = 0.057;
 constexpr double kThird = 1.0 / 3;
 // What a forecast is off by changes with the size: two sizes that many doublings apart err alike to 1/e.
 // source: measured, collectives that were held out (validate/diagnosis/noise.py): half the mean squared difference
-// rises to 0.54 of 0.75 in 4 doublings and 0.70 in 8
-constexpr double kDoublings = 6;
+// rises to 0.17, 0.32, 0.47, 0.50, 0.57 and 0.64 in 1, 2, 4, 6, 8 and 10 doublings: 0.62 (1 - exp(-doublings / 3))
+constexpr double kDoublings = 3;
 constexpr double kLeast = 1e-4;  // source: ours, an exact forecast
 
 /// A route without its numbers: "gpu#->plx#->cpu#".
@@ -90,16 +90,17 @@ Judged judged(const validate::ComparedPoint& point) {
   return judged;
 }
 
-double covariance(const Judged& a, const Judged& b, bool same) {
+Covariance covariance(const Judged& a, const Judged& b, bool same) {
   const double alike = std::exp(-std::abs(std::log2(a.size_B / b.size_B)) / kDoublings);
   const bool group = a.group == b.group;
-  double sum = same ? a.scatter.own * a.scatter.own + kLeast * kLeast : 0;
+  Covariance sum{0, same ? a.scatter.own * a.scatter.own + kLeast * kLeast : 0};
   const double forecast = a.shared_sigma * b.shared_sigma * alike, box = a.box_sigma * b.box_sigma;
-  if (a.by_host == b.by_host) sum += kThird * box;
+  if (a.by_host == b.by_host) sum.model += kThird * box;
   if (a.family != b.family) return sum;
-  sum += kThird * (forecast + (a.place == b.place ? forecast + box : 0) + (group ? forecast + box : 0));
+  sum.model += kThird * (forecast + (a.place == b.place ? forecast + box : 0) + (group ? forecast + box : 0));
   for (const std::string& gpu : a.gpus)
-    if (std::find(b.gpus.begin(), b.gpus.end(), gpu) != b.gpus.end()) sum += a.scatter.gpu * b.scatter.gpu * alike;
+    if (std::find(b.gpus.begin(), b.gpus.end(), gpu) != b.gpus.end())
+      sum.figures += a.scatter.gpu * b.scatter.gpu * alike;
   return sum;
 }
 

@@ -29,10 +29,19 @@ struct Judged {
 Scatter scatter_of(const std::string& family, double size_B);
 /// Judged against a forecast.
 Judged judged(const validate::ComparedPoint& point);
-/// Of two figures of a healthy machine around what is expected of them. @param same  they are one
-double covariance(const Judged& a, const Judged& b, bool same);
+/// Of two figures of a healthy machine around what is expected of them.
+struct Covariance {
+  double model = 0;    ///< what the forecast and the box are off by
+  double figures = 0;  ///< what single figures scatter by
+};
+/// @param same  they are one
+Covariance covariance(const Judged& a, const Judged& b, bool same);
 
-/// Degrees of freedom of the noise: the one unknown factor by which a log is noisier or calmer than what was measured.
+/// Large sizes show rates, small ones start-ups. source: ours, as the ranges of validate --against
+inline constexpr double kLargeFrom_B = 1048576;
+
+/// Degrees of freedom of the figures' scatter: the one unknown factor by which a log is noisier or calmer than what was
+/// measured.
 extern const double kNoiseFreedom;
 
 }  // namespace linkcast::diagnosis

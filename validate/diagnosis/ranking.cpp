@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/math/distributions/fisher_f.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <random>
 
 #include "sim/units/statistics.hpp"
-#include "validate/diagnosis/whitener.hpp"
+#include "validate/diagnosis/healthy_noise.hpp"
 
 namespace linkcast::diagnosis {
 namespace {
@@ -21,8 +20,8 @@ constexpr int kDegrees = 40;
 // Degrees below the slightest, by which healthy machines differ as a whole: such a fault must be likelier than these.
 constexpr std::array kMild = {1.01, 1.02, 1.03, 1.04, 1.05};
 
-// source: ours, ten of them above the alarm
-constexpr int kHealthyDraws = 1000;
+// source: ours, six of them above the alarm
+constexpr int kHealthyDraws = 400;
 
 /// Of a graded fault, the mild ones first.
 double degree(int k) {
@@ -59,11 +58,6 @@ double log_mean(const std::vector<double>& logs) {
   return most + std::log(sum / static_cast<double>(logs.size()));
 }
 
-/// Of a normal distribution whose scale is known to kNoiseFreedom degrees of freedom. @param squares  of n figures
-double log_likelihood(double squares, Eigen::Index n) {
-  return -(kNoiseFreedom + static_cast<double>(n)) / 2 * std::log1p(squares / kNoiseFreedom);
-}
-
 }  // namespace
 
 class Ranker::Parts {
@@ -71,50 +65,50 @@ class Ranker::Parts {
   Parts(const std::vector<Judged>& points, std::vector<Effect> effects, bool mild_is_healthy);
   [[nodiscard]] Ranking rank(const std::vector<double>& residuals) const;
   [[nodiscard]] const std::vector<Effect>& effects() const { return effects_; }
+  [[nodiscard]] const HealthyNoise& noise() const { return noise_; }
 
  private:
   struct Columns {
     Eigen::MatrixXd white;           ///< a column a degree of the fault
     std::vector<double> times;       ///< of graded faults
     std::vector<std::size_t> trial;  ///< nearest one
-    std::size_t mild = 0;            ///< so many of them are less than what two machines differ by
-    bool whole_machine = false;      ///< not of a part beside its neighbours
+    std::size_t mild = 0;            ///< so many of them are healthy: less than what two machines differ by
   };
-  /// ln(likelihood / likelihood of a healthy machine) of each degree that is a fault.
-  [[nodiscard]] std::vector<double> ratios(const Columns& columns, const Eigen::VectorXd& white, double healthy) const;
-  [[nodiscard]] Candidate judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const;
+  /// ln(likelihood / likelihood of a healthy machine) of each effect's degrees that are faults. Where mild is healthy, a
+  /// healthy machine may be less than what two machines differ by slower as a whole.
+  [[nodiscard]] std::vector<std::vector<double>> ratios(const Eigen::VectorXd& white) const;
+  [[nodiscard]] Candidate judge(std::size_t effect, const std::vector<double>& ratios) const;
   /// Mean over the kinds of the mean over their parts.
   [[nodiscard]] double log_ratio(const Eigen::VectorXd& white) const;
   /// Draws healthy machines. @returns  the log_ratio that one of 1 / kFalseAlarm reaches
   [[nodiscard]] double alarm() const;
 
-  Whitener whitener_;
+  HealthyNoise noise_;
   std::vector<Effect> effects_;
   std::vector<Columns> columns_;
-  bool mild_is_healthy_;
   double alarm_ = 0;
 };
 
 Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effects, bool mild_is_healthy)
-    : whitener_(points), effects_(std::move(effects)), mild_is_healthy_(mild_is_healthy) {
+    : noise_(points), effects_(std::move(effects)) {
   for (const Effect& effect : effects_) {
     Columns columns;
-    columns.mild = effect.cause.graded ? kMild.size() : 0;
-    columns.whole_machine = effect.cause.whole_machine;
-    const int count =
-        effect.cause.graded ? kDegrees + static_cast<int>(kMild.size()) : static_cast<int>(effect.shifts.size());
-    Eigen::MatrixXd shifts(whitener_.size(), count);
+    columns.mild = effect.cause.graded && effect.cause.whole_machine && mild_is_healthy ? kMild.size() : 0;
+    const int skipped = static_cast<int>(kMild.size() - columns.mild);
+    const int count = effect.cause.graded ? kDegrees + static_cast<int>(columns.mild)
+                                          : static_cast<int>(effect.shifts.size());
+    Eigen::MatrixXd shifts(noise_.points(), count);
     for (int k = 0; k < count; ++k) {
       const auto given = static_cast<std::size_t>(k);
-      const double times = effect.cause.graded ? degree(k) : 1;
-      for (Eigen::Index i = 0; i < whitener_.size(); ++i) {
+      const double times = effect.cause.graded ? degree(k + skipped) : 1;
+      for (Eigen::Index i = 0; i < noise_.points(); ++i) {
         const auto point = static_cast<std::size_t>(i);
         shifts(i, k) = effect.cause.graded ? between(effect, point, times) : effect.shifts[given][point];
       }
       columns.times.push_back(times);
       columns.trial.push_back(effect.cause.graded ? nearest(effect.cause, times) : given);
     }
-    columns.white = whitener_(shifts);
+    columns.white = noise_.coordinates(shifts);
     columns_.push_back(std::move(columns));
   }
   alarm_ = alarm();
@@ -123,43 +117,36 @@ Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effe
 double Ranker::Parts::alarm() const {
   if (effects_.empty()) return 0;
   std::mt19937_64 bits(1);  // the same for every log
-  std::normal_distribution<> normal;
-  std::chi_squared_distribution<> square(kNoiseFreedom);
   std::vector<double> ratios;
-  for (int k = 0; k < kHealthyDraws; ++k) {
-    const double noisy = std::sqrt(kNoiseFreedom / square(bits));
-    Eigen::VectorXd white(whitener_.size());
-    for (Eigen::Index i = 0; i < white.size(); ++i) white[i] = noisy * normal(bits);
-    ratios.push_back(log_ratio(white));
-  }
-  return std::max(nearest_rank(std::move(ratios), 1 - kFalseAlarm), std::log(kStrongEvidence));
+  for (int k = 0; k < kHealthyDraws; ++k) ratios.push_back(log_ratio(noise_.draw(bits)));
+  return std::max(nearest_rank(std::move(ratios), 1 - kFalseAlarm), std::log(kSameEvidence));
 }
 
 double Ranker::Parts::log_ratio(const Eigen::VectorXd& white) const {
-  const double healthy = log_likelihood(white.squaredNorm(), white.size());
+  const std::vector<std::vector<double>> of_effects = ratios(white);
   std::map<CauseKind, std::vector<double>> kinds;
-  for (std::size_t e = 0; e < effects_.size(); ++e)
-    kinds[effects_[e].cause.kind].push_back(log_mean(ratios(columns_[e], white, healthy)));
+  for (std::size_t e = 0; e < effects_.size(); ++e) kinds[effects_[e].cause.kind].push_back(log_mean(of_effects[e]));
   std::vector<double> all;
   for (const auto& [kind, some] : kinds) all.push_back(log_mean(some));
   return log_mean(all);
 }
 
-std::vector<double> Ranker::Parts::ratios(const Columns& columns, const Eigen::VectorXd& white, double healthy) const {
-  const Eigen::VectorXd squares = (columns.white.colwise() - white).colwise().squaredNorm();
-  std::vector<double> likelihoods;
-  for (Eigen::Index k = 0; k < squares.size(); ++k) likelihoods.push_back(log_likelihood(squares[k], white.size()));
-  const auto faults = likelihoods.begin() + static_cast<std::ptrdiff_t>(columns.mild);
-  if (mild_is_healthy_ && columns.whole_machine && columns.mild > 0)
-    healthy = std::max(healthy, *std::max_element(likelihoods.begin(), faults));
-  std::vector<double> ratios(faults, likelihoods.end());
-  for (double& ratio : ratios) ratio -= healthy;
-  return ratios;
+std::vector<std::vector<double>> Ranker::Parts::ratios(const Eigen::VectorXd& white) const {
+  double healthy = noise_.log_likelihood(white)[0];
+  std::vector<std::vector<double>> all;
+  for (const Columns& columns : columns_) {
+    const Eigen::VectorXd logs = noise_.log_likelihood(columns.white.colwise() - white);
+    const auto mild = static_cast<Eigen::Index>(columns.mild);
+    if (mild > 0) healthy = std::max(healthy, logs.head(mild).maxCoeff());
+    all.emplace_back(logs.begin() + mild, logs.end());
+  }
+  for (std::vector<double>& of_effect : all)
+    for (double& ratio : of_effect) ratio -= healthy;
+  return all;
 }
 
-Candidate Ranker::Parts::judge(std::size_t effect, const Eigen::VectorXd& white, double healthy) const {
+Candidate Ranker::Parts::judge(std::size_t effect, const std::vector<double>& all) const {
   const Columns& columns = columns_[effect];
-  const std::vector<double> all = ratios(columns, white, healthy);
   const auto best = columns.mild + static_cast<std::size_t>(std::max_element(all.begin(), all.end()) - all.begin());
   const Cause& cause = effects_[effect].cause;
   const std::size_t nearest_trial = columns.trial[best];
@@ -170,13 +157,12 @@ Candidate Ranker::Parts::judge(std::size_t effect, const Eigen::VectorXd& white,
 }
 
 Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
-  Eigen::VectorXd values(whitener_.size());
-  for (Eigen::Index i = 0; i < values.size(); ++i) values[i] = residuals[static_cast<std::size_t>(i)];
-  const Eigen::VectorXd white = whitener_(values);
-  const double healthy = log_likelihood(white.squaredNorm(), white.size());
-
+  const Eigen::VectorXd white =
+      noise_.coordinates(Eigen::Map<const Eigen::VectorXd>(residuals.data(), noise_.points()));
+  const std::vector<std::vector<double>> of_effects = ratios(white);
   std::map<CauseKind, std::vector<Candidate>> kinds;
-  for (std::size_t e = 0; e < effects_.size(); ++e) kinds[effects_[e].cause.kind].push_back(judge(e, white, healthy));
+  for (std::size_t e = 0; e < effects_.size(); ++e)
+    kinds[effects_[e].cause.kind].push_back(judge(e, of_effects[e]));
   Ranking ranking;
   std::vector<double> all;
   for (auto& [kind, candidates] : kinds) {
@@ -198,11 +184,7 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
     one.share = std::min(1.0, std::exp(one.log_ratio - ranking.log_ratio) / static_cast<double>(all.size()));
   std::stable_sort(ranking.kinds.begin(), ranking.kinds.end(),
                    [](const RankedKind& a, const RankedKind& b) { return a.log_ratio > b.log_ratio; });
-  if (white.size() > 0) {
-    const boost::math::fisher_f_distribution<double> scatter(static_cast<double>(white.size()), kNoiseFreedom);
-    ranking.misfit =
-        boost::math::cdf(boost::math::complement(scatter, white.squaredNorm() / static_cast<double>(white.size())));
-  }
+  ranking.misfit = noise_.rarity(noise_.log_likelihood(white)[0]);
   return ranking;
 }
 
@@ -211,5 +193,6 @@ Ranker::Ranker(const std::vector<Judged>& points, std::vector<Effect> effects, b
 
 Ranking Ranker::rank(const std::vector<double>& residuals) const { return parts_->rank(residuals); }
 const std::vector<Effect>& Ranker::effects() const { return parts_->effects(); }
+const HealthyNoise& Ranker::noise() const { return parts_->noise(); }
 
 }  // namespace linkcast::diagnosis

@@ -9,6 +9,8 @@
 
 namespace linkcast::diagnosis {
 
+class HealthyNoise;
+
 /// A part that may have the fault.
 struct Candidate {
   std::string part, text;  ///< gpu3; "gpu0-gpu4 without 1 link"
@@ -28,18 +30,15 @@ struct RankedKind {
 
 struct Ranking {
   double log_ratio = 0;           ///< mean over the kinds: how much likelier any fault is than none
-  double alarm = 0;               ///< log_ratio that one healthy machine of 1 / kFalseAlarm reaches, at least strong
-  double misfit = 0;              ///< chance that a healthy machine scatters as much
+  double alarm = 0;               ///< log_ratio that one healthy machine of 1 / kFalseAlarm reaches, at least worth a mention
+  double misfit = 0;              ///< chance that a healthy machine is as unlikely
   std::vector<RankedKind> kinds;  ///< likeliest first
   [[nodiscard]] bool faulty() const { return !kinds.empty() && log_ratio > alarm; }
 };
 
-/// Two faults whose likelihoods differ by less are not told apart. source: Kass and Raftery, Bayes Factors, J. Am.
-/// Stat. Assoc. 90, 1995, section 3.2: below 3 "not worth more than a bare mention"
+/// Two faults whose likelihoods differ by less are not told apart, nor is a fault from a healthy machine. source: Kass and
+/// Raftery, Bayes Factors, J. Am. Stat. Assoc. 90, 1995, section 3.2: below 3 "not worth more than a bare mention"
 inline constexpr double kSameEvidence = 3;
-/// And by so much a fault must be likelier than none: forecasts are off in the same ways in which faults change them,
-/// which the noise does not know. source: Jeffreys, Theory of Probability, 1961, appendix B: from 10 on "strong"
-inline constexpr double kStrongEvidence = 10;
 /// A healthy machine is called faulty so often, and odd so often. source: ours, the aim of 98 % healthy in two parts
 inline constexpr double kFalseAlarm = 0.015, kOddAlarm = 0.005;
 
@@ -53,6 +52,7 @@ class Ranker {
   /// @param residuals  ln(measured / expected) of each point
   [[nodiscard]] Ranking rank(const std::vector<double>& residuals) const;
   [[nodiscard]] const std::vector<Effect>& effects() const;
+  [[nodiscard]] const HealthyNoise& noise() const;
 
  private:
   class Parts;

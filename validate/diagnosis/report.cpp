@@ -15,6 +15,23 @@ constexpr double kLeastShare = 0.01;
 // A point that the fault changes less says nothing of it. source: ours, the scatter of one figure
 constexpr double kTelling = 0.01;
 
+// Means that are worth a line of a log without a known cause. source: ours
+constexpr std::size_t kMostLevels = 3;
+
+std::string fixed(double value, int digits) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(digits) << value;
+  return text.str();
+}
+
+/// "25 %" of 1.25 times.
+std::string percent_over(double times) { return fixed(100 * (times - 1), 0) + " %"; }
+
+Json json_of(const Level& level) {
+  return {{"part", level.part}, {"points", level.points}, {"times", level.times},  {"low", level.low},
+          {"high", level.high}, {"least", level.least},   {"chance", level.chance}};
+}
+
 Json json_of(const validate::ComparedPoint& p, Finding finding) {
   return {{"transport", p.transport},
           {"variant", p.variant},
@@ -76,9 +93,7 @@ std::string fit_text(const RankedKind& kind) {
   const std::size_t at = text.find(best.part);
   if (!names_one(kind) && at != std::string::npos) text.replace(at, best.part.size(), "one");
   if (best.times <= 1) return text;
-  std::ostringstream factor;
-  factor << std::fixed << std::setprecision(2) << best.times;
-  return text + " " + factor.str() + " times";
+  return text + " " + fixed(best.times, 2) + " times";
 }
 
 Json to_json(const Diagnosis& diagnosis) {
@@ -94,6 +109,9 @@ Json to_json(const Diagnosis& diagnosis) {
   out["log10_faulty_over_healthy"] =
       diagnosis.ranking.kinds.empty() ? Json() : Json(diagnosis.ranking.log_ratio / std::log(10));
   out["log10_alarm"] = diagnosis.ranking.kinds.empty() ? Json() : Json(diagnosis.ranking.alarm / std::log(10));
+  out["levels"] = Json::array();
+  for (const Level& level : diagnosis.levels) out["levels"].push_back(json_of(level));
+  if (const std::string next = next_step(diagnosis); !next.empty()) out["next"] = next;
   out["causes"] = Json::array();
   for (const RankedKind& kind : likely_kinds(diagnosis)) out["causes"].push_back(to_json(kind));
   out["off"] = Json::array();
@@ -102,6 +120,35 @@ Json to_json(const Diagnosis& diagnosis) {
       out["off"].push_back(json_of(comparison.points[i], diagnosis.findings[i]));
   out["unanswered"] = comparison.unanswered;
   return out;
+}
+
+std::string next_step(const Diagnosis& diagnosis) {
+  if (diagnosis.normal()) return "";
+  if (const std::vector<RankedKind> likely = likely_kinds(diagnosis); !likely.empty())
+    return std::string(next_step(likely.front().kind));
+  if (odd_levels(diagnosis.levels).empty()) return "nvidia-smi pmon -c 1; run it again on an idle machine";
+  return "nvidia-smi -q -d PERFORMANCE,CLOCK,ECC; the same run on more machines of the kind, and --baseline";
+}
+
+std::vector<std::string> odd_texts(const Diagnosis& diagnosis) {
+  if (diagnosis.verdict != Verdict::kOdd) return {};
+  std::vector<std::string> texts;
+  for (const Level& level : odd_levels(diagnosis.levels))
+    if (texts.size() < kMostLevels)
+      texts.push_back(level.part + " " + fixed(level.times, 2) + " times (a healthy machine: to " +
+                      fixed(level.least, 2) + ")");
+  if (texts.empty()) texts.emplace_back("its figures scatter more than those of any machine that was measured");
+  return texts;
+}
+
+std::string blind_text(const Diagnosis& diagnosis) {
+  if (diagnosis.levels.empty()) return "";
+  const Level& all = diagnosis.levels.front();
+  std::string text = "a machine " + percent_over(all.least) + " slower everywhere would look the same";
+  if (diagnosis.levels.size() > 1 && diagnosis.levels[1].part == all.part + " from 1 MiB on")
+    text += " (" + percent_over(diagnosis.levels[1].least) + " from 1 MiB on)";
+  return text + ": times of healthy ones are " + percent_over(all.low) + " to +" + percent_over(all.high) +
+         " of what is expected";
 }
 
 std::vector<std::size_t> telling_points(const Diagnosis& diagnosis, const Bench& bench, std::size_t most) {
