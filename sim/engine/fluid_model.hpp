@@ -5,10 +5,8 @@
 
 namespace linkcast {
 
-/// The "fluid" solver: FluidSolver as a SimGrid model, so that SimGrid's main loop moves the time.
-/// SimGrid's clock only grows, over all runs of the process; results use the solver's own clock and
-/// are the same bits whatever ran before.
-/// @limits  one thread: SimGrid has one engine a process
+/// The "fluid" solver: FluidSolver, moved by run_events(). Results use the solver's own clock and are the same bits
+/// whatever ran before, and whoever moves the time.
 class FluidModel final : public Solver {
  public:
   /// Says how much it solved.

@@ -3,7 +3,7 @@
 
 namespace linkcast {
 
-/// SimGrid's, as it is loaded: "3.32.0"
+/// SimGrid's, as it was built with: "3.32.0"
 std::string simgrid_version();
 
 }  // namespace linkcast

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "sim/engine/check.hpp"
-#include "sim/engine/native_network.hpp"
+#include "sim/engine/simgrid_module.hpp"
 #include "sim/records/input_error.hpp"
 #include "sim/records/own_program.hpp"
 
@@ -189,7 +189,7 @@ std::string read_all(int descriptor) {
 
 std::string answer(const std::string& question) {
   try {
-    return write_solution(run_on_simgrid(read_problem(question)));
+    return write_solution(simgrid_module().solve(read_problem(question)));
   } catch (const std::exception& error) {
     return kFailed + std::string(error.what());
   }

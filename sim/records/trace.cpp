@@ -154,33 +154,36 @@ std::string to_text(TraceKind kind) {
 TraceReader::TraceReader(const std::string& path) : TraceReader(open_packed(path), path) {}
 
 TraceReader::TraceReader(std::unique_ptr<std::istream> stream, std::string name)
-    : stream_(std::move(stream)), name_(std::move(name)) {
+    : stream_(std::move(stream)), lines_(*stream_), name_(std::move(name)), quick_(std::make_unique<TraceLine>()) {
   if (!*stream_) throw InputError(name_ + ": cannot be read");
   if (!next_line()) throw InputError(name_ + ": is empty, its first line must be a header of schema " + kSchema);
-  header_ = read_header(parse_json(text_, name_ + " line 1"), name_ + " line 1");
+  header_ = read_header(parse_json(std::string(text_), name_ + " line 1"), name_ + " line 1");
   last_id_.assign(static_cast<std::size_t>(header_.ranks), kNoId);
 }
 
 bool TraceReader::next_line() {
-  while (std::getline(*stream_, text_)) {
+  while (const std::optional<std::string_view> text = lines_.next()) {
     ++line_;
-    if (text_.find_first_not_of(" \t\r") != std::string::npos) return true;
+    text_ = *text;
+    if (text_.find_first_not_of(" \t\r") != std::string_view::npos) return true;
   }
   if (stream_->bad()) throw InputError(name_ + " line " + std::to_string(line_) + ": cannot be read further");
   return false;
 }
 
+TraceReader::~TraceReader() = default;
+
 std::optional<TraceEvent> TraceReader::next() {
   if (!next_line()) return std::nullopt;
   std::optional<TraceEvent> quick(std::in_place);
-  if (read_trace_line(text_, header_, last_id_, *quick)) return quick;
-  return read_strictly();
+  if (!quick_->read(text_, header_, last_id_, *quick)) quick = read_strictly();
+  return quick;
 }
 
 /// Says what is wrong with the line.
 TraceEvent TraceReader::read_strictly() {
   const std::string place = name_ + " line " + std::to_string(line_);
-  const Json json = parse_json(text_, place);
+  const Json json = parse_json(std::string(text_), place);
   ObjectReader r(json, place);
   TraceEvent event;
   event.rank = rank_of(r, "rank", header_.ranks);

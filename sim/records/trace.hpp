@@ -8,11 +8,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sim/records/line_blocks.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast {
+
+class TraceLine;
 
 /// No application has more ranks: a larger number is a mistake in the file, found before memory is taken for them.
 inline constexpr int kMostRanks = 1'000'000;
@@ -85,6 +89,9 @@ class TraceReader {
   explicit TraceReader(const std::string& path);
   /// @param name  stands for the file in errors
   TraceReader(std::unique_ptr<std::istream> stream, std::string name);
+  TraceReader(const TraceReader&) = delete;
+  TraceReader& operator=(const TraceReader&) = delete;
+  ~TraceReader();
 
   [[nodiscard]] const TraceHeader& header() const { return header_; }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -97,10 +104,12 @@ class TraceReader {
   TraceEvent read_strictly();
 
   std::unique_ptr<std::istream> stream_;
+  LineBlocks lines_;
   std::string name_;
   long line_ = 0;
-  std::string text_;
+  std::string_view text_{};  ///< the line
   TraceHeader header_;
+  std::unique_ptr<TraceLine> quick_;
   std::vector<std::int64_t> last_id_;  ///< per rank
 };
 

@@ -1,10 +1,14 @@
 #include "sim/records/trace_line.hpp"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <string_view>
 
+#include "sim/units/index.hpp"
 #include "sim/units/quantity.hpp"
 
 namespace linkcast {
@@ -74,141 +78,143 @@ bool kind_of(std::string_view text, TraceKind& kind) {
   return true;
 }
 
-/// Takes what the parser finds; false stops it.
-class Line final : public nlohmann::json_sax<Json> {
- public:
-  explicit Line(TraceEvent& event) : event_(event) {}
-  [[nodiscard]] unsigned seen() const { return seen_; }
+using Value = simdjson::ondemand::value;
 
-  bool key(string_t& text) override {
-    const auto found = std::find(kNames.begin(), kNames.end(), std::string_view(text));
-    if (found == kNames.end()) return false;
-    key_ = static_cast<Key>(found - kNames.begin());
-    if ((seen_ & bit(key_)) != 0) return false;
-    seen_ |= bit(key_);
-    return true;
-  }
-  bool string(string_t& text) override {
-    switch (key_) {
-      case kKind:
-        return kind_of(text, event_.kind);
-      case kStream:
-        return take(text, event_.stream);
-      case kName:
-        return take(text, event_.name);
-      case kPart:
-        return take(text, event_.part);
-      case kCopy:
-      case kOp:
-        return take(text, event_.op);
-      case kGroup:
-        return take(text, event_.group);
-      case kTag:
-        return take(text, event_.tag);
-      default:
-        return false;
-    }
-  }
-  bool number_integer(number_integer_t value) override { return whole(value); }
-  bool number_unsigned(number_unsigned_t value) override {
-    return value <= static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()) &&
-           whole(static_cast<std::int64_t>(value));
-  }
-  bool number_float(number_float_t value, const string_t& /*text*/) override { return real(value); }
-  bool start_object(std::size_t /*size*/) override { return !std::exchange(open_, true); }
-  bool end_object() override { return !list_; }
-  bool start_array(std::size_t /*size*/) override {
-    return (key_ == kAfter || key_ == kRecorded) && !std::exchange(list_, true);
-  }
-  bool end_array() override {
-    list_ = false;
-    return key_ != kRecorded || whole_recorded();
-  }
-  bool null() override { return false; }
-  bool boolean(bool /*value*/) override { return false; }
-  bool binary(binary_t& /*value*/) override { return false; }
-  bool parse_error(std::size_t /*at*/, const std::string& /*token*/, const Json::exception& /*error*/) override {
-    return false;
-  }
+bool text_of(Value& value, std::string& to) {
+  std::string_view text;
+  if (value.get_string().get(text) != simdjson::SUCCESS) return false;
+  to.assign(text);
+  return true;
+}
 
- private:
-  bool take(string_t& text, std::string& to) const {
-    to.swap(text);
-    return !list_;
-  }
-  static bool small(std::int64_t value, int& to) {
-    to = static_cast<int>(value);
-    return value >= 0 && value <= std::numeric_limits<int>::max();
-  }
-  bool whole(std::int64_t value) {
-    if (list_ && key_ == kAfter) {
-      event_.after.push_back(value);
-      return true;
-    }
-    switch (key_) {
-      case kRank:
-        return small(value, event_.rank);
-      case kPeer:
-        return small(value, event_.peer);
-      case kId:
-        event_.id = value;
-        return true;
-      default:
-        return real(static_cast<double>(value));
-    }
-  }
-  [[nodiscard]] bool whole_recorded() const {
-    return recorded_ == 2 && event_.recorded->begin_s >= 0 && event_.recorded->end_s >= event_.recorded->begin_s;
-  }
-  bool real(double value) {
-    switch (key_) {
-      case kHost:
-        event_.host_s = value;
-        return value >= 0;
-      case kRecording:
-        event_.recording_s = value;
-        return value >= 0;
-      case kTime:
-        event_.time_s = value;
-        return value >= 0;
-      case kSize:
-        event_.size_B = value;
-        return value >= 0 && value <= kLargest_B;
-      case kSlowdown:
-        event_.slowdown = value;
-        return value >= 1;
-      case kRecorded:
-        if (!event_.recorded) event_.recorded.emplace();
-        (recorded_ == 0 ? event_.recorded->begin_s : event_.recorded->end_s) = value;
-        return list_ && ++recorded_ <= 2;
-      default:
-        return false;
-    }
-  }
+bool real_of(Value& value, double least, double most, double& to) {
+  return value.get_double().get(to) == simdjson::SUCCESS && to >= least && to <= most && !std::signbit(to);
+}
 
-  TraceEvent& event_;
-  Key key_ = kKeys;
-  unsigned seen_ = 0;
-  bool open_ = false, list_ = false;
-  int recorded_ = 0;  ///< numbers of it
-};
+bool small_of(Value& value, int& to) {
+  std::int64_t whole = 0;
+  if (value.get_int64().get(whole) != simdjson::SUCCESS) return false;
+  to = static_cast<int>(whole);
+  return whole >= 0 && whole <= std::numeric_limits<int>::max();
+}
+
+bool after_of(Value& value, std::vector<std::int64_t>& to) {
+  simdjson::ondemand::array all;
+  if (value.get_array().get(all) != simdjson::SUCCESS) return false;
+  for (auto each : all) {
+    std::int64_t id = 0;
+    if (each.get_int64().get(id) != simdjson::SUCCESS) return false;
+    to.push_back(id);
+  }
+  return true;
+}
+
+bool recorded_of(Value& value, TraceEvent& event) {
+  simdjson::ondemand::array all;
+  if (value.get_array().get(all) != simdjson::SUCCESS) return false;
+  std::array<double, 2> ends_s{};
+  std::size_t count = 0;
+  for (auto each : all) {
+    Value one;
+    if (count == ends_s.size() || each.get(one) != simdjson::SUCCESS) return false;
+    if (!real_of(one, 0, kInfinity, ends_s[count++])) return false;
+  }
+  event.recorded = RecordedTime{ends_s[0], ends_s[1]};
+  return count == ends_s.size() && ends_s[1] >= ends_s[0];
+}
+
+/// One key's value into the event.
+bool take(Key key, Value& value, TraceEvent& event) {
+  switch (key) {
+    case kRank:
+      return small_of(value, event.rank);
+    case kKind: {
+      std::string_view text;
+      return value.get_string().get(text) == simdjson::SUCCESS && kind_of(text, event.kind);
+    }
+    case kStream:
+      return text_of(value, event.stream);
+    case kHost:
+      return real_of(value, 0, kInfinity, event.host_s);
+    case kRecording:
+      return real_of(value, 0, kInfinity, event.recording_s);
+    case kName:
+      return text_of(value, event.name);
+    case kPart:
+      return text_of(value, event.part);
+    case kId:
+      return value.get_int64().get(event.id.emplace()) == simdjson::SUCCESS;
+    case kAfter:
+      return after_of(value, event.after);
+    case kTime:
+      return real_of(value, 0, kInfinity, event.time_s);
+    case kSlowdown:
+      return real_of(value, 1, kInfinity, event.slowdown.emplace());
+    case kCopy:
+    case kOp:
+      return text_of(value, event.op);
+    case kGroup:
+      return text_of(value, event.group);
+    case kPeer:
+      return small_of(value, event.peer);
+    case kTag:
+      return text_of(value, event.tag);
+    case kSize:
+      return real_of(value, 0, kLargest_B, event.size_B);
+    default:
+      return recorded_of(value, event);
+  }
+}
+
+/// Whether the event has what its kind needs and nothing else, and all of it fits the header.
+bool fits(const TraceEvent& event, unsigned seen, const TraceHeader& header) {
+  const Keys keys = keys_of(event.kind);
+  const unsigned needed = kAlways | keys.needed;
+  if ((seen & needed) != needed || (seen & ~(kOfAll | needed | keys.more)) != 0) return false;
+  if (event.rank >= header.ranks || event.peer >= header.ranks) return false;
+  if (event.kind == TraceKind::kCollective && header.groups.count(event.group) == 0) return false;
+  if (event.kind != TraceKind::kCopy) return true;
+  if (event.op != "h2d" && event.op != "d2h" && event.op != "d2d") return false;
+  return event.peer < 0 || (event.op == "d2d" && event.peer != event.rank);
+}
 
 }  // namespace
 
-bool read_trace_line(const std::string& text, const TraceHeader& header, std::vector<std::int64_t>& last_ids,
-                     TraceEvent& event) {
-  Line line(event);
-  if (!Json::sax_parse(text, &line)) return false;
-  const Keys keys = keys_of(event.kind);
-  const unsigned needed = kAlways | keys.needed;
-  if ((line.seen() & needed) != needed || (line.seen() & ~(kOfAll | needed | keys.more)) != 0) return false;
-  if (event.rank >= header.ranks || event.peer >= header.ranks) return false;
-  if (event.kind == TraceKind::kCollective && header.groups.count(event.group) == 0) return false;
-  if (event.kind == TraceKind::kCopy && event.op != "h2d" && event.op != "d2h" && event.op != "d2d") return false;
-  if (event.kind == TraceKind::kCopy && event.peer >= 0 && (event.op != "d2d" || event.peer == event.rank))
+struct TraceLine::Parser {
+  simdjson::ondemand::parser parser{};
+  bool read(std::string_view text, TraceEvent& event, unsigned& seen);
+};
+
+bool TraceLine::Parser::read(std::string_view text, TraceEvent& event, unsigned& seen) {
+  simdjson::ondemand::document line;
+  if (parser.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(line) != simdjson::SUCCESS)
     return false;
+  simdjson::ondemand::object all;
+  if (line.get_object().get(all) != simdjson::SUCCESS) return false;
+  for (auto field : all) {
+    std::string_view name;
+    if (field.unescaped_key().get(name) != simdjson::SUCCESS) return false;
+    const auto found = std::find(kNames.begin(), kNames.end(), name);
+    if (found == kNames.end()) return false;
+    const auto key = static_cast<Key>(found - kNames.begin());
+    if ((seen & bit(key)) != 0) return false;
+    seen |= bit(key);
+    Value value = field.value();
+    if (!take(key, value, event)) return false;
+  }
+  const char* rest = nullptr;
+  return line.current_location().get(rest) == simdjson::OUT_OF_BOUNDS;  // nothing else on the line
+}
+
+TraceLine::TraceLine() : parser_(std::make_unique<Parser>()) {}
+TraceLine::~TraceLine() = default;
+
+bool TraceLine::read(std::string_view text, const TraceHeader& header, std::vector<std::int64_t>& last_ids,
+                     TraceEvent& event) {
+  unsigned seen = 0;
+  if (!parser_->read(text, event, seen) || !fits(event, seen, header)) return false;
   const bool marker = event.kind == TraceKind::kSync || event.kind == TraceKind::kStep;
-  if (marker && (line.seen() & bit(kStream)) == 0) event.stream.clear();
+  if (marker && (seen & bit(kStream)) == 0) event.stream.clear();
   std::int64_t& last_id = last_ids[static_cast<std::size_t>(event.rank)];
   for (const std::int64_t before : event.after)
     if (before > last_id) return false;

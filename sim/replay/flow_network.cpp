@@ -40,7 +40,7 @@ int FlowNetwork::queue(int key) {
   return entry->second;
 }
 
-const activities::Plan& FlowNetwork::plan_of(const NetworkOp& op, bool behind) {
+FlowNetwork::Known& FlowNetwork::plan_of(const NetworkOp& op, bool behind) {
   const Key key{op.kind, op.op, op.gpus, op.size_B, !op.nvls, behind};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   activities::Plan made{{Activity{}}};  // ends at once
@@ -52,7 +52,7 @@ const activities::Plan& FlowNetwork::plan_of(const NetworkOp& op, bool behind) {
   }
   warnings_.insert(made.warnings.begin(), made.warnings.end());
   scale(made, op.size_B);
-  return known_.emplace(key, std::move(made)).first->second;
+  return known_.emplace(key, Known{std::move(made)}).first->second;
 }
 
 void FlowNetwork::scale(activities::Plan& plan, double size_B) const {
@@ -63,38 +63,56 @@ void FlowNetwork::scale(activities::Plan& plan, double size_B) const {
   }
 }
 
-bool FlowNetwork::finds_queue_held(const activities::Plan& plan) {
-  const std::vector<int>& queues = plan.activities.front().queues;
-  return std::any_of(queues.begin(), queues.end(), [this](int key) { return engine_.busy(queue(key)); });
+bool FlowNetwork::finds_queue_held(const Known& known) {
+  const std::vector<int>& queues = known.plan.activities.front().queues;
+  return std::any_of(queues.begin(), queues.end(),
+                     [&](int key) { return engine_.busy(known.numbered ? key : queue(key)); });
+}
+
+void FlowNetwork::number(Known& known) {
+  if (std::exchange(known.numbered, true)) return;
+  for (Activity& activity : known.plan.activities) {
+    for (Use& use : activity.uses)
+      if (!activities::is_own_limit(use.constraint)) use.constraint = constraint(use.constraint);
+    for (int& key : activity.queues) key = queue(key);
+  }
 }
 
 long FlowNetwork::start(const NetworkOp& op) {
-  const activities::Plan* plan = &plan_of(op, false);
-  if (finds_queue_held(*plan)) plan = &plan_of(op, true);
-  start_activities(tickets_, *plan);
+  Known* known = &plan_of(op, false);
+  if (finds_queue_held(*known)) known = &plan_of(op, true);
+  start_activities(tickets_, *known);
   return tickets_++;
 }
 
-void FlowNetwork::start_activities(long ticket, const activities::Plan& plan) {
-  Running& running = running_[ticket];
-  running.activities = static_cast<int>(plan.activities.size());
-  for (const activities::OwnLimit& limit : plan.own_limits) {
+void FlowNetwork::start_activities(long ticket, Known& known) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<int>(running_.size()));
+    running_.emplace_back();
+  }
+  const int place = free_.back();
+  free_.pop_back();
+  Running& running = running_[at(place)];
+  running.ticket = ticket;
+  running.activities = static_cast<int>(known.plan.activities.size());
+  running.own_limits.clear();
+  for (const activities::OwnLimit& limit : known.plan.own_limits) {
     running.own_limits.push_back(engine_.add_constraint(limit.capacity_Bps));
     if (keys_.size() <= at(running.own_limits.back())) keys_.resize(at(running.own_limits.back()) + 1);
     keys_[at(running.own_limits.back())] = kOwnLimit;
   }
-  std::vector<int> handles;
-  for (Activity activity : plan.activities) {
-    for (Use& use : activity.uses)
-      use.constraint = activities::is_own_limit(use.constraint)
-                           ? running.own_limits[at(activities::own_limit(use.constraint))]
-                           : constraint(use.constraint);
-    for (int& before : activity.after) before = handles.at(at(before));
-    for (int& key : activity.queues) key = queue(key);
-    const int handle = engine_.start(activity);
-    if (ticket_of_.size() <= at(handle)) ticket_of_.resize(at(handle) + 1);
-    ticket_of_[at(handle)] = ticket;
-    handles.push_back(handle);
+  number(known);
+  handles_.clear();
+  for (const Activity& activity : known.plan.activities) {
+    next_ = activity;
+    for (Use& use : next_.uses)
+      if (activities::is_own_limit(use.constraint))
+        use.constraint = running.own_limits[at(activities::own_limit(use.constraint))];
+    for (int& before : next_.after) before = handles_.at(at(before));
+    const int handle = engine_.start(next_);
+    if (place_of_.size() <= at(handle)) place_of_.resize(at(handle) + 1);
+    place_of_[at(handle)] = place;
+    handles_.push_back(handle);
   }
 }
 
@@ -102,13 +120,14 @@ void FlowNetwork::advance(double to_s, std::vector<long>& ended) {
   ended.clear();
   engine_.advance(to_s);
   for (const int handle : engine_.ended()) {
-    const auto found = running_.find(ticket_of_[at(handle)]);
-    if (--found->second.activities > 0) continue;
-    for (const int limit : found->second.own_limits) engine_.remove_constraint(limit);
-    ended.push_back(found->first);
-    running_.erase(found);
+    const int place = place_of_[at(handle)];
+    Running& running = running_[at(place)];
+    if (--running.activities > 0) continue;
+    for (const int limit : running.own_limits) engine_.remove_constraint(limit);
+    ended.push_back(running.ticket);
+    free_.push_back(place);
   }
-  std::sort(ended.begin(), ended.end());
+  if (ended.size() > 1) std::sort(ended.begin(), ended.end());
 }
 
 std::vector<LinkUse> FlowNetwork::link_use() {

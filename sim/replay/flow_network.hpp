@@ -43,13 +43,20 @@ class FlowNetwork : public ReplayNetwork {
   /// Last: without multicast; behind another.
   using Key = std::tuple<NetworkOp::Kind, std::string, std::vector<int>, double, bool, bool>;
   struct Running {
+    long ticket = 0;
     int activities = 0;  ///< not ended
     std::vector<int> own_limits{};
   };
-  const activities::Plan& plan_of(const NetworkOp& op, bool behind);
+  struct Known {
+    activities::Plan plan{};
+    bool numbered =
+        false;  ///< its keys are the engine's numbers: from the first start on, in whose order they are given
+  };
+  Known& plan_of(const NetworkOp& op, bool behind);
   void scale(activities::Plan& plan, double size_B) const;
-  [[nodiscard]] bool finds_queue_held(const activities::Plan& plan);
-  void start_activities(long ticket, const activities::Plan& plan);
+  [[nodiscard]] bool finds_queue_held(const Known& known);
+  void number(Known& known);
+  void start_activities(long ticket, Known& known);
   int constraint(int key);
   int queue(int key);
 
@@ -58,9 +65,12 @@ class FlowNetwork : public ReplayNetwork {
   std::vector<int> keys_;                  ///< by constraint of the engine; kOwnLimit: of no key
   std::unordered_map<int, int> number_;    ///< of the engine's constraint, by key
   std::unordered_map<int, int> queue_of_;  ///< the engine's, by key
-  std::map<Key, activities::Plan> known_;
-  std::map<long, Running> running_;  ///< by ticket
-  std::vector<long> ticket_of_;      ///< by handle of an activity
+  std::map<Key, Known> known_;
+  std::vector<Running> running_;  ///< places that operations take one after the other
+  std::vector<int> free_;         ///< of these
+  std::vector<int> place_of_;     ///< in running_, by handle of an activity
+  std::vector<int> handles_;      ///< of the operation that starts
+  Activity next_{};               ///< of it
   long tickets_ = 0;
   IntervalEnd end_;
   std::set<std::string> warnings_;

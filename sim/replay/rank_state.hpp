@@ -1,10 +1,10 @@
 #pragma once
 // What a replay knows of one rank: how far its CPU has come, and what its streams do.
-#include <deque>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "sim/records/trace.hpp"
+#include "sim/replay/fifo.hpp"
+#include "sim/replay/open_ids.hpp"
 #include "sim/replay/path.hpp"
 
 namespace linkcast::replay {
@@ -31,7 +31,7 @@ struct Issued {
 };
 
 struct StreamState {
-  std::deque<Issued> queue{};
+  Fifo<Issued> queue{};
   bool busy = false;
   Issued current{};      ///< while busy
   double began_s = 0;    ///< while busy
@@ -62,7 +62,7 @@ struct RankState {
   double computed_s = 0;                          ///< time with at least one, up to the last change of it
   double computes_since_s = 0;                    ///< while computing
   int steps = 0;                                  ///< markers passed
-  std::unordered_set<std::int64_t> open{};        ///< ids issued and not finished
+  OpenIds open{};                                 ///< ids issued and not finished
   std::unordered_map<std::string, Lane> lanes{};  ///< by group, or peer and tag
 
   [[nodiscard]] double computed_until_s(double now_s) const {

@@ -42,7 +42,7 @@ bool Replay::waits(const RankState& at) const {
   const TraceEvent& event = *at.pending;
   if (event.kind != TraceKind::kSync) return at.issued >= kPendingLaunches;
   if (!event.after.empty())
-    return std::any_of(event.after.begin(), event.after.end(), [&](auto id) { return at.open.count(id) > 0; });
+    return std::any_of(event.after.begin(), event.after.end(), [&](auto id) { return at.open.is_open(id); });
   if (event.stream.empty()) return at.issued > 0;
   const auto stream = at.stream_by_name.find(event.stream);
   if (stream == at.stream_by_name.end()) return false;
@@ -66,9 +66,12 @@ void Replay::issue(int index) {
     return;
   }
   ++at.issued;
-  if (event.id) at.open.insert(*event.id);
+  if (event.id) at.open.open(*event.id);
   const int stream = stream_of(at, event.stream);
-  Issued& issued = at.streams[static_cast<std::size_t>(stream)].queue.emplace_back();
+  Issued& issued = at.streams[static_cast<std::size_t>(stream)].queue.push();
+  issued.lane = -1;
+  issued.turn = 0;
+  issued.released_s = -1;
   issued.event = std::move(event);
   issued.ready_s = now_s_ + header(at).launch_s;
   issued.path = at.host_path;

@@ -11,7 +11,7 @@ void Replay::try_start(Place place) {
   StreamState& on = stream(place);
   if (on.busy || on.queue.empty()) return;
   Issued& next = on.queue.front();
-  const auto is_open = [&](std::int64_t id) { return at.open.count(id) > 0; };
+  const auto is_open = [&](std::int64_t id) { return at.open.is_open(id); };
   if (std::any_of(next.event.after.begin(), next.event.after.end(), is_open)) return;
   const double gap_s = header(at).gap_s;
   double start_s = next.ready_s;
@@ -35,7 +35,7 @@ void Replay::try_start(Place place) {
 void Replay::begin(Place place) {
   StreamState& on = stream(place);
   on.current = std::move(on.queue.front());
-  on.queue.pop_front();
+  on.queue.pop();
   on.busy = true;
   on.has_run = true;
   on.began_s = now_s_;
@@ -98,7 +98,7 @@ void Replay::end(Place place, const CriticalPath& path) {
   RankState& at = rank(place.rank);
   // Its CPU waits for some event, or for room to launch.
   const bool had_waited = at.host_s <= now_s_ && (at.pending ? waits(at) : at.issued >= kPendingLaunches);
-  const TraceEvent event = std::move(stream(place).current.event);
+  const TraceEvent& event = stream(place).current.event;
   if (event.kind != TraceKind::kStep)
     for (ReplayObserver* observer : observers_) observer->ends(place.rank, event, now_s_);
   {
@@ -112,7 +112,7 @@ void Replay::end(Place place, const CriticalPath& path) {
   if (event.kind == TraceKind::kCompute) at.compute(now_s_, -1);
   ++finished_;
   if (event.id) {
-    at.open.erase(*event.id);
+    at.open.close(*event.id);
     release(at, *event.id, path);
   }
   reached(path);

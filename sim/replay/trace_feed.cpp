@@ -30,17 +30,20 @@ TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
 }
 
 std::optional<TraceEvent> TraceFeed::next(int rank) {
-  std::deque<TraceEvent>& mine = waiting_[static_cast<std::size_t>(rank)];
+  Fifo<TraceEvent>& mine = waiting_[static_cast<std::size_t>(rank)];
+  std::optional<TraceEvent> event;
   while (mine.empty() && !ended_) {
-    std::optional<TraceEvent> event = reader_->next();
+    event = reader_->next();
     ended_ = !event && !once_more();
     if (!event) continue;
     shift_ids(*event);
-    if (!(local_ && is_exchange(*event))) hand_out(std::move(*event));
+    if (local_ && is_exchange(*event)) continue;
+    if (event->rank == rank && ranks() == header().ranks) return event;
+    hand_out(std::move(*event));
   }
   if (mine.empty()) return std::nullopt;
-  TraceEvent event = std::move(mine.front());
-  mine.pop_front();
+  event = std::move(mine.front());
+  mine.pop();
   return event;
 }
 
@@ -70,8 +73,7 @@ void TraceFeed::shift_ids(TraceEvent& event) {
 void TraceFeed::hand_out(TraceEvent event) {
   const bool other_number = ranks() != header().ranks;
   if (!other_number) {
-    std::deque<TraceEvent>& own = waiting_[static_cast<std::size_t>(event.rank)];
-    own.push_back(std::move(event));
+    waiting_[static_cast<std::size_t>(event.rank)].push() = std::move(event);
     return;
   }
   if (event.peer >= 0)
@@ -79,8 +81,9 @@ void TraceFeed::hand_out(TraceEvent event) {
                      ": a message or copy from rank to rank: only traces of collectives over all ranks can be replayed "
                      "on another number");
   for (int rank = event.rank; rank < ranks(); rank += header().ranks) {
-    waiting_[static_cast<std::size_t>(rank)].push_back(event);
-    waiting_[static_cast<std::size_t>(rank)].back().rank = rank;
+    TraceEvent& own = waiting_[static_cast<std::size_t>(rank)].push();
+    own = event;
+    own.rank = rank;
   }
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "sim/records/trace.hpp"
+#include "sim/replay/fifo.hpp"
 
 namespace linkcast::replay {
 
@@ -36,7 +36,7 @@ class TraceFeed {
 
   std::unique_ptr<TraceReader> reader_;
   std::map<std::string, std::vector<int>> groups_;
-  std::vector<std::deque<TraceEvent>> waiting_;  ///< per rank: read, not yet asked for
+  std::vector<Fifo<TraceEvent>> waiting_;  ///< per rank: read, not yet asked for
   bool local_ = false, ended_ = false;
   int times_left_ = 0;
   std::function<std::unique_ptr<TraceReader>()> again_{};

@@ -1,4 +1,4 @@
-#include "sim/engine/pinned_config.hpp"
+#include "sim/engine/simgrid_config.hpp"
 
 #include <xbt/log.h>
 

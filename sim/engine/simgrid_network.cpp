@@ -1,4 +1,4 @@
-#include "sim/engine/native_network.hpp"
+#include "sim/engine/simgrid_network.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/engine/pinned_config.hpp"
 #include "sim/engine/scheduler.hpp"
+#include "sim/engine/simgrid_config.hpp"
 #include "sim/engine/simgrid_version.hpp"
 #if SIMGRID_VERSION < 33500
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
