@@ -59,7 +59,7 @@ class UntilSignal final : public log::Progress {
     shown_.start(what, unit, total);
   }
   void advance(std::int64_t done, std::string_view text) override {
-    if (signals_.pending()) throw Interrupted();
+    if (signals_.pending()) throw work::Stopped();
     shown_.advance(done, text);
   }
   void finish() override { shown_.finish(); }
@@ -74,7 +74,7 @@ void warm(Context& context, serve::Service& service, const EndSignals& signals, 
   context.catalogue().show_progress(progress);
   try {
     for (const std::string& job : jobs) service.warm(job, progress);
-  } catch (const Interrupted&) {  // the signal is still there to be waited for
+  } catch (const work::Stopped&) {  // the signal is still there to be waited for
   }
   context.hide_progress();  // many wait for answers, nobody watches them
 }
