@@ -120,6 +120,7 @@ void serve(Context& context, ServeOptions& o) {
   const EndSignals signals;
   serve::Service service(context.catalogue().data_dir(), o.service);
   warm(context, service, signals, o.warm);
+  if (o.warm.empty()) service.warm_while_idle("all_reduce:64MiB");  // what most jobs do most
   serve::HttpServer server([&](const serve::HttpRequest& request) { return service.answer(request); }, kConnections);
   if (o.socket.empty()) {
     const int port = server.bind(o.host, o.port);

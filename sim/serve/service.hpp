@@ -28,6 +28,8 @@ class Service {
 
   /// Forecasts what is likely to be asked.
   void warm(const std::string& job, log::Progress& progress);
+  /// Prepares the platforms while nobody asks. @param job  of any size: what it needs serves all sizes
+  void warm_while_idle(const std::string& job);
   /// From any thread. Bad input is answered, nothing is thrown.
   HttpReply answer(const HttpRequest& request);
   /// From now on /readyz says that no more requests should come.

@@ -11,6 +11,9 @@ using SteadyClock = work::Scope::Clock;
 constexpr std::chrono::milliseconds kLook{50};   // ours: how soon a client that went is noticed
 constexpr std::chrono::milliseconds kGrace{500};  // ours: what does not look in time is no longer waited for
 
+constexpr std::chrono::milliseconds kPatience{20};  // ours: placements take a few; what takes longer is slow
+constexpr std::chrono::milliseconds kIdle{1};       // ours: without a question, before something is prepared
+
 }  // namespace
 
 struct Workers::Job {
@@ -62,7 +65,7 @@ std::string Workers::ask(Task task, const std::function<bool()>& gone) {
     if (jobs_.size() >= options_.most_waiting) throw Unanswered::kTooMany;
     jobs_.push_back(job);
   }
-  come_.notify_one();
+  come_.notify_all();  // the first one takes it, the others look whether it is slow
   while (answer.wait_for(kLook) != std::future_status::ready) {
     if (gone && gone()) job->flag.raise(work::Why::kGone);
     if (SteadyClock::now() > job->deadline + kGrace) throw Unanswered::kDeadline;
@@ -86,17 +89,53 @@ bool Workers::ready() const {
   return !ending_ && jobs_.size() < options_.most_waiting;
 }
 
-void Workers::work(Worker& worker) {
-  while (true) {
-    std::shared_ptr<Job> job;
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      come_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
+/// The first one has had its question for long.
+bool Workers::needs_help() const {
+  return !jobs_.empty() && first_since_ && SteadyClock::now() - *first_since_ > kPatience;
+}
+
+/// A piece of what is done while nobody asks, without the lock.
+void Workers::idle(std::unique_lock<std::mutex>& lock) {
+  auto piece = std::exchange(idle_, {});
+  lock.unlock();
+  bool more = false;
+  try {
+    more = piece(*workers_.front().placer);
+  } catch (const InputError&) {  // a platform that cannot: nothing to prepare
+  }
+  lock.lock();
+  if (more) idle_ = std::move(piece);
+}
+
+/// Null: the end.
+std::shared_ptr<Workers::Job> Workers::next(std::unique_lock<std::mutex>& lock, bool first) {
+  while (!ending_ || !jobs_.empty()) {
+    if (!jobs_.empty() && (first || ending_ || needs_help())) {
+      std::shared_ptr<Job> job = std::move(jobs_.front());
       jobs_.pop_front();
+      return job;
     }
+    if (first && idle_ && !come_.wait_for(lock, kIdle, [this] { return ending_ || !jobs_.empty(); }))
+      idle(lock);
+    else if (first)
+      come_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+    else if (jobs_.empty())
+      come_.wait(lock);
+    else
+      come_.wait_for(lock, kPatience);
+  }
+  return nullptr;
+}
+
+void Workers::work(Worker& worker) {
+  const bool first = &worker == &workers_.front();
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (const std::shared_ptr<Job> job = next(lock, first)) {
+    if (first) first_since_ = SteadyClock::now();
+    lock.unlock();
     job->run(*worker.placer);
+    lock.lock();
+    if (first) first_since_.reset();
   }
 }
 

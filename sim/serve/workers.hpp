@@ -1,11 +1,12 @@
 #pragma once
 // Threads that forecast, each with machines and memories of its own: a slow question holds up one of them, until its
-// deadline.
+// deadline. The first one takes what it can, so that it remembers what was asked; the others help out where it is slow.
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,6 +40,8 @@ class Workers {
   /// end, and not waited for.
   /// @param gone  asked now and then; may be empty. @throws Unanswered
   std::string ask(Task task, const std::function<bool()>& gone = {});
+  /// What the first worker does while nobody asks, a piece at a time, until false. Before the first question.
+  void while_idle(std::function<bool(Placer&)> piece) { idle_ = std::move(piece); }
   /// Of each of the workers, one after the other, without a deadline.
   void each(const std::function<void(Placer&)>& what);
   [[nodiscard]] std::size_t waiting() const;
@@ -53,11 +56,16 @@ class Workers {
     std::thread thread{};
   };
   void work(Worker& worker);
+  std::shared_ptr<Job> next(std::unique_lock<std::mutex>& lock, bool first);
+  [[nodiscard]] bool needs_help() const;
+  void idle(std::unique_lock<std::mutex>& lock);
 
   WorkersOptions options_;
   mutable std::mutex mutex_;
   std::condition_variable come_;
   std::deque<std::shared_ptr<Job>> jobs_;
+  std::function<bool(Placer&)> idle_{};
+  std::optional<work::Scope::Clock::time_point> first_since_{};  ///< of its question; none: it is free
   bool ending_ = false;
   std::vector<Worker> workers_;
 };
