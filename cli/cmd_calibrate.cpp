@@ -237,7 +237,6 @@ void run_trace_fit(Context& context, const TraceFit& o) {
   const double step_s = parse_option_seconds("--local-step", o.local_step);
   const std::unique_ptr<TraceReader> reader = replay::open_trace(context.catalogue().data_dir(), o.trace, {});
   refuse_same_file("--out", o.out, reader->name());
-  const CtrlC ends_the_work;                // so that no half trace stays
   TraceOut out(o.out, context.progress());  // before the fit, which takes its time
   const double scale = replay::fit_host_scale(context.catalogue(), o.platform, o.trace, step_s);
   TraceHeader header = reader->header();

@@ -30,7 +30,6 @@ bool is_trace(const std::string& format) {
 }
 
 void import_trace(const ImportOptions& o, Context& context) {
-  const CtrlC ends_the_work;  // so that no half trace stays
   const TraceImporter& importer = trace_importers().get(o.format);
   const std::vector<TraceOption> known = importer.options();
   const TraceOptions options(o.request.options);

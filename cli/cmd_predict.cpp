@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/curve.hpp"
 #include "cli/network_options.hpp"
+#include "cli/progress.hpp"
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
 #include "sim/query/batch_line.hpp"
@@ -182,14 +183,22 @@ void run_batch(Context& context, const std::string& path, bool rows) {
   log::Work work(context.progress(), "batch", "queries", path == "-" ? 0 : lines_of(path));
   const query::BatchOptions options{context.edit_list(), context.whatif, rows};
   std::string line;
-  for (long number = 1; std::getline(in, line); ++number) {
-    work.advance(number - 1);
-    if (query::is_blank(line)) continue;
-    const query::LineAnswer answer =
-        query::answer_line(context.catalogue(), line, path + " line " + std::to_string(number), options);
-    if (answer.failed && context.exit_code == 0) context.exit_code = kHoldsErrors;
-    if (answer.broken) context.exit_code = kBrokenInvariant;
-    std::cout << answer.text << '\n';
+  long number = 1;
+  try {
+    for (; std::getline(in, line); ++number) {
+      work.advance(number - 1);
+      if (query::is_blank(line)) continue;
+      const query::LineAnswer answer =
+          query::answer_line(context.catalogue(), line, path + " line " + std::to_string(number), options);
+      if (answer.failed && context.exit_code == 0) context.exit_code = kHoldsErrors;
+      if (answer.broken) context.exit_code = kBrokenInvariant;
+      std::cout << answer.text << '\n';
+    }
+    if (CtrlC::came()) throw work::Stopped();  // while it waited for a line
+  } catch (const work::Stopped&) {
+    context.tell_stop("batch: " + std::to_string(number - 1) + " lines are answered; to go on: tail -n +" +
+                      std::to_string(number) + " " + path);
+    throw;
   }
 }
 

@@ -138,7 +138,6 @@ Json both_results(ReplayOptions& o, Context& context) {
 }
 
 void run_replay(ReplayOptions& o, Context& context) {
-  const CtrlC ends_the_work;  // so that no half timeline stays
   check(o, context);
   read(o, context);
   std::optional<DraftFile> timeline;

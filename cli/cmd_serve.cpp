@@ -1,7 +1,11 @@
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <thread>
 
@@ -10,17 +14,49 @@
 #include "sim/log/log.hpp"
 #include "sim/serve/http_server.hpp"
 #include "sim/serve/service.hpp"
+#include "sim/work/estimate.hpp"
 
 namespace linkcast::cli {
 namespace {
 
 constexpr std::size_t kConnections = 64;  // ours: served at once; a scheduler keeps a few open
+constexpr int kMostWorkers = 256;
 
 struct ServeOptions {
-  std::string host = "127.0.0.1", state, free;
-  int port = 8090;
-  std::vector<std::string> platforms, warm;
+  std::string host = "127.0.0.1", socket, token_file, deadline = "10s";
+  int port = 8090, workers = 0;
+  std::vector<std::string> warm;
+  serve::ServiceOptions service;
 };
+
+bool is_this_machine(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
+}
+
+/// Its first line. @throws InputError  none, or one that others could guess
+std::string read_token(const std::string& path) {
+  std::ifstream file(path);
+  std::string token;
+  if (!file || !std::getline(file, token)) throw InputError("--token-file: " + path + ": no such file, or empty");
+  constexpr std::size_t kLeast = 16;  // source: ours, 64 bits written in hexadecimal
+  if (token.size() < kLeast || token.find_first_of(" \t\r") != std::string::npos)
+    throw InputError("--token-file: " + path + ": its first line must be a token of at least " +
+                     std::to_string(kLeast) + " characters without spaces");
+  return token;
+}
+
+/// Forecasts need memory each, and one core each.
+std::size_t usual_workers() { return std::clamp(std::thread::hardware_concurrency(), 2U, 4U); }
+
+void settle(ServeOptions& o) {
+  constexpr double kMilli = 1000, kMost_ms = 1e12;  // source: definition; 30 years for none
+  o.service.workers.deadline =
+      std::chrono::milliseconds(static_cast<long>(std::min(kMost_ms, kMilli * work::parse_time_limit(o.deadline, "--deadline"))));
+  o.service.workers.threads = o.workers > 0 ? static_cast<std::size_t>(o.workers) : usual_workers();
+  if (!o.token_file.empty()) o.service.token = read_token(o.token_file);
+  if (o.socket.empty() && !is_this_machine(o.host) && o.token_file.empty())
+    throw InputError("--host: " + o.host + " can be reached from other machines: --token-file is needed");
+}
 
 /// SIGTERM and Ctrl-C, held back for this thread and those that it starts, so that one place waits for them.
 class EndSignals {
@@ -59,7 +95,7 @@ class UntilSignal final : public log::Progress {
     shown_.start(what, unit, total);
   }
   void advance(std::int64_t done, std::string_view text) override {
-    if (signals_.pending()) throw Interrupted();
+    if (signals_.pending()) throw work::Stopped();
     shown_.advance(done, text);
   }
   void finish() override { shown_.finish(); }
@@ -74,18 +110,25 @@ void warm(Context& context, serve::Service& service, const EndSignals& signals, 
   context.catalogue().show_progress(progress);
   try {
     for (const std::string& job : jobs) service.warm(job, progress);
-  } catch (const Interrupted&) {  // the signal is still there to be waited for
+  } catch (const work::Stopped&) {  // the signal is still there to be waited for
   }
   context.hide_progress();  // many wait for answers, nobody watches them
 }
 
-void serve(Context& context, const ServeOptions& o) {
+void serve(Context& context, ServeOptions& o) {
+  settle(o);
   const EndSignals signals;
-  serve::Service service(context.catalogue(), o.platforms, o.state, o.free);
+  serve::Service service(context.catalogue().data_dir(), o.service);
   warm(context, service, signals, o.warm);
+  if (o.warm.empty()) service.warm_while_idle("all_reduce:64MiB");  // what most jobs do most
   serve::HttpServer server([&](const serve::HttpRequest& request) { return service.answer(request); }, kConnections);
-  const int port = server.bind(o.host, o.port);
-  std::cout << "listening on http://" << o.host << ':' << port << std::endl;
+  if (o.socket.empty()) {
+    const int port = server.bind(o.host, o.port);
+    std::cout << "listening on http://" << o.host << ':' << port << std::endl;
+  } else {
+    server.bind(o.socket);
+    std::cout << "listening on " << o.socket << std::endl;
+  }
   const pthread_t waiting = pthread_self();
   std::atomic<bool> ending = false;
   std::thread listener([&] {
@@ -96,8 +139,10 @@ void serve(Context& context, const ServeOptions& o) {
   ending = true;
   signals.release();
   log::Log("cli").note("serve: ending, no new connections; a second signal does not wait");
+  service.end();
   server.stop();
   listener.join();
+  if (!o.socket.empty()) std::filesystem::remove(o.socket);
 }
 
 }  // namespace
@@ -109,7 +154,7 @@ void add_serve(CLI::App& app, Context& context) {
       ->check(CLI::Range(0, 65535));
   command->add_option("--host", o->host, "address to listen at (default: 127.0.0.1, this machine only)");
   command
-      ->add_option("-p,--platform", o->platforms,
+      ->add_option("-p,--platform", o->service.platforms,
                    "platform or calibration file that may be asked for; repeatable (default: every shipped one)")
       ->allow_extra_args(false);
   command
@@ -118,12 +163,19 @@ void add_serve(CLI::App& app, Context& context) {
                    "repeatable")
       ->type_name("JOB")
       ->allow_extra_args(false);
-  command->add_option("--state", o->state, "file that keeps what nodes run (default: forgotten at the end)");
+  command->add_option("--state", o->service.state, "file that keeps what nodes run (default: forgotten at the end)");
   command
-      ->add_option("--free", o->free,
+      ->add_option("--free", o->service.slurm,
                    "what 'scontrol show nodes --json' prints: free GPUs of nodes for /v1/slurm; read again when it "
                    "changes")
       ->type_name("FILE");
+  command->add_option("--socket", o->socket, "listen at this Unix socket instead, which its owner alone may use");
+  command->add_option("--token-file", o->token_file,
+                      "file with a token: requests need 'Authorization: Bearer TOKEN', but for /healthz and /readyz");
+  command->add_option("--log", o->service.log, "file to which each request adds a line of JSON");
+  command->add_option("--deadline", o->deadline, "answered 504 after so long (default: 10s)")->type_name("TIME");
+  command->add_option("--workers", o->workers, "threads that forecast (default: one a core, 2 to 4)")
+      ->check(CLI::Range(1, kMostWorkers));
   command->footer("Example:\n  linkcast serve --platform v100-dgx1 --warm all_reduce:64MiB --state nodes.json");
   command->callback([o, &context] { serve(context, *o); });
 }

@@ -14,7 +14,6 @@ struct TraceCommand {
 };
 
 void run_trace(const TraceCommand& o, Context& context) {
-  const CtrlC ends_the_work;  // so that no half trace stays
   const TraceGenerator& generator = trace_generators().get(o.application);
   const TraceOptions options(key_values(o.options, "trace"));
   options.refuse_others(o.application, generator.options());

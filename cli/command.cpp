@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "sim/query/whatif.hpp"
 #include "sim/records/atomic_file.hpp"
 #include "sim/records/own_program.hpp"
+#include "sim/work/estimate.hpp"
 
 namespace linkcast::cli {
 namespace fs = std::filesystem;
@@ -50,6 +52,37 @@ void add_log_options(CLI::App& app, Context& context) {
       ->group(group);
   app.add_flag("--quiet", context.quiet, "nothing on standard error but errors")->group(group);
   for (CLI::App* command : app.get_subcommands({})) add_log_options(*command, context);
+}
+
+void add_limit_options(CLI::App& app, Context& context) {
+  const std::string group = app.get_parent() == nullptr ? "Options" : "";
+  app.add_option("--max-memory", context.max_memory,
+                 "what one request may take, e.g. 16GiB, or none (default: LINKCAST_MAX_MEMORY, else 4GiB)")
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--max-time", context.max_time,
+                 "the same, e.g. 2h; known before the work begins (default: LINKCAST_MAX_TIME, else 10 min)")
+      ->type_name("TIME")
+      ->group(group);
+  for (CLI::App* command : app.get_subcommands({})) add_limit_options(*command, context);
+}
+
+void Context::settle_limits() const {
+  work::Limits& limits = work::limits();
+  if (!max_memory.empty()) {
+    limits.memory_B = work::parse_memory_limit(max_memory, "--max-memory");
+    ::setenv(work::kMemoryVariable, max_memory.c_str(), 1);
+  }
+  if (!max_time.empty()) {
+    limits.time_s = work::parse_time_limit(max_time, "--max-time");
+    ::setenv(work::kTimeVariable, max_time.c_str(), 1);
+  }
+}
+
+std::string Context::stopped_at() const {
+  if (!stopped_at_.empty()) return stopped_at_;
+  const auto* shown = dynamic_cast<const ConsoleProgress*>(progress_.get());
+  return shown == nullptr ? "" : shown->stopped_at();
 }
 
 void Context::settle_format() {

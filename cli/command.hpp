@@ -33,6 +33,7 @@ class Context {
   std::map<std::string, std::vector<std::string>> edits{};  ///< by verb; "edit": whole ones
   int verbose = 0;                                          ///< how many -v
   bool quiet = false;                                       ///< errors alone on standard error
+  std::string max_memory{}, max_time{};                     ///< of one request; empty: as the environment says
 
   /// What the edit options say, as the `edits` of a query.
   [[nodiscard]] std::vector<std::string> edit_list() const;
@@ -45,10 +46,16 @@ class Context {
   void start_log(bool progress = true);
   /// --format json is --json. @throws InputError  both, and they differ
   void settle_format();
+  /// Hands --max-memory and --max-time to sim/work, and to the programs that this one starts.
+  void settle_limits() const;
   /// Of all that takes long; also in catalogue().
   log::Progress& progress() { return *progress_; }
   /// Where progress is shown; null before start_log() and with --quiet.
   [[nodiscard]] const std::shared_ptr<Console>& console() const { return console_; }
+  /// What Ctrl-C ended, for people; empty: nothing to tell.
+  [[nodiscard]] std::string stopped_at() const;
+  /// Says it instead of what progress() knows.
+  void tell_stop(std::string text) { stopped_at_ = std::move(text); }
   /// From now on catalogue() shows none.
   void hide_progress() { catalogue().show_progress(hidden_); }
 
@@ -57,6 +64,7 @@ class Context {
   std::shared_ptr<Console> console_;
   std::unique_ptr<log::Progress> progress_ = std::make_unique<log::NoProgress>();  // outlives the catalogue
   std::unique_ptr<catalogue::Catalogue> catalogue_;
+  std::string stopped_at_;
 };
 
 /// Folder with topologies/ and models/: above the program's own, or share/linkcast of its prefix.
@@ -90,6 +98,8 @@ void add_emulate(CLI::App& app, Context& context);
 
 /// Adds -v, -vv and --quiet to the program and, where they can also be written, to each of its subcommands.
 void add_log_options(CLI::App& app, Context& context);
+/// Adds --max-memory and --max-time likewise.
+void add_limit_options(CLI::App& app, Context& context);
 /// Adds --platform, --json, --format, --solver and the edits. @param formats  as of add_format()
 void add_common(CLI::App& command, Context& context, std::string& platform,
                 const std::vector<std::string>& formats = {});

@@ -1,5 +1,6 @@
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -15,20 +16,8 @@
 
 namespace {
 
-int run_program(int argc, const char* const* argv, bool progress) {
+void add_commands(CLI::App& app, linkcast::cli::Context& context) {
   using namespace linkcast::cli;
-  CLI::App app("linkcast forecasts what a GPU interconnect will do: routes, rings, contention, times, and how sure.",
-               "linkcast");
-  app.footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
-  app.formatter(std::make_shared<HelpFormatter>());  // before the commands, which take it over
-  app.set_help_flag("-h,--help", "this help");
-  app.set_help_all_flag("--help-all", "this help with every option");
-  app.set_version_flag("--version", version_text, "version, how it was built, SimGrid's version");
-  app.require_subcommand(1);
-  Context context;
-  app.add_option("--data-dir", context.data_dir,
-                 "folder with topologies/ and models/ (default: LINKCAST_DATA_DIR, else beside the program)")
-      ->envname("LINKCAST_DATA_DIR");
   add_list(app, context);
   add_show(app, context);
   add_predict(app, context);
@@ -56,9 +45,30 @@ int run_program(int argc, const char* const* argv, bool progress) {
   add_completion(app, context);
   add_log_options(app, context);
   platforms_read_stdin(app);
+  add_limit_options(app, context);
+}
+
+int run_program(int argc, const char* const* argv, bool progress) {
+  using namespace linkcast::cli;
+  CLI::App app("linkcast forecasts what a GPU interconnect will do: routes, rings, contention, times, and how sure.",
+               "linkcast");
+  app.footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
+  app.formatter(std::make_shared<HelpFormatter>());  // before the commands, which take it over
+  app.set_help_flag("-h,--help", "this help");
+  app.set_help_all_flag("--help-all", "this help with every option");
+  app.set_version_flag("--version", version_text, "version, how it was built, SimGrid's version");
+  app.require_subcommand(1);
+  std::optional<CtrlC> ends_the_work;  // by its own way, so that no half file stays
+  if (progress) ends_the_work.emplace();
+  Context context;
+  app.add_option("--data-dir", context.data_dir,
+                 "folder with topologies/ and models/ (default: LINKCAST_DATA_DIR, else beside the program)")
+      ->envname("LINKCAST_DATA_DIR");
+  add_commands(app, context);
   app.parse_complete_callback([&context, progress] {
     context.start_log(progress);
     context.settle_format();
+    context.settle_limits();
   });
   try {
     app.parse(argc, argv);
@@ -69,6 +79,10 @@ int run_program(int argc, const char* const* argv, bool progress) {
     return kBadInput;
   } catch (const linkcast::InputError& error) {
     throw linkcast::InputError(naming_option(error.what(), running_command(app)));
+  } catch (const linkcast::work::Stopped&) {
+    std::cout.flush();
+    if (const std::string at = context.stopped_at(); !at.empty()) std::cerr << "stopped: " << at << '\n';
+    return kInterrupted;
   }
   std::cout.flush();
   if (!std::cout) throw std::runtime_error("standard output: cannot be written");
@@ -106,8 +120,6 @@ int linkcast::cli::command_line(int argc, const char* const* argv, bool progress
     return failed("error: " + one_line(file_error_text(error)), kBadInput);
   } catch (const InvariantError& error) {
     return failed(std::string("internal error, please report: ") + error.what(), kBrokenInvariant);
-  } catch (const Interrupted&) {
-    return kInterrupted;
   } catch (const std::exception& error) {
     return failed("error: " + one_line(error.what()), 1);
   }

@@ -16,11 +16,11 @@ constexpr std::chrono::milliseconds kFirst{2000}, kNextBar{200}, kNextLine{2000}
 constexpr std::int64_t kEventsAStep = 64;  // of a replay, whose events are short against a look at the clock
 constexpr int kBarWidth = 20;
 
-volatile std::sig_atomic_t interrupted = 0;  // a signal handler can reach nothing else
+work::StopFlag interrupt;  // a signal handler can reach nothing else
 
 /// The second Ctrl-C ends the program at once.
 void on_interrupt(int /*signal*/) {
-  interrupted = 1;
+  interrupt.raise(work::Why::kInterrupted);
   std::signal(SIGINT, SIG_DFL);
 }
 
@@ -39,14 +39,21 @@ std::string bar(double share) {
 
 CtrlC::CtrlC() {
   // A job that a shell put into the background ignores the signal, and goes on to. Python takes it itself.
-  const auto before = std::signal(SIGINT, on_interrupt);
-  taken_ = before == SIG_DFL;
-  if (!taken_) std::signal(SIGINT, before);
+  sigaction(SIGINT, nullptr, &before_);
+  taken_ = before_.sa_handler == SIG_DFL;
+  if (taken_) {
+    struct sigaction own {};  // without SA_RESTART: what waits for input is woken
+    own.sa_handler = on_interrupt;
+    sigaction(SIGINT, &own, nullptr);
+  }
+  scope_.emplace(interrupt);
 }
 
 CtrlC::~CtrlC() {
-  if (taken_ && interrupted == 0) std::signal(SIGINT, SIG_DFL);
+  if (taken_ && !came()) sigaction(SIGINT, &before_, nullptr);
 }
+
+bool CtrlC::came() { return interrupt.why() != work::Why::kGoesOn; }
 
 void ConsoleProgress::start(const std::string& what, const std::string& unit, std::int64_t total) {
   const auto now = Clock::now();
@@ -56,19 +63,20 @@ void ConsoleProgress::start(const std::string& what, const std::string& unit, st
 }
 
 void ConsoleProgress::advance(std::int64_t done, std::string_view text) {
-  if (interrupted != 0) throw Interrupted();
   pieces_.back().done = done;
   pieces_.back().text = text;
+  if (CtrlC::came()) throw work::Stopped();
   if (const auto now = Clock::now(); now >= next_) show(now);
 }
 
 void ConsoleProgress::finish() {
+  if (CtrlC::came() && stopped_at_.empty()) stopped_at_ = line(Clock::now(), false);
   pieces_.pop_back();
   if (pieces_.empty()) console_->status("");
 }
 
-/// Of the outermost piece, whose end is what one waits for, how long that takes.
-std::string ConsoleProgress::line(Clock::time_point now) const {
+/// @param left  say of the outermost piece, whose end is what one waits for, how long that takes
+std::string ConsoleProgress::line(Clock::time_point now, bool left) const {
   std::string all;
   for (const Piece& piece : pieces_) {
     if (!all.empty()) all += "; ";
@@ -79,7 +87,7 @@ std::string ConsoleProgress::line(Clock::time_point now) const {
   }
   const Piece& outer = pieces_.front();
   const double spent_s = std::chrono::duration<double>(now - outer.start).count();
-  if (outer.total > 0 && outer.done > 0)
+  if (left && outer.total > 0 && outer.done > 0)
     all += fmt::format(", {} left", duration(spent_s * static_cast<double>(outer.total - outer.done) /
                                              static_cast<double>(outer.done)));
   return all;
@@ -89,12 +97,12 @@ void ConsoleProgress::show(Clock::time_point now) {
   const Piece& outer = pieces_.front();
   if (!console_->terminal()) {
     next_ = now + kNextLine;
-    log::Log("progress").note("{}", line(now));
+    log::Log("progress").note("{}", line(now, true));
     return;
   }
   next_ = now + kNextBar;
   const double share = outer.total > 0 ? static_cast<double>(outer.done) / static_cast<double>(outer.total) : 0;
-  console_->status((outer.total > 0 ? bar(share) + " " : "") + line(now));
+  console_->status((outer.total > 0 ? bar(share) + " " : "") + line(now, true));
 }
 
 Heartbeat::Heartbeat(std::shared_ptr<Console> console, std::string what) : console_(std::move(console)) {

@@ -1,23 +1,24 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "sim/log/progress.hpp"
 #include "sim/replay/observer.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast::cli {
 
 class Console;
 
-/// Ctrl-C, thrown through the stack so that drafts of files are removed. No std::exception: nothing failed.
-struct Interrupted {};
-
 /// While it lives Ctrl-C ends the work at its next step instead of the program at once; a second one ends the program.
+/// Reading from a terminal or a pipe ends too.
 class CtrlC {
  public:
   CtrlC();
@@ -25,8 +26,13 @@ class CtrlC {
   CtrlC& operator=(const CtrlC&) = delete;
   ~CtrlC();
 
+  /// Whether there was one.
+  static bool came();
+
  private:
+  struct sigaction before_ {};
   bool taken_ = false;
+  std::optional<work::Scope> scope_;
 };
 
 /// What takes longer than two seconds is shown: on a terminal a bar with what is left, elsewhere a line every two
@@ -35,9 +41,11 @@ class ConsoleProgress final : public log::Progress {
  public:
   explicit ConsoleProgress(std::shared_ptr<Console> console) : console_(std::move(console)) {}
   void start(const std::string& what, const std::string& unit, std::int64_t total) override;
-  /// @throws Interrupted
+  /// @throws work::Stopped
   void advance(std::int64_t done, std::string_view text) override;
   void finish() override;
+  /// How far the work was that Ctrl-C ended; empty: there was none to tell of.
+  [[nodiscard]] const std::string& stopped_at() const { return stopped_at_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -47,12 +55,13 @@ class ConsoleProgress final : public log::Progress {
     std::string text{};
     Clock::time_point start{};
   };
-  [[nodiscard]] std::string line(Clock::time_point now) const;
+  [[nodiscard]] std::string line(Clock::time_point now, bool left) const;
   void show(Clock::time_point now);
 
   std::shared_ptr<Console> console_;
   std::vector<Piece> pieces_;  ///< innermost last
   Clock::time_point next_{};
+  std::string stopped_at_;
 };
 
 /// While it lives, and nothing says how far the work is, a terminal shows from two seconds on how long it has taken.
@@ -78,7 +87,7 @@ class Heartbeat {
 class ReplayProgress final : public replay::ReplayObserver {
  public:
   explicit ReplayProgress(log::Progress& progress) : work_(progress, "replay", "events") {}
-  /// @throws Interrupted
+  /// @throws work::Stopped
   void ends(int rank, const TraceEvent& event, double now_s) override;
 
  private:

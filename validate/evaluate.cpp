@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/query/query.hpp"
+#include "sim/work/stop.hpp"
 #include "validate/measured_answer.hpp"
 #include "validate/sampling.hpp"
 
@@ -146,6 +147,7 @@ std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_
   for (const Claim& claim : claims) {
     results.push_back(evaluate_one(claim, sampler, data));
     work.advance(static_cast<std::int64_t>(results.size()));
+    work::look();
   }
   return results;
 }

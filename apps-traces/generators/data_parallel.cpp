@@ -2,6 +2,7 @@
 // beside the rest of the backward pass, and the update of the weights.
 #include <cstdint>
 
+#include "apps-traces/generators/rank_writer.hpp"
 #include "sim/plugin/trace_source.hpp"
 
 namespace linkcast {
@@ -90,6 +91,7 @@ class DataParallel final : public TraceGenerator {
     const DataParallelTraining training = training_of(options);
     TraceHeader header;
     header.name = "data_parallel";
+    refuse_many_ranks(training.ranks);
     header.ranks = training.ranks;
     header.source = "generated: synchronous data-parallel training, one all_reduce a bucket beside the backward pass";
     header.notes = {"assumed: times and sizes that no option gave"};

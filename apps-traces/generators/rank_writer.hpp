@@ -89,8 +89,14 @@ class RankWriter {
   double host_s_ = 0, issue_s_ = 0;
 };
 
+/// Before memory is taken for them.
+inline void refuse_many_ranks(double ranks) {
+  if (ranks > kMostRanks) throw InputError("options: they make more than " + std::to_string(kMostRanks) + " ranks");
+}
+
 /// Writers of ranks 0 to n - 1, and a group "all" of them in the header.
 inline std::vector<RankWriter> start_ranks(TraceHeader& header, int ranks, TraceSink& sink) {
+  refuse_many_ranks(ranks);
   header.ranks = ranks;
   std::vector<RankWriter> writers;
   for (int rank = 0; rank < ranks; ++rank) {

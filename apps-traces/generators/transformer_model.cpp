@@ -138,6 +138,7 @@ TransformerJob transformer_job(const TraceOptions& options) {
                      options.bytes("value", kValue_B),
                      options.bytes("gradient", kGradient_B)};
   if (job.flops_per_s <= 0) throw InputError("option flops: must be positive");
+  refuse_many_ranks(static_cast<double>(job.data) * job.tensor * job.pipeline);
   must_divide("layers", job.layers, job.pipeline, "pp");
   must_divide("hidden", job.hidden, job.tensor, "tp");
   must_divide("vocabulary", job.vocabulary, job.tensor, "tp");

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "sim/records/input_error.hpp"
+#include "sim/work/estimate.hpp"
 
 namespace linkcast::fit {
 namespace {
@@ -119,10 +120,12 @@ Bootstrap run_bootstrap(const FitContext& fitted, int replicas, log::Progress* p
   Bootstrap result;
   log::NoProgress none;
   log::Work work(progress != nullptr ? *progress : none, "bootstrap", "refits", replicas);
+  work::Rounds rounds("bootstrap", "refits", replicas);
   const auto wanted = ranged_names(fitted.found);
   std::map<std::string, Running> values;
   for (; result.replicas < replicas; ++result.replicas) {
     work.advance(result.replicas);
+    rounds.done(result.replicas);
     const unsigned seed = kSeed + static_cast<unsigned>(result.replicas);
     FitContext context;
     context.wires = fitted.wires;

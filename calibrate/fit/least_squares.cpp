@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/records/input_error.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast::fit {
 namespace {
@@ -87,6 +88,7 @@ LinearFit robust_fit(const std::vector<Observation>& observations, const std::ve
   Eigen::VectorXd weight = ones, x = Eigen::VectorXd::Zero(columns), residual;
   double sigma = 0;
   for (int iteration = 0; iteration < kIterations; ++iteration) {
+    work::look();
     const Eigen::MatrixXd wa = weight.cwiseSqrt().asDiagonal() * s.a;
     const Eigen::VectorXd next = Decomposition(wa).solve(weight.cwiseSqrt());
     const double change = (next - x).norm();

@@ -7,6 +7,7 @@
 #include "sim/platform/placed_fabric.hpp"
 #include "sim/records/input_error.hpp"
 #include "sim/units/statistics.hpp"
+#include "sim/work/estimate.hpp"
 
 namespace linkcast::congestion {
 namespace {
@@ -85,10 +86,12 @@ void refuse_network_keys(const Json& query, const std::string& why) {
 SampleTimes draw_samples(const NetworkLoad& load, const std::function<SampleTime(const Background&)>& forecast) {
   SampleTimes times;
   log::Work work(*load.progress, "noise", "samples", load.samples);
+  work::Rounds rounds("noise", "samples", load.samples);
   for (int sample = 0; sample < load.samples; ++sample) {
     times.push_back(forecast(Background(*load.noise, load.seed, sample)));
     times.back().sample = sample;
     work.advance(sample + 1);
+    rounds.done(sample + 1);
   }
   std::stable_sort(times.begin(), times.end(),
                    [](const SampleTime& a, const SampleTime& b) { return a.time_s() < b.time_s(); });

@@ -8,6 +8,7 @@
 #include "sim/engine/event_source.hpp"
 #include "sim/records/input_error.hpp"
 #include "sim/units/index.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast {
 
@@ -85,6 +86,7 @@ double FluidEngine::next_event_s() {
 }
 
 void FluidEngine::advance(double to_s) {
+  work::look();
   ended_.clear();
   settled_ = 0;
   share();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/placement/ranking.hpp"
+#include "sim/work/estimate.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -60,6 +61,7 @@ class Orders {
     std::vector<int> order = which_.sets.front();
     do {
       work_.advance(++done_);
+      work::look();
       if (seen.count(order) > 0) continue;
       add_orbit(order, search_.symmetries, seen);
       if (order != which_.sets.front() && may_go_on()) take_if_better(order);
@@ -178,12 +180,14 @@ NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Ob
   search.symmetries = memory.symmetries(request.platform, platform, colours_of(platform, request));
   auto classes = set_classes(free, request.ranks, search.symmetries);
   std::optional<log::Work> work(std::in_place, progress, "place", "forecasts", std::ssize(classes));
+  work::Rounds rounds("place", "forecasts", std::ssize(classes));
   for (auto& sets : classes) {
     PlacementClass& which = search.classes.emplace_back(PlacementClass{std::move(sets), {}, {}, false});
     which.gpus = which.sets.front();
     which.score = objective.score(which.gpus);
     which.ordered = objective.order_matters(which.gpus);
     work->advance(++search.evaluated);
+    rounds.done(search.evaluated);
   }
   work.reset();
   search_orders(search, request, objective, progress);

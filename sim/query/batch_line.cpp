@@ -1,5 +1,7 @@
 #include "sim/query/batch_line.hpp"
 
+#include <new>
+
 #include "sim/query/answer_row.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/whatif.hpp"
@@ -38,6 +40,9 @@ LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line,
     answer.failed = true;
   } catch (const std::filesystem::filesystem_error& error) {
     result["error"] = name + ": " + file_error_text(error);
+    answer.failed = true;
+  } catch (const std::bad_alloc&) {
+    result["error"] = name + ": there is not enough memory for it";
     answer.failed = true;
   } catch (const std::exception& error) {  // a bug of ours must not cost the other answers
     result["error"] = std::string("internal: ") + error.what();

@@ -6,6 +6,7 @@
 
 #include "sim/plugin/trace_source.hpp"
 #include "sim/records/near_names.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast::replay {
 namespace {
@@ -14,7 +15,10 @@ class TextSink final : public TraceSink {
  public:
   explicit TextSink(std::ostream& out) : out_(out) {}
   void header(const TraceHeader& header) override { out_ << trace_line(to_json(header)); }
-  void event(const TraceEvent& event) override { out_ << trace_line(to_json(event)); }
+  void event(const TraceEvent& event) override {
+    work::look();
+    out_ << trace_line(to_json(event));
+  }
 
  private:
   std::ostream& out_;
@@ -35,8 +39,9 @@ std::unique_ptr<TraceReader> generated(const std::string& name, const std::map<s
   return std::make_unique<TraceReader>(std::move(text), name);
 }
 
-/// The file, or the shipped one of that name.
-std::string path_of(const std::string& data_dir, const std::string& name) {
+}  // namespace
+
+std::string trace_path(const std::string& data_dir, const std::string& name) {
   if (std::filesystem::is_directory(name)) throw InputError(name + ": is a folder, not a file");
   if (std::filesystem::exists(name)) return name;
   std::vector<std::string> known;
@@ -50,8 +55,6 @@ std::string path_of(const std::string& data_dir, const std::string& name) {
   throw InputError("trace: '" + name + "' is no file, no shipped trace and no application" + did_you_mean(name, known) +
                    ": one of " + names);
 }
-
-}  // namespace
 
 std::vector<ShippedTrace> shipped_traces(const std::string& data_dir) {
   const std::filesystem::path folder = std::filesystem::path(data_dir) / "apps-traces" / "samples";
@@ -67,7 +70,7 @@ std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::
                                         const std::map<std::string, std::string>& options) {
   if (is_application(name) && !std::filesystem::exists(name)) return generated(name, options);
   if (!options.empty()) throw InputError("options: " + name + " is no application: only those take options");
-  return std::make_unique<TraceReader>(path_of(data_dir, name));
+  return std::make_unique<TraceReader>(trace_path(data_dir, name));
 }
 
 }  // namespace linkcast::replay

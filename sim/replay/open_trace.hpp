@@ -17,6 +17,9 @@ struct ShippedTrace {
 /// Sorted by name. @param data_dir  of the catalogue
 std::vector<ShippedTrace> shipped_traces(const std::string& data_dir);
 
+/// The file, or the shipped one of that name. @throws InputError  neither
+std::string trace_path(const std::string& data_dir, const std::string& name);
+
 /// A trace by name: a file, one that is shipped, or that of an application, generated into memory.
 /// @param options  of the application, by key
 /// @throws InputError  none of these; options that the application does not take, or of what is no application

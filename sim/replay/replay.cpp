@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/work/stop.hpp"
+
 namespace linkcast::replay {
 
 Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<ReplayObserver*> observers)
@@ -85,6 +87,7 @@ double Replay::look_s() const {
 }
 
 void Replay::advance() {
+  work::look();
   now_s_ = std::max(now_s_, next_event_s());
   network_.advance(now_s_, tickets_ended_);
   for (const long ticket : tickets_ended_) end_network(ticket);

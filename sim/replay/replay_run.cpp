@@ -9,6 +9,7 @@
 #include "sim/replay/network_kind.hpp"
 #include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay.hpp"
+#include "sim/replay/replay_cost.hpp"
 #include "sim/replay/summary.hpp"
 #include "sim/replay/timeline.hpp"
 #include "sim/replay/utilisation.hpp"
@@ -222,6 +223,7 @@ void add_intervals(ReplayResult& result, catalogue::Catalogue& catalogue, const 
 
 ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& request,
                     std::vector<ReplayObserver*> observers) {
+  work::expect(estimate_of(catalogue.data_dir(), request));
   const std::unique_ptr<ReplayNetwork> made = network_of(catalogue, request);
   ReplayNetwork& network = *made;
   std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network.gpus());

@@ -1,6 +1,9 @@
 #include "sim/serve/http_server.hpp"
 
 #include <httplib.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -12,12 +15,10 @@
 #include <vector>
 
 #include "sim/records/object_reader.hpp"
+#include "sim/serve/connection.hpp"
 
 namespace linkcast::serve {
 namespace {
-
-constexpr int kIdle_s = 5;              // ours: a connection without a request gives its thread back, also at the end
-constexpr std::size_t kKept = 1000000;  // requests of one connection: no limit in effect
 
 /// httplib's own pool holds any number of accepted connections; here the one that accepts waits for a free thread.
 class Pool final : public httplib::TaskQueue {
@@ -77,7 +78,73 @@ void socket_options(socket_t socket) {
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 }
 
+/// The connection that this thread serves.
+thread_local Connection* served_now = nullptr;
+
 }  // namespace
+
+/// The library's server over connections of our own.
+class LimitedServer final : public httplib::Server {
+ public:
+  /// For its owner alone.
+  void bind_to_file(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path)
+      throw InputError("--socket: " + path + ": is too long, at most " + std::to_string(sizeof address.sun_path - 1) +
+                       " bytes");
+    path.copy(address.sun_path, path.size());
+    const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const mode_t before = ::umask(0177);  // source: umask(2): read and write for the owner
+    const bool bound = made >= 0 && replaceable(path) &&
+                       ::bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::umask(before);
+    if (!bound || ::listen(made, SOMAXCONN) != 0) {
+      if (made >= 0) ::close(made);
+      throw InputError("--socket: " + path + ": cannot be made: in use, or not writable");
+    }
+    svr_sock_ = made;
+  }
+
+ private:
+  /// Nothing, or the socket of a service that has gone.
+  static bool replaceable(const std::string& path) {
+    struct stat found {};
+    if (::lstat(path.c_str(), &found) != 0) return true;
+    if (!S_ISSOCK(found.st_mode)) return false;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, path.size());
+    const int asked = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool answers =
+        asked >= 0 && ::connect(asked, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    if (asked >= 0) ::close(asked);
+    return !answers && ::unlink(path.c_str()) == 0;
+  }
+
+  bool process_and_close_socket(socket_t socket) override {
+    Connection connection(socket, limits_);
+    served_now = &connection;
+    bool well = true, closed = false;
+    while (well && !closed && !connection.broken() && svr_sock_ != INVALID_SOCKET && connection.next_request())
+      well = process(*this, connection, closed);
+    served_now = nullptr;
+    ::shutdown(socket, SHUT_RDWR);
+    ::close(socket);
+    return well;
+  }
+
+  /// Versions of the library differ in what they want to be told.
+  template <class Self>
+  static bool process(Self& self, Connection& connection, bool& closed) {
+    if constexpr (requires { self.process_request(connection, false, closed, nullptr); })
+      return self.process_request(connection, false, closed, nullptr);
+    else
+      return self.process_request(connection, "", 0, "", 0, false, closed, nullptr);
+  }
+
+  ConnectionLimits limits_{.request_B = kMostHead_B + 2 * kMostBody_B};  // chunks have a head each
+};
 
 HttpReply error_reply(int status, const std::string& what) {
   return {status, Json{{"error", what}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
@@ -89,8 +156,6 @@ class HttpServer::Impl {
     server_.new_task_queue = [threads] { return new Pool(threads); };
     server_.set_socket_options(socket_options);
     server_.set_tcp_nodelay(true);
-    server_.set_keep_alive_timeout(kIdle_s);
-    server_.set_keep_alive_max_count(kKept);
     server_.set_payload_max_length(kMostBody_B);
     const auto plain = [this](const httplib::Request& in, httplib::Response& out) { reply(in, "", out); };
     const auto with_body = [this](const httplib::Request& in, httplib::Response& out,
@@ -115,6 +180,7 @@ class HttpServer::Impl {
       throw InputError("port: " + host + ":" + std::to_string(port) + " cannot be had: taken, or no address of ours");
     return got;
   }
+  void bind(const std::string& path) { server_.bind_to_file(path); }
   void run() {
     server_.listen_after_bind();
     ended_ = true;
@@ -127,7 +193,9 @@ class HttpServer::Impl {
 
  private:
   void reply(const httplib::Request& in, std::string body, httplib::Response& out) const {
-    HttpReply made = handler_({in.method, in.path, std::move(body)});
+    const Connection* connection = served_now;
+    HttpReply made = handler_({in.method, in.path, std::move(body), in.get_header_value("Authorization"),
+                               [connection] { return connection != nullptr && connection->gone(); }});
     out.status = made.status;
     out.set_content(std::move(made.body), made.type.c_str());
   }
@@ -148,7 +216,7 @@ class HttpServer::Impl {
   }
 
   HttpHandler handler_;
-  httplib::Server server_;
+  LimitedServer server_;
   std::atomic<bool> ended_ = false;
 };
 
@@ -156,6 +224,7 @@ HttpServer::HttpServer(HttpHandler handler, std::size_t threads)
     : impl_(std::make_unique<Impl>(std::move(handler), threads)) {}
 HttpServer::~HttpServer() = default;
 int HttpServer::bind(const std::string& host, int port) { return impl_->bind(host, port); }
+void HttpServer::bind(const std::string& path) { impl_->bind(path); }
 void HttpServer::run() { impl_->run(); }
 void HttpServer::stop() { impl_->stop(); }
 

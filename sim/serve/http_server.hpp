@@ -11,6 +11,8 @@ struct HttpRequest {
   std::string method;  ///< GET, POST, DELETE
   std::string path;    ///< decoded, without what follows a question mark
   std::string body{};
+  std::string authorization{};       ///< of the header
+  std::function<bool()> gone{};      ///< whether its client has closed the connection; may be empty
 };
 
 struct HttpReply {
@@ -25,10 +27,11 @@ HttpReply error_reply(int status, const std::string& what);
 /// Asked by several threads at once.
 using HttpHandler = std::function<HttpReply(const HttpRequest&)>;
 
-inline constexpr std::size_t kMostBody_B = 1048576;
+inline constexpr std::size_t kMostBody_B = 1048576, kMostHead_B = 65536;
 
 /// Each connection has a thread of a pool; connections that find none wait to be accepted. A body above kMostBody_B is
-/// answered 413 and never held in memory.
+/// answered 413 and never held in memory; a request that takes longer than ten seconds to arrive, or has a longer head
+/// than kMostHead_B, ends its connection.
 class HttpServer {
  public:
   /// @param threads  connections served at once
@@ -39,6 +42,8 @@ class HttpServer {
 
   /// @param port  0: any that is free. @returns  the port. @throws InputError  it cannot be had
   int bind(const std::string& host, int port);
+  /// A socket of this machine's file system instead, for its owner alone. @throws InputError  it cannot be made
+  void bind(const std::string& path);
   /// Serves until stop(), and answers what has come in by then.
   void run();
   /// From any thread, also before run().

@@ -1,44 +1,60 @@
 #pragma once
 // What the service answers to each path.
+#include <atomic>
 #include <string>
 #include <vector>
 
 #include "sim/serve/http_server.hpp"
 #include "sim/serve/metrics.hpp"
 #include "sim/serve/node_states.hpp"
-#include "sim/serve/one_thread.hpp"
 #include "sim/serve/placer.hpp"
+#include "sim/serve/request_log.hpp"
 #include "sim/serve/slurm_file.hpp"
+#include "sim/serve/workers.hpp"
 
 namespace linkcast::serve {
 
+struct ServiceOptions {
+  std::vector<std::string> platforms{};  ///< served; empty: all
+  std::string state{};                   ///< file of what nodes run; empty: kept in memory only
+  std::string slurm{};                   ///< file of nodes as Slurm says they are, see SlurmFile; may be empty
+  std::string log{};                     ///< file of requests; empty: none
+  std::string token{};                   ///< who does not send it may ask for health alone; empty: everybody may all
+  WorkersOptions workers{};
+};
+
 class Service {
  public:
-  /// @param catalogue  used by nobody else as long as this is. @param platforms  served; empty: all.
-  /// @param state_file  of what nodes run; empty: kept in memory only. @param slurm_file  of nodes as Slurm says they
-  /// are, see SlurmFile; may be empty. @throws InputError
-  Service(catalogue::Catalogue& catalogue, const std::vector<std::string>& platforms, const std::string& state_file,
-          const std::string& slurm_file);
+  /// @throws InputError
+  Service(const std::string& data_dir, const ServiceOptions& options);
 
   /// Forecasts what is likely to be asked.
   void warm(const std::string& job, log::Progress& progress);
+  /// Prepares the platforms while nobody asks. @param job  of any size: what it needs serves all sizes
+  void warm_while_idle(const std::string& job);
   /// From any thread. Bad input is answered, nothing is thrown.
   HttpReply answer(const HttpRequest& request);
+  /// From now on /readyz says that no more requests should come.
+  void end() { ending_ = true; }
 
  private:
+  HttpReply caught(const std::string& route, const HttpRequest& request);
   HttpReply dispatch(const std::string& route, const HttpRequest& request);
   HttpReply node(const HttpRequest& request);
-  /// Of what one thread only may do; 503 if too many wait.
-  HttpReply by_placer(const std::function<Json()>& make);
+  /// 503 if too many wait, 504 past the deadline.
+  HttpReply by_worker(const HttpRequest& request, std::function<Json(Placer&)> make);
+  [[nodiscard]] HttpReply readiness() const;
   HttpReply kubernetes(const HttpRequest& request, bool filter);
   HttpReply slurm(const HttpRequest& request);
   [[nodiscard]] std::string metrics_text() const;
 
-  Placer placer_;
+  ServiceOptions options_;
   NodeStates nodes_;
   SlurmFile slurm_nodes_;
+  RequestLog log_;
   Metrics metrics_;
-  OneThread placer_thread_;  ///< ends first: its tasks use the others
+  std::atomic<bool> ending_ = false;
+  Workers workers_;  ///< ends first: its tasks use the others
 };
 
 }  // namespace linkcast::serve

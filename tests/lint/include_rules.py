@@ -7,7 +7,7 @@ from tree import CPP, ROOT, files, finish, text_of
 
 BASE = ["sim/units", "sim/records"]
 MACHINE = [*BASE, "sim/platform", "sim/plugin"]
-PLAN = [*MACHINE, "sim/log", "sim/engine", "sim/activities"]
+PLAN = [*MACHINE, "sim/work", "sim/log", "sim/engine", "sim/activities"]
 FORECAST = [*PLAN, "sim/catalogue", "sim/uncertainty", "sim/congestion"]
 ANSWER = [*FORECAST, "sim/bounds", "sim/launch", "sim/collective", "sim/copy", "sim/query"]
 
@@ -15,9 +15,10 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "sim/units": [],
     "sim/log": [],
     "sim/records": ["sim/units"],
+    "sim/work": BASE,
     "sim/platform": BASE,
     "sim/plugin": [*BASE, "sim/platform"],
-    "sim/engine": [*BASE, "sim/log"],
+    "sim/engine": [*BASE, "sim/work", "sim/log"],
     "sim/activities": [*MACHINE, "sim/engine"],
     "sim/lending": MACHINE,
     "sim/catalogue": [*MACHINE, "sim/lending", "sim/log", "sim/engine"],
@@ -36,13 +37,13 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "sim/exporters": MACHINE,
     "apps-traces": [*BASE, "sim/plugin"],
     "models": MACHINE,
-    "calibrate/fit": [*BASE, "sim/log", "sim/platform", "sim/lending"],
+    "calibrate/fit": [*BASE, "sim/work", "sim/log", "sim/platform", "sim/lending"],
     "calibrate/learn": [*BASE, "sim/log", "sim/platform", "sim/plugin", "sim/catalogue", "sim/query", "calibrate/fit", "validate"],
     "calibrate/import": MACHINE,
     "calibrate/bench": BASE,
     "calibrate/choices": [],
-    "validate": [*BASE, "sim/log", "sim/platform", "sim/catalogue", "sim/query"],
-    "validate/diagnosis": [*BASE, "sim/log", "sim/platform", "sim/catalogue", "sim/query", "validate"],
+    "validate": [*BASE, "sim/work", "sim/log", "sim/platform", "sim/catalogue", "sim/query"],
+    "validate/diagnosis": [*BASE, "sim/work", "sim/log", "sim/platform", "sim/catalogue", "sim/query", "validate"],
     "cli": [*ANSWER, "sim/lending", "sim/emulation", "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
             "calibrate/learn", "calibrate/import", "validate", "validate/diagnosis"],
     "python": [*BASE, "sim/engine", "sim/query", "cli"],
@@ -62,7 +63,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"fmt/", ["sim/log", "cli"]),
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import", "calibrate/choices"]),
-    (r"httplib\.h$", ["sim/serve/http_server.cpp"]),
+    (r"httplib\.h$", ["sim/serve/connection.hpp", "sim/serve/http_server.cpp"]),
     (r"re2/", ["sim/units/regex.cpp"]),
     (r"^regex$", []),  # recurses with the length of its input: sim/units/regex.hpp instead
     (r"openssl/", ["sim/records"]),
@@ -74,7 +75,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
     # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty and the width of the terminal in console, exec in python_program, signals held back in cmd_serve
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "cli/console.cpp", "cli/python_program.cpp", "cli/stdin_file.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "sim/work/stop.cpp", "sim/serve/connection.hpp", "sim/serve/http_server.cpp", "sim/serve/request_log.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/stdin_file.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
     (r"(elf|link|strings)\.h$", ["calibrate/choices"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]

@@ -1,0 +1,69 @@
+#pragma once
+// What a request will cost, known before the work begins, and what it may cost.
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "sim/work/stop.hpp"
+
+namespace linkcast::work {
+
+inline constexpr const char* kMemoryVariable = "LINKCAST_MAX_MEMORY";
+inline constexpr const char* kTimeVariable = "LINKCAST_MAX_TIME";
+
+/// What one request may take. Of the process: options --max-memory and --max-time, else LINKCAST_MAX_MEMORY and
+/// LINKCAST_MAX_TIME, else these.
+struct Limits {
+  double memory_B = 4294967296.0;  // source: ours, 4 GiB, what a laptop has to spare
+  double time_s = 600;             // source: ours, ten minutes; who waits longer says so
+};
+
+/// Of the process; set before threads start. The first call reads the environment.
+/// @throws InputError  it holds no size or no time
+Limits& limits();
+/// Of an option or of the environment, e.g. "16GiB", "2 h", "90 min", "30 s"; "none": no limit.
+/// @throws InputError  neither; begins with `name`
+double parse_memory_limit(const std::string& text, const std::string& name);
+double parse_time_limit(const std::string& text, const std::string& name);
+
+/// What is about to begin.
+struct Estimate {
+  std::string what;  ///< "replay"
+  double items = 0;  ///< what is counted, e.g. events
+  std::string unit{};
+  double memory_B = 0, time_s = 0;
+  bool at_least = false;  ///< counting ended where it was too much already
+};
+
+/// "replay: about 2e+08 events, 60 GiB of memory and 31 min"
+std::string to_text(const Estimate& estimate);
+
+/// Said before work that can be long. Under a Scope with a deadline, what is left until it counts too.
+/// @throws InputError  more than Limits allow: the estimate, and what lifts the limit
+void expect(const Estimate& estimate);
+
+/// @throws InputError  so many bytes are more than Limits allow
+void refuse_memory_in_use(double memory_B);
+
+/// Goes round so many times over alike pieces of work: their pace says after a second what all will take.
+class Rounds {
+ public:
+  /// @param what  "noise". @param unit  "samples". @param total  0: not known
+  Rounds(std::string what, std::string unit, std::int64_t total)
+      : what_(std::move(what)), unit_(std::move(unit)), total_(total) {}
+  /// After each piece. @throws Stopped, InputError  as look() and expect()
+  void done(std::int64_t so_far) {
+    look();
+    if (!judged_) judge(so_far);
+  }
+
+ private:
+  void judge(std::int64_t so_far);
+
+  std::string what_, unit_;
+  std::int64_t total_;
+  Scope::Clock::time_point start_ = Scope::Clock::now();
+  bool judged_ = false;
+};
+
+}  // namespace linkcast::work

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""What would take too much is refused before it begins, and Ctrl-C says what was done.
+
+With --table: estimates beside what replays took."""
+import json
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import program
+from program import PROGRAM, answers, run, start
+
+DATA_PARALLEL = {"kind": "replay", "platform": "hgx-h200", "trace": "data_parallel"}
+TRANSFORMER = {"kind": "replay", "platform": "hgx-h200", "trace": "transformer"}
+FACTOR = 4  # source: docs/robustness.md, within which the estimate lies; of time, on one core of our machines
+LARGE = [  # ranks and steps of replays, from a tenth of a second on
+    ("data_parallel", "hgx-h200", {"ranks": 8, "steps": 500}, ()),
+    ("data_parallel", "hgx-h200", {"ranks": 2, "steps": 4000}, ()),
+    ("data_parallel", "gb200-nvl72", {"ranks": 72, "steps": 60}, ()),
+    ("expert_parallel", "hgx-h200", {"steps": 100}, ()),
+    ("transformer", "hgx-h200", {"tp": 8, "steps": 2}, ()),
+    ("transformer", "alps", {"tp": 4, "pp": 2, "dp": 4, "steps": 3}, ("--nodes", "8")),
+    ("data_parallel", "alps", {"ranks": 1024, "steps": 3}, ("--nodes", "256")),
+]
+UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "s": 1, "min": 60, "h": 3600}
+
+
+def cost_of(trace: str, platform: str, options: dict, more: tuple) -> tuple[list[str], dict, dict]:
+    """The command; what is estimated and what it took: events, bytes, seconds of CPU."""
+    command = [str(PROGRAM), "replay", trace, "--platform", platform, "--json", *more]
+    for key, value in options.items():
+        command += ["--option", f"{key}={value}"]
+    refused = subprocess.run([*command, "--max-time", "1e-9s"], capture_output=True, text=True, check=False)
+    said = re.search(r"about (\S+) events, (\S+) (\S+) of memory and (\S+) (\S+?),", refused.stderr)
+    assert said, refused.stderr
+    estimate = {"events": float(said[1]), "B": float(said[2]) * UNITS[said[3]], "s": float(said[4]) * UNITS[said[5]]}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = {"events": json.loads(done.stdout)["events"], "s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
+    return command, estimate, took
+
+
+class Estimates(unittest.TestCase):
+    def test_close_to_what_it_takes(self):
+        for row in LARGE:
+            command, estimate, took = cost_of(*row)
+            with self.subTest(" ".join(command[1:]), estimate=estimate, took=took):
+                self.assertAlmostEqual(estimate["events"] / took["events"], 1, delta=0.05)
+                self.assertLess(took["s"] / FACTOR, estimate["s"])
+                self.assertLess(estimate["s"], took["s"] * FACTOR)
+
+
+class Refused(program.InFolder):
+    def refused(self, query: dict, what: str, seconds: float = 10):
+        begin = time.monotonic()
+        error = answers([query])[0]["error"]
+        self.assertIn(what, error)
+        self.assertLess(time.monotonic() - begin, seconds)
+
+    def test_layers_and_steps(self):
+        for tensor in (1, 8):
+            self.refused({**TRANSFORMER, "options": {"layers": 100000, "steps": 100000, "tp": tensor}}, "more than the limit of 4 GiB and 10 min")
+
+    def test_ranks_and_steps(self):
+        for options, what in (({"ranks": 10**9}, "more than 1000000 ranks"), ({"ranks": 4, "steps": 10**9}, "4.8e+10 events"),
+                              ({"ranks": 10**6}, "at least ")):
+            self.refused({**DATA_PARALLEL, "options": options}, what)
+        self.refused({**DATA_PARALLEL, "repeat": 10**9}, "1.4e+11 events")
+        self.refused({**TRANSFORMER, "options": {"dp": 10**5, "tp": 10**5, "batch": 10**5}}, "more than 1000000 ranks")
+
+    def test_the_line_after_is_answered(self):
+        found = answers([{**DATA_PARALLEL, "repeat": 10**9}, DATA_PARALLEL])
+        self.assertIn("error", found[0])
+        self.assertGreater(found[1]["time_s"], 0)
+
+    def test_samples(self):
+        query = {"kind": "collective", "platform": "leonardo", "op": "all_reduce", "size_B": 1e6, "nodes": 16, "noise": 1, "samples": 1000000}
+        begin = time.monotonic()
+        result = run("--max-time", "20s", "predict", "--batch", "-", stdin=json.dumps(query))
+        self.assertIn("noise: about 1e+06 samples, ", result.stdout)
+        self.assertLess(time.monotonic() - begin, 10)
+
+    def test_options_and_environment(self):
+        words = ("replay", "data_parallel", "--platform", "hgx-h200", "--option", "steps=1000")
+        self.assertEqual(run(*words).returncode, 0)
+        for more, env in ((("--max-time", "0.01s"), {}), (("--max-memory", "1MiB"), {}), ((), {"LINKCAST_MAX_TIME": "0.01s"}),
+                          ((), {"LINKCAST_MAX_MEMORY": "1MiB"})):
+            result = run(*words, *more, env=env)
+            self.assert_refused(result, "more than the limit of")
+            self.assertIn("more than the limit of", result.stderr)
+        self.assertEqual(run("--max-time", "none", *words, env={"LINKCAST_MAX_TIME": "0.01s"}).returncode, 0)
+        for more, env, what in ((("--max-time", "soon"), {}, "--max-time: 'soon' is no time"), ((), {"LINKCAST_MAX_MEMORY": "x"}, "LINKCAST_MAX_MEMORY: 'x'")):
+            result = run(*words, *more, env=env)
+            self.assert_refused(result, what)
+            self.assertIn(what, result.stderr)
+
+
+class Stopped(program.InFolder):
+    def stop(self, process: subprocess.Popen) -> str:
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        stderr = process.communicate(timeout=20)[1]
+        self.assertEqual(process.returncode, 130, stderr)
+        self.assertLess(time.monotonic() - begin, 5)
+        return stderr
+
+    def test_batch_keeps_what_is_answered(self):
+        line = json.dumps({**DATA_PARALLEL, "options": {"steps": 20}})
+        slow = json.dumps({**TRANSFORMER, "options": {"tp": 8, "steps": 400}})
+        batch = self.write("batch.jsonl", f"{line}\n{line}\n{slow}\n{line}\n")
+        out = self.folder / "answers"
+        with open(out, "w", encoding="utf-8") as file:
+            process = subprocess.Popen([str(PROGRAM), "--max-time", "none", "--max-memory", "none", "predict", "--batch", str(batch)], stdout=file, stderr=subprocess.PIPE, text=True)
+            time.sleep(3)
+            stderr = self.stop(process)
+        self.assertIn(f"stopped: batch: 2 lines are answered; to go on: tail -n +3 {batch}\n", stderr)
+        self.assertEqual([json.loads(text)["kind"] for text in out.read_text().splitlines()], ["replay", "replay"])
+
+    def test_batch_that_waits_for_a_line(self):
+        process = subprocess.Popen([str(PROGRAM), "predict", "--batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        self.assertIn("stopped: batch: 0 lines are answered", self.stop(process))
+
+    def test_replay_says_how_far_it_was(self):
+        process = start("--max-time", "none", "--max-memory", "none", "replay", "transformer", "--platform", "hgx-h200", "--option", "tp=8", "--option",
+                        "steps=100", "--timeline", str(self.folder / "timeline.json"))
+        time.sleep(4)
+        self.assertRegex(self.stop(process), r"stopped: replay: \d+ events")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+def table() -> None:
+    print(f"{'events':>9} {'estimated':>9} {'CPU s':>6} {'estimated':>9}  command")
+    for row in LARGE:
+        command, estimate, took = cost_of(*row)
+        print(f"{took['events']:9} {estimate['events']:9.0f} {took['s']:6.2f} {estimate['s']:9.2f}  {' '.join(command[1:])}")
+
+
+if __name__ == "__main__":
+    if "--table" in sys.argv:
+        table()
+    else:
+        program.main()

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""The service against slow senders, requests without end, impossible questions, clients that go, and strangers."""
+import http.client
+import json
+import os
+import socket
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import service
+from service import Service
+
+PLACE = {"platform": "v100-dgx1", "job": "all_reduce:64MiB", "ranks": 3}
+# Of so many events that no machine plays them in the deadlines here, and so few that the usual limits allow it.
+LONG = {"kind": "replay", "platform": "v100-dgx1", "trace": "data_parallel", "options": {"ranks": 8, "steps": 8000}}
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+def raw(port: int, text: bytes, wait_s: float = 30) -> tuple[bytes, float]:
+    """What comes back until the connection ends, and how long that took."""
+    begin = time.monotonic()
+    with socket.create_connection(("127.0.0.1", port), timeout=wait_s) as connection:
+        connection.sendall(text)
+        answer = b""
+        try:
+            while chunk := connection.recv(65536):
+                answer += chunk
+        except ConnectionResetError:
+            pass
+    return answer, time.monotonic() - begin
+
+
+class Deadlines(unittest.TestCase):
+    def test_impossible_requests_are_refused_at_once(self):
+        impossible = [{**LONG, "options": {"ranks": 8, "steps": 10**9}}, {**LONG, "options": {"ranks": 10**9}}, {**LONG, "repeat": 10**9},
+                      {**LONG, "trace": "transformer", "options": {"layers": 100000, "steps": 100000}}]
+        with Service("--platform", "v100-dgx1") as server:
+            for query in impossible:
+                begin = time.monotonic()
+                status, answer = server.post("/v1/query", query)
+                self.assertEqual(status, 400, answer)
+                self.assertRegex(answer["error"], "more than (the limit|1000000 ranks)")
+                self.assertLess(time.monotonic() - begin, 5)
+
+    def test_estimate_above_the_deadline(self):
+        with Service("--platform", "v100-dgx1", "--deadline", "2s") as server:
+            status, answer = server.post("/v1/query", LONG)
+            self.assertEqual(status, 400)
+            self.assertIn("left for this request", answer["error"])
+
+    def test_a_slow_question_ends_at_its_deadline_and_holds_up_nobody(self):
+        slow = {"kind": "place", "platform": "v100-dgx1", "job": "transformer", "options": {"tp": 4, "layers": 2000, "steps": 1}, "ranks": 4}
+        with Service("--platform", "v100-dgx1", "--deadline", "3s", "--workers", "2") as server:
+            found = []
+            one = threading.Thread(target=lambda: found.append((server.post("/v1/query", slow), time.monotonic())))
+            begin = time.monotonic()
+            one.start()
+            times = []
+            for _ in range(20):
+                asked = time.monotonic()
+                self.assertEqual(server.post("/v1/place", PLACE)[0], 200)
+                times.append(time.monotonic() - asked)
+            one.join()
+            (status, answer), ended = found[0]
+            self.assertIn(status, (400, 504), answer)
+            self.assertLess(ended - begin, 6)
+            self.assertLess(sorted(times)[10], 1)
+            self.assertEqual(server.post("/v1/place", PLACE)[0], 200)
+
+    def test_a_client_that_goes_frees_its_worker(self):
+        with Service("--platform", "v100-dgx1", "--deadline", "300s", "--workers", "1") as server:
+            body = json.dumps(LONG).encode()
+            with socket.create_connection(("127.0.0.1", server.port)) as connection:
+                connection.sendall(b"POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+                time.sleep(1)
+            begin = time.monotonic()
+            self.assertEqual(server.post("/v1/place", PLACE)[0], 200)
+            self.assertLess(time.monotonic() - begin, 4)
+
+
+class Senders(unittest.TestCase):
+    def test_slow_head_and_slow_body_end_their_connections_alone(self):
+        with Service("--platform", "v100-dgx1") as server:
+            slow = [b"GET /healthz HT", b"POST /v1/place HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"]
+            ends: list[float] = []
+
+            def drip(text: bytes):
+                begin = time.monotonic()
+                with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+                    connection.sendall(text)
+                    try:
+                        while time.monotonic() - begin < 25:
+                            connection.sendall(b" ")
+                            time.sleep(0.5)
+                            connection.setblocking(False)
+                            try:
+                                if connection.recv(4096) == b"":
+                                    break
+                            except BlockingIOError:
+                                pass
+                            finally:
+                                connection.setblocking(True)
+                    except OSError:
+                        pass
+                ends.append(time.monotonic() - begin)
+
+            clients = [threading.Thread(target=drip, args=(text,)) for text in slow * 20]
+            for client in clients:
+                client.start()
+            time.sleep(1)
+            begin = time.monotonic()
+            self.assertEqual(server.ask("GET", "/healthz")[0], 200)
+            self.assertEqual(server.post("/v1/place", PLACE)[0], 200)
+            self.assertLess(time.monotonic() - begin, 2)
+            for client in clients:
+                client.join()
+            self.assertLess(max(ends), 20)
+
+    def test_a_head_without_end(self):
+        with Service("--platform", "v100-dgx1") as server:
+            head = b"GET /healthz HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (i, b"y" * 1000) for i in range(20000))
+            with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection, self.assertRaises(OSError):
+                for at in range(0, len(head), 65536):
+                    connection.sendall(head[at:at + 65536])
+                while connection.recv(65536):
+                    pass
+                raise OSError("ended")
+            memory_kB = int(Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii").split("VmHWM:")[1].split()[0])
+            self.assertLess(memory_kB, 200000)
+            self.assertEqual(server.ask("GET", "/healthz")[0], 200)
+
+    def test_two_requests_at_once_and_what_is_no_request(self):
+        with Service("--platform", "v100-dgx1") as server:
+            answer, _ = raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            self.assertEqual(answer.count(b"200 OK"), 2)
+            self.assertIn(b"400", raw(server.port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n")[0][:20])
+
+
+class Strangers(unittest.TestCase):
+    def test_other_machines_need_a_token(self):
+        for host in ("0.0.0.0", "::"):
+            found = subprocess.run([service.PROGRAM, "serve", "--port", "0", "--host", host], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(found.returncode, 2)
+            self.assertIn("--token-file is needed", found.stderr)
+
+    def test_token(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, log = os.path.join(folder, "token"), os.path.join(folder, "requests.jsonl")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(TOKEN + "\n")
+            with Service("--platform", "v100-dgx1", "--token-file", path, "--log", log) as server:
+                self.assertEqual(server.ask("GET", "/healthz")[0], 200)
+                self.assertEqual(server.ask("GET", "/readyz")[0], 200)
+                for wrong in ({}, {"Authorization": "Bearer " + TOKEN[:-1]}, {"Authorization": "Bearer " + TOKEN + "0"}, {"Authorization": TOKEN}):
+                    self.assertEqual(server.ask("GET", "/v1/nodes", headers=wrong)[0], 401)
+                    self.assertEqual(server.ask("GET", "/metrics", headers=wrong)[0], 401)
+                self.assertEqual(server.ask("GET", "/v1/nodes", headers={"Authorization": "Bearer " + TOKEN}), (200, {}))
+            text = Path(log).read_text(encoding="utf-8")
+            lines = [json.loads(line) for line in text.splitlines()]
+            self.assertEqual([line["status"] for line in lines], [200, 200] + [401] * 8 + [200])
+            self.assertNotIn(TOKEN, text)
+            with open(path, "w", encoding="ascii") as file:
+                file.write("short\n")
+            found = subprocess.run([service.PROGRAM, "serve", "--port", "0", "--token-file", path], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(found.returncode, 2)
+
+    def test_a_socket_for_its_owner(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "socket")
+            for killed in (True, False):  # the second one takes over what the first one left
+                process = subprocess.Popen([service.PROGRAM, "serve", "--socket", path, "--platform", "v100-dgx1"], stdout=subprocess.PIPE, text=True)
+                self.assertEqual(process.stdout.readline(), f"listening on {path}\n")
+                self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+                connection = http.client.HTTPConnection("localhost")
+                connection.sock = socket.socket(socket.AF_UNIX)
+                connection.sock.connect(path)
+                connection.request("POST", "/v1/place", json.dumps(PLACE))
+                self.assertEqual(connection.getresponse().status, 200)
+                connection.close()
+                twice = subprocess.run([service.PROGRAM, "serve", "--socket", path], capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual((twice.returncode, "in use" in twice.stderr), (2, True), twice.stderr)
+                if killed:
+                    process.kill()
+                else:
+                    process.terminate()
+                process.wait(timeout=60)
+                process.stdout.close()
+            self.assertFalse(os.path.exists(path))
+
+
+if __name__ == "__main__":
+    service.main()
