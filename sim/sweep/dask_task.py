@@ -6,7 +6,7 @@ import uuid
 
 from batch_process import ERROR, BatchProcess, answer_chunk
 from identity import identity_of
-from journal_line import journal_lines
+from journal_line import journal_lines, offsets_in
 from questions_of import Lines
 
 _idle, _live, _checked, _lines, _lock = {}, set(), {}, {}, threading.Lock()
@@ -40,7 +40,9 @@ def _put(setup, data):
 
 
 def run(setup, numbers, positions, seconds):
-    """Answers the first scenarios of a chunk. @returns  how many, the name of the part with them, how many are errors"""
+    """Answers the first scenarios of a chunk.
+
+    @returns  how many, the name of the part with them, where their lines begin in it, how many are errors"""
     place = _check(setup)
 
     def start():
@@ -52,18 +54,21 @@ def run(setup, numbers, positions, seconds):
     with _lock:
         process = _idle[place].pop() if _idle.get(place) else None
         lines = _lines.setdefault(setup["study"], Lines(setup["base"], setup["axes"]))
-    data, errors = [], 0
+    data, offsets, end, errors = [], [], 0, 0
 
     def take(done, rows):
-        nonlocal errors
-        data.append(journal_lines(done, rows))
+        nonlocal end, errors
+        lines = journal_lines(done, rows)
+        offsets.extend(end + at for at in offsets_in(lines))
+        end += len(lines)
+        data.append(lines)
         errors += sum(row.count(ERROR) for row in rows)
 
     done, process = answer_chunk(start, process, numbers, map(lines.line, positions.tolist()), seconds, take)
     if process:
         with _lock:
             _idle.setdefault(place, []).append(process)
-    return done, _put(setup, b"".join(data)), errors
+    return done, _put(setup, b"".join(data)), offsets, errors
 
 
 def end_all():

@@ -61,8 +61,8 @@ class DaskWorkers:
     def _result(self, future) -> Part:
         import dask_task
         try:
-            done, name, errors = future.result()
-            return Part(f"{PARTS}/{name}", self._asked[future][:done], errors)
+            done, name, offsets, errors = future.result()
+            return Part(f"{PARTS}/{name}", self._asked[future][:done], offsets, errors)
         except dask_task.OtherLinkcast as error:
             raise InputError(f"--scheduler: {error}") from None
         except Exception as error:  # Dask has many, and passes on those of its workers

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from batch_process import ERROR
-from journal_line import journal_lines
+from journal_line import journal_lines, offsets_in
 from records import InputError
 
 SCHEMA = "linkcast/journal/1"
@@ -37,6 +37,7 @@ class Part:
     """A file with answers, beside the journal."""
     name: str
     numbers: np.ndarray
+    offsets: list[int]  # of their lines
     error_count: int
 
     def errors(self) -> int:
@@ -78,7 +79,7 @@ class Journal:
                 if number == 1:
                     self._check(line, header)
                 elif "part" in line:
-                    self._read_part(line["part"], again=True)
+                    self._read_part(line["part"])
                 elif not line["row"].get("crashed"):
                     self._place([line["scenario"]], 0, [end])
             except (KeyError, IndexError, TypeError, AttributeError):
@@ -117,13 +118,13 @@ class Journal:
         if other:
             raise InputError(f"--out: {self.path}: was written by {' and '.join(other)}: name another --out")
 
-    def _read_part(self, name: str, again: bool = False) -> None:
-        """@param again  what crashed is asked again. @raises InputError  it is gone, or damaged"""
+    def _read_part(self, name: str) -> None:
+        """Of an earlier run: what crashed is asked again. @raises InputError  it is gone, or damaged"""
         path, numbers, offsets, at = self.path.parent / name, [], [], 0
         try:
             with open(path, "rb") as file:
                 for line in file:
-                    if not again or CRASHED not in line:
+                    if CRASHED not in line:
                         numbers.append(json.loads(line)["scenario"])
                         offsets.append(at)
                     at += len(line)
@@ -132,7 +133,7 @@ class Journal:
         self._files.append(name)
         self._place(numbers, len(self._files) - 1, offsets)
 
-    def _place(self, numbers: list[int], file: int, offsets: list[int]) -> None:
+    def _place(self, numbers: list[int] | np.ndarray, file: int, offsets: list[int]) -> None:
         self._file_of[numbers] = file
         self._offset[numbers] = offsets
 
@@ -143,13 +144,13 @@ class Journal:
     def add(self, come: Rows | Part) -> None:
         if isinstance(come, Part):
             self._write(json.dumps({"part": come.name, "scenarios": len(come.numbers)}).encode() + b"\n")
-            self._read_part(come.name)
+            self._files.append(come.name)
+            self._place(come.numbers, len(self._files) - 1, come.offsets)
             return
         data = journal_lines(come.numbers, come.rows)
         start = self._file.tell()
         self._write(data)
-        sizes = np.fromiter((len(line) for line in data.splitlines(keepends=True)), dtype=np.int64)
-        self._place(come.numbers, 0, (start + np.concatenate(([0], np.cumsum(sizes)[:-1]))).tolist())
+        self._place(come.numbers, 0, [start + offset for offset in offsets_in(data)])
 
     def is_done(self) -> np.ndarray:
         """A flag a scenario."""
