@@ -15,7 +15,7 @@ Lines::Lines(std::string path) : path_(std::move(path)) {
   stream_ = open_packed(path_);
   if (!*stream_) throw InputError(path_ + ": cannot be read");
   const int first = stream_->peek();
-  if (first != 0xff && first != 0xfe) return;  // no byte order mark of UTF-16
+  if (first != 0xff && first != 0xfe && first != 0xef) return;  // how byte order marks begin
   std::string text = file_text(path_);
   stream_ = std::make_unique<std::istringstream>(std::move(text));
 }

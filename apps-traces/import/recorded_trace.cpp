@@ -267,6 +267,8 @@ TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording
     header.notes.push_back(
         "assumed: recording an execution trace at the same time cost nothing: it did, so that CPU times are too long "
         "by what is not known here; step-time, or a recording without it, helps");
+  if (header.device.empty())
+    header.notes.push_back("which GPU the compute times are of is not in the recording: option device says it");
   if (!ranks.front().steps_marked)
     header.notes.push_back(
         "assumed: the recording is one step: it holds neither ProfilerStep, which the profiler's step() "
@@ -274,8 +276,6 @@ TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording
   if (ranks.size() > 1 && header.groups.empty())
     header.notes.push_back("the recording has no collective and no message: its ranks do not wait for each other");
   if (!ranks.front().alone.empty()) header.notes.push_back(ranks.front().alone);
-  if (header.device.empty())
-    header.notes.push_back("which GPU the compute times are of is not in the recording: option device says it");
   tell_multicast(ranks, options, header);
   if (options.has("note")) header.notes.push_back(options.text("note", ""));
   return header;

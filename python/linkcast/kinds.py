@@ -192,6 +192,8 @@ class Replay(Answer):
     utilisation: dict[str, Any] | None  #: where asked for: busy shares over time, of ranks and links
     bottleneck: list[str]  #: ids of the links that limit it; empty where no link does, as for a start-up
     critical_path: dict[str, Any]  #: what the makespan is made of
+    compute_device: str | None  #: GPU that the trace's compute times are of, of the first job; null where it does not say
+    other_gpu: str | None  #: GPU of this platform where that is another one: compute times are no forecast then; else null
     bound: str | None  #: what limits it: begins with host-bound, device-bound or link-bound; null where nothing takes time
     events: int  #: of the trace
     traffic: dict[str, Any]  #: sums over ranks

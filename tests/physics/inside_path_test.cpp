@@ -22,8 +22,8 @@ double message_s(const std::string& platform, double size_B, const std::string& 
 
 /// One of a queue of them.
 Json window(const std::string& platform, double size_B, const Json& more = Json::object()) {
-  Json query{{"platform", platform}, {"kind", "p2p"}, {"src", "node0/gpu0"}, {"dst", "node0/gpu1"}, {"size_B", size_B},
-             {"transport", "mpi"}, {"timing", "back_to_back"}};
+  Json query{{"platform", platform}, {"kind", "p2p"},      {"src", "node0/gpu0"},     {"dst", "node0/gpu1"},
+             {"size_B", size_B},     {"transport", "mpi"}, {"timing", "back_to_back"}};
   query.update(more);
   return ask(query);
 }
@@ -67,7 +67,8 @@ TEST_CASE("an eager message ends where a copy is sooner", "[physics][mpi]") {
 TEST_CASE("a window of messages that a GPU copies is a queue of copies", "[physics][mpi]") {
   const Json copy{{"platform", "leonardo"}, {"kind", "p2p"},      {"src", "gpu0"},
                   {"dst", "gpu1"},          {"size_B", 16777216}, {"timing", "back_to_back"}};
-  CHECK_THAT(window("leonardo", 16777216)["time_s"].get<double>(), WithinRel(ask(copy)["time_s"].get<double>(), kExact));
+  CHECK_THAT(window("leonardo", 16777216)["time_s"].get<double>(),
+             WithinRel(ask(copy)["time_s"].get<double>(), kExact));
   for (const double size_B : {16384.0, 1048576.0})
     CHECK(window("leonardo", size_B)["time_s"] < message_s("leonardo", size_B));  // nothing waits for a round trip
   const Json both = window("leonardo", 16777216, {{"bidirectional", true}});
@@ -76,12 +77,18 @@ TEST_CASE("a window of messages that a GPU copies is a queue of copies", "[physi
 
 TEST_CASE("a window of eager messages is as fast as the process that moves them", "[physics][mpi]") {
   const Regime& eager = catalogue().platform("leonardo").transports().message("mpi_socket")->regimes.front();
-  const double more_s = window("leonardo", 8192)["time_s"].get<double>() - window("leonardo", 4096)["time_s"].get<double>();
+  const double more_s =
+      window("leonardo", 8192)["time_s"].get<double>() - window("leonardo", 4096)["time_s"].get<double>();
   CHECK_THAT(more_s, WithinRel(4096 / eager.rate_cap->value, 1e-9));
   CHECK(window("leonardo", 8)["time_s"] < 0.5 * message_s("leonardo", 8));
-  const Json refused = query::answer(
-      catalogue(), {{"platform", "leonardo"}, {"kind", "p2p"}, {"src", "node0/gpu0"}, {"dst", "node0/gpu1"},
-                    {"size_B", 8}, {"transport", "mpi"}, {"timing", "back_to_back"}, {"bidirectional", true}});
+  const Json refused = query::answer(catalogue(), {{"platform", "leonardo"},
+                                                   {"kind", "p2p"},
+                                                   {"src", "node0/gpu0"},
+                                                   {"dst", "node0/gpu1"},
+                                                   {"size_B", 8},
+                                                   {"transport", "mpi"},
+                                                   {"timing", "back_to_back"},
+                                                   {"bidirectional", true}});
   CHECK(refused["error"].get<std::string>().find("bidirectional: is not known") != std::string::npos);
 }
 
@@ -98,8 +105,12 @@ TEST_CASE("osu_bw between two A100 with four NVLinks, copied messages: held out"
 
 TEST_CASE("messages inside a node need no network between nodes", "[physics][mpi]") {
   CHECK(message_s("rtx-a6000", 65536) > window("rtx-a6000", 65536)["time_s"].get<double>());
-  const Json refused = query::answer(catalogue(), {{"platform", "rtx-a6000"}, {"kind", "p2p"}, {"src", "node0/gpu0"},
-                                                   {"dst", "node1/gpu1"}, {"size_B", 8}, {"transport", "mpi"}});
+  const Json refused = query::answer(catalogue(), {{"platform", "rtx-a6000"},
+                                                   {"kind", "p2p"},
+                                                   {"src", "node0/gpu0"},
+                                                   {"dst", "node1/gpu1"},
+                                                   {"size_B", 8},
+                                                   {"transport", "mpi"}});
   CHECK(refused["error"].get<std::string>().find("/fabric: missing") != std::string::npos);
 }
 
