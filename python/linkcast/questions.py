@@ -64,7 +64,7 @@ class Questions:
             "samples": samples, "service_level": service_level, "round_trip": round_trip})
 
     def place(self, job: str | Any | dict[str, Any], ranks: int, *, id: Any | None = None,
-              solver: Literal["fluid", "native"] | None = None, busy: str | Sequence[int | dict[str, Any]] | None = None,
+              solver: Literal["fluid", "native"] | None = None, busy: str | Sequence[int | str | dict[str, Any]] | None = None,
               with_: Sequence[dict[str, Any]] | str | None = None,
               objective: Literal["time", "neighbours", "both"] | None = None, library: str | None = None, top: int | None = None,
               nodes: int | None = None, groups: dict[str, Any] | None = None, gpus_per_node: int | None = None) -> kinds.Place:
