@@ -40,15 +40,17 @@ std::string regret(const Json& one) { return percent(one["regret"].get<double>()
 
 void print_on_nodes(const Json& result) {
   const Json& first = result["first_free"];
-  print_table(
-      {{"nodes", " " + nodes_text(result)},
-       {"time", fmt::format(" {}  (90 %: {} to {}; alone {})", seconds(result["time_s"]), seconds(result["time_low_s"]),
-                            seconds(result["time_high_s"]), seconds(result["alone_s"]))},
-       {"why", " " + text(result["why"])},
-       {"bound", fmt::format(" {}, gap {}: bytes over rate of what every placement crosses", seconds(result["bound_s"]),
-                             percent(result["gap"].get<double>()))},
-       {"first free", fmt::format(" {}, regret {}", seconds(first["time_s"]), regret(first))},
-       {"searched", fmt::format(" {} forecasts", result["search"]["forecasts"].dump())}});
+  std::vector<std::vector<std::string>> rows{
+      {"nodes", " " + nodes_text(result)},
+      {"time", fmt::format(" {}  (90 %: {} to {}; alone {})", seconds(result["time_s"]), seconds(result["time_low_s"]),
+                           seconds(result["time_high_s"]), seconds(result["alone_s"]))},
+      {"why", " " + text(result["why"])}};
+  if (result.contains("bound_s"))
+    rows.push_back({"bound", fmt::format(" {}, gap {}: bytes over rate of what every placement crosses",
+                                         seconds(result["bound_s"]), percent(result["gap"].get<double>()))});
+  rows.push_back({"first free", fmt::format(" {}, regret {}", seconds(first["time_s"]), regret(first))});
+  rows.push_back({"searched", fmt::format(" {} forecasts", result["search"]["forecasts"].dump())});
+  print_table(rows);
   std::vector<std::vector<std::string>> table{{"", "time", "regret", "rule", "nodes"}};
   int place = 0;
   for (const Json& row : result["placements"])
@@ -59,7 +61,7 @@ void print_on_nodes(const Json& result) {
 }
 
 void print_place(const Json& result) {
-  if (result.contains("bound_s")) {
+  if (result.contains("nodes")) {
     print_on_nodes(result);
     return;
   }

@@ -150,6 +150,8 @@ class Place(Answer):
     alone_s: float | None  #: time of the job without neighbours
     gpus: list[int] | None  #: the best ones in rank order
     nodes: list[int] | None  #: the best ones
+    names: list[str] | None  #: with groups: of these nodes
+    switches: list[dict[str, Any]] | None  #: with groups: the leaf switches that they are on
     gpus_per_node: int | None  #: of several nodes
     job: str  #: in words
     ranks: int  #: GPUs of the job

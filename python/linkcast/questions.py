@@ -64,13 +64,13 @@ class Questions:
             "samples": samples, "service_level": service_level, "round_trip": round_trip})
 
     def place(self, job: str | Any | dict[str, Any], ranks: int, *, id: Any | None = None,
-              solver: Literal["fluid", "native"] | None = None, busy: str | Sequence[int | str] | None = None,
+              solver: Literal["fluid", "native"] | None = None, busy: str | Sequence[int | str | dict[str, Any]] | None = None,
               with_: Sequence[dict[str, Any]] | str | None = None,
               objective: Literal["time", "neighbours", "both"] | None = None, library: str | None = None, top: int | None = None,
-              nodes: int | None = None, gpus_per_node: int | None = None) -> kinds.Place:
+              nodes: int | None = None, groups: dict[str, Any] | None = None, gpus_per_node: int | None = None) -> kinds.Place:
         """Which GPUs for a job: keys("place") says what each key is."""
         return self._ask(kinds.Place, "place", {"id": id, "solver": solver, "job": job, "ranks": ranks, "busy": busy,
-            "with": with_, "objective": objective, "library": library, "top": top, "nodes": nodes,
+            "with": with_, "objective": objective, "library": library, "top": top, "nodes": nodes, "groups": groups,
             "gpus_per_node": gpus_per_node})
 
     def replay(self, trace: str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,

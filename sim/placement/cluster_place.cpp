@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/placement/cluster_search.hpp"
+#include "sim/placement/cluster_trace.hpp"
 #include "sim/placement/collective_traffic.hpp"
 #include "sim/placement/named_nodes.hpp"
 #include "sim/units/sequence.hpp"
@@ -15,6 +16,7 @@ namespace linkcast::placement {
 namespace {
 
 constexpr int kMostForecasts = 300;  // ours: seconds on a thousand nodes
+constexpr int kMostReplays = 60;     // ours: of a trace, milliseconds to a second each
 
 struct NodeNeighbour {
   JobSpec job;
@@ -72,7 +74,7 @@ std::vector<int> read_nodes_of(ObjectReader& r, const std::string& key, const No
 
 JobSpec read_collective(ObjectReader& r) {
   JobSpec job = read_job(r);
-  if (job.is_trace()) r.fail("job", "over nodes a collective is placed, e.g. all_reduce:64MiB; replay runs traces");
+  if (job.is_trace()) r.fail("job", "a neighbour over nodes is a collective, e.g. all_reduce:64MiB");
   return job;
 }
 
@@ -126,7 +128,8 @@ NodesRequest read_request(catalogue::Catalogue& catalogue, const std::string& pl
   request.platform = platform_id;
   read_machine(cluster, r, request);
   request.library = r.optional<std::string>("library").value_or("");
-  request.job = read_collective(r);
+  request.job = read_job(r);
+  if (request.job.is_trace() && r.has("with")) r.fail("with", "a trace over nodes is placed without neighbours");
   request.ranks = r.required<int>("ranks");
   check_sizes(request.job, request.ranks, r);
   const int all = cluster.node().gpu_count();
@@ -177,20 +180,21 @@ class ClusterAnswer {
     std::vector<Background> others;
     for (const NodeNeighbour& one : q_.neighbours) others.push_back({&one.traffic, one.traffic.alone_s});
     log::Work work(catalogue_.progress(), "place", "forecasts");
+    const int most = q_.job.is_trace() ? kMostReplays : kMostForecasts;
     const auto traffic = [&, made = 0](const std::vector<int>& nodes) mutable {
       work.advance(++made);
       return traffic_on(nodes);
     };
     found_ = search_cluster(
-        {cluster_, groups_, traffic, q_.nodes(), q_.free, std::move(others), q_.objective, kMostForecasts});
+        {cluster_, groups_, traffic, q_.nodes(), q_.free, std::move(others), q_.objective, most});
   }
 
   Json json() {
     const ClusterChoice& best = found_.choices.front();
-    const uncertainty::Spread spread = forecast_on(best.nodes).spread;
+    const TraceTime told = told_on(best);
     Json out{{"time_s", best.time_s},
-             {"time_low_s", best.time_s * spread.low},
-             {"time_high_s", best.time_s * spread.high},
+             {"time_low_s", told.low_s},
+             {"time_high_s", told.high_s},
              {"alone_s", best.traffic.alone_s},
              {"nodes", best.nodes},
              {"gpus_per_node", q_.gpus_per_node},
@@ -200,8 +204,10 @@ class ClusterAnswer {
              {"rule", best.rule}};
     put_names(out, best.nodes);
     if (q_.named) out["switches"] = switches(best.nodes);
-    out["bound_s"] = found_.bound_s;
-    out["gap"] = best.time_s / found_.bound_s - 1;
+    if (found_.bound_s > 0) {  // of a trace none is known
+      out["bound_s"] = found_.bound_s;
+      out["gap"] = best.time_s / found_.bound_s - 1;
+    }
     put_neighbours(out, best);
     out["placements"] = placements();
     const std::vector<int> first = first_nodes(q_.free, q_.nodes());
@@ -212,7 +218,7 @@ class ClusterAnswer {
     out["why"] = why(best, *naive);
     out["search"] = {{"exact", false}, {"forecasts", found_.evaluated}};
     out["bottleneck"] = Json::array();
-    out["warnings"] = forecast_on(best.nodes).warnings;
+    out["warnings"] = told.warnings;
     return out;
   }
 
@@ -220,7 +226,24 @@ class ClusterAnswer {
   activities::Plan forecast_on(const std::vector<int>& nodes) {
     return collective::placed_collective(catalogue_, q_.platform, asked_of(q_.library, q_.job), {nodes, q_.gpus()});
   }
-  Traffic traffic_on(const std::vector<int>& nodes) { return traffic_of(forecast_on(nodes)); }
+  TraceTime trace_on(const std::vector<int>& nodes, bool interval) {
+    return trace_on_nodes(catalogue_, q_.platform, q_.library, q_.job, nodes, q_.gpus_per_node, interval);
+  }
+  /// Of a trace its time alone: it has no neighbours.
+  Traffic traffic_on(const std::vector<int>& nodes) {
+    if (!q_.job.is_trace()) return traffic_of(forecast_on(nodes));
+    Traffic traffic;
+    traffic.alone_s = trace_on(nodes, false).time_s;
+    return traffic;
+  }
+  /// The interval and what is to be said of the best one.
+  TraceTime told_on(const ClusterChoice& best) {
+    if (q_.job.is_trace()) return trace_on(best.nodes, true);
+    const activities::Plan plan = forecast_on(best.nodes);
+    TraceTime told{best.time_s, best.time_s * plan.spread.low, best.time_s * plan.spread.high};
+    for (const auto& warning : plan.warnings) told.warnings.push_back(warning);
+    return told;
+  }
 
   /// As the groups call them.
   void put_names(Json& out, const std::vector<int>& nodes) const {

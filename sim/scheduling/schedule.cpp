@@ -92,6 +92,7 @@ class Queue {
       outcomes_[number].start_s = now_s_;
       placement::Traffic traffic = machine_.traffic(job, *gpus);
       const double alone_s = job.compute_s + traffic.alone_s;
+      outcomes_[number].alone_s = static_cast<double>(job.iterations) * alone_s;
       running_.push_back(
           {number, {*gpus, std::move(traffic), alone_s, job.compute_s}, static_cast<double>(job.iterations)});
       settle();

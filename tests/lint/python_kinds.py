@@ -28,7 +28,14 @@ class Program:
 
 
 def union(types: list[str]) -> str:
-    return " | ".join(dict.fromkeys(" | ".join(types).split(" | ")))
+    """Each member once; what stands in brackets is part of its member."""
+    members, depth = [""], 0
+    for part in " | ".join(types).split(" | "):
+        members[-1] += part if not members[-1] else " | " + part
+        depth += part.count("[") - part.count("]")
+        if depth == 0:
+            members.append("")
+    return " | ".join(dict.fromkeys(members[:-1]))
 
 
 def type_of(schema: dict, asked: bool) -> str:

@@ -98,6 +98,41 @@ TEST_CASE("placement over nodes keeps off a neighbour's cables") {
   for (const Json& node : placed["nodes"]) CHECK(node.get<int>() / 4 >= 2);
 }
 
+TEST_CASE("a trace over nodes: as fast as its replay there, and none of all sets of two is faster") {
+  const Json job{{"trace", "data_parallel"}, {"options", {{"steps", 1}}}};
+  const Json placed = place({{"job", job}, {"ranks", 8}, {"busy", {1, 2, 7, 8, 13, 14}}});
+  INFO(placed.dump());
+  REQUIRE(placed.contains("time_s"));
+  CHECK(!placed.contains("bound_s"));
+  CHECK(placed["time_low_s"] < placed["time_s"]);
+  const auto replayed_s = [&](int a, int b) {
+    Json placement = Json::array();
+    for (const int node : {a, b})
+      for (int gpu = 0; gpu < 4; ++gpu) placement.push_back(4 * node + gpu);
+    return query::answer(catalogue(), {{"kind", "replay"},
+                                       {"platform", "leonardo"},
+                                       {"edits", {kSmall}},
+                                       {"nodes", 16},
+                                       {"trace", "data_parallel"},
+                                       {"options", {{"steps", 1}}},
+                                       {"ranks", 8},
+                                       {"placement", placement}})
+        .at("step_time_s")
+        .get<double>();
+  };
+  const double best_s = placed["time_s"].get<double>();
+  CHECK(best_s == Approx(replayed_s(placed["nodes"][0], placed["nodes"][1])).epsilon(kExact));
+  const std::vector<int> open = {0, 3, 4, 5, 6, 9, 10, 11, 12, 15};
+  double least_s = 1e9, most_s = 0;
+  for (std::size_t a = 0; a < open.size(); ++a)
+    for (std::size_t b = a + 1; b < open.size(); ++b) {
+      least_s = std::min(least_s, replayed_s(open[a], open[b]));
+      most_s = std::max(most_s, replayed_s(open[a], open[b]));
+    }
+  CHECK(best_s <= least_s * 1.0001);
+  CHECK(most_s > best_s * 1.0001);  // else the test shows nothing
+}
+
 TEST_CASE("placement over nodes: what is refused") {
   const auto says = [](const Json& changes, const std::string& part) {
     const std::string error = place(changes).value("error", "");
@@ -110,7 +145,10 @@ TEST_CASE("placement over nodes: what is refused") {
   says({{"ranks", 68}}, "17 nodes are needed, and 16");
   says({{"busy", {"node16"}}}, "/busy/0: \"node16\" is no node: node0 to node15");
   says({{"busy", {1, 1}}}, "/busy/1");
-  says({{"job", "data_parallel"}}, "/job: over nodes a collective");
+  says({{"job", "no-such-trace"}}, "no-such-trace");
+  says({{"job", "data_parallel"}, {"with", {{{"job", "all_reduce:1MiB"}, {"nodes", {1, 2}}}}}},
+       "/with: a trace over nodes is placed without neighbours");
+  says({{"with", {{{"job", "data_parallel"}, {"nodes", {1, 2}}}}}}, "/with/0/job: a neighbour over nodes");
   says({{"library", "mpi-unknown"}}, "unknown library 'mpi-unknown'");
   says({{"objective", "both"}}, "needs neighbours");
   says({{"gpus_per_node", 5}}, "/gpus_per_node: must be 1 to 4");

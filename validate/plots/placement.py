@@ -1,12 +1,15 @@
 """Placement: what the choice of GPUs costs on a DGX-1, and what placement policies cost over a day of jobs.
 
   python3 validate/plots/placement.py --table subsets|days     the figures behind the picture
+  python3 validate/plots/placement.py --table seeds            packed and linkcast over nodes, on five days each
   python3 validate/plots/placement.py --out reports/placement.png
 """
 import argparse
 import json
 import statistics
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import common
@@ -24,6 +27,8 @@ SMALL = ("dragonfly:nodes=64,groups=8,switches_per_group=4,nodes_per_group=8,swi
 DAYS = {"one V100 DGX-1": ["apps-traces/jobs/day-dgx1.jsonl", "-p", "v100-dgx1"],
         "64 nodes of Leonardo, dragonfly+": ["apps-traces/jobs/day-64-nodes.jsonl", "-p", "leonardo", "--nodes", "64", "--fabric", SMALL_PLUS],
         "64 nodes of Alps, dragonfly": ["apps-traces/jobs/day-64-nodes.jsonl", "-p", "alps", "--nodes", "64", "--fabric", SMALL]}
+
+SEEDS = range(1, 6)  # of the job list over nodes
 
 
 def subsets(program: str) -> dict:
@@ -99,6 +104,32 @@ def draw_waits(axis, days: dict) -> None:
     axis.legend(fontsize=7)
 
 
+def seeded(folder: Path, seed: int) -> str:
+    """The shipped list over nodes, drawn anew."""
+    with open(common.ROOT / "apps-traces/jobs/day-64-nodes.jsonl", encoding="utf-8") as shipped:
+        words = json.loads(shipped.readline())["source"].split()
+    words[words.index("--seed") + 1] = str(seed)
+    file = folder / f"day-{seed}.jsonl"
+    run = subprocess.run([sys.executable, *words], cwd=common.ROOT, capture_output=True, text=True, check=True)
+    file.write_text(run.stdout, encoding="utf-8")
+    return str(file)
+
+
+def seeds_table(program: str) -> None:
+    """Slow-down less 1 in percent: all of it, and of that what the nodes themselves cost; the rest is neighbours."""
+    print("fabric seed packed (alone) linkcast (alone) gain most_gain  wait_packed wait_linkcast")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (_, *arguments) in list(DAYS.items())[1:]:
+            for seed in SEEDS:
+                result = day(program, [seeded(Path(folder), seed), *arguments, "--policy", "packed", "--policy", "linkcast"])
+                mean = {policy: one["slowdown"]["mean"] for policy, one in result.items()}
+                alone = {policy: 100 * (one["slowdown_alone"]["mean"] - 1) for policy, one in result.items()}
+                wait = {policy: one["wait_s"]["mean"] / 60 for policy, one in result.items()}
+                print(f"{name.split()[-1]} {seed} {100 * mean['packed'] - 100:.2f} ({alone['packed']:.2f}) {100 * mean['linkcast'] - 100:.2f}"
+                      f" ({alone['linkcast']:.2f}) {100 - 100 * mean['linkcast'] / mean['packed']:.2f} {100 - 100 / mean['packed']:.2f}"
+                      f"  {wait['packed']:.1f} {wait['linkcast']:.1f} min", flush=True)
+
+
 def table(data: dict, which: str) -> None:
     if which == "subsets":
         print("machine GPUs best worst first_free regret_first mean_regret best_time worst_time")
@@ -119,8 +150,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/linkcast")
     parser.add_argument("--out", type=Path, default=Path("reports/placement.png"))
-    parser.add_argument("--table", choices=("subsets", "days"))
+    parser.add_argument("--table", choices=("subsets", "days", "seeds"))
     options = parser.parse_args()
+    if options.table == "seeds":
+        seeds_table(str(Path(options.program).resolve()))
+        return
     data = records(options.program)
     if options.table:
         table(data, options.table)
