@@ -16,13 +16,39 @@
 namespace linkcast::cli {
 namespace {
 
-/// By words that each program prints and the others do not.
-std::string format_of(const std::string& path) {
+std::string text_of(const std::string& path) {
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path)) throw InputError(path + ": cannot be read");
   std::ostringstream text;
   text << file.rdbuf();
-  const std::string content = text.str();
+  return text.str();
+}
+
+/// Of "Rank 3 ... device 3 [0x3b] NAME" and "Device: 3, NAME, pciBusID: 3b": the first node's.
+std::map<int, std::string> buses_of(const std::string& text) {
+  static const Regex rank(R"(Rank\s+\d+\s.*\sdevice\s+(\d{1,4})\s+\[([0-9a-fA-Fx:.]+)\])"),
+      device(R"(Device: (\d{1,4}), .+, pciBusID: (\w+),)");
+  std::map<int, std::string> buses;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    for (const Regex* form : {&rank, &device})
+      if (const Match match = form->find(line)) buses.emplace(std::stoi(match[1]), match[2]);
+  return buses;
+}
+
+/// The two digits of "0x3b", "3b", "0000:3b:00" or "0000:3b:00.0", in lower case; 0x3b000 of old versions, too.
+std::string bus_digits(const std::string& bus) {
+  static const Regex form(R"((?:0x|[0-9a-fA-F]{4,8}:)?([0-9a-fA-F]{1,2})(?:000|:.*)?)");
+  const Match match = form.whole(bus);
+  if (!match) return "";
+  std::string digits = match[1];
+  std::transform(digits.begin(), digits.end(), digits.begin(), [](unsigned char ch) { return std::tolower(ch); });
+  return digits.size() == 1 ? "0" + digits : digits;
+}
+
+/// By words that each program prints and the others do not.
+std::string format_of(const std::string& path) {
+  const std::string content = text_of(path);
   const std::vector<std::pair<const char*, const char*>> words{
       {"measurement/1", "measurement"},
       {"nvbandwidth", "nvbandwidth"},
@@ -86,6 +112,7 @@ DiagnosedLog read_log(const DiagnoseOptions& o, const std::string& topology, con
     log.measurement = parse_measurement(record, path);
   }
   log.gpus = models_of(record);
+  log.buses = buses_of(text_of(path));
   if (!o.library.empty()) log.measurement.library = o.library;
   return log;
 }
@@ -119,6 +146,20 @@ Json facts_of(const DiagnosedLog& log) {
   facts["nodes"] = m.collectives.front().nodes;
   if (m.nvls) facts["nvls"] = *m.nvls;
   return facts;
+}
+
+std::string bus_text(const DiagnosedLog& log, const Platform& platform, const std::string& part) {
+  std::string text;
+  for (const auto& [number, bus] : log.buses) {
+    const std::string id = "gpu" + std::to_string(number);
+    if (!Regex(id + R"(\b)").find(part)) continue;
+    text += (text.empty() ? "" : ", ") + id + " is device [" + bus + "] of the log";
+    for (const Device& device : platform.topology().devices)
+      if (device.kind == DeviceKind::kGpu && device.id != id && !device.bus_id.empty() &&
+          bus_digits(device.bus_id) == bus_digits(bus))
+        text += " (the platform has " + device.id + " there: --option gpus says how the log numbers them)";
+  }
+  return text;
 }
 
 std::string library_text(const DiagnoseOptions& options, const DiagnosedLog& log) {

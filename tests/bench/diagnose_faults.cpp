@@ -29,6 +29,7 @@ struct Kind {
 };
 const std::vector<Kind> kKinds = {
     {"nccl-tests", &kPlatforms, &kClasses, nccl_tests_log},
+    {"nccl-tests of five operations", &kPlatforms, &kClasses, nccl_suite_log},
     {"nccl-tests of two nodes", &kClusters, &kBetween, two_nodes_log},
     {"nvbandwidth", &kPlatforms, &kClasses, nvbandwidth_log},
     {"p2pBandwidthLatencyTest", &kPlatforms, &kClasses, p2p_log}};
