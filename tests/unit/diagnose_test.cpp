@@ -57,7 +57,10 @@ Measurement all_reduce(const std::vector<std::string>& edits, const Json& more =
     collective.size_B = size_B;
     collective.launch = "process";
     collective.nodes = nodes;
-    Json query{{"kind", "collective"}, {"platform", platform}, {"op", "all_reduce"}, {"size_B", size_B},
+    Json query{{"kind", "collective"},
+               {"platform", platform},
+               {"op", "all_reduce"},
+               {"size_B", size_B},
                {"launch", "process"}};
     if (nodes > 1)
       query.update({{"nodes", nodes}, {"gpus_per_node", collective.gpus.size()}});
@@ -188,8 +191,8 @@ TEST_CASE("diagnose: local copies alone that lost two fifths are named", "[diagn
     point.source = point.target = "gpu" + std::to_string(gpu);
     point.transport = "local";
     point.size_B = 67108864;
-    const Json query{{"kind", "p2p"},         {"platform", "p100-dgx1"},   {"src", point.source},
-                     {"dst", point.target},   {"size_B", point.size_B},    {"transport", "local"}};
+    const Json query{{"kind", "p2p"},       {"platform", "p100-dgx1"}, {"src", point.source},
+                     {"dst", point.target}, {"size_B", point.size_B},  {"transport", "local"}};
     point.time_s = {time_of(query, {}) / 0.6};
     log.points.push_back(point);
   }

@@ -10,7 +10,7 @@
 namespace linkcast::diagnosis {
 namespace {
 
-constexpr int kHalvings = 50;      // source: ours, far below what is printed
+constexpr int kHalvings = 50;        // source: ours, far below what is printed
 constexpr double kSlowest = 1000.0;  // source: ours, nothing is so much slower
 
 std::string joined(const validate::ComparedPoint& point) {
