@@ -112,6 +112,7 @@ DiagnosedLog read_log(const DiagnoseOptions& o, const std::string& topology, con
     log.measurement = parse_measurement(record, path);
   }
   log.gpus = models_of(record);
+  log.version = record.value("environment", Json::object()).value("library_version", log.measurement.library_version);
   log.buses = buses_of(text_of(path));
   if (!o.library.empty()) log.measurement.library = o.library;
   return log;
@@ -169,8 +170,8 @@ std::string library_text(const DiagnoseOptions& options, const DiagnosedLog& log
   std::string versions;  // "NCCL 2.18 and 2.19" of "NCCL 2.18 and 2.19: rings and trees by search"
   for (const PluginInfo& info : libraries().list())
     if (info.name == m.library) versions = info.summary.substr(0, info.summary.find(':'));
-  if (m.library_version.empty() || includes(versions, m.library_version)) return m.library + " (" + versions + ")";
-  return m.library + " (" + versions + "), the nearest known to the file's " + m.library_version;
+  if (log.version.empty() || includes(versions, log.version)) return m.library + " (" + versions + ")";
+  return m.library + " (" + versions + "), the nearest known to the file's " + log.version;
 }
 
 std::string facts_text(const Json& facts) {

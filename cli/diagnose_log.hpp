@@ -19,6 +19,7 @@ struct DiagnoseOptions {
 struct DiagnosedLog {
   Measurement measurement;
   std::vector<std::string> gpus;     ///< models as printed, each once; empty: not printed
+  std::string version;               ///< of the library, as printed: 2.18; empty: not printed
   std::map<int, std::string> buses;  ///< of the first node: number of the device -> its PCI bus as printed, 0x3b
 };
 

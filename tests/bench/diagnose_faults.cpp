@@ -133,10 +133,11 @@ int run(int cases, unsigned seed, const std::string& only) {
   print("class", by_class);
   print("class and log", detail);
   print("slowest point is slower by", by_size);
-  std::printf("\n| healthy | cases | called normal |\n| --- | ---: | ---: |\n");
+  std::printf("\n| healthy | cases | called normal | taken for |\n| --- | ---: | ---: | --- |\n");
   int all = 0, normal = 0;
   for (const auto& [name, score] : healthy) {
-    std::printf("| %s | %d | %s |\n", name.c_str(), score.cases, share(score.cases - score.found, score.cases).c_str());
+    std::printf("| %s | %d | %s | %s |\n", name.c_str(), score.cases,
+                share(score.cases - score.found, score.cases).c_str(), taken_text(score.taken_for).c_str());
     all += score.cases;
     normal += score.cases - score.found;
   }
