@@ -29,6 +29,11 @@ Json run_files(const DiagnoseOptions& o, Context& context) {
     files.push_back(one);
     if (context.json) continue;
     print_diagnosis(naming_stdin(path), facts, found, bench);
+    const std::vector<diagnosis::RankedKind> likely = diagnosis::likely_kinds(found);
+    if (!likely.empty() && diagnosis::names_one(likely.front())) {
+      const std::string bus = bus_text(log, platform, likely.front().candidates.front().part);
+      if (!bus.empty()) std::cout << bus << '\n';
+    }
     if (const std::string library = library_text(o, log); !library.empty())
       std::cout << "expected of " << library << '\n';
   }

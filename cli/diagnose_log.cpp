@@ -14,6 +14,28 @@
 namespace linkcast::cli {
 namespace {
 
+/// Of "Rank 3 ... device 3 [0x3b] NAME" and "Device: 3, NAME, pciBusID: 3b": the first node's.
+std::map<int, std::string> buses_of(const std::string& text) {
+  static const Regex rank(R"(Rank\s+\d+\s.*\sdevice\s+(\d{1,4})\s+\[([0-9a-fA-Fx:.]+)\])"),
+      device(R"(Device: (\d{1,4}), .+, pciBusID: (\w+),)");
+  std::map<int, std::string> buses;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    for (const Regex* form : {&rank, &device})
+      if (const Match match = form->find(line)) buses.emplace(std::stoi(match[1]), match[2]);
+  return buses;
+}
+
+/// The two digits of "0x3b", "3b", "0000:3b:00" or "0000:3b:00.0", in lower case; 0x3b000 of old versions, too.
+std::string bus_digits(const std::string& bus) {
+  static const Regex form(R"((?:0x|[0-9a-fA-F]{4,8}:)?([0-9a-fA-F]{1,2})(?:000|:.*)?)");
+  const Match match = form.whole(bus);
+  if (!match) return "";
+  std::string digits = match[1];
+  std::transform(digits.begin(), digits.end(), digits.begin(), [](unsigned char ch) { return std::tolower(ch); });
+  return digits.size() == 1 ? "0" + digits : digits;
+}
+
 /// By words that each program prints and the others do not.
 std::string format_of(const std::string& path) {
   static const Regex sum(R"(\bSUM [a-z]+(_[a-z]+)+ [0-9.]+)");  // stands alone where more was cut off
@@ -87,6 +109,8 @@ DiagnosedLog read_log(const DiagnoseOptions& o, const std::string& topology, con
     log.measurement = parse_measurement(record, path);
   }
   log.gpus = models_of(record);
+  log.version = record.value("environment", Json::object()).value("library_version", log.measurement.library_version);
+  log.buses = buses_of(file_text(path));
   if (!o.library.empty()) log.measurement.library = o.library;
   return log;
 }
@@ -122,6 +146,20 @@ Json facts_of(const DiagnosedLog& log) {
   return facts;
 }
 
+std::string bus_text(const DiagnosedLog& log, const Platform& platform, const std::string& part) {
+  std::string text;
+  for (const auto& [number, bus] : log.buses) {
+    const std::string id = "gpu" + std::to_string(number);
+    if (!Regex(id + R"(\b)").find(part)) continue;
+    text += (text.empty() ? "" : ", ") + id + " is device [" + bus + "] of the log";
+    for (const Device& device : platform.topology().devices)
+      if (device.kind == DeviceKind::kGpu && device.id != id && !device.bus_id.empty() &&
+          bus_digits(device.bus_id) == bus_digits(bus))
+        text += " (the platform has " + device.id + " there: --option gpus says how the log numbers them)";
+  }
+  return text;
+}
+
 std::string library_text(const DiagnoseOptions& options, const DiagnosedLog& log) {
   const Measurement& m = log.measurement;
   if (m.collectives.empty() || m.library.empty()) return "";
@@ -129,8 +167,8 @@ std::string library_text(const DiagnoseOptions& options, const DiagnosedLog& log
   std::string versions;  // "NCCL 2.18 and 2.19" of "NCCL 2.18 and 2.19: rings and trees by search"
   for (const PluginInfo& info : libraries().list())
     if (info.name == m.library) versions = info.summary.substr(0, info.summary.find(':'));
-  if (m.library_version.empty() || includes(versions, m.library_version)) return m.library + " (" + versions + ")";
-  return m.library + " (" + versions + "), the nearest known to the file's " + m.library_version;
+  if (log.version.empty() || includes(versions, log.version)) return m.library + " (" + versions + ")";
+  return m.library + " (" + versions + "), the nearest known to the file's " + log.version;
 }
 
 std::string facts_text(const Json& facts) {

@@ -1,5 +1,6 @@
 #pragma once
 // A benchmark's output, and what it says of the machine.
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@ struct DiagnoseOptions {
 
 struct DiagnosedLog {
   Measurement measurement;
-  std::vector<std::string> gpus;  ///< models as printed, each once; empty: not printed
+  std::vector<std::string> gpus;     ///< models as printed, each once; empty: not printed
+  std::string version;               ///< of the library, as printed: 2.18; empty: not printed
+  std::map<int, std::string> buses;  ///< of the first node: number of the device -> its PCI bus as printed, 0x3b
 };
 
 /// A measurement goes through the strict reader, whatever it was imported from.
@@ -31,6 +34,8 @@ void check_gpus(const DiagnosedLog& log, const Platform& platform, const std::st
 Json facts_of(const DiagnosedLog& log);
 /// The same in one line; empty where it says nothing.
 std::string facts_text(const Json& facts);
+/// "gpu3 is device [0x3b] of the log", and which GPU the platform has there if it knows; empty: no bus is printed.
+std::string bus_text(const DiagnosedLog& log, const Platform& platform, const std::string& part);
 /// Which library's times are expected, and why; empty where nothing names one.
 std::string library_text(const DiagnoseOptions& options, const DiagnosedLog& log);
 

@@ -36,8 +36,8 @@ void print_points(const diagnosis::Diagnosis& found, const diagnosis::Bench& ben
 
 /// Verdict, and how many points are off by themselves.
 void print_verdict(const std::string& path, const diagnosis::Diagnosis& found) {
-  std::cout << path << " against " << found.comparison.platform << ": " << found.comparison.points.size()
-            << " points, " << text_of(found.verdict);
+  std::cout << path << " against " << found.comparison.platform << ": " << found.comparison.points.size() << " points, "
+            << text_of(found.verdict);
   if (!found.normal()) {
     std::cout << ", " << found.slow << " slow, " << found.fast << " fast\n";
     for (const std::string& text : diagnosis::odd_texts(found)) std::cout << "slower: " << text << '\n';

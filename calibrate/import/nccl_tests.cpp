@@ -251,7 +251,7 @@ void note_library(const NcclRun& run, RecordBuilder& record) {
   if (library.empty()) return;
   record.library(library);
   const std::string printed = std::to_string(major) + "." + std::to_string(minor);
-  record.library_version(printed);
+  record.environment("library_version", printed, run.place);
   record.note((run.rccl ? "assumed: RCCL chooses as the NCCL whose number it has; library: " : "library: ") + maker +
               " " + printed + " was printed" +
               (library == "nccl-" + printed ? "." : "; " + library + " is the nearest that is known."));

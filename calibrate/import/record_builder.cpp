@@ -64,7 +64,6 @@ Json RecordBuilder::json() const {
               {"method", method},          {"notes", notes_},
               {"points", points_}};
   if (!library_.empty()) record["library"] = library_;
-  if (!library_version_.empty()) record["library_version"] = library_version_;
   return record;
 }
 

@@ -22,7 +22,6 @@ class RecordBuilder {
   void environment(const std::string& key, const Json& value, const std::string& file);
   /// Of the collectives, as `linkcast list libraries` names it.
   void library(const std::string& name) { library_ = name; }
-  void library_version(const std::string& version) { library_version_ = version; }
   void method(const std::string& key, const Json& value) { method_[key] = value; }
   /// Each text is kept once.
   void note(const std::string& text);
@@ -39,7 +38,7 @@ class RecordBuilder {
   static ImportOption id_option();
 
  private:
-  std::string id_, machine_, topology_, bench_, timing_, source_, first_file_, library_, library_version_;
+  std::string id_, machine_, topology_, bench_, timing_, source_, first_file_, library_;
   Json environment_ = Json::object(), method_ = Json::object(), files_ = Json::array(), points_ = Json::array();
   std::vector<std::string> notes_, names_;
   std::map<std::string, std::size_t> place_;  ///< of a point, by its text without values

@@ -17,7 +17,7 @@ const std::vector<std::string> kClasses = {
     "healthy",          "lost links",         "PCIe width or generation", "P2P off",  "NVLS off",
     "wrong NUMA",       "slow GPU",           "protocol or algorithm",    "channels", "thermal or power cap",
     "slow GPU by 10 %", "link slower by 10 %"};
-const std::vector<std::string> kClusters = {"abci-a100", "dgx-a100", "hgx-h100", "leonardo",
+const std::vector<std::string> kClusters = {"abci-a100", "dgx-a100",  "hgx-h100", "leonardo",
                                             "alps",      "abci-v100", "summit"};
 const std::vector<std::string> kBetween = {"healthy",       "NIC or rail", "network between nodes",
                                            "GPUDirect off", "lost links",  "slow GPU"};
@@ -27,16 +27,16 @@ struct Kind {
   const std::vector<std::string>* classes;
   Measurement (*log)(catalogue::Catalogue&, const std::string&);
 };
-const std::vector<Kind> kKinds = {
-    {"nccl-tests", &kPlatforms, &kClasses, nccl_tests_log},
-    {"nccl-tests of two nodes", &kClusters, &kBetween, two_nodes_log},
-    {"nvbandwidth", &kPlatforms, &kClasses, nvbandwidth_log},
-    {"p2pBandwidthLatencyTest", &kPlatforms, &kClasses, p2p_log}};
+const std::vector<Kind> kKinds = {{"nccl-tests", &kPlatforms, &kClasses, nccl_tests_log},
+                                  {"nccl-tests of five operations", &kPlatforms, &kClasses, nccl_suite_log},
+                                  {"nccl-tests of two nodes", &kClusters, &kBetween, two_nodes_log},
+                                  {"nvbandwidth", &kPlatforms, &kClasses, nvbandwidth_log},
+                                  {"p2pBandwidthLatencyTest", &kPlatforms, &kClasses, p2p_log}};
 
 struct Score {
   int cases = 0, unseen = 0, found = 0, first = 0, tied = 0, allowed = 0, allowed_found = 0, allowed_tied = 0;
   std::map<std::string, int> taken_for;  ///< of those found, first where it is not recognised
-  std::vector<double> missed;            ///< sizes of faults that were called normal although the noise allows to find them
+  std::vector<double> missed;  ///< sizes of faults that were called normal although the noise allows to find them
 
   void add(const SyntheticLab::Case& one) {
     ++cases;
@@ -133,10 +133,11 @@ int run(int cases, unsigned seed, const std::string& only) {
   print("class", by_class);
   print("class and log", detail);
   print("slowest point is slower by", by_size);
-  std::printf("\n| healthy | cases | called normal |\n| --- | ---: | ---: |\n");
+  std::printf("\n| healthy | cases | called normal | taken for |\n| --- | ---: | ---: | --- |\n");
   int all = 0, normal = 0;
   for (const auto& [name, score] : healthy) {
-    std::printf("| %s | %d | %s |\n", name.c_str(), score.cases, share(score.cases - score.found, score.cases).c_str());
+    std::printf("| %s | %d | %s | %s |\n", name.c_str(), score.cases,
+                share(score.cases - score.found, score.cases).c_str(), taken_text(score.taken_for).c_str());
     all += score.cases;
     normal += score.cases - score.found;
   }

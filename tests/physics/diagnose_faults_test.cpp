@@ -2,6 +2,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/synthetic_faults.hpp"
+#include "validate/diagnosis/healthy_noise.hpp"
 
 namespace linkcast::test::diagnose_faults_test {
 
@@ -58,6 +59,42 @@ TEST_CASE("diagnose: a collective of all GPUs shows what halves it", "[physics][
   for (const char* name : {"P2P off", "protocol or algorithm", "channels"}) count.add(lab, name, 8);
   CHECK(count.cases >= 12);
   CHECK(count.recognised >= 0.8 * count.cases);
+}
+
+TEST_CASE("diagnose: a healthy machine is as rare as it says", "[physics][diagnose]") {
+  std::vector<diagnosis::Judged> points;
+  for (double size_B = 1024; size_B < 1e8; size_B *= 2) {
+    diagnosis::Judged one;
+    one.group = one.place = one.family = "collective";
+    one.size_B = size_B;
+    one.shared_sigma = 0.1;
+    one.box_sigma = 0.05;
+    one.scatter = {0, 0.01};
+    points.push_back(one);
+  }
+  const diagnosis::HealthyNoise noise(points);
+  std::mt19937_64 random(5);
+  int rare = 0;
+  constexpr int kDraws = 1000;
+  for (int k = 0; k < kDraws; ++k) rare += noise.rarity(noise.log_likelihood(noise.draw(random))[0]) < 0.1 ? 1 : 0;
+  CHECK(rare == Approx(100).margin(30));  // three standard deviations
+  // of a mean: the variance that forecast and box say, and the scatter of single figures over their number
+  const diagnosis::Covariance one = noise.of_mean({3}), pair = noise.of_mean({3, 3});
+  CHECK(one.model == Approx(0.1 * 0.1 + 0.05 * 0.05));
+  CHECK(one.figures == Approx(1e-4).epsilon(1e-3));
+  CHECK(diagnosis::HealthyNoise::chance(one, 0) == Approx(0.5));
+  CHECK(pair.model == Approx(one.model));
+}
+
+TEST_CASE("diagnose: two nodes show that GPUDirect is off", "[physics][diagnose]") {
+  SyntheticLab lab = lab_of("dgx-a100", two_nodes_log);
+  Count count;
+  count.add(lab, "GPUDirect off", 8);
+  CHECK(count.cases >= 6);
+  CHECK(count.recognised >= 0.9 * count.cases - 1);
+  Count healthy;
+  healthy.add(lab, "healthy", 40);
+  CHECK(healthy.found <= 1);
 }
 
 }  // namespace linkcast::test::diagnose_faults_test

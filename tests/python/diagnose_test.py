@@ -68,6 +68,38 @@ class OneLog(InFolder):
         self.assertIn("measured bus", run("diagnose", "--platform", "hgx-h100", self.folder / "log.txt").stdout)
 
 
+class Words(InFolder):
+    """What the table says beside its figures."""
+
+    def said(self, text: str, *words: str) -> list[str]:
+        return run("diagnose", "--platform", "hgx-h100", self.write("log.txt", text), *words).stdout.splitlines()
+
+    def test_a_normal_log_is_not_called_slow_and_says_what_it_cannot_tell(self):
+        lines = self.said(log_text({size: 1.05 * time for size, time in expected().items()}))
+        self.assertTrue(lines[0].endswith("17 points, normal"), lines[0])
+        self.assertRegex("\n".join(lines), r"a machine \d+ % slower everywhere would look the same")
+
+    def test_a_version_within_the_known_ones_is_not_called_the_nearest(self):
+        said = "\n".join(self.said(log_text(expected())))
+        self.assertIn("expected of nccl-2.18 (NCCL 2.18 and 2.19)", said)
+        self.assertNotIn("nearest", said)
+        newer = "\n".join(self.said(log_text(expected()).replace("21805", "29901")))
+        self.assertIn("the nearest known to the file's 2.99", newer)
+
+    def test_without_a_known_cause_there_is_a_next_command(self):
+        wild = random.Random(3)
+        done = run("diagnose", "--platform", "hgx-h100", "--json",
+                   self.write("log.txt", log_text({size: time * wild.choice((0.5, 3)) for size, time in expected().items()})))
+        found = json.loads(done.stdout)["files"][0]
+        self.assertEqual(done.returncode, 4)
+        self.assertTrue(found["next"])
+
+    def test_a_gpu_is_named_by_its_bus_where_the_log_prints_it(self):
+        matrix = (program.ROOT / "tests/input/import/p2p-p100-cuda8.txt").read_text()
+        done = run("diagnose", "--platform", "p100-dgx1", "--scale", "gpu0-gpu1:2", self.write("p2p.txt", matrix))
+        self.assertRegex(done.stdout, r"gpu0 is device \[6\] of the log, gpu1 is device \[7\]")
+
+
 class Fleet(InFolder):
     def fleet(self, slower) -> list[str]:
         """Ten nodes; the one called node6 takes slower(size) times as long."""

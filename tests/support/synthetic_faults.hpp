@@ -9,8 +9,8 @@
 #include "sim/query/query.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "tests/support/synthetic_logs.hpp"
-#include "validate/diagnosis/report.hpp"
 #include "validate/diagnosis/healthy_noise.hpp"
+#include "validate/diagnosis/report.hpp"
 
 namespace linkcast::test {
 

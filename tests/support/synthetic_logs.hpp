@@ -51,7 +51,20 @@ inline Measurement nccl_tests_log(catalogue::Catalogue& catalogue, const std::st
   return log;
 }
 
-/// The same on two nodes.
+/// The five programs of nccl-tests that name a collective of NCCL, one after the other, out of place.
+inline Measurement nccl_suite_log(catalogue::Catalogue& catalogue, const std::string& platform) {
+  const Measurement one = nccl_tests_log(catalogue, platform);
+  Measurement log = empty_log(platform, "nccl_tests");
+  for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"})
+    for (MeasuredCollective collective : one.collectives) {
+      if (collective.in_place) continue;
+      collective.op = op;
+      log.collectives.push_back(collective);
+    }
+  return log;
+}
+
+/// nccl_tests_log on two nodes.
 inline Measurement two_nodes_log(catalogue::Catalogue& catalogue, const std::string& platform) {
   Measurement log = nccl_tests_log(catalogue, platform);
   for (MeasuredCollective& collective : log.collectives) collective.nodes = 2;

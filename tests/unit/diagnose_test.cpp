@@ -43,21 +43,30 @@ Measurement copies(const std::vector<std::string>& edits) {
   return measurement;
 }
 
-/// all_reduce of all eight GPUs of an HGX H100 from 1 MiB to 1 GiB.
-Measurement all_reduce(const std::vector<std::string>& edits, const Json& more = Json::object()) {
+/// all_reduce of all eight GPUs from 1 MiB to 1 GiB, on an HGX H100 unless said.
+Measurement all_reduce(const std::vector<std::string>& edits, const Json& more = Json::object(), int nodes = 1,
+                       const std::string& platform = "hgx-h100") {
   Measurement measurement;
-  measurement.topology = "hgx-h100";
+  measurement.topology = platform;
   measurement.bench = "nccl_tests";
   measurement.timing = "back_to_back";
-  for (double size_B = 1048576; size_B < 2e9; size_B *= 2) {
+  for (double size_B = 1048576; size_B < 2e9; size_B *= nodes > 1 ? 8 : 2) {
     MeasuredCollective collective;
     collective.op = "all_reduce";
     collective.gpus = {0, 1, 2, 3, 4, 5, 6, 7};
     collective.size_B = size_B;
     collective.launch = "process";
-    Json query{{"kind", "collective"},    {"platform", "hgx-h100"}, {"op", "all_reduce"},
-               {"gpus", collective.gpus}, {"size_B", size_B},       {"launch", "process"}};
-    query.update(more);
+    collective.nodes = nodes;
+    Json query{{"kind", "collective"},
+               {"platform", platform},
+               {"op", "all_reduce"},
+               {"size_B", size_B},
+               {"launch", "process"}};
+    if (nodes > 1)
+      query.update({{"nodes", nodes}, {"gpus_per_node", collective.gpus.size()}});
+    else
+      query["gpus"] = collective.gpus;
+    if (more.is_object()) query.update(more);
     collective.time_s = {time_of(query, edits)};
     measurement.collectives.push_back(collective);
   }
@@ -148,6 +157,64 @@ TEST_CASE("diagnose: pairs without peer access are put together", "[diagnose]") 
   CHECK(refused([](int from, int to) { return from / 4 != to / 4; }) == "pairs across sockets");
   CHECK(refused([](int from, int to) { return from / 4 == 1 && to / 4 == 1; }) == "GPUs of cpu1");
   CHECK(refused([](int from, int to) { return from == 0 && to == 1; }) == "1 pairs, gpu0 -> gpu1 the first");
+}
+
+namespace {
+
+Measurement times(Measurement measurement, double factor) {
+  for (MeasuredPoint& point : measurement.points) point.time_s[0] *= factor;
+  for (MeasuredCollective& collective : measurement.collectives) collective.time_s[0] *= factor;
+  return measurement;
+}
+
+}  // namespace
+
+TEST_CASE("diagnose: a measured machine that lost a fifth of everything is not normal", "[diagnose]") {
+  CHECK_FALSE(of(times(copies({}), 1.25)).normal());
+  CHECK(of(times(copies({}), 1 / 1.25)).normal());  // nor is a fast one faulty
+}
+
+TEST_CASE("diagnose: where the interval is wide a normal log says what it cannot tell", "[diagnose]") {
+  const diagnosis::Diagnosis found = of(times(all_reduce({}, {}, 1, "a100-pcie"), 1.25));
+  CHECK(found.normal());
+  REQUIRE(!found.levels.empty());
+  CHECK(found.levels.front().part == "everything");
+  CHECK(found.levels.front().least > 1.25);
+  CHECK(diagnosis::blind_text(found).find("slower everywhere would look the same") != std::string::npos);
+  CHECK(diagnosis::next_step(found).empty());
+}
+
+TEST_CASE("diagnose: local copies alone that lost two fifths are named", "[diagnose]") {
+  Measurement log = copies({});
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    MeasuredPoint point;
+    point.source = point.target = "gpu" + std::to_string(gpu);
+    point.transport = "local";
+    point.size_B = 67108864;
+    const Json query{{"kind", "p2p"},       {"platform", "p100-dgx1"}, {"src", point.source},
+                     {"dst", point.target}, {"size_B", point.size_B},  {"transport", "local"}};
+    point.time_s = {time_of(query, {}) / 0.6};
+    log.points.push_back(point);
+  }
+  const diagnosis::Diagnosis found = of(log);
+  CHECK_FALSE(found.normal());
+  REQUIRE(!diagnosis::odd_levels(found.levels).empty());
+  CHECK(diagnosis::odd_levels(found.levels).front().part == "local ce");
+  CHECK_FALSE(diagnosis::next_step(found).empty());
+}
+
+TEST_CASE("diagnose: between nodes the adapter, the ports and GPUDirect are causes", "[diagnose]") {
+  const auto first = [](const std::vector<std::string>& edits) {
+    const diagnosis::Diagnosis found = of(all_reduce(edits, {}, 2, "dgx-a100"));
+    REQUIRE(!diagnosis::likely_kinds(found).empty());
+    return diagnosis::likely_kinds(found).front();
+  };
+  CHECK(of(all_reduce({}, {}, 2, "dgx-a100")).normal());
+  CHECK(first({"disable gpudirect"}).kind == CauseKind::kGpuDirect);
+  // of eight rails that carry alike a collective tells neither which nor whether all
+  const CauseKind slow = first({"slow nic0:4"}).kind;
+  CHECK((slow == CauseKind::kNic || slow == CauseKind::kFabric));
+  CHECK(first({"scale ib_hdr:0.25"}).kind == CauseKind::kFabric);
 }
 
 TEST_CASE("diagnose: what is faster than expected is no fault", "[diagnose]") {

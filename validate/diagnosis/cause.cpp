@@ -22,11 +22,13 @@ constexpr std::array kTexts = {
     KindText{CauseKind::kProtocol, "protocol or algorithm", "env | grep -e NCCL_PROTO -e NCCL_ALGO; NCCL_DEBUG=INFO"},
     KindText{CauseKind::kChannels, "channels", "env | grep -e NCHANNELS -e NCCL_MAX; NCCL_DEBUG=INFO"},
     KindText{CauseKind::kClock, "thermal or power cap", "nvidia-smi -q -d PERFORMANCE,POWER,CLOCK"},
-    KindText{CauseKind::kNic, "NIC or rail", "ibstat; ib_write_bw between these NICs, one after the other; mlxlink -d NIC"},
+    KindText{CauseKind::kNic, "NIC or rail",
+             "ibstat; ib_write_bw between these NICs, one after the other; mlxlink -d NIC"},
     KindText{CauseKind::kFabric, "network between nodes",
              "ibstat (Rate of every port); ib_write_bw on all NICs at once; the same nodes at one leaf"},
-    KindText{CauseKind::kGpuDirect, "GPUDirect off",
-             "lsmod | grep -e nvidia_peermem -e nv_peer_mem; NCCL_DEBUG=INFO, look for GDRDMA; env | grep NCCL_NET_GDR"},
+    KindText{
+        CauseKind::kGpuDirect, "GPUDirect off",
+        "lsmod | grep -e nvidia_peermem -e nv_peer_mem; NCCL_DEBUG=INFO, look for GDRDMA; env | grep NCCL_NET_GDR"},
     KindText{CauseKind::kPart, "slow part", "linkcast diagnose --platform of this machine, which tries causes out"},
 };
 

@@ -9,7 +9,21 @@
 
 namespace linkcast::diagnosis {
 
-enum class CauseKind { kLinks, kPcie, kPeers, kMulticast, kNuma, kGpu, kProtocol, kChannels, kClock, kNic, kFabric, kGpuDirect, kPart };
+enum class CauseKind {
+  kLinks,
+  kPcie,
+  kPeers,
+  kMulticast,
+  kNuma,
+  kGpu,
+  kProtocol,
+  kChannels,
+  kClock,
+  kNic,
+  kFabric,
+  kGpuDirect,
+  kPart
+};
 
 /// For tables and JSON: "lost links", ...
 std::string_view text_of(CauseKind kind);

@@ -21,9 +21,8 @@ void add_nics(const Topology& wiring, std::vector<Cause>& causes) {
     const auto nic = [&](int end) { return wiring.devices[static_cast<std::size_t>(end)].kind == DeviceKind::kNic; };
     if (!nic(cable.a) && !nic(cable.b)) continue;
     const std::string id = wiring.devices[static_cast<std::size_t>(nic(cable.a) ? cable.a : cable.b)].id;
-    causes.push_back(graded_cause(CauseKind::kNic, id, id + " slower", false, [id](double times) {
-      return Edits{"slow " + id + ":" + number_text(times)};
-    }));
+    causes.push_back(graded_cause(CauseKind::kNic, id, id + " slower", false,
+                                  [id](double times) { return Edits{"slow " + id + ":" + number_text(times)}; }));
     causes.push_back({CauseKind::kNic, id, false, {{1, id + " lost", {"remove " + cable.id}}}});
   }
 }
@@ -37,17 +36,17 @@ void add_fabric(const Json& fabric, std::vector<Cause>& causes) {
     const std::string part = ports ? "all ports" : name + " links", cable = link.value("cable", "");
     const auto shared = [&](const Json& other) { return other.value("cable", "") == cable; };
     const bool alone = std::count_if(links.begin(), links.end(), shared) == 1;
-    if (ports || alone)  // `scale` has every class that is of this cable; a slower switch behind a port shows as the port
+    if (ports ||
+        alone)  // `scale` has every class that is of this cable; a slower switch behind a port shows as the port
       causes.push_back(graded_cause(CauseKind::kFabric, part, part + " slower", true, [cable](double times) {
         return Edits{"scale " + cable + ":" + number_text(1 / times)};
       }));
     else
-      causes.push_back(graded_cause(
-          CauseKind::kFabric, part, part + " slower", true,
-          [start = "fabric " + generator + ":links." + name + ".bandwidth=",
-           rate = parse_bandwidth(link.value("bandwidth", "")).si](double times) {
-            return Edits{start + number_text(rate / times) + "B/s"};
-          }));
+      causes.push_back(graded_cause(CauseKind::kFabric, part, part + " slower", true,
+                                    [start = "fabric " + generator + ":links." + name + ".bandwidth=",
+                                     rate = parse_bandwidth(link.value("bandwidth", "")).si](double times) {
+                                      return Edits{start + number_text(rate / times) + "B/s"};
+                                    }));
   }
 }
 

@@ -40,9 +40,7 @@ Ranker ranker_of(catalogue::Catalogue& catalogue, const std::string& platform, c
 }
 
 // Half of the chance of a false alarm is of means, half of this.
-bool noisy(const Diagnosis& diagnosis) {
-  return diagnosis.slow > 0 && diagnosis.ranking.misfit < kOddAlarm / 2;
-}
+bool noisy(const Diagnosis& diagnosis) { return diagnosis.slow > 0 && diagnosis.ranking.misfit < kOddAlarm / 2; }
 
 }  // namespace
 

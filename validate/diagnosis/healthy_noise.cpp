@@ -13,14 +13,12 @@ namespace {
 // range of Student's t with 4 degrees of freedom and of exact figures
 constexpr double kCalmest = 0.03, kNoisiest = 40;
 constexpr int kFactors = 20;
-constexpr int kRefinements = 3;    // source: ours, Newton's steps from the best of the grid
-constexpr int kScales = 64;        // source: ours, equally likely factors that a chance is averaged over
+constexpr int kRefinements = 3;     // source: ours, Newton's steps from the best of the grid
+constexpr int kScales = 64;         // source: ours, equally likely factors that a chance is averaged over
 constexpr int kRarityDraws = 4000;  // source: ours, twenty of them below a chance of 0.5 %
-constexpr double kRankEps = 1e-6;  // source: ours, of the figures' variance: less is none
+constexpr double kRankEps = 1e-6;   // source: ours, of the figures' variance: less is none
 
-double factor_of(int k) {
-  return kCalmest * std::pow(kNoisiest / kCalmest, k / static_cast<double>(kFactors - 1));
-}
+double factor_of(int k) { return kCalmest * std::pow(kNoisiest / kCalmest, k / static_cast<double>(kFactors - 1)); }
 
 /// Columns whose products with themselves make up a matrix of low rank: Cholesky's with pivots.
 Eigen::MatrixXd low_rank(const Eigen::MatrixXd& matrix, double least) {
@@ -68,8 +66,7 @@ HealthyNoise::HealthyNoise(const std::vector<Judged>& points)
     }
   if (points_ == 0) return;
   factor_.compute(figures_);
-  const Eigen::MatrixXd model =
-      factor_.matrixL().solve(low_rank(model_, kRankEps * figures_.diagonal().minCoeff()));
+  const Eigen::MatrixXd model = factor_.matrixL().solve(low_rank(model_, kRankEps * figures_.diagonal().minCoeff()));
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(model.transpose() * model);
   const Eigen::Index axes = (solver.eigenvalues().array() > kRankEps).count();
   variances_ = solver.eigenvalues().tail(axes);
@@ -95,8 +92,7 @@ void HealthyNoise::draw_rarities() {
   for (int k = 0; k < kRarityDraws; ++k) {
     const double factor = kNoiseFreedom / square(random);
     for (Eigen::Index i = 0; i < axes; ++i) squares(i, k) = (variances_[i] + factor) * std::pow(normal(random), 2);
-    if (points_ > axes)
-      rest[k] = factor * std::chi_squared_distribution<>(static_cast<double>(points_ - axes))(random);
+    if (points_ > axes) rest[k] = factor * std::chi_squared_distribution<>(static_cast<double>(points_ - axes))(random);
   }
   const Eigen::VectorXd all = densities(squares, rest);
   healthy_.assign(all.begin(), all.end());
@@ -128,8 +124,7 @@ Eigen::VectorXd HealthyNoise::densities(const Eigen::MatrixXd& squares, const Ei
     int best = 0;
     double most = 0;
     for (int k = 0; k < kFactors; ++k) {
-      const double value =
-          constants_[k] - (along(k, column) + rest[column] / (factor_of(k) * factor_of(k))) / 2;
+      const double value = constants_[k] - (along(k, column) + rest[column] / (factor_of(k) * factor_of(k))) / 2;
       if (k == 0 || value > most) {
         most = value;
         best = k;
@@ -180,8 +175,8 @@ double HealthyNoise::chance(const Covariance& variance, double mean) {
   double sum = 0;
   for (int k = 0; k < kScales; ++k) {
     const double factor = kNoiseFreedom / boost::math::quantile(square, (k + 0.5) / kScales);  // the middle of each
-    sum += boost::math::cdf(
-        boost::math::complement(normal, mean / std::sqrt(variance.model + factor * variance.figures)));
+    sum +=
+        boost::math::cdf(boost::math::complement(normal, mean / std::sqrt(variance.model + factor * variance.figures)));
   }
   return sum / kScales;
 }

@@ -10,8 +10,8 @@
 namespace linkcast::diagnosis {
 namespace {
 
-constexpr int kHalvings = 50;      // source: ours, far below what is printed
-constexpr double kSlowest = 1000.0;  // source: ours, nothing is so much slower
+constexpr int kHalvings = 60;        // source: ours, far below what is printed
+constexpr double kSlowest = 1e100;  // source: ours, beyond the widest interval
 
 std::string joined(const validate::ComparedPoint& point) {
   return point.variant.empty() ? point.transport : point.transport + " " + point.variant;

@@ -74,8 +74,8 @@ class Ranker::Parts {
     std::vector<std::size_t> trial;  ///< nearest one
     std::size_t mild = 0;            ///< so many of them are healthy: less than what two machines differ by
   };
-  /// ln(likelihood / likelihood of a healthy machine) of each effect's degrees that are faults. Where mild is healthy, a
-  /// healthy machine may be less than what two machines differ by slower as a whole.
+  /// ln(likelihood / likelihood of a healthy machine) of each effect's degrees that are faults. Where mild is healthy,
+  /// a healthy machine may be less than what two machines differ by slower as a whole.
   [[nodiscard]] std::vector<std::vector<double>> ratios(const Eigen::VectorXd& white) const;
   [[nodiscard]] Candidate judge(std::size_t effect, const std::vector<double>& ratios) const;
   /// Mean over the kinds of the mean over their parts.
@@ -95,8 +95,8 @@ Ranker::Parts::Parts(const std::vector<Judged>& points, std::vector<Effect> effe
     Columns columns;
     columns.mild = effect.cause.graded && effect.cause.whole_machine && mild_is_healthy ? kMild.size() : 0;
     const int skipped = static_cast<int>(kMild.size() - columns.mild);
-    const int count = effect.cause.graded ? kDegrees + static_cast<int>(columns.mild)
-                                          : static_cast<int>(effect.shifts.size());
+    const int count =
+        effect.cause.graded ? kDegrees + static_cast<int>(columns.mild) : static_cast<int>(effect.shifts.size());
     Eigen::MatrixXd shifts(noise_.points(), count);
     for (int k = 0; k < count; ++k) {
       const auto given = static_cast<std::size_t>(k);
@@ -161,8 +161,7 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
       noise_.coordinates(Eigen::Map<const Eigen::VectorXd>(residuals.data(), noise_.points()));
   const std::vector<std::vector<double>> of_effects = ratios(white);
   std::map<CauseKind, std::vector<Candidate>> kinds;
-  for (std::size_t e = 0; e < effects_.size(); ++e)
-    kinds[effects_[e].cause.kind].push_back(judge(e, of_effects[e]));
+  for (std::size_t e = 0; e < effects_.size(); ++e) kinds[effects_[e].cause.kind].push_back(judge(e, of_effects[e]));
   Ranking ranking;
   std::vector<double> all;
   for (auto& [kind, candidates] : kinds) {

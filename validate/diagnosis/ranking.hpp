@@ -29,15 +29,15 @@ struct RankedKind {
 };
 
 struct Ranking {
-  double log_ratio = 0;           ///< mean over the kinds: how much likelier any fault is than none
-  double alarm = 0;               ///< log_ratio that one healthy machine of 1 / kFalseAlarm reaches, at least worth a mention
-  double misfit = 0;              ///< chance that a healthy machine is as unlikely
+  double log_ratio = 0;  ///< mean over the kinds: how much likelier any fault is than none
+  double alarm = 0;      ///< log_ratio that one healthy machine of 1 / kFalseAlarm reaches, at least worth a mention
+  double misfit = 0;     ///< chance that a healthy machine is as unlikely
   std::vector<RankedKind> kinds;  ///< likeliest first
   [[nodiscard]] bool faulty() const { return !kinds.empty() && log_ratio > alarm; }
 };
 
-/// Two faults whose likelihoods differ by less are not told apart, nor is a fault from a healthy machine. source: Kass and
-/// Raftery, Bayes Factors, J. Am. Stat. Assoc. 90, 1995, section 3.2: below 3 "not worth more than a bare mention"
+/// Two faults whose likelihoods differ by less are not told apart, nor is a fault from a healthy machine. source: Kass
+/// and Raftery, Bayes Factors, J. Am. Stat. Assoc. 90, 1995, section 3.2: below 3 "not worth more than a bare mention"
 inline constexpr double kSameEvidence = 3;
 /// A healthy machine is called faulty so often, and odd so often. source: ours, the aim of 98 % healthy in two parts
 inline constexpr double kFalseAlarm = 0.015, kOddAlarm = 0.005;

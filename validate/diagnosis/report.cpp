@@ -147,8 +147,8 @@ std::string blind_text(const Diagnosis& diagnosis) {
   std::string text = "a machine " + percent_over(all.least) + " slower everywhere would look the same";
   if (diagnosis.levels.size() > 1 && diagnosis.levels[1].part == all.part + " from 1 MiB on")
     text += " (" + percent_over(diagnosis.levels[1].least) + " from 1 MiB on)";
-  return text + ": times of healthy ones are " + percent_over(all.low) + " to +" + percent_over(all.high) +
-         " of what is expected";
+  return text + ": of healthy ones 90 % lie " + percent_over(all.low) + " to +" + percent_over(all.high) +
+         " from what is expected";
 }
 
 std::vector<std::size_t> telling_points(const Diagnosis& diagnosis, const Bench& bench, std::size_t most) {

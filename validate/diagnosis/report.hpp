@@ -4,7 +4,8 @@
 namespace linkcast::diagnosis {
 
 /// Keys platform, normal (bool), verdict, points, slow, fast, host_bound, log10_faulty_over_healthy,
-/// log10_alarm, misfit, levels [{part, points, times, low, high, least, chance}], next (of a log that is not normal), causes
+/// log10_alarm, misfit, levels [{part, points, times, low, high, least, chance}], next (of a log that is not normal),
+/// causes
 /// [{cause, share, log10_over_healthy, parts [{part, text, times, edits}], next}], off [{transport, variant, ends,
 /// size_B, measured_s, expected_s, low_s, high_s, factor, measured_Bps, expected_Bps, finding}], unanswered.
 Json to_json(const Diagnosis& diagnosis);
