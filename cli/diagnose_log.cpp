@@ -1,7 +1,10 @@
 #include "cli/diagnose_log.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "calibrate/import/importer.hpp"
 #include "cli/trace_out.hpp"
