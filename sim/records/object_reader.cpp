@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/records/near_names.hpp"
+#include "sim/records/quick_json.hpp"
 
 namespace linkcast {
 namespace {
@@ -59,6 +60,7 @@ class DuplicateKeys {
 }  // namespace
 
 Json parse_json(const std::string& text, const std::string& name) {
+  if (Json quick; read_quickly(text, quick)) return quick;
   try {
     return Json::parse(text, DuplicateKeys(name));
   } catch (const Json::parse_error& error) {
