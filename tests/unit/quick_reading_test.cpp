@@ -47,7 +47,7 @@ TEST_CASE("quick JSON: the same values in the same order", "[quick]") {
 }
 
 TEST_CASE("quick JSON: gives up on what has to be refused with a reason", "[quick]") {
-  for (const std::string text :
+  for (const std::string& text :
        {std::string(R"({"a":1,"a":2})"), std::string("{"), std::string("1e400"), std::string("{} {}"),
         std::string("\"\xff\""), std::string(), std::string(200, '[') + std::string(200, ']')}) {
     INFO(text);
