@@ -46,6 +46,17 @@ class DragonflyFabric final : public fabrics::SwitchedFabric {
     return {a * size_.switches + gateway(a, b, which), b * size_.switches + gateway(b, a, which), 2};
   }
 
+  /// Each group becomes the next: cables are dealt out by the distance of groups alone.
+  [[nodiscard]] int turns() const override { return size_.groups; }
+  [[nodiscard]] int turned(int number) const override {
+    return (number + size_.switches) % (size_.groups * size_.switches);
+  }
+  [[nodiscard]] fabrics::Turned turned_cable(int cable) const override {
+    const int local = size_.groups * in_group_.pairs();
+    if (cable < local) return {(cable + in_group_.pairs()) % local};
+    return fabrics::turned_pair(of_groups_, size_.groups, cable, local, size_.global_links);
+  }
+
   [[nodiscard]] std::string switch_name(int number) const override {
     return "group" + std::to_string(number / size_.switches) + "/switch" + std::to_string(number % size_.switches);
   }

@@ -43,6 +43,17 @@ class DragonflyPlusFabric final : public fabrics::SwitchedFabric {
     return {spine(a, gateway(a, b, which)), spine(b, gateway(b, a, which)), 2};
   }
 
+  /// Each group becomes the next, as in a dragonfly.
+  [[nodiscard]] int turns() const override { return size_.groups; }
+  [[nodiscard]] int turned(int number) const override {
+    return (number + size_.stride()) % (size_.groups * size_.stride());
+  }
+  [[nodiscard]] fabrics::Turned turned_cable(int cable) const override {
+    const int local = size_.groups * size_.leaves * size_.spines;
+    if (cable < local) return {(cable + size_.leaves * size_.spines) % local};
+    return fabrics::turned_pair(of_groups_, size_.groups, cable, local, size_.global_links);
+  }
+
   [[nodiscard]] std::string switch_name(int number) const override {
     const int inside = number % size_.stride();
     return "group" + std::to_string(group(number)) +

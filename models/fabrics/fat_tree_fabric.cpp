@@ -74,6 +74,19 @@ void FatTreeFabric::way(int from, int to, int which, std::vector<int>& links) co
   links.push_back(up(to, top, down_cable) ^ 1);
 }
 
+int FatTreeFabric::turned(int number) const {
+  if (number < size_.all_leaves()) return (number + size_.leaves) % size_.all_leaves();
+  const int top = number - size_.all_leaves();
+  return top < size_.all_tops() ? size_.all_leaves() + (top + size_.tops) % size_.all_tops() : number;
+}
+
+Turned FatTreeFabric::turned_cable(int cable) const {
+  const int of_pod = size_.leaves * size_.tops * size_.leaf_cables, leaf_cables = size_.pods * of_pod;
+  if (cable < leaf_cables) return {(cable + of_pod) % leaf_cables};
+  const int above_pod = size_.tops * size_.cores * size_.core_cables;
+  return {leaf_cables + (cable - leaf_cables + above_pod) % (size_.pods * above_pod)};
+}
+
 int FatTreeFabric::switch_distance(int from, int to) const { return pod(from) == pod(to) ? 1 : 2; }
 
 int FatTreeFabric::up(int leaf, int top, int parallel) const {

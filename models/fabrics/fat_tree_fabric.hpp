@@ -31,6 +31,10 @@ class FatTreeFabric : public SwitchedFabric {
   [[nodiscard]] int ways(int from, int to) const override;
   void way(int from, int to, int which, std::vector<int>& links) const override;
   [[nodiscard]] int switch_distance(int from, int to) const override;
+  /// Each pod becomes the next; cores stay.
+  [[nodiscard]] int turns() const override { return size_.pods; }
+  [[nodiscard]] int turned(int number) const override;
+  [[nodiscard]] Turned turned_cable(int cable) const override;
   [[nodiscard]] const TreeSize& size() const { return size_; }
 
  private:

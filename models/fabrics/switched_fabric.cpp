@@ -4,6 +4,12 @@
 
 namespace linkcast::fabrics {
 
+Turned turned_pair(const PairNumbers& groups, int count, int cable, int first, int each) {
+  const auto [a, b] = groups.ends((cable - first) / each);
+  const int next_a = (a + 1) % count, next_b = (b + 1) % count;
+  return {first + groups.number(next_a, next_b) * each + (cable - first) % each, next_a > next_b};
+}
+
 FabricLink SwitchedFabric::link(int id) const {
   const int cable = id / 2;
   FabricLink link;

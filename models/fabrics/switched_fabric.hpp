@@ -4,6 +4,14 @@
 
 namespace linkcast::fabrics {
 
+/// What a turn makes of a cable, whose ends may change places.
+struct Turned {
+  int cable = 0;
+  bool swapped = false;
+};
+/// Of cables between groups, each of which becomes the next: `each` for every pair of groups, from `first` on.
+Turned turned_pair(const PairNumbers& groups, int count, int cable, int first, int each);
+
 /// Cables are numbered from 0: cable e is that of endpoint e, then those between switches. Cable c is the links 2c
 /// (from its first end to its second) and 2c + 1 (back). Class 0 is "host".
 class SwitchedFabric : public Fabric {
@@ -22,6 +30,12 @@ class SwitchedFabric : public Fabric {
   [[nodiscard]] int detours(int from, int to) const override;
   void detour(int from, int to, int which, std::vector<int>& links) const override;
   [[nodiscard]] int distance(int from, int to) const override;
+  [[nodiscard]] bool ways_of_switches() const final { return true; }
+  [[nodiscard]] int turned_switch(int vertex) const final { return endpoints() + turned(vertex - endpoints()); }
+  [[nodiscard]] int turned_link(int id) const final {
+    const Turned cable = turned_cable(id / 2 - endpoints());
+    return 2 * (endpoints() + cable.cable) + (id % 2 ^ (cable.swapped ? 1 : 0));
+  }
 
  protected:
   // All of these speak of switches by number, from 0, and of cables between switches by number, from 0.
@@ -34,6 +48,10 @@ class SwitchedFabric : public Fabric {
   virtual void far_way(int /*from*/, int /*to*/, int /*which*/, std::vector<int>& /*links*/) const {}
   /// Index into distances() of two different switches; 0 is the same switch.
   [[nodiscard]] virtual int switch_distance(int from, int to) const = 0;
+
+  /// What a turn makes of a switch and of a cable; see Fabric::turns().
+  [[nodiscard]] virtual int turned(int number) const { return number; }
+  [[nodiscard]] virtual Turned turned_cable(int cable) const { return {cable}; }
 
   /// The link of a cable between switches, forward from its first end.
   [[nodiscard]] int link_of(int cable, bool forward) const { return 2 * (endpoints() + cable) + (forward ? 0 : 1); }

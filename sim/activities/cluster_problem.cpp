@@ -33,13 +33,14 @@ int ClusterProblem::number(int key) {
     const int first = node < static_cast<int>(first_.size()) ? first_[static_cast<std::size_t>(node)] : -1;
     if (first >= 0) return first + key - cluster_->key(node, 0);
   }
-  const auto [entry, fresh] = number_.try_emplace(key, static_cast<int>(keys_.size()));
-  if (fresh) {
+  int& constraint = number_[key];
+  if (constraint < 0) {
+    constraint = static_cast<int>(keys_.size());
     keys_.push_back(key);
     place_.push_back(-1);
     problem_.capacity_Bps.push_back(cluster_->capacity(key));
   }
-  return entry->second;
+  return constraint;
 }
 
 void ClusterProblem::use(int key, double weight) {

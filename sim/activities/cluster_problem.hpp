@@ -3,9 +3,9 @@
 // uses are in the Problem, so that its size follows the job and not the machine.
 #include <functional>
 #include <limits>
-#include <unordered_map>
 #include <vector>
 
+#include "sim/activities/key_numbers.hpp"
 #include "sim/activities/network_end.hpp"
 #include "sim/activities/transfer.hpp"
 #include "sim/engine/problem.hpp"
@@ -85,13 +85,13 @@ class ClusterProblem {
   ProblemBuilder node_;
   int most_ways_;
   Problem problem_;
-  std::vector<int> keys_;                ///< per constraint of the Problem
-  std::vector<int> first_;               ///< per node: number of its first constraint where all are included, or -1
-  std::unordered_map<int, int> number_;  ///< key -> constraint of the Problem, of the others
-  std::vector<Use> uses_;                ///< of the next activity
-  std::vector<int> place_;               ///< per constraint of the Problem: index in uses_, -1 if not used yet
-  std::vector<WeightedLink> way_;        ///< kept for its memory
-  std::vector<Crossing> crossings_;      ///< whose links are not in the activities yet
+  std::vector<int> keys_;            ///< per constraint of the Problem
+  std::vector<int> first_;           ///< per node: number of its first constraint where all are included, or -1
+  KeyNumbers number_;                ///< key -> constraint of the Problem, of the others
+  std::vector<Use> uses_;            ///< of the next activity
+  std::vector<int> place_;           ///< per constraint of the Problem: index in uses_, -1 if not used yet
+  std::vector<WeightedLink> way_;    ///< kept for its memory
+  std::vector<Crossing> crossings_;  ///< whose links are not in the activities yet
   std::vector<Crossed> crossed_;
   bool keeps_ = false, within_ = false;                         ///< crossings are kept; uses belong to the last one
   double port_rate_ = std::numeric_limits<double>::infinity();  ///< of the next activity's crossings, bytes/s

@@ -9,6 +9,8 @@ using query::Key;
 using query::KeyTable;
 using query::ValueType;
 
+constexpr std::size_t kAnswerKeys = 32;  // source: ours, keys of an answer
+
 void put_beside(const CollectiveForecast::Beside& beside, double time_s, Json& out) {
   out["alone_s"] = beside.alone_s;
   out["slowdown"] = time_s / beside.alone_s;
@@ -149,7 +151,8 @@ KeyTable collective_results() {
 }
 
 Json to_json(const CollectiveForecast& forecast) {
-  Json out;
+  Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(kAnswerKeys);
   uncertainty::put_interval(out, forecast.time_s, forecast.interval);
   if (!forecast.rounds) launch::put_launch(out, forecast.launching, forecast.device_s);
   out["latency_s"] = forecast.latency_s;

@@ -47,14 +47,23 @@ class SwitchPairs {
   void look_at(const Ends& from, const Ends& to);
   /// Links between the switches, of all ways.
   [[nodiscard]] std::vector<int> inner_links(int from, int to);
-  [[nodiscard]] Detours settle(const Traffic& traffic) const;
+  [[nodiscard]] Detours settle(const Traffic& traffic, const LinkOrbits& orbits) const;
+  void each_pair(const Traffic& traffic, const LinkOrbits& orbits, const TakePair& take) const;
+  [[nodiscard]] std::vector<double> turned_link_bytes(const Traffic& traffic, const LinkOrbits& orbits) const;
+  /// Of traffic that is the same from turn to turn of the fabric between so many switches that one turn has to stand
+  /// for all; else of one turn.
+  [[nodiscard]] LinkOrbits orbits_of(const Traffic& traffic) const;
+  /// By switch: which one it becomes in a turn. Empty if one is not in use.
+  [[nodiscard]] std::vector<std::size_t> turned() const;
 
   const Cluster* cluster_;
   std::string irregular_;
   std::vector<int> switch_of_, port_;
-  std::vector<Ends> ends_;  ///< per switch
+  std::vector<Ends> ends_;     ///< per switch
+  std::vector<int> vertices_;  ///< of the fabric, per switch
   double farthest_s_ = 0;
   std::vector<WeightedLink> way_;  ///< kept for its memory
+  std::vector<int> whole_;         ///< likewise
 };
 
 }  // namespace linkcast::congestion

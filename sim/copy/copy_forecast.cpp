@@ -16,6 +16,8 @@ namespace {
 
 using query::ValueType;
 
+constexpr std::size_t kMembers = 24;  // source: ours, keys of an answer
+
 /// Judges the copies of one run and says how sure its time is.
 class Judge {
  public:
@@ -260,7 +262,8 @@ std::string limit_of(const CopyForecast& forecast) {
 }  // namespace
 
 Json to_json(const CopyForecast& forecast) {
-  Json out;
+  Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(kMembers);
   uncertainty::put_interval(out, forecast.time_s, forecast.interval);
   put_issued(forecast, out);
   if (const auto& alone = forecast.alone) {

@@ -24,8 +24,8 @@ constexpr double kGolden = 0.618033988749895, kRootOfTwo = 1.414213562373095;
 /// Ways one after the other in flat arrays, without ports; links numbered densely in the order they are met.
 class Ways {
  public:
-  Ways(const Fabric& fabric, const std::function<double(int)>& busy_s)
-      : busy_s_(busy_s), number_(at(fabric.links()), -1) {}
+  Ways(const Fabric& fabric, const std::function<double(int)>& busy_s, const LinkOrbits& orbits)
+      : busy_s_(busy_s), orbits_(orbits), number_(at(fabric.links()), -1) {}
 
   /// @param links  with the ports at both ends
   void add(const std::vector<int>& links) {
@@ -54,16 +54,19 @@ class Ways {
 
  private:
   int dense(int link) {
-    int& number = number_[at(link)];
+    const bool alike = orbits_.turns > 1;
+    const int orbit = alike ? orbits_.of_link[at(link)] : link;
+    int& number = number_[at(orbit)];
     if (number < 0) {
       number = static_cast<int>(seconds_.size());
       seconds_.push_back(0);
-      per_byte_.push_back(busy_s_(link));
+      per_byte_.push_back(busy_s_(link) * (alike ? 1.0 * orbits_.turns / orbits_.sizes[at(orbit)] : 1));
     }
     return number;
   }
 
   const std::function<double(int)>& busy_s_;
+  const LinkOrbits& orbits_;
   std::vector<int> number_, links_;
   std::vector<std::size_t> ends_{0};
   std::vector<double> seconds_, per_byte_;
@@ -101,8 +104,8 @@ struct Pair {
 class Equilibrium {
  public:
   Equilibrium(const Fabric& fabric, const std::function<double(int)>& busy_s, const std::vector<SwitchDemand>& demands,
-              int choices)
-      : fabric_(fabric), demands_(demands), choices_(choices), ways_(fabric, busy_s) {
+              int choices, const LinkOrbits& orbits)
+      : fabric_(fabric), demands_(demands), choices_(choices), ways_(fabric, busy_s, orbits) {
     for (const SwitchDemand& demand : demands) {
       Pair pair{demand.bytes, demand.port_s};
       pair.minimal = ways_.count();
@@ -198,12 +201,12 @@ void add_adaptive_links(const Fabric& fabric, int from, int to, const AdaptiveWa
 }
 
 Detours switch_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
-                       const std::vector<SwitchDemand>& demands) {
+                       const std::vector<SwitchDemand>& demands, const LinkOrbits& orbits) {
   const auto some = static_cast<std::size_t>(std::count_if(
       demands.begin(), demands.end(), [&](const SwitchDemand& one) { return fabric.detours(one.from, one.to) > 0; }));
   if (some == 0) return {std::vector<double>(demands.size(), 0)};
   const auto choices = static_cast<int>(std::clamp(kAllChoices / some, kFewestChoices, kMostChoices));
-  return {Equilibrium(fabric, busy_s, demands, choices).run(), choices};
+  return {Equilibrium(fabric, busy_s, demands, choices, orbits).run(), choices};
 }
 
 Detours endpoint_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,

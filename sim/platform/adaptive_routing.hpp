@@ -21,6 +21,13 @@ struct SwitchDemand {
   double port_s = 0;  ///< that the busiest port of these endpoints is busy
 };
 
+/// Links that carry the same, where demands repeat from turn to turn of the fabric: those of one stand for all.
+struct LinkOrbits {
+  int turns = 1;
+  std::vector<int> of_link{};  ///< by link; -1 for ports
+  std::vector<int> sizes{};    ///< links of each orbit
+};
+
 /// What takes detours.
 struct Detours {
   std::vector<double> shares;  ///< of each demand, 0 to 1
@@ -32,9 +39,10 @@ struct Detours {
 /// detours and busier than its own ports: what UGAL does with queues (Singh 2005), in equilibrium, by the method of
 /// successive averages.
 /// @param busy_s  seconds that a link needs for one byte
+/// @param orbits  of more than one turn: demands are those of one, and the same in all others
 /// @return  deterministic
 Detours switch_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
-                       const std::vector<SwitchDemand>& demands);
+                       const std::vector<SwitchDemand>& demands, const LinkOrbits& orbits = {});
 /// The same of single endpoints: those of the same two switches have one share.
 Detours endpoint_detours(const Fabric& fabric, const std::function<double(int)>& busy_s,
                          const std::vector<Demand>& demands);

@@ -51,6 +51,15 @@ class Fabric {
   /// Appends the links of detour `which`.
   virtual void detour(int /*from*/, int /*to*/, int /*which*/, std::vector<int>& /*links*/) const {}
 
+  /// Whether the ways between two endpoints are those between their switches, whichever endpoints of these they are.
+  [[nodiscard]] virtual bool ways_of_switches() const { return false; }
+  /// How often turned() has to be applied until every switch is back where it was; 1: no turn is known. A turn maps the
+  /// links between switches onto links of their class, and ways onto ways.
+  [[nodiscard]] virtual int turns() const { return 1; }
+  /// Vertex, which is a switch, and link, which is between switches, after a turn.
+  [[nodiscard]] virtual int turned_switch(int vertex) const { return vertex; }
+  [[nodiscard]] virtual int turned_link(int link) const { return link; }
+
   /// How near two endpoints are, in words of this fabric, nearest first: "same switch", "same group", ...
   [[nodiscard]] virtual const std::vector<std::string>& distances() const = 0;
   /// Index into distances().

@@ -31,6 +31,10 @@ class PlacedFabric : public Fabric {
   void detour(int from, int to, int which, std::vector<int>& links) const override {
     fabric_.detour(placed(from), placed(to), which, links);
   }
+  [[nodiscard]] bool ways_of_switches() const override { return fabric_.ways_of_switches(); }
+  [[nodiscard]] int turns() const override { return fabric_.turns(); }
+  [[nodiscard]] int turned_switch(int vertex) const override { return fabric_.turned_switch(vertex); }
+  [[nodiscard]] int turned_link(int link) const override { return fabric_.turned_link(link); }
   [[nodiscard]] const std::vector<std::string>& distances() const override { return fabric_.distances(); }
   [[nodiscard]] int distance(int from, int to) const override { return fabric_.distance(placed(from), placed(to)); }
 

@@ -3,11 +3,17 @@
 #include "sim/query/build_version.hpp"
 
 namespace linkcast::query {
+namespace {
+
+constexpr std::size_t kInputs = 5;  // source: the keys below
+
+}  // namespace
 
 void put_provenance(catalogue::Catalogue& catalogue, const std::string& platform_id, const Json& query,
                     const std::string& solver, Json& out) {
   const Platform& platform = catalogue.platform(platform_id);
   Json& inputs = out["inputs"] = Json::object();
+  inputs.get_ref<Json::object_t&>().reserve(kInputs);
   inputs["query"] = query;
   if (!solver.empty()) inputs["solver"] = solver;
   inputs["topology_sha256"] = platform.wiring().sha256;

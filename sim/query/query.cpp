@@ -11,6 +11,8 @@
 namespace linkcast::query {
 namespace {
 
+constexpr std::size_t kMembers = 32;  // source: ours, most answers have fewer keys
+
 /// All register themselves before main().
 const std::vector<std::string>& all_kinds() {
   static const std::vector<std::string> names = [] {
@@ -74,7 +76,8 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
                      const KindAnswer& kind_answer) {
   const AnswerLog log;
   ObjectReader r(query, name);
-  Json out;
+  Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(kMembers);
   if (r.has("id")) out["id"] = r.raw("id");
   const std::string kind = r.choice("kind", all_kinds());
   const auto base_id = r.required<std::string>("platform");

@@ -5,6 +5,7 @@
 
 #include "sim/records/near_names.hpp"
 #include "sim/records/packed_file.hpp"
+#include "sim/records/quick_json.hpp"
 
 namespace linkcast {
 namespace {
@@ -57,6 +58,7 @@ class DuplicateKeys {
 }  // namespace
 
 Json parse_json(const std::string& text, const std::string& name) {
+  if (Json quick; read_quickly(text, quick)) return quick;
   try {
     return Json::parse(text, DuplicateKeys(name));
   } catch (const Json::parse_error& error) {

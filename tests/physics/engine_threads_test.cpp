@@ -43,7 +43,32 @@ class Backwards final : public EventSource {
   bool ended_ = false;
 };
 
+/// An event every second.
+class Clock final : public EventSource {
+ public:
+  explicit Clock(long events) : left_(events) {}
+  [[nodiscard]] double now_s() const override { return now_s_; }
+  double next_event_s() override { return left_ > 0 ? now_s_ + 1 : std::numeric_limits<double>::infinity(); }
+  void advance() override {
+    now_s_ += 1;
+    --left_;
+  }
+
+ private:
+  long left_;
+  double now_s_ = 0;
+};
+
 }  // namespace
+
+TEST_CASE("engine: SimGrid moves the time of what is left of a long run", "[engine]") {
+  constexpr long kEvents = (1L << 20) + 10;
+  for (int run = 0; run < 2; ++run) {
+    Clock clock(kEvents);
+    run_events(clock);
+    CHECK(clock.now_s() == kEvents);
+  }
+}
 
 TEST_CASE("engine: a run has the same bits on every thread, alone and beside others", "[engine]") {
   const std::vector<double> here = solved();

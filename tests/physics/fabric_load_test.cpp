@@ -1,4 +1,7 @@
 // Traffic of a fabric against closed forms: average way, edge forwarding index of each class, bisection, peaks.
+#include <map>
+#include <set>
+
 #include "sim/bounds/fabric_facts.hpp"
 #include "sim/bounds/node_peaks.hpp"
 #include "tests/support/catch.hpp"
@@ -49,6 +52,41 @@ void check_class(const Fabric& fabric, const std::string& name, double expected)
 }
 
 }  // namespace
+
+TEST_CASE("a turn maps switches, links and ways onto each other", "[physics][fabric]") {
+  for (const auto& [name, fabric] : small_fabrics()) {
+    INFO(name);
+    const auto turned = [&f = *fabric](int vertex) { return f.turned_switch(vertex); };
+    std::map<int, std::vector<int>> at_switch;  // endpoints
+    for (int end = 0; end < fabric->endpoints(); ++end) at_switch[fabric->link(2 * end).to].push_back(end);
+    if (fabric->turns() == 1) continue;
+    std::vector<int> seen(static_cast<std::size_t>(fabric->links()), 0);
+    for (int id = 2 * fabric->endpoints(); id < fabric->links(); ++id) {
+      const FabricLink before = fabric->link(id), after = fabric->link(fabric->turned_link(id));
+      REQUIRE(after.from == turned(before.from));
+      REQUIRE(after.to == turned(before.to));
+      REQUIRE(after.link_class == before.link_class);
+      REQUIRE(++seen[static_cast<std::size_t>(fabric->turned_link(id))] == 1);
+    }
+    const auto ways = [&](int from, int to, bool turn) {
+      std::multiset<std::vector<int>> all;
+      for (int which = 0; which < fabric->minimal_ways(from, to); ++which) {
+        std::vector<int> way;
+        fabric->minimal_way(from, to, which, way);
+        std::vector<int> inner(way.begin() + 1, way.end() - 1);
+        for (int& link : inner) link = turn ? fabric->turned_link(link) : link;
+        all.insert(inner);
+      }
+      return all;
+    };
+    for (const auto& [here, senders] : at_switch)
+      for (const auto& [there, getters] : at_switch) {
+        const auto next_here = at_switch.find(turned(here)), next_there = at_switch.find(turned(there));
+        if (here == there || next_here == at_switch.end() || next_there == at_switch.end()) continue;
+        REQUIRE(ways(senders[0], getters[0], true) == ways(next_here->second[0], next_there->second[0], false));
+      }
+  }
+}
 
 TEST_CASE("facts of a fabric are those of a walk over all pairs", "[physics][fabric]") {
   for (const auto& [name, fabric] : small_fabrics()) {

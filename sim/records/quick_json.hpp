@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+
+#include "sim/records/object_reader.hpp"
+
+namespace linkcast {
+
+/// Reads JSON in one pass, for speed. @returns  false if anything is wrong with the text, or unusual: whoever reads it
+/// strictly says what. json is then half read
+bool read_quickly(const std::string& text, Json& json);
+
+}  // namespace linkcast

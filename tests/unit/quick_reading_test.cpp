@@ -1,0 +1,82 @@
+// What reads fast reads the same as what reads strictly, and gives up where that has something to say.
+#include <sstream>
+
+#include "sim/records/line_blocks.hpp"
+#include "sim/records/quick_json.hpp"
+#include "sim/replay/fifo.hpp"
+#include "sim/replay/open_ids.hpp"
+#include "tests/support/catch.hpp"
+
+namespace linkcast::test::quick_reading_test {
+
+namespace {
+
+std::vector<std::string> lines_of(std::istream& stream) {
+  LineBlocks blocks(stream);
+  std::vector<std::string> lines;
+  while (const auto line = blocks.next()) lines.emplace_back(*line);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("lines: as getline finds them, also over the ends of blocks", "[quick]") {
+  for (const std::size_t length : {0U, 1U, 1000U, 131071U, 131072U, 300000U}) {
+    std::string text;
+    for (int line = 0; line < 5; ++line) text += std::string(length + static_cast<std::size_t>(line), 'x') + "\n\n";
+    for (const std::string& whole : {text, text + "last"}) {
+      std::istringstream expected(whole), stream(whole);
+      std::vector<std::string> lines;
+      for (std::string line; std::getline(expected, line);) lines.push_back(line);
+      CHECK(lines_of(stream) == lines);
+    }
+  }
+}
+
+TEST_CASE("quick JSON: the same values in the same order", "[quick]") {
+  for (const char* text :
+       {R"({"b":1,"a":-1,"c":[1.5,1e300,-0.0,0,18446744073709551615,-9223372036854775808],"d":{"e":null,"f":true}})",
+        R"(["\u00e4\"\\\n", "", {}, []])", "17", " 1.0 ",
+        R"({"0.1":0.1,"x":2.2250738585072011e-308,"y":123456789012345678})"}) {
+    Json quick;
+    REQUIRE(read_quickly(text, quick));
+    const Json strict = Json::parse(text);
+    CHECK(quick == strict);
+    CHECK(quick.dump() == strict.dump());
+  }
+}
+
+TEST_CASE("quick JSON: gives up on what has to be refused with a reason", "[quick]") {
+  for (const std::string& text :
+       {std::string(R"({"a":1,"a":2})"), std::string("{"), std::string("1e400"), std::string("{} {}"),
+        std::string("\"\xff\""), std::string(), std::string(200, '[') + std::string(200, ']')}) {
+    INFO(text);
+    Json quick;
+    CHECK_FALSE(read_quickly(text, quick));
+  }
+}
+
+TEST_CASE("queue and open ids: order is kept while places are used again", "[quick]") {
+  replay::Fifo<int> queue;
+  replay::OpenIds ids;
+  int in = 0, out = 0;
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 0; i < round % 7; ++i) {
+      ids.open(in);
+      queue.push() = in++;
+    }
+    for (int i = 0; i < round % 5 && !queue.empty(); ++i) {
+      CHECK(queue.front() == out);
+      CHECK(ids.is_open(out));
+      ids.close(out);
+      CHECK_FALSE(ids.is_open(out));
+      ++out;
+      queue.pop();
+    }
+  }
+  CHECK_FALSE(ids.is_open(in));
+  ids.close(in - 1);
+  CHECK(ids.is_open(in - 2));
+}
+
+}  // namespace linkcast::test::quick_reading_test
