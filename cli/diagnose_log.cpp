@@ -10,6 +10,7 @@
 #include "cli/trace_out.hpp"
 #include "sim/records/gpu_model_names.hpp"
 #include "sim/records/object_reader.hpp"
+#include "sim/records/whole_file.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -18,9 +19,7 @@ namespace {
 std::string format_of(const std::string& path) {
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path)) throw InputError(path + ": cannot be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  const std::string content = text.str();
+  const std::string content = read_whole(file, path);
   const std::vector<std::pair<const char*, const char*>> words{
       {"measurement/1", "measurement"},
       {"nvbandwidth", "nvbandwidth"},

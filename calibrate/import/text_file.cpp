@@ -8,6 +8,7 @@
 #include "sim/records/input_error.hpp"
 #include "sim/records/log_line.hpp"
 #include "sim/records/object_reader.hpp"
+#include "sim/records/whole_file.hpp"
 
 namespace linkcast {
 
@@ -24,10 +25,7 @@ TextFile::TextFile(const std::string& path) : path_(path) {
   if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw InputError(path + ": no such file, or not readable");
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in.eof() && in.fail()) throw InputError(path + ": cannot be read");
-  text_ = text.str();
+  text_ = read_whole(in, path);
   std::istringstream lines(text_);
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();

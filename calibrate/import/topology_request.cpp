@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "sim/records/whole_file.hpp"
 #include "sim/units/text.hpp"
 
 namespace linkcast::topology_import {
@@ -139,9 +140,7 @@ std::string read_text(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw InputError(path + ": no such file, or not readable");
-  std::stringstream text;
-  text << in.rdbuf();
-  if (in.bad()) throw InputError(path + ": cannot be read");
+  std::istringstream text(read_whole(in, path));
   int number = 0;
   for (std::string line; std::getline(text, line);)
     if (++number; !is_utf8(line)) fail_at(path, number, "not UTF-8");

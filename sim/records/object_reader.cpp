@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/records/near_names.hpp"
+#include "sim/records/whole_file.hpp"
 
 namespace linkcast {
 namespace {
@@ -74,10 +75,7 @@ Json read_json_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw InputError(path + ": no such file, or not readable");
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw InputError(path + ": cannot be read");
-  return parse_json(text.str(), path);
+  return parse_json(read_whole(in, path), path);
 }
 
 ObjectReader::ObjectReader(const Json& value, std::string file, std::string pointer)

@@ -5,7 +5,7 @@
     python3 tests/fuzz/fuzz.py --seconds 3600 --only kineto        # an hour of one reader
     python3 tests/fuzz/fuzz.py --program build-debug/linkcast      # with sanitizers: .ci/check builds it
 
-Right is exit code 0, 1 (errors inside a batch), 2 with one line, 4 (a comparison failed), within 20 s and 1 GiB. What else is found
+Right is exit code 0, 1 (errors inside a batch), 2 with one line, 4 (a comparison failed), within a minute and 1 GiB. What else is found
 is written to --keep, with the command that shows it. Exit code 1: something was found."""
 import argparse
 import http.client
@@ -25,7 +25,7 @@ from mutate import of_json, of_text
 ROOT = Path(__file__).resolve().parents[2]
 IMPORT, TRACES = ROOT / "tests/input/import", ROOT / "tests/input/traces"
 MACHINE = ("--machine", "m", "--topology", "p100-dgx1")
-LONGEST_S, MOST_MEMORY_B = 20, 2**30
+LONGEST_S = 60  # a batch has 40 lines, which may take 2 s each; machines are busy
 FINE = (0, 1, 2, 4)
 COPIES = ("--option", "size=100MB", "--option", "unit=GB/s", "--option", "duplex=half", "--option", "transport=peer", "--option", "timing=single")
 PAIR = ("--option", "src=gpu0", "--option", "dst=gpu1")
@@ -65,7 +65,7 @@ def limited() -> None:
 
 
 def run(program: str, words: list[str], stdin: bytes = b"") -> subprocess.CompletedProcess:
-    env = {**os.environ, "LINKCAST_MAX_TIME": "10 s", "LINKCAST_MAX_MEMORY": "1GiB", "ASAN_OPTIONS": "allocator_may_return_null=1"}
+    env = {**os.environ, "LINKCAST_MAX_TIME": "2 s", "LINKCAST_MAX_MEMORY": "1GiB", "ASAN_OPTIONS": "allocator_may_return_null=1"}
     try:
         found = subprocess.run([program, *words], input=stdin, capture_output=True, timeout=LONGEST_S, check=False, preexec_fn=limited, env=env)
     except subprocess.TimeoutExpired:
