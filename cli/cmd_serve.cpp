@@ -50,8 +50,8 @@ std::size_t usual_workers() { return std::clamp(std::thread::hardware_concurrenc
 
 void settle(ServeOptions& o) {
   constexpr double kMilli = 1000, kMost_ms = 1e12;  // source: definition; 30 years for none
-  o.service.workers.deadline =
-      std::chrono::milliseconds(static_cast<long>(std::min(kMost_ms, kMilli * work::parse_time_limit(o.deadline, "--deadline"))));
+  o.service.workers.deadline = std::chrono::milliseconds(
+      static_cast<long>(std::min(kMost_ms, kMilli * work::parse_time_limit(o.deadline, "--deadline"))));
   o.service.workers.threads = o.workers > 0 ? static_cast<std::size_t>(o.workers) : usual_workers();
   if (!o.token_file.empty()) o.service.token = read_token(o.token_file);
   if (o.socket.empty() && !is_this_machine(o.host) && o.token_file.empty())

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/records/input_error.hpp"
+#include "sim/records/whole_file.hpp"
 
 namespace linkcast {
 
@@ -26,10 +27,8 @@ std::string sha256_of_text(const std::string& text) {
 
 std::string sha256_of_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
   if (!in) throw InputError(path + ": no such file, or not readable");
-  return sha256_of_text(text.str());
+  return sha256_of_text(read_whole(in, path));
 }
 
 }  // namespace linkcast

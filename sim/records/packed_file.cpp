@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/records/input_error.hpp"
+#include "sim/records/whole_file.hpp"
 
 namespace linkcast {
 namespace {
@@ -108,19 +109,10 @@ std::string of_utf16(std::string_view bytes, bool little) {
 std::unique_ptr<std::istream> open_packed(const std::string& path) { return std::make_unique<PackedStream>(path); }
 
 std::string file_bytes(const std::string& path) {
-  constexpr std::size_t kMost_B = std::size_t{1} << 30;  // more than any log. source: ours
-  constexpr std::size_t kPart_B = 131072;
   if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");
   const std::unique_ptr<std::istream> stream = open_packed(path);
   if (!*stream) throw InputError(path + ": no such file, or not readable");
-  std::string bytes;
-  std::vector<char> part(kPart_B);
-  for (;;) {
-    const std::streamsize read = stream->rdbuf()->sgetn(part.data(), static_cast<std::streamsize>(kPart_B));
-    if (read <= 0) return bytes;
-    bytes.append(part.data(), static_cast<std::size_t>(read));
-    if (bytes.size() > kMost_B) throw InputError(path + ": holds more than 1 GiB, no log of these programs does");
-  }
+  return read_whole(*stream, path);
 }
 
 bool begins_utf16(std::string_view begin) { return begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff"); }

@@ -12,7 +12,7 @@ namespace linkcast {
 /// @returns  a stream that has failed if the file cannot be opened
 std::unique_ptr<std::istream> open_packed(const std::string& path);
 
-/// All that is in a file, unpacked. @throws InputError  missing, a folder, broken, or more than 1 GiB
+/// All that is in a file, unpacked. @throws InputError  missing, a folder, broken, or longer than any record
 std::string file_bytes(const std::string& path);
 /// The same as UTF-8 without a mark: editors and shells of Windows write UTF-16, with one.
 std::string file_text(const std::string& path);

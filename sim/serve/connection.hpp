@@ -1,6 +1,6 @@
 #pragma once
-// One connection as the HTTP library reads it: each request has a time and a size that it cannot exceed, however slowly or
-// without end its client sends.
+// One connection as the HTTP library reads it: each request has a time and a size that it cannot exceed, however slowly
+// or without end its client sends.
 #include <httplib.h>
 #include <poll.h>
 #include <sys/socket.h>

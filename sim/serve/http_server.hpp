@@ -11,8 +11,8 @@ struct HttpRequest {
   std::string method;  ///< GET, POST, DELETE
   std::string path;    ///< decoded, without what follows a question mark
   std::string body{};
-  std::string authorization{};       ///< of the header
-  std::function<bool()> gone{};      ///< whether its client has closed the connection; may be empty
+  std::string authorization{};   ///< of the header
+  std::function<bool()> gone{};  ///< whether its client has closed the connection; may be empty
 };
 
 struct HttpReply {

@@ -102,18 +102,19 @@ void Service::warm(const std::string& job, log::Progress& progress) {
 }
 
 void Service::warm_while_idle(const std::string& job) {
-  workers_.while_idle([job, number = std::size_t{0}, warming = std::optional<Placer::Warming>()](Placer& placer) mutable {
-    if (number >= placer.served().size()) return false;
-    if (!warming) warming.emplace(placer, placer.served()[number], job);
-    bool more = false;
-    try {
-      more = warming->next();
-    } catch (const InputError&) {  // one GPU, or no library for it
-    }
-    if (more) return true;
-    warming.reset();
-    return ++number < placer.served().size();
-  });
+  workers_.while_idle(
+      [job, number = std::size_t{0}, warming = std::optional<Placer::Warming>()](Placer& placer) mutable {
+        if (number >= placer.served().size()) return false;
+        if (!warming) warming.emplace(placer, placer.served()[number], job);
+        bool more = false;
+        try {
+          more = warming->next();
+        } catch (const InputError&) {  // one GPU, or no library for it
+        }
+        if (more) return true;
+        warming.reset();
+        return ++number < placer.served().size();
+      });
 }
 
 HttpReply Service::answer(const HttpRequest& request) {

@@ -8,7 +8,7 @@ namespace {
 
 using SteadyClock = work::Scope::Clock;
 
-constexpr std::chrono::milliseconds kLook{50};   // ours: how soon a client that went is noticed
+constexpr std::chrono::milliseconds kLook{50};    // ours: how soon a client that went is noticed
 constexpr std::chrono::milliseconds kGrace{500};  // ours: what does not look in time is no longer waited for
 
 constexpr std::chrono::milliseconds kPatience{20};  // ours: placements take a few; what takes longer is slow
@@ -28,8 +28,8 @@ struct Workers::Job {
       if (SteadyClock::now() >= deadline) throw work::Stopped{work::Why::kDeadline};  // it waited too long
       answer.set_value(task(placer));
     } catch (const work::Stopped& stop) {
-      answer.set_exception(std::make_exception_ptr(stop.why == work::Why::kGone ? Unanswered::kGone
-                                                                                : Unanswered::kDeadline));
+      answer.set_exception(
+          std::make_exception_ptr(stop.why == work::Why::kGone ? Unanswered::kGone : Unanswered::kDeadline));
     } catch (...) {
       answer.set_exception(std::current_exception());
     }

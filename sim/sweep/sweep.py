@@ -13,12 +13,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))  # records, units and charts are shared
 
+from batch_process import BatchProcess  # noqa: E402
 from chunks import chunks_of  # noqa: E402
 from dask_workers import ClusterGone, DaskWorkers  # noqa: E402
 from identity import identity_of, sha256_of  # noqa: E402
 from interrupts import Interrupts  # noqa: E402
 from journal import Journal, Part, Rows  # noqa: E402
 from local_workers import LocalWorkers  # noqa: E402
+from pace import refuse_long_sweep  # noqa: E402
 from progress import Progress  # noqa: E402
 from questions import check_questions  # noqa: E402
 from records import InputError  # noqa: E402
@@ -99,6 +101,7 @@ def run_study(study: Study, options: argparse.Namespace, interrupts: Interrupts)
         journal = Journal(folder / "journal.jsonl", header, options.resume)
         waiting = np.flatnonzero(~journal.is_done())
         if len(waiting):
+            refuse_long_sweep(study, waiting, lambda: BatchProcess(options.program, options.data_dir), workers.jobs)
             run_rest(study, waiting, workers, journal, interrupts)
         errors = write_results(study, journal, identity, folder,
                                ["--program", options.program, "--data-dir", options.data_dir], options.json)

@@ -17,11 +17,13 @@ for folder in ("sweep", "report"):  # the batch process and the errors are share
 
 from batch_process import BatchProcess, Died  # noqa: E402
 from mixes import best_of_mix, parse_mix  # noqa: E402
+from pace import refuse_long  # noqa: E402
 from records import InputError  # noqa: E402
 from wirings import Wiring, degrees, edits_of, neighbours, pairs_of, random_wiring, text_of  # noqa: E402
 
 DEFAULT_MIXES = ("8", "5+3", "4+4", "6+2", "2+2+2+2")  # of 8 GPUs; else all, halves and pairs
 PROGRESS_S = 2.0
+PACE_S = 1.0  # after which it is known what all steps take
 COLUMNS = 80
 
 
@@ -128,7 +130,7 @@ def search(machine: Machine, judge: Judge, steps: int, seed: int) -> None:
     """Downhill from the own wiring and then from random ones, until so many wirings were looked at."""
     chance = random.Random(seed)
     start, said = time.monotonic(), time.monotonic()
-    current = machine.own
+    current, judged = machine.own, False
     judge.cost(current)
     while judge.looked_at() < steps:
         options = neighbours(current, machine.gpus)
@@ -140,6 +142,9 @@ def search(machine: Machine, judge: Judge, steps: int, seed: int) -> None:
             if judge.cost(option)[0] < judge.cost(current)[0]:
                 better = option
                 break
+            if not judged and (spent := time.monotonic() - start) > PACE_S:
+                judged = True
+                refuse_long("wiring", steps, "wirings", spent / judge.looked_at() * steps)
             if time.monotonic() - said > PROGRESS_S:
                 said = time.monotonic()
                 rate = judge.looked_at() / (said - start)

@@ -45,7 +45,11 @@ void expect(const Estimate& estimate);
 /// @throws InputError  so many bytes are more than Limits allow
 void refuse_memory_in_use(double memory_B);
 
-/// Goes round so many times over alike pieces of work: their pace says after a second what all will take.
+/// What this thread has worked.
+double thread_time_s();
+
+/// Goes round so many times over alike pieces of work: their pace says after a second what all will take. Seconds are
+/// those of the thread's own work, so that a busy machine refuses nothing that a free one does not.
 class Rounds {
  public:
   /// @param what  "noise". @param unit  "samples". @param total  0: not known
@@ -62,7 +66,7 @@ class Rounds {
 
   std::string what_, unit_;
   std::int64_t total_;
-  Scope::Clock::time_point start_ = Scope::Clock::now();
+  double start_s_ = thread_time_s();
   bool judged_ = false;
 };
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from tree import CPP, ROOT, code_only, files, finish, text_of
 
 TOP = {"CMakeLists.txt", "CMakePresets.json", "sim", "cli", "python", "calibrate", "topologies", "models", "validate", "apps-traces",
-       "tests", "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "docs"}
+       "tests", "README.md", "SECURITY.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "docs"}
 LARGEST_B = 1_000_000
 MOST_FILE_LINES = 400
 MOST_FUNCTION_LINES = 60

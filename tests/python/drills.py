@@ -27,7 +27,7 @@ READERS = {  # a sample of each kind of input, and the command that reads it; {}
     "osu-bw-nv4.txt": ("import", "osu", "{}", "--machine", "m", "--topology", "v100-dgx1", "--option", "src=gpu0", "--option", "dst=gpu1"),
     "../../../apps-traces/samples/h200x4-alexnet.jsonl": ("replay", "{}", "--platform", "hgx-h200"),
     "../../../topologies/dgx2.json": ("check", "{}"),
-    "../../../calibrate/data/p100-dgx1/dgx1-subsets.json": ("check", "{}"),
+    "../../../calibrate/data/p100-dgx1/p2p-matrix.json": ("check", "{}"),
     "../../../docs/fabrics/dragonfly.json": ("check", "{}"),
 }
 
@@ -242,10 +242,10 @@ def no_place(times: int, folder: Path) -> Row:
     for number in range(times):
         found = linkcast(*commands[number % len(commands)], folder=folder)
         row.times += 1
-        row.wrong += not one_error(found)
-        row.message = last_line(found.stderr, folder) if one_error(found) or not row.message else row.message
-        if not one_error(found):
-            row.message = f"{commands[number % len(commands)][0]}: {found.returncode} {last_line(found.stderr, folder)}"
+        good = found.returncode == 2 and last_line(found.stderr, folder).startswith("error: --")
+        row.wrong += not good
+        if good and not row.wrong or not good:
+            row.message = ("" if good else f"{commands[number % len(commands)][0]}: {found.returncode} ") + last_line(found.stderr, folder)
     return row
 
 

@@ -12,6 +12,12 @@ ALPS = {**LIBRARY, "platform": "alps"}
 ON_ALPS = (*WORDS[:-1], "alps")
 
 
+class WithoutEnd(unittest.TestCase):
+    def test_a_device_is_no_platform(self):
+        error = answers([{"kind": "p2p", "platform": "/dev/zero", "src": 0, "dst": 1, "size_B": 1}])[0]["error"]
+        self.assertIn("/dev/zero: is longer than 512 MiB", error)
+
+
 class Replay(program.InFolder):
     def check(self, query: dict, words: tuple, key: str, option: str, rest: str):
         """@param rest  of the text, the same in both but for a key at its end"""

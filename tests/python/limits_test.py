@@ -85,6 +85,17 @@ class Refused(program.InFolder):
         self.assertIn("noise: about 1e+06 samples, ", result.stdout)
         self.assertLess(time.monotonic() - begin, 10)
 
+    def test_sweep_and_wiring(self):
+        study = {"schema": "linkcast/study/1", "name": "long", "query": {"kind": "collective", "op": "all_reduce", "gpus": [0, 1, 2]},
+                 "axes": {"platform": ["p100-dgx1", "v100-dgx1"], "size_B": {"from": "1KiB", "to": "1GiB", "factor": 1.02}}}
+        path = self.write("study.json", study)
+        found = run("--max-time", "0.01s", "sweep", path, "--out", self.folder / "out")
+        self.assert_refused(found, "error: sweep: about 1402 scenarios and ")
+        self.assertEqual(run("sweep", path, "--out", self.folder / "out", "--resume").returncode, 0)
+        begin = time.monotonic()
+        self.assert_refused(run("wiring", "--platform", "v100-dgx1", "--steps", "1000000"), "error: wiring: about 1000000 wirings and ")
+        self.assertLess(time.monotonic() - begin, 30)
+
     def test_options_and_environment(self):
         words = ("replay", "data_parallel", "--platform", "hgx-h200", "--option", "steps=1000")
         self.assertEqual(run(*words).returncode, 0)

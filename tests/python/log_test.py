@@ -74,7 +74,7 @@ class Levels(unittest.TestCase):
 
 class Shown(program.InFolder):
     def begin(self, *words, **options):
-        process = start(*words, **options)
+        process = start("--max-time", "none", *words, **options)
         self.addCleanup(lambda: [pipe.close() for pipe in (process.stdout, process.stderr) if pipe])
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -132,7 +132,7 @@ class Shown(program.InFolder):
 class Interrupts(program.InFolder):
     def test_a_replay_leaves_no_half_file(self):
         out = self.folder / "timeline.json"
-        process = start("replay", "data_parallel", "--option", "ranks=4", "--platform", "hgx-h200", "--repeat", "100000000", "--timeline", out)
+        process = start("--max-time", "none", "replay", "data_parallel", "--option", "ranks=4", "--platform", "hgx-h200", "--repeat", "100000000", "--timeline", out)
         line = process.stderr.readline()
         self.assertRegex(line, r"^replay: \d+ events, simulated [\d.]+ \w+\n$")
         self.assertTrue((self.folder / "timeline.json.partial").exists())
@@ -144,7 +144,7 @@ class Interrupts(program.InFolder):
         process.stderr.close()
 
     def test_a_forecast_ends_at_once(self):
-        process = start(*LONG)
+        process = start("--max-time", "none", *LONG)
         process.stderr.readline()
         process.send_signal(signal.SIGINT)
         self.assertNotEqual(process.wait(MOST_S), 0)
