@@ -185,8 +185,7 @@ class ClusterAnswer {
       work.advance(++made);
       return traffic_on(nodes);
     };
-    found_ = search_cluster(
-        {cluster_, groups_, traffic, q_.nodes(), q_.free, std::move(others), q_.objective, most});
+    found_ = search_cluster({cluster_, groups_, traffic, q_.nodes(), q_.free, std::move(others), q_.objective, most});
   }
 
   Json json() {

@@ -23,8 +23,8 @@ TraceTime trace_on_nodes(catalogue::Catalogue& catalogue, const std::string& pla
   TraceTime time;
   time.time_s = time.low_s = time.high_s = own.step_time_s.value_or(result.makespan_s);
   time.warnings = result.warnings;
-  const replay::ReplayInterval found = own.step_time_s ? own.step_interval
-                                                       : result.interval.value_or(replay::ReplayInterval{});
+  const replay::ReplayInterval found =
+      own.step_time_s ? own.step_interval : result.interval.value_or(replay::ReplayInterval{});
   if (found.low_s && found.high_s) {
     time.low_s = *found.low_s;
     time.high_s = *found.high_s;
