@@ -50,7 +50,7 @@ Measurement all_reduce(const std::vector<std::string>& edits, const Json& more =
   measurement.topology = platform;
   measurement.bench = "nccl_tests";
   measurement.timing = "back_to_back";
-  for (double size_B = 1048576; size_B < 2e9; size_B *= nodes > 1 ? 8 : 2) {
+  for (double size_B = 1048576; size_B<2e9; size_B *= nodes> 1 ? 8 : 2) {
     MeasuredCollective collective;
     collective.op = "all_reduce";
     collective.gpus = {0, 1, 2, 3, 4, 5, 6, 7};

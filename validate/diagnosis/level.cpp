@@ -10,7 +10,7 @@
 namespace linkcast::diagnosis {
 namespace {
 
-constexpr int kHalvings = 60;        // source: ours, far below what is printed
+constexpr int kHalvings = 60;       // source: ours, far below what is printed
 constexpr double kSlowest = 1e100;  // source: ours, beyond the widest interval
 
 std::string joined(const validate::ComparedPoint& point) {
