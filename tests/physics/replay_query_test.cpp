@@ -115,7 +115,7 @@ TEST_CASE("bad queries of replays are refused", "[physics]") {
   CHECK(refused({{"platform", "gx8"}, {"trace", "no.jsonl"}},
                 "'no.jsonl' is no file, no shipped trace and no application"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "no.jsonl"}, {"options", {{"gpus", "2"}}}},
-                "no.jsonl is no application"));
+                "'no.jsonl' is no file, no shipped trace and no application"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"gpus", Json::array({1})}}, "/gpus"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"options", {{"gpus", 16}, {"batch", 16}}}},
                 "16 ranks and 8 GPUs"));

@@ -114,7 +114,7 @@ class Questions(unittest.TestCase):
                 (lambda: linkcast.Platform("p100-dgx1").edit("remove gpu0-gpu7"), "edit 'remove gpu0-gpu7': no such cable"),
                 (lambda: linkcast.run("show", "none"), "unknown platform 'none'"),
                 (lambda: linkcast.run("report", "none.json", "--out", "page.html"), "none.json: "),
-                (lambda: linkcast.diagnose("p100-dgx1", "none.txt"), "none.txt: cannot be read")):
+                (lambda: linkcast.diagnose("p100-dgx1", "none.txt"), "none.txt: no such file")):
             with self.assertRaises(linkcast.InputError) as caught:
                 call()
             self.assertIn(what, str(caught.exception))

@@ -117,6 +117,7 @@ Eigen::VectorXd HealthyNoise::log_likelihood(const Eigen::MatrixXd& coordinates)
 }
 
 Eigen::VectorXd HealthyNoise::densities(const Eigen::MatrixXd& squares, const Eigen::VectorXd& rest) const {
+  if (points_ == 0) return Eigen::VectorXd::Zero(rest.size());  // says nothing
   const Eigen::MatrixXd along = weights_ * squares;
   const auto freedom = static_cast<double>(points_ - variances_.size());
   Eigen::VectorXd found(rest.size());
@@ -165,7 +166,7 @@ Eigen::VectorXd HealthyNoise::draw(std::mt19937_64& random) const {
 
 Covariance HealthyNoise::of_mean(const std::vector<std::size_t>& some) const {
   Eigen::VectorXd share = Eigen::VectorXd::Zero(points_);
-  for (const std::size_t place : some) share[static_cast<Eigen::Index>(place)] = 1 / static_cast<double>(some.size());
+  for (const std::size_t place : some) share[static_cast<Eigen::Index>(place)] += 1 / static_cast<double>(some.size());
   return {share.dot(model_ * share), share.dot(figures_ * share)};
 }
 

@@ -101,7 +101,9 @@ KeyTable search_keys() {
           {.name = "groups",
            .type = ValueType::kObject,
            .help = "record node-groups/1 in place of nodes: busy, with and the answer then have its names",
-           .schema = R"({"type": "object", "required": ["schema", "switches"]})"},
+           .schema = R"({"type": "object", "required": ["schema", "switches"]})",
+           .example = R"({"schema": "node-groups/1", "name": "row", "source": "topology.conf",)"
+                      R"( "switches": [{"name": "leaf0", "nodes": ["n1", "n2"]}]})"},
           {.name = "gpus_per_node",
            .type = ValueType::kWhole,
            .help = "with nodes or groups: of each node, the first ones",
