@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/records/input_error.hpp"
+
 namespace linkcast {
 namespace {
 
-constexpr std::size_t kBlock = 131072;  // source: ours, what gzip data are unpacked by at a time
-constexpr std::size_t kPadding = 64;    // source: simdjson.h, SIMDJSON_PADDING, at most so large in versions 1 to 3
+constexpr std::size_t kBlock = 131072;       // source: ours, what gzip data are unpacked by at a time
+constexpr std::size_t kLongest = 268435456;  // source: ours, 256 MiB: a hundred times the header of 16,384 ranks
+constexpr std::size_t kPadding = 64;  // source: simdjson.h, SIMDJSON_PADDING, at most so large in versions 1 to 3
 
 }  // namespace
 
@@ -22,6 +25,7 @@ std::optional<std::string_view> LineBlocks::next() {
       return std::string_view(line, length);
     }
     const std::size_t kept = end_ - begin_;
+    if (kept > kLongest) throw InputError("is longer than 256 MiB");
     if (!fill()) break;
     searched = begin_ + kept;
   }

@@ -13,7 +13,7 @@ class LineBlocks {
  public:
   /// @param stream  outlives it
   explicit LineBlocks(std::istream& stream) : stream_(&stream) {}
-  /// Without its newline; valid until the next. nullopt after the last.
+  /// Without its newline; valid until the next. nullopt after the last. @throws InputError  it has no end
   std::optional<std::string_view> next();
 
  private:

@@ -161,8 +161,18 @@ TraceReader::TraceReader(std::unique_ptr<std::istream> stream, std::string name)
   last_id_.assign(static_cast<std::size_t>(header_.ranks), kNoId);
 }
 
+std::optional<std::string_view> TraceReader::any_line() {
+  try {
+    return lines_.next();
+  } catch (const InputError& error) {
+    const std::string what = error.what();  // what unpacks the file names it
+    if (what.rfind(name_, 0) == 0) throw;
+    throw InputError(name_ + " line " + std::to_string(line_ + 1) + ": " + what);
+  }
+}
+
 bool TraceReader::next_line() {
-  while (const std::optional<std::string_view> text = lines_.next()) {
+  while (const std::optional<std::string_view> text = any_line()) {
     ++line_;
     text_ = *text;
     if (text_.find_first_not_of(" \t\r") != std::string_view::npos) return true;

@@ -100,6 +100,7 @@ class TraceReader {
   std::optional<TraceEvent> next();
 
  private:
+  std::optional<std::string_view> any_line();
   bool next_line();
   TraceEvent read_strictly();
 

@@ -16,6 +16,8 @@ class WithoutEnd(unittest.TestCase):
     def test_a_device_is_no_platform(self):
         error = answers([{"kind": "p2p", "platform": "/dev/zero", "src": 0, "dst": 1, "size_B": 1}])[0]["error"]
         self.assertIn("/dev/zero: is longer than 512 MiB", error)
+        done = run("replay", "/dev/zero", "--platform", "gx8")
+        self.assertEqual((done.returncode, done.stderr), (2, "error: /dev/zero line 1: is longer than 256 MiB\n"))
 
 
 class Replay(program.InFolder):
