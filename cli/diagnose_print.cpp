@@ -36,8 +36,11 @@ void print_points(const diagnosis::Diagnosis& found, const diagnosis::Bench& ben
 
 /// Verdict, and how many points are off by themselves.
 void print_verdict(const std::string& path, const diagnosis::Diagnosis& found) {
-  std::cout << path << " against " << found.comparison.platform << ": " << found.comparison.points.size() << " points, "
-            << text_of(found.verdict);
+  std::cout << path << " against " << found.comparison.platform << ": " << found.comparison.points.size()
+            << " points, ";
+  if (!found.judged.empty() && found.judged.size() < found.comparison.points.size())
+    std::cout << found.judged.size() << " of them judged (the others may be host-bound), ";
+  std::cout << text_of(found.verdict);
   if (!found.normal()) {
     std::cout << ", " << found.slow << " slow, " << found.fast << " fast\n";
     for (const std::string& text : diagnosis::odd_texts(found)) std::cout << "slower: " << text << '\n';
@@ -58,7 +61,8 @@ void print_causes(const std::vector<diagnosis::RankedKind>& kinds, bool of_colle
         {std::string(text_of(kind.kind)), percent(kind.share), diagnosis::parts_text(kind), diagnosis::fit_text(kind)});
   print_table(rows);
   std::cout << "next: " << diagnosis::next_step(kinds.front().kind) << '\n';
-  if (of_collectives && !diagnosis::names_one(kinds.front()))
+  constexpr double kSure = 0.9;  // source: ours, nine of ten
+  if (of_collectives && (!diagnosis::names_one(kinds.front()) || kinds.front().share < kSure))
     std::cout << "this log cannot tell which: p2pBandwidthLatencyTest or nvbandwidth, and diagnose again\n";
 }
 

@@ -21,10 +21,15 @@ def batch_lines(lines: Iterable[str], jobs: int | None = None, name: str = "-") 
     return engine.catalogues().batch([line.rstrip("\n") for line in lines], name, threads)
 
 
+def _line_of(query: Any) -> str:
+    """What is no question is refused as one, in its place."""
+    return engine.dumped(plain_query(query)) if isinstance(query, dict) else json.dumps(repr(query))
+
+
 def batch(queries: Iterable[dict[str, Any]], jobs: int | None = None) -> Answers:
     """Answers to queries (kind, platform and the keys of the kind), in their order.
 
     A query that cannot be answered costs no other its answer: in its place there is a Failure, whose `error` says why."""
-    lines = batch_lines((engine.dumped(plain_query(query)) for query in queries), jobs, "batch")
+    lines = batch_lines(map(_line_of, queries), jobs, "batch")
     raws = (json.loads(line) for line in lines)
     return Answers(Failure(raw) if "error" in raw else answer_of(raw) for raw in raws)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import html
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,27 @@ class Validation(Answer):
         self.ok = ok
         self.TABLE = next((key for key in ("claims", "comparisons") if isinstance(raw.get(key), list)), "")
 
+    def _said(self) -> str:
+        """Counts by verdict, or each file's worst median error of a group."""
+        if self.TABLE == "claims":
+            counts = Counter(str(row.get("verdict")) for row in self.raw["claims"])
+            return ", ".join(f"{verdict} {count}" for verdict, count in sorted(counts.items()))
+        return "; ".join(f"{row['file']}: {len(row['points'])} points in {len(row['groups'])} groups, medians up to "
+                         f"{max((group['median_abs_rel_error'] for group in row['groups']), default=0):.1%}"
+                         for row in self.raw.get("comparisons", []))
+
+    def __repr__(self) -> str:
+        return f"Validation(ok={self.ok}, {self._said()})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}: <code>.to_frame()</code></p>"
+
+    def to_frame(self, key: str | None = None) -> pandas.DataFrame:
+        """A row a claim, or of comparisons a row a point."""
+        if key is not None or self.TABLE != "comparisons":
+            return super().to_frame(key)
+        return frame_of([{"file": file.get("file"), **point} for file in self.raw["comparisons"] for point in file.get("points", [])])
+
 
 class Import(Answer):
     """A record made of other tools' output."""
@@ -61,6 +83,20 @@ class Import(Answer):
     def __init__(self, raw: dict[str, Any], text: str, notes: list[str]):
         super().__init__(raw)
         self.text, self.notes = text, notes
+        self.TABLE = next((key for key in ("points", "cables", "switches") if isinstance(raw.get(key), list)), "")
+
+    def __repr__(self) -> str:
+        if not self.raw:  # a trace: a header, then a line an event
+            header = json.loads(self.text.split("\n", 1)[0] or "{}")
+            return f"Import(schema={header.get('schema')!r}, ranks={header.get('ranks')}, events={max(0, len(self.text.splitlines()) - 1)})"
+        rows = f", {self.TABLE}={len(self.raw[self.TABLE])}" if self.TABLE else ""
+        return f"Import(schema={self.raw.get('schema')!r}{rows})"
+
+    def to_frame(self, key: str | None = None) -> pandas.DataFrame:
+        """A row a point, a cable, or an event of a trace."""
+        if self.raw or key is not None:
+            return super().to_frame(key)
+        return frame_of([json.loads(line) for line in self.text.splitlines()[1:]])
 
 
 def _edits(platform: str | Platform) -> list[str]:

@@ -65,7 +65,10 @@ def _file_of(content: Any, name: str) -> Iterator[str]:
         path = os.path.join(folder, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else engine.dumped(content))
-        yield path
+        try:
+            yield path
+        except InputError as error:  # nobody knows that file
+            raise InputError(str(error).replace(path, "study")) from None
 
 
 def sweep(study: File | Mapping[str, Any], out: File | None = None, *, jobs: int | None = None, resume: bool = False,
@@ -121,7 +124,9 @@ def report(*results: File | Answer | Answers | Sweep, out: File, title: str = ""
                 with open(path, "w", encoding="utf-8") as file:
                     file.writelines(json.dumps(answer.raw) + "\n" for answer in answers)
                 paths.append(path)
-            else:
+            elif isinstance(result, (str, os.PathLike)):
                 paths.append(os.fspath(result))
+            else:
+                raise InputError(f"report: {type(result).__name__} is no answer and no file: {result!r}"[:200])
         engine.command("report", f"--out={os.fspath(out)}", *[f"--title={title}"] * bool(title), "--", *paths)
     return Path(out)

@@ -1,6 +1,7 @@
 #include "sim/serve/service.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <new>
 #include <optional>
@@ -52,6 +53,15 @@ bool same(const std::string& sent, const std::string& wanted) {
   for (std::size_t i = 0; i < sent.size(); ++i)
     differs |= static_cast<unsigned char>(sent[i]) ^ static_cast<unsigned char>(wanted[i % wanted.size()]);
   return differs == 0;
+}
+
+/// What follows the name of the scheme, in any case (RFC 7235, section 2.1); empty: another scheme.
+std::string bearer_of(const std::string& authorization) {
+  static const std::string kScheme = "bearer ";
+  if (authorization.size() <= kScheme.size()) return "";
+  for (std::size_t i = 0; i < kScheme.size(); ++i)
+    if (std::tolower(static_cast<unsigned char>(authorization[i])) != kScheme[i]) return "";
+  return authorization.substr(kScheme.size());
 }
 
 std::string text_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
@@ -149,7 +159,7 @@ HttpReply Service::caught(const std::string& route, const HttpRequest& request) 
 }
 
 HttpReply Service::dispatch(const std::string& route, const HttpRequest& request) {
-  if (!is_open(route) && !options_.token.empty() && !same(request.authorization, "Bearer " + options_.token))
+  if (!is_open(route) && !options_.token.empty() && !same(bearer_of(request.authorization), options_.token))
     return error_reply(401, "header Authorization: Bearer TOKEN is missing or wrong");
   if (names_node(request.path)) return node(request);
   if (route == "other") return error_reply(404, "no such path; see docs/schedulers.md");

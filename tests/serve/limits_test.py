@@ -159,7 +159,8 @@ class Strangers(unittest.TestCase):
                 for wrong in ({}, {"Authorization": "Bearer " + TOKEN[:-1]}, {"Authorization": "Bearer " + TOKEN + "0"}, {"Authorization": TOKEN}):
                     self.assertEqual(server.ask("GET", "/v1/nodes", headers=wrong)[0], 401)
                     self.assertEqual(server.ask("GET", "/metrics", headers=wrong)[0], 401)
-                self.assertEqual(server.ask("GET", "/v1/nodes", headers={"Authorization": "Bearer " + TOKEN}), (200, {}))
+                for scheme in ("Bearer ", "bearer "):
+                    self.assertEqual(server.ask("GET", "/v1/nodes", headers={"Authorization": scheme + TOKEN}), (200, {}))
             text = Path(log).read_text(encoding="utf-8")
             lines = [json.loads(line) for line in text.splitlines()]
             self.assertEqual([line["status"] for line in lines], [200, 200] + [401] * 8 + [200])

@@ -102,6 +102,7 @@ Json to_json(const Diagnosis& diagnosis) {
            {"normal", diagnosis.normal()},
            {"verdict", text_of(diagnosis.verdict)},
            {"points", comparison.points.size()},
+           {"judged", diagnosis.judged.size()},
            {"slow", diagnosis.slow},
            {"fast", diagnosis.fast},
            {"host_bound", diagnosis.host},
