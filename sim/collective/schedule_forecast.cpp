@@ -79,7 +79,8 @@ uncertainty::Uncertainty judge(const CollectiveJob& job, const CollectiveRun& ru
   for (const ErrorPart& part : rounds.copies.error_s) parts.push_back(part.times(1 / time));
   uncertainty.add(calibration, parts);
   if (rounds.times.steady) uncertainty.add(kSteadyError);
-  uncertainty::check_validity(job.node(), job.size_B, validity, uncertainty);
+  uncertainty::check_validity(job.node(), job.size_B, uncertainty::part_that_grows(rounds.times.latency_s, time),
+                              validity, uncertainty);
   return uncertainty;
 }
 

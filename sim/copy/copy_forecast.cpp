@@ -40,7 +40,7 @@ class Judge {
     }
     uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(verdict, time_s);
     uncertainty::add_sharing(inside, verdict, uncertainty);
-    check_sizes(verdict, uncertainty);
+    check_sizes(copies, time_s, verdict, uncertainty);
     if (runs_.count > 1)
       verdict.warnings.insert("copies wait for their copy engine and the hardware picks the first: the median of " +
                               std::to_string(runs_.count) + " random choices");
@@ -91,12 +91,18 @@ class Judge {
     }
   }
 
-  void check_sizes(uncertainty::Verdict& verdict, uncertainty::Uncertainty& uncertainty) {
+  void check_sizes(const std::vector<PlannedCopy>& copies, double time_s, uncertainty::Verdict& verdict,
+                   uncertainty::Uncertainty& uncertainty) {
     const auto [smallest, largest] = std::minmax_element(
         request_.copies.begin(), request_.copies.end(), [](const Copy& a, const Copy& b) { return a.bytes < b.bytes; });
     const double from_B = machine_.node().calibration().valid_from_B;
-    if (smallest->bytes < from_B) uncertainty::check_validity(machine_.node(), smallest->bytes, verdict, uncertainty);
-    if (largest->bytes >= from_B) uncertainty::check_validity(machine_.node(), largest->bytes, verdict, uncertainty);
+    double latency_s = 0;
+    for (const PlannedCopy& copy : copies) latency_s = std::max(latency_s, copy.latency_s());
+    const double grows = uncertainty::part_that_grows(latency_s, time_s);
+    if (smallest->bytes < from_B)
+      uncertainty::check_validity(machine_.node(), smallest->bytes, grows, verdict, uncertainty);
+    if (largest->bytes >= from_B)
+      uncertainty::check_validity(machine_.node(), largest->bytes, grows, verdict, uncertainty);
   }
 
   const Cluster& machine_;

@@ -23,7 +23,8 @@ activities::Plan copy_plan(catalogue::Catalogue& catalogue, const std::string& p
   const Solution alone = catalogue.solver("fluid").run(alone_builder.problem());
   uncertainty::Verdict verdict;
   uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(alone_builder, alone, {lone}, op.size_B, verdict);
-  uncertainty::check_validity(platform, op.size_B, verdict, uncertainty);
+  uncertainty::check_validity(platform, op.size_B, uncertainty::part_that_grows(lone.latency_s, alone.makespan_s),
+                              verdict, uncertainty);
   activities::Plan plan;
   plan.alone_s = alone.makespan_s;
   plan.spread = uncertainty::spread_of(uncertainty.around(alone.makespan_s), alone.makespan_s);

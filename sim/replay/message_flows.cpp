@@ -13,7 +13,8 @@ MessageFlows message_flows(const Cluster& cluster, const activities::Message& me
   uncertainty::judge(cluster, plan, message.bytes, verdict);
   warnings.insert(verdict.warnings.begin(), verdict.warnings.end());
   uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(verdict, alone_s);
-  uncertainty::check_validity(cluster.node(), message.bytes, verdict, uncertainty);
+  uncertainty::check_validity(cluster.node(), message.bytes, uncertainty::part_that_grows(plan.latency_s, alone_s),
+                              verdict, uncertainty);
   MessageFlows flows;
   flows.network = plan.network;
   flows.plan.alone_s = alone_s;

@@ -112,7 +112,7 @@ void add_sharing(const std::vector<activities::Transfer>& transfers, Verdict& ve
   }
 }
 
-void check_validity(const Platform& platform, double size_B, Verdict& verdict, Uncertainty& uncertainty) {
+void check_validity(const Platform& platform, double size_B, double grows, Verdict& verdict, Uncertainty& uncertainty) {
   const Calibration& calibration = platform.calibration();
   if (size_B <= calibration.valid_to_B && size_B >= calibration.valid_from_B) return;
   const bool above = size_B > calibration.valid_to_B;
@@ -121,7 +121,7 @@ void check_validity(const Platform& platform, double size_B, Verdict& verdict, U
                           ": extrapolated");
   const double some_B = std::max(1.0, size_B);  // nothing is as far away as one byte
   const double doublings = std::abs(std::log2(some_B / (above ? calibration.valid_to_B : calibration.valid_from_B)));
-  uncertainty.add(scatter_of_doublings(calibration, "left_out.size_doubled", doublings));
+  uncertainty.add((above ? 1 : grows) * scatter_of_doublings(calibration, "left_out.size_doubled", doublings));
 }
 
 void put_interval(Json& out, double time, const Interval& interval) {

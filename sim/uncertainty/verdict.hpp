@@ -1,5 +1,6 @@
 #pragma once
 // What simulated copies and messages say about themselves: what limited it, what was assumed, how sure the result is.
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,7 +39,13 @@ Uncertainty uncertainty_of(const activities::ProblemBuilder& builder, const Solu
 /// is much.
 void add_sharing(const std::vector<activities::Transfer>& transfers, Verdict& verdict, Uncertainty& uncertainty);
 /// Warns of a size outside the calibrated range, and widens the interval by it.
-void check_validity(const Platform& platform, double size_B, Verdict& verdict, Uncertainty& uncertainty);
+/// @param grows  the part of the time that grows with the size: below the range only its rate is extrapolated, and the
+/// start-up's error is that of its parameter
+void check_validity(const Platform& platform, double size_B, double grows, Verdict& verdict, Uncertainty& uncertainty);
+/// That part of a time, of which some passes before the first byte.
+[[nodiscard]] inline double part_that_grows(double latency_s, double time_s) {
+  return time_s > 0 ? std::max(0.0, 1 - latency_s / time_s) : 0;
+}
 
 void put_interval(Json& out, double time_s, const Interval& interval);
 
