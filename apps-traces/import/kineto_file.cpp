@@ -254,8 +254,8 @@ void read_waits(const std::vector<Event>& events, RankRecording& into) {
   for (const Event& event : events) {
     if (!by_runtime(event)) continue;
     if (event.name == "cudaDeviceSynchronize" || event.name == "cudaStreamSynchronize") {
-      into.waits.push_back({event.start_s, event.end_s, true,
-                            event.name == "cudaStreamSynchronize" ? text_of(*event.args, "stream") : ""});
+      const bool all = event.name == "cudaDeviceSynchronize";
+      into.waits.push_back({event.start_s, event.end_s, true, all ? "" : text_of(*event.args, "stream"), false, all});
     } else if (event.name == "cudaStreamWaitEvent") {
       const bool own = collectives.count(text_of(*event.args, "External id")) > 0;
       into.waits.push_back({event.start_s, event.end_s, false, "", own});

@@ -56,6 +56,7 @@ struct HostWait {
   bool device = true;    ///< false: work that the CPU issues later waits for the next exchange that nobody waits for
   std::string stream{};  ///< of a wait for one stream
   bool own = false;      ///< a collective's call makes it for itself: nothing else waits
+  bool all = false;      ///< for all that the GPU has
 };
 
 struct RankRecording {
@@ -68,6 +69,7 @@ struct RankRecording {
   std::vector<HostWait> waits;                     ///< in order of time
   /// Between steps, when the CPU is the profiler's: start and end, in order.
   std::vector<std::pair<double, double>> pauses;
+  std::optional<double> begins_s{};  ///< the first step, where something marks it
   [[nodiscard]] bool paused(double time_s) const {
     return std::any_of(pauses.begin(), pauses.end(),
                        [&](const auto& pause) { return pause.first <= time_s && time_s < pause.second; });

@@ -1,6 +1,7 @@
 #include "apps-traces/import/kineto_repetitions.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace linkcast::kineto {
@@ -29,10 +30,12 @@ double paused(const RankRecording& rank, double from_s, double to_s) {
   return sum_s;
 }
 
-/// CPU time between the end of the launch before and the end of each; what the CPU waited for the GPU is none.
+/// CPU time between the end of the launch before, of the first the beginning of its step, and the end of each; what the
+/// CPU waited for the GPU is none.
 std::vector<double> host_times(const RankRecording& rank) {
   std::vector<double> times;
   double before_s = rank.work.front().launch_start_s;
+  before_s = std::min(before_s, rank.begins_s.value_or(before_s));
   std::size_t wait = 0;
   for (const GpuWork& work : rank.work) {
     double waited_s = paused(rank, before_s, work.launch_end_s);
@@ -64,7 +67,8 @@ Repetitions::Repetitions(const std::vector<RankRecording>& ranks, const Recordin
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     pure_.emplace_back();
     for (std::size_t w = 0; w < ranks[r].work.size(); ++w)
-      pure_.back().push_back(purified(ranks[r].work[w], beside_[r][w], seen_.at(keys_[r][w])));
+      pure_.back().push_back(purified(ranks[r].work[w], beside_[r][w], seen_.at(keys_[r][w]),
+                                      w == 0 ? first_host_s_[r] : std::numeric_limits<double>::infinity()));
   }
 }
 
@@ -73,6 +77,7 @@ void Repetitions::look_at(const RankRecording& rank) {
   for (const GpuWork& work : rank.work)
     if (work.communicates) collectives.push_back(&work);
   const std::vector<double> host_s = host_times(rank);
+  first_host_s_.push_back(host_s.front());
   keys_.emplace_back();
   beside_.emplace_back();
   std::map<std::string, int> before;
@@ -107,10 +112,11 @@ void Repetitions::fit() {
   if (alone_s > 0) slowdown_ = std::max(1.0, beside_s / alone_s);
 }
 
-PureWork Repetitions::purified(const GpuWork& work, double beside, const Seen& seen) const {
-  PureWork pure{work.end_s - work.start_s, std::nullopt, median(seen.host_s)};
+PureWork Repetitions::purified(const GpuWork& work, double beside, const Seen& seen, double most_host_s) const {
+  PureWork pure{work.end_s - work.start_s, std::nullopt, std::min(median(seen.host_s), most_host_s)};
   if (!cost_.none()) {
-    const double recorded_s = std::max(pure.host_s, seen.host_s.empty() ? 0 : mean(seen.host_s));
+    const double mean_s = seen.host_s.empty() ? 0 : mean(seen.host_s);
+    const double recorded_s = std::max(pure.host_s, std::min(mean_s, most_host_s));
     pure.host_s -= std::min(pure.host_s, median(seen.recording_s));
     pure.recording_s = recorded_s - pure.host_s;
   }

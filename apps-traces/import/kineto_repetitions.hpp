@@ -46,10 +46,12 @@ class Repetitions {
   };
   void look_at(const RankRecording& rank);
   void fit();
-  [[nodiscard]] PureWork purified(const GpuWork& work, double beside, const Seen& seen) const;
+  /// @param most_host_s  what the CPU took, where the same work of other steps tells of the step before too
+  [[nodiscard]] PureWork purified(const GpuWork& work, double beside, const Seen& seen, double most_host_s) const;
 
   RecordingCost cost_;
   std::map<Key, Seen> seen_;
+  std::vector<double> first_host_s_;         ///< per rank, of its first work
   std::vector<std::vector<Key>> keys_;       ///< per rank and work
   std::vector<std::vector<double>> beside_;  ///< share of its time beside a collective
   std::vector<std::vector<PureWork>> pure_;

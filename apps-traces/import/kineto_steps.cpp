@@ -11,6 +11,7 @@ constexpr const char* kMark = "ProfilerStep#";
 
 void by_marks(std::vector<std::pair<double, double>> marks, RankRecording& recording) {
   std::sort(marks.begin(), marks.end());
+  recording.begins_s = marks.front().first;
   for (std::size_t i = 1; i < marks.size(); ++i)
     if (marks[i - 1].second < marks[i].first) recording.pauses.emplace_back(marks[i - 1].second, marks[i].first);
   std::size_t step = 0;

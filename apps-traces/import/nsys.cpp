@@ -84,9 +84,10 @@ kineto::RankRecording recording_of(Timeline& timeline, int rank, int ranks,
   kineto::RankRecording recording;
   try {
     recording = kineto::read_timeline(timeline.file, json, false);
-  } catch (const InputError& error) {
-    throw InputError(timeline.file + ": " + timeline.place + ": nothing that its CPU launched while it was recorded (" +
-                     error.what() + ")");
+  } catch (const InputError&) {
+    if (timeline.unlaunched == 0) throw;
+    throw InputError(timeline.file + ": " + timeline.place + ": none of its work was launched by a call of CUDA that " +
+                     "the recording holds: 'nsys profile --trace=cuda,nvtx' records these calls");
   }
   for (kineto::GpuWork& work : recording.work)
     if (work.collective.op.empty()) work.communicates = false;
@@ -106,6 +107,12 @@ int ranks_of(const std::vector<Timeline>& timelines, const TraceOptions& options
   if (given > 1 && said > given)
     throw InputError(timelines.front().file + ": of a job of " + std::to_string(said) + " ranks, and files of " +
                      std::to_string(given) + " GPUs are given: give those of all, or of one alone");
+  if (options.has("ranks") && (given > 1 || !any)) {
+    if (options.whole("ranks", 0) == given) return given;
+    const std::string why = given > 1 ? "they hold " + std::to_string(given) + " GPUs, each of which is a rank"
+                                      : "no range of NVTX says what its GPU calls of NCCL";
+    throw InputError("option ranks: is for one GPU that calls NCCL, alone: " + timelines.front().file + ": " + why);
+  }
   if (given > 1 || !any) return given;
   const int ranks = options.whole("ranks", said);
   if (ranks < 2 || ranks > kMostRanks)

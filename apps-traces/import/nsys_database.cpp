@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <new>
+#include <utility>
 
 #include "apps-traces/import/lines.hpp"
 #include "sim/records/packed_file.hpp"
@@ -35,16 +38,53 @@ std::string uri_of(const std::string& path) {
   return out + "?immutable=1";
 }
 
-void check_head(const std::string& path) {
+bool begins_as_database(std::istream& stream) {
   constexpr const char* kHead = "SQLite format 3";  // source: sqlite.org/fileformat.html
+  std::string head(std::strlen(kHead), '\0');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == kHead;
+}
+
+void check_head(const std::string& path) {
   const std::unique_ptr<std::istream> stream = open_packed(path);
   if (!*stream) throw InputError(path + ": cannot be read");
-  std::string head(std::strlen(kHead), '\0');
-  stream->read(head.data(), static_cast<std::streamsize>(head.size()));
-  if (head != kHead)
+  if (!begins_as_database(*stream))
     throw InputError(path +
                      ": is no SQLite file: of a report of Nsight Systems 'nsys export --type sqlite FILE.nsys-rep' "
                      "makes one");
+}
+
+bool is_packed(const std::string& path) {
+  std::ifstream raw(path, std::ios::binary);
+  return !begins_as_database(raw);
+}
+
+/// A file that SQLite cannot open itself: packed by gzip, or kept in memory as what comes through a pipe is.
+void read_into_memory(const std::string& path, sqlite3* database) {
+  constexpr std::size_t kMost_B = std::size_t{1} << 30, kFirst_B = std::size_t{1} << 20;  // source: ours
+  struct Free {
+    void operator()(unsigned char* bytes) const { sqlite3_free(bytes); }
+  };
+  std::unique_ptr<unsigned char, Free> bytes;
+  std::size_t size = 0, room = 0;
+  const std::unique_ptr<std::istream> stream = open_packed(path);
+  while (stream->peek() != std::istream::traits_type::eof()) {
+    if (size == kMost_B) throw InputError(path + ": is longer than 1 GiB: unpack it to a file, and give that");
+    if (size == room) {
+      room = std::max(kFirst_B, 2 * room);
+      auto* more = static_cast<unsigned char*>(sqlite3_realloc64(bytes.get(), room));
+      if (more == nullptr) throw std::bad_alloc();
+      static_cast<void>(bytes.release());
+      bytes.reset(more);
+    }
+    size +=
+        static_cast<std::size_t>(stream->rdbuf()->sgetn(reinterpret_cast<char*>(bytes.get()) + size,  // bytes are bytes
+                                                        static_cast<std::streamsize>(room - size)));
+  }
+  const auto length = static_cast<sqlite3_int64>(size);
+  if (sqlite3_deserialize(database, "main", bytes.release(), length, static_cast<sqlite3_int64>(room),
+                          SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+    throw InputError(path + ": cannot be opened: " + sqlite3_errmsg(database));
 }
 
 }  // namespace
@@ -67,12 +107,18 @@ void Row::fail(int column, const std::string& what) const {
 
 Database::Database(std::string path) : path_(std::move(path)) {
   check_head(path_);
-  const int opened =
-      sqlite3_open_v2(uri_of(path_).c_str(), &database_, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
-  if (opened != SQLITE_OK) {
-    const std::string why = database_ ? sqlite3_errmsg(database_) : "no memory";
+  const auto open = [&](const std::string& uri) {
+    sqlite3_close(std::exchange(database_, nullptr));
+    return sqlite3_open_v2(uri.c_str(), &database_, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr) == SQLITE_OK;
+  };
+  try {
+    if (is_packed(path_) || !open(uri_of(path_))) {
+      if (!open("file::memory:")) throw std::bad_alloc();
+      read_into_memory(path_, database_);
+    }
+  } catch (...) {
     sqlite3_close(database_);
-    throw InputError(path_ + ": cannot be opened: " + why);
+    throw;
   }
   constexpr int kLongest_B = 1 << 24;  // no text or row of such a table is longer. source: ours
   sqlite3_limit(database_, SQLITE_LIMIT_LENGTH, kLongest_B);

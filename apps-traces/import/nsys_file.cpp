@@ -41,9 +41,14 @@ class Reader {
 
   Export read() {
     if (!database_.has_table("CUPTI_ACTIVITY_KIND_KERNEL") && !database_.has_table("CUPTI_ACTIVITY_KIND_MEMCPY"))
+      throw InputError(
+          path_ +
+          ": holds neither kernels nor copies of a GPU (tables CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY): 'nsys "
+          "profile --trace=cuda,nvtx' records them");
+    if (!database_.has_table("CUPTI_ACTIVITY_KIND_RUNTIME"))
       throw InputError(path_ +
-                       ": neither a table CUPTI_ACTIVITY_KIND_KERNEL nor CUPTI_ACTIVITY_KIND_MEMCPY: 'nsys profile "
-                       "--trace=cuda,nvtx' records what GPUs do");
+                       ": holds no calls of CUDA (table CUPTI_ACTIVITY_KIND_RUNTIME), which say when the CPU launched "
+                       "what: 'nsys profile --trace=cuda,nvtx' records them");
     database_.read("StringIds", {"id", "value"}, "", [&](const Row& row) { strings_[row.whole(0)] = row.text(1); });
     read_kernels();
     read_copies();
@@ -51,6 +56,7 @@ class Reader {
     if (all_.timelines.empty()) throw InputError(path_ + ": holds no work of a GPU");
     read_waits();
     read_ranges();
+    check_step();
     read_calls();
     for (const NcclWork& work : nccl_) match(work);
     for (const auto& [number, launch] : launches_)
@@ -196,7 +202,13 @@ class Reader {
                      const Span when = span(row, 0);
                      const std::int64_t thread = row.whole_or(kThread, 0);
                      ranges_.add(thread, when.start_ns, text, payload);
-                     if (!step_.empty() && text.starts_with(step_)) text = "ProfilerStep#" + text;
+                     constexpr std::size_t kSome = 3;
+                     if (some_ranges_.size() < kSome && !text.empty() && !text.starts_with("nccl"))
+                       some_ranges_.insert(text);
+                     if (!step_.empty() && text.starts_with(step_)) {
+                       text = "ProfilerStep#" + text;
+                       has_step_ = true;
+                     }
                      const bool marks = text.starts_with("ProfilerStep#") || text.starts_with("Optimizer.step");
                      if (!marks) return;
                      for (const auto& [key, at] : places_)
@@ -204,6 +216,14 @@ class Reader {
                          all_.timelines[at].events.push_back(
                              event("user_annotation", text, when, std::to_string(thread), Json::object()));
                    });
+  }
+
+  void check_step() const {
+    if (step_.empty() || has_step_) return;
+    std::string some;
+    for (const std::string& text : some_ranges_) some += (some.empty() ? ", but " : ", ") + shown(text);
+    throw InputError("option step: no range of NVTX in " + path_ + " begins with " + shown(step_) +
+                     (some.empty() ? ": it holds none, record with 'nsys profile --trace=cuda,nvtx'" : some));
   }
 
   [[nodiscard]] std::int64_t of_thread(std::int64_t thread) const { return has_processes_ ? process_of(thread) : 0; }
@@ -280,7 +300,8 @@ class Reader {
   std::set<std::pair<std::size_t, std::int64_t>> nccl_streams_;  ///< timeline, stream
   std::vector<NcclWork> nccl_;
   NcclRanges ranges_;
-  bool has_processes_ = false;
+  bool has_processes_ = false, has_step_ = false;
+  std::set<std::string> some_ranges_;  ///< for who names a step that there is not
   Export all_;
 };
 

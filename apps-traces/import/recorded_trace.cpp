@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <set>
 
 #include "apps-traces/import/collective_overlap.hpp"
@@ -27,10 +28,16 @@ struct Pace {
 Pace pace_of(const std::vector<RankRecording>& ranks) {
   std::vector<double> launches, gaps;
   for (const RankRecording& rank : ranks) {
-    std::map<std::string, double> end_s;  // of the stream's last work
+    std::map<std::string, double> end_s, launched_s;  // of the stream's last work
+    auto wait = rank.waits.begin();
+    double for_event_s = -std::numeric_limits<double>::infinity();  // a stream was last made to wait
     for (const GpuWork& work : rank.work) {
+      for (; wait != rank.waits.end() && wait->start_s < work.launch_start_s; ++wait)
+        if (!wait->device && !wait->own) for_event_s = wait->start_s;
       const auto before = end_s.find(work.stream);
-      const bool waits = work.communicates || work.name.starts_with("nccl");  // for other ranks
+      const bool waits = work.communicates || work.name.starts_with("nccl") ||  // for other ranks
+                         (before != end_s.end() && launched_s[work.stream] < for_event_s);
+      launched_s[work.stream] = work.launch_end_s;
       if (before != end_s.end() && !waits) {
         if (before->second < work.launch_start_s) launches.push_back(work.start_s - work.launch_end_s);
         // ready well before the stream was: twice the usual time from launch to start
@@ -88,16 +95,22 @@ class RankWriter {
   }
 
  private:
+  struct Exchange {
+    std::int64_t id;
+    std::string stream;
+  };
+
   /// The CPU's waits before a moment.
   void wait_until(double time_s) {
     for (; waits_ < recording_.waits.size() && recording_.waits[waits_].start_s < time_s; ++waits_) {
       const HostWait& wait = recording_.waits[waits_];
       if (!wait.device) {
         if (wait.own || exchanges_.empty()) continue;
-        before_next_.push_back(exchanges_.front());
+        before_next_.push_back(exchanges_.front().id);
         exchanges_.pop_front();
         continue;
       }
+      std::erase_if(exchanges_, [&](const Exchange& one) { return wait.all || one.stream == wait.stream; });
       if (sync_ || recording_.paused(wait.start_s)) continue;
       TraceEvent event;
       event.rank = recording_.rank;
@@ -140,7 +153,7 @@ class RankWriter {
     if (work.communicates || next_is_exchange() || !event.after.empty()) event.id = ++id_;
     if (work.communicates) {
       if (last_id_) event.after.push_back(*last_id_);
-      exchanges_.push_back(*event.id);
+      exchanges_.push_back({*event.id, work.stream});
       event.name.clear();
     } else {
       last_id_ = event.id;
@@ -187,7 +200,7 @@ class RankWriter {
   double before_wait_s_ = 0;                      ///< CPU time since the last work that a wait has been given already
   std::int64_t id_ = 0;
   std::optional<std::int64_t> last_id_{};  ///< of the last work that is no exchange
-  std::deque<std::int64_t> exchanges_{};   ///< that nobody waits for yet
+  std::deque<Exchange> exchanges_{};       ///< that nobody waits for yet
   std::vector<std::int64_t> before_next_{};
   std::string last_stream_;
 };
