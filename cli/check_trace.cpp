@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <vector>
 
+#include "sim/log/log.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/records/trace.hpp"
 
@@ -16,6 +18,7 @@ class Whole {
  public:
   explicit Whole(const TraceReader& reader) : reader_(reader) {
     for (const PluginInfo& info : collectives().list()) ops_.insert(info.name);
+    steps_.resize(static_cast<std::size_t>(reader.header().ranks));
     for (const auto& [name, ranks] : reader.header().groups) members_[name].insert(ranks.begin(), ranks.end());
   }
 
@@ -23,6 +26,7 @@ class Whole {
     ++events_;
     if (event.kind == TraceKind::kCollective) collective(event);
     if (event.kind == TraceKind::kSend) ++messages_[{event.rank, event.peer, event.tag}];
+    if (event.kind == TraceKind::kStep) ++steps_[static_cast<std::size_t>(event.rank)];
     if (event.kind == TraceKind::kRecv) --messages_[{event.peer, event.rank, event.tag}];
   }
 
@@ -41,6 +45,10 @@ class Whole {
         fail("rank " + std::to_string(std::get<0>(ends)) + " to rank " + std::to_string(std::get<1>(ends)) +
              (std::get<2>(ends).empty() ? "" : " with tag '" + std::get<2>(ends) + "'") + ": " +
              std::to_string(std::abs(more)) + (more > 0 ? " more sends than receives" : " more receives than sends"));
+    const auto [least, most] = std::minmax_element(steps_.begin(), steps_.end());
+    if (*least < *most)
+      log::Log("check").warning("{}: rank {} has {} steps and rank {} {}: it may have been cut off", reader_.name(),
+                                least - steps_.begin(), *least, most - steps_.begin(), *most);
   }
 
  private:
@@ -63,6 +71,7 @@ class Whole {
 
   const TraceReader& reader_;
   long events_ = 0;
+  std::vector<long> steps_;  ///< by rank
   std::set<std::string> ops_;
   std::map<std::string, std::set<int>> members_;
   std::map<std::string, std::map<int, long>> calls_;

@@ -55,6 +55,14 @@ void import_trace(const ImportOptions& o, Context& context) {
   told.tell();
 }
 
+/// It would be one more rank, or one more repetition.
+void refuse_same_files(const std::vector<std::string>& files) {
+  for (auto file = files.begin(); file != files.end(); ++file)
+    for (auto before = files.begin(); before != file; ++before)
+      if (std::error_code none; std::filesystem::equivalent(*before, *file, none))
+        throw InputError(*file + ": is given twice" + (*before == *file ? "" : ", as " + *before + " too"));
+}
+
 /// File of the machine that --topology names by id or file; empty: neither.
 std::string topology_file(Context& context, const std::string& id) {
   if (id.empty()) return "";
@@ -66,6 +74,7 @@ std::string topology_file(Context& context, const std::string& id) {
 
 void run_import(ImportOptions& o, Context& context) {
   o.request.options = key_values(o.options, "import");
+  refuse_same_files(o.request.files);
   if (is_trace(o.format)) {
     import_trace(o, context);
     return;

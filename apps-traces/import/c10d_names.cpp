@@ -39,10 +39,31 @@ std::optional<std::string> c10d_operation(const std::string& name) {
 }
 
 std::optional<double> c10d_element_B(const std::string& dtype) {
-  // source: torch.dtype: bytes of an element
-  static const std::map<std::string, double> kBytes{
-      {"Float", 4}, {"Half", 2}, {"BFloat16", 2}, {"Double", 8}, {"Int", 4},           {"Long", 8},
-      {"Short", 2}, {"Char", 1}, {"Byte", 1},     {"Bool", 1},   {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
+  // source: PyTorch 2.9 c10/core/ScalarType.h: bytes of an element; types of less than a byte are not in it
+  static const std::map<std::string, double> kBytes{{"Float", 4},
+                                                    {"Half", 2},
+                                                    {"BFloat16", 2},
+                                                    {"Double", 8},
+                                                    {"Int", 4},
+                                                    {"Long", 8},
+                                                    {"Short", 2},
+                                                    {"Char", 1},
+                                                    {"Byte", 1},
+                                                    {"Bool", 1},
+                                                    {"Float8_e4m3fn", 1},
+                                                    {"Float8_e5m2", 1},
+                                                    {"Float8_e4m3fnuz", 1},
+                                                    {"Float8_e5m2fnuz", 1},
+                                                    {"Float8_e8m0fnu", 1},
+                                                    {"UInt16", 2},
+                                                    {"UInt32", 4},
+                                                    {"UInt64", 8},
+                                                    {"ComplexHalf", 4},
+                                                    {"ComplexFloat", 8},
+                                                    {"ComplexDouble", 16},
+                                                    {"QInt8", 1},
+                                                    {"QUInt8", 1},
+                                                    {"QInt32", 4}};
   return find(kBytes, dtype);
 }
 

@@ -12,6 +12,7 @@
 #include "sim/replay/replay_cost.hpp"
 #include "sim/replay/summary.hpp"
 #include "sim/replay/timeline.hpp"
+#include "sim/replay/trace_warnings.hpp"
 #include "sim/replay/utilisation.hpp"
 #include "sim/units/statistics.hpp"
 
@@ -117,6 +118,15 @@ std::vector<JobTimes> times_of(const Replay& replay, const ReplaySummary& summar
     first = end;
   }
   return jobs;
+}
+
+void tell_traces(const Replay& run, const ReplaySummary& summary, ReplayResult& result) {
+  std::size_t first = 0, job = 0;
+  for (const ReplayJob& one : run.jobs()) {
+    const auto warnings = trace_warnings(*one.feed, result.jobs[job++], summary, first);
+    result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());
+    first += static_cast<std::size_t>(one.feed->ranks());
+  }
 }
 
 /// Compute takes what it took where it was recorded: on another GPU that is no forecast.
@@ -256,6 +266,7 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
   if (request.utilisation) result.utilisation = utilisation.to_json();
   result.events = static_cast<long>(run.events());
   result.warnings = network.warnings().get<std::vector<std::string>>();
+  tell_traces(run, summary, result);
   tell_other_gpus(catalogue.platform(request.platform).topology(), result);
   if (request.interval) add_intervals(result, catalogue, request, run.used_network());
   return result;

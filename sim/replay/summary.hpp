@@ -27,6 +27,8 @@ class ReplaySummary final : public ReplayObserver {
   [[nodiscard]] const RankTimes& times(std::size_t rank) const { return ranks_[rank].times; }
   /// Of what has happened until a moment that is not before the last event.
   [[nodiscard]] RankTimes times_until(std::size_t rank, double now_s) const;
+  /// Steps that a rank has ended.
+  [[nodiscard]] std::size_t markers(std::size_t rank) const { return markers_s_[rank].size(); }
   [[nodiscard]] double makespan_s() const { return makespan_s_; }
   /// Duration of each step of one job: from its last rank's marker to the next. @param ranks  first and one past last
   [[nodiscard]] std::vector<double> steps(std::size_t first_rank, std::size_t end_rank) const;

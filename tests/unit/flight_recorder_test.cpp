@@ -134,6 +134,13 @@ TEST_CASE("flight recorder: a pickle that names code is refused, and so is one w
   CHECK(trace_error(kFormat, of_hex("80022e")).find("takes what it has not put") != std::string::npos);
 }
 
+TEST_CASE("flight recorder: complex elements", "[trace][import]") {
+  const std::string text = text_of_file(both()[1]);
+  REQUIRE(text.find("\"Float\"") != std::string::npos);
+  const double floats_B = trace_of(kFormat, text)->events.front().size_B;
+  CHECK(trace_of(kFormat, replaced(text, "\"Float\"", "\"ComplexFloat\""))->events.front().size_B == 2 * floats_B);
+}
+
 TEST_CASE("flight recorder: errors name file and pointer", "[trace][import]") {
   const std::string good = text_of_file(both()[1]);
   CHECK(trace_error(kFormat, "{}").find("no dump of torch.distributed's flight recorder") != std::string::npos);

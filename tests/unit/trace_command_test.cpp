@@ -45,6 +45,44 @@ TEST_CASE("check reads traces, and looks at the whole of them", "[unit][trace]")
         std::string::npos);
 }
 
+TEST_CASE("traces of one rank, of other ranks, and of steps that some ranks have not, are told", "[unit][trace]") {
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "a.jsonl").string();
+  const auto write = [&](int ranks, const std::string& events) {
+    std::ofstream(path) << R"({"schema":"trace/1","name":"t","source":"by hand","groups":{"all":)"
+                        << (ranks == 1 ? "[0]" : "[0,1]") << R"(},"ranks":)" << ranks << "}\n"
+                        << events;
+  };
+  const auto said = [&](const std::string& command) {
+    const Run run = run_program(command);
+    CHECK(run.code == 0);
+    return run.err;
+  };
+  const std::string replay = "replay '" + path + "' --platform hgx-h200 ";
+  const std::string call = R"("kind":"collective","op":"all_reduce","group":"all","size_B":8})";
+  write(1, R"({"rank":0,)" + call + "\n");
+  CHECK(said(replay) ==
+        "warning: t is of one rank, whose collectives take no time alone: --ranks N replays it on N, all alike\n");
+  CHECK(said(replay + "--ranks 2").find("of one rank") == std::string::npos);
+  CHECK(said(replay + "--local").empty());
+  write(2, R"({"rank":0,)" + call + "\n" + R"({"rank":1,)" + call + "\n");
+  CHECK(said(replay).find("ranks") == std::string::npos);
+  CHECK(said(replay + "--ranks 4").find("t is of 2 ranks and replayed on 4: each computes as long") !=
+        std::string::npos);
+  write(2, R"({"rank":0,"kind":"step"})"
+           "\n");
+  CHECK(said(replay) == "warning: t has 1 steps of rank 0 and 0 of rank 1: it may have been cut off\n");
+  CHECK(said("check '" + path + "'") ==
+        "warning: " + path + ": rank 1 has 0 steps and rank 0 1: it may have been cut off\n");
+}
+
+TEST_CASE("import refuses a file that is given twice", "[unit][trace]") {
+  const std::string sample = LINKCAST_DATA_DIR "/tests/input/traces/flight-recorder-rank-0.json";
+  const Run run = run_program("import flight-recorder '" + sample + "' '" + sample + "'");
+  CHECK(run.code == 2);
+  CHECK(run.err == "error: " + sample + ": is given twice\n");
+}
+
 TEST_CASE("shipped traces are listed, and replayed by name", "[unit][trace]") {
   const ScratchFolder scratch;
   const std::filesystem::path data = scratch / "data";
