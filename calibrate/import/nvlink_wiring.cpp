@@ -51,6 +51,13 @@ class Island {
     return wired_gpu_id(members_.front()) + " to " + wired_gpu_id(members_.back());
   }
   [[nodiscard]] bool all_pairs_alike() const;
+  /// Behind an NVSwitch a pair shows as many links as the one of both GPUs that has fewer.
+  [[nodiscard]] bool pairs_of_nvswitch() const;
+  /// The most links that a GPU shows to another.
+  [[nodiscard]] int widest(std::size_t gpu) const { return *std::max_element(links_[gpu].begin(), links_[gpu].end()); }
+  /// That a GPU shows fewer links than another of the island, where all are of one model; else empty.
+  template <class Count>
+  [[nodiscard]] std::string lost(std::size_t gpu, Count count) const;
   [[nodiscard]] int shown_links(std::size_t gpu) const {
     int sum = 0;
     for (const std::size_t other : members_) sum += links_[gpu][other];
@@ -84,6 +91,25 @@ bool Island::all_pairs_alike() const {
   return true;
 }
 
+bool Island::pairs_of_nvswitch() const {
+  for (const std::size_t a : members_)
+    for (const std::size_t b : members_)
+      if (a != b && links_[a][b] != std::min(widest(a), widest(b))) return false;
+  return true;
+}
+
+template <class Count>
+std::string Island::lost(std::size_t gpu, Count count) const {
+  int most = 0;
+  for (const std::size_t other : members_) {
+    if (gpus_[other].model != gpus_[gpu].model) return "";
+    most = std::max(most, count(other));
+  }
+  if (count(gpu) == most) return "";
+  return "; finding: " + wired_gpu_id(gpu) + " shows " + std::to_string(count(gpu)) + " NVLinks where others show " +
+         std::to_string(most) + ": some may be down, nvidia-smi nvlink -s lists them";
+}
+
 int Island::most_links(std::size_t gpu) const {
   const GpuFacts& facts = gpus_[gpu];
   if (facts.active_links) return *facts.active_links;
@@ -93,16 +119,16 @@ int Island::most_links(std::size_t gpu) const {
 }
 
 bool Island::fits_nvswitch() const {
-  return all_pairs_alike() && std::all_of(members_.begin(), members_.end(), [&](std::size_t gpu) {
+  return pairs_of_nvswitch() && std::all_of(members_.begin(), members_.end(), [&](std::size_t gpu) {
            const GpuFacts& facts = gpus_[gpu];
-           const bool all_used = !facts.active_links || *facts.active_links == pair_links();
+           const bool all_used = !facts.active_links || *facts.active_links == widest(gpu);
            // source: NVIDIA NVSwitch (2018) is of NVLink 2, no switch of NVLink 1 was made
-           return facts.nvswitch && facts.nvlink->generation > 1 && all_used && pair_links() <= most_links(gpu);
+           return facts.nvswitch && facts.nvlink->generation > 1 && all_used && widest(gpu) <= most_links(gpu);
          });
 }
 
 bool Island::could_be_either() const {
-  if (!fits_straight() || !fits_nvswitch()) return false;
+  if (!fits_straight() || !all_pairs_alike() || !fits_nvswitch()) return false;
   const GpuFacts& facts = gpus_[members_.front()];
   // Behind an NVSwitch a pair shows every link of the GPU: fewer than it has are straight cables.
   const bool count_known = facts.active_links || facts.nvlink->links > 0;
@@ -111,7 +137,7 @@ bool Island::could_be_either() const {
 
 bool Island::on_nvswitch() const {
   if (question_.nvswitch == true) {
-    if (!all_pairs_alike())
+    if (!pairs_of_nvswitch())
       throw InputError("--option nvswitch: the pairs of " + names() + " differ in " + question_.file +
                        ": no NVSwitch joins them");
     return true;
@@ -130,6 +156,7 @@ bool Island::on_nvswitch() const {
 }
 
 void Island::add_straight(TopologyWriter& writer) const {
+  const auto shown = [&](std::size_t gpu) { return shown_links(gpu); };
   for (const std::size_t a : members_)
     for (const std::size_t b : members_) {
       const int count = links_[a][b];
@@ -137,7 +164,7 @@ void Island::add_straight(TopologyWriter& writer) const {
       writer.cable(wired_gpu_id(a), wired_gpu_id(b), gpus_[a].nvlink->kind(), count, gpus_[a].nvlink->rate,
                    question_.source + ": NV" + std::to_string(count) + "; straight, " +
                        (question_.nvswitch ? "as --option nvswitch says" : "for no NVSwitch fits") + "; " +
-                       rate_source());
+                       rate_source() + lost(a, shown) + lost(b, shown));
     }
 }
 
@@ -145,10 +172,11 @@ void Island::add_nvswitch(TopologyWriter& writer, int number) const {
   const std::string id = "nvs" + std::to_string(number);
   writer.device(id, "nvswitch", "", "baseboard" + std::to_string(number));
   for (const std::size_t gpu : members_)
-    writer.cable(wired_gpu_id(gpu), id, gpus_[gpu].nvlink->kind(), pair_links(), gpus_[gpu].nvlink->rate,
-                 question_.source + ": NV" + std::to_string(pair_links()) + " to all others; NVSwitch, " +
+    writer.cable(wired_gpu_id(gpu), id, gpus_[gpu].nvlink->kind(), widest(gpu), gpus_[gpu].nvlink->rate,
+                 question_.source + ": NV" + std::to_string(widest(gpu)) + " to all others; NVSwitch, " +
                      (question_.nvswitch ? "as --option nvswitch says" : "for straight cables need more links") +
-                     "; assumed: one device stands for all switches; " + rate_source());
+                     "; assumed: one device stands for all switches; " + rate_source() +
+                     lost(gpu, [&](std::size_t other) { return widest(other); }));
 }
 
 }  // namespace

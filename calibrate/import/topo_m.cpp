@@ -11,6 +11,7 @@
 #include "calibrate/import/pcie_clusters.hpp"
 #include "calibrate/import/topo_matrix.hpp"
 #include "calibrate/import/topology_parts.hpp"
+#include "sim/records/gpu_model_names.hpp"
 
 namespace linkcast::topology_import {
 namespace {
@@ -146,6 +147,13 @@ void TopoM::add_ports() {
     const PcieLink link = pcie_of(i);
     const auto lower = lower_.find(place.pix);
     std::string to, source;
+    const auto model = i < gpus_.size() ? find_gpu_model(gpus_[i].model) : std::nullopt;
+    if (model && model->chip_Bps > 0 && lower == lower_.end()) {
+      writer_.cable(id_of(i), cpu_of(i), "c2c", 1, {model->chip_Bps},
+                    "assumed: NVLink-C2C as in the data sheet of " + std::string(model->words) + ", which " + kCommand +
+                        " does not show" + place.cpu_source);
+      continue;
+    }
     if (lower == lower_.end()) {
       to = cpu_of(i);
       source = (place.seen ? kCommand + ": no PIX or PXB; assumed: straight to the CPU"

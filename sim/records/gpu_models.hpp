@@ -20,6 +20,7 @@ struct GpuModel {
   double nvlink_Bps = 0;    ///< of one link, one direction; 0: that of its generation
   double memory_Bps = 0;    ///< of its own memory; 0: not known here
   double l2_B = 0;          ///< of one level 2 cache; 0: not known here, or in halves
+  double chip_Bps = 0;      ///< of NVLink-C2C to its CPU, one direction; 0: it hangs on PCIe
 };
 
 // One link of GA102 at 14.0625 GT/s x 8 lanes: 112.5 GB/s for both directions of four. source: NVIDIA RTX A6000
@@ -28,10 +29,14 @@ inline constexpr double kSlowNvlink3_Bps = 14.0625e9;
 // Level 2 caches. source: whitepapers of Pascal and Turing (4096 KB of GP100 and TU104) and of Volta (6144 KB of GV100)
 inline constexpr double kPascalL2_B = 4194304, kVoltaL2_B = 6291456, kTuringL2_B = 4194304;
 
+// NVLink-C2C. source: NVIDIA GH200 and GB200 data sheets, 900 GB/s of a Grace for both directions; assumed: half of it
+// for each of two GPUs at one Grace
+inline constexpr double kGraceOfOne_Bps = 450e9, kGraceOfTwo_Bps = 225e9;
+
 // source: NVIDIA datasheets of these products (PCIe, links, memory), the CUDA GPUs page (compute capability) and the
 // whitepapers of their generations. NVSwitch: assumed impossible for cards, for SXM2 boards and for NVLink 1.
 inline constexpr std::array kGpuModels = {
-    GpuModel{"GH200", 90, 18, 4, 5, true, 0, 4e12},  // before H100, which its name may hold too
+    GpuModel{"GH200", 90, 18, 4, 5, true, 0, 4e12, 0, kGraceOfOne_Bps},  // before H100, which its name may hold too
     GpuModel{"K80", 37, 0, 0, 3, false},
     GpuModel{"P100 PCIE", 60, 0, 0, 3, false, 0, 7.32e11, kPascalL2_B},
     GpuModel{"P100", 60, 4, 1, 3, false, 0, 7.32e11, kPascalL2_B},
@@ -73,9 +78,9 @@ inline constexpr std::array kGpuModels = {
     GpuModel{"H800", 90, 8, 4, 5, true, 0, 3.35e12},
     GpuModel{"H20", 90, 18, 4, 5, true, 0, 4e12},
     GpuModel{"B200", 100, 18, 5, 5, true, 0, 8e12},
-    GpuModel{"GB200", 100, 18, 5, 5, true, 0, 8e12},
+    GpuModel{"GB200", 100, 18, 5, 5, true, 0, 8e12, 0, kGraceOfTwo_Bps},
     GpuModel{"B300", 103, 18, 5, 6, true, 0, 8e12},
-    GpuModel{"GB300", 103, 18, 5, 6, true, 0, 8e12},
+    GpuModel{"GB300", 103, 18, 5, 6, true, 0, 8e12, 0, kGraceOfTwo_Bps},
     GpuModel{"GB10", 121, 0, 0, 0, false, 0, 2.73e11},  // on its CPU's package, no PCIe port
     GpuModel{"MI100", 90, 0, 0, 4, false, 0, 1.2288e12},
     GpuModel{"MI210", 90, 0, 0, 4, false, 0, 1.638e12},

@@ -62,6 +62,51 @@ TEST_CASE("adapters of NCCL's files hang where those of the shipped topologies d
   }
 }
 
+TEST_CASE("topo -m does not show the C2C of a Grace: its GPU hangs on it by the data sheet", "[unit][import]") {
+  const std::string table =
+      "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\n"
+      "GPU0\t X \tNV6\tNODE\t0-71\t0\nGPU1\tNV6\t X \tSYS\t72-143\t1\n"
+      "NIC0\tNODE\tSYS\t X \n";
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "topo.txt").string();
+  std::ofstream(path) << table;
+  const Topology grace = import_file("topo-m", {path}, {{"gpu", "NVIDIA GH200 120GB"}, {"nvswitch", "no"}});
+  CHECK(text_of_cable(grace, "gpu0", "cpu0", "c2c") == "1 x 450 GB/s");
+  CHECK(text_of_cable(grace, "gpu1", "cpu1", "c2c") == "1 x 450 GB/s");
+  CHECK(cable(grace, "nic0", "cpu0").kind == "pcie5");
+  const Topology two = import_file("topo-m", {path}, {{"gpu", "NVIDIA GB200"}, {"nvswitch", "no"}});
+  CHECK(text_of_cable(two, "gpu0", "cpu0", "c2c") == "1 x 225 GB/s");
+}
+
+TEST_CASE("topo -m: links that a GPU has lost are found, behind NVSwitches and straight", "[unit][import]") {
+  const auto table = [](const std::string& broken, const std::string& whole) {
+    const auto link = [&](int a, int b) { return a == b ? " X " : a == 3 || b == 3 ? broken : whole; };
+    std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\n";
+    for (int a = 0; a < 4; ++a) {
+      text += "GPU" + std::to_string(a);
+      for (int b = 0; b < 4; ++b) text += "\t" + link(a, b);
+      text += "\t0-63\n";
+    }
+    return text;
+  };
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "topo.txt").string();
+  const auto imported = [&](const std::string& text, const Options& options) {
+    std::ofstream(path) << text;
+    return import_file("topo-m", {path}, options);
+  };
+  const Topology on_switch = imported(table("NV17", "NV18"), {{"gpu", "NVIDIA H200"}});
+  CHECK(cable(on_switch, "gpu0", "nvs0").count == 18);
+  CHECK(cable(on_switch, "gpu3", "nvs0").count == 17);
+  CHECK(cable(on_switch, "gpu3", "nvs0").source.find("finding: gpu3 shows 17 NVLinks where others show 18") !=
+        std::string::npos);
+  CHECK(cable(on_switch, "gpu0", "nvs0").source.find("finding") == std::string::npos);
+  const Topology straight = imported(table("NV3", "NV4"), {{"gpu", "NVIDIA A100-SXM4-40GB"}});
+  CHECK(cable(straight, "gpu0", "gpu3").source.find("finding: gpu3 shows 9 NVLinks where others show 11") !=
+        std::string::npos);
+  CHECK(cable(straight, "gpu0", "gpu1").source.find("finding") == std::string::npos);
+}
+
 TEST_CASE("NVLinks to CPUs and C2C are cables to the GPU's own CPU", "[unit][import]") {
   const Topology power = import_file("nccl-xml", {"nccl-power.xml"});
   CHECK(text_of_cable(power, "gpu1", "cpu0", "nvlink2") == "3 x 25 GB/s");
