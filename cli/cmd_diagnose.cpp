@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "cli/command.hpp"
@@ -43,8 +44,13 @@ Json run_files(const DiagnoseOptions& o, Context& context) {
 /// Files of --baseline too, each name once.
 std::vector<std::string> fleet_names(const DiagnoseOptions& o) {
   std::vector<std::string> names = o.files;
-  for (const std::string& path : o.baseline)
-    if (std::find(names.begin(), names.end(), path) == names.end()) names.push_back(path);
+  for (const std::string& path : o.baseline) {
+    const auto same = [&](const std::string& name) {
+      std::error_code none;
+      return name == path || std::filesystem::equivalent(name, path, none);
+    };
+    if (std::none_of(names.begin(), names.end(), same)) names.push_back(path);
+  }
   return names;
 }
 
@@ -117,11 +123,12 @@ void add_diagnose(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("diagnose", "is what a benchmark printed normal for this machine, and if not, what is wrong?");
   auto o = std::make_shared<DiagnoseOptions>();
-  reads_stdin(command
-                  ->add_option("file", o->files,
-                               "output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest or OSU, or measurements; "
-                               "'-': standard input")
-                  ->required());
+  reads_stdin(
+      command
+          ->add_option("file", o->files,
+                       "output of nccl-tests or rccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU, perftest, "
+                       "ucx_perftest or DCGM's diagnosis, or measurements; '-': standard input")
+          ->required());
   command->add_option("-p,--platform", o->platform, "machine that it should be like");
   reads_stdin(
       command
@@ -129,7 +136,8 @@ void add_diagnose(CLI::App& app, Context& context) {
                        "log of another machine of the kind; repeatable: every file is compared with the others, with "
                        "--platform for the causes alone")
           ->allow_extra_args(false));
-  command->add_option("--format", o->format, "format of the files, as of import (default: by what they contain)");
+  command->add_option("--format", o->format,
+                      "format of the files, not of the answer: as of import (default: by what they contain)");
   command
       ->add_option("--option", o->options,
                    "key=value that the files do not print, see 'linkcast help import'; repeatable")

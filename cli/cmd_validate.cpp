@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/command.hpp"
+#include "cli/diagnose_log.hpp"
 #include "cli/python_program.hpp"
 #include "cli/stdin_file.hpp"
 #include "sim/log/log.hpp"
@@ -64,15 +65,41 @@ std::vector<validate::Claim> chosen_claims(Context& context, const ValidateOptio
   return chosen;
 }
 
+/// @throws InputError  with what makes a measurement of the file, where it is what a benchmark printed
+Measurement measurement_of(const std::string& path) {
+  try {
+    return read_measurement(path);
+  } catch (const InputError& error) {
+    const std::string format = std::filesystem::exists(path) ? log_format(path) : "measurement";
+    if (format.empty() || format == "measurement") throw;
+    throw InputError(path + ": is what " + format + " prints: 'linkcast import " + format +
+                     "' makes a measurement of it, 'linkcast diagnose' takes it as it is");
+  }
+}
+
+/// --against takes all that follows it: a claim there is none of its files.
+void refuse_claims(Context& context, const std::vector<std::string>& files) {
+  const auto missing =
+      std::find_if(files.begin(), files.end(), [](const std::string& path) { return !std::filesystem::exists(path); });
+  if (missing == files.end()) return;
+  for (const validate::Claim& claim : validate::load_claims(context.catalogue().data_dir() + "/validate/claims"))
+    if (claim.id == *missing)
+      throw InputError("validate: give claims or --against, not both: " + *missing + " is a claim, and no file");
+}
+
 /// Predictions beside every point of measurement files. @returns false if a limit is missed
 bool compare_files(Context& context, const ValidateOptions& o) {
-  bool within = true;
+  bool within = true, any = false;
   Json list = Json::array();
+  refuse_claims(context, o.against);
   for (const std::string& path : o.against) {
-    const Measurement measurement = read_measurement(path);
+    const Measurement measurement = measurement_of(path);
     const std::string id = context.edited(o.platform.empty() ? measurement.topology : o.platform);
     const validate::Comparison comparison = validate::compare(context.catalogue(), measurement, o.limits, id);
     within = within && comparison.within_limits();
+    any = any || !comparison.points.empty();
+    if (!any && path == o.against.back())
+      throw InputError(path + ": nothing to compare: " + comparison.unanswered.front());
     if (context.json || context.format == "csv")
       list.push_back(validate::to_json(comparison, true));
     else
@@ -154,6 +181,8 @@ void add_validate(CLI::App& app, Context& context) {
       "  linkcast validate --against calibrate/data/p100-dgx1/p2p-matrix.json --slow gpu3:1.2\n"
       "Exit code 4: a claim failed, or a comparison missed a limit.");
   command->callback([o, &context] {
+    for (const auto& [name, limit] : {std::pair{"--median-limit", o->limits.median}, {"--p95-limit", o->limits.p95}})
+      if (limit && !(*limit >= 0)) throw InputError(std::string(name) + ": must be 0 or more, e.g. 0.02");
     if (!o->against.empty() && !o->claims.empty()) throw InputError("validate: give claims or --against, not both");
     if (o->against.empty() && !context.edit_list().empty())
       throw InputError("validate: edits need --against: claims name the platforms they are about");

@@ -39,25 +39,12 @@ std::string bus_digits(const std::string& bus) {
   return digits.size() == 1 ? "0" + digits : digits;
 }
 
-/// By words that each program prints and the others do not.
+/// @throws InputError  none is known
 std::string format_of(const std::string& path) {
-  static const Regex sum(R"(\bSUM [a-z]+(_[a-z]+)+ [0-9.]+)");  // stands alone where more was cut off
-  const std::string content = file_text(path);
-  const std::vector<std::pair<const char*, const char*>> words{
-      {"measurement/1", "measurement"},
-      {"\"test_categories\"", "dcgm"},  // which may hold what nvbandwidth printed
-      {"nvbandwidth", "nvbandwidth"},
-      {"GPU Bandwidth Latency Test", "p2pBandwidthLatencyTest"},
-      {"D\\D", "p2pBandwidthLatencyTest"},  // where the title was cut off
-      {"OSU MPI", "osu"},
-      {"message rate (msg/s)", "ucx_perftest"},
-      {"#bytes     #iterations", "perftest"},
-      {"\"nccl_version\"", "nccl-tests"},  // as JSON, which names neither the program nor a column of its table
-      {"nccl-tests", "nccl-tests"},
-      {"busbw", "nccl-tests"}};
-  for (const auto& [word, format] : words)
-    if (content.find(word) != std::string::npos) return format;
-  if (sum.find(content)) return "nvbandwidth";
+  if (const std::string format = log_format(path); !format.empty()) return format;
+  if (file_text(path).find("DCGM_FI_") != std::string::npos)
+    throw InputError(path +
+                     ": fields of DCGM say how busy a machine is, not what it can: 'dcgmi diag -r 3 --json' measures");
   throw InputError(
       path +
       ": is no measurement and no output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU, perftest, "
@@ -96,6 +83,27 @@ std::vector<std::string> models_of(const Json& record) {
 }
 
 }  // namespace
+
+std::string log_format(const std::string& path) {
+  static const Regex sum(R"(\bSUM [a-z]+(_[a-z]+)+ [0-9.]+)");  // stands alone where more was cut off
+  const std::string content = file_text(path);
+  const std::vector<std::pair<const char*, const char*>> words{
+      {"measurement/1", "measurement"},
+      {"\"test_categories\"", "dcgm"},  // which may hold what nvbandwidth printed
+      {"nvbandwidth", "nvbandwidth"},
+      {"GPU Bandwidth Latency Test", "p2pBandwidthLatencyTest"},
+      {"D\\D", "p2pBandwidthLatencyTest"},  // where the title was cut off
+      {"OSU MPI", "osu"},
+      {"message rate (msg/s)", "ucx_perftest"},
+      {"#bytes     #iterations", "perftest"},
+      {"\"nccl_version\"", "nccl-tests"},  // as JSON, which names neither the program nor a column of its table
+      {"nccl-tests", "nccl-tests"},
+      {"busbw", "nccl-tests"}};
+  for (const auto& [word, format] : words)
+    if (content.find(word) != std::string::npos) return format;
+  if (sum.find(content)) return "nvbandwidth";
+  return "";
+}
 
 DiagnosedLog read_log(const DiagnoseOptions& o, const std::string& topology, const std::string& path) {
   const std::string format = o.format.empty() ? format_of(path) : o.format;

@@ -23,6 +23,10 @@ struct DiagnosedLog {
   std::map<int, std::string> buses;  ///< of the first node: number of the device -> its PCI bus as printed, 0x3b
 };
 
+/// Format of a file by words that each program prints and the others do not: a format of import, or measurement; empty:
+/// none is known.
+std::string log_format(const std::string& path);
+
 /// A measurement goes through the strict reader, whatever it was imported from.
 /// @param topology  whose GPUs the file's are
 DiagnosedLog read_log(const DiagnoseOptions& options, const std::string& topology, const std::string& path);

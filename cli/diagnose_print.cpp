@@ -26,9 +26,9 @@ void print_points(const diagnosis::Diagnosis& found, const diagnosis::Bench& ben
     const diagnosis::Finding finding = found.findings[place];
     rows.push_back({(finding == diagnosis::Finding::kNormal ? std::string("inside") : text_of(finding)) + ": " +
                         p.transport + " " + p.variant,
-                    p.ends, to_text(Bytes{p.size_B}), to_text(Seconds{p.measured_s}), to_text(Seconds{p.predicted_s}),
-                    fixed(p.measured_s / p.predicted_s, 2), rate(p.moved_B, p.measured_s),
-                    rate(p.moved_B, p.predicted_s)});
+                    p.ends.front() == 'x' ? "" : p.ends, to_text(Bytes{p.size_B}), to_text(Seconds{p.measured_s}),
+                    to_text(Seconds{p.predicted_s}), fixed(p.measured_s / p.predicted_s, 2),
+                    rate(p.moved_B, p.measured_s), rate(p.moved_B, p.predicted_s)});
   }
   if (rows.size() > 1) print_table(rows);
   if (telling.size() >= rows.size()) std::cout << "and " << telling.size() - rows.size() + 1 << " more, see --json\n";

@@ -191,7 +191,8 @@ ComparedPoint described(const Calibration& calibration, const Measurement&, cons
 }
 
 ComparedPoint described(const Calibration&, const Measurement& measurement, const MeasuredCollective& c) {
-  const std::string count = "x" + std::to_string(c.gpus.size());
+  const std::string nodes = c.nodes > 1 ? " on " + std::to_string(c.nodes) + " nodes" : "";
+  const std::string count = "x" + std::to_string(c.gpus.size() * static_cast<std::size_t>(c.nodes)) + nodes;
   const bool base = !c.protocol.empty() && c.size_B < kSmall_B;  // what base costs are fitted on
   const bool fitted = base || shows_host_path(measurement, c);
   return {c.op, joined({count, c.algorithm, c.protocol}), count, c.size_B, fitted, median(c.time_s)};

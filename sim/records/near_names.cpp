@@ -6,7 +6,7 @@
 namespace linkcast {
 namespace {
 
-constexpr std::size_t kMostNear = 3;
+constexpr std::size_t kMostNear = 3, kMostLonger = 5;
 constexpr std::size_t kLeastBeginning = 3;  // ours: a shorter beginning is that of anything
 constexpr std::size_t kLettersAnError = 3;  // ours: one wrong letter in so many, and always one
 
@@ -15,6 +15,13 @@ std::string plain(const std::string& name) {
   for (const char c : name)
     if (c != '-' && c != '_' && c != '.') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return letters;
+}
+
+/// Whether a word of a name, behind - or _, begins so: "h100" of "hgx-h100".
+bool has_word(const std::string& name, const std::string& typed) {
+  for (std::size_t at = name.find_first_of("-_."); at != std::string::npos; at = name.find_first_of("-_.", at + 1))
+    if (plain(name.substr(at)).rfind(typed, 0) == 0) return true;
+  return false;
 }
 
 /// Letters that are inserted, left out, replaced or swapped with their neighbour.
@@ -49,10 +56,13 @@ std::vector<std::string> near_names(const std::string& name, const std::vector<s
       fewest = errors;
       near.push_back(candidate);
     }
-    if (typed.size() >= kLeastBeginning && other.rfind(typed, 0) == 0) longer.push_back(candidate);
+    if (typed.size() >= kLeastBeginning && (other.rfind(typed, 0) == 0 || has_word(candidate, typed)))
+      longer.push_back(candidate);
   }
-  std::vector<std::string>& found = longer.empty() || fewest == 0 ? near : longer;
-  if (found.size() > kMostNear) found.resize(kMostNear);
+  const bool mistyped = longer.empty() || fewest == 0;
+  std::vector<std::string>& found = mistyped ? near : longer;
+  const std::size_t most = mistyped ? kMostNear : kMostLonger;
+  if (found.size() > most) found.resize(most);
   return found;
 }
 

@@ -15,7 +15,7 @@
 namespace linkcast::work {
 namespace {
 
-constexpr double kMinute = 60, kHour = 3600, kDay = 86400;  // source: definition
+constexpr double kMilli = 1e-3, kMinute = 60, kHour = 3600, kDay = 86400;  // source: definition
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 std::string rounded(double value) {
@@ -74,10 +74,10 @@ double parse_time_limit(const std::string& text, const std::string& name) {
   if (error == std::errc() && std::isfinite(value) && value > 0) {
     const std::string unit(text.substr(static_cast<std::size_t>(end - text.data())));
     const std::string word = unit.empty() || unit.front() != ' ' ? unit : unit.substr(1);
-    for (const auto& [known, seconds] : {std::pair("s", 1.0), {"min", kMinute}, {"h", kHour}})
+    for (const auto& [known, seconds] : {std::pair("ms", kMilli), {"s", 1.0}, {"min", kMinute}, {"h", kHour}})
       if (word == known) return value * seconds;
   }
-  throw InputError(name + ": '" + text + "' is no time, e.g. 30 s, 20 min or 2 h, or none for no limit");
+  throw InputError(name + ": '" + text + "' is no time, e.g. 500 ms, 30 s, 20 min or 2 h, or none for no limit");
 }
 
 std::string to_text(const Estimate& estimate) {

@@ -45,6 +45,10 @@ class OneLog(InFolder):
             self.assertIn(word, done.stderr)
         self.assertEqual(run("diagnose", "--platform", "hgx-h100", path, "--force").returncode, 0)
 
+    def test_fields_of_dcgm_are_no_benchmark(self):
+        path = self.write("dcgm.txt", 'DCGM_FI_PROF_NVLINK_TX_BYTES{gpu="0"} 3\n')
+        self.assert_refused(run("diagnose", "--platform", "hgx-h100", path), f"error: {path}: fields of DCGM say how busy a machine is")
+
     def test_what_the_log_says(self):
         found = self.found(log_text(expected()))
         self.assertEqual(found["log"], {"gpus": [MODEL], "launch": "process", "library": "nccl-2.18", "nodes": 1})

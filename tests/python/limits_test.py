@@ -105,6 +105,7 @@ class Refused(program.InFolder):
             self.assert_refused(result, "more than the limit of")
             self.assertIn("more than the limit of", result.stderr)
         self.assertEqual(run("--max-time", "none", *words, env={"LINKCAST_MAX_TIME": "0.01s"}).returncode, 0)
+        self.assertIn("more than the limit of", run(*words, "--max-time", "1ms").stderr)
         for more, env, what in ((("--max-time", "soon"), {}, "--max-time: 'soon' is no time"), ((), {"LINKCAST_MAX_MEMORY": "x"}, "LINKCAST_MAX_MEMORY: 'x'")):
             result = run(*words, *more, env=env)
             self.assert_refused(result, what)

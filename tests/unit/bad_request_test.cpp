@@ -53,6 +53,15 @@ TEST_CASE("wrong sizes", "[unit][bad_input]") {
                   {kReduce + "--op all_reduce --gpus 0-3 --size 0B", "--size"}});
 }
 
+TEST_CASE("the name of a GPU suggests the machines that have it", "[unit][bad_input]") {
+  check_requests({{"show h100",
+                   "unknown platform 'h100' (did you mean 'h100-pcie', 'h100-pcie-nvlink' or "
+                   "'hgx-h100'?)"},
+                  {"show a100",
+                   "unknown platform 'a100' (did you mean 'a100-pcie', 'a100-pcie-nvlink', "
+                   "'abci-a100' or 'dgx-a100'?)"}});
+}
+
 TEST_CASE("wrong copies", "[unit][bad_input]") {
   const std::string copy = "predict p2p --platform p100-dgx1 --size 1MiB ";
   check_requests(
@@ -145,6 +154,13 @@ TEST_CASE("wrong use of the command line", "[unit][bad_input]") {
         "validate: give claims or --against, not both\n"},
        {"validate --class planets", "validate: --class: no claim is of class 'planets'\n"},
        {"validate --median-limit 0.1", "--median-limit requires --against"},
+       {"validate --against calibrate/data/p100-dgx1/p2p-matrix.json --median-limit=-1",
+        "--median-limit: must be 0 or more, e.g. 0.02\n"},
+       {"validate --against calibrate/data/p100-dgx1/p2p-matrix.json TPDS-001",
+        "validate: give claims or --against, not both: TPDS-001 is a claim, and no file\n"},
+       {"validate --against tests/input/import/p2p-p100-cuda8.txt",
+        "tests/input/import/p2p-p100-cuda8.txt: is what p2pBandwidthLatencyTest prints: 'linkcast import "
+        "p2pBandwidthLatencyTest' makes a measurement of it, 'linkcast diagnose' takes it as it is\n"},
        {"validate --against absent.json", "absent.json: no such file, or not readable\n"},
        {"--data-dir tests list platforms", "tests: not a linkcast data folder: it has no topologies/\n"},
        {"check", "file is required"}});

@@ -245,6 +245,40 @@ TEST_CASE("an imported record is checked, fitted and compared", "[unit][import]"
   CHECK(compare.out.find("ce read       1 MiB and above       32") != std::string::npos);
 }
 
+TEST_CASE("messages that a machine has no parameters for are no comparison", "[unit][import]") {
+  const ScratchFolder scratch;
+  const std::string record = (scratch / "record.json").string();
+  const Run import = run_program(
+      "import perftest tests/input/import/perftest-write-bw.txt --machine m --topology leonardo --option src=gpu0 "
+      "--option dst=gpu1 --out '" +
+      record + "'");
+  REQUIRE(import.code == 0);
+  const Run compare = run_program("validate --against '" + record + "'");
+  CHECK(compare.code == 2);
+  CHECK(compare.err.find("error: " + record +
+                         ": nothing to compare: query: transport: no message of the kind "
+                         "gpudirect_rdma was measured on leonardo") == 0);
+}
+
+TEST_CASE("collectives of one and of several nodes are compared apart", "[unit][import]") {
+  const ScratchFolder scratch;
+  const std::string record = (scratch / "record.json").string();
+  Json json = parse_json(text_of_file(LINKCAST_DATA_DIR "/calibrate/data/alps/nccl-2.23.json"), "alps");
+  Json two = json["points"][0];
+  REQUIRE(two.contains("op"));
+  two["nodes"] = 2;
+  Json one = two;
+  one["nodes"] = 1;
+  json["points"] = {one, two};
+  std::ofstream(record) << json;
+  const Run compare = run_program("validate --against '" + record + "' --json");
+  const Json groups = parse_json(compare.out, "output")["comparisons"][0]["groups"];
+  REQUIRE(groups.size() == 2);
+  const std::string first = groups[0]["variant"], second = groups[1]["variant"];
+  CHECK(first.find("nodes") == std::string::npos);
+  CHECK(second.find(" on 2 nodes") != std::string::npos);
+}
+
 TEST_CASE("linkcast import: exit codes, one line, help", "[unit][import]") {
   const std::string start =
       "import p2pBandwidthLatencyTest tests/input/import/" + kWrites + " --machine m --topology t ";
