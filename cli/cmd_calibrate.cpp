@@ -182,7 +182,7 @@ void add_left_out(const fit::FitRequest& request, Calibration& calibration) {
 
 void run_fit(Context& context, const FitOptions& o) {
   const catalogue::MachineFiles files(context.catalogue().data_dir());
-  const Topology topology = read_topology(files.topology(o.topology));
+  const Topology topology = files.read_wiring(o.topology);
   const std::string library = o.library.empty() ? usual_library(topology) : o.library;
   static_cast<void>(libraries().get(library));  // throws on an unknown one, with the known ones
   fit::FitRequest request;
@@ -278,7 +278,8 @@ void add_calibrate(CLI::App& app, Context& context) {
   reads_stdin(
       fit->add_option("measurement", o->measurements,
                       "measurement files, schema measurement/1 and launch/1; other records are left out; '-': stdin"));
-  fit->add_option("--topology", o->topology, "id, or a topology file")->required();
+  fit->add_option("--topology", o->topology, "id, a topology file, or a calibration file with its topology")
+      ->required();
   auto* out = fit->add_option("--out", o->out, "calibration file to write");
   fit->add_option("--name", o->name, "id of the platform (default: the topology's)");
   fit->add_option("--library", o->library,

@@ -75,6 +75,7 @@ std::string topology_file(Context& context, const std::string& id) {
 void run_import(ImportOptions& o, Context& context) {
   o.request.options = key_values(o.options, "import");
   refuse_same_files(o.request.files);
+  o.format = import_format(o.format);
   if (is_trace(o.format)) {
     import_trace(o, context);
     return;
@@ -82,13 +83,15 @@ void run_import(ImportOptions& o, Context& context) {
   const std::vector<std::string> known = import_formats();
   if (std::find(known.begin(), known.end(), o.format) == known.end()) throw unknown_name("format", o.format, known);
   const std::string machine = topology_file(context, o.request.topology);
-  if (machine == o.request.topology && !machine.empty()) o.request.topology = read_topology(machine).name;
+  std::optional<Topology> wiring;
+  if (!machine.empty()) wiring = catalogue::MachineFiles(context.catalogue().data_dir()).read_wiring(machine);
+  if (wiring && machine == o.request.topology) o.request.topology = wiring->name;
   const auto imported = [&] {
     const Heartbeat waiting(context.console(), "import");
     return import_record(o.format, o.request);
   };
   const Json record = imported();
-  check_gpus(record, machine);
+  check_gpus(record, wiring);
   write_out(o.out, naming_stdin(record.dump(1)) + "\n");
   tell_record(record);
 }
@@ -104,8 +107,10 @@ void add_import(CLI::App& app, Context& context) {
   command->add_option("--out", o->out, "record to write (default: standard output)");
   command->add_option("--machine", o->request.machine,
                       "id of the machine the files come from; every measurement needs it");
-  command->add_option("--topology", o->request.topology,
-                      "topology whose device ids the measurement uses, by id or file; every measurement needs it");
+  command->add_option(
+      "--topology", o->request.topology,
+      "topology whose device ids the measurement uses, by id or file, or a calibration file that has it; every "
+      "measurement needs it");
   command->add_option("--option", o->options, "key=value, may be repeated: what the files do not print")
       ->allow_extra_args(false);
   command->add_flag_function(

@@ -63,17 +63,16 @@ void tell_record(const Json& record) {
     import_log().note("{}", counted(static_cast<std::int64_t>(points->size()), "point", "points"));
 }
 
-void check_gpus(const Json& record, const std::string& path) {
+void check_gpus(const Json& record, const std::optional<Topology>& topology) {
   const std::string printed = printed_gpu(record.value("environment", Json::object()));
   const std::string name = record.value("topology", "");
   const auto said = find_gpu_model(printed);
   if (name.empty() || printed.empty()) return;
-  if (path.empty()) {
+  if (!topology) {
     import_log().note("assumed: topology {} has GPUs '{}': it is not among the shipped ones", name, printed);
     return;
   }
-  const Topology topology = read_topology(path);
-  const Device& gpu = topology.devices[static_cast<std::size_t>(topology.gpus().front())];
+  const Device& gpu = topology->devices[static_cast<std::size_t>(topology->gpus().front())];
   const std::string& model = gpu.model;
   if (model.empty() && said && said->sm == gpu.sm) return;  // NCCL's files tell compute capabilities alone
   const auto known = find_gpu_model(model);

@@ -2,8 +2,10 @@
 // What an import took, left out or assumed, told on standard error.
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "sim/platform/topology.hpp"
 #include "sim/plugin/trace_source.hpp"
 #include "sim/records/object_reader.hpp"
 
@@ -12,9 +14,9 @@ namespace linkcast::cli {
 /// Notes of a record, and what the sources of its cables say was assumed: each once, with how often.
 void tell_record(const Json& record);
 
-/// @param topology  file of the one that a record of schema measurement/1 names; empty: not known
+/// @param topology  that a record of schema measurement/1 names; none: not known
 /// @throws InputError  a measurement that names GPUs which its topology does not have
-void check_gpus(const Json& record, const std::string& topology);
+void check_gpus(const Json& record, const std::optional<Topology>& topology);
 
 /// Passes a trace on and counts what it holds.
 class ToldTrace final : public TraceSink {

@@ -34,6 +34,9 @@ class Importer {
 /// All importers. A plug-in's summary says what it reads and which schema it gives.
 Registry<Importer>& importers();
 
+/// Of a name that people give it too: rccl-tests print what nccl-tests do.
+std::string import_format(const std::string& name);
+
 /// Runs the importer of a format. @throws InputError  also for an option that the format does not take
 Json import_record(const std::string& format, const ImportRequest& request);
 

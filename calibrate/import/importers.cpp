@@ -7,7 +7,10 @@ Registry<Importer>& importers() {
   return registry;
 }
 
-Json import_record(const std::string& format, const ImportRequest& request) {
+std::string import_format(const std::string& name) { return name == "rccl-tests" ? "nccl-tests" : name; }
+
+Json import_record(const std::string& name, const ImportRequest& request) {
+  const std::string format = import_format(name);
   const Importer& importer = importers().get(format);
   for (const auto& [key, value] : request.options) {
     std::string known;

@@ -114,6 +114,11 @@ Topology MachineFiles::read_topology_of(const Calibration& calibration) const {
   return read_topology(*path);
 }
 
+Topology MachineFiles::read_wiring(const std::string& id) const {
+  const std::string path = topology(id);
+  return schema_of(path) == "calibration/1" ? read_topology_of(read_calibration(path)) : read_topology(path);
+}
+
 bool MachineFiles::is_shipped(const Topology& topology) const {
   const std::string path = shipped_topology(topology.name);
   return fs::exists(path) && read_topology(path).sha256 == topology.sha256;

@@ -33,6 +33,8 @@ class MachineFiles {
   [[noreturn]] void refuse_topology(const Calibration& calibration) const;
   /// The machine that a calibration is of: that in the file itself, else of topology_of(). @throws InputError
   [[nodiscard]] Topology read_topology_of(const Calibration& calibration) const;
+  /// What is wired to what, of an id, a topology file or a calibration file. @throws InputError
+  [[nodiscard]] Topology read_wiring(const std::string& id) const;
   /// Whether the bytes of a topology are those of a shipped one.
   [[nodiscard]] bool is_shipped(const Topology& topology) const;
   /// Every shipped machine that has parameters.

@@ -28,10 +28,14 @@ Alternatives alternatives_to(const CollectiveJob& job, const CollectiveForecast&
                    [](const Alternatives::Row& a, const Alternatives::Row& b) { return a.time_s < b.time_s; });
   if (found.rows.empty()) return found;
   const Alternatives::Row& best = found.rows.front();
+  const double times = taken.time_s / best.time_s;
+  const bool percents = times < 2;
+  const long rounded = std::lround(percents ? 100 * (times - 1) : 10 * times);
   if (best.time_s < (1 - kWorthSaying) * taken.time_s)
     found.hint = best.algorithm + " " + best.protocol + " would be " +
-                 std::to_string(static_cast<int>(std::lround(100 * (taken.time_s / best.time_s - 1)))) +
-                 " % faster than what the library takes";
+                 (percents ? std::to_string(rounded) + " % faster than"
+                           : std::to_string(rounded / 10) + "." + std::to_string(rounded % 10) + " times as fast as") +
+                 " what the library takes";
   return found;
 }
 

@@ -182,6 +182,9 @@ void Editor::disable_p2p(const Edit& edit) {
 void Editor::disable_gpudirect(const Edit& edit) {
   if (!wiring_.gpudirect_rdma) refuse(edit, base_->wiring().name + " is without it");
   wiring_.gpudirect_rdma = false;
+  notes_.push_back("edit '" + edit.text +
+                   "': data between adapters and GPUs cross host memory, and forecasts know it by these links alone: "
+                   "no machine was measured so, and a time that other links or kernels limit stays as it is");
 }
 
 void Editor::remove(const Edit& edit) {

@@ -24,9 +24,13 @@ std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int
   std::vector<int> placed = part.gpus;
   for (int gpu = 0; gpu < gpus && part.gpus.empty() && static_cast<int>(placed.size()) < ranks; ++gpu)
     if (taken.count(gpu) == 0) placed.push_back(gpu);
-  if (static_cast<int>(placed.size()) != ranks)
-    throw InputError(key + ": " + part.trace + " has " + std::to_string(ranks) + " ranks and " +
-                     std::to_string(placed.size()) + (part.gpus.empty() ? " GPUs are left for it" : " GPUs are named"));
+  if (static_cast<int>(placed.size()) != ranks) {
+    const std::string has = part.trace + " has " + std::to_string(ranks) + " ranks and ";
+    const std::string count = std::to_string(placed.size());
+    if (!part.gpus.empty()) throw InputError(key + ": " + has + count + " GPUs are named");
+    if (key == "also") throw InputError(key + ": " + has + count + " GPUs are left for it");
+    throw InputError(has + "the machine has " + count + " GPUs");
+  }
   std::set<int> own;
   for (const int gpu : placed) {
     if (gpu < 0 || gpu >= gpus)

@@ -97,6 +97,7 @@ TEST_CASE("without GPUDirect all that GPUs send and receive crosses the switches
       forecast("dgx-a100", "nccl-2.8", "all_reduce", {{"algorithm", "ring"}, {"edits", {"disable gpudirect"}}});
   // Four switches with 24 GB/s up: a NIC's or its GPUs' 24 each way are all that one carries, so two rings of 24.
   CHECK(without["channels"].size() == 2);
+  CHECK(without["warnings"].dump().find("edit 'disable gpudirect': data between adapters") != std::string::npos);
   CHECK(busbw_GBps(without) < with / 3);
   CHECK(busbw_GBps(without) > with / 5);
   const Json twice{{"edits", {"disable gpudirect", "disable gpudirect"}}};

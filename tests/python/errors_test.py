@@ -68,6 +68,10 @@ class Replay(program.InFolder):
         self.check({"kind": "replay", "platform": "hgx-h200", "trace": str(trace), "ranks": 2},
                    ("replay", trace, "--ranks", "2", "--platform", "hgx-h200"), "ranks", "--ranks", rest)
 
+    def test_too_few_gpus(self):
+        words = ("replay", "data_parallel", "--option", "ranks=9", "--platform", "hgx-h200")
+        self.assertEqual(run(*words).stderr, "error: data_parallel has 9 ranks and the machine has 8 GPUs\n")
+
     def test_also(self):  # no query has it
         self.assert_refused(run(*WORDS, "--also", "data_parallel:0-3"), "error: --also: GPU 0 has a rank of another job")
         self.assert_refused(run(*ON_ALPS, "--also", "data_parallel"), "error: --also: data_parallel has 4 ranks and 0 GPUs are left for it")

@@ -54,6 +54,10 @@ class Init(InFolder):
         self.assertEqual(answer.returncode, 0, answer.stderr)
         copy = run("predict", "p2p", "-p", "box/mine.json", "--src", "1B:00.0", "--dst", gpus[2]["uuid"], "--size", "1MiB", folder=self.folder)
         self.assertIn("gpu1->baseboard0  baseboard0->gpu2", copy.stdout)
+        both = [run("import", "rccl-tests", INPUT / "rccl-tests.txt", "--machine", "mine", "--option", "gpus=4", "--topology", f"box/{name}",
+                    folder=self.folder) for name in ("mine.json", "mine-topology.json")]
+        self.assertEqual(both[0].stderr, both[1].stderr)
+        self.assertIn("--topology: mine has GPUs 'NVIDIA H200', the file names 'AMD Instinct MI300X'", both[0].stderr)
         again = self.init("--out", "box", "--machine", "mine", env=self.tool("nvidia-smi", NVIDIA))
         self.assert_refused(again, "--force replaces it")
         forced = self.init("--out", "box", "--machine", "mine", "--force", env=self.tool("nvidia-smi", NVIDIA))
