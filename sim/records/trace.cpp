@@ -151,6 +151,19 @@ std::string to_text(TraceKind kind) {
   throw InvariantError("a kind of trace event without a name");
 }
 
+void TraceEvent::clear() {
+  rank = 0;
+  kind = TraceKind::kCompute;
+  stream.assign(1, '0');
+  host_s = recording_s = time_s = size_B = 0;
+  slowdown.reset();
+  id.reset();
+  after.clear();
+  for (std::string* text : {&name, &part, &op, &group, &tag}) text->clear();
+  peer = -1;
+  recorded.reset();
+}
+
 TraceReader::TraceReader(const std::string& path) : TraceReader(open_packed(path), path) {}
 
 TraceReader::TraceReader(std::unique_ptr<std::istream> stream, std::string name)
@@ -184,10 +197,16 @@ bool TraceReader::next_line() {
 TraceReader::~TraceReader() = default;
 
 std::optional<TraceEvent> TraceReader::next() {
-  if (!next_line()) return std::nullopt;
-  std::optional<TraceEvent> quick(std::in_place);
-  if (!quick_->read(text_, header_, last_id_, *quick)) quick = read_strictly();
-  return quick;
+  std::optional<TraceEvent> event(std::in_place);
+  if (!next(*event)) event.reset();
+  return event;
+}
+
+bool TraceReader::next(TraceEvent& event) {
+  if (!next_line()) return false;
+  event.clear();
+  if (!quick_->read(text_, header_, last_id_, event)) event = read_strictly();
+  return true;
 }
 
 /// Says what is wrong with the line.

@@ -54,29 +54,33 @@ struct RecordedTime {
 };
 
 /// What one rank issues. Events of a rank are in the order of issue; those of one stream run in that order.
+/// What a replay looks at often stands first.
 struct TraceEvent {
   int rank = 0;
   TraceKind kind = TraceKind::kCompute;
-  /// Of a sync: waits until this stream is empty. Of a step: passed in the order of this stream. Empty for these two:
-  /// waits for all streams, and passed by the CPU.
-  std::string stream = "0";
   double host_s = 0;                  ///< CPU time of the rank before it issues this, since it issued the event before
   double recording_s = 0;             ///< what recording added to host_s, which is without it
   double time_s = 0;                  ///< compute
-  std::optional<double> slowdown{};   ///< compute: beside a collective it takes this many times as long
   std::optional<std::int64_t> id{};   ///< grows within a rank
   std::vector<std::int64_t> after{};  ///< earlier ids of the same rank that must have finished; sync: waits for these
-  std::string name{};                 ///< for people
+  std::optional<double> slowdown{};   ///< compute: beside a collective it takes this many times as long
+  double size_B = 0;                  ///< collective (the nccl-tests size), copy, send, recv
+  int peer = -1;                      ///< send, recv; copy d2d: whose GPU gets it, -1: the rank's own
+  /// Of what runs on a stream, and of a step. It enters no forecast: results show it beside the forecast.
+  std::optional<RecordedTime> recorded{};
+  /// Of a sync: waits until this stream is empty. Of a step: passed in the order of this stream. Empty for these two:
+  /// waits for all streams, and passed by the CPU.
+  std::string stream = "0";
+  std::string op{};     ///< collective: as `linkcast list collectives`; copy: h2d, d2h, d2d
+  std::string group{};  ///< collective
+  std::string tag{};    ///< send, recv: matched with the same tag in order
+  std::string name{};   ///< for people
   /// What it belongs to, for people; "exchange": it is there only because ranks exchange something, e.g. copies into
   /// the buffer of a collective.
   std::string part{};
-  std::string op{};     ///< collective: as `linkcast list collectives`; copy: h2d, d2h, d2d
-  double size_B = 0;    ///< collective (the nccl-tests size), copy, send, recv
-  std::string group{};  ///< collective
-  int peer = -1;        ///< send, recv; copy d2d: whose GPU gets it, -1: the rank's own
-  std::string tag{};    ///< send, recv: matched with the same tag in order
-  /// Of what runs on a stream, and of a step. It enters no forecast: results show it beside the forecast.
-  std::optional<RecordedTime> recorded{};
+
+  /// As a new one; the memory of its texts and lists is kept.
+  void clear();
 };
 
 /// "compute", "copy", ... @throws InputError
@@ -98,6 +102,8 @@ class TraceReader {
   [[nodiscard]] long line() const { return line_; }
   /// nullopt after the last. @throws InputError  file, line and pointer of what is wrong
   std::optional<TraceEvent> next();
+  /// @param event  whatever it was. @returns  false after the last
+  bool next(TraceEvent& event);
 
  private:
   std::optional<std::string_view> any_line();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string_view>
 
@@ -14,30 +15,52 @@
 namespace linkcast {
 namespace {
 
+/// By first letter.
 enum Key : unsigned {
-  kRank,
-  kKind,
-  kStream,
-  kHost,
-  kRecording,
-  kName,
-  kPart,
-  kId,
   kAfter,
-  kTime,
-  kSlowdown,
   kCopy,
-  kOp,
   kGroup,
+  kHost,
+  kId,
+  kKind,
+  kName,
+  kOp,
+  kPart,
   kPeer,
-  kTag,
-  kSize,
+  kRank,
   kRecorded,
+  kRecording,
+  kSize,
+  kSlowdown,
+  kStream,
+  kTag,
+  kTime,
   kKeys
 };
 constexpr std::array<std::string_view, kKeys> kNames{
-    "rank",   "kind",     "stream", "host_s", "recording_s", "name", "part", "id",     "after",
-    "time_s", "slowdown", "copy",   "op",     "group",       "peer", "tag",  "size_B", "recorded_at_s"};
+    "after", "copy", "group",         "host_s",      "id",     "kind",     "name",   "op",  "part",
+    "peer",  "rank", "recorded_at_s", "recording_s", "size_B", "slowdown", "stream", "tag", "time_s"};
+
+constexpr std::size_t kLetters = 26;
+/// Of the first name that begins with a letter, or a later one.
+constexpr std::array<unsigned char, kLetters> kFirst = [] {
+  std::array<unsigned char, kLetters> first{};
+  for (std::size_t letter = 0; letter < kLetters; ++letter)
+    while (first[letter] < kKeys && kNames[first[letter]].front() < static_cast<char>('a' + letter)) ++first[letter];
+  return first;
+}();
+
+/// @param text  behind the opening quote of a key, with more behind it than a name has. @returns  kKeys: none of them,
+/// or written with escapes
+Key key_at(const char* text) {
+  const auto letter = static_cast<std::size_t>(*text - 'a');
+  if (letter >= kLetters) return kKeys;
+  for (unsigned key = kFirst[letter]; key < kKeys && kNames[key].front() == *text; ++key) {
+    const std::string_view name = kNames[key];
+    if (std::memcmp(text, name.data(), name.size()) == 0 && text[name.size()] == '"') return static_cast<Key>(key);
+  }
+  return kKeys;
+}
 
 constexpr unsigned bit(Key key) { return 1U << static_cast<unsigned>(key); }
 constexpr unsigned kAlways = bit(kRank) | bit(kKind);
@@ -192,12 +215,10 @@ bool TraceLine::Parser::read(std::string_view text, TraceEvent& event, unsigned&
   simdjson::ondemand::object all;
   if (line.get_object().get(all) != simdjson::SUCCESS) return false;
   for (auto field : all) {
-    std::string_view name;
-    if (field.unescaped_key().get(name) != simdjson::SUCCESS) return false;
-    const auto found = std::find(kNames.begin(), kNames.end(), name);
-    if (found == kNames.end()) return false;
-    const auto key = static_cast<Key>(found - kNames.begin());
-    if ((seen & bit(key)) != 0) return false;
+    simdjson::ondemand::raw_json_string name;
+    if (field.key().get(name) != simdjson::SUCCESS) return false;
+    const Key key = key_at(name.raw());
+    if (key == kKeys || (seen & bit(key)) != 0) return false;
     seen |= bit(key);
     Value value = field.value();
     if (!take(key, value, event)) return false;
