@@ -20,7 +20,8 @@ bool is_empty(const NetworkOp& op) {
 
 }  // namespace
 
-FlowNetwork::FlowNetwork(const Cluster& machine, IntervalEnd end) : machine_(machine), end_(end) {
+FlowNetwork::FlowNetwork(const Cluster& machine, const NetworkRequest& request)
+    : machine_(machine), end_(request.end), plans_(request.plans) {
   if (machine.nodes() > 1) return;
   for (std::size_t key = 0; key < machine.node().constraints().size(); ++key) constraint(static_cast<int>(key));
 }
@@ -41,18 +42,26 @@ int FlowNetwork::queue(int key) {
 }
 
 FlowNetwork::Known& FlowNetwork::plan_of(const NetworkOp& op, bool behind) {
-  const Key key{op.kind, op.op, op.gpus, op.size_B, !op.nvls, behind};
-  if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  activities::Plan made{{Activity{}}};  // ends at once
-  if (!is_empty(op)) {
-    NetworkOp least = op;
-    least.size_B = std::max(op.size_B, kLeast_B);
-    std::optional<activities::Plan> other = behind ? plan_behind(least) : std::nullopt;
-    made = other ? std::move(*other) : plan(least);
-  }
+  if (const auto known = known_.find(PlanKeyView{op, behind}); known != known_.end()) return known->second;
+  const auto make = [&] { return this->make(op, behind); };
+  activities::Plan made = plans_ ? plans_->take(op, behind, make) : make();
   warnings_.insert(made.warnings.begin(), made.warnings.end());
   scale(made, op.size_B);
-  return known_.emplace(key, Known{std::move(made)}).first->second;
+  return known_.emplace(PlanKey{op, behind}, Known{std::move(made)}).first->second;
+}
+
+/// Not scaled. What is said while it is made is among its warnings: another network may take it.
+activities::Plan FlowNetwork::make(const NetworkOp& op, bool behind) {
+  activities::Plan made{{Activity{}}};  // ends at once
+  if (is_empty(op)) return made;
+  NetworkOp least = op;
+  least.size_B = std::max(op.size_B, kLeast_B);
+  std::set<std::string> said = std::exchange(warnings_, {});
+  std::optional<activities::Plan> other = behind ? plan_behind(least) : std::nullopt;
+  made = other ? std::move(*other) : plan(least);
+  said.swap(warnings_);
+  made.warnings.merge(said);
+  return made;
 }
 
 void FlowNetwork::scale(activities::Plan& plan, double size_B) const {

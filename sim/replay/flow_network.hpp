@@ -1,15 +1,15 @@
 #pragma once
-#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/activities/plan.hpp"
 #include "sim/engine/fluid_engine.hpp"
-#include "sim/replay/network.hpp"
+#include "sim/replay/network_kind.hpp"
+#include "sim/replay/shared_plans.hpp"
 
 namespace linkcast::replay {
 
@@ -25,9 +25,8 @@ class FlowNetwork : public ReplayNetwork {
   void check_ended() const final { engine_.check_all_ended(); }
 
  protected:
-  /// @param machine  outlives the network. @param end  of the interval of every operation: its start-up and its bytes
-  /// take as much longer or shorter, so that it holds its links for as much longer
-  FlowNetwork(const Cluster& machine, IntervalEnd end);
+  /// @param machine  outlives the network
+  FlowNetwork(const Cluster& machine, const NetworkRequest& request);
 
   /// What an operation takes alone; asked once for each that differs. Its queues are keys of the kind's own.
   virtual activities::Plan plan(const NetworkOp& op) = 0;
@@ -40,8 +39,6 @@ class FlowNetwork : public ReplayNetwork {
   [[nodiscard]] std::set<std::string>& said() { return warnings_; }  ///< warnings
 
  private:
-  /// Last: without multicast; behind another.
-  using Key = std::tuple<NetworkOp::Kind, std::string, std::vector<int>, double, bool, bool>;
   struct Running {
     long ticket = 0;
     int activities = 0;  ///< not ended
@@ -53,6 +50,7 @@ class FlowNetwork : public ReplayNetwork {
         false;  ///< its keys are the engine's numbers: from the first start on, in whose order they are given
   };
   Known& plan_of(const NetworkOp& op, bool behind);
+  activities::Plan make(const NetworkOp& op, bool behind);
   void scale(activities::Plan& plan, double size_B) const;
   [[nodiscard]] bool finds_queue_held(const Known& known);
   void number(Known& known);
@@ -65,7 +63,7 @@ class FlowNetwork : public ReplayNetwork {
   std::vector<int> keys_;                  ///< by constraint of the engine; kOwnLimit: of no key
   std::unordered_map<int, int> number_;    ///< of the engine's constraint, by key
   std::unordered_map<int, int> queue_of_;  ///< the engine's, by key
-  std::map<Key, Known> known_;
+  ByPlan<Known> known_;
   std::vector<Running> running_;  ///< places that operations take one after the other
   std::vector<int> free_;         ///< of these
   std::vector<int> place_of_;     ///< in running_, by handle of an activity
@@ -73,6 +71,7 @@ class FlowNetwork : public ReplayNetwork {
   Activity next_{};               ///< of it
   long tickets_ = 0;
   IntervalEnd end_;
+  std::shared_ptr<SharedPlans> plans_;  ///< null: its own
   std::set<std::string> warnings_;
 };
 

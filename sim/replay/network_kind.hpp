@@ -10,6 +10,8 @@
 
 namespace linkcast::replay {
 
+class SharedPlans;
+
 /// What a network is made from.
 struct NetworkRequest {
   std::string platform;
@@ -20,6 +22,7 @@ struct NetworkRequest {
   /// Every operation takes as much longer or shorter as this end of its own interval says: its start-up and its bytes
   /// alike, so that it holds its links for as much longer.
   IntervalEnd end = IntervalEnd::kNone;
+  std::shared_ptr<SharedPlans> plans{};  ///< of all networks that are made of the same request; null: it makes its own
 };
 
 class NetworkKind {

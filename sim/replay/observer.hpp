@@ -52,7 +52,8 @@ class ReplayObserver {
   virtual void moved(const Exchange& /*exchange*/) {}
   /// A step marker is passed. @param event  the marker. @param step  from 0 on
   virtual void step(int /*rank*/, const TraceEvent& /*event*/, int /*step*/, double /*now_s*/) {}
-  /// When it wants to look next, while anything happens. The network's clock is there then.
+  /// When it wants to look next, while anything happens: as it said at first until it has looked. The network's clock
+  /// is there then.
   [[nodiscard]] virtual double looks_at_s() const { return std::numeric_limits<double>::infinity(); }
   virtual void looks(double /*now_s*/) {}
 };

@@ -1,8 +1,9 @@
 #include "sim/replay/replay.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
+#include "sim/units/index.hpp"
 #include "sim/work/stop.hpp"
 
 namespace linkcast::replay {
@@ -15,6 +16,7 @@ Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<
       RankState rank;
       rank.job = static_cast<int>(job);
       rank.local = local;
+      rank.header = &jobs_[job].feed->header();
       rank.gpu = jobs_[job].gpus.at(static_cast<std::size_t>(local));
       rank.slow = network_.slow(rank.gpu);
       ranks_.push_back(std::move(rank));
@@ -23,12 +25,21 @@ Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<
 }
 
 void Replay::run() {
+  begin();
+  run_events(*this);
+  finish();
+}
+
+void Replay::begin() {
   std::vector<ReplayRank> who;
-  for (const RankState& rank : ranks_) who.push_back({jobs_.size() > 1 ? header(rank).name : "", rank.local, rank.gpu});
+  for (const RankState& rank : ranks_) who.push_back({jobs_.size() > 1 ? rank.header->name : "", rank.local, rank.gpu});
   for (ReplayObserver* observer : observers_) observer->starts(who);
+  find_look();
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) go_on(static_cast<int>(rank));
   settle();
-  run_events(*this);
+}
+
+void Replay::finish() {
   for (const RankState& rank : ranks_)
     if (!rank.ended || rank.issued > 0) fail_stuck();
   check_ended();
@@ -36,13 +47,10 @@ void Replay::run() {
 
 /// Of a trace that ended: nothing may be left over.
 void Replay::check_ended() const {
-  for (const auto& [key, meeting] : meetings_) {
-    if (!meeting.moved) throw InvariantError("the replay ended, but not all of its collectives and messages");
-    const int job = ranks_[static_cast<std::size_t>(meeting.places.at(0).rank)].job;
-    throw InputError(jobs_[static_cast<std::size_t>(job)].feed->name() + ": a message of " +
-                     to_text(Bytes{meeting.op.size_B}) + " from GPU " + std::to_string(meeting.op.gpus.at(0)) +
-                     " to GPU " + std::to_string(meeting.op.gpus.at(1)) + " is sent and never received");
-  }
+  for (const std::vector<OpenTurns>& job : turns_)
+    for (const OpenTurns& lane : job)
+      for (std::size_t turn = 0; turn < lane.meetings.size(); ++turn)
+        if (lane.meetings[turn] >= 0) check_received(meetings_[at(lane.meetings[turn])]);
   if (events_ != fetched_)
     throw InvariantError("of " + std::to_string(fetched_) + " events only " + std::to_string(events_) + " were issued");
   for (const RankState& rank : ranks_)
@@ -55,47 +63,86 @@ void Replay::check_ended() const {
                          " ended");
 }
 
+/// Of a meeting that is open at the end of the trace.
+void Replay::check_received(const Meeting& meeting) const {
+  if (!meeting.moved) throw InvariantError("the replay ended, but not all of its collectives and messages");
+  throw InputError(jobs_[at(meeting.job)].feed->name() + ": a message of " + to_text(Bytes{meeting.op.size_B}) +
+                   " from GPU " + std::to_string(meeting.op.gpus.at(0)) + " to GPU " +
+                   std::to_string(meeting.op.gpus.at(1)) + " is sent and never received");
+}
+
+std::vector<double> Replay::steps(std::size_t job) const {
+  std::vector<double> durations;
+  if (job >= step_ends_s_.size()) return durations;
+  double before_s = 0;
+  for (const double end_s : step_ends_s_[job]) {
+    durations.push_back(end_s - before_s);
+    before_s = end_s;
+  }
+  return durations;
+}
+
 /// Lets ranks go on for which something has ended. Not from within the end: one end may be the cause of the next, and
 /// a long chain of them would exhaust the stack.
 void Replay::settle() {
   for (std::size_t i = 0; i < woken_.size(); ++i) {  // grows meanwhile
     const int index = woken_[i];
     rank(index).woken = false;
-    for (std::size_t s = 0; s < rank(index).streams.size(); ++s) try_start({index, static_cast<int>(s)});
+    const StreamSet ready = rank(index).ready;
+    ready.each(rank(index).streams.size(), [&](std::size_t s) { try_start({index, static_cast<int>(s)}); });
     go_on(index);
   }
   woken_.clear();
 }
 
-void Replay::set_timer(Place place, double time_s, unsigned long version) {
+void Replay::set_timer(Place place, double time_s, unsigned version) {
   timers_.push({time_s, timer_order_++, place, version});
 }
 
 double Replay::next_event_s() {
-  double timer_s = timers_.empty() ? std::numeric_limits<double>::infinity() : timers_.top().time_s;
+  if (upcoming_s_ >= 0) return upcoming_s_;
+  double timer_s = timers_.empty() ? kInfinity : timers_.top().time_s;
   if (!late_.empty()) timer_s = std::min(timer_s, late_.begin()->first);
   // Timers of one moment move the clock a rounding error beyond the network's, which then may have an event before it.
-  const double next_s = std::max(now_s_, std::min(timer_s, network_.next_event_s()));
-  return next_s == std::numeric_limits<double>::infinity() ? next_s : std::min(next_s, look_s());
+  network_next_s_ = network_.next_event_s();
+  upcoming_s_ = std::max(now_s_, std::min(timer_s, network_next_s_));
+  if (upcoming_s_ < kInfinity) upcoming_s_ = std::min(upcoming_s_, std::max(now_s_, look_s_));
+  return upcoming_s_;
 }
 
 /// When an observer wants to look.
-double Replay::look_s() const {
-  double first_s = std::numeric_limits<double>::infinity();
-  for (const ReplayObserver* observer : observers_) first_s = std::min(first_s, observer->looks_at_s());
-  return std::max(now_s_, first_s);
+void Replay::find_look() {
+  look_s_ = kInfinity;
+  for (const ReplayObserver* observer : observers_) look_s_ = std::min(look_s_, observer->looks_at_s());
+}
+
+void Replay::tell_looks() {
+  move_network();
+  for (ReplayObserver* observer : observers_)
+    if (observer->looks_at_s() <= now_s_) observer->looks(now_s_);
+  find_look();
+}
+
+/// To this moment. Where nothing happens on it that waits until somebody uses it.
+void Replay::move_network() {
+  if (std::exchange(network_behind_, false)) network_.advance(moment_s_, tickets_ended_);
 }
 
 void Replay::advance() {
   work::look();
   now_s_ = std::max(now_s_, next_event_s());
-  network_.advance(now_s_, tickets_ended_);
-  for (const long ticket : tickets_ended_) end_network(ticket);
+  upcoming_s_ = -1;
+  moment_s_ = now_s_;
   const double moment_end_s = now_s_ + now_s_ * kSameMoment;
+  network_behind_ = true;
+  if (network_next_s_ <= moment_end_s) {
+    move_network();
+    for (const long ticket : tickets_ended_) end_network(ticket);
+  }
   while (!late_.empty() && late_.begin()->first <= moment_end_s) {
-    const MeetingKey key = late_.begin()->second;
+    const int meeting = late_.begin()->second;
     late_.erase(late_.begin());
-    end_meeting(key);
+    end_meeting(meeting);
   }
   settle();
   while (!timers_.empty() && timers_.top().time_s <= moment_end_s) {
@@ -105,9 +152,7 @@ void Replay::advance() {
     expire(timer);
     settle();
   }
-  if (look_s() > now_s_) return;
-  for (ReplayObserver* observer : observers_)
-    if (observer->looks_at_s() <= now_s_) observer->looks(now_s_);
+  if (look_s_ <= now_s_) tell_looks();
 }
 
 void Replay::expire(const Timer& timer) {
@@ -119,7 +164,7 @@ void Replay::expire(const Timer& timer) {
   const StreamState& at = stream(timer.place);
   if (timer.version != at.version) return;
   if (at.busy)
-    end(timer.place, at.current.path.with(CriticalPath::kCompute, now_s_ - at.began_s));
+    end(timer.place, path_of(at).with(CriticalPath::kCompute, now_s_ - at.began_s));
   else
     try_start(timer.place);
 }
@@ -131,7 +176,7 @@ void Replay::fail_stuck() const {
     std::string what = file + ": rank " + std::to_string(rank.local) + " waits for ever";
     for (const StreamState& stream : rank.streams) {
       if (!stream.busy) continue;
-      const TraceEvent& event = stream.current.event;
+      const TraceEvent& event = *stream.current;
       what += ", in a " + to_text(event.kind) + (event.op.empty() ? "" : " " + event.op) + " of " +
               (event.peer >= 0 ? "rank " + std::to_string(event.peer) : "group '" + event.group + "'") +
               " that others never join";

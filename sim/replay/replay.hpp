@@ -1,7 +1,10 @@
 #pragma once
 // Runs traces on a machine: the CPU of each rank issues, streams run what was issued, the network does the rest.
+#include <deque>
+#include <map>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 
 #include "sim/engine/event_source.hpp"
 #include "sim/replay/network.hpp"
@@ -13,12 +16,13 @@ namespace linkcast::replay {
 
 /// One application: its trace, and the GPU of each of its ranks.
 struct ReplayJob {
-  std::unique_ptr<TraceFeed> feed;
+  std::shared_ptr<TraceFeed> feed;
   std::vector<int> gpus;
   std::optional<double> host_scale{};  ///< instead of the trace's own
   bool nvls = true;                    ///< false: its collectives are without multicast by NVSwitch
   bool as_recorded = false;            ///< CPU times with what recording added to them
   double recording_s = 0;              ///< sum of that over all events, while the replay runs
+  int run = 0;                         ///< which of those that take the feed's events
 };
 
 /// The rules, in short. Events of a rank are issued in order, each host_s of CPU time after the one before; those of a
@@ -31,6 +35,11 @@ class Replay final : public EventSource {
 
   /// To the end. @throws InputError  wrong trace, ranks that wait for each other for ever, or a message never received
   void run();
+  /// It is not asked for its critical path, and need not know it.
+  void without_path() { tracks_path_ = false; }
+  /// The same in pieces: at first; then advance() while there is a next event; at last.
+  void begin();
+  void finish();
 
   [[nodiscard]] double now_s() const override { return now_s_; }
   double next_event_s() override;
@@ -39,8 +48,14 @@ class Replay final : public EventSource {
   [[nodiscard]] const std::vector<RankState>& ranks() const { return ranks_; }
   [[nodiscard]] const std::vector<ReplayJob>& jobs() const { return jobs_; }
   [[nodiscard]] long events() const { return events_; }
+  /// Events that were taken from the traces so far.
+  [[nodiscard]] long fetched() const { return fetched_; }
+  /// When the last event ended, so far.
+  [[nodiscard]] double last_end_s() const { return last_end_s_; }
   /// Whether anything was asked of the network.
   [[nodiscard]] bool used_network() const { return operations_ > 0; }
+  /// Duration of each step of one job: from its last rank's marker to the next.
+  [[nodiscard]] std::vector<double> steps(std::size_t job) const;
   /// Until the last event's end.
   [[nodiscard]] const CriticalPath& critical_path() const { return last_path_; }
 
@@ -55,14 +70,21 @@ class Replay final : public EventSource {
     CriticalPath path{};               ///< of the last that it waited for
     double began_s = 0;                ///< while running
     std::vector<double> computed_s{};  ///< of each place's rank when it began, where computing slows it
+    int job = 0, lane = NameTable::kNone;
+    long turn = 0;
     bool running = false, moved = false;
   };
-  using MeetingKey = std::pair<int, long>;  ///< lane, turn
+  /// Meetings of one lane that are open, by turn.
+  struct OpenTurns {
+    static constexpr int kNobodyYet = -1, kEnded = -2;
+    long first = 0;        ///< turn of the first place
+    Fifo<int> meetings{};  ///< numbers of meetings, or one of these two
+  };
   struct Timer {
     double time_s = 0;
     long order = 0;
     Place place{};  ///< stream -1: the CPU
-    unsigned long version = 0;
+    unsigned version = 0;
     bool operator>(const Timer& other) const { return std::tie(time_s, order) > std::tie(other.time_s, other.order); }
   };
 
@@ -70,19 +92,22 @@ class Replay final : public EventSource {
   [[nodiscard]] StreamState& stream(Place place) {
     return rank(place.rank).streams[static_cast<std::size_t>(place.stream)];
   }
-  [[nodiscard]] const TraceHeader& header(const RankState& rank) const {
-    return jobs_[static_cast<std::size_t>(rank.job)].feed->header();
+  [[nodiscard]] CriticalPath path_of(const StreamState& stream) const {
+    return tracks_path_ ? stream.path : CriticalPath{};
   }
-  void set_timer(Place place, double time_s, unsigned long version);
+  void set_timer(Place place, double time_s, unsigned version);
   void settle();
   /// The end of something, and what led to it.
   void reached(const CriticalPath& path) {
-    if (now_s_ >= last_end_s_) last_path_ = path;
+    if (tracks_path_ && now_s_ >= last_end_s_) last_path_ = path;
     last_end_s_ = now_s_;
   }
   void expire(const Timer& timer);
   void check_ended() const;
-  [[nodiscard]] double look_s() const;
+  void check_received(const Meeting& meeting) const;
+  void move_network();
+  void find_look();
+  void tell_looks();
 
   // The CPU (replay_host.cpp)
   void go_on(int rank);
@@ -90,7 +115,6 @@ class Replay final : public EventSource {
   bool waits(const RankState& rank) const;
   void issue(int rank);
   void pass_step(int rank, const TraceEvent& event);
-  int stream_of(RankState& rank, const std::string& name);
 
   // Streams (replay_streams.cpp)
   void try_start(Place place);
@@ -103,16 +127,18 @@ class Replay final : public EventSource {
 
   // Collectives, messages and copies (replay_meetings.cpp)
   void come(Place place);
-  void take_turn(RankState& rank, Issued& issued);
+  int meeting_of(const RankState& rank, const FedEvent& event);
+  int take_meeting();
+  void give_back(int number);
   void tell_meets(Place place) const;
-  [[nodiscard]] NetworkOp copy_of(const RankState& at, const TraceEvent& event) const;
-  void join_collective(Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
+  void be_copy(Meeting& meeting, const RankState& at, const TraceEvent& event) const;
+  void join_collective(Meeting& meeting, const RankState& rank, const FedEvent& event);
   void join_message(Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
-  [[nodiscard]] bool complete(const Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
-  void start_network(const MeetingKey& key, Meeting& meeting);
+  [[nodiscard]] static bool complete(const Meeting& meeting, const RankState& rank, const FedEvent& event);
+  void start_network(int number);
   void end_network(long ticket);
   [[nodiscard]] double late_s(const Meeting& meeting) const;
-  void end_meeting(MeetingKey key);
+  void end_meeting(int number);
   [[nodiscard]] Exchange exchange_of(const Meeting& meeting) const;
 
   [[noreturn]] void fail_stuck() const;
@@ -123,14 +149,23 @@ class Replay final : public EventSource {
   std::vector<RankState> ranks_;
   std::vector<int> first_rank_;  ///< per job
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
-  std::map<MeetingKey, Meeting> meetings_;
-  std::map<long, MeetingKey> by_ticket_;
-  std::map<std::string, int> lanes_;        ///< groups, and pairs of ranks with a tag, of each job
-  std::multimap<double, MeetingKey> late_;  ///< off the network, and not ended: compute beside them slowed them
+  std::deque<Meeting> meetings_;               ///< places that they take one after the other
+  std::vector<int> free_meetings_;             ///< of these
+  std::vector<std::vector<OpenTurns>> turns_;  ///< of each job, by lane
+  std::unordered_map<long, int> by_ticket_;    ///< meetings on the network
+  std::multimap<double, int> late_;            ///< off the network, and not ended: compute beside them slowed them
+  NameTable known_ops_;                        ///< collectives that there are
   std::vector<long> tickets_ended_;
   std::vector<int> woken_;  ///< ranks, in order
+  bool tracks_path_ = true;
   double now_s_ = 0;
-  long timer_order_ = 0, events_ = 0, copies_ = 0, operations_ = 0, fetched_ = 0, begun_ = 0, finished_ = 0;
+  double upcoming_s_ = -1;       ///< next_event_s(), negative: not known
+  double network_next_s_ = 0;    ///< the network's part of it
+  double moment_s_ = 0;          ///< where the network's clock belongs
+  bool network_behind_ = false;  ///< and has not come to
+  double look_s_ = 0;            ///< when an observer wants to look
+  long timer_order_ = 0, events_ = 0, operations_ = 0, fetched_ = 0, begun_ = 0, finished_ = 0;
+  std::vector<std::vector<double>> step_ends_s_;  ///< by job and step: the last rank's marker
   CriticalPath last_path_{};
   double last_end_s_ = 0;
 };

@@ -1,5 +1,6 @@
 // What the CPU of a rank does: one event after the other.
 #include <algorithm>
+#include <utility>
 
 #include "sim/replay/replay.hpp"
 
@@ -21,94 +22,72 @@ void Replay::go_on(int index) {
 /// @returns  true if the CPU is busy with the event for some time, or there is none
 bool Replay::fetch(int index) {
   RankState& at = rank(index);
-  at.pending = jobs_[static_cast<std::size_t>(at.job)].feed->next(at.local);
-  at.ended = !at.pending;
-  if (at.ended) return true;
-  ++fetched_;
   ReplayJob& job = jobs_[static_cast<std::size_t>(at.job)];
+  at.pending = job.feed->next(at.local, job.run);
+  at.ended = at.pending == nullptr;
+  if (at.ended) return true;
+  at.syncs = at.pending->kind == TraceKind::kSync;
+  ++fetched_;
   job.recording_s += at.pending->recording_s;
-  const double work_s = at.pending->host_s * job.host_scale.value_or(header(at).host_scale) +
+  const double work_s = at.pending->host_s * job.host_scale.value_or(at.header->host_scale) +
                         (job.as_recorded ? at.pending->recording_s : 0);
   if (now_s_ > at.host_s) at.host_s = now_s_;
   at.turned_s = at.host_s;
   if (work_s == 0) return false;
   at.host_s += work_s;
-  at.host_path.seconds[CriticalPath::kHost] += work_s;
+  if (tracks_path_) at.host_path.seconds[CriticalPath::kHost] += work_s;
   set_timer({index, -1}, at.host_s, 0);
   return true;
 }
 
 bool Replay::waits(const RankState& at) const {
-  const TraceEvent& event = *at.pending;
-  if (event.kind != TraceKind::kSync) return at.issued >= kPendingLaunches;
+  if (!at.syncs) return at.issued >= kPendingLaunches;
+  const FedEvent& event = *at.pending;
   if (!event.after.empty())
     return std::any_of(event.after.begin(), event.after.end(), [&](auto id) { return at.open.is_open(id); });
   if (event.stream.empty()) return at.issued > 0;
-  const auto stream = at.stream_by_name.find(event.stream);
-  if (stream == at.stream_by_name.end()) return false;
-  const StreamState& state = at.streams[static_cast<std::size_t>(stream->second)];
+  if (event.queue == NameTable::kNone) return false;
+  const StreamState& state = at.streams[static_cast<std::size_t>(event.queue)];
   return state.busy || !state.queue.empty();
 }
 
 void Replay::issue(int index) {
   RankState& at = rank(index);
-  if (!at.pending || waits(at)) return;
-  TraceEvent event = std::move(*at.pending);
-  at.pending.reset();
+  if (at.pending == nullptr || waits(at)) return;
+  FedEvent* event = std::exchange(at.pending, nullptr);
   ++events_;
   const IssueTimes times{at.turned_s, at.host_s, now_s_};
   at.host_s = std::max(at.host_s, now_s_);
-  for (ReplayObserver* observer : observers_) observer->issues(index, event, times);
-  if (event.kind == TraceKind::kSync) return;
-  if (event.kind == TraceKind::kStep && event.stream.empty()) {
-    pass_step(index, event);
-    reached(at.host_path);
+  for (ReplayObserver* observer : observers_) observer->issues(index, *event, times);
+  if (event->kind == TraceKind::kSync || (event->kind == TraceKind::kStep && event->stream.empty())) {
+    if (event->kind == TraceKind::kStep) {
+      pass_step(index, *event);
+      reached(at.host_path);
+    }
+    jobs_[static_cast<std::size_t>(at.job)].feed->done(event);
     return;
   }
   ++at.issued;
-  if (event.id) at.open.open(*event.id);
-  const int stream = stream_of(at, event.stream);
-  Issued& issued = at.streams[static_cast<std::size_t>(stream)].queue.push();
-  issued.lane = -1;
-  issued.turn = 0;
+  if (event->id) at.open.open(*event->id);
+  if (static_cast<std::size_t>(event->queue) >= at.streams.size()) at.streams.resize(event->queue + 1UL);
+  StreamState& on = at.streams[static_cast<std::size_t>(event->queue)];
+  if (!on.busy) at.ready.add(static_cast<std::size_t>(event->queue));
+  Issued& issued = on.queue.push();
+  issued.event = event;
+  issued.ready_s = now_s_ + at.header->launch_s;
+  if (tracks_path_) issued.path = at.host_path;
   issued.released_s = -1;
-  issued.event = std::move(event);
-  issued.ready_s = now_s_ + header(at).launch_s;
-  issued.path = at.host_path;
-  take_turn(at, issued);
-  try_start({index, stream});
-}
-
-/// How many events that are matched with others' in the same way this rank issued before.
-void Replay::take_turn(RankState& at, Issued& issued) {
-  const TraceEvent& event = issued.event;
-  if (event.kind == TraceKind::kCopy) issued.turn = copies_++;  // matched with none
-  const bool sends = event.kind == TraceKind::kSend;
-  const bool message = sends || event.kind == TraceKind::kRecv;
-  if (!message && event.kind != TraceKind::kCollective) return;
-  Lane& lane =
-      at.lanes[message ? (sends ? ">" : "<") + std::to_string(event.peer) + "#" + event.tag : "c" + event.group];
-  if (lane.index < 0) {
-    const int from = sends ? at.local : event.peer;
-    const int to = sends ? event.peer : at.local;
-    const std::string name =
-        std::to_string(at.job) +
-        (message ? "m" + std::to_string(from) + ">" + std::to_string(to) + "#" + event.tag : "c" + event.group);
-    lane.index = lanes_.try_emplace(name, static_cast<int>(lanes_.size())).first->second;
-  }
-  issued.lane = lane.index;
-  issued.turn = lane.turns++;
+  try_start({index, event->queue});
 }
 
 void Replay::pass_step(int index, const TraceEvent& event) {
-  for (ReplayObserver* observer : observers_) observer->step(index, event, rank(index).steps, now_s_);
-  ++rank(index).steps;
-}
-
-int Replay::stream_of(RankState& at, const std::string& name) {
-  const auto [stream, added] = at.stream_by_name.try_emplace(name, static_cast<int>(at.streams.size()));
-  if (added) at.streams.emplace_back();
-  return stream->second;
+  RankState& at = rank(index);
+  for (ReplayObserver* observer : observers_) observer->step(index, event, at.steps, now_s_);
+  const auto job = static_cast<std::size_t>(at.job), step = static_cast<std::size_t>(at.steps++);
+  if (step_ends_s_.size() <= job) step_ends_s_.resize(job + 1);
+  std::vector<double>& ends_s = step_ends_s_[job];
+  if (ends_s.size() <= step) ends_s.resize(step + 1);
+  ends_s[step] = std::max(ends_s[step], now_s_);
 }
 
 }  // namespace linkcast::replay

@@ -41,10 +41,11 @@ struct ReplayRequest {
   bool interval = true;  ///< two more runs, with the network at either end of its intervals
   bool utilisation = false;
   std::ostream* timeline = nullptr;
-  ReplayObserver* watcher = nullptr;  ///< is told what happens in the runs for the interval too
+  ReplayObserver* watcher =
+      nullptr;  ///< is told what happens; of the runs for the interval what is not beside the own one
 };
 
-/// Ends of a 90 % interval; none where a trace can be read only once, or there is nothing to have an interval.
+/// Ends of a 90 % interval; none where a pipe would have to be read again, or there is nothing to have an interval.
 struct ReplayInterval {
   std::optional<double> low_s{}, high_s{};
 };

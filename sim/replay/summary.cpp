@@ -37,7 +37,7 @@ void ReplaySummary::ends(int rank, const TraceEvent& event, double now_s) {
 }
 
 void ReplaySummary::step(int rank, const TraceEvent& event, int /*step*/, double now_s) {
-  markers_s_[static_cast<std::size_t>(rank)].push_back(now_s);
+  ++steps_[static_cast<std::size_t>(rank)];
   if (event.recorded) recorded_s_[static_cast<std::size_t>(rank)].push_back(event.recorded->duration_s());
   makespan_s_ = std::max(makespan_s_, now_s);
 }
@@ -48,22 +48,10 @@ RankTimes ReplaySummary::times_until(std::size_t rank, double now_s) const {
   return state.times;
 }
 
-std::vector<double> ReplaySummary::steps(std::size_t first_rank, std::size_t end_rank) const {
-  std::vector<double> ends_s;
-  for (std::size_t rank = first_rank; rank < end_rank; ++rank) {
-    const std::vector<double>& mine = markers_s_[rank];
-    if (ends_s.size() < mine.size()) ends_s.resize(mine.size(), 0);
-    for (std::size_t i = 0; i < mine.size(); ++i) ends_s[i] = std::max(ends_s[i], mine[i]);
-  }
-  std::vector<double> durations;
-  for (std::size_t i = 0; i < ends_s.size(); ++i) durations.push_back(ends_s[i] - (i == 0 ? 0 : ends_s[i - 1]));
-  return durations;
-}
-
 std::vector<double> ReplaySummary::recorded_steps(std::size_t first_rank, std::size_t end_rank) const {
-  const std::size_t steps = markers_s_[first_rank].size();
+  const std::size_t steps = steps_[first_rank];
   for (std::size_t rank = first_rank; rank < end_rank; ++rank)
-    if (recorded_s_[rank].size() != steps || markers_s_[rank].size() != steps) return {};
+    if (recorded_s_[rank].size() != steps || steps_[rank] != steps) return {};
   std::vector<double> durations;
   for (std::size_t step = 0; step < steps; ++step) {
     std::vector<double> of_ranks;

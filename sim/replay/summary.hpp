@@ -17,7 +17,7 @@ struct RankTimes {
 /// Adds up what a replay tells; keeps nothing of single events.
 class ReplaySummary final : public ReplayObserver {
  public:
-  explicit ReplaySummary(std::size_t ranks) : ranks_(ranks), markers_s_(ranks), recorded_s_(ranks) {}
+  explicit ReplaySummary(std::size_t ranks) : ranks_(ranks), steps_(ranks), recorded_s_(ranks) {}
 
   void begins(int rank, const TraceEvent& event, double now_s) override;
   void meets(int rank, const TraceEvent& event, double now_s) override;
@@ -30,10 +30,8 @@ class ReplaySummary final : public ReplayObserver {
   /// Steps that a rank has ended.
   [[nodiscard]] std::size_t markers(std::size_t rank) const { return markers_s_[rank].size(); }
   [[nodiscard]] double makespan_s() const { return makespan_s_; }
-  /// Duration of each step of one job: from its last rank's marker to the next. @param ranks  first and one past last
-  [[nodiscard]] std::vector<double> steps(std::size_t first_rank, std::size_t end_rank) const;
-
-  /// What each took in the recording: the median rank. Empty where the trace does not say it of every step and rank.
+  /// What each step of one job took in the recording: the median rank. Empty where the trace does not say it of every
+  /// step and rank. @param ranks  first and one past last
   [[nodiscard]] std::vector<double> recorded_steps(std::size_t first_rank, std::size_t end_rank) const;
 
  private:
@@ -45,7 +43,7 @@ class ReplaySummary final : public ReplayObserver {
   static void bring_up(State& state, double now_s);
 
   std::vector<State> ranks_;
-  std::vector<std::vector<double>> markers_s_;   ///< by rank
+  std::vector<std::size_t> steps_;               ///< passed, by rank
   std::vector<std::vector<double>> recorded_s_;  ///< by rank, of those steps that say it
   double makespan_s_ = 0;
 };

@@ -55,7 +55,7 @@ inline Replayed replay_text(const std::string& more, const std::string& lines, i
   replay::ReplaySummary summary(count);
   replay::Replay replay(std::move(jobs), network, {&summary});
   replay.run();
-  Replayed result{summary.makespan_s(), {}, summary.steps(0, count), replay.critical_path()};
+  Replayed result{summary.makespan_s(), {}, replay.steps(0), replay.critical_path()};
   for (std::size_t rank = 0; rank < count; ++rank) result.ranks.push_back(summary.times(rank));
   return result;
 }

@@ -67,7 +67,7 @@ class ClusterNetwork final : public FlowNetwork {
 };
 
 ClusterNetwork::ClusterNetwork(catalogue::Catalogue& catalogue, const NetworkRequest& request)
-    : FlowNetwork(catalogue.cluster(request.platform), request.end),
+    : FlowNetwork(catalogue.cluster(request.platform), request),
       catalogue_(catalogue),
       platform_id_(request.platform),
       nodes_(request.nodes),

@@ -14,7 +14,7 @@ namespace {
 class NodeNetwork final : public FlowNetwork {
  public:
   NodeNetwork(catalogue::Catalogue& catalogue, const NetworkRequest& request)
-      : FlowNetwork(catalogue.lone_node(request.platform), request.end),
+      : FlowNetwork(catalogue.lone_node(request.platform), request),
         catalogue_(catalogue),
         platform_(catalogue.platform(request.platform)),
         platform_id_(request.platform),

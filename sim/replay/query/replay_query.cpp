@@ -148,7 +148,7 @@ KeyTable time_results() {
   return query::joined(
       {{{.name = "platform", .help = "name of the machine", .required = true},
         number("time_s", "makespan"),
-        number("time_low_s", "lower end of its 90 % interval; null where a trace can be read only once", true),
+        number("time_low_s", "lower end of its 90 % interval; null where a pipe would have to be read again", true),
         number("time_high_s", "upper end", true),
         number("makespan_s", "from the first event to the last")},
        step_results()});

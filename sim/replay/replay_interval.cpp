@@ -1,0 +1,197 @@
+#include "sim/replay/replay_interval.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "sim/units/index.hpp"
+#include "sim/units/statistics.hpp"
+
+namespace linkcast::replay {
+namespace {
+
+// What one host's CPU time differs by between two runs of the same steps, either way. source: 2 H200, steps whose CPU
+// is the limit, minutes apart: decoding 12.96 and 10.24 ms, pipeline 12.02 and 9.24 (apps-traces/measure)
+constexpr double kSpell = 1.3;
+
+constexpr long kSeen = 16384;  // ours: events after which it is decided; their memory is some megabytes
+constexpr long kAhead = 256;   // ours: events between two changes from run to run; 1 to 8192 take the same time
+
+/// The CPUs too where they are unsure: never late, or as recorded; of a measured step in a fast or a slow spell of the
+/// host.
+void set_hosts(std::vector<ReplayJob>& jobs, const std::vector<HostTimes>& hosts, IntervalEnd end) {
+  const bool low = end == IntervalEnd::kLow;
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    if (hosts[job] == HostTimes::kAnchored)
+      jobs[job].host_scale = jobs[job].feed->header().host_scale * (low ? 1 / kSpell : kSpell);
+    if (hosts[job] != HostTimes::kUnsure) continue;
+    if (low) jobs[job].host_scale = 0;
+    jobs[job].as_recorded = !low;
+  }
+}
+
+EndTimes times_of(const Replay& run) {
+  EndTimes times{run.last_end_s()};
+  for (std::size_t job = 0; job < run.jobs().size(); ++job) times.step_s.push_back(step_of(run.steps(job)));
+  return times;
+}
+
+/// A run of its own, with a reading of its own.
+EndTimes times_at(catalogue::Catalogue& catalogue, const ReplayRequest& request, const std::vector<JobTimes>& found,
+                  IntervalEnd end) {
+  const std::unique_ptr<ReplayNetwork> network = network_of(catalogue, request, end);
+  std::vector<ReplayJob> jobs = jobs_of(request, catalogue.data_dir(), network->gpus());
+  std::vector<HostTimes> hosts;
+  for (const JobTimes& job : found) hosts.push_back(job.host);
+  set_hosts(jobs, hosts, end);
+  std::vector<ReplayObserver*> observers;
+  if (request.watcher != nullptr) observers.push_back(request.watcher);
+  Replay run(std::move(jobs), *network, std::move(observers));
+  run.without_path();
+  run.run();
+  return times_of(run);
+}
+
+/// A trace that comes through a pipe, and so once; empty if there is none.
+std::string read_once(const ReplayRequest& request) {
+  for (const ReplayPart& part : request.parts)
+    if (std::filesystem::exists(part.trace) && !std::filesystem::is_regular_file(part.trace)) return part.trace;
+  return "";
+}
+
+/// Less on the network is not always less in all: where the order changes, what comes between may be longer. So the
+/// interval is around all three.
+ReplayInterval around(std::optional<double> time_s, std::optional<double> low_s, std::optional<double> high_s) {
+  if (!time_s || !low_s || !high_s) return {};
+  const auto [least_s, most_s] = std::minmax({*time_s, *low_s, *high_s});
+  return {least_s, most_s};
+}
+
+}  // namespace
+
+/// A scale that was asked for settles it; one fitted to a measured step is that of the host's spell.
+HostTimes host_of(const ReplayJob& job) {
+  if (job.host_scale) return HostTimes::kSure;
+  if (job.feed->header().step_time_s) return HostTimes::kAnchored;
+  return job.recording_s > 0 ? HostTimes::kUnsure : HostTimes::kSure;
+}
+
+std::optional<double> step_of(const std::vector<double>& steps) {
+  return steps.empty() ? std::nullopt : std::optional(median(steps));
+}
+
+/// The own run as a source of events: whoever drives it drives those beside it.
+class BesideRuns::Followed final : public EventSource {
+ public:
+  explicit Followed(BesideRuns& all) : all_(all) {}
+  [[nodiscard]] double now_s() const override { return all_.own_.now_s(); }
+  double next_event_s() override { return all_.own_.next_event_s(); }
+  void advance() override {
+    all_.own_.advance();
+    if (all_.own_.fetched() >= next_) next_ = all_.follow(false);
+  }
+
+ private:
+  BesideRuns& all_;
+  long next_ = kSeen;
+};
+
+BesideRuns::BesideRuns(catalogue::Catalogue& catalogue, const ReplayRequest& request, Replay& own,
+                       std::shared_ptr<SharedPlans> plans)
+    : catalogue_(catalogue), request_(request), own_(own), plans_(std::move(plans)) {}
+
+std::vector<HostTimes> BesideRuns::hosts() const {
+  std::vector<HostTimes> all;
+  for (const ReplayJob& job : own_.jobs()) all.push_back(host_of(job));
+  return all;
+}
+
+void BesideRuns::run() {
+  Followed source(*this);
+  own_.begin();
+  run_events(source);
+  own_.finish();
+  follow(true);
+  for (One& one : ends_) {
+    if (one.failed) std::rethrow_exception(one.failed);
+    if (one.run) one.run->finish();
+  }
+}
+
+/// @returns  events after which it wants to follow again
+long BesideRuns::follow(bool ended) {
+  if (!std::exchange(decided_, true)) decide();
+  const long until = ended ? std::numeric_limits<long>::max() : own_.fetched();
+  for (One& one : ends_)
+    if (one.run && !one.failed) run_until(one, until);
+  return ends_[0].run ? until + (ended ? 0 : kAhead) : std::numeric_limits<long>::max();
+}
+
+/// From here on they run, or never do.
+void BesideRuns::decide() {
+  hosts_ = hosts();
+  const bool unsure = own_.used_network() || hosts_.front() != HostTimes::kSure;
+  const std::shared_ptr<TraceFeed>& feed = own_.jobs().front().feed;
+  if (!unsure) {
+    for (int run = 1; run < kRuns; ++run) feed->leave(run);
+    plans_->leave();
+    return;
+  }
+  for (int run = 1; run < kRuns; ++run) {
+    One& one = ends_[at(run - 1)];
+    one.network = network_of(catalogue_, request_, one.end, plans_);
+    const ReplayJob& own = own_.jobs().front();
+    std::vector<ReplayJob> jobs;
+    jobs.push_back({feed, own.gpus, request_.host_scale, own.nvls});
+    jobs.front().run = run;
+    set_hosts(jobs, hosts_, one.end);
+    one.run = std::make_unique<Replay>(std::move(jobs), *one.network, std::vector<ReplayObserver*>{});
+    one.run->without_path();
+    try {
+      one.run->begin();
+    } catch (const InputError&) {
+      one.failed = std::current_exception();
+    }
+  }
+}
+
+/// What is wrong with the trace is for the own run to say, if it comes there too.
+void BesideRuns::run_until(One& one, long fetched) {
+  try {
+    while (one.run->fetched() < fetched && one.run->next_event_s() < kInfinity) one.run->advance();
+  } catch (const InputError&) {
+    one.failed = std::current_exception();
+  }
+}
+
+std::optional<std::array<EndTimes, 2>> BesideRuns::times() const {
+  if (!ends_[0].run || hosts_ != hosts()) return std::nullopt;
+  return std::array{times_of(*ends_[0].run), times_of(*ends_[1].run)};
+}
+
+void add_intervals(ReplayResult& result, catalogue::Catalogue& catalogue, const ReplayRequest& request,
+                   const BesideRuns* beside, bool used) {
+  const bool unsure = used || std::any_of(result.jobs.begin(), result.jobs.end(),
+                                          [](const JobTimes& job) { return job.host != HostTimes::kSure; });
+  result.interval.emplace();
+  EndTimes low{result.makespan_s}, high{result.makespan_s};
+  for (const JobTimes& job : result.jobs)
+    for (EndTimes* end : {&low, &high}) end->step_s.push_back(job.step_time_s);
+  const auto found = beside != nullptr ? beside->times() : std::nullopt;
+  if (found) {
+    low = (*found)[0];
+    high = (*found)[1];
+  } else if (unsure) {
+    if (const std::string once = read_once(request); !once.empty()) {
+      result.warnings.push_back("no interval, which takes further runs: " + once + " can be read only once");
+      return;
+    }
+    low = times_at(catalogue, request, result.jobs, IntervalEnd::kLow);
+    high = times_at(catalogue, request, result.jobs, IntervalEnd::kHigh);
+  }
+  result.interval = around(result.makespan_s, low.makespan_s, high.makespan_s);
+  for (std::size_t job = 0; job < result.jobs.size(); ++job)
+    result.jobs[job].step_interval = around(result.jobs[job].step_time_s, low.step_s[job], high.step_s[job]);
+}
+
+}  // namespace linkcast::replay
