@@ -18,9 +18,9 @@ inline constexpr int kPendingLaunches = 1024;
 /// An event that the CPU has put onto a stream.
 struct Issued {
   FedEvent* event = nullptr;
-  double ready_s = 0;  ///< the launch has reached the GPU
-  CriticalPath path{};
+  double ready_s = 0;      ///< the launch has reached the GPU
   double released_s = -1;  ///< when the last of what it waits for ended; negative: all had before it was issued
+  CriticalPath path{};
   CriticalPath release{};  ///< at that moment
 };
 
