@@ -36,6 +36,8 @@ class Connection final : public httplib::Stream {
     pollfd one{socket_, POLLRDHUP, 0};
     return ::poll(&one, 1, 0) > 0 && (one.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   }
+  /// What follows of it is not read: the reply to this request is its last one.
+  void end_after_reply() { broken_ = true; }
   /// It took too long or too much: what follows of the connection cannot be understood.
   [[nodiscard]] bool broken() const { return broken_; }
 

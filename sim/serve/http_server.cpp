@@ -168,10 +168,14 @@ class HttpServer::Impl {
     server_.Delete("/.*", with_body);
     server_.set_error_handler([](const httplib::Request&, httplib::Response& out) {
       if (!out.body.empty()) return;
-      const std::string what =
-          out.status == 413 ? "the body has more than 1 MiB" : "not an HTTP request for this service";
+      const std::string what = out.status == 413   ? "the body has more than 1 MiB"
+                               : out.status == 415 ? "the body is a form: JSON is read here"
+                                                   : "not an HTTP request for this service";
       out.set_content(error_reply(out.status, what).body, "application/json");
     });
+    // The library's own says what was thrown in a header.
+    server_.set_exception_handler(
+        [](const httplib::Request&, httplib::Response& out, const std::exception_ptr&) { out.status = 500; });
   }
 
   int bind(const std::string& host, int port) {
@@ -205,6 +209,11 @@ class HttpServer::Impl {
   void read_and_reply(const httplib::Request& in, const httplib::ContentReader& read, httplib::Response& out) const {
     std::string body;
     bool too_long = false;
+    if (in.is_multipart_form_data()) {  // the library reads the parts of forms in another way, and throws in this one
+      out.status = 415;
+      served_now->end_after_reply();
+      return;
+    }
     const bool whole = read([&](const char* data, std::size_t size) {
       too_long |= body.size() + size > kMostBody_B;
       if (!too_long) body.append(data, size);

@@ -84,6 +84,17 @@ class Deadlines(unittest.TestCase):
 
 
 class Senders(unittest.TestCase):
+    def test_a_form_is_refused_and_ends_its_connection(self):
+        body = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n'
+        head = b"POST /v1/place HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n" % len(body)
+        with Service("--platform", "v100-dgx1") as server:
+            answer, took = raw(server.port, head + body + b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertTrue(answer.startswith(b"HTTP/1.1 415"), answer)
+            self.assertEqual(answer.count(b"HTTP/1.1"), 1, answer)
+            self.assertNotIn(b"EXCEPTION", answer)
+            self.assertLess(took, 4)
+            self.assertEqual(server.post("/v1/place", PLACE)[0], 200)
+
     def test_slow_head_and_slow_body_end_their_connections_alone(self):
         with Service("--platform", "v100-dgx1") as server:
             slow = [b"GET /healthz HT", b"POST /v1/place HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"]
