@@ -41,7 +41,7 @@ Json routes_between(const Cluster& machine, Solver& solver, const CopyRequest& b
   const auto [from, to] = activities::endpoints_of(machine, {copy.from, copy.to, copy.bytes, ""});
   const int minimal = fabric.minimal_ways(from, to), detours = fabric.detours(from, to);
   std::vector<Json> routes;
-  const auto add = [&](bool detour, int which) {
+  const auto add = [&, from = from, to = to](bool detour, int which) {  // named: Clang before 16 takes no others
     CopyRequest request = base;
     std::vector<int>& way = request.between.way;
     if (detour)

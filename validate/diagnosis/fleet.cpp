@@ -151,7 +151,7 @@ class Member {
         return std::find(p.judged.gpus.begin(), p.judged.gpus.end(), gpu) != p.judged.gpus.end();
       });
     for (const auto& [a, b] : pairs)
-      add(effects, a + " and " + b, [&](const Point& p) {
+      add(effects, a + " and " + b, [&a = a, &b = b](const Point& p) {  // named: Clang before 16 takes no others
         return p.judged.gpus.size() == 2 && std::minmax(p.judged.gpus[0], p.judged.gpus[1]) == std::minmax(a, b);
       });
     return effects;
