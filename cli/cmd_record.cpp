@@ -33,7 +33,8 @@ void run_record(Context& context, const RecordOptions& o) {
   std::error_code why;
   fs::create_directories(o.out, why);
   if (!fs::is_directory(o.out)) throw InputError("--out: " + o.out + ": no folder can be made there");
-  if (bundles_in(o.out) > 0) throw InputError("--out: " + o.out + " holds bundles already");
+  if (bundles_in(o.out) > 0)
+    throw InputError("--out: " + o.out + " holds bundles already: name another folder, or remove them");
   const std::string hook = find_script(context, "apps-traces/record/inject/sitecustomize.py");
   context.exit_code = run_hooked(o.command, fs::absolute(hook).parent_path().string(), told(o));
   if (context.exit_code != 0) return;  // the command says why

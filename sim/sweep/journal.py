@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from batch_process import ERROR
-from journal_line import journal_lines, offsets_in
+from journal_line import journal_lines, offsets_in, read_line
 from records import InputError
 
-SCHEMA = "linkcast/journal/1"
+SCHEMA = "linkcast/journal/2"
+EARLIER = ("linkcast/journal/1",)  # without checksums
 NAMES = {"study": "another study", "linkcast": "another version of linkcast", "program_sha256": "another build of linkcast",
          "data_sha256": "other topologies, parameters or traces", "files": "other contents of the files that it names"}
 CRASHED = b'"crashed":true'
+PART = b'{"part":'
 
 
 @dataclass
@@ -78,10 +80,10 @@ class Journal:
             try:
                 if number == 1:
                     self._check(line, header)
-                elif "part" in line:
-                    self._read_part(line["part"])
-                elif not line["row"].get("crashed"):
-                    self._place([line["scenario"]], 0, [end])
+                elif isinstance(line, dict):
+                    self._read_part(line["part"], line["scenarios"])
+                elif CRASHED not in line[1]:
+                    self._place([line[0]], 0, [end])
             except (KeyError, IndexError, TypeError, AttributeError):
                 raise InputError(f"{self.path}: line {number}: is no line of this journal: damaged") from None
             end = self._file.tell()
@@ -94,42 +96,50 @@ class Journal:
                              "--resume goes on, another --out starts afresh")
 
     def _whole_lines(self):
-        """What a kill or a full disk has torn at the end is cut off."""
+        """Header, names of parts, and (scenario, row). What a kill or a full disk has torn at the end is cut off."""
         self._file.seek(0)
-        end, number = 0, 0
+        end, number, why = 0, 0, ""
         while line := self._file.readline():
             number += 1
             try:
-                if not line.endswith(b"\n"):
-                    break
-                parsed = json.loads(line)
-            except ValueError:
+                read = json.loads(line) if number == 1 or line.startswith(PART) else read_line(line)
+            except ValueError as error:
+                why = "not JSON" if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)) else str(error)
+                break
+            if not line.endswith(b"\n"):
                 break
             end += len(line)
-            yield parsed
+            yield read
         if self._file.read(1) and number > 1:
-            raise InputError(f"{self.path}: line {number}: not JSON, and more lines follow: damaged")
+            raise InputError(f"{self.path}: line {number}: {why}, and more lines follow: damaged")
         self._file.truncate(end)
 
     def _check(self, found: dict[str, Any], header: dict[str, Any]) -> None:
+        if found.get("schema") in EARLIER:
+            raise InputError(f"--out: {self.path}: was written by an earlier version of linkcast, without checksums: name another --out")
         if found.get("schema") != SCHEMA:
             raise InputError(f"--out: {self.path}: is no journal of a sweep ({SCHEMA})")
         other = [why for key, why in NAMES.items() if found.get(key) != header.get(key)]
         if other:
             raise InputError(f"--out: {self.path}: was written by {' and '.join(other)}: name another --out")
 
-    def _read_part(self, name: str) -> None:
+    def _read_part(self, name: str, scenarios: int) -> None:
         """Of an earlier run: what crashed is asked again. @raises InputError  it is gone, or damaged"""
-        path, numbers, offsets, at = self.path.parent / name, [], [], 0
+        path, numbers, offsets, at, lines = self.path.parent / name, [], [], 0, 0
         try:
             with open(path, "rb") as file:
-                for line in file:
-                    if CRASHED not in line:
-                        numbers.append(json.loads(line)["scenario"])
+                for lines, line in enumerate(file, 1):
+                    number, row = read_line(line)
+                    if CRASHED not in row:
+                        numbers.append(number)
                         offsets.append(at)
                     at += len(line)
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise InputError(f"{path}: cannot be read: {error}") from None
+        except ValueError as error:
+            raise InputError(f"{path}: line {lines}: {error}: damaged") from None
+        if lines != scenarios:
+            raise InputError(f"{path}: has {lines} lines, {scenarios} were written: damaged")
         self._files.append(name)
         self._place(numbers, len(self._files) - 1, offsets)
 
@@ -167,7 +177,10 @@ class Journal:
                 self._maps[file] = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
         lines = self._maps[file]
         lines.seek(int(self._offset[number]))
-        return json.loads(lines.readline())["row"]
+        try:
+            return json.loads(read_line(lines.readline())[1])
+        except ValueError as error:
+            raise InputError(f"{self.path.parent / self._files[file]}: scenario {number}: {error}: damaged") from None
 
     def sync(self) -> None:
         os.fsync(self._file.fileno())

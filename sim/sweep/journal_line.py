@@ -1,8 +1,24 @@
 """A line of a journal, or of a part of it. Needs no other file of linkcast: Dask workers get it too."""
+import re
+from zlib import crc32
+
+LINE = re.compile(rb'\{"scenario":(\d{1,9}),"crc32":(\d{1,10}),"row":(.*)\}\n', re.S)
 
 
 def journal_lines(numbers, rows):
-    return b"".join(b'{"scenario":%d,"row":%b}\n' % line for line in zip(numbers, rows))
+    """The checksum is of the row, and begins with the scenario's number."""
+    return b"".join(b'{"scenario":%d,"crc32":%d,"row":%b}\n' % (number, crc32(row, int(number)), row) for number, row in zip(numbers, rows))
+
+
+def read_line(line):
+    """@returns  scenario, row. @raises ValueError  what it is not"""
+    match = LINE.fullmatch(line)
+    if not match:
+        raise ValueError("is no line of this journal")
+    number = int(match[1])
+    if crc32(match[3], number) != int(match[2]):
+        raise ValueError("its checksum does not fit: bytes were changed")
+    return number, match[3]
 
 
 def offsets_in(lines):

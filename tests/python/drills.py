@@ -50,10 +50,10 @@ def linkcast(*words: object, folder: Path, **more) -> subprocess.CompletedProces
     return subprocess.run([str(PROGRAM), *map(str, words)], cwd=folder, capture_output=True, text=True, timeout=300, check=False, **more)
 
 
-def killed_after(words: list[object], folder: Path, seconds: float) -> None:
+def killed_after(words: list[object], folder: Path, seconds: float, **more) -> None:
     """All of its processes, as a machine that loses power."""
     process = subprocess.Popen([str(PROGRAM), *map(str, words)], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)
+                               start_new_session=True, **more)
     try:
         process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -108,9 +108,11 @@ def journal_damaged(times: int, folder: Path) -> Row:
         out = folder / f"out{number}"
         out.mkdir()
         at = rng.randrange(len(journal))
-        way = rng.choice(("cut", "byte", "repeat"))
+        way = rng.choice(("cut", "byte", "digit", "repeat"))
         lines = journal.splitlines(keepends=True)
+        digit = journal.index(b'"time_s":', at % (len(journal) // 2)) + 9  # it stays JSON
         damaged = {"cut": journal[:at], "byte": journal[:at] + bytes([rng.randrange(256)]) + journal[at + 1:],
+                   "digit": journal[:digit] + (b"1" if journal[digit:digit + 1] != b"1" else b"2") + journal[digit + 1:],
                    "repeat": b"".join(lines[:50] + lines[20:])}[way]
         (out / "journal.jsonl").write_bytes(damaged)
         done = linkcast("sweep", "study.json", "--out", out, "--resume", folder=folder)
@@ -119,7 +121,7 @@ def journal_damaged(times: int, folder: Path) -> Row:
             row.message = last_line(done.stderr, folder)
             row.wrong += not one_error(done)
         elif done.returncode == 0:
-            row.half += way != "byte" and (out / "table.csv").read_bytes() != whole
+            row.half += (out / "table.csv").read_bytes() != whole
             row.double += (out / "table.csv").read_bytes().count(b"\n") != SCENARIOS + 1
         else:
             row.wrong += 1
@@ -326,6 +328,6 @@ def answer_file() -> Path:
     return path
 
 
-def run_drill(name: str, times: int) -> Row:
+def run_drill(drill: Callable[[int, Path], Row], times: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
-        return DRILLS[name](times, Path(folder))
+        return drill(times, Path(folder))

@@ -88,15 +88,15 @@ for _ in range(int(sys.argv[1])):
     torch.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", DESCRIBED)
     optimizer.step()
 '''
+FILES = {"torch/__init__.py": INIT, "torch/profiler.py": PROFILER, "torch/optim/__init__.py": "",
+         "torch/optim/optimizer.py": OPTIMIZER, "torch/cuda.py": "def synchronize():\n    pass\n",
+         "torch/distributed.py": "def is_available():\n    return False\n", "train.py": TRAIN}
 
 
 class Recorded(InFolder):
     def setUp(self):
         super().setUp()
-        files = {"torch/__init__.py": INIT, "torch/profiler.py": PROFILER, "torch/optim/__init__.py": "",
-                 "torch/optim/optimizer.py": OPTIMIZER, "torch/cuda.py": "def synchronize():\n    pass\n",
-                 "torch/distributed.py": "def is_available():\n    return False\n", "train.py": TRAIN}
-        for name, text in files.items():
+        for name, text in FILES.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
