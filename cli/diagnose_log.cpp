@@ -54,7 +54,8 @@ std::string format_of(const std::string& path) {
 
 /// Whether a version such as 2.19 is among "NCCL 2.18 and 2.19", "NCCL 2.23 to 2.26" or "NCCL 2.22".
 bool includes(const std::string& versions, const std::string& version) {
-  static const Regex range(R"((\d+)\.(\d+)(?:(?: and | to |-)(\d+)\.(\d+))?)"), one(R"((\d+)\.(\d+).*)");
+  static const Regex range(R"((\d+)\.(\d+)(?:(?: and | to |-)(\d+)\.(\d+))?)"),
+      one(R"((\d{1,6})\.(\d{1,6}).*)");  // of a file, which may say anything
   const Match ends = range.find(versions), wanted = one.whole(version);
   if (!ends || !wanted) return false;
   const auto number = [](const Match& match, std::size_t at) {

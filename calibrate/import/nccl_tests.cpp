@@ -243,7 +243,7 @@ void note_library(const NcclRun& run, RecordBuilder& record) {
   const std::string maker = run.rccl ? "RCCL" : "NCCL";
   const std::string word = version.substr(version.find_last_of("= ") + 1);
   const std::size_t dot = word.find('.');
-  if (word.empty() || word.size() > 6 || word.find_first_not_of("0123456789.") != std::string::npos) return;
+  if (word.empty() || dot == 0 || word.size() > 6 || word.find_first_not_of("0123456789.") != std::string::npos) return;
   const auto [major, minor] = dot == std::string::npos
                                   ? nccl_version(std::stoi(word))
                                   : std::make_pair(std::stoi(word), std::stoi("0" + word.substr(dot + 1)));

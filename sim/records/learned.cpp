@@ -23,14 +23,21 @@ struct LibraryName {
 
 constexpr int kMajor = 1000;
 
-/// "2.27" is 2027; 0 for names.
+/// "2.27" is 2027; 0 for names. A calibration may hold any text here: a number too long to be one counts as far as it
+/// fits.
 int number_of(const std::string& version) {
-  int major = 0, minor = 0;
-  if (version.empty() || version[0] < '0' || version[0] > '9') return 0;
   std::size_t at = 0;
-  major = std::stoi(version, &at);
-  if (at + 1 < version.size() && version[at] == '.') minor = std::stoi(version.substr(at + 1));
-  return kMajor * major + minor;
+  const auto number = [&] {
+    constexpr int kMost = 100000;
+    int value = 0;
+    for (; at < version.size() && version[at] >= '0' && version[at] <= '9'; ++at)
+      value = std::min(kMost, 10 * value + (version[at] - '0'));
+    return value;
+  };
+  const int major = number();
+  if (at == 0 || at >= version.size() || version[at] != '.') return kMajor * major;
+  ++at;
+  return kMajor * major + number();
 }
 
 Learned as_learned(const Parameter& p, double more, int correlated) {

@@ -35,6 +35,14 @@ TEST_CASE("this version comes before all versions, these before the nearest one,
   CHECK(base(with({}), "nccl-2.8").value == kPrior.value);
 }
 
+TEST_CASE("a calibration may name versions that are no numbers") {
+  const Calibration odd = with({{"nccl.ring.LL@99999999999.9.base_s", 1},
+                                {"nccl.ring.LL@2.x.base_s", 2},
+                                {"nccl.ring.LL@2.99999999999.base_s", 3}});
+  CHECK(base(odd, "nccl-2.8").value == 2);
+  CHECK(base(odd, "nccl-2.99999999999").value == 3);
+}
+
 TEST_CASE("a parameter of another version is less sure, and NCCL 1 stands for no NCCL 2") {
   const Calibration calibration = with({{"nccl.ring.LL@2.8.base_s", 8}});
   CHECK_THAT(base(calibration, "nccl-2.8").spread, WithinRel(0.1, 1e-9));

@@ -91,6 +91,18 @@ TEST_CASE("bytes that are no UTF-8 do not end an import", "[unit][import]") {
   CHECK(imported_files("nccl-tests", {path}).collectives.size() == 6);
 }
 
+TEST_CASE("nccl-tests: a version that is no number says nothing", "[unit][import]") {
+  std::ifstream file(sample_path("nccl-tests-all-gather.json"));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string printed = "\"nccl_version\": 22809";
+  REQUIRE(text.find(printed) != std::string::npos);
+  text.replace(text.find(printed), printed.size(), "\"nccl_version\": \".\"");
+  const ScratchFolder scratch;
+  const std::string path = (scratch / "log.json").string();
+  std::ofstream(path) << text;
+  CHECK_FALSE(import_record("nccl-tests", {{path}, "box", "p100-dgx1", {}})["environment"].contains("library_version"));
+}
+
 TEST_CASE("osu: collectives of 7.x behind a prompt", "[unit][import]") {
   const Measurement m = imported("osu", "osu-allreduce.txt", {{"gpus", "8"}, {"library", "mpi-openmpi"}});
   REQUIRE(m.collectives.size() == 3);
