@@ -79,6 +79,14 @@ void Workers::each(const std::function<void(Placer&)>& what) {
   for (Worker& worker : workers_) what(*worker.placer);
 }
 
+void Workers::while_idle(std::function<bool(Placer&)> piece) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_ = std::move(piece);
+  }
+  come_.notify_all();
+}
+
 std::size_t Workers::waiting() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return jobs_.size();
@@ -118,7 +126,7 @@ std::shared_ptr<Workers::Job> Workers::next(std::unique_lock<std::mutex>& lock, 
     if (first && idle_ && !come_.wait_for(lock, kIdle, [this] { return ending_ || !jobs_.empty(); }))
       idle(lock);
     else if (first)
-      come_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+      come_.wait(lock, [this] { return ending_ || !jobs_.empty() || idle_; });
     else if (jobs_.empty())
       come_.wait(lock);
     else

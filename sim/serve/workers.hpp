@@ -40,8 +40,8 @@ class Workers {
   /// end, and not waited for.
   /// @param gone  asked now and then; may be empty. @throws Unanswered
   std::string ask(Task task, const std::function<bool()>& gone = {});
-  /// What the first worker does while nobody asks, a piece at a time, until false. Before the first question.
-  void while_idle(std::function<bool(Placer&)> piece) { idle_ = std::move(piece); }
+  /// What the first worker does from now on while nobody asks, a piece at a time, until false.
+  void while_idle(std::function<bool(Placer&)> piece);
   /// Of each of the workers, one after the other, without a deadline.
   void each(const std::function<void(Placer&)>& what);
   [[nodiscard]] std::size_t waiting() const;

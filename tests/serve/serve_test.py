@@ -231,9 +231,10 @@ class Ends(unittest.TestCase):
             answers = []
             clients = [threading.Thread(target=lambda: answers.append(server.post("/v1/place", slow)[0]))
                        for _ in range(4)]
+            self.assertEqual(server.ask("GET", "/healthz")[0], 200)  # it accepts: what waits for that is not in flight
             for client in clients:
                 client.start()
-            time.sleep(0.1)
+            time.sleep(0.3)
             self.assertEqual(server.end(), 0)
             for client in clients:
                 client.join()
