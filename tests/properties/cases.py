@@ -195,12 +195,15 @@ PROPERTIES = {
 def chose_otherwise(answers: Answers) -> str:
     """What a library chose differently for questions that should differ in nothing else."""
     return ", ".join(f"{key} {str(one)[:40]} and {str(two)[:40]}" for key in CHOICES
-                     for one, two in itertools.islice(zip([a.get(key) for a in answers], [a.get(key) for a in answers[1:]]), 1) if one != two)
+                     for one, two in itertools.islice(zip([a.get(key) for a in answers], [a.get(key) for a in answers[1:]]), 1)
+                     if one != two and (one is not None and two is not None or answers[0]["kind"] == answers[1]["kind"]))
 
 
 def smaller(case: Case) -> Iterator[Case]:
     """The same questions of rounder sizes, fewer GPUs, flows, nodes and options."""
     first = case.queries[0]
+    if len({query["kind"] for query in case.queries}) > 1 or case.kind not in PROPERTIES:
+        return  # questions of several kinds have little in common that could be left out
     for key in ("engine", "direction", "timing"):
         if key in first:
             yield Case(case.kind, tuple({k: v for k, v in query.items() if k != key} for query in case.queries))

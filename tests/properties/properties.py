@@ -15,7 +15,11 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from cases import PROPERTIES, Answers, Case, chose_otherwise, smaller
+import machine_cases
+from cases import PROPERTIES as OF_QUESTIONS
+from cases import Answers, Case, chose_otherwise, smaller
+
+PROPERTIES = {**OF_QUESTIONS, **machine_cases.MACHINES}
 
 A_BATCH = 400
 MOST_SHRINKS = 60
@@ -104,6 +108,7 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(PROPERTIES), help="names of properties")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     args = parser.parse_args()
+    machine_cases.use(args.program)
     rng, kinds, tally = random.Random(args.seed), args.only.split(","), Tally(args.program)
     wanted = sum(len(PROPERTIES[kind].make(random.Random(1)).queries) for kind in kinds)
     batches = max(1, round(args.count * len(kinds) / wanted / A_BATCH))

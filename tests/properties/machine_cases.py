@@ -1,0 +1,132 @@
+"""What must hold of machines as a whole: symmetry, bytes that go in and come out, ways to ask that agree, intervals beyond the data."""
+from __future__ import annotations
+
+import functools
+import json
+import math
+import random
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from cases import ROUNDING, WITH_PAIRS, Answers, Case, Property, Query, collective, flows, pair, size_of
+from machine_symmetry import Wiring
+
+ROOT = Path(__file__).resolve().parents[2]
+SAME = 1e-9  # source: ours, of sums of the same numbers in another order
+OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv")
+_folder = tempfile.TemporaryDirectory(prefix="linkcast-properties-")
+_program = "build/linkcast"
+
+
+def use(program: str) -> None:
+    global _program
+    _program = program
+
+
+@functools.cache
+def wiring(platform: str) -> Wiring:
+    asked = json.dumps({"kind": "show", "platform": platform})
+    shown = json.loads(subprocess.run([_program, "predict", "--batch", "-"], input=asked, capture_output=True, text=True, check=False).stdout)
+    calibration = ROOT / "models/params" / f"{platform}.json"
+    return Wiring(shown, json.loads(calibration.read_text())["parameters"] if calibration.exists() else {})
+
+
+def renumbered(query: Query, to: dict[str, str]) -> Query:
+    query = {key: to[value] if key in ("src", "dst") else value for key, value in query.items()}
+    if "gpus" in query:
+        query["gpus"] = [int(to[f"gpu{gpu}"][3:]) for gpu in query["gpus"]]
+    if "flows" in query:
+        query["flows"] = [[to[a], to[b], size] for a, b, size in query["flows"]]
+    return query
+
+
+def symmetric(rng: random.Random) -> Case:
+    """Copies and flows: a library's search goes by numbers, and may find other rings."""
+    while True:
+        query = rng.choice((pair, pair, flows))(rng)
+        to = wiring(query["platform"]).moved(rng) if query["platform"] != "gb200-nvl72" else None
+        senders = [flow[0] for flow in query.get("flows", ())]
+        if to and len(set(senders)) == len(senders):  # of several copies of one GPU the order is drawn by their numbers
+            return Case("symmetry", (query, renumbered(query, to)))
+
+
+def as_fast(answers: Answers) -> str:
+    one, other = answers
+    return "" if math.isclose(one["time_s"], other["time_s"], rel_tol=SAME) else f"{one['time_s']:.12g} s and {other['time_s']:.12g} s renumbered"
+
+
+def trace_of(op: str, ranks: int, size_B: int) -> str:
+    path = Path(_folder.name) / f"{op}-{ranks}-{size_B}.jsonl"
+    lines: list[dict[str, Any]] = [{"schema": "trace/1", "name": "one", "ranks": ranks, "source": "made", "groups": {"all": list(range(ranks))}}]
+    lines += [{"rank": rank, "kind": "collective", "op": op, "size_B": size_B, "group": "all"} for rank in range(ranks)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+def one_operation(rng: random.Random) -> Case:
+    machine = rng.choice([machine for machine in WITH_PAIRS if machine.gpus <= 16])
+    gpus = rng.sample(range(machine.gpus), rng.randint(2, machine.gpus))
+    op, size = rng.choice(OPERATIONS), size_of(rng)
+    replay = {"kind": "replay", "platform": machine.name, "trace": trace_of(op, len(gpus), size), "placement": gpus}
+    asked = {"kind": "collective", "platform": machine.name, "op": op, "gpus": gpus, "size_B": size, "launch": "graph", "calls": 1}
+    busy = [gpu for gpu in range(machine.gpus) if gpu not in gpus]
+    place = {"kind": "place", "platform": machine.name, "job": f"{op}:{size}B", "ranks": len(gpus), "busy": busy, "top": 1}
+    return Case("agreement", (asked, replay, place))
+
+
+def agree(answers: Answers) -> str:
+    """A placement is at most as slow: it may order the ranks in another way."""
+    asked, replay, place = answers
+    if not math.isclose(asked["time_s"], replay["time_s"], rel_tol=SAME):
+        return f"{asked['time_s']:.9g} s asked, {replay['time_s']:.9g} s in a replay"
+    if place["time_s"] > asked["time_s"] * (1 + ROUNDING):
+        return f"{asked['time_s']:.9g} s asked, {place['time_s']:.9g} s at its best place"
+    return ""
+
+
+def ring_parts(rng: random.Random) -> Case:
+    """The third question says which algorithm the library takes."""
+    machine = rng.choice([machine for machine in WITH_PAIRS if machine.gpus <= 16])
+    gpus = rng.sample(range(machine.gpus), rng.randint(2, machine.gpus))
+    size = len(gpus) * 2 ** rng.randint(24, 30)
+    replays = [{"kind": "replay", "platform": machine.name, "trace": trace_of(op, len(gpus), size), "placement": gpus}
+               for op in ("all_reduce", "all_gather", "reduce_scatter")]
+    asked = [{"kind": "collective", "platform": machine.name, "op": op, "gpus": gpus, "size_B": size} for op in ("all_reduce", "all_gather", "reduce_scatter")]
+    return Case("conservation", (*replays, *asked))
+
+
+def add_up(answers: Answers) -> str:
+    """A ring that reduces moves over every link, each way, what scattering the sums and gathering them move."""
+    if any(answer["algorithm"] != "ring" for answer in answers[3:]) or len({answer["protocol"] for answer in answers[3:]}) > 1:
+        return ""
+    whole, gather, scatter = ({link["id"]: link["carried_B"] for link in answer["links"] if "->" in link["id"]} for answer in answers[:3])
+    for link in {*whole, *gather, *scatter}:
+        parts = gather.get(link, 0) + scatter.get(link, 0)
+        if not math.isclose(whole.get(link, 0), parts, rel_tol=ROUNDING):
+            return f"{link}: {whole.get(link, 0):.9g} B of all_reduce, {parts:.9g} B of its halves"
+    return "" if whole else "no link carried anything"
+
+
+def beyond(rng: random.Random) -> Case:
+    query = rng.choice((pair, collective))(rng)
+    query["size_B"] = int(2 ** rng.uniform(30, 36))
+    return Case("widening", (query, {**query, "size_B": query["size_B"] * rng.choice((2, 10, 100))}))
+
+
+def wider(answers: Answers) -> str:
+    """Where both are above the calibrated range, the farther one is no surer."""
+    near, far = answers
+    if not all(any("above the calibrated range" in warning for warning in answer["warnings"]) for answer in answers):
+        return ""
+    widths = [math.log(answer["time_high_s"] / answer["time_low_s"]) for answer in (near, far)]
+    return f"the interval is {math.exp(widths[0]):.6g} times wide, farther out {math.exp(widths[1]):.6g}" if widths[1] < widths[0] * (1 - ROUNDING) else ""
+
+
+MACHINES = {
+    "symmetry": Property("a machine's automorphisms change nothing: copies, flows", symmetric, as_fast),
+    "agreement": Property("predict, replay and place agree", one_operation, agree),
+    "conservation": Property("bytes of each link, in replay: a ring's all_reduce is its two halves", ring_parts, add_up),
+    "widening": Property("above the calibrated range intervals never narrow", beyond, wider),
+}
