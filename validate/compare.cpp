@@ -10,6 +10,7 @@
 #include "sim/query/query.hpp"
 #include "sim/records/host_pattern.hpp"
 #include "sim/units/statistics.hpp"
+#include "sim/work/estimate.hpp"
 #include "validate/measured_query.hpp"
 #include "validate/without_peers.hpp"
 
@@ -252,8 +253,10 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
       std::any_of(from.begin(), from.end(), [&](const SourceFile& file) { return file.sha256 == measurement.sha256; });
   const std::size_t all = measurement.points.size() + measurement.flows.size() + measurement.collectives.size();
   log::Work work(catalogue.progress(), "compare", "points", static_cast<std::int64_t>(all));
+  work::Rounds rounds("validate", "points", static_cast<std::int64_t>(all));
   std::int64_t done = 0;
   const auto add = [&](const auto& measured) {
+    rounds.done(done);
     work.advance(done++);
     Json result, query;
     try {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "sim/query/query.hpp"
-#include "sim/work/stop.hpp"
+#include "sim/work/estimate.hpp"
 #include "validate/measured_answer.hpp"
 #include "validate/sampling.hpp"
 
@@ -144,10 +144,11 @@ std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_
   log::NoProgress none;
   log::Work work(progress != nullptr ? *progress : none, "validate", "claims",
                  static_cast<std::int64_t>(claims.size()));
+  work::Rounds rounds("validate", "claims", static_cast<std::int64_t>(claims.size()));
   for (const Claim& claim : claims) {
     results.push_back(evaluate_one(claim, sampler, data));
     work.advance(static_cast<std::int64_t>(results.size()));
-    work::look();
+    rounds.done(static_cast<std::int64_t>(results.size()));
   }
   return results;
 }

@@ -85,6 +85,13 @@ class Refused(program.InFolder):
         self.assertIn("noise: about 1e+06 samples, ", result.stdout)
         self.assertLess(time.monotonic() - begin, 10)
 
+    def test_validate(self):
+        begin = time.monotonic()
+        found = run("--max-time", "1.5s", "validate")  # takes 6 s of CPU
+        self.assertEqual(found.returncode, 2, found.stderr)
+        self.assertRegex(found.stderr, r"validate: about \S+ claims, .* more than the limit of")
+        self.assertLess(time.monotonic() - begin, 20)
+
     def test_sweep_and_wiring(self):
         study = {"schema": "linkcast/study/1", "name": "long", "query": {"kind": "collective", "op": "all_reduce", "gpus": [0, 1, 2]},
                  "axes": {"platform": ["p100-dgx1", "v100-dgx1"], "size_B": {"from": "1KiB", "to": "1GiB", "factor": 1.02}}}
