@@ -231,6 +231,11 @@ double moved_by(const Json& result) {
   return result.value(rate, 0.0) * result.at("time_s").get<double>();
 }
 
+bool is_fitted(const Calibration& calibration, const Measurement& measurement) {
+  return std::any_of(calibration.from.begin(), calibration.from.end(),
+                     [&](const SourceFile& file) { return file.sha256 == measurement.sha256; });
+}
+
 }  // namespace
 
 bool Comparison::within_limits() const {
@@ -248,9 +253,7 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
   comparison.platform = catalogue.edits_of(id) ? platform.topology().name : id;
   if (platform.topology().name != measurement.topology)
     comparison.note = "measured on topology " + measurement.topology + ", compared with " + platform.topology().name;
-  const auto& from = platform.calibration().from;
-  comparison.fitted =
-      std::any_of(from.begin(), from.end(), [&](const SourceFile& file) { return file.sha256 == measurement.sha256; });
+  comparison.fitted = is_fitted(platform.calibration(), measurement);
   const std::size_t all = measurement.points.size() + measurement.flows.size() + measurement.collectives.size();
   log::Work work(catalogue.progress(), "compare", "points", static_cast<std::int64_t>(all));
   work::Rounds rounds("validate", "points", static_cast<std::int64_t>(all));

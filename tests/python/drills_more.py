@@ -126,12 +126,13 @@ def struck(row: Row, folder: Path, out: Path, whole: bytes, how: signal.Signals,
         if sweep is not None and sweep.poll() is None:
             sweep.kill()
         cluster.communicate("\n", timeout=120)
-    if sweep.returncode != 0:
-        row.wrong += 1
+    if sweep.returncode != 0:  # the cluster lost what had not come to a second worker: it must say how to go on, and that must do
         row.message = last_line(errors, folder)
-        return
-    numbers = [json.loads(line)["scenario"] for name in (json.loads(line)["part"] for line in (out / "journal.jsonl").read_text().splitlines()[1:])
-               for line in (out / name).read_text().splitlines()]
+        row.wrong += "to go on: the same command with --resume" not in row.message
+        row.wrong += linkcast("sweep", "study.json", "--out", out, "--resume", folder=folder).returncode != 0
+    numbers = []
+    for line in map(json.loads, (out / "journal.jsonl").read_text().splitlines()[1:]):
+        numbers += [json.loads(row)["scenario"] for row in (out / line["part"]).read_text().splitlines()] if "part" in line else [line["scenario"]]
     row.double += len(numbers) - len(set(numbers))
     row.lost += LONG_SCENARIOS - len(set(numbers))
     row.half += (out / "table.csv").read_bytes() != whole
