@@ -27,8 +27,10 @@ int nic_named(const Cluster& machine, const ObjectReader& r, const std::string& 
 
 /// Of a message between processes, the same in a node and between nodes: kMessage, or a kind of message.
 bool is_message(const Json& transport) {
+  if (!transport.is_string()) return false;
+  const auto& name = transport.get_ref<const std::string&>();
   const auto& names = Transports::message_names();
-  return transport == kMessage || std::find(names.begin(), names.end(), transport) != names.end();
+  return name == kMessage || std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// Kinds of messages, and the one that follows from the ends.

@@ -22,13 +22,12 @@ const std::string& known(const ObjectReader& r, const std::string& key, const Js
 }
 
 /// The fields of a row that is an array: texts, then numbers.
-const Json& row_of(const ObjectReader& r, const std::string& key, const Json& row, std::size_t numbers_before,
-                   std::size_t texts, std::size_t numbers_after) {
+void check_row(const ObjectReader& r, const std::string& key, const Json& row, std::size_t numbers_before,
+               std::size_t texts, std::size_t numbers_after) {
   bool right = row.is_array() && row.size() == numbers_before + texts + numbers_after;
   for (std::size_t i = 0; right && i < row.size(); ++i)
     right = i >= numbers_before && i < numbers_before + texts ? row[i].is_string() : row[i].is_number();
   if (!right) r.fail(key, "has " + row.dump() + ", which is no row of it");
-  return row;
 }
 
 FoundGraph read_graph(ObjectReader& r) {
@@ -46,8 +45,8 @@ FoundGraph read_graph(ObjectReader& r) {
 
 std::vector<TunerRow> read_tuner(ObjectReader& r) {
   std::vector<TunerRow> rows;
-  for (const Json& each : r.raw("tuner")) {
-    const Json& row = row_of(r, "tuner", each, 0, 3, 2);
+  for (const Json& row : r.raw("tuner")) {
+    check_row(r, "tuner", row, 0, 3, 2);
     rows.push_back(
         {row[0], known(r, "tuner", row[1], kAlgorithms), known(r, "tuner", row[2], kProtocols), row[3], row[4]});
   }
@@ -58,8 +57,8 @@ std::vector<TakenCall> read_calls(ObjectReader& r) {
   std::vector<TakenCall> calls;
   for (ObjectReader& operation : r.objects("choices")) {
     const auto op = operation.required<std::string>("op");
-    for (const Json& each : operation.raw("calls")) {
-      const Json& row = row_of(operation, "calls", each, 1, 2, 1);
+    for (const Json& row : operation.raw("calls")) {
+      check_row(operation, "calls", row, 1, 2, 1);
       calls.push_back({op, row[0], known(operation, "calls", row[1], kAlgorithms),
                        known(operation, "calls", row[2], kProtocols), row[3]});
     }
