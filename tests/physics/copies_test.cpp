@@ -3,9 +3,11 @@
 #include "sim/copy/copies.hpp"
 
 #include <cmath>
+#include <map>
 
 #include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::copies_test {
@@ -171,6 +173,35 @@ TEST_CASE("without a third GPU there is no relay", "[physics]") {
   const Platform platform(std::move(pair), std::move(none));
   CHECK_THROWS_WITH(activities::ProblemBuilder(platform).add({0, 1, 1, "relay"}),
                     "no GPU has a direct link to both gpu0 and gpu1");
+}
+
+TEST_CASE("a staged copy between sockets crosses what joins them", "[physics]") {
+  const Platform& platform = catalogue().platform("p100-dgx1");
+  const int near = platform.gpu(0), far = platform.gpu(4);
+  REQUIRE(platform.socket_of(near) != platform.socket_of(far));
+  std::vector<int> down = platform.between_sockets(platform.socket_of(near), platform.socket_of(far)).links;
+  REQUIRE(!down.empty());
+  const std::vector<int>& last = platform.from_host(far).links;
+  down.insert(down.end(), last.begin(), last.end());
+  CHECK(activities::staged_route(platform, near, far).down == down);
+  CHECK(activities::staged_route(platform, near, near).down == platform.from_host(near).links);
+}
+
+TEST_CASE("requests go the other way and count in what a cable carries both ways", "[physics]") {
+  const Platform& platform = catalogue().platform("p100-dgx1");
+  const activities::ProblemBuilder builder(platform);
+  bool both_ways = false;
+  for (const int link : platform.to_host(platform.gpu(0)).links) {
+    std::map<int, double> weights;
+    for (const Use& use : builder.uses({link}, activities::MoveBy::kSm, 0.25)) weights[use.constraint] = use.weight;
+    CHECK(weights.at(link) == 1);
+    CHECK(weights.at(link ^ 1) == 0.25);
+    const int duplex = platform.duplex_of(platform.links()[static_cast<std::size_t>(link)].cable);
+    if (duplex < 0) continue;
+    both_ways = true;
+    CHECK(weights.at(duplex) == 1.25);
+  }
+  CHECK(both_ways);
 }
 
 }  // namespace linkcast::test::copies_test

@@ -87,3 +87,21 @@ TEST_CASE("engine: a constraint that was removed is taken anew", "[engine]") {
   CHECK(engine.now_s() == 8);
   CHECK_NOTHROW(engine.check_all_ended());
 }
+
+TEST_CASE("engine: who came first holds a queue first, whatever slot it was given", "[engine]") {
+  FluidEngine engine({10});
+  const int queue = engine.add_queue();
+  engine.start(flow(10));
+  engine.start(flow(10));
+  const int last = engine.start(flow(100));
+  while (engine.ended().empty()) engine.advance(engine.next_event_s());
+  REQUIRE(engine.ended() == std::vector<int>{0, 1});
+  const int first = engine.start(flow(10, {last}, {queue})), second = engine.start(flow(10, {last}, {queue}));
+  REQUIRE(second < first);  // slots are taken anew
+  std::vector<int> ended;
+  while (engine.unfinished() > 0) {
+    engine.advance(engine.next_event_s());
+    ended.insert(ended.end(), engine.ended().begin(), engine.ended().end());
+  }
+  CHECK(ended == std::vector<int>{last, first, second});
+}

@@ -118,6 +118,15 @@ TEST_CASE("limited_by is what limited most bytes", "[physics]") {
   CHECK(solution.limited_by == std::vector<int>{1, 0});
 }
 
+TEST_CASE("what limits a flow may change while its rate stays", "[physics]") {
+  Activity narrow = flow(15, {{0, 1}, {1, 1}});
+  // For 1 s the second constraint allows 5 of 10 B/s; then the other flow leaves it 5 B/s of the first for its last 10
+  // B.
+  const Solution solution = solve("fluid", {{10, 5}, 0, {narrow, flow(100, {{0, 1}}, 1)}});
+  CHECK_THAT(solution.finish_s[0], WithinRel(3.0, kExact));
+  CHECK(solution.limited_by[0] == 0);
+}
+
 TEST_CASE("flows of different delays share equally", "[physics]") {
   const auto solver = GENERATE(std::string("fluid"), std::string("native"));
   // SimGrid by itself weights shares by latency. 1 kB/us: flow 0 alone for 3 us, then 500 B/us each:

@@ -180,6 +180,17 @@ TEST_CASE("a larger buffer never takes less time", "[physics][mpi]") {
       }
 }
 
+TEST_CASE("what is posted at once: all of linear but a reduce, 32 of scattered, one of pairwise", "[physics][mpi]") {
+  const auto at_once = [](const char* algorithm, const char* op) {
+    return algorithms().get(algorithm).schedule(op, 100).phases.front().at_once;
+  };
+  for (const char* op : {"alltoall", "broadcast", "gather", "scatter", "all_gather"})
+    CHECK(at_once("linear", op) == 100);
+  CHECK(at_once("linear", "reduce") == 1);
+  CHECK(at_once("scattered", "alltoall") == 32);
+  CHECK(at_once("pairwise", "alltoall") == 1);
+}
+
 TEST_CASE("Open MPI reduces in host memory, Cray MPICH on the GPUs", "[physics][mpi]") {
   const auto query = [](const char* library, const char* op) {
     return Json{

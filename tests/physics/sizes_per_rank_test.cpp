@@ -182,6 +182,18 @@ TEST_CASE("the busiest rank decides: one that sends all to one is a single messa
              WithinRel(one["time_s"].get<double>(), 1e-9));
 }
 
+TEST_CASE("a row of sizes is what its rank sends, and the size is the fullest buffer", "[physics]") {
+  const auto op = collectives().get("alltoallv").with_parts({0, 5, 0, 0});
+  const auto messages = op->messages({5}, 2);
+  REQUIRE(messages.size() == 1);
+  CHECK(messages.front().from == 0);
+  CHECK(messages.front().to == 1);
+  Json sizes = matrix(3, 0);
+  sizes[1][0] = sizes[2][0] = 64 * kMi;
+  const Json gathered = answer(in_node("hgx-h200", 3), "alltoallv", {{"library", "nccl-2.18"}, {"sizes_B", sizes}});
+  CHECK_THAT(gathered["algbw_Bps"].get<double>() * gathered["time_s"].get<double>(), WithinRel(128 * kMi, 1e-9));
+}
+
 TEST_CASE("a ring carries all parts but the smallest over its busiest hop", "[physics]") {
   const auto op = collectives().get("allgatherv").with_parts({5e6, 1e6, 3e6});
   CHECK(op->bytes_per_hop({9e6}, 3).si == 8e6);

@@ -1,7 +1,11 @@
 // Between nodes: parallel aggregated trees, and switches that reduce, against closed forms.
+#include <cmath>
+#include <limits>
 #include <numeric>
+#include <set>
 
 #include "sim/activities/cluster_channels.hpp"
+#include "sim/plugin/binary_tree.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
@@ -104,6 +108,64 @@ TEST_CASE("CollNet is of fabrics that reduce, between nodes, and only where it i
     const std::string all = found["algorithm"].get<std::string>() + found["alternatives"].dump();
     CHECK((all.find("collnet") != std::string::npos) == asked);
   }
+}
+
+TEST_CASE("a chain through nodes has one hop less than a ring, in load and in latency", "[physics]") {
+  const Cluster& cluster = catalogue().cluster("alps");
+  Communicator made;
+  made.gpus = {0};
+  made.nodes = 3;
+  made.channels.emplace_back();
+  made.channels.front().order = {0};
+  for (const bool closed : {true, false}) {
+    const double hops = closed ? 3 : 2;
+    CHECK(activities::ring_delay_s(cluster, made, closed, [](int, int) { return 1.0; }) == hops);
+    activities::ClusterProblem problem(cluster);
+    activities::add_cluster_ring(problem, made, 0, closed, {1, 1, std::numeric_limits<double>::infinity()});
+    double out = 0;  // bytes that leave by the nodes' ports
+    for (const Use& use : problem.problem().activities.front().uses)
+      for (int node = 0; node < made.nodes; ++node)
+        if (problem.key(use.constraint) == cluster.key_of_fabric_link(2 * cluster.endpoint(node, cluster.nic_of(0))))
+          out += use.weight;
+    CHECK_THAT(out, WithinRel(hops, 1e-12));
+  }
+}
+
+TEST_CASE("of two children in a tree the second talks to the parent's second GPU", "[physics]") {
+  const Cluster& cluster = catalogue().cluster("alps");
+  Communicator made;
+  made.gpus = {0, 1};
+  made.nodes = 8;
+  Tree chain;
+  chain.order = {0, 1};
+  chain.first.nic = 0;
+  chain.second.nic = 1;
+  std::set<std::pair<int, int>> hops;
+  activities::tree_delay_s(cluster, made, chain, 0, [&](int from, int to) {
+    hops.emplace(from, to);
+    return 1.0;
+  });
+  const BinaryTree tree = double_binary_tree(made.nodes, 0);
+  int seconds = 0;
+  for (int node = 0; node < made.nodes; ++node) {
+    if (node == tree.root) continue;
+    const int parent = tree.parent[static_cast<std::size_t>(node)];
+    const std::vector<int>& children = tree.children[static_cast<std::size_t>(parent)];
+    const bool second = children.size() == 2 && children[1] == node;
+    seconds += second ? 1 : 0;
+    CHECK(hops.count({cluster.endpoint(node, 0), cluster.endpoint(parent, second ? 1 : 0)}) == 1);
+  }
+  CHECK(seconds > 0);
+}
+
+TEST_CASE("ports that one message crossed do not bound the next", "[physics]") {
+  const Cluster& cluster = catalogue().cluster("alps");
+  REQUIRE(cluster.routing() == FabricRouting::kAdaptive);
+  activities::ClusterProblem problem(cluster);
+  problem.pass_fabric(0, 4, 1);
+  CHECK(std::isfinite(problem.lone_rate()));
+  problem.add({});
+  CHECK(std::isinf(problem.lone_rate()));
 }
 
 }  // namespace linkcast::test::switch_algorithms_test

@@ -124,6 +124,22 @@ TEST_CASE("tuner: 2 GPUs take trees at 4 to 256 KiB in 2.18 only", "[unit]") {
   }
 }
 
+TEST_CASE("tuner: a tree's correction holds from one power of two to the next", "[unit]") {
+  // The table is by floor(log2(size / 64)); its rows rise and fall, so that another row than that of the power shows.
+  const Communicator made = build("nccl-2.18", "v100-dgx1", first(8));
+  const auto correction = [&](const std::string& protocol, double size) {
+    const TunerEntry entry =
+        library("nccl-2.18").choose(platform("v100-dgx1"), made, {"all_reduce", {size}, "tree", protocol})->entry;
+    return size / (entry.time.si - entry.latency.si) / entry.bandwidth.si;
+  };
+  for (const std::string protocol : {"LL", "Simple"})
+    for (double size = 64; size <= 64 * kMi; size *= 2) {
+      INFO(protocol << ", " << size);
+      CHECK_THAT(correction(protocol, 1.5 * size), WithinRel(correction(protocol, size), 1e-9));
+      CHECK_THAT(correction(protocol, 1.99 * size), WithinRel(correction(protocol, size), 1e-9));
+    }
+}
+
 TEST_CASE("tuner: ring and tree for all_reduce, the ring alone for the rest", "[unit]") {
   for (const std::string op : {"all_gather", "reduce_scatter", "broadcast", "reduce"})
     for (const std::string& version : nccl_graph::names()) {
