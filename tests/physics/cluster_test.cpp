@@ -1,16 +1,20 @@
 // Messages and collectives between nodes against closed forms.
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <set>
 
+#include "sim/collective/collective_cost.hpp"
 #include "sim/platform/adaptive_routing.hpp"
 #include "sim/plugin/binary_tree.hpp"
 #include "sim/plugin/fabric_generator.hpp"
+#include "sim/plugin/library.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
 #include "tests/support/unlearned.hpp"
 
 namespace linkcast::test::cluster_test {
@@ -143,6 +147,30 @@ TEST_CASE("large all_reduce is bound by the NICs in use", "[physics]") {
     const double bytes_s = ring["time_s"].get<double>() - ring["latency_s"].get<double>();
     CHECK_THAT(bytes_s, WithinRel(2 * (ranks - 1) / ranks * size / (4 * nic), 1e-6));
   }
+}
+
+TEST_CASE("blocks move no more between nodes than was measured of them there", "[physics]") {
+  Json calibration = read_json_file(unlearned("leonardo", false));
+  calibration["parameters"]["nccl.network.Simple.channel_Bps"]["value"] = 1e8;
+  const ScratchFolder folder;
+  const auto path = (folder / "slow.json").string();
+  std::ofstream(path) << calibration.dump();
+  const Json slow = across(path, 2, 1, 1e8, {{"algorithm", "ring"}, {"protocol", "Simple"}});
+  // Of two ranks each sends all bytes once.
+  CHECK(slow["time_s"].get<double>() >= 1e8 / (slow["blocks"].get<double>() * 1e8));
+}
+
+TEST_CASE("hops of a tree over other links than the ring's take what the library says of those", "[physics]") {
+  const Platform& machine = catalogue().platform(unlearned("v100-dgx1"));
+  const RingLibrary& library = ring_library("nccl-2.18");
+  Communicator made = library.build(machine, {0, 1, 2, 3});
+  const auto hop_s = [&](const std::string& path_class) {
+    made.tree_class = path_class;
+    return collective::collective_cost(machine, library, made, "tree", "LL", 1).hop_s;
+  };
+  REQUIRE(library.hop_latency("LL", "PHB").si > library.hop_latency("LL", "NVL").si);
+  CHECK_THAT(hop_s("PHB") / hop_s("NVL"),
+             WithinRel(library.hop_latency("LL", "PHB").si / library.hop_latency("LL", "NVL").si, 1e-12));
 }
 
 TEST_CASE("the two trees together pass each byte twice by every NIC but the root's", "[physics]") {

@@ -6,6 +6,7 @@
 #include "sim/congestion/head_of_line.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
+#include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/unlearned.hpp"
 
@@ -215,6 +216,21 @@ TEST_CASE("beside a job in noise, what the collective takes alone is in the same
   CHECK_THAT(beside["alone_s"].get<double>(), WithinRel(alone["time_s"].get<double>(), 1e-9));
   CHECK_THAT(beside["slowdown"].get<double>(),
              WithinRel(beside["time_s"].get<double>() / alone["time_s"].get<double>(), 1e-9));
+}
+
+TEST_CASE("a ring's messages move round after round, which bounds what its draws cost", "[physics]") {
+  // 4,830 messages, 70 at a time; all at once they might be drawn ten times.
+  const Json drawn = query::answer(catalogue(), {{"platform", "leonardo"},
+                                                 {"kind", "collective"},
+                                                 {"op", "all_gather"},
+                                                 {"library", "mpi-openmpi"},
+                                                 {"algorithm", "ring"},
+                                                 {"nodes", 70},
+                                                 {"gpus_per_node", 1},
+                                                 {"size_B", 1048576},
+                                                 {"noise", 3},
+                                                 {"samples", 11}});
+  CHECK(drawn.value("error", "") == "");
 }
 
 }  // namespace linkcast::test::noise_test
