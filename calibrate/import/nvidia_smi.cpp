@@ -56,8 +56,8 @@ SmiList read_smi_list(const std::string& path) {
       add_gpu(list, match, number);
       continue;
     }
-    const bool link{match = patterns.link.whole(line)};
-    const bool none{patterns.no_links.whole(line)};
+    match = patterns.link.whole(line);
+    const bool link{match}, none{patterns.no_links.whole(line)};
     if (!link && patterns.begins.whole(line))
       fail_at(path, number, "no line of nvidia-smi -L or nvidia-smi nvlink -s: '" + line + "'");
     if (!link && !none) continue;  // a prompt, a title, another command's output
