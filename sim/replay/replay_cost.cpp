@@ -12,9 +12,9 @@ namespace linkcast::replay {
 namespace {
 
 // Time of an event, its three runs for the interval, reading and the answer together. source:
-// `tests/python/cost_test.py
-// --table`: 8.3 to 13.8 us over seven traces of 2 to 1024 ranks on one node and on 256, one core of a Xeon of 2024
-constexpr double kEvent_s = 10e-6;
+// `tests/python/limits_test.py`: 2.0 to 2.5 us over three applications on 8 GPUs, start included; tests/bench/aims.py:
+// 0.7 us of 8 ranks, 2 to 4.4 us of 512, one core of an AMD EPYC that others use too
+constexpr double kEvent_s = 4e-6;
 constexpr double kRuns = 3;
 // Memory of a generated event, its text and what the replay holds of it. source: the same: 310 B
 constexpr double kEvent_B = 310;
