@@ -24,7 +24,7 @@ import fuzz
 import seeds
 
 ROOT = fuzz.ROOT
-LONGEST_S = 60  # a try; busy machines and sanitizers make 2 s of work 20
+LONGEST_S = 180  # a try; at a low priority on busy machines a whole command with sanitizers took 74 s, 0.14 s in a release build
 MOST_MB, MOST_AT_ONCE_MB = 3000, 1200
 
 
