@@ -28,7 +28,7 @@ class ReplaySummary final : public ReplayObserver {
   /// Of what has happened until a moment that is not before the last event.
   [[nodiscard]] RankTimes times_until(std::size_t rank, double now_s) const;
   /// Steps that a rank has ended.
-  [[nodiscard]] std::size_t markers(std::size_t rank) const { return markers_s_[rank].size(); }
+  [[nodiscard]] std::size_t markers(std::size_t rank) const { return steps_[rank]; }
   [[nodiscard]] double makespan_s() const { return makespan_s_; }
   /// What each step of one job took in the recording: the median rank. Empty where the trace does not say it of every
   /// step and rank. @param ranks  first and one past last

@@ -16,7 +16,7 @@ ROLES = {
     COMPILED: "libboost-dev libeigen3-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libre2-dev pybind11-dev",
     COMMANDS: "python3 python3-matplotlib python3-jinja2 python3-dask python3-distributed python3-pandas",
     BUILD: "g++ ccache cmake ninja-build pkg-config git protobuf-compiler python3-venv python3-dev",
-    TESTS: "catch2 libbenchmark-dev clang-format python3-jsonschema python3-nbclient python3-ipykernel mypy slurmctld slurmd slurm-client curl",
+    TESTS: "catch2 libbenchmark-dev clang-format python3-jsonschema python3-nbclient python3-ipykernel mypy slurmctld slurmd slurm-client curl libfaketime",
 }
 LOCK_ROLES = {"parquet": COMMANDS, "dask": COMMANDS, "build": BUILD}
 
