@@ -1,7 +1,7 @@
 #include "sim/copy/engine_orders.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <random>
@@ -68,10 +68,13 @@ class Makespans {
       : machine_(machine), solver_(solver), request_(request), host_(plan.copies().front().first) {
     for (const PlannedCopy& copy : plan.copies()) {
       one_node_ = one_node_ && copy.inside && copy.node == plan.copies().front().node;
-      std::set<int>& queues = queues_.emplace_back();
+      std::set<int> queues;
       for (int a = copy.first; a < copy.end; ++a)
         for (const int queue : plan.problem().activities[at(a)].queues) queues.insert(queue);
+      queues_.emplace_back(queues.begin(), queues.end());
     }
+    last_order_.assign(at(plan.problem().queue_count), 0);
+    blocks_.resize(plan.copies().size());
     if (one_node_) problem_ = plan.problem();
   }
 
@@ -93,20 +96,26 @@ class Makespans {
     int first = 0;
     std::vector<Activity> activities{};
   };
-  using Key = std::pair<std::size_t, std::vector<int>>;  ///< copy; of its queues, those used before it
+  struct Known {
+    std::vector<char> used{};  ///< of its queues, whether before it
+    Block block{};
+  };
 
   /// Of each copy in this order. @returns whether all are known
   bool find_blocks(const Order& order) {
-    std::set<int> used;
+    ++orders_;
     found_.clear();
+    bool all = true;
     for (const std::size_t i : order) {
-      Key key{i, {}};
-      std::set_intersection(queues_[i].begin(), queues_[i].end(), used.begin(), used.end(),
-                            std::back_inserter(key.second));
-      used.insert(queues_[i].begin(), queues_[i].end());
-      found_.push_back(&blocks_[key]);
+      used_.clear();
+      for (const int queue : queues_[i]) used_.push_back(std::exchange(last_order_[at(queue)], orders_) == orders_);
+      std::deque<Known>& known = blocks_[i];
+      auto same = std::find_if(known.begin(), known.end(), [this](const Known& one) { return one.used == used_; });
+      if (same == known.end()) same = known.insert(known.end(), {used_, {}});
+      found_.push_back(&same->block);
+      all = all && !same->block.activities.empty();
     }
-    return std::none_of(found_.begin(), found_.end(), [](const Block* block) { return block->activities.empty(); });
+    return all;
   }
 
   void learn_blocks(const Order& order) {
@@ -137,8 +146,11 @@ class Makespans {
   const CopyRequest& request_;
   int host_;  ///< activities of the host
   bool one_node_ = true;
-  std::vector<std::set<int>> queues_{};  ///< of each copy
-  std::map<Key, Block> blocks_{};
+  std::vector<std::vector<int>> queues_{};   ///< of each copy
+  std::vector<std::deque<Known>> blocks_{};  ///< of each copy
+  int orders_ = 0;                           ///< looked for
+  std::vector<int> last_order_{};            ///< per queue: in which it was used
+  std::vector<char> used_{};
   std::vector<Block*> found_{};  ///< in the order that was last looked for
   Problem problem_{};
   std::map<Order, double> known_s_{};
