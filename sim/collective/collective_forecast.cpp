@@ -7,6 +7,7 @@
 
 #include "sim/collective/host_path.hpp"
 #include "sim/collective/schedule_forecast.hpp"
+#include "sim/engine/many_flows.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::collective {
@@ -166,6 +167,10 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveR
   if (memory_unknown(job))
     warnings.push_back("what several GPUs together get of host memory was never measured on " +
                        job.node().topology().name + ": assumed to be no limit");
+  if (run.messages && run.messages->shared_late) warnings.emplace_back(kSharedLate);
+  if (run.messages && run.messages->most_ways > 0)
+    warnings.push_back("of the ways between two cards " + std::to_string(run.messages->most_ways) +
+                       " of each kind stand for all");
   return warnings;
 }
 
@@ -188,6 +193,7 @@ void add_contention(const std::vector<CollectiveJob>& jobs, const Contended& fir
   uncertainty::Uncertainty uncertainty = uncertainty_of(jobs.front(), first.together);
   uncertainty.add((nodes ? kClusterContentionError : kContentionError) * (1 - 1 / first.slowdown()));
   forecast.interval = jobs.front().launching.around(uncertainty.around(first.together.time_s()));
+  if (first.shared_late) forecast.warnings.emplace_back(kSharedLate);
   const std::string several = in_several(jobs);
   if (!several.empty())
     forecast.warnings.push_back("GPUs in several communicators (" + several +

@@ -21,7 +21,10 @@ namespace {
 
 // Where messages cannot be taken together: 16,256 activities, some seconds. Who asks for the direct form may wait
 // longer. source: ours
-constexpr int kDirectRanks = 128, kDirectRanksAsked = 512;
+constexpr int kDirectRanks = 128, kDirectRanksAsked = 1024;
+// Of more ranks, some hundred links a message would not fit into memory: of the ways of each kind between two cards so
+// many stand for all. source: ours, as in schedules
+constexpr int kAllWaysRanks = 512, kWays = 8;
 constexpr double kTogether = 1 - 1e-9;  // source: ours, against rounding: ends at the same time
 
 /// How the library sends a message of a size, and what comes before its bytes.
@@ -212,8 +215,12 @@ std::vector<Use> loads_of(const Problem& problem, const std::vector<int>& keys, 
 }
 
 MessageAnswer run_direct(const CollectiveJob& job, MessageParts wanted, Solver& solver) {
-  activities::ClusterProblem problem(job.machine);
-  return run_each_message(job, wanted, problem, solver);
+  const bool pairs = job.op.every_pair() || job.op.traits().parts == PartSizes::kOfPairs;
+  const bool all = !pairs || job.ranks() <= kAllWaysRanks;
+  activities::ClusterProblem problem(job.machine, all ? std::numeric_limits<int>::max() : kWays);
+  MessageAnswer answer = run_each_message(job, wanted, problem, solver);
+  if (!all) answer.most_ways = kWays;
+  return answer;
 }
 
 /// @returns  false, with the reason in `answer`, where messages cannot be taken together
@@ -270,6 +277,7 @@ MessageAnswer run_each_message(const CollectiveJob& job, MessageParts wanted, ac
   answer.classes = problem.activities.size();
   answer.messages = static_cast<double>(answer.classes);
   answer.limits = last_limits(made, solution);
+  answer.shared_late = solution.late_shares > 0;
   if (wanted.busy) answer.busy = congestion::BusyLinks::of_messages(made);
   if (wanted.loads) {
     std::vector<int> keys;

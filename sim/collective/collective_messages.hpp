@@ -29,6 +29,8 @@ struct MessageAnswer {
   std::size_t classes = 0;                      ///< activities, or sorts of messages that are alike
   std::vector<int> limits{};                    ///< keys in the cluster of what limits the messages that end last
   std::optional<congestion::BusyLinks> busy{};  ///< where asked for
+  bool shared_late = false;                     ///< Solution::late_shares
+  int most_ways = 0;                            ///< of each kind between two NICs, where they stand for more
   std::vector<Use> loads{};                     ///< by key in the cluster, per byte of one message, where asked for
 };
 

@@ -205,10 +205,13 @@ std::vector<Contended> run_together(const std::vector<CollectiveJob>& jobs, cons
     SharedRun shared = run_to_share(job, solver);
     share(job, shared_machine, shared.plan);
     places.push_back(problem.add(shared.plan));
-    all.push_back({shared.run, std::move(shared.run)});
+    all.push_back({shared.run, std::move(shared.run), false});
   }
   const Solution solution = solver.run(problem.problem());
-  for (std::size_t i = 0; i < all.size(); ++i) read_shared(problem, solution, places[i], all[i].together);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    read_shared(problem, solution, places[i], all[i].together);
+    all[i].shared_late = solution.late_shares > 0;
+  }
   return all;
 }
 

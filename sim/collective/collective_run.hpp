@@ -45,6 +45,7 @@ SharedRun run_to_share(const CollectiveJob& job, Solver& solver);
 /// The same collective with nothing else going on, and beside the others.
 struct Contended {
   CollectiveRun alone, together;
+  bool shared_late = false;  ///< Solution::late_shares, of all together
   [[nodiscard]] double slowdown() const { return together.time_s() / alone.time_s(); }
 };
 

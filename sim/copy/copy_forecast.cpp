@@ -6,6 +6,7 @@
 #include "sim/copy/engine_orders.hpp"
 #include "sim/copy/message_queue.hpp"
 #include "sim/copy/message_window.hpp"
+#include "sim/engine/many_flows.hpp"
 #include "sim/launch/launching.hpp"
 #include "sim/query/shared_keys.hpp"
 #include "sim/uncertainty/verdict.hpp"
@@ -44,6 +45,7 @@ class Judge {
     if (runs_.count > 1)
       verdict.warnings.insert("copies wait for their copy engine and the hardware picks the first: the median of " +
                               std::to_string(runs_.count) + " random choices");
+    if (shown_.late_shares > 0) verdict.warnings.insert(kSharedLate);
     return uncertainty;
   }
 

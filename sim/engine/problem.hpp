@@ -43,6 +43,7 @@ struct Solution {
   /// Per activity: constraint that limited it for most of its bytes, or kOwnCap. Empty if the solver cannot tell.
   std::vector<int> limited_by;
   double makespan_s = 0;
+  int late_shares = 0;  ///< times that rates were shared out a little after what changed them: ManyFlows
 };
 
 /// One way to run a Problem. Time starts at 0 in every run.

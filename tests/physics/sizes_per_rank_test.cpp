@@ -245,6 +245,26 @@ TEST_CASE("sizes that are no sizes are refused where they are", "[physics]") {
   CHECK(says(error("alltoallv", Json::object()), "/size_B"));
 }
 
+TEST_CASE("alltoallv: where many messages are shared out late the answer says so", "[physics]") {
+  const auto sizes = [](int ranks) {
+    Json rows = Json::array();
+    for (int from = 0; from < ranks; ++from) {
+      Json row = Json::array();
+      for (int to = 0; to < ranks; ++to)
+        row.push_back(from == to ? 0 : (1 << 18) + (from * 7919 + to * 104729) % 786433);
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  };
+  const auto late = [&](int nodes) {
+    const Json answer = asked(between("leonardo", nodes, 4), "alltoallv",
+                              {{"library", "nccl-2.18"}, {"engine", "direct"}, {"sizes_B", sizes(4 * nodes)}});
+    return says(answer.at("warnings").dump(), "shared out anew at most once in 0.4 %");
+  };
+  CHECK(late(16));
+  CHECK(!late(4));
+}
+
 TEST_CASE("what cannot be forecast with sizes is refused in one line", "[physics]") {
   const Json old =
       asked(in_node("v100-dgx1", 2), "alltoallv", {{"library", "nccl-2.3"}, {"sizes_B", {{0, 1}, {1, 0}}}});
