@@ -129,10 +129,20 @@ def irregular(gpus: int) -> dict:
     return {"kind": "collective", "op": "alltoallv", "platform": "leonardo", "nodes": gpus // 4, "gpus_per_node": 4, "engine": "direct", "sizes_B": rows}
 
 
+def side_by_side(collectives: int) -> dict:
+    """Each on 3 nodes anywhere, but for the first; sizes of a factor 4."""
+    draw = random.Random(collectives)
+    nodes = draw.sample(range(2, 3456), 3 * (collectives - 1))
+    others = [{"op": "all_reduce", "size_B": draw.randint(1 << 24, 1 << 26), "gpus": [0, 1, 2, 3], "nodes": nodes[3 * i:3 * i + 3]} for i in range(collectives - 1)]
+    return {"kind": "collective", "op": "all_reduce", "platform": "leonardo", "nodes": 2, "gpus_per_node": 4, "size_B": 1 << 25, "with": others}
+
+
 def growth() -> list[Case]:
     batch = ["predict", "--batch", "-"]
     return [*(Case(f"growth/incast/{n}", batch, json.dumps(incast(n)) + "\n", extra={"flows": n}, without="start") for n in (256, 1024, 4096)),
-            *(Case(f"growth/irregular alltoall/{n}", batch, json.dumps(irregular(n)) + "\n", extra={"flows": n * (n - 1)}, without="start") for n in (32, 64))]
+            *(Case(f"growth/irregular alltoall/{n}", batch, json.dumps(irregular(n)) + "\n", extra={"flows": n * (n - 1)}, without="start")
+              for n in (32, 64, 128, 256, 512, 1024)),
+            *(Case(f"growth/collectives side by side/{n}", batch, json.dumps(side_by_side(n)) + "\n", extra={"flows": n}, without="start") for n in (64, 256, 1000))]
 
 
 def run(program: Path, case: Case, limit_s: int) -> dict:
