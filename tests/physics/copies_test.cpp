@@ -7,6 +7,7 @@
 
 #include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
+#include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 
@@ -164,6 +165,31 @@ TEST_CASE("a relayed copy in chunks overlaps its two legs", "[physics]") {
   CHECK_THAT(p2p({{"transport", "relay"}, {"chunk_B", kChunk}}), WithinRel((chunks + 1) * one + kHandover, 1e-9));
   CHECK_THROWS_AS(p2p({{"transport", "relay"}, {"chunk_B", 1}}), InputError);
   CHECK_THROWS_AS(p2p({{"chunk_B", kChunk}}), InputError);
+}
+
+TEST_CASE("a relay takes the faster way, and its chunks are the bytes of the copy", "[physics]") {
+  const Platform& platform = catalogue().platform("p100-dgx1");
+  for (const auto& [slow, fast] : {std::pair{"gpu0-gpu1", "gpu4"}, std::pair{"gpu0-gpu4", "gpu1"}}) {
+    const Json answer = query::answer(catalogue(), {{"kind", "p2p"},
+                                                    {"platform", "p100-dgx1"},
+                                                    {"src", "gpu0"},
+                                                    {"dst", "gpu5"},
+                                                    {"size_B", 64e6},
+                                                    {"transport", "relay"},
+                                                    {"edits", {std::string("scale ") + slow + ":0.5"}}});
+    CHECK(answer.value("via", "") == fast);
+  }
+  activities::ProblemBuilder builder(platform);
+  activities::Transfer copy;
+  copy.source = platform.gpu(0);
+  copy.target = platform.gpu(5);
+  copy.bytes = 10e6;
+  copy.transport = "relay";
+  copy.chunk_B = 3e6;
+  builder.add(copy);
+  double moved_B = 0;
+  for (const Activity& leg : builder.problem().activities) moved_B += leg.work_B;
+  CHECK_THAT(moved_B, WithinRel(20e6, 1e-12));
 }
 
 TEST_CASE("without a third GPU there is no relay", "[physics]") {

@@ -105,3 +105,12 @@ TEST_CASE("engine: who came first holds a queue first, whatever slot it was give
   }
   CHECK(ended == std::vector<int>{last, first, second});
 }
+
+TEST_CASE("engine: bytes of a flow under way count up to now", "[engine]") {
+  FluidEngine engine({10});
+  engine.start(flow(20));
+  engine.advance(engine.next_event_s());  // the delay is over, at 1 s
+  REQUIRE(engine.next_event_s() == 3);
+  engine.advance(2.5);
+  CHECK(engine.carried_B() == std::vector<double>{15});
+}

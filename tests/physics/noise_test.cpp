@@ -218,19 +218,19 @@ TEST_CASE("beside a job in noise, what the collective takes alone is in the same
              WithinRel(beside["time_s"].get<double>() / alone["time_s"].get<double>(), 1e-9));
 }
 
-TEST_CASE("a ring's messages move round after round, which bounds what its draws cost", "[physics]") {
+TEST_CASE("a ring's messages move round after round, and its interval moves with the noise", "[physics]") {
   // 4,830 messages, 70 at a time; all at once they might be drawn ten times.
-  const Json drawn = query::answer(catalogue(), {{"platform", "leonardo"},
-                                                 {"kind", "collective"},
-                                                 {"op", "all_gather"},
-                                                 {"library", "mpi-openmpi"},
-                                                 {"algorithm", "ring"},
-                                                 {"nodes", 70},
-                                                 {"gpus_per_node", 1},
-                                                 {"size_B", 1048576},
-                                                 {"noise", 3},
-                                                 {"samples", 11}});
-  CHECK(drawn.value("error", "") == "");
+  Json ring{{"platform", "leonardo"}, {"kind", "collective"}, {"op", "all_gather"}, {"library", "mpi-openmpi"},
+            {"algorithm", "ring"},    {"nodes", 70},          {"gpus_per_node", 1}, {"size_B", 1048576}};
+  const Json quiet = query::answer(catalogue(), ring);
+  ring["noise"] = 3;
+  ring["samples"] = 11;
+  const Json noisy = query::answer(catalogue(), ring);
+  REQUIRE(noisy.value("error", "") == "");
+  CHECK(noisy["time_s"].get<double>() > quiet["time_s"].get<double>());
+  for (const char* end : {"time_low_s", "time_high_s"})
+    CHECK_THAT(noisy[end].get<double>() / noisy["time_s"].get<double>(),
+               WithinRel(quiet[end].get<double>() / quiet["time_s"].get<double>(), 1e-9));
 }
 
 }  // namespace linkcast::test::noise_test

@@ -148,10 +148,13 @@ TEST_CASE("hwloc 2 and 3 with NVLinkBandwidth; GPUs by PCI class", "[unit][impor
     CHECK(cable(t, "gpu0", "gpu3").kind == "nvlink2");
   }
   const Changed wrong(sample, {{"</topology>", distances}, {"50000 ", "40000 "}});
-  CHECK_THROWS_WITH(import_json("hwloc-xml", {wrong.path()}),
-                    Catch::Matchers::Contains("40000 MB/s of gpu0 to gpu1 is no multiple of a link's 25000"));
+  CHECK(linkcast::test::error_of([&] {
+          return import_json("hwloc-xml", {wrong.path()});
+        }).find("40000 MB/s of gpu0 to gpu1 is no multiple of a link's 25000") != std::string::npos);
   const Changed short_one(sample, {{"</topology>", distances}, {"40 41 42 43", "40 41 42"}});
-  CHECK_THROWS_WITH(import_json("hwloc-xml", {short_one.path()}), Catch::Matchers::Contains("16 values for 3 devices"));
+  CHECK(linkcast::test::error_of([&] {
+          return import_json("hwloc-xml", {short_one.path()});
+        }).find("16 values for 3 devices") != std::string::npos);
   const Changed unnamed(sample, {{"subtype=\"CUDA\"", ""}, {"subtype=\"NVML\"", ""}});
   const Topology t = import_file("hwloc-xml", {unnamed.path()});
   CHECK(t.gpus().size() == 4);
@@ -171,11 +174,13 @@ TEST_CASE("rocm-smi --showtopo", "[unit][import]") {
   CHECK(cable(t, "gpu0", "gpu1").kind == "infinity_fabric");
   CHECK(cable(t, "gpu0", "gpu1").count == 7);  // all that the model has lead to its only peer
   CHECK(cable(t, "gpu1", "cpu1").kind == "pcie5");
-  CHECK_THROWS_WITH(import_json("rocm-topo", {"topo-h200.txt"}, {{"gpu", "MI300X"}}),
-                    Catch::Matchers::Contains("no table 'Link Type between two GPUs'"));
+  CHECK(linkcast::test::error_of([&] {
+          return import_json("rocm-topo", {"topo-h200.txt"}, {{"gpu", "MI300X"}});
+        }).find("no table 'Link Type between two GPUs'") != std::string::npos);
   const Changed cut("rocm-topo.txt", {{"GPU1   XGMI", "GPU2   XGMI"}});
-  CHECK_THROWS_WITH(import_json("rocm-topo", {cut.path()}, {{"gpu", "MI300X"}}),
-                    Catch::Matchers::Contains("line 16: the row of GPU1 with 2 entries is due"));
+  CHECK(linkcast::test::error_of([&] {
+          return import_json("rocm-topo", {cut.path()}, {{"gpu", "MI300X"}});
+        }).find("line 16: the row of GPU1 with 2 entries is due") != std::string::npos);
 }
 
 TEST_CASE("Slurm: what scontrol prints, blocks, topology.yaml", "[unit][import]") {
