@@ -118,7 +118,7 @@ TEST_CASE("bad queries of replays are refused", "[physics]") {
                 "'no.jsonl' is no file, no shipped trace and no application"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"gpus", Json::array({1})}}, "/gpus"));
   CHECK(refused({{"platform", "gx8"}, {"trace", "alexnet"}, {"options", {{"gpus", 16}, {"batch", 16}}}},
-                "16 ranks and 8 GPUs"));
+                "alexnet has 16 ranks and the machine has 8 GPUs"));
 }
 
 TEST_CASE("a what-if changes a replay", "[physics]") {
