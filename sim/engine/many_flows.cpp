@@ -31,11 +31,13 @@ std::size_t largest_component(const Problem& problem) {
   return most;
 }
 
-/// Whether they begin to move at few different times: rates are shared out at each.
+/// Whether they begin to move at few different times, or few for how many they are: rates are shared out at each.
 bool begin_together(const Problem& problem) {
+  const std::size_t flows = problem.activities.size();
+  const std::size_t most = flows > ManyFlows::kMany ? flows / ManyFlows::kFlowsAStart : ManyFlows::kExactShares;
   std::set<double> delays_s;
   for (const Activity& flow : problem.activities)
-    if (delays_s.insert(flow.delay_s).second && delays_s.size() > ManyFlows::kExactShares) return false;
+    if (delays_s.insert(flow.delay_s).second && delays_s.size() > most) return false;
   return true;
 }
 

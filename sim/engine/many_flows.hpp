@@ -27,9 +27,13 @@ class ManyFlows {
   static constexpr std::size_t kExactShares = 64;
   /// source: ours, about where it becomes faster than FluidSolver
   static constexpr std::size_t kFew = 512;
+  /// source: ours, about where FluidSolver takes half a second, and four times that for twice as many
+  static constexpr std::size_t kMany = 1024;
+  /// source: ours, a ring of four GPUs that begins by itself
+  static constexpr std::size_t kFlowsAStart = 4;
 
-  /// Whether nothing waits, all begins at kExactShares times at most and a connected component has more than kFew
-  /// flows.
+  /// Whether nothing waits, all begins at kExactShares times at most (of more than kMany flows, kFlowsAStart at a time)
+  /// and a connected component has more than kFew flows.
   static bool takes(const Problem& problem);
   /// @throws InvariantError  see check_problem, check_solution
   Solution run(const Problem& problem);

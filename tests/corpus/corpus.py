@@ -76,6 +76,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     o = _arguments()
+    sys.stdout.reconfigure(errors="backslashreplace")  # what was asked may be no text
     try:
         if o.command == "generate":
             generate(o.out, o.every)

@@ -90,6 +90,25 @@ Problem irregular(Dice& dice, int ranks, double low_B, double high_B) {
   return problem;
 }
 
+/// Rings of four ranks that meet in a few common links, each begun at a time of its own.
+Problem side_by_side(Dice& dice, int rings) {
+  Problem problem;
+  std::vector<int> middle;
+  for (int k = 0; k < 12; ++k) middle.push_back(add_link(problem, dice.scaled(100e9, 1e12)));
+  for (int ring = 0; ring < rings; ++ring) {
+    const double begins_s = dice.between(1e-6, 1e-4), bytes = dice.scaled(1 << 20, 1 << 25);
+    for (int rank = 0; rank < 4; ++rank) {
+      Activity flow;
+      flow.work_B = bytes;
+      flow.delay_s = begins_s;
+      const auto up = static_cast<std::size_t>(dice.below(11));
+      flow.uses = {{add_link(problem, 25e9), 1}, {middle[up], 1}, {middle[up + 1], 1}};
+      problem.activities.push_back(std::move(flow));
+    }
+  }
+  return problem;
+}
+
 struct Error {
   double mean = 0, most = 0, makespan = 0;
 };
@@ -152,6 +171,23 @@ TEST_CASE("many flows: the error of sharing late stays within what is stated", "
   CHECK(all.mean < 5e-4);
   CHECK(all.most < 6e-3);
   CHECK(all.makespan < 1e-4);
+}
+
+TEST_CASE("many flows: those that begin at many times are taken where they are thousands", "[physics]") {
+  Dice few(1);
+  CHECK(!ManyFlows::takes(side_by_side(few, 250)));
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    INFO("seed " << seed);
+    Dice dice(seed);
+    const Problem problem = side_by_side(dice, 260 * static_cast<int>(seed));
+    REQUIRE(ManyFlows::takes(problem));
+    const Solution found = ManyFlows().run(problem);
+    const Error error = error_of(found, exactly(problem));
+    CHECK(found.late_shares > 0);
+    CHECK(error.most < 2.5 * ManyFlows::kLate);
+    CHECK(error.mean < ManyFlows::kLate / 2);
+    CHECK(std::abs(error.makespan) < ManyFlows::kLate / 2);
+  }
 }
 
 TEST_CASE("many flows: what waits for others or meets few is not taken", "[physics]") {
