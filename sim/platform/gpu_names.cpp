@@ -17,11 +17,13 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// "gpu12" or "12". @returns -1 for another text
-int number_in(const std::string& text) {
-  static const Regex form(R"((?:gpu)?(\d{1,6}))");
-  const Match match = form.whole(text);
-  return match ? std::stoi(match[1]) : -1;
+/// "gpu12" or "12", six digits at most. @returns -1 for another text
+int number_in(std::string_view text) {
+  if (text.starts_with("gpu")) text.remove_prefix(3);
+  int number = -1;
+  if (text.empty() || text.size() > 6 || text.front() == '-') return -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
 const Device& gpu_at(const Topology& topology, std::size_t number) {
@@ -64,11 +66,12 @@ const std::string kGpuForms =
 std::optional<GpuText> read_gpu_text(const std::string& text) {
   static const Regex uuid(R"(gpu-[0-9a-f]{8}[0-9a-f-]*)");
   const std::string name = lower_case(text);
+  if (const int number = number_in(name); number >= 0) return GpuText{number, number};
   if (uuid.whole(name)) return GpuText{-1, -1, name};
   if (std::string bus_id = pci_bus_id(name); !bus_id.empty()) return GpuText{-1, -1, std::move(bus_id)};
   const auto dash = name.find('-');
-  const int first = number_in(name.substr(0, dash));
-  const int last = dash == std::string::npos ? first : number_in(name.substr(dash + 1));
+  if (dash == std::string::npos) return std::nullopt;
+  const int first = number_in(name.substr(0, dash)), last = number_in(name.substr(dash + 1));
   if (first < 0 || last < first) return std::nullopt;
   return GpuText{first, last};
 }

@@ -6,6 +6,7 @@
 #include "sim/query/query.hpp"
 #include "sim/query/whatif.hpp"
 #include "sim/records/file_error.hpp"
+#include "sim/records/quick_json.hpp"
 
 namespace linkcast::query {
 namespace {
@@ -49,7 +50,7 @@ LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line,
     answer.failed = answer.broken = true;
   }
   if (options.rows) result = answer.failed ? row_of_error(result["error"], name) : row_of(result);
-  answer.text = result.dump(-1, ' ', false, Json::error_handler_t::replace);  // errors quote the line
+  answer.text = write_quickly(result);  // errors quote the line
   return answer;
 }
 

@@ -2,6 +2,10 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace linkcast {
@@ -65,12 +69,83 @@ bool convert(const element& from, int depth, Json& to) {
   }
 }
 
+bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
+
+void put(const std::string& text, std::string& out) {
+  if (std::all_of(text.begin(), text.end(), is_plain)) {
+    out.append(1, '"').append(text).append(1, '"');
+  } else {
+    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+}
+
+template <typename Integer>
+void put_integer(Integer value, std::string& out) {
+  std::array<char, 24> digits{};
+  out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+}
+
+void put(double value, std::string& out) {
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
+  std::array<char, 64> digits{};
+  out.append(digits.data(), nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value));
+}
+
+void put(const Json& json, std::string& out) {  // NOLINT(misc-no-recursion)
+  switch (json.type()) {
+    case Json::value_t::object: {
+      char before = '{';
+      for (const auto& [key, value] : json.get_ref<const Json::object_t&>()) {
+        out += std::exchange(before, ',');
+        put(key, out);
+        out += ':';
+        put(value, out);
+      }
+      out += before == '{' ? "{}" : "}";
+      return;
+    }
+    case Json::value_t::array: {
+      char before = '[';
+      for (const Json& value : json.get_ref<const Json::array_t&>()) {
+        out += std::exchange(before, ',');
+        put(value, out);
+      }
+      out += before == '[' ? "[]" : "]";
+      return;
+    }
+    case Json::value_t::string:
+      return put(json.get_ref<const std::string&>(), out);
+    case Json::value_t::number_integer:
+      return put_integer(json.get<std::int64_t>(), out);
+    case Json::value_t::number_unsigned:
+      return put_integer(json.get<std::uint64_t>(), out);
+    case Json::value_t::number_float:
+      return put(json.get<double>(), out);
+    case Json::value_t::boolean:
+      out += json.get<bool>() ? "true" : "false";
+      return;
+    default:
+      out += "null";
+  }
+}
+
 }  // namespace
 
 bool read_quickly(const std::string& text, Json& json) {
   thread_local simdjson::dom::parser parser;
   element root;
   return parser.parse(text).get(root) == simdjson::SUCCESS && convert(root, 0, json);
+}
+
+std::string write_quickly(const Json& json) {
+  constexpr std::size_t kUsual = 1024;  // of an answer
+  std::string out;
+  out.reserve(kUsual);
+  put(json, out);
+  return out;
 }
 
 }  // namespace linkcast

@@ -9,4 +9,7 @@ namespace linkcast {
 /// strictly says what. json is then half read
 bool read_quickly(const std::string& text, Json& json);
 
+/// The same bytes as json.dump(-1, ' ', false, Json::error_handler_t::replace): one line, what is not UTF-8 as U+FFFD.
+std::string write_quickly(const Json& json);
+
 }  // namespace linkcast

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/records/packed_file.hpp"
+#include "sim/records/quick_json.hpp"
 #include "sim/records/trace_line.hpp"
 
 namespace linkcast {
@@ -273,6 +274,6 @@ Json to_json(const TraceEvent& event) {
 }
 
 /// Names in foreign files need not be UTF-8.
-std::string trace_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string trace_line(const Json& json) { return write_quickly(json) + "\n"; }
 
 }  // namespace linkcast

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sim/records/object_reader.hpp"
+#include "sim/records/quick_json.hpp"
 #include "sim/serve/connection.hpp"
 
 namespace linkcast::serve {
@@ -147,7 +148,7 @@ class LimitedServer final : public httplib::Server {
 };
 
 HttpReply error_reply(int status, const std::string& what) {
-  return {status, Json{{"error", what}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+  return {status, write_quickly(Json{{"error", what}}) + "\n"};
 }
 
 class HttpServer::Impl {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/records/file_error.hpp"
+#include "sim/records/quick_json.hpp"
 #include "sim/serve/kubernetes.hpp"
 
 namespace linkcast::serve {
@@ -64,7 +65,7 @@ std::string bearer_of(const std::string& authorization) {
   return authorization.substr(kScheme.size());
 }
 
-std::string text_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string text_of(const Json& value) { return write_quickly(value) + "\n"; }
 
 /// Control characters of what a client sent made harmless.
 std::string one_line(std::string text) {

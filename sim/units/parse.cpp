@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <span>
 
 namespace linkcast {
@@ -63,10 +62,11 @@ std::string scaled(double value, std::span<const Unit> units) {
   const Unit* best = &units.front();
   for (const Unit& unit : units)
     if (std::abs(value) >= unit.factor) best = &unit;
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.4g %.*s", value / best->factor, static_cast<int>(best->name.size()),
-                best->name.data());
-  return text.data();
+  std::array<char, 32> digits{};
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), value / best->factor, std::chars_format::general, 4);
+  std::string text(digits.data(), end);
+  return text.append(1, ' ').append(best->name);
 }
 
 }  // namespace
@@ -83,9 +83,9 @@ std::string to_text(Bytes size) {
   constexpr std::array binary = {Unit{"B", 1}, Unit{"KiB", kKiB}, Unit{"MiB", kKiB * kKiB},
                                  Unit{"GiB", kKiB * kKiB * kKiB}};
   constexpr std::array decimal = {Unit{"B", 1}, Unit{"kB", 1e3}, Unit{"MB", 1e6}, Unit{"GB", 1e9}, Unit{"TB", 1e12}};
-  const std::string text = scaled(size.si, binary);
-  const bool exact = std::fmod(size.si, kKiB) == 0 && parse(text, kByteUnits, "size") == size.si;
-  return exact ? text : scaled(size.si, decimal);
+  if (std::fmod(size.si, kKiB) != 0) return scaled(size.si, decimal);
+  std::string text = scaled(size.si, binary);
+  return parse(text, kByteUnits, "size") == size.si ? text : scaled(size.si, decimal);
 }
 std::string to_text(Seconds time) { return scaled(time.si, kTimeUnits); }
 std::string to_text(BytesPerSecond bandwidth) {

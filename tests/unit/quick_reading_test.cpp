@@ -1,4 +1,6 @@
 // What reads fast reads the same as what reads strictly, and gives up where that has something to say.
+#include <cstring>
+#include <random>
 #include <sstream>
 
 #include "sim/records/line_blocks.hpp"
@@ -44,6 +46,24 @@ TEST_CASE("quick JSON: the same values in the same order", "[quick]") {
     CHECK(quick == strict);
     CHECK(quick.dump() == strict.dump());
   }
+}
+
+TEST_CASE("quick JSON: written as the library writes it", "[quick]") {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t bits = random();
+    Json all = {
+        {"double", 0.0}, {"unsigned", bits}, {"signed", static_cast<std::int64_t>(random())}, {"none", nullptr}};
+    double value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    all["double"] = i % 3 == 0 ? value : static_cast<double>(bits % 1000000) / (i % 3 == 1 ? 1e9 : 8);
+    std::string text;
+    for (std::uint64_t c = 0; c < bits % 7; ++c) text += static_cast<char>(random() % (i % 2 == 0 ? 128 : 256));
+    all[text] = {text, Json::array(), Json::object(), i % 2 == 0, std::string("plain"), Json::array({-0.0, 1e300})};
+    REQUIRE(write_quickly(all) == all.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  for (const Json& one : {Json(), Json(1.0 / 0.0), Json::array(), Json::object(), Json("\x7f\n"), Json(true)})
+    CHECK(write_quickly(one) == one.dump());
 }
 
 TEST_CASE("quick JSON: gives up on what has to be refused with a reason", "[quick]") {
