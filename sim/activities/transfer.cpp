@@ -44,8 +44,7 @@ Resolved times(Resolved time, double factor) {
 
 const TransportModel& peer_model(const Transports& transports, MoveBy by, std::optional<bool> read) {
   if (by == MoveBy::kSm) return transports.get(read.value_or(false) ? "peer_sm_read" : "peer_sm");
-  const bool pull = read.value_or(!transports.measured("peer") && transports.measured("peer_read"));
-  return transports.get(pull ? "peer_read" : "peer");
+  return transports.get(read.value_or(transports.only_pulled()) ? "peer_read" : "peer");
 }
 
 }  // namespace

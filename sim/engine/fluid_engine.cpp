@@ -192,6 +192,7 @@ int FluidEngine::take_tally(const Tally& tally) {
 }
 
 void FluidEngine::share() {
+  if (max_min_.solved()) return;
   for (const int activity : max_min_.solve()) {
     Flow& flow = flows_[at(activity)];
     const double rate_Bps = max_min_.rate_Bps(activity);

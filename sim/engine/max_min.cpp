@@ -143,18 +143,29 @@ void MaxMin::collect_component(int constraint) {
   }
 }
 
+/// Of what nobody else uses, its cap and constraints of its own, only the first stop counts.
 void MaxMin::visit_flow(int flow) {
   Share& share = shares_[at(flow)];
   share.visit = visit_;
   share.rising = true;
   solved_.push_back(flow);
-  if (share.cap_Bps < std::numeric_limits<double>::infinity()) stops_.push_back({share.cap_Bps, ~flow});
+  Stop first{share.cap_Bps, ~flow};
   for (const Pass& use : passes(share)) {
     Constraint& next = constraints_[at(use.constraint)];
     if (next.visit == visit_) continue;
     next.visit = visit_;
-    component_.push_back(use.constraint);
+    if (next.members.size() > 1) {
+      component_.push_back(use.constraint);
+      continue;
+    }
+    next.free_Bps = problem_->capacity_Bps[at(use.constraint)];
+    next.weight = next.all_weight = use.weight;
+    next.rising = 1;
+    first = std::min(first, {next.free_Bps / next.weight, use.constraint}, [](const Stop& a, const Stop& b) {
+      return Later()(b, a);
+    });
   }
+  if (first.level_Bps < std::numeric_limits<double>::infinity()) stops_.push_back(first);
 }
 
 void MaxMin::fill_alone(int flow) {

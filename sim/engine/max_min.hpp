@@ -25,6 +25,8 @@ class MaxMin {
   void add(int flow);
   void remove(int flow);
 
+  /// Whether nothing was touched since the last solve().
+  [[nodiscard]] bool solved() const { return touched_.empty() && unconstrained_.empty(); }
   /// Solves the components touched since the last call.
   /// @return  their flows; the rates of all others stand. Valid until the next call.
   const std::vector<int>& solve();

@@ -136,6 +136,7 @@ Transports::Transports(const Calibration& calibration) {
   staging_chunk_ = resolve(calibration, "transport.staged.chunk_B", kAssumedChunk_B);
   handover_ = resolve(calibration, "transport.relay.handover_s", 0);
   engine_turn_s_ = resolve(calibration, "copy_engine.turn_s", 0).value;
+  only_pulled_ = !this->measured("peer") && this->measured("peer_read");
 }
 
 const TransportModel& Transports::get(const std::string& name) const {

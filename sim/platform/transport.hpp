@@ -63,6 +63,8 @@ class Transports {
   /// @throws InvariantError  no such name
   [[nodiscard]] const TransportModel& get(const std::string& name) const;
   [[nodiscard]] bool measured(const std::string& name) const;
+  /// Of copies by copy engines: only pulled ones were measured.
+  [[nodiscard]] bool only_pulled() const { return only_pulled_; }
 
   /// Bytes a staged copy holds in host memory before its second leg starts.
   [[nodiscard]] const Resolved& staging_chunk() const { return staging_chunk_; }
@@ -90,6 +92,7 @@ class Transports {
   std::map<std::string, TransportModel> models_, messages_;
   Resolved staging_chunk_, handover_;
   double engine_turn_s_ = 0;
+  bool only_pulled_ = false;
 };
 
 }  // namespace linkcast
