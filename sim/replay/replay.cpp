@@ -95,13 +95,9 @@ void Replay::settle() {
   woken_.clear();
 }
 
-void Replay::set_timer(Place place, double time_s, unsigned version) {
-  timers_.push({time_s, timer_order_++, place, version});
-}
-
 double Replay::next_event_s() {
   if (upcoming_s_ >= 0) return upcoming_s_;
-  double timer_s = timers_.empty() ? kInfinity : timers_.top().time_s;
+  double timer_s = timers_.empty() ? kInfinity : timers_.top_s();
   if (!late_.empty()) timer_s = std::min(timer_s, late_.begin()->first);
   // Timers of one moment move the clock a rounding error beyond the network's, which then may have an event before it.
   network_next_s_ = network_.next_event_s();
@@ -145,11 +141,9 @@ void Replay::advance() {
     end_meeting(meeting);
   }
   settle();
-  while (!timers_.empty() && timers_.top().time_s <= moment_end_s) {
-    const Timer timer = timers_.top();
-    timers_.pop();
-    now_s_ = std::max(now_s_, timer.time_s);
-    expire(timer);
+  while (!timers_.empty() && timers_.top_s() <= moment_end_s) {
+    now_s_ = std::max(now_s_, timers_.top_s());
+    expire(timers_.pop());
     settle();
   }
   if (look_s_ <= now_s_) tell_looks();

@@ -2,14 +2,13 @@
 // Runs traces on a machine: the CPU of each rank issues, streams run what was issued, the network does the rest.
 #include <deque>
 #include <map>
-#include <queue>
-#include <tuple>
 #include <unordered_map>
 
 #include "sim/engine/event_source.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/replay/observer.hpp"
 #include "sim/replay/rank_state.hpp"
+#include "sim/replay/timers.hpp"
 #include "sim/replay/trace_feed.hpp"
 
 namespace linkcast::replay {
@@ -81,11 +80,8 @@ class Replay final : public EventSource {
     Fifo<int> meetings{};  ///< numbers of meetings, or one of these two
   };
   struct Timer {
-    double time_s = 0;
-    long order = 0;
     Place place{};  ///< stream -1: the CPU
     unsigned version = 0;
-    bool operator>(const Timer& other) const { return std::tie(time_s, order) > std::tie(other.time_s, other.order); }
   };
 
   [[nodiscard]] RankState& rank(int index) { return ranks_[static_cast<std::size_t>(index)]; }
@@ -95,7 +91,7 @@ class Replay final : public EventSource {
   [[nodiscard]] CriticalPath path_of(const StreamState& stream) const {
     return tracks_path_ ? stream.path : CriticalPath{};
   }
-  void set_timer(Place place, double time_s, unsigned version);
+  void set_timer(Place place, double time_s, unsigned version) { timers_.set(time_s, {place, version}); }
   void settle();
   /// The end of something, and what led to it.
   void reached(const CriticalPath& path) {
@@ -148,7 +144,7 @@ class Replay final : public EventSource {
   std::vector<ReplayObserver*> observers_;
   std::vector<RankState> ranks_;
   std::vector<int> first_rank_;  ///< per job
-  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  Timers<Timer> timers_{};
   std::deque<Meeting> meetings_;               ///< places that they take one after the other
   std::vector<int> free_meetings_;             ///< of these
   std::vector<std::vector<OpenTurns>> turns_;  ///< of each job, by lane
@@ -164,7 +160,7 @@ class Replay final : public EventSource {
   double moment_s_ = 0;          ///< where the network's clock belongs
   bool network_behind_ = false;  ///< and has not come to
   double look_s_ = 0;            ///< when an observer wants to look
-  long timer_order_ = 0, events_ = 0, operations_ = 0, fetched_ = 0, begun_ = 0, finished_ = 0;
+  long events_ = 0, operations_ = 0, fetched_ = 0, begun_ = 0, finished_ = 0;
   std::vector<std::vector<double>> step_ends_s_;  ///< by job and step: the last rank's marker
   CriticalPath last_path_{};
   double last_end_s_ = 0;

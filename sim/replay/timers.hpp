@@ -1,0 +1,129 @@
+#pragma once
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace linkcast::replay {
+
+/// What is to come, earliest first; of one time in the order in which it was set. Ranks that do the same have timers of
+/// the same time: those are one entry of the heap, in whose list they stand in their order.
+template <class What>
+class Timers {
+ public:
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  [[nodiscard]] double top_s() const { return heap_.front().time_s; }
+
+  void set(double time_s, const What& what) {
+    const int entry = take_entry(what);
+    Recent& recent = recent_[place_of(time_s)];
+    if (recent.list >= 0 && recent.time_s == time_s) {
+      List& list = lists_[static_cast<std::size_t>(recent.list)];
+      entries_[static_cast<std::size_t>(std::exchange(list.last, entry))].next = entry;
+      return;
+    }
+    // One that is no longer recent gets no more: of two lists of one time the older one's come first.
+    recent = {time_s, take_list(entry)};
+    heap_.push_back({time_s, order_++, recent.list});
+    rise(heap_.size() - 1);
+  }
+
+  /// The first one.
+  What pop() {
+    const int number = heap_.front().list;
+    List& list = lists_[static_cast<std::size_t>(number)];
+    const int first = list.first;
+    Entry& entry = entries_[static_cast<std::size_t>(first)];
+    list.first = std::exchange(entry.next, free_entry_);
+    free_entry_ = first;
+    if (list.first < 0) {
+      Recent& recent = recent_[place_of(top_s())];
+      if (recent.list == number) recent.list = kNone;
+      free_lists_.push_back(number);
+      pop_list();
+    }
+    return entry.what;
+  }
+
+ private:
+  static constexpr int kNone = -1;
+  static constexpr std::size_t kRecent = 64;  // source: ours, a kilobyte
+  struct Entry {
+    What what{};
+    int next = kNone;  ///< of its list; of a free one the next free one
+  };
+  struct List {
+    int first = kNone, last = kNone;
+  };
+  struct Recent {
+    double time_s = 0;
+    int list = kNone;
+  };
+  struct Head {
+    double time_s = 0;
+    std::uint64_t order = 0;
+    int list = kNone;
+    [[nodiscard]] bool before(const Head& other) const {
+      return time_s < other.time_s || (time_s == other.time_s && order < other.order);
+    }
+  };
+
+  static std::size_t place_of(double time_s) {
+    constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  // source: Knuth, vol. 3, section 6.4
+    constexpr int kBits = std::countr_zero(kRecent);
+    return static_cast<std::size_t>((std::bit_cast<std::uint64_t>(time_s) * kGolden) >> (64 - kBits));
+  }
+  int take_entry(const What& what) {
+    if (free_entry_ < 0) {
+      entries_.push_back({what, kNone});
+      return static_cast<int>(entries_.size()) - 1;
+    }
+    const int taken = free_entry_;
+    Entry& entry = entries_[static_cast<std::size_t>(taken)];
+    free_entry_ = entry.next;
+    entry = {what, kNone};
+    return taken;
+  }
+  int take_list(int entry) {
+    if (free_lists_.empty()) {
+      free_lists_.push_back(static_cast<int>(lists_.size()));
+      lists_.emplace_back();
+    }
+    const int taken = free_lists_.back();
+    free_lists_.pop_back();
+    lists_[static_cast<std::size_t>(taken)] = {entry, entry};
+    return taken;
+  }
+  void rise(std::size_t place) {
+    const Head head = heap_[place];
+    for (; place > 0 && head.before(heap_[(place - 1) / 2]); place = (place - 1) / 2)
+      heap_[place] = heap_[(place - 1) / 2];
+    heap_[place] = head;
+  }
+  /// The last one belongs near the bottom: the earlier children move up all the way, and it rises from there.
+  void pop_list() {
+    const Head last = heap_.back();
+    heap_.pop_back();
+    if (heap_.empty()) return;
+    std::size_t hole = 0;
+    for (std::size_t child = 1; child < heap_.size(); child = 2 * hole + 1) {
+      if (child + 1 < heap_.size() && heap_[child + 1].before(heap_[child])) ++child;
+      heap_[hole] = heap_[child];
+      hole = child;
+    }
+    heap_[hole] = last;
+    rise(hole);
+  }
+
+  std::vector<Head> heap_{};
+  std::vector<List> lists_{};
+  std::vector<int> free_lists_{};  ///< of these
+  std::vector<Entry> entries_{};
+  int free_entry_ = kNone;
+  std::array<Recent, kRecent> recent_{};  ///< by time: a list that is in the heap
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace linkcast::replay
