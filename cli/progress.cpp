@@ -127,7 +127,7 @@ void Heartbeat::run(const std::string& what) {
     console_->beat(fmt::format("{}: {}", what, duration(std::chrono::duration<double>(next - start).count())));
 }
 
-void ReplayProgress::ends(int /*rank*/, const TraceEvent& /*event*/, double now_s) {
+void ReplayProgress::ends(int /*rank*/, const replay::FedEvent& /*event*/, double now_s) {
   if (++events_ % kEventsAStep == 0) work_.advance(events_, "simulated " + to_text(Seconds{now_s}));
 }
 

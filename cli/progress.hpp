@@ -88,7 +88,7 @@ class ReplayProgress final : public replay::ReplayObserver {
  public:
   explicit ReplayProgress(log::Progress& progress) : work_(progress, "replay", "events") {}
   /// @throws work::Stopped
-  void ends(int rank, const TraceEvent& event, double now_s) override;
+  void ends(int rank, const replay::FedEvent& event, double now_s) override;
 
  private:
   log::Work work_;

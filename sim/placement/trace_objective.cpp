@@ -15,7 +15,7 @@ class JobEnds final : public replay::ReplayObserver {
     int job = -1;
     for (const replay::ReplayRank& rank : ranks) job_of_.push_back(rank.local == 0 ? ++job : job);
   }
-  void ends(int rank, const TraceEvent& /*event*/, double now_s) override {
+  void ends(int rank, const replay::FedEvent& /*event*/, double now_s) override {
     double& end = ends_s_.at(static_cast<std::size_t>(job_of_.at(static_cast<std::size_t>(rank))));
     end = std::max(end, now_s);
   }

@@ -40,7 +40,7 @@ struct TraceHeader {
   double eager_B = 0;  ///< a send of at most this many bytes waits for no receive
 };
 
-enum class TraceKind { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };
+enum class TraceKind : unsigned char { kCompute, kCopy, kCollective, kSend, kRecv, kSync, kStep };
 
 /// True of what needs other ranks.
 constexpr bool communicates(TraceKind kind) {

@@ -41,13 +41,21 @@ int FlowNetwork::queue(int key) {
   return entry->second;
 }
 
-FlowNetwork::Known& FlowNetwork::plan_of(const NetworkOp& op, bool behind) {
-  if (const auto known = known_.find(PlanKeyView{op, behind}); known != known_.end()) return known->second;
+FlowNetwork::Known FlowNetwork::made(const NetworkOp& op, bool behind) {
   const auto make = [&] { return this->make(op, behind); };
   activities::Plan made = plans_ ? plans_->take(op, behind, make) : make();
   warnings_.insert(made.warnings.begin(), made.warnings.end());
   scale(made, op.size_B);
-  return known_.emplace(PlanKey{op, behind}, Known{std::move(made)}).first->second;
+  return {std::move(made)};
+}
+
+int FlowNetwork::prepare(const NetworkOp& op) {
+  if (const auto known = numbers_.find(PlanKeyView{op, false}); known != numbers_.end()) return known->second;
+  auto alone = std::make_unique<Known>(made(op, false));
+  const int number = static_cast<int>(prepared_.size());
+  prepared_.push_back({op, std::move(alone), nullptr});
+  numbers_.emplace(PlanKey{op, false}, number);
+  return number;
 }
 
 /// Not scaled. What is said while it is made is among its warnings: another network may take it.
@@ -87,9 +95,13 @@ void FlowNetwork::number(Known& known) {
   }
 }
 
-long FlowNetwork::start(const NetworkOp& op) {
-  Known* known = &plan_of(op, false);
-  if (finds_queue_held(*known)) known = &plan_of(op, true);
+long FlowNetwork::start_prepared(int prepared) {
+  Prepared& one = prepared_[at(prepared)];
+  Known* known = one.alone.get();
+  if (finds_queue_held(*known)) {
+    if (!one.behind) one.behind = std::make_unique<Known>(made(one.op, true));
+    known = one.behind.get();
+  }
   start_activities(tickets_, *known);
   return tickets_++;
 }
@@ -113,12 +125,15 @@ void FlowNetwork::start_activities(long ticket, Known& known) {
   number(known);
   handles_.clear();
   for (const Activity& activity : known.plan.activities) {
-    next_ = activity;
-    for (Use& use : next_.uses)
-      if (activities::is_own_limit(use.constraint))
-        use.constraint = running.own_limits[at(activities::own_limit(use.constraint))];
-    for (int& before : next_.after) before = handles_.at(at(before));
-    const int handle = engine_.start(next_);
+    const bool as_planned = activity.after.empty() && running.own_limits.empty();
+    if (!as_planned) {
+      next_ = activity;
+      for (Use& use : next_.uses)
+        if (activities::is_own_limit(use.constraint))
+          use.constraint = running.own_limits[at(activities::own_limit(use.constraint))];
+      for (int& before : next_.after) before = handles_.at(at(before));
+    }
+    const int handle = engine_.start(as_planned ? activity : next_);
     if (place_of_.size() <= at(handle)) place_of_.resize(at(handle) + 1);
     place_of_[at(handle)] = place;
     handles_.push_back(handle);

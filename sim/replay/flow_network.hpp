@@ -17,7 +17,9 @@ namespace linkcast::replay {
 /// machine has to say.
 class FlowNetwork : public ReplayNetwork {
  public:
-  long start(const NetworkOp& op) final;
+  long start(const NetworkOp& op) final { return start_prepared(prepare(op)); }
+  int prepare(const NetworkOp& op) final;
+  long start_prepared(int prepared) final;
   double next_event_s() final { return engine_.next_event_s(); }
   void advance(double to_s, std::vector<long>& ended) final;
   [[nodiscard]] std::vector<LinkUse> link_use() final;
@@ -46,10 +48,14 @@ class FlowNetwork : public ReplayNetwork {
   };
   struct Known {
     activities::Plan plan{};
-    bool numbered =
-        false;  ///< its keys are the engine's numbers: from the first start on, in whose order they are given
+    /// Its keys are the engine's numbers: from the first start on, in whose order they are given.
+    bool numbered = false;
   };
-  Known& plan_of(const NetworkOp& op, bool behind);
+  struct Prepared {
+    NetworkOp op{};
+    std::unique_ptr<Known> alone{}, behind{};  ///< null: not asked for yet
+  };
+  Known made(const NetworkOp& op, bool behind);
   activities::Plan make(const NetworkOp& op, bool behind);
   void scale(activities::Plan& plan, double size_B) const;
   [[nodiscard]] bool finds_queue_held(const Known& known);
@@ -63,7 +69,8 @@ class FlowNetwork : public ReplayNetwork {
   std::vector<int> keys_;                  ///< by constraint of the engine; kOwnLimit: of no key
   std::unordered_map<int, int> number_;    ///< of the engine's constraint, by key
   std::unordered_map<int, int> queue_of_;  ///< the engine's, by key
-  ByPlan<Known> known_;
+  ByPlan<int> numbers_;                    ///< in prepared_
+  std::vector<Prepared> prepared_;
   std::vector<Running> running_;  ///< places that operations take one after the other
   std::vector<int> free_;         ///< of these
   std::vector<int> place_of_;     ///< in running_, by handle of an activity

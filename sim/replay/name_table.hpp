@@ -19,6 +19,7 @@ class NameTable {
     const auto found = numbers_.find(name);
     return found == numbers_.end() ? kNone : found->second;
   }
+  [[nodiscard]] const std::string& name(int number) const { return names_[static_cast<std::size_t>(number)]; }
   /// The number of one that is there, or the next.
   int add(const std::string& name) {
     const int known = find(name);

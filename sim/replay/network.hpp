@@ -40,6 +40,13 @@ class ReplayNetwork {
   [[nodiscard]] virtual double slow(int /*gpu*/) const { return 1; }
   /// @returns a ticket, valid until the operation has ended. @throws InputError  the machine cannot do it
   virtual long start(const NetworkOp& op) = 0;
+  /// A number to start the same operation by, again and again. @throws InputError  the machine cannot do it
+  virtual int prepare(const NetworkOp& op) {
+    prepared_.push_back(op);
+    return static_cast<int>(prepared_.size()) - 1;
+  }
+  /// @returns a ticket, as the other
+  virtual long start_prepared(int prepared) { return start(prepared_[static_cast<std::size_t>(prepared)]); }
   /// When something happens next, on a clock that starts at 0; infinite when nothing runs.
   virtual double next_event_s() = 0;
   /// Moves the clock to a time that is not beyond next_event_s(). @param ended  tickets, in order of their start
@@ -51,6 +58,9 @@ class ReplayNetwork {
   virtual void check_ended() const {}
   /// What every forecast of it rests on and should be said.
   [[nodiscard]] virtual Json warnings() const = 0;
+
+ private:
+  std::vector<NetworkOp> prepared_;  ///< where start() alone is given
 };
 
 }  // namespace linkcast::replay

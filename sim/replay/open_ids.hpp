@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 namespace linkcast::replay {
 
@@ -10,32 +10,52 @@ namespace linkcast::replay {
 class OpenIds {
  public:
   /// @param id  above all before
-  void open(std::int64_t id) { ids_.push_back({id, true}); }
-  [[nodiscard]] bool is_open(std::int64_t id) const {
-    const auto found = place(id);
-    return found != ids_.end() && found->id == id && found->open;
+  void open(std::int64_t id) {
+    if (first_ + count_ == room_) make_room();
+    ids_[first_ + count_++] = id;
   }
+  [[nodiscard]] bool is_open(std::int64_t id) const {
+    if (count_ == 0 || id < ids_[first_]) return false;
+    const std::int64_t* found = place(id);
+    return found != end() && *found == id;
+  }
+  /// @param id  is open
   void close(std::int64_t id) {
-    const auto found = place(id);
-    ids_[static_cast<std::size_t>(found - ids_.begin())].open = false;
-    while (first_ < ids_.size() && !ids_[first_].open) ++first_;
-    if (2 * first_ < ids_.size()) return;
-    ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(first_));
-    first_ = 0;
+    std::int64_t* found = ids_.get() + (place(id) - ids_.get());
+    if (found - begin() < end() - found) {
+      std::move_backward(ids_.get() + first_, found, found + 1);
+      ++first_;
+    } else {
+      std::move(found + 1, ids_.get() + first_ + count_, found);
+    }
+    if (--count_ == 0) first_ = 0;
   }
 
  private:
-  struct Id {
-    std::int64_t id = 0;
-    bool open = false;
-  };
-  [[nodiscard]] std::vector<Id>::const_iterator place(std::int64_t id) const {
-    return std::lower_bound(ids_.begin() + static_cast<std::ptrdiff_t>(first_), ids_.end(), id,
-                            [](const Id& one, std::int64_t other) { return one.id < other; });
+  [[nodiscard]] const std::int64_t* begin() const { return ids_.get() + first_; }
+  [[nodiscard]] const std::int64_t* end() const { return begin() + count_; }
+  [[nodiscard]] const std::int64_t* place(std::int64_t id) const {
+    constexpr std::uint32_t kFew = 16;  // source: ours, two lines of the cache
+    if (count_ > kFew) return std::lower_bound(begin(), end(), id);
+    const std::int64_t* found = begin();
+    while (found != end() && *found < id) ++found;
+    return found;
+  }
+  void make_room() {
+    constexpr std::uint32_t kLeast = 8;  // source: ours, a line of the cache
+    if (2 * count_ <= room_ && room_ > 0) {
+      std::move(ids_.get() + first_, ids_.get() + first_ + count_, ids_.get());
+    } else {
+      room_ = std::max(kLeast, 2 * room_);
+      auto larger = std::make_unique<std::int64_t[]>(room_);
+      std::copy(begin(), end(), larger.get());
+      ids_ = std::move(larger);
+    }
+    first_ = 0;
   }
 
-  std::vector<Id> ids_{};
-  std::size_t first_ = 0;  ///< all before have ended
+  std::unique_ptr<std::int64_t[]> ids_{};
+  std::uint32_t room_ = 0, first_ = 0, count_ = 0;
 };
 
 }  // namespace linkcast::replay

@@ -1,8 +1,9 @@
 #include "sim/replay/operations.hpp"
 
-#include <set>
+#include <map>
 
 #include "sim/plugin/collective.hpp"
+#include "sim/replay/trace_feed.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::replay {
@@ -10,39 +11,54 @@ namespace {
 
 constexpr const char* kMessage = "message";
 
-std::string name_of(const TraceEvent& event) { return event.kind == TraceKind::kCollective ? event.op : kMessage; }
-
-double bus_factor(const Exchange& exchange) {
-  const int ranks = static_cast<int>(exchange.ranks.size());
-  return exchange.op == kMessage || ranks < 2 ? 1 : collectives().get(exchange.op).bus_factor(ranks);
-}
+/// Place of its sum.
+std::size_t place_of(const FedEvent& event) { return event.kind == TraceKind::kCollective ? at(event.which) + 1 : 0; }
 
 }  // namespace
+
+void Operations::starts(const std::vector<ReplayRank>& ranks) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks_[rank].feed = ranks[rank].feed;
+}
 
 void Operations::bring_up(State& state, double now_s) {
   const double passed_s = now_s - state.updated_s;
   state.updated_s = now_s;
   if (state.computing > 0) return;
-  for (auto& [op, sum] : state.sums)
+  for (Sum& sum : state.sums)
     if (sum.open > 0) sum.exposed_s += passed_s;
 }
 
-void Operations::begins(int rank, const TraceEvent& event, double now_s) {
-  State& state = ranks_[at(rank)];
-  bring_up(state, now_s);
-  ++(communicates(event.kind) ? state.sums[name_of(event)].open : state.computing);
+Operations::Sum& Operations::sum_at(State& state, std::size_t place) {
+  if (state.sums.size() <= place) state.sums.resize(place + 1);
+  state.sums[place].met = true;
+  return state.sums[place];
 }
 
-void Operations::ends(int rank, const TraceEvent& event, double now_s) {
+void Operations::begins(int rank, const FedEvent& event, double now_s) {
   State& state = ranks_[at(rank)];
   bring_up(state, now_s);
-  --(communicates(event.kind) ? state.sums[name_of(event)].open : state.computing);
+  ++(communicates(event.kind) ? sum_at(state, place_of(event)).open : state.computing);
+}
+
+void Operations::ends(int rank, const FedEvent& event, double now_s) {
+  State& state = ranks_[at(rank)];
+  bring_up(state, now_s);
+  --(communicates(event.kind) ? sum_at(state, place_of(event)).open : state.computing);
+}
+
+double Operations::bus_factor(const TraceFeed* feed, const Exchange& exchange) {
+  if (exchange.op == Exchange::kMessage || exchange.ranks.size() < 2) return 1;
+  BusFactor& known = bus_factor_;
+  if (known.feed != feed || known.op != exchange.op || known.ranks != exchange.ranks.size())
+    known = {feed, exchange.op, exchange.ranks.size(),
+             collectives().get(feed->op(exchange.op)).bus_factor(static_cast<int>(exchange.ranks.size()))};
+  return known.factor;
 }
 
 void Operations::moved(const Exchange& exchange) {
-  const double bus_B = exchange.size_B * bus_factor(exchange);
+  const double bus_B = exchange.size_B * bus_factor(ranks_[at(exchange.ranks.front())].feed, exchange);
   for (const int rank : exchange.ranks) {
-    Sum& sum = ranks_[at(rank)].sums[exchange.op];
+    Sum& sum = sum_at(ranks_[at(rank)], at(exchange.op + 1));
     ++sum.calls;
     sum.size_B += exchange.size_B;
     sum.bus_B += bus_B;
@@ -54,24 +70,27 @@ void Operations::moved(const Exchange& exchange) {
 }
 
 std::vector<OperationTimes> Operations::times(std::size_t first_rank, std::size_t end_rank) const {
-  std::set<std::string> names;
+  std::map<std::string, std::size_t> places;  // of one job's feed
   for (std::size_t rank = first_rank; rank < end_rank; ++rank)
-    for (const auto& [op, sum] : ranks_[rank].sums) names.insert(op);
+    for (std::size_t place = 0; place < ranks_[rank].sums.size(); ++place)
+      if (ranks_[rank].sums[place].met)
+        places.emplace(place == 0 ? kMessage : ranks_[rank].feed->op(static_cast<int>(place) - 1), place);
   std::vector<OperationTimes> all;
-  for (const std::string& op : names) {
+  for (const auto& [op, place] : places) {
     Sum sum;
     double ranks = 0;
     for (std::size_t rank = first_rank; rank < end_rank; ++rank) {
-      const auto own = ranks_[rank].sums.find(op);
-      if (own == ranks_[rank].sums.end()) continue;
+      const std::vector<Sum>& sums = ranks_[rank].sums;
+      if (place >= sums.size() || !sums[place].met) continue;
+      const Sum& own = sums[place];
       ++ranks;
-      sum.calls += own->second.calls;
-      sum.recorded_calls += own->second.recorded_calls;
-      sum.size_B += own->second.size_B;
-      sum.bus_B += own->second.bus_B;
-      sum.time_s += own->second.time_s;
-      sum.exposed_s += own->second.exposed_s;
-      sum.recorded_s += own->second.recorded_s;
+      sum.calls += own.calls;
+      sum.recorded_calls += own.recorded_calls;
+      sum.size_B += own.size_B;
+      sum.bus_B += own.bus_B;
+      sum.time_s += own.time_s;
+      sum.exposed_s += own.exposed_s;
+      sum.recorded_s += own.recorded_s;
     }
     const auto calls = static_cast<double>(sum.calls);
     OperationTimes row{op, calls / ranks, sum.size_B / ranks, sum.time_s / ranks, sum.exposed_s / ranks};

@@ -1,5 +1,4 @@
 #pragma once
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,27 +24,41 @@ class Operations final : public ReplayObserver {
  public:
   explicit Operations(std::size_t ranks) : ranks_(ranks) {}
 
-  void begins(int rank, const TraceEvent& event, double now_s) override;
-  void ends(int rank, const TraceEvent& event, double now_s) override;
+  void starts(const std::vector<ReplayRank>& ranks) override;
+  void begins(int rank, const FedEvent& event, double now_s) override;
+  void ends(int rank, const FedEvent& event, double now_s) override;
   void moved(const Exchange& exchange) override;
 
   /// Of one job, sorted by name. @param ranks  first and one past last
   [[nodiscard]] std::vector<OperationTimes> times(std::size_t first_rank, std::size_t end_rank) const;
 
  private:
+  /// Of one kind: messages first, then collectives by their numbers in the feed.
   struct Sum {
-    int open = 0;  ///< on streams now
+    int open = 0;      ///< on streams now
+    bool met = false;  ///< the rank has had one
     long calls = 0, recorded_calls = 0;
     double size_B = 0, bus_B = 0, time_s = 0, exposed_s = 0, recorded_s = 0;
   };
   struct State {
-    std::map<std::string, Sum> sums{};
+    std::vector<Sum> sums{};
     int computing = 0;
     double updated_s = 0;
+    const TraceFeed* feed = nullptr;
+  };
+  /// What nccl-tests multiplies by, of what was asked last.
+  struct BusFactor {
+    const TraceFeed* feed = nullptr;
+    int op = Exchange::kMessage;
+    std::size_t ranks = 0;
+    double factor = 1;
   };
   static void bring_up(State& state, double now_s);
+  static Sum& sum_at(State& state, std::size_t place);
+  double bus_factor(const TraceFeed* feed, const Exchange& exchange);
 
   std::vector<State> ranks_;
+  BusFactor bus_factor_{};
 };
 
 }  // namespace linkcast::replay

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
+#include "sim/replay/fed_event.hpp"
 #include "sim/replay/fifo.hpp"
 #include "sim/replay/open_ids.hpp"
 #include "sim/replay/path.hpp"
-#include "sim/replay/trace_feed.hpp"
 
 namespace linkcast::replay {
 
@@ -20,21 +21,16 @@ struct Issued {
   FedEvent* event = nullptr;
   double ready_s = 0;      ///< the launch has reached the GPU
   double released_s = -1;  ///< when the last of what it waits for ended; negative: all had before it was issued
-  CriticalPath path{};
-  CriticalPath release{};  ///< at that moment
 };
 
-struct alignas(64) StreamState {  // source: ours, a cache line: what is looked at often is in the first
+struct alignas(kCacheLine) StreamState {
   Fifo<Issued> queue{};
-  FedEvent* current = nullptr;  ///< while busy
-  bool busy = false, has_run = false;
   unsigned version = 0;  ///< timers of older versions mean nothing
-  double free_s = 0;     ///< when the last event ended
-  double left_s = 0;     ///< compute: time it still takes at full speed
-  double speed = 1;      ///< compute
-  double updated_s = 0;  ///< left_s holds for this moment
-  double began_s = 0;    ///< while busy
-  CriticalPath path{};   ///< when the last event ended; while busy: when it began
+  bool busy = false, has_run = false;
+  FedEvent* current = nullptr;  ///< while busy
+  double since_s = 0;           ///< when the last event ended; while it computes: left_s holds for this moment
+  double left_s = 0;            ///< compute: time it still takes at full speed
+  double speed = 1;             ///< compute
 };
 
 /// A set of a rank's streams. Of the later ones it knows only whether there may be one: whoever goes through it looks.
@@ -60,29 +56,28 @@ class StreamSet {
   std::uint64_t bits_ = 0;
 };
 
-struct RankState {
+/// What most events look at is in two lines.
+struct alignas(kCacheLine) RankState {
   FedEvent* pending = nullptr;  ///< the CPU works on it, or waits
+  double host_s = 0;            ///< the CPU has come as far as this
+  double turned_s = 0;          ///< when it turned to the pending event
   std::vector<StreamState> streams{};
-  double host_s = 0;    ///< the CPU has come as far as this
-  double turned_s = 0;  ///< when it turned to the pending event
-  int job = 0;
-  int issued = 0;                       ///< and not yet finished
-  int communicating = 0;                ///< kernels of collectives and messages on its streams
-  int computing = 0;                    ///< streams that compute
-  bool ended = false;                   ///< the trace has no more for this rank
-  bool woken = false;                   ///< something it may have waited for has ended
-  bool syncs = false;                   ///< the pending event is a sync
-  StreamSet ready{};                    ///< streams that have something to run and run nothing
-  StreamSet compute_on{};               ///< streams that compute
-  int local = 0;                        ///< which rank of the job
-  const TraceHeader* header = nullptr;  ///< of its job
-  OpenIds open{};                       ///< ids issued and not finished
-  CriticalPath host_path{};
-  double slow = 1;              ///< its GPU takes this many times as long to compute
+  StreamSet ready{};            ///< streams that have something to run and run nothing
+  int issued = 0;               ///< and not yet finished
+  bool ended = false;           ///< the trace has no more for this rank
+  bool woken = false;           ///< something it may have waited for has ended
+  bool syncs = false;           ///< the pending event is a sync
+  OpenIds open{};               ///< ids issued and not finished
+  StreamSet compute_on{};       ///< streams that compute
   double computed_s = 0;        ///< time with at least one, up to the last change of it
   double computes_since_s = 0;  ///< while computing
+  int communicating = 0;        ///< kernels of collectives and messages on its streams
+  int computing = 0;            ///< streams that compute
+  int job = 0;
+  int steps = 0;    ///< markers passed
+  double slow = 1;  ///< its GPU takes this many times as long to compute
+  int local = 0;    ///< which rank of the job
   int gpu = 0;
-  int steps = 0;  ///< markers passed
 
   [[nodiscard]] double computed_until_s(double now_s) const {
     return computing > 0 ? computed_s + (now_s - computes_since_s) : computed_s;
@@ -92,6 +87,21 @@ struct RankState {
     computes_since_s = now_s;
     computing += more;
   }
+};
+
+/// What led to where a rank is; of a run that is asked for its critical path.
+struct StreamPath {
+  struct Waiting {
+    CriticalPath issued{};
+    CriticalPath release{};  ///< when the last of what it waits for ended
+  };
+  CriticalPath path{};  ///< when the last event ended; while busy: when it began
+  double began_s = 0;   ///< while busy
+  Fifo<Waiting> queue{};
+};
+struct RankPath {
+  CriticalPath host{};
+  std::vector<StreamPath> streams{};
 };
 
 }  // namespace linkcast::replay

@@ -10,13 +10,18 @@ namespace linkcast::replay {
 
 Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<ReplayObserver*> observers)
     : jobs_(std::move(jobs)), network_(network), observers_(std::move(observers)) {
+  const bool whole = std::any_of(observers_.begin(), observers_.end(),
+                                 [](const ReplayObserver* observer) { return observer->reads_whole(); });
   for (std::size_t job = 0; job < jobs_.size(); ++job) {
-    first_rank_.push_back(static_cast<int>(ranks_.size()));
-    for (int local = 0; local < jobs_[job].feed->ranks(); ++local) {
+    TraceFeed& feed = *jobs_[job].feed;
+    if (whole) feed.keep_whole();
+    const TraceHeader& header = feed.header();
+    views_.push_back({&feed, &header, jobs_[job].host_scale.value_or(header.host_scale), header.launch_s, header.gap_s,
+                      header.slowdown, jobs_[job].as_recorded, jobs_[job].run});
+    for (int local = 0; local < feed.ranks(); ++local) {
       RankState rank;
       rank.job = static_cast<int>(job);
       rank.local = local;
-      rank.header = &jobs_[job].feed->header();
       rank.gpu = jobs_[job].gpus.at(static_cast<std::size_t>(local));
       rank.slow = network_.slow(rank.gpu);
       ranks_.push_back(std::move(rank));
@@ -32,7 +37,9 @@ void Replay::run() {
 
 void Replay::begin() {
   std::vector<ReplayRank> who;
-  for (const RankState& rank : ranks_) who.push_back({jobs_.size() > 1 ? rank.header->name : "", rank.local, rank.gpu});
+  for (const RankState& rank : ranks_)
+    who.push_back({jobs_.size() > 1 ? job_of(rank).header->name : "", rank.local, rank.gpu, job_of(rank).feed});
+  if (tracks_path_) paths_.resize(ranks_.size());
   for (ReplayObserver* observer : observers_) observer->starts(who);
   find_look();
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) go_on(static_cast<int>(rank));
@@ -47,8 +54,8 @@ void Replay::finish() {
 
 /// Of a trace that ended: nothing may be left over.
 void Replay::check_ended() const {
-  for (const std::vector<OpenTurns>& job : turns_)
-    for (const OpenTurns& lane : job)
+  for (const JobView& job : views_)
+    for (const OpenTurns& lane : job.turns)
       for (std::size_t turn = 0; turn < lane.meetings.size(); ++turn)
         if (lane.meetings[turn] >= 0) check_received(meetings_[at(lane.meetings[turn])]);
   if (events_ != fetched_)
@@ -66,9 +73,9 @@ void Replay::check_ended() const {
 /// Of a meeting that is open at the end of the trace.
 void Replay::check_received(const Meeting& meeting) const {
   if (!meeting.moved) throw InvariantError("the replay ended, but not all of its collectives and messages");
-  throw InputError(jobs_[at(meeting.job)].feed->name() + ": a message of " + to_text(Bytes{meeting.op.size_B}) +
-                   " from GPU " + std::to_string(meeting.op.gpus.at(0)) + " to GPU " +
-                   std::to_string(meeting.op.gpus.at(1)) + " is sent and never received");
+  throw InputError(jobs_[at(meeting.job)].feed->name() + ": a message of " + to_text(Bytes{meeting.size_B}) +
+                   " from GPU " + std::to_string(meeting.from) + " to GPU " + std::to_string(meeting.to) +
+                   " is sent and never received");
 }
 
 std::vector<double> Replay::steps(std::size_t job) const {
@@ -158,7 +165,9 @@ void Replay::expire(const Timer& timer) {
   const StreamState& at = stream(timer.place);
   if (timer.version != at.version) return;
   if (at.busy)
-    end(timer.place, path_of(at).with(CriticalPath::kCompute, now_s_ - at.began_s));
+    end(timer.place, tracks_path_
+                         ? paths(timer.place).path.with(CriticalPath::kCompute, now_s_ - paths(timer.place).began_s)
+                         : CriticalPath{});
   else
     try_start(timer.place);
 }
@@ -166,13 +175,15 @@ void Replay::expire(const Timer& timer) {
 void Replay::fail_stuck() const {
   for (const RankState& rank : ranks_) {
     if (rank.ended && rank.issued == 0) continue;
-    const std::string& file = jobs_[static_cast<std::size_t>(rank.job)].feed->name();
+    const TraceFeed& feed = *job_of(rank).feed;
+    const std::string& file = feed.name();
     std::string what = file + ": rank " + std::to_string(rank.local) + " waits for ever";
     for (const StreamState& stream : rank.streams) {
       if (!stream.busy) continue;
-      const TraceEvent& event = *stream.current;
-      what += ", in a " + to_text(event.kind) + (event.op.empty() ? "" : " " + event.op) + " of " +
-              (event.peer >= 0 ? "rank " + std::to_string(event.peer) : "group '" + event.group + "'") +
+      const FedEvent& event = *stream.current;
+      const std::string op = feed.op_of(event);
+      what += ", in a " + to_text(event.kind) + (op.empty() ? "" : " " + op) + " of " +
+              (event.peer() >= 0 ? "rank " + std::to_string(event.peer()) : "group '" + feed.group(event.lane) + "'") +
               " that others never join";
       break;
     }

@@ -65,19 +65,39 @@ class Replay final : public EventSource {
   /// A collective, message or copy: who takes part, and whether it runs.
   struct Meeting {
     std::vector<Place> places{};
-    NetworkOp op{};
     CriticalPath path{};               ///< of the last that it waited for
+    double size_B = 0;                 ///< of a message as sent, where its send has come
     double began_s = 0;                ///< while running
     std::vector<double> computed_s{};  ///< of each place's rank when it began, where computing slows it
     int job = 0, lane = NameTable::kNone;
-    long turn = 0;
+    std::uint32_t turn = 0;
+    NetworkOp::Kind kind = NetworkOp::Kind::kCollective;
+    int op = NameTable::kNone;  ///< of a collective: number in the feed
+    int from = 0, to = 0;       ///< GPUs of a message or copy
     bool running = false, moved = false;
   };
-  /// Meetings of one lane that are open, by turn.
+  /// Meetings of one lane that are open, by turn; and what network operations its last ones were.
   struct OpenTurns {
     static constexpr int kNobodyYet = -1, kEnded = -2;
-    long first = 0;        ///< turn of the first place
-    Fifo<int> meetings{};  ///< numbers of meetings, or one of these two
+    static constexpr std::size_t kMostKnown = 8;  // source: ours, those are looked through
+    struct Known {
+      double size_B = 0;
+      int op = NameTable::kNone;
+      int prepared = 0;
+    };
+    std::uint32_t first = 0;  ///< turn of the first place
+    Fifo<int> meetings{};     ///< numbers of meetings, or one of these two
+    std::vector<Known> known{};
+  };
+  /// What of a job all of its events ask for.
+  struct JobView {
+    TraceFeed* feed = nullptr;
+    const TraceHeader* header = nullptr;
+    double host_scale = 1, launch_s = 0, gap_s = 0, slowdown = 1;
+    bool as_recorded = false;
+    int run = 0;
+    std::vector<OpenTurns> turns{};  ///< by lane
+    std::vector<char> known_ops{};   ///< by number of the operation: whether there is such a collective
   };
   struct Timer {
     Place place{};  ///< stream -1: the CPU
@@ -85,12 +105,22 @@ class Replay final : public EventSource {
   };
 
   [[nodiscard]] RankState& rank(int index) { return ranks_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] JobView& job_of(const RankState& rank) { return views_[static_cast<std::size_t>(rank.job)]; }
+  [[nodiscard]] const JobView& job_of(const RankState& rank) const {
+    return views_[static_cast<std::size_t>(rank.job)];
+  }
   [[nodiscard]] StreamState& stream(Place place) {
     return rank(place.rank).streams[static_cast<std::size_t>(place.stream)];
   }
-  [[nodiscard]] CriticalPath path_of(const StreamState& stream) const {
-    return tracks_path_ ? stream.path : CriticalPath{};
+  [[nodiscard]] const FedEvent& event_at(Place place) const {
+    return *ranks_[static_cast<std::size_t>(place.rank)].streams[static_cast<std::size_t>(place.stream)].current;
   }
+  /// Only where the critical path is asked for.
+  [[nodiscard]] StreamPath& paths(Place place) {
+    return paths_[static_cast<std::size_t>(place.rank)].streams[static_cast<std::size_t>(place.stream)];
+  }
+  [[nodiscard]] CriticalPath& host_path(int rank) { return paths_[static_cast<std::size_t>(rank)].host; }
+  [[nodiscard]] CriticalPath path_of(Place place) { return tracks_path_ ? paths(place).path : CriticalPath{}; }
   void set_timer(Place place, double time_s, unsigned version) { timers_.set(time_s, {place, version}); }
   void settle();
   /// The end of something, and what led to it.
@@ -110,16 +140,16 @@ class Replay final : public EventSource {
   bool fetch(int rank);
   bool waits(const RankState& rank) const;
   void issue(int rank);
-  void pass_step(int rank, const TraceEvent& event);
+  void pass_step(int rank, const FedEvent& event);
 
   // Streams (replay_streams.cpp)
   void try_start(Place place);
   void begin(Place place);
   void begin_compute(Place place);
   void end(Place place, const CriticalPath& path);
-  void set_speed(StreamState& stream, const RankState& rank);
+  void set_speed(StreamState& stream, const RankState& rank) const;
   void communicate(int rank, int more);
-  void release(RankState& rank, std::int64_t id, const CriticalPath& path) const;
+  void release(int rank, std::int64_t id, const CriticalPath& path);
 
   // Collectives, messages and copies (replay_meetings.cpp)
   void come(Place place);
@@ -127,15 +157,18 @@ class Replay final : public EventSource {
   int take_meeting();
   void give_back(int number);
   void tell_meets(Place place) const;
-  void be_copy(Meeting& meeting, const RankState& at, const TraceEvent& event) const;
+  void be_copy(Meeting& meeting, const RankState& at, const FedEvent& event) const;
   void join_collective(Meeting& meeting, const RankState& rank, const FedEvent& event);
-  void join_message(Meeting& meeting, const RankState& rank, const TraceEvent& event) const;
-  [[nodiscard]] static bool complete(const Meeting& meeting, const RankState& rank, const FedEvent& event);
+  void check_op(const RankState& rank, int op);
+  void join_message(Meeting& meeting, const RankState& rank, const FedEvent& event) const;
+  [[nodiscard]] bool complete(const Meeting& meeting, const RankState& rank, const FedEvent& event) const;
   void start_network(int number);
+  [[nodiscard]] int prepared(const Meeting& meeting);
+  int prepare(const Meeting& meeting);
   void end_network(long ticket);
   [[nodiscard]] double late_s(const Meeting& meeting) const;
   void end_meeting(int number);
-  [[nodiscard]] Exchange exchange_of(const Meeting& meeting) const;
+  [[nodiscard]] Exchange exchange_of(const Meeting& meeting);
 
   [[noreturn]] void fail_stuck() const;
 
@@ -143,14 +176,15 @@ class Replay final : public EventSource {
   ReplayNetwork& network_;
   std::vector<ReplayObserver*> observers_;
   std::vector<RankState> ranks_;
-  std::vector<int> first_rank_;  ///< per job
+  std::vector<RankPath> paths_;  ///< of each; none: not asked for
+  std::vector<JobView> views_;
   Timers<Timer> timers_{};
-  std::deque<Meeting> meetings_;               ///< places that they take one after the other
-  std::vector<int> free_meetings_;             ///< of these
-  std::vector<std::vector<OpenTurns>> turns_;  ///< of each job, by lane
-  std::unordered_map<long, int> by_ticket_;    ///< meetings on the network
-  std::multimap<double, int> late_;            ///< off the network, and not ended: compute beside them slowed them
-  NameTable known_ops_;                        ///< collectives that there are
+  std::deque<Meeting> meetings_;             ///< places that they take one after the other
+  std::vector<int> free_meetings_;           ///< of these
+  std::unordered_map<long, int> by_ticket_;  ///< meetings on the network
+  std::multimap<double, int> late_;          ///< off the network, and not ended: compute beside them slowed them
+  NetworkOp asked_{};                        ///< of the network
+  std::vector<int> moved_ranks_;             ///< of what has just moved
   std::vector<long> tickets_ended_;
   std::vector<int> woken_;  ///< ranks, in order
   bool tracks_path_ = true;

@@ -22,20 +22,23 @@ void Replay::go_on(int index) {
 /// @returns  true if the CPU is busy with the event for some time, or there is none
 bool Replay::fetch(int index) {
   RankState& at = rank(index);
-  ReplayJob& job = jobs_[static_cast<std::size_t>(at.job)];
+  const JobView& job = job_of(at);
   at.pending = job.feed->next(at.local, job.run);
   at.ended = at.pending == nullptr;
   if (at.ended) return true;
-  at.syncs = at.pending->kind == TraceKind::kSync;
+  const FedEvent& event = *at.pending;
+  at.syncs = event.kind == TraceKind::kSync;
   ++fetched_;
-  job.recording_s += at.pending->recording_s;
-  const double work_s = at.pending->host_s * job.host_scale.value_or(at.header->host_scale) +
-                        (job.as_recorded ? at.pending->recording_s : 0);
+  double work_s = event.host_s * job.host_scale;
+  if (event.recording_s() > 0) {
+    jobs_[static_cast<std::size_t>(at.job)].recording_s += event.recording_s();
+    if (job.as_recorded) work_s += event.recording_s();
+  }
   if (now_s_ > at.host_s) at.host_s = now_s_;
   at.turned_s = at.host_s;
   if (work_s == 0) return false;
   at.host_s += work_s;
-  if (tracks_path_) at.host_path.seconds[CriticalPath::kHost] += work_s;
+  if (tracks_path_) host_path(index).seconds[CriticalPath::kHost] += work_s;
   set_timer({index, -1}, at.host_s, 0);
   return true;
 }
@@ -43,9 +46,9 @@ bool Replay::fetch(int index) {
 bool Replay::waits(const RankState& at) const {
   if (!at.syncs) return at.issued >= kPendingLaunches;
   const FedEvent& event = *at.pending;
-  if (!event.after.empty())
-    return std::any_of(event.after.begin(), event.after.end(), [&](auto id) { return at.open.is_open(id); });
-  if (event.stream.empty()) return at.issued > 0;
+  if (event.after != FedEvent::After::kNothing)
+    return event.any_before([&](std::int64_t id) { return at.open.is_open(id); });
+  if (!event.of_stream()) return at.issued > 0;
   if (event.queue == NameTable::kNone) return false;
   const StreamState& state = at.streams[static_cast<std::size_t>(event.queue)];
   return state.busy || !state.queue.empty();
@@ -59,28 +62,29 @@ void Replay::issue(int index) {
   const IssueTimes times{at.turned_s, at.host_s, now_s_};
   at.host_s = std::max(at.host_s, now_s_);
   for (ReplayObserver* observer : observers_) observer->issues(index, *event, times);
-  if (event->kind == TraceKind::kSync || (event->kind == TraceKind::kStep && event->stream.empty())) {
+  if (!event->is_queued()) {
     if (event->kind == TraceKind::kStep) {
       pass_step(index, *event);
-      reached(at.host_path);
+      reached(tracks_path_ ? host_path(index) : CriticalPath{});
     }
-    jobs_[static_cast<std::size_t>(at.job)].feed->done(event);
+    job_of(at).feed->done(event);
     return;
   }
   ++at.issued;
-  if (event->id) at.open.open(*event->id);
-  if (static_cast<std::size_t>(event->queue) >= at.streams.size()) at.streams.resize(event->queue + 1UL);
-  StreamState& on = at.streams[static_cast<std::size_t>(event->queue)];
-  if (!on.busy) at.ready.add(static_cast<std::size_t>(event->queue));
-  Issued& issued = on.queue.push();
-  issued.event = event;
-  issued.ready_s = now_s_ + at.header->launch_s;
-  if (tracks_path_) issued.path = at.host_path;
-  issued.released_s = -1;
+  if (event->has_id()) at.open.open(event->known_id);
+  const auto queue = static_cast<std::size_t>(event->queue);
+  if (queue >= at.streams.size()) {
+    at.streams.resize(queue + 1);
+    if (tracks_path_) paths_[static_cast<std::size_t>(index)].streams.resize(queue + 1);
+  }
+  StreamState& on = at.streams[queue];
+  if (!on.busy) at.ready.add(queue);
+  on.queue.push() = {event, now_s_ + job_of(at).launch_s, -1};
+  if (tracks_path_) paths({index, event->queue}).queue.push().issued = host_path(index);
   try_start({index, event->queue});
 }
 
-void Replay::pass_step(int index, const TraceEvent& event) {
+void Replay::pass_step(int index, const FedEvent& event) {
   RankState& at = rank(index);
   for (ReplayObserver* observer : observers_) observer->step(index, event, at.steps, now_s_);
   const auto job = static_cast<std::size_t>(at.job), step = static_cast<std::size_t>(at.steps++);

@@ -8,9 +8,9 @@
 namespace linkcast::replay {
 namespace {
 
-NetworkOp::Kind copy_kind(const std::string& copy) {
-  if (copy == "h2d") return NetworkOp::Kind::kHostToDevice;
-  if (copy == "d2h") return NetworkOp::Kind::kDeviceToHost;
+NetworkOp::Kind copy_kind(FedEvent::Copy copy) {
+  if (copy == FedEvent::Copy::kToDevice) return NetworkOp::Kind::kHostToDevice;
+  if (copy == FedEvent::Copy::kToHost) return NetworkOp::Kind::kDeviceToHost;
   return NetworkOp::Kind::kLocal;
 }
 
@@ -34,13 +34,12 @@ int Replay::take_meeting() {
 /// The one that an event takes part in, open or to be opened. A copy is matched with none.
 int Replay::meeting_of(const RankState& rank, const FedEvent& event) {
   if (event.lane == NameTable::kNone) return take_meeting();
-  if (turns_.size() <= at(rank.job)) turns_.resize(at(rank.job) + 1);
-  std::vector<OpenTurns>& lanes = turns_[at(rank.job)];
+  std::vector<OpenTurns>& lanes = job_of(rank).turns;
   if (lanes.size() <= at(event.lane)) lanes.resize(at(event.lane) + 1);
   OpenTurns& open = lanes[at(event.lane)];
-  while (open.first + static_cast<long>(open.meetings.size()) <= event.turn)
-    open.meetings.push() = OpenTurns::kNobodyYet;
-  int& number = open.meetings[at(event.turn - open.first)];
+  const std::uint32_t place = event.turn - open.first;  // of turns that begin anew, too
+  while (open.meetings.size() <= place) open.meetings.push() = OpenTurns::kNobodyYet;
+  int& number = open.meetings[place];
   if (number >= 0) return number;
   number = take_meeting();
   Meeting& meeting = meetings_[at(number)];
@@ -54,8 +53,8 @@ void Replay::give_back(int number) {
   const Meeting& meeting = meetings_[at(number)];
   free_meetings_.push_back(number);
   if (meeting.lane == NameTable::kNone) return;
-  OpenTurns& open = turns_[at(meeting.job)][at(meeting.lane)];
-  open.meetings[at(meeting.turn - open.first)] = OpenTurns::kEnded;
+  OpenTurns& open = views_[at(meeting.job)].turns[at(meeting.lane)];
+  open.meetings[meeting.turn - open.first] = OpenTurns::kEnded;
   for (; !open.meetings.empty() && open.meetings.front() == OpenTurns::kEnded; ++open.first) open.meetings.pop();
 }
 
@@ -75,107 +74,141 @@ void Replay::come(Place place) {
   if (meeting.moved || meeting.running) tell_meets(place);  // an eager message is there, or under way
   if (meeting.moved) {
     give_back(number);
-    end(place, path_of(on));
+    end(place, path_of(place));
     return;
   }
   meeting.places.push_back(place);
   if (meeting.running) return;
-  if (tracks_path_) meeting.path = on.path;
+  if (tracks_path_) meeting.path = paths(place).path;
   if (complete(meeting, own, event)) start_network(number);
 }
 
 /// By a copy engine of the rank's GPU.
-void Replay::be_copy(Meeting& meeting, const RankState& own, const TraceEvent& event) const {
-  meeting.op.op.clear();
-  meeting.op.size_B = event.size_B;
-  meeting.op.nvls = true;
-  meeting.op.gpus.assign(1, own.gpu);
-  meeting.op.kind = event.peer < 0 ? copy_kind(event.op) : NetworkOp::Kind::kPeer;
-  if (event.peer >= 0) meeting.op.gpus.push_back(jobs_[at(own.job)].gpus[at(event.peer)]);
+void Replay::be_copy(Meeting& meeting, const RankState& own, const FedEvent& event) const {
+  meeting.size_B = event.amount;
+  meeting.from = meeting.to = own.gpu;
+  meeting.kind = event.peer() < 0 ? copy_kind(event.copy()) : NetworkOp::Kind::kPeer;
+  if (event.peer() >= 0) meeting.to = jobs_[at(own.job)].gpus[at(event.peer())];
 }
 
 void Replay::join_collective(Meeting& meeting, const RankState& own, const FedEvent& event) {
-  const ReplayJob& job = jobs_[at(own.job)];
   if (meeting.places.empty()) {
-    if (known_ops_.find(event.op) == NameTable::kNone) {
-      try {
-        collectives().get(event.op);
-      } catch (const InputError& error) {
-        throw InputError(job.feed->name() + ": " + error.what());
-      }
-      known_ops_.add(event.op);
-    }
-    meeting.op.kind = NetworkOp::Kind::kCollective;
-    meeting.op.op = event.op;
-    meeting.op.size_B = event.size_B;
-    meeting.op.nvls = job.nvls;
-    meeting.op.gpus.clear();
-    for (const int member : *event.members) meeting.op.gpus.push_back(job.gpus[at(member)]);
+    check_op(own, event.which);
+    meeting.kind = NetworkOp::Kind::kCollective;
+    meeting.op = event.which;
+    meeting.size_B = event.amount;
     return;
   }
-  if (meeting.op.op == event.op && meeting.op.size_B == event.size_B) return;
+  if (meeting.op == event.which && meeting.size_B == event.amount) return;
   const RankState& other = ranks_[at(meeting.places.front().rank)];
-  throw InputError(job.feed->name() + ": group '" + event.group + "': rank " + std::to_string(own.local) + " calls " +
-                   event.op + " of " + to_text(Bytes{event.size_B}) + " where rank " + std::to_string(other.local) +
-                   " calls " + meeting.op.op + " of " + to_text(Bytes{meeting.op.size_B}));
+  const TraceFeed& feed = *job_of(own).feed;
+  throw InputError(feed.name() + ": group '" + feed.group(event.lane) + "': rank " + std::to_string(own.local) +
+                   " calls " + feed.op(event.which) + " of " + to_text(Bytes{event.amount}) + " where rank " +
+                   std::to_string(other.local) + " calls " + feed.op(meeting.op) + " of " +
+                   to_text(Bytes{meeting.size_B}));
+}
+
+/// @throws InputError  there is no such collective
+void Replay::check_op(const RankState& own, int op) {
+  JobView& job = job_of(own);
+  if (at(op) < job.known_ops.size() && job.known_ops[at(op)] != 0) return;
+  try {
+    collectives().get(job.feed->op(op));
+  } catch (const InputError& error) {
+    throw InputError(job.feed->name() + ": " + error.what());
+  }
+  if (job.known_ops.size() <= at(op)) job.known_ops.resize(at(op) + 1, 0);
+  job.known_ops[at(op)] = 1;
 }
 
 /// A receive says what there is room for: the message is as large as its send.
-void Replay::join_message(Meeting& meeting, const RankState& own, const TraceEvent& event) const {
+void Replay::join_message(Meeting& meeting, const RankState& own, const FedEvent& event) const {
   const ReplayJob& job = jobs_[at(own.job)];
-  const int peer = job.gpus[at(event.peer)];
+  const int peer = job.gpus[at(event.peer())];
   const bool sends = event.kind == TraceKind::kSend;
-  NetworkOp& op = meeting.op;
-  const double sent_B = sends ? event.size_B : op.size_B;
-  const double room_B = sends ? op.size_B : event.size_B;
+  const double sent_B = sends ? event.amount : meeting.size_B;
+  const double room_B = sends ? meeting.size_B : event.amount;
   if (!meeting.places.empty() && sent_B > room_B)
-    throw InputError(job.feed->name() + ": rank " + std::to_string(sends ? own.local : event.peer) + " sends " +
-                     to_text(Bytes{sent_B}) + " to rank " + std::to_string(sends ? event.peer : own.local) +
+    throw InputError(job.feed->name() + ": rank " + std::to_string(sends ? own.local : event.peer()) + " sends " +
+                     to_text(Bytes{sent_B}) + " to rank " + std::to_string(sends ? event.peer() : own.local) +
                      ", which has room for " + to_text(Bytes{room_B}));
-  op.gpus.assign({sends ? own.gpu : peer, sends ? peer : own.gpu});
-  op.kind = op.gpus[0] == op.gpus[1] ? NetworkOp::Kind::kLocal : NetworkOp::Kind::kMessage;
-  op.op.clear();
-  op.nvls = true;
-  op.size_B = meeting.places.empty() ? event.size_B : sent_B;
+  meeting.from = sends ? own.gpu : peer;
+  meeting.to = sends ? peer : own.gpu;
+  meeting.kind = meeting.from == meeting.to ? NetworkOp::Kind::kLocal : NetworkOp::Kind::kMessage;
+  meeting.size_B = meeting.places.empty() ? event.amount : sent_B;
 }
 
-bool Replay::complete(const Meeting& meeting, const RankState& own, const FedEvent& event) {
-  if (event.kind == TraceKind::kCollective) return meeting.places.size() == event.members->size();
+bool Replay::complete(const Meeting& meeting, const RankState& own, const FedEvent& event) const {
+  if (event.kind == TraceKind::kCollective)
+    return meeting.places.size() == job_of(own).feed->members(event.lane)->size();
   if (event.kind == TraceKind::kCopy || meeting.places.size() == 2) return true;
-  return event.kind == TraceKind::kSend && event.size_B <= own.header->eager_B;
+  return event.kind == TraceKind::kSend && event.amount <= job_of(own).header->eager_B;
 }
 
 void Replay::tell_meets(Place place) const {
-  const StreamState& on = ranks_[at(place.rank)].streams[at(place.stream)];
-  for (ReplayObserver* observer : observers_) observer->meets(place.rank, *on.current, now_s_);
+  for (ReplayObserver* observer : observers_) observer->meets(place.rank, event_at(place), now_s_);
 }
 
 void Replay::start_network(int number) {
   Meeting& meeting = meetings_[at(number)];
   meeting.running = true;
   meeting.began_s = now_s_;
-  for (const Place place : meeting.places) tell_meets(place);
-  const bool slows = rank(meeting.places.front().rank).header->collective_slowdown > 1;
-  if (slows && meeting.op.kind == NetworkOp::Kind::kCollective)
+  if (!observers_.empty())
+    for (const Place place : meeting.places) tell_meets(place);
+  const bool slows = job_of(rank(meeting.places.front().rank)).header->collective_slowdown > 1;
+  if (slows && meeting.kind == NetworkOp::Kind::kCollective)
     for (const Place place : meeting.places) meeting.computed_s.push_back(rank(place.rank).computed_until_s(now_s_));
   ++operations_;
   move_network();
-  by_ticket_.emplace(network_.start(meeting.op), number);
+  by_ticket_.emplace(network_.start_prepared(prepared(meeting)), number);
+}
+
+/// The network's number of the operation. Those of a lane are mostly some few, again and again.
+int Replay::prepared(const Meeting& meeting) {
+  if (meeting.lane == NameTable::kNone) return prepare(meeting);
+  const int op = meeting.kind == NetworkOp::Kind::kCollective ? meeting.op : NameTable::kNone;
+  std::vector<OpenTurns::Known>& known = views_[at(meeting.job)].turns[at(meeting.lane)].known;
+  for (const OpenTurns::Known& one : known)
+    if (one.size_B == meeting.size_B && one.op == op) return one.prepared;
+  const int made = prepare(meeting);
+  if (known.size() < OpenTurns::kMostKnown) known.push_back({meeting.size_B, op, made});
+  return made;
+}
+
+int Replay::prepare(const Meeting& meeting) {
+  asked_.kind = meeting.kind;
+  asked_.size_B = meeting.size_B;
+  asked_.nvls = true;
+  asked_.op.clear();
+  if (meeting.kind == NetworkOp::Kind::kCollective) {
+    const JobView& job = views_[at(meeting.job)];
+    const std::vector<int>& gpus = jobs_[at(meeting.job)].gpus;
+    asked_.op = job.feed->op(meeting.op);
+    asked_.nvls = jobs_[at(meeting.job)].nvls;
+    asked_.gpus.clear();
+    for (const int member : *job.feed->members(meeting.lane)) asked_.gpus.push_back(gpus[at(member)]);
+  } else {
+    const bool two = meeting.kind == NetworkOp::Kind::kPeer || meeting.lane != NameTable::kNone;
+    asked_.gpus.assign(1, meeting.from);
+    if (two) asked_.gpus.push_back(meeting.to);
+  }
+  return network_.prepare(asked_);
 }
 
 /// Of what has just moved. Recorded is the time of the rank that waited least.
-Exchange Replay::exchange_of(const Meeting& meeting) const {
-  const bool message = meeting.op.kind == NetworkOp::Kind::kMessage;
-  Exchange made{message ? "message" : meeting.op.op, {}, meeting.op.size_B, meeting.began_s, now_s_};
-  made.ranks.reserve(meeting.places.size());
+Exchange Replay::exchange_of(const Meeting& meeting) {
+  const bool message = meeting.kind == NetworkOp::Kind::kMessage;
+  moved_ranks_.clear();
+  Exchange made{message ? Exchange::kMessage : meeting.op, {}, meeting.size_B, meeting.began_s, now_s_};
   bool known = true;
   for (const Place place : meeting.places) {
-    made.ranks.push_back(place.rank);
-    const auto& recorded = ranks_[at(place.rank)].streams[at(place.stream)].current->recorded;
-    known = known && recorded;
+    moved_ranks_.push_back(place.rank);
+    const RecordedTime* recorded = event_at(place).recorded();
+    known = known && recorded != nullptr;
     if (known) made.recorded_s = std::min(made.recorded_s.value_or(recorded->duration_s()), recorded->duration_s());
   }
   if (!known) made.recorded_s.reset();
+  made.ranks = moved_ranks_;
   return made;
 }
 
@@ -196,7 +229,7 @@ double Replay::late_s(const Meeting& meeting) const {
   double late_s = 0;
   for (std::size_t i = 0; i < meeting.computed_s.size(); ++i) {
     const RankState& own = ranks_[at(meeting.places[i].rank)];
-    const double slowdown = own.header->collective_slowdown;
+    const double slowdown = job_of(own).header->collective_slowdown;
     const double beside_s = own.computed_until_s(now_s_) - meeting.computed_s[i];
     late_s = std::max(late_s, beside_s * (own.computing > 0 ? slowdown - 1 : 1 - 1 / slowdown));
   }
@@ -216,9 +249,9 @@ CriticalPath::Part part_of(NetworkOp::Kind kind) {
 
 void Replay::end_meeting(int number) {
   Meeting& meeting = meetings_[at(number)];
-  const bool copy = meeting.op.kind != NetworkOp::Kind::kCollective && meeting.op.kind != NetworkOp::Kind::kMessage;
+  const bool copy = meeting.kind != NetworkOp::Kind::kCollective && meeting.kind != NetworkOp::Kind::kMessage;
   const CriticalPath path =
-      tracks_path_ ? meeting.path.with(part_of(meeting.op.kind), now_s_ - meeting.began_s) : CriticalPath{};
+      tracks_path_ ? meeting.path.with(part_of(meeting.kind), now_s_ - meeting.began_s) : CriticalPath{};
   std::optional<Exchange> exchange;
   if (!copy && !observers_.empty()) exchange = exchange_of(meeting);
   const bool half = meeting.places.size() == 1 && stream(meeting.places.front()).current->kind == TraceKind::kSend;

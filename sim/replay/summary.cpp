@@ -15,30 +15,31 @@ void ReplaySummary::bring_up(State& state, double now_s) {
   if (state.communicating == 0 && state.computing == 0) state.times.idle_s += passed_s;
 }
 
-void ReplaySummary::begins(int rank, const TraceEvent& event, double now_s) {
+void ReplaySummary::begins(int rank, const FedEvent& event, double now_s) {
   State& state = ranks_[static_cast<std::size_t>(rank)];
   bring_up(state, now_s);
   ++(communicates(event.kind) ? state.communicating : state.computing);
   if (communicates(event.kind)) ++state.waiting;
 }
 
-void ReplaySummary::meets(int rank, const TraceEvent& event, double now_s) {
+void ReplaySummary::meets(int rank, const FedEvent& event, double now_s) {
   if (!communicates(event.kind)) return;
   State& state = ranks_[static_cast<std::size_t>(rank)];
   bring_up(state, now_s);
   --state.waiting;
 }
 
-void ReplaySummary::ends(int rank, const TraceEvent& event, double now_s) {
+void ReplaySummary::ends(int rank, const FedEvent& event, double now_s) {
   State& state = ranks_[static_cast<std::size_t>(rank)];
   bring_up(state, now_s);
   --(communicates(event.kind) ? state.communicating : state.computing);
   makespan_s_ = std::max(makespan_s_, now_s);
 }
 
-void ReplaySummary::step(int rank, const TraceEvent& event, int /*step*/, double now_s) {
+void ReplaySummary::step(int rank, const FedEvent& event, int /*step*/, double now_s) {
   ++steps_[static_cast<std::size_t>(rank)];
-  if (event.recorded) recorded_s_[static_cast<std::size_t>(rank)].push_back(event.recorded->duration_s());
+  if (const RecordedTime* recorded = event.recorded())
+    recorded_s_[static_cast<std::size_t>(rank)].push_back(recorded->duration_s());
   makespan_s_ = std::max(makespan_s_, now_s);
 }
 

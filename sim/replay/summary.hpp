@@ -19,10 +19,10 @@ class ReplaySummary final : public ReplayObserver {
  public:
   explicit ReplaySummary(std::size_t ranks) : ranks_(ranks), steps_(ranks), recorded_s_(ranks) {}
 
-  void begins(int rank, const TraceEvent& event, double now_s) override;
-  void meets(int rank, const TraceEvent& event, double now_s) override;
-  void ends(int rank, const TraceEvent& event, double now_s) override;
-  void step(int rank, const TraceEvent& event, int step, double now_s) override;
+  void begins(int rank, const FedEvent& event, double now_s) override;
+  void meets(int rank, const FedEvent& event, double now_s) override;
+  void ends(int rank, const FedEvent& event, double now_s) override;
+  void step(int rank, const FedEvent& event, int step, double now_s) override;
 
   [[nodiscard]] const RankTimes& times(std::size_t rank) const { return ranks_[rank].times; }
   /// Of what has happened until a moment that is not before the last event.

@@ -95,7 +95,8 @@ void Timeline::arrow(const char* phase, long id, int process, int thread, double
 }
 
 /// An arrow starts where the CPU's work for the event ends, if that takes any time.
-void Timeline::issues(int rank, const TraceEvent& event, const IssueTimes& times) {
+void Timeline::issues(int rank, const FedEvent& told, const IssueTimes& times) {
+  const TraceEvent& event = *told.whole;
   Process& process = forecast_.at(static_cast<std::size_t>(rank));
   const int number = forecast_of(rank);
   const bool worked = nanoseconds(times.ready_s) > nanoseconds(times.began_s);
@@ -118,7 +119,8 @@ void Timeline::issues(int rank, const TraceEvent& event, const IssueTimes& times
   if (worked) arrow("s", arrows_++, number, kCpu, times.began_s);
 }
 
-void Timeline::begins(int rank, const TraceEvent& event, double now_s) {
+void Timeline::begins(int rank, const FedEvent& told, double now_s) {
+  const TraceEvent& event = *told.whole;
   Stream& on = stream(forecast_of(rank), forecast_.at(static_cast<std::size_t>(rank)), event.stream);
   on.began_s = now_s;
   on.met_s = -1;
@@ -127,11 +129,13 @@ void Timeline::begins(int rank, const TraceEvent& event, double now_s) {
   if (id != kNoArrow) arrow("f", id, forecast_of(rank), on.thread, now_s);
 }
 
-void Timeline::meets(int rank, const TraceEvent& event, double now_s) {
+void Timeline::meets(int rank, const FedEvent& told, double now_s) {
+  const TraceEvent& event = *told.whole;
   stream(forecast_of(rank), forecast_.at(static_cast<std::size_t>(rank)), event.stream).met_s = now_s;
 }
 
-void Timeline::ends(int rank, const TraceEvent& event, double now_s) {
+void Timeline::ends(int rank, const FedEvent& told, double now_s) {
+  const TraceEvent& event = *told.whole;
   const int number = forecast_of(rank);
   const Stream& on = stream(number, forecast_.at(static_cast<std::size_t>(rank)), event.stream);
   Json whole = slice(title(event), number, on.thread, on.began_s, now_s);
@@ -142,7 +146,8 @@ void Timeline::ends(int rank, const TraceEvent& event, double now_s) {
   recorded(rank, event, title(event));
 }
 
-void Timeline::step(int rank, const TraceEvent& event, int step, double now_s) {
+void Timeline::step(int rank, const FedEvent& told, int step, double now_s) {
+  const TraceEvent& event = *told.whole;
   Process& process = forecast_.at(static_cast<std::size_t>(rank));
   name_once(forecast_of(rank), process.has_steps, kSteps, "steps");
   const std::string title = "step " + std::to_string(step + 1);

@@ -19,12 +19,13 @@ class Timeline final : public ReplayObserver {
  public:
   explicit Timeline(std::ostream& out) : out_(out) {}
 
+  [[nodiscard]] bool reads_whole() const override { return true; }
   void starts(const std::vector<ReplayRank>& ranks) override;
-  void issues(int rank, const TraceEvent& event, const IssueTimes& times) override;
-  void begins(int rank, const TraceEvent& event, double now_s) override;
-  void meets(int rank, const TraceEvent& event, double now_s) override;
-  void ends(int rank, const TraceEvent& event, double now_s) override;
-  void step(int rank, const TraceEvent& event, int step, double now_s) override;
+  void issues(int rank, const FedEvent& event, const IssueTimes& times) override;
+  void begins(int rank, const FedEvent& event, double now_s) override;
+  void meets(int rank, const FedEvent& event, double now_s) override;
+  void ends(int rank, const FedEvent& event, double now_s) override;
+  void step(int rank, const FedEvent& event, int step, double now_s) override;
   /// How busy each link was, and the end of the file.
   void close(const Utilisation& use);
 

@@ -1,6 +1,5 @@
 #include "sim/replay/trace_feed.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "sim/units/index.hpp"
@@ -32,23 +31,14 @@ TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
 
 void TraceFeed::share(int runs) {
   runs_ = runs;
-  waiting_.clear();
-  for (int run = 0; run < runs; ++run) waiting_.emplace_back(names_.size());
+  cursors_.assign(at(runs), std::vector<FedEvent*>(names_.size(), nullptr));
+  newest_.assign(names_.size(), nullptr);
 }
 
 void TraceFeed::leave(int run) {
-  for (Fifo<FedEvent*>& mine : std::exchange(waiting_[at(run)], {}))
-    for (; !mine.empty(); mine.pop()) done(mine.front());
+  for (FedEvent* mine : std::exchange(cursors_[at(run)], {}))
+    while (mine != nullptr) done(std::exchange(mine, mine->next));
   --runs_;
-}
-
-FedEvent* TraceFeed::next(int rank, int run) {
-  Fifo<FedEvent*>& mine = waiting_[at(run)][at(rank)];
-  while (mine.empty())
-    if (!read()) return nullptr;
-  FedEvent* event = mine.front();
-  mine.pop();
-  return event;
 }
 
 /// @returns  false after the last
@@ -64,26 +54,34 @@ bool TraceFeed::read() {
 
 bool TraceFeed::read_more() {
   if (ended_) return false;
-  FedEvent* event = take_event();
+  if (read_ == nullptr) read_ = take_whole();
   while (true) {
-    while (!reader_->next(*event)) {
+    while (!reader_->next(*read_)) {
       ended_ = !once_more();
-      if (!ended_) continue;
-      free_.push_back(event);
-      return false;
+      if (ended_) return false;
     }
-    shift_ids(*event);
-    if (!local_ || !is_exchange(*event)) break;
+    shift_ids(*read_);
+    if (!local_ || !is_exchange(*read_)) break;
   }
-  hand_out(event);
+  hand_out();
   return true;
 }
 
 FedEvent* TraceFeed::take_event() {
-  if (free_.empty()) return &events_.emplace_back();
-  FedEvent* event = free_.back();
-  free_.pop_back();
-  return event;
+  if (free_ == nullptr) return &events_.emplace_back();
+  return std::exchange(free_, free_->next);
+}
+
+TraceEvent* TraceFeed::take_whole() {
+  if (free_wholes_.empty()) return &wholes_.emplace_back();
+  TraceEvent* whole = free_wholes_.back();
+  free_wholes_.pop_back();
+  return whole;
+}
+
+void TraceFeed::give_back(FedEvent* event) {
+  if (event->whole != nullptr) free_wholes_.push_back(event->whole);
+  event->next = std::exchange(free_, event);
 }
 
 void TraceFeed::repeat(int times, std::function<std::unique_ptr<TraceReader>()> again) {
@@ -109,61 +107,154 @@ void TraceFeed::shift_ids(TraceEvent& event) {
   for (std::int64_t& before : event.after) before += id_shift_;
 }
 
-void TraceFeed::hand_out(FedEvent* event) {
+void TraceFeed::hand_out() {
   if (ranks() == header_.ranks) {
-    put(event);
+    put(read_->rank, true);
     return;
   }
-  if (event->peer >= 0)
+  if (read_->peer >= 0)
     throw InputError(name() + " line " + std::to_string(reader_->line()) +
                      ": a message or copy from rank to rank: only traces of collectives over all ranks can be replayed "
                      "on another number");
-  for (int rank = event->rank; rank < ranks(); rank += header_.ranks) {
-    FedEvent* own = take_event();
-    *own = *event;
-    own->rank = rank;
-    put(own);
+  for (int rank = read_->rank; rank < ranks(); rank += header_.ranks) put(rank, rank + header_.ranks >= ranks());
+}
+
+/// What was read, for a rank. @param last  for no other
+void TraceFeed::put(int rank, bool last) {
+  FedEvent* event = take_event();
+  *event = {};
+  number(rank, *event);
+  if (needs_whole(*event)) {
+    event->whole = read_;
+    if (last) {
+      read_ = nullptr;
+    } else {
+      read_ = take_whole();
+      *read_ = *event->whole;
+    }
   }
-  free_.push_back(event);
-}
-
-void TraceFeed::put(FedEvent* event) {
-  number(*event);
-  event->users = runs_;
-  for (std::vector<Fifo<FedEvent*>>& of_ranks : waiting_)
-    if (!of_ranks.empty()) of_ranks[at(event->rank)].push() = event;
-}
-
-void TraceFeed::number(FedEvent& event) {
-  Names& names = names_[at(event.rank)];
-  const bool marker = event.kind == TraceKind::kSync || (event.kind == TraceKind::kStep && event.stream.empty());
-  event.queue = !marker                ? names.streams.add(event.stream)
-                : event.stream.empty() ? NameTable::kNone
-                                       : names.streams.find(event.stream);
-  event.lane = NameTable::kNone;
-  event.members = nullptr;
-  if (!communicates(event.kind)) return;
-  Lane& lane = lane_of(event);
-  event.lane = lane.number;
-  event.turn = lane.turns++;
-  if (event.kind == TraceKind::kCollective) event.members = &groups_.at(event.group);
-}
-
-TraceFeed::Lane& TraceFeed::lane_of(const FedEvent& event) {
-  Names& names = names_[at(event.rank)];
-  if (event.kind == TraceKind::kCollective) {
-    const int group = names.groups.add(event.group);
-    if (at(group) == names.of_group.size()) names.of_group.push_back({new_lane("c" + event.group)});
-    return names.of_group[at(group)];
+  event->users = static_cast<unsigned char>(runs_);
+  bool behind = false;  // some run has not taken the one before
+  for (std::vector<FedEvent*>& of_ranks : cursors_) {
+    if (of_ranks.empty()) continue;
+    FedEvent*& cursor = of_ranks[at(rank)];
+    if (cursor != nullptr)
+      behind = true;
+    else
+      cursor = event;
   }
+  FedEvent*& newest = newest_[at(rank)];
+  if (behind) newest->next = event;
+  newest = event;
+}
+
+bool TraceFeed::needs_whole(const FedEvent& event) const {
+  return keeps_whole_ || event.after == FedEvent::After::kMore || read_->recorded || read_->recording_s > 0 ||
+         read_->slowdown;
+}
+
+void TraceFeed::number(int rank, FedEvent& event) {
+  Names& names = names_[at(rank)];
+  event.kind = read_->kind;
+  event.host_s = read_->host_s;
+  event.amount = event.kind == TraceKind::kCompute ? read_->time_s : read_->size_B;
+  set_ids(names, event);
+  const bool marker = event.kind == TraceKind::kSync || event.kind == TraceKind::kStep;
+  if (marker && !read_->stream.empty()) event.flags |= FedEvent::kOfStream;
+  if (!marker || event.of_stream()) event.queue = queue_of(names, read_->stream, event.is_queued());
+  if (event.kind == TraceKind::kCopy) {
+    const auto copy = read_->op == "h2d"   ? FedEvent::Copy::kToDevice
+                      : read_->op == "d2h" ? FedEvent::Copy::kToHost
+                                           : FedEvent::Copy::kOnDevice;
+    event.flags |= static_cast<unsigned char>(static_cast<unsigned>(copy) << FedEvent::kCopyShift);
+  }
+  event.which = event.kind == TraceKind::kCollective ? ops_.add(read_->op) : read_->peer;
+  if (communicates(event.kind)) number_call(rank, event);
+}
+
+/// An id is kept as far as it lies before the rank's last one.
+void TraceFeed::set_ids(Names& names, FedEvent& event) const {
+  if (read_->id) {
+    names.last_id = *read_->id;
+    event.flags |= FedEvent::kHasId;
+  }
+  event.known_id = names.last_id;
+  if (read_->after.empty()) return;
+  const std::int64_t first = read_->after.front();
+  const std::uint64_t before = static_cast<std::uint64_t>(names.last_id) - static_cast<std::uint64_t>(first);
+  const bool near = first <= names.last_id && before <= std::numeric_limits<std::uint32_t>::max();
+  event.after = near && read_->after.size() == 1 ? FedEvent::After::kOne : FedEvent::After::kMore;
+  if (event.after == FedEvent::After::kOne) event.before = static_cast<std::uint32_t>(before);
+}
+
+/// @param add  gives it a number if it has none
+int TraceFeed::queue_of(Names& names, const std::string& stream, bool add) {
+  const int name = add ? streams_.add(stream) : streams_.find(stream);
+  if (name == NameTable::kNone) return FedEvent::kNone;
+  if (names.queue_of.size() <= at(name)) {
+    if (!add) return FedEvent::kNone;
+    names.queue_of.resize(at(name) + 1, FedEvent::kNone);
+  }
+  int& queue = names.queue_of[at(name)];
+  if (queue == FedEvent::kNone && add) queue = names.streams++;
+  return queue;
+}
+
+void TraceFeed::number_call(int rank, FedEvent& event) {
+  if (event.kind != TraceKind::kCollective) {
+    Messages& messages = messages_of(rank, *read_);
+    event.lane = messages.lane;
+    event.turn = messages.turns++;
+    return;
+  }
+  const auto group = at(group_names_.add(read_->group));
+  if (group == lane_of_group_.size())
+    lane_of_group_.push_back(new_lane("c" + read_->group, {read_->group, &groups_.at(read_->group)}));
+  std::vector<std::uint32_t>& calls = names_[at(rank)].calls_of;
+  if (calls.size() <= group) calls.resize(group + 1, 0);
+  event.lane = lane_of_group_[group];
+  event.turn = calls[group]++;
+}
+
+TraceFeed::Messages& TraceFeed::messages_of(int rank, const TraceEvent& event) {
+  constexpr std::size_t kFew = 16;  // ours: those are looked through
+  Names& names = names_[at(rank)];
   const bool sends = event.kind == TraceKind::kSend;
   const long side = 2L * event.peer + (sends ? 1 : 0);
-  Lane& lane = event.tag.empty() ? names.of_peer[side] : names.of_tagged[std::to_string(side) + "#" + event.tag];
-  if (lane.number >= 0) return lane;
-  const int from = sends ? event.rank : event.peer;
-  const int to = sends ? event.peer : event.rank;
-  lane.number = new_lane("m" + std::to_string(from) + ">" + std::to_string(to) + "#" + event.tag);
-  return lane;
+  Messages* found = nullptr;
+  if (!event.tag.empty()) {
+    found = &names.of_tagged[std::to_string(side) + "#" + event.tag];
+  } else if (names.messages.size() <= kFew) {
+    for (Messages& known : names.messages)
+      if (known.side == side) return known;
+  } else if (const auto known = names.place_of.find(side); known != names.place_of.end()) {
+    return names.messages[known->second];
+  }
+  if (found == nullptr) {
+    found = &names.messages.emplace_back();
+    if (names.messages.size() > kFew)
+      for (std::size_t i = names.place_of.size(); i < names.messages.size(); ++i)
+        names.place_of.emplace(i + 1 < names.messages.size() ? names.messages[i].side : side, i);
+  }
+  if (found->lane >= 0) return *found;
+  const int from = sends ? rank : event.peer;
+  const int to = sends ? event.peer : rank;
+  *found = {side, new_lane("m" + std::to_string(from) + ">" + std::to_string(to) + "#" + event.tag, {}), 0};
+  return *found;
+}
+
+int TraceFeed::new_lane(const std::string& name, Lane lane) {
+  const auto [known, fresh] = lane_names_.try_emplace(name, static_cast<int>(lanes_.size()));
+  if (fresh) lanes_.push_back(std::move(lane));
+  return known->second;
+}
+
+std::string TraceFeed::group(int lane) const { return lane < 0 ? "" : lanes_[at(lane)].group; }
+
+std::string TraceFeed::op_of(const FedEvent& event) const {
+  if (event.kind == TraceKind::kCollective) return op(event.which);
+  if (event.kind != TraceKind::kCopy) return "";
+  return event.copy() == FedEvent::Copy::kToDevice ? "h2d" : event.copy() == FedEvent::Copy::kToHost ? "d2h" : "d2d";
 }
 
 }  // namespace linkcast::replay

@@ -2,28 +2,16 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/records/trace.hpp"
-#include "sim/replay/fifo.hpp"
+#include "sim/replay/fed_event.hpp"
 #include "sim/replay/name_table.hpp"
 
 namespace linkcast::replay {
-
-/// What of an event is the same in every run.
-struct EventPlace {
-  int users = 0;  ///< runs that have not done with it
-  /// Number of its stream among those of the rank; kNone: it runs on none. Of a sync the one it waits for; kNone: all,
-  /// or one that nothing was put on.
-  int queue = NameTable::kNone;
-  long turn = 0;                              ///< on the lane
-  const std::vector<int>* members = nullptr;  ///< of a collective's group
-  /// Who is matched with whom: the collectives of a group or the messages of a pair of ranks with one tag, in turn.
-  int lane = NameTable::kNone;
-};
-struct FedEvent : EventPlace, TraceEvent {};
 
 /// Hands each rank its events in order, from a trace that is read as it goes. On more ranks than were recorded, or
 /// fewer, rank r does what recorded rank r modulo their number did. Several runs may take the events of one reading,
@@ -39,56 +27,94 @@ class TraceFeed {
   void repeat(int times, std::function<std::unique_ptr<TraceReader>()> again);
   /// So many runs take its events; before the first.
   void share(int runs);
+  /// Each event as it was read too; before the first.
+  void keep_whole() { keeps_whole_ = true; }
   /// A run takes no more.
   void leave(int run);
 
   [[nodiscard]] const TraceHeader& header() const { return header_; }
   [[nodiscard]] const std::string& name() const { return reader_->name(); }
   [[nodiscard]] int ranks() const { return static_cast<int>(names_.size()); }
-  /// Ranks of a communicator, in its order.
-  [[nodiscard]] const std::vector<int>& group(const std::string& name) const { return groups_.at(name); }
+  /// Of a lane of collectives: the ranks of the group, in its order, and its name. Null, "": of messages.
+  [[nodiscard]] const std::vector<int>* members(int lane) const {
+    return lanes_[static_cast<std::size_t>(lane)].members;
+  }
+  [[nodiscard]] std::string group(int lane) const;
+  /// By number of collectives' operations.
+  [[nodiscard]] const std::string& op(int number) const { return ops_.name(number); }
+  /// Of a collective or copy, else "".
+  [[nodiscard]] std::string op_of(const FedEvent& event) const;
+
   /// Null after the rank's last. @throws InputError  what the file says is wrong, to every run that comes there
-  FedEvent* next(int rank, int run);
+  FedEvent* next(int rank, int run) {
+    FedEvent*& cursor = cursors_[static_cast<std::size_t>(run)][static_cast<std::size_t>(rank)];
+    while (cursor == nullptr)
+      if (!read()) return nullptr;
+    FedEvent* event = cursor;
+    cursor = event->next;
+    __builtin_prefetch(cursor);
+    return event;
+  }
   /// A run has no more use for it.
   void done(FedEvent* event) {
-    if (--event->users == 0) free_.push_back(event);
+    if (--event->users == 0) give_back(event);
   }
 
  private:
   struct Lane {
-    int number = NameTable::kNone;
-    long turns = 0;  ///< taken by this rank
+    std::string group{};
+    const std::vector<int>* members = nullptr;
+  };
+  /// Messages with one rank, one way, and one tag.
+  struct Messages {
+    long side = 0;  ///< twice the peer, one more: sends
+    int lane = FedEvent::kNone;
+    std::uint32_t turns = 0;
   };
   /// What one rank has met so far.
   struct Names {
-    NameTable streams{}, groups{};
-    std::vector<Lane> of_group{};
-    std::unordered_map<long, Lane> of_peer{};           ///< messages without a tag
-    std::unordered_map<std::string, Lane> of_tagged{};  ///< the others
+    std::int64_t last_id = std::numeric_limits<std::int64_t>::min();
+    int streams = 0;
+    std::vector<int> queue_of{};                            ///< by number of the stream's name; kNone: not met
+    std::vector<std::uint32_t> calls_of{};                  ///< by number of the group
+    std::vector<Messages> messages{};                       ///< without a tag
+    std::unordered_map<long, std::size_t> place_of{};       ///< in these, by side: of more than a few
+    std::unordered_map<std::string, Messages> of_tagged{};  ///< the others
   };
   bool read();
   bool read_more();
-  void hand_out(FedEvent* event);
-  void put(FedEvent* event);
-  void number(FedEvent& event);
-  Lane& lane_of(const FedEvent& event);
-  int new_lane(const std::string& name) {
-    return lanes_.try_emplace(name, static_cast<int>(lanes_.size())).first->second;
-  }
+  void hand_out();
+  void put(int rank, bool last);
+  void number(int rank, FedEvent& event);
+  void number_call(int rank, FedEvent& event);
+  int queue_of(Names& names, const std::string& stream, bool add);
+  Messages& messages_of(int rank, const TraceEvent& event);
+  void set_ids(Names& names, FedEvent& event) const;
+  [[nodiscard]] bool needs_whole(const FedEvent& event) const;
+  int new_lane(const std::string& name, Lane lane);
   FedEvent* take_event();
+  TraceEvent* take_whole();
+  void give_back(FedEvent* event);
   void shift_ids(TraceEvent& event);
   bool once_more();
 
   std::unique_ptr<TraceReader> reader_;
   TraceHeader header_;
   std::map<std::string, std::vector<int>> groups_;
-  std::vector<Names> names_;                           ///< per rank
-  std::unordered_map<std::string, int> lanes_{};       ///< groups, and pairs of ranks with a tag
-  std::vector<std::vector<Fifo<FedEvent*>>> waiting_;  ///< per run and rank: read, not yet asked for; none: it left
+  std::vector<Names> names_;  ///< per rank
+  NameTable streams_{}, group_names_{}, ops_{};
+  std::vector<int> lane_of_group_{};                   ///< by number of its name
+  std::unordered_map<std::string, int> lane_names_{};  ///< groups, and pairs of ranks with a tag
+  std::vector<Lane> lanes_{};
+  std::vector<std::vector<FedEvent*>> cursors_{};  ///< per run and rank: the next one, if it was read; none: it left
+  std::vector<FedEvent*> newest_{};                ///< per rank; may be of the past
   std::deque<FedEvent> events_{};
-  std::vector<FedEvent*> free_{};  ///< of these
+  FedEvent* free_ = nullptr;  ///< of these, one after the other
+  std::deque<TraceEvent> wholes_{};
+  std::vector<TraceEvent*> free_wholes_{};  ///< of these
+  TraceEvent* read_ = nullptr;              ///< what is read into
   int runs_ = 1;
-  bool local_ = false, ended_ = false;
+  bool local_ = false, ended_ = false, keeps_whole_ = false;
   std::exception_ptr failed_{};
   int times_left_ = 0;
   std::function<std::unique_ptr<TraceReader>()> again_{};
