@@ -46,7 +46,8 @@ FlowNetwork::Known FlowNetwork::made(const NetworkOp& op, bool behind) {
   activities::Plan made = plans_ ? plans_->take(op, behind, make) : make();
   warnings_.insert(made.warnings.begin(), made.warnings.end());
   scale(made, op.size_B);
-  return {std::move(made)};
+  const bool queues = !made.activities.front().queues.empty();
+  return {std::move(made), false, queues};
 }
 
 int FlowNetwork::prepare(const NetworkOp& op) {
@@ -81,6 +82,7 @@ void FlowNetwork::scale(activities::Plan& plan, double size_B) const {
 }
 
 bool FlowNetwork::finds_queue_held(const Known& known) {
+  if (!known.queues) return false;
   const std::vector<int>& queues = known.plan.activities.front().queues;
   return std::any_of(queues.begin(), queues.end(),
                      [&](int key) { return engine_.busy(known.numbered ? key : queue(key)); });

@@ -50,6 +50,7 @@ class FlowNetwork : public ReplayNetwork {
     activities::Plan plan{};
     /// Its keys are the engine's numbers: from the first start on, in whose order they are given.
     bool numbered = false;
+    bool queues = false;  ///< its first activity has some
   };
   struct Prepared {
     NetworkOp op{};

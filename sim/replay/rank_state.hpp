@@ -71,13 +71,13 @@ struct alignas(kCacheLine) RankState {
   StreamSet compute_on{};       ///< streams that compute
   double computed_s = 0;        ///< time with at least one, up to the last change of it
   double computes_since_s = 0;  ///< while computing
-  int communicating = 0;        ///< kernels of collectives and messages on its streams
-  int computing = 0;            ///< streams that compute
+  double slow = 1;              ///< its GPU takes this many times as long to compute
   int job = 0;
-  int steps = 0;    ///< markers passed
-  double slow = 1;  ///< its GPU takes this many times as long to compute
-  int local = 0;    ///< which rank of the job
+  short communicating = 0;  ///< kernels of collectives and messages on its streams
+  short computing = 0;      ///< streams that compute; both are of what was issued
+  int local = 0;            ///< which rank of the job
   int gpu = 0;
+  int steps = 0;  ///< markers passed
 
   [[nodiscard]] double computed_until_s(double now_s) const {
     return computing > 0 ? computed_s + (now_s - computes_since_s) : computed_s;
@@ -85,7 +85,16 @@ struct alignas(kCacheLine) RankState {
   void compute(double now_s, int more) {
     computed_s = computed_until_s(now_s);
     computes_since_s = now_s;
-    computing += more;
+    computing = static_cast<short>(computing + more);
+  }
+  /// That it will be looked at soon.
+  void prefetch() const {
+    __builtin_prefetch(this);
+    __builtin_prefetch(&open);
+  }
+  void prefetch(int stream) const {
+    if (static_cast<std::size_t>(stream) < streams.size())
+      __builtin_prefetch(&streams[static_cast<std::size_t>(stream)]);
   }
 };
 

@@ -17,7 +17,7 @@ Replay::Replay(std::vector<ReplayJob> jobs, ReplayNetwork& network, std::vector<
     if (whole) feed.keep_whole();
     const TraceHeader& header = feed.header();
     views_.push_back({&feed, &header, jobs_[job].host_scale.value_or(header.host_scale), header.launch_s, header.gap_s,
-                      header.slowdown, jobs_[job].as_recorded, jobs_[job].run});
+                      header.slowdown, jobs_[job].as_recorded, jobs_[job].run, static_cast<int>(ranks_.size())});
     for (int local = 0; local < feed.ranks(); ++local) {
       RankState rank;
       rank.job = static_cast<int>(job);
@@ -94,6 +94,7 @@ std::vector<double> Replay::steps(std::size_t job) const {
 void Replay::settle() {
   for (std::size_t i = 0; i < woken_.size(); ++i) {  // grows meanwhile
     const int index = woken_[i];
+    if (i + 1 < woken_.size()) rank(woken_[i + 1]).prefetch();
     rank(index).woken = false;
     const StreamSet ready = rank(index).ready;
     ready.each(rank(index).streams.size(), [&](std::size_t s) { try_start({index, static_cast<int>(s)}); });
@@ -150,10 +151,19 @@ void Replay::advance() {
   settle();
   while (!timers_.empty() && timers_.top_s() <= moment_end_s) {
     now_s_ = std::max(now_s_, timers_.top_s());
-    expire(timers_.pop());
+    const Timer timer = timers_.pop();
+    prefetch_timers();
+    expire(timer);
     settle();
   }
   if (look_s_ <= now_s_) tell_looks();
+}
+
+/// What comes next is of other ranks, which lie elsewhere in memory.
+void Replay::prefetch_timers() const {
+  const auto [next, second] = timers_.upcoming();
+  if (next != nullptr) ranks_[static_cast<std::size_t>(next->place.rank)].prefetch(next->place.stream);
+  if (second != nullptr) ranks_[static_cast<std::size_t>(second->place.rank)].prefetch();
 }
 
 void Replay::expire(const Timer& timer) {

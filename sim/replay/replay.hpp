@@ -95,7 +95,7 @@ class Replay final : public EventSource {
     const TraceHeader* header = nullptr;
     double host_scale = 1, launch_s = 0, gap_s = 0, slowdown = 1;
     bool as_recorded = false;
-    int run = 0;
+    int run = 0, first_rank = 0;
     std::vector<OpenTurns> turns{};  ///< by lane
     std::vector<char> known_ops{};   ///< by number of the operation: whether there is such a collective
   };
@@ -129,6 +129,7 @@ class Replay final : public EventSource {
     last_end_s_ = now_s_;
   }
   void expire(const Timer& timer);
+  void prefetch_timers() const;
   void check_ended() const;
   void check_received(const Meeting& meeting) const;
   void move_network();

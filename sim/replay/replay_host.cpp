@@ -23,7 +23,7 @@ void Replay::go_on(int index) {
 bool Replay::fetch(int index) {
   RankState& at = rank(index);
   const JobView& job = job_of(at);
-  at.pending = job.feed->next(at.local, job.run);
+  at.pending = job.feed->next(index - job.first_rank, job.run);
   at.ended = at.pending == nullptr;
   if (at.ended) return true;
   const FedEvent& event = *at.pending;

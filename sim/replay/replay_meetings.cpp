@@ -258,7 +258,11 @@ void Replay::end_meeting(int number) {
   meeting.running = false;
   meeting.moved = true;
   // None of its ranks goes on before all have ended: settle() comes later.
-  for (const Place place : meeting.places) end(place, path);
+  for (std::size_t i = 0; i < meeting.places.size(); ++i) {
+    if (i + 1 < meeting.places.size()) rank(meeting.places[i + 1].rank).prefetch(meeting.places[i + 1].stream);
+    if (i + 2 < meeting.places.size()) rank(meeting.places[i + 2].rank).prefetch();
+    end(meeting.places[i], path);
+  }
   if (!half) give_back(number);  // else sent eagerly; the receive comes later
   if (!exchange) return;
   for (ReplayObserver* observer : observers_) observer->moved(*exchange);

@@ -94,7 +94,7 @@ void Replay::release(int index, std::int64_t id, const CriticalPath& path) {
 void Replay::communicate(int index, int more) {
   RankState& at = rank(index);
   const bool before = at.communicating > 0;
-  at.communicating += more;
+  at.communicating = static_cast<short>(at.communicating + more);
   if ((at.communicating > 0) == before) return;
   at.compute_on.each(at.streams.size(), [&](std::size_t s) {
     StreamState& on = at.streams[s];

@@ -30,6 +30,13 @@ class Timers {
     rise(heap_.size() - 1);
   }
 
+  /// The first two of the earliest list; null: there is none.
+  [[nodiscard]] std::pair<const What*, const What*> upcoming() const {
+    if (heap_.empty()) return {nullptr, nullptr};
+    const Entry& first = entries_[static_cast<std::size_t>(lists_[static_cast<std::size_t>(heap_.front().list)].first)];
+    return {&first.what, first.next < 0 ? nullptr : &entries_[static_cast<std::size_t>(first.next)].what};
+  }
+
   /// The first one.
   What pop() {
     const int number = heap_.front().list;
