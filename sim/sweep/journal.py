@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from batch_process import ERROR
-from journal_line import journal_lines, offsets_in, read_line
+from journal_line import journal_lines, json_of, offsets_in, read_line
 from records import InputError
 
 SCHEMA = "linkcast/journal/2"
@@ -178,7 +178,7 @@ class Journal:
         lines = self._maps[file]
         lines.seek(int(self._offset[number]))
         try:
-            return json.loads(read_line(lines.readline())[1])
+            return json_of(read_line(lines.readline())[1])
         except ValueError as error:
             raise InputError(f"{self.path.parent / self._files[file]}: scenario {number}: {error}: damaged") from None
 

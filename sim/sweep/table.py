@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -14,6 +15,7 @@ FIRST = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandw
          "exposed_communication_s", "slowdown", "alone_s", "bottleneck"]
 LAST = ["warnings", "error"]
 COUNTED = ("gpus", "placement")
+MOST_KEPT = 100_000  # rows, some 60 MB: of more each is read once more
 
 
 def axis_cell(value: Any) -> Any:
@@ -33,13 +35,21 @@ class Table:
         self._study, self._journal = study, journal
         self._counted = next((i for i, axis in enumerate(study.axes) if axis.key in COUNTED), None)
         self._types: dict[str, set[type]] = {}
-        self.errors = 0
         axes = ["scenario", *(axis.key for axis in study.axes), *["gpu_count"] * (self._counted is not None)]
+        self._read: list[tuple[tuple[str, ...], tuple[Any, ...]]] = []  # keys and values of each row, of a study of not too many
+        shapes: Counter[tuple[tuple[str, ...], tuple[type, ...]]] = Counter()
+        names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        keeps = len(study.scenarios) <= MOST_KEPT
         for number in range(len(study.scenarios)):
             row = journal.row(number)
-            self.errors += "error" in row
-            for key, value in row.items():
-                self._types.setdefault(key, set()).add(type(value))
+            keys, values = tuple(row), tuple(row.values())
+            shapes[names.setdefault(keys, keys), tuple(map(type, values))] += 1
+            if keeps:
+                self._read.append((names[keys], values))
+        self.errors = sum(count for (keys, _), count in shapes.items() if "error" in keys)
+        for keys, types in shapes:
+            for key, of in zip(keys, types):
+                self._types.setdefault(key, set()).add(of)
         seen = self._types.keys() - set(axes) - {"error", "warnings"}
         self.columns = axes + [key for key in FIRST if key in seen] + sorted(seen - set(FIRST)) + LAST
         self._cells = [[axis_cell(value) for value in axis.values] for axis in study.axes]
@@ -51,9 +61,8 @@ class Table:
         """A value or None for each column."""
         empty = dict.fromkeys(self.columns)
         for scenario in self._study.scenarios:
-            row = self._journal.row(scenario.number)
             record = empty.copy()
-            record.update(row)
+            record.update(zip(*self._read[scenario.number]) if self._read else self._journal.row(scenario.number))
             for axis, cells, at in zip(self._study.axes, self._cells, scenario.positions):
                 record[axis.key] = cells[at]
             record["scenario"] = scenario.number
