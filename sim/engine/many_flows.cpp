@@ -149,8 +149,10 @@ void ManyFlows::begin_flows() {
     flows_[at(number)].left_B = what.work_B;
     rates_[at(number)].stopped = 0;
     for (const FlowLinks::Pass& pass : shared_.passes(at(number))) {
-      links_[at(pass.link)].weight += pass.weight;
-      ++links_[at(pass.link)].flows;
+      Link& link = links_[at(pass.link)];
+      link.weight += pass.weight;
+      link.all_weight = std::max(link.all_weight, link.weight);
+      ++link.flows;
     }
     active_.push_back(number);
     ++flowing_;
