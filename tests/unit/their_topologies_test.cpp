@@ -3,6 +3,7 @@
 
 #include "sim/records/gpu_model_names.hpp"
 #include "sim/records/node_groups.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/unit/import_topology.hpp"
 
 namespace linkcast::test::their_topologies_test {
