@@ -104,6 +104,9 @@ def fewer(rng: random.Random) -> Case:
     end, hub = rng.randrange(2), query["flows"][0]
     query["flows"] = [[hub[0], flow[1], flow[2]] if end == 0 else [flow[0], hub[1], flow[2]] for flow in query["flows"]]
     query["flows"] = [flow for flow in query["flows"] if flow[0] != flow[1]] + [hub]
+    once = list({flow[1 - end]: flow for flow in query["flows"]}.values())
+    if rng.random() < 0.5 and len(once) > 1:  # then copies wait for an engine only where they go through the host
+        query["flows"] = once
     left = rng.randrange(len(query["flows"]))
     return Case("neighbours", (query, {**query, "flows": query["flows"][:left] + query["flows"][left + 1:]}))
 
@@ -197,6 +200,29 @@ def chose_otherwise(answers: Answers) -> str:
     return ", ".join(f"{key} {str(one)[:40]} and {str(two)[:40]}" for key in CHOICES
                      for one, two in itertools.islice(zip([a.get(key) for a in answers], [a.get(key) for a in answers[1:]]), 1)
                      if one != two and (one is not None and two is not None or answers[0]["kind"] == answers[1]["kind"]))
+
+
+WAITING = "copies wait for their copy engine and the hardware picks the first"
+
+
+def picked_by_hardware(case: Case, answers: Answers) -> str:
+    """Several copies wait for one copy engine, and an answer is the median of random orders, of which a copy more or a
+    faster link makes others the middle one. By no more than what each answer says that it is unsure of."""
+    if case.kind not in ("neighbours", "bandwidth") or not any(WAITING in warning for answer in answers for warning in answer["warnings"]):
+        return ""
+    one, other = answers
+    near = one["time_s"] <= other["time_high_s"] and other["time_s"] <= one["time_high_s"]
+    return "copies wait for a copy engine, and other orders are the middle ones" if near else ""
+
+
+def alone(case: Case, answers: Answers) -> list[Case]:
+    """Of flows of which a faster link made some slower and some faster: each that became slower, without the others."""
+    fast, base = case.queries
+    times = list(zip(*(answer.get("flow_times_s", ()) for answer in answers)))
+    if case.kind != "bandwidth" or fast["kind"] != "flows" or not any(a < b * (1 - ROUNDING) for a, b in times):
+        return []
+    return [Case(case.kind, ({**fast, "flows": [flow]}, {**base, "flows": [flow]}))
+            for flow, (a, b) in zip(base["flows"], times) if a > b * (1 + ROUNDING)]
 
 
 def smaller(case: Case) -> Iterator[Case]:
