@@ -4,6 +4,7 @@
 
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
+#include "cli/import_cost.hpp"
 #include "cli/import_notes.hpp"
 #include "cli/plugin_pages.hpp"
 #include "cli/progress.hpp"
@@ -41,6 +42,7 @@ void import_trace(const ImportOptions& o, Context& context) {
     if (std::filesystem::is_directory(file)) throw InputError(file + ": is a folder: name the files in it");
     refuse_same_file("--out", o.out, file);
   }
+  expect_import(o.format, o.request.files);
   const auto of_machine = [](const TraceOption& option) { return option.key == "machine"; };
   if (std::any_of(known.begin(), known.end(), of_machine)) {
     std::map<std::string, std::string> lent = o.request.options;
@@ -86,6 +88,7 @@ void run_import(ImportOptions& o, Context& context) {
   std::optional<Topology> wiring;
   if (!machine.empty()) wiring = catalogue::MachineFiles(context.catalogue().data_dir()).read_wiring(machine);
   if (wiring && machine == o.request.topology) o.request.topology = wiring->name;
+  expect_import(o.format, o.request.files);
   const auto imported = [&] {
     const Heartbeat waiting(context.console(), "import");
     return import_record(o.format, o.request);

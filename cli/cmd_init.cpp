@@ -7,6 +7,7 @@
 #include "calibrate/fit/fit.hpp"
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
+#include "cli/import_cost.hpp"
 #include "cli/import_notes.hpp"
 #include "cli/init_sources.hpp"
 #include "cli/stdin_file.hpp"
@@ -85,6 +86,7 @@ void run_init(const InitOptions& o, Context& context) {
   InitSources sources = o.files.empty() ? ask_machine(o.out) : sort_outputs(o.files, o.out);
   ImportRequest request{sources.files, name, "", sources.options};
   for (const auto& [key, value] : key_values(o.options, "import")) request.options[key] = value;
+  expect_import(sources.format, request.files);
   Json record = import_record(sources.format, request);
   add_bus_ids(record, sources.bus_ids);
   tell_record(record);

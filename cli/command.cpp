@@ -56,13 +56,24 @@ void add_log_options(CLI::App& app, Context& context) {
 
 void add_limit_options(CLI::App& app, Context& context) {
   const std::string group = app.get_parent() == nullptr ? "Options" : "";
-  app.add_option("--max-memory", context.max_memory,
-                 "what one request may take, e.g. 16GiB, or none (default: LINKCAST_MAX_MEMORY, else 4GiB)")
+  // When they are read: files on standard input are kept before the command begins.
+  const auto settled = [&context](std::string& text) {
+    return [&context, &text](const std::string& value) {
+      text = value;
+      context.settle_limits();
+    };
+  };
+  app.add_option_function<std::string>(
+         "--max-memory", settled(context.max_memory),
+         "what one request may take, e.g. 16GiB, or none (default: LINKCAST_MAX_MEMORY, else 4GiB)")
       ->type_name("SIZE")
+      ->trigger_on_parse()
       ->group(group);
-  app.add_option("--max-time", context.max_time,
-                 "the same, e.g. 2h; known before the work begins (default: LINKCAST_MAX_TIME, else 10 min)")
+  app.add_option_function<std::string>(
+         "--max-time", settled(context.max_time),
+         "the same, e.g. 2h; known before the work begins (default: LINKCAST_MAX_TIME, else 10 min)")
       ->type_name("TIME")
+      ->trigger_on_parse()
       ->group(group);
   for (CLI::App* command : app.get_subcommands({})) add_limit_options(*command, context);
 }

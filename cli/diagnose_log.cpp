@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "calibrate/import/importer.hpp"
+#include "cli/import_cost.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/plugin/library.hpp"
 #include "sim/records/gpu_model_names.hpp"
@@ -115,6 +116,7 @@ DiagnosedLog read_log(const DiagnoseOptions& o, const std::string& topology, con
     record = read_json_file(path);
   } else {
     const ImportRequest request{{path}, "box", topology, key_values(o.options, "import")};
+    expect_import(format, request.files);
     record = import_record(format, request);
     if (record.value("schema", "") != "measurement/1")
       throw InputError("--format: " + format + " gives no measurement");

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "sim/records/input_error.hpp"
+#include "sim/work/estimate.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -40,11 +41,14 @@ std::string keep(int from, const std::string& name) {
   if (file < 0) throw std::runtime_error(name + ": cannot be kept: " + std::strerror(errno));
   constexpr std::size_t kBlock_B = 65536;
   std::array<char, kBlock_B> block{};
+  double kept_B = 0;
   while (true) {
+    work::look();
     const ssize_t size = ::read(from, block.data(), block.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) throw std::runtime_error(name + ": cannot be read: " + std::strerror(errno));
     if (size == 0) break;
+    work::refuse_memory_in_use(kept_B += static_cast<double>(size));
     write_whole(file, block.data(), static_cast<std::size_t>(size));
   }
   return "/proc/self/fd/" + std::to_string(file);

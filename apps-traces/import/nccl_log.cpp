@@ -204,6 +204,9 @@ class RankCalls {
 
 class NcclLogImporter final : public TraceImporter {
  public:
+  [[nodiscard]] ReadingCost cost() const override {
+    return {3e-8, 1.5};  // source: `limits_test.py --imports`; it is read line by line
+  }
   [[nodiscard]] std::vector<TraceOption> options() const override {
     return {{"gap", "compute time before each call, e.g. 2ms; 0 unless said: the log has none"},
             {"host", "stamps: CPU time between calls from NCCL_DEBUG_TIMESTAMP_LEVELS; none unless said"}};

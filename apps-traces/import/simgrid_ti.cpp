@@ -103,6 +103,9 @@ std::vector<std::string> notes_of(const Survey& survey, const TraceOptions& opti
 
 class TiImporter final : public TraceImporter {
  public:
+  [[nodiscard]] ReadingCost cost() const override {
+    return {1e-7, 1.5};  // source: `limits_test.py --imports`; it is read line by line
+  }
   [[nodiscard]] std::vector<TraceOption> options() const override {
     return {
         {"flops-per-second", "what one rank computes, e.g. 1e12; needed where the trace computes"},

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/plugin/reading_cost.hpp"
 #include "sim/plugin/registry.hpp"
 #include "sim/records/object_reader.hpp"
 
@@ -26,6 +27,9 @@ class Importer {
  public:
   virtual ~Importer() = default;
   [[nodiscard]] virtual std::vector<ImportOption> options() const { return {}; }
+  [[nodiscard]] virtual ReadingCost cost() const {
+    return {2e-7, 45};  // source: `limits_test.py --imports`: csv, each line a point of its own; logs take 6 B, XML 12
+  }
   /// @returns one record of schema measurement/1 or topology/1. @throws InputError  file and line of what cannot be
   /// read
   [[nodiscard]] virtual Json run(const ImportRequest& request) const = 0;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/plugin/reading_cost.hpp"
 #include "sim/plugin/registry.hpp"
 #include "sim/records/trace.hpp"
 
@@ -51,6 +52,9 @@ class TraceImporter {
  public:
   virtual ~TraceImporter() = default;
   [[nodiscard]] virtual std::vector<TraceOption> options() const { return {}; }
+  [[nodiscard]] virtual ReadingCost cost() const {
+    return {6e-8, 9};  // source: `limits_test.py --imports`: goal; others that are kept as a whole take less
+  }
   /// @param files  in the order of the command line. @throws InputError  file and place of what cannot be read
   virtual void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <streambuf>
@@ -107,6 +108,27 @@ std::string of_utf16(std::string_view bytes, bool little) {
 }  // namespace
 
 std::unique_ptr<std::istream> open_packed(const std::string& path) { return std::make_unique<PackedStream>(path); }
+
+double unpacked_size_B(const std::string& path) {
+  constexpr unsigned kBuffer = 65536;
+  constexpr std::uint64_t kLooked = 4194304;  // source: ours, 4 MiB: 10 ms
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return 0;
+  const auto size_B = static_cast<double>(std::filesystem::file_size(path, none));
+  const gzFile file = none ? nullptr : gzopen(path.c_str(), "rb");
+  if (file == nullptr) return 0;
+  std::vector<char> part(kBuffer);
+  double read_B = 0, packed_B = size_B;
+  if (gzdirect(file) != 0) {
+    read_B = size_B;
+  } else {
+    int got = 1;
+    while (read_B < kLooked && (got = gzread(file, part.data(), kBuffer)) > 0) read_B += got;
+    if (got > 0) packed_B = static_cast<double>(gzoffset(file));
+  }
+  gzclose(file);
+  return packed_B > 0 ? read_B * std::max(1.0, size_B / packed_B) : read_B;
+}
 
 std::string file_bytes(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder, not a file");

@@ -12,6 +12,10 @@ namespace linkcast {
 /// @returns  a stream that has failed if the file cannot be opened
 std::unique_ptr<std::istream> open_packed(const std::string& path);
 
+/// About how many bytes are in a file, unpacked, by the share of its first megabytes; 0: it is no plain file that can
+/// be read.
+double unpacked_size_B(const std::string& path);
+
 /// All that is in a file, unpacked. @throws InputError  missing, a folder, broken, or longer than any record
 std::string file_bytes(const std::string& path);
 /// The same as UTF-8 without a mark: editors and shells of Windows write UTF-16, with one.

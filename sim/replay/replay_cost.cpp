@@ -20,8 +20,6 @@ constexpr double kRuns = 3;
 constexpr double kEvent_B = 310;
 constexpr double kRank_B = 4096;  // source: the same, replays of 8 and 1024 ranks: 48 and 88 MB
 
-constexpr double kPacked = 8;  // source: gzip -6 of the two shipped samples, both
-
 constexpr const char* kStepsOption = "steps";  // of every application that has steps
 
 struct Length {
@@ -90,12 +88,17 @@ Length length_of_file(const std::string& path) {
   std::string line;
   for (; lines < kLinesRead && std::getline(*file, line); ++lines) bytes += static_cast<double>(line.size() + 1);
   if (lines == 0) return {};
-  const auto size_B = static_cast<double>(std::filesystem::file_size(path));
-  const bool packed = size_B < bytes || std::filesystem::path(path).extension() == ".gz";
-  return {(packed ? kPacked : 1) * size_B / bytes * lines, 0, TraceReader(path).header().ranks};
+  return {unpacked_size_B(path) / bytes * lines, 0, TraceReader(path).header().ranks};
 }
 
 }  // namespace
+
+bool through_a_pipe(const ReplayRequest& request) {
+  return std::any_of(request.parts.begin(), request.parts.end(), [](const ReplayPart& part) {
+    std::error_code none;
+    return std::filesystem::exists(part.trace, none) && !std::filesystem::is_regular_file(part.trace, none);
+  });
+}
 
 work::Estimate estimate_of(const std::string& data_dir, const ReplayRequest& request) {
   const work::Limits& limits = work::limits();

@@ -100,6 +100,8 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
   if (request.timeline != nullptr) observers.push_back(&timeline.emplace(*request.timeline));
   if (request.utilisation || timeline) observers.push_back(&utilisation);
   if (request.watcher != nullptr) observers.push_back(request.watcher);
+  std::optional<Watch> watch;
+  if (through_a_pipe(request)) observers.push_back(&watch.emplace());
   Replay run(std::move(jobs), network, std::move(observers));
   std::optional<BesideRuns> ends;
   if (beside)

@@ -114,12 +114,18 @@ double thread_time_s() {
 
 void Rounds::judge(std::int64_t so_far) {
   constexpr double kPace_s = 1;  // ours: below that, no pace is sure, and nobody has waited
+  if (total_ == 0) return;
   const double spent_s = thread_time_s() - start_s_;
   if (spent_s < kPace_s || so_far <= 0) return;
   judged_ = true;
   if (total_ <= so_far) return;
   const double share = static_cast<double>(total_) / static_cast<double>(so_far);
   expect({what_, static_cast<double>(total_), unit_, memory_in_use_B(), spent_s * share});
+}
+
+void Rounds::judge_so_far(std::int64_t so_far) {
+  const double spent_s = thread_time_s() - start_s_;
+  if (spent_s > limits().time_s) expect({what_, static_cast<double>(so_far), unit_, memory_in_use_B(), spent_s, true});
 }
 
 }  // namespace linkcast::work

@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """What would take too much is refused before it begins, and Ctrl-C says what was done.
 
-With --table: estimates beside what replays took."""
+With --table: estimates beside what replays took; with --imports: beside what imports took."""
+import gzip
 import json
+import os
 import re
 import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
+from pathlib import Path
 
 import program
-from program import PROGRAM, answers, run, start
+from program import PROGRAM, ROOT, answers, run, start
 
 DATA_PARALLEL = {"kind": "replay", "platform": "hgx-h200", "trace": "data_parallel"}
 TRANSFORMER = {"kind": "replay", "platform": "hgx-h200", "trace": "transformer"}
@@ -43,6 +47,50 @@ def cost_of(trace: str, platform: str, options: dict, more: tuple) -> tuple[list
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     took = {"events": json.loads(done.stdout)["events"], "s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
     return command, estimate, took
+
+
+def imports(folder: Path) -> list[tuple[str, Path, tuple, float]]:
+    """Files of some megabytes: what, where, words, and which share of the estimate is what it takes at least: a format's estimate is
+    that of its dearest file."""
+    inputs = ROOT / "tests/input"
+    measurement = ("--machine", "m", "--topology")
+    ends = ("--option", "src=gpu0", "--option", "dst=gpu1")
+    head = "source,target,size_B,time_s,transport,direction,engine\n"
+    made = {"points.csv": head + "".join(f"gpu0,gpu1,{1024 + i},{1e-6 * (i + 1)},peer,read,ce\n" for i in range(80000)),
+            "goal.txt": "num_ranks 1\nrank 0 {\n" + "".join(f"l{i}: calc {i + 1}\n" + (f"l{i} requires l{i - 1}\n" if i else "") for i in range(150000)) + "}\n",
+            "ti.txt": "".join(f"{rank} {word}\n" for rank in (0, 1) for word in ["init", *["compute 1e6", "allreduce 1000 100 0"] * 60000, "finalize"])}
+    for name in ("perftest-write-bw.txt", "ucx-tag-bw.txt", "p2p-p100-cuda8.txt"):
+        text = (inputs / "import" / name).read_text()
+        made[name] = text * (3_000_000 // len(text))
+    log = (inputs / "traces/nccl-log-one-process.txt").read_text().splitlines(True)
+    made["nccl-log.txt"] = "".join([*log[:4], *log[4:] * 4000])
+    dump = json.loads((inputs / "traces/flight-recorder-rank-0.json").read_text())
+    dump["entries"] *= 3_000_000 // len(json.dumps(dump["entries"]))
+    made["flight.json"] = json.dumps(dump)
+    for name, text in made.items():
+        (folder / name).write_text(text)
+    return [("csv", folder / "points.csv", ("csv", *measurement, "hgx-h200", "--option", "timing=single"), 1),
+            ("perftest", folder / "perftest-write-bw.txt", ("perftest", *measurement, "hgx-h200", *ends), 0.1),
+            ("ucx_perftest", folder / "ucx-tag-bw.txt", ("ucx_perftest", *measurement, "hgx-h200", *ends), 0.1),
+            ("p2pBandwidthLatencyTest", folder / "p2p-p100-cuda8.txt", ("p2pBandwidthLatencyTest", *measurement, "p100-dgx1"), 0.1),
+            ("goal", folder / "goal.txt", ("goal",), 1),
+            ("flight-recorder", folder / "flight.json", ("flight-recorder",), 1),
+            ("nccl-log", folder / "nccl-log.txt", ("nccl-log",), 1),
+            ("simgrid-ti", folder / "ti.txt", ("simgrid-ti", "--option", "flops-per-second=1e12"), 1)]
+
+
+def cost_of_import(path: Path, words: tuple) -> tuple[dict, dict]:
+    """What is estimated and what it took: megabytes, bytes of memory, seconds of CPU."""
+    command = [str(PROGRAM), "import", words[0], str(path), *words[1:]]
+    refused = subprocess.run([*command, "--max-time", "1e-9s"], capture_output=True, text=True, check=False)
+    said = re.search(r"about (\S+) MB, (\S+) (\S+) of memory and (\S+) (\S+?),", refused.stderr)
+    assert said, refused.stderr
+    estimate = {"MB": float(said[1]), "B": float(said[2]) * UNITS[said[3]], "s": float(said[4]) * UNITS[said[5]]}
+    with open(os.devnull, "wb") as nothing, subprocess.Popen(command, stdout=nothing, stderr=nothing) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    return estimate, {"MB": path.stat().st_size / 1e6, "B": usage.ru_maxrss * 1024, "s": usage.ru_utime + usage.ru_stime}
 
 
 class Estimates(unittest.TestCase):
@@ -119,6 +167,71 @@ class Refused(program.InFolder):
             self.assertIn(what, result.stderr)
 
 
+class Imports(program.InFolder):
+    """What an import takes is known by the size of its files."""
+
+    def refused_at_once(self, words: tuple, what: str) -> str:
+        begin = time.monotonic()
+        result = run("import", *words)
+        self.assert_refused(result, "more than the limit of")
+        self.assertRegex(result.stderr, what)
+        self.assertLess(time.monotonic() - begin, 10)
+        return result.stderr
+
+    def sparse(self, name: str, size_B: int):
+        path = self.folder / name
+        with open(path, "wb") as file:
+            file.truncate(size_B)
+        return path
+
+    def test_close_to_what_they_take(self):
+        for what, path, words, least in imports(self.folder):
+            estimate, took = cost_of_import(path, words)
+            with self.subTest(what, estimate=estimate, took=took):
+                self.assertAlmostEqual(estimate["MB"] / took["MB"], 1, delta=0.05)
+                for key in ("B", "s"):
+                    self.assertGreater(estimate[key], took[key] / FACTOR)
+                    self.assertLess(estimate[key] * least, took[key] * FACTOR)
+
+    def test_refused_before_they_are_read(self):
+        measurement = ("--machine", "m", "--topology", "hgx-h200")
+        for words, size_B, what in ((("nccl-tests", *measurement), 400_000_000, r"import: about 4e\+02 MB, 17 GiB of memory and"),
+                                    (("kineto",), 2_000_000_000, r"import: about 2e\+03 MB, 17 GiB of memory and"),
+                                    (("simgrid-ti",), 40_000_000_000, r"import: about 4e\+04 MB, .* and 67 min")):
+            self.refused_at_once((words[0], self.sparse("large", size_B), *words[1:]), what)
+        self.refused_at_once(("goal", self.sparse("a", 300_000_000), self.sparse("b", 300_000_000)), r"about 6e\+02 MB")
+
+    def test_options_lift_it(self):
+        path = self.sparse("large", 400_000_000)
+        words = ("import", "nccl-tests", path, "--machine", "m", "--topology", "hgx-h200")
+        self.assert_refused(run(*words, "--max-memory", "32GiB"), "is no text file")
+        self.assert_refused(run(*words, env={"LINKCAST_MAX_MEMORY": "none"}), "is no text file")
+
+    def test_packed(self):
+        path = self.folder / "trace.txt.gz"
+        path.write_bytes(gzip.compress(b"0 compute 1e6\n" * 3_000_000, 1))  # 42 MB, in a fiftieth or less
+        self.refused_at_once(("simgrid-ti", path, "--max-time", "0.5s"), "import: about 42 MB, ")
+
+    def test_standard_input_that_is_kept(self):
+        with subprocess.Popen(["head", "-c", "2000000000", "/dev/zero"], stdout=subprocess.PIPE) as zeros:
+            result = subprocess.run([str(PROGRAM), "import", "kineto", "-", "--max-memory", "100MiB"], stdin=zeros.stdout, capture_output=True, text=True, check=False)
+            zeros.stdout.close()
+        self.assert_refused(result, "memory: 1e+02 MiB are in use, more than the limit of 1e+02 MiB")
+
+
+class Pipe(program.InFolder):
+    def test_replay_ends_where_it_takes_too_long(self):
+        """Of what comes through a pipe nobody knows the length."""
+        pipe = self.folder / "trace"
+        os.mkfifo(pipe)
+        words = ("trace", "data_parallel", "--option", "ranks=8", "--option", "steps=100000")
+        with subprocess.Popen(f"{PROGRAM} {' '.join(words)} > {pipe}", shell=True, stderr=subprocess.DEVNULL) as writer:
+            begin = time.monotonic()
+            self.assert_refused(run("replay", pipe, "--platform", "hgx-h200", "--max-time", "0.3s"), "replay: at least ")
+            self.assertLess(time.monotonic() - begin, 20)
+            writer.wait(20)
+
+
 class Stopped(program.InFolder):
     def stop(self, process: subprocess.Popen) -> str:
         process.send_signal(signal.SIGINT)
@@ -154,6 +267,14 @@ class Stopped(program.InFolder):
         self.assertEqual(list(self.folder.iterdir()), [])
 
 
+def table_of_imports() -> None:
+    print(f"{'MB':>6} {'MiB':>6} {'estimated':>9} {'CPU s':>6} {'estimated':>9}  format")
+    with tempfile.TemporaryDirectory() as folder:
+        for what, path, words, _ in imports(Path(folder)):
+            estimate, took = cost_of_import(path, words)
+            print(f"{took['MB']:6.1f} {took['B'] / 2**20:6.0f} {estimate['B'] / 2**20:9.0f} {took['s']:6.2f} {estimate['s']:9.2f}  {what}")
+
+
 def table() -> None:
     print(f"{'events':>9} {'estimated':>9} {'CPU s':>6} {'estimated':>9}  command")
     for row in LARGE:
@@ -164,5 +285,7 @@ def table() -> None:
 if __name__ == "__main__":
     if "--table" in sys.argv:
         table()
+    elif "--imports" in sys.argv:
+        table_of_imports()
     else:
         program.main()
