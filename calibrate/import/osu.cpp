@@ -11,23 +11,23 @@
 namespace linkcast {
 namespace {
 
-void check_pairs(const ImportRequest& request, const TextFile& file, const OsuTable& log) {
+void check_pairs(const ImportRequest& request, const std::string& path, const OsuTable& log) {
   if (!log.program->many_pairs) return;
   const auto said = option_count(request, "pairs");
   if (log.pairs > 0 && said && *said != log.pairs)
-    throw InputError("--option pairs: is " + std::to_string(*said) + ", " + file.path() + " prints " +
+    throw InputError("--option pairs: is " + std::to_string(*said) + ", " + path + " prints " +
                      std::to_string(log.pairs));
   if (log.pairs == 0 && !said)
     throw InputError("--option pairs: is needed, " + log.program->name + " does not print how many pairs ran: pairs=1");
   if ((log.pairs > 0 ? log.pairs : *said) != 1)
-    throw InputError(file.path() + ": several pairs at once: schema measurement/1 has one pair a point");
+    throw InputError(path + ": several pairs at once: schema measurement/1 has one pair a point");
 }
 
 /// Source, target and whether they lie on two nodes.
-Json ends_of(const ImportRequest& request, const TextFile& file, const OsuTable& log) {
+Json ends_of(const ImportRequest& request, const std::string& path, const OsuTable& log) {
   const MessageEnds said = message_ends(request, false);
-  check_buffer("src", said.source, log.device_memory, file.path());
-  check_buffer("dst", said.target, log.device_memory, file.path());
+  check_buffer("src", said.source, log.device_memory, path);
+  check_buffer("dst", said.target, log.device_memory, path);
   Json ends{{"transport", "mpi"}, {"source", said.source}, {"target", said.target}};
   if (said.between_nodes) ends["between_nodes"] = true;
   return ends;
@@ -72,10 +72,11 @@ std::vector<int> gpus_of(const ImportRequest& request, const OsuTable& log) {
   return all;
 }
 
-void add_collectives(const ImportRequest& request, const TextFile& file, const OsuTable& log, RecordBuilder& record) {
+void add_collectives(const ImportRequest& request, const std::string& path, const OsuTable& log,
+                     RecordBuilder& record) {
   const std::string memory = option_choice(request, "memory", {"device", "host"}).value_or("");
   if (memory == "host" || (memory.empty() && log.device_memory == false))
-    throw InputError(file.path() + ": " + log.program->name +
+    throw InputError(path + ": " + log.program->name +
                      " had its buffers in host memory, and schema measurement/1 has collectives of GPUs: --option "
                      "memory=device where they were in GPU memory after all");
   const std::vector<int> gpus = gpus_of(request, log);
@@ -120,21 +121,21 @@ class Osu final : public Importer {
   [[nodiscard]] Json run(const ImportRequest& request) const override;
 };
 
-void add_table(const ImportRequest& request, const TextFile& file, const OsuTable& log, RecordBuilder& record) {
+void add_table(const ImportRequest& request, const std::string& path, const OsuTable& log, RecordBuilder& record) {
   record.source("OSU micro-benchmarks " + log.version);
-  record.environment("osu_micro_benchmarks", log.version, file.path());
+  record.environment("osu_micro_benchmarks", log.version, path);
   if (!log.program->op.empty()) {
     record.method(log.program->name, "mean over the ranks of the time of one call, each after a barrier");
-    add_collectives(request, file, log, record);
+    add_collectives(request, path, log, record);
     return;
   }
-  check_pairs(request, file, log);
-  const Json ends = ends_of(request, file, log);
+  check_pairs(request, path, log);
+  const Json ends = ends_of(request, path, log);
   add_messages(log, ends, record);
   record.method(log.program->name, log.program->latency ? "one-way latency: half a round trip, one message at a time"
                                                         : "time per message in a window of messages");
   if (!log.device_memory)
-    record.note(file_name(file.path()) + " does not print which memory held the buffers: options src and dst say it.");
+    record.note(file_name(path) + " does not print which memory held the buffers: options src and dst say it.");
   if (!log.program->latency)
     record.note(log.window > 0
                     ? log.program->name + ": window of " + std::to_string(log.window) + " messages."
@@ -148,7 +149,7 @@ std::string kind_of(const OsuProgram& program) {
 
 Json Osu::run(const ImportRequest& request) const {
   std::string kind;
-  std::vector<std::pair<TextFile, OsuTable>> logs;
+  std::vector<std::pair<std::string, OsuTable>> tables;  ///< with their files
   for (const std::string& path : request.files) {
     TextFile file(path);
     file.strip_launchers();
@@ -161,12 +162,12 @@ Json Osu::run(const ImportRequest& request) const {
                          "one call: import them one by one");
       kind = its;
       any = true;
-      logs.emplace_back(file, *log);
+      tables.emplace_back(path, *log);
     }
     if (!any) throw InputError(path + ": is no output of OSU micro-benchmarks: no line '# OSU MPI ... Test v...'");
   }
   RecordBuilder record(request, kind, "osu", kind == "osu-bandwidth" ? "back_to_back" : "single");
-  for (const auto& [file, log] : logs) add_table(request, file, log, record);
+  for (const auto& [path, log] : tables) add_table(request, path, log, record);
   return record.json();
 }
 

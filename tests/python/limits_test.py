@@ -218,6 +218,13 @@ class Imports(program.InFolder):
             zeros.stdout.close()
         self.assert_refused(result, "memory: 1e+02 MiB are in use, more than the limit of 1e+02 MiB")
 
+    def test_many_tables(self):
+        """Each of them once held the whole file: 5 MB took 21 GB."""
+        osu = (ROOT / "tests/input/import/osu-bw-nv4.txt").read_text()
+        path = self.write("osu.txt", osu * (1_000_000 // len(osu)))
+        took = cost_of_import(path, ("osu", "--machine", "m", "--topology", "hgx-h200", "--option", "src=gpu0", "--option", "dst=gpu1"))[1]
+        self.assertLess(took["B"], 64 * 2**20)
+
 
 class Pipe(program.InFolder):
     def test_replay_ends_where_it_takes_too_long(self):
