@@ -2,6 +2,7 @@
 // Catch2 3 where it is installed, else Catch2 2: the tests use what both have.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+using Catch::Approx;  // Catch2 2 says so itself
 #else
 #include <catch2/catch.hpp>
 #endif
