@@ -161,9 +161,8 @@ void MaxMin::visit_flow(int flow) {
     next.free_Bps = problem_->capacity_Bps[at(use.constraint)];
     next.weight = next.all_weight = use.weight;
     next.rising = 1;
-    first = std::min(first, {next.free_Bps / next.weight, use.constraint}, [](const Stop& a, const Stop& b) {
-      return Later()(b, a);
-    });
+    first = std::min(first, {next.free_Bps / next.weight, use.constraint},
+                     [](const Stop& a, const Stop& b) { return Later()(b, a); });
   }
   if (first.level_Bps < std::numeric_limits<double>::infinity()) stops_.push_back(first);
 }
