@@ -66,7 +66,9 @@ Wiring::Wiring(const Json& shown) {
     for (const Json& cable : shown.at("cables"))
       cables_.push_back({index.at(cable.at("a").get<std::string>()), index.at(cable.at("b").get<std::string>()),
                          cable.at("count").get<int>(), cable.at("kind").get<std::string>(),
-                         cable.at("bandwidth_Bps").get<double>()});
+                         cable.at("bandwidth_Bps").get<double>(),
+                         is_accelerator_cable(cable.at("kind").get<std::string>()),
+                         is_pcie_cable(cable.at("kind").get<std::string>())});
   } catch (const std::exception& error) {
     throw InputError(std::string("result of show: ") + error.what());
   }
@@ -78,7 +80,7 @@ int Wiring::links(int gpu_a, int gpu_b) const {
   const auto ends = std::minmax(gpus_.at(static_cast<std::size_t>(gpu_a)), gpus_.at(static_cast<std::size_t>(gpu_b)));
   int total = 0;
   for (const Cable& cable : cables_)
-    if (is_accelerator_cable(cable.kind) && std::minmax(cable.a, cable.b) == ends) total += cable.count;
+    if (cable.accelerator && std::minmax(cable.a, cable.b) == ends) total += cable.count;
   return total;
 }
 
@@ -101,7 +103,7 @@ std::vector<int> Wiring::path(int from, int to, Net net) const {
     const int at = queue[head];
     if (at != from && !may_pass(at, net)) continue;
     for (const Cable& cable : cables_) {
-      const bool usable = net == Net::kPcie ? is_pcie_cable(cable.kind) : is_accelerator_cable(cable.kind);
+      const bool usable = net == Net::kPcie ? cable.pcie : cable.accelerator;
       if (!usable || (cable.a != at && cable.b != at)) continue;
       const int next = cable.a == at ? cable.b : cable.a;
       if (before[static_cast<std::size_t>(next)] != kNotFound) continue;
@@ -165,7 +167,7 @@ std::vector<GpuPair> Wiring::pairs(const std::string& pair_class, const std::vec
 int Wiring::count_of(int device, const std::string& other_kind) const {
   int total = 0;
   for (const Cable& cable : cables_) {
-    if (!is_accelerator_cable(cable.kind) || (cable.a != device && cable.b != device)) continue;
+    if (!cable.accelerator || (cable.a != device && cable.b != device)) continue;
     const int other = cable.a == device ? cable.b : cable.a;
     if (other_kind.empty() || kinds_[static_cast<std::size_t>(other)] == other_kind) total += cable.count;
   }
@@ -176,8 +178,7 @@ double Wiring::direct_bandwidth(int gpu_a, int gpu_b) const {
   const auto ends = std::minmax(gpus_.at(static_cast<std::size_t>(gpu_a)), gpus_.at(static_cast<std::size_t>(gpu_b)));
   double total = 0;
   for (const Cable& cable : cables_)
-    if (is_accelerator_cable(cable.kind) && std::minmax(cable.a, cable.b) == ends)
-      total += cable.count * cable.bandwidth_Bps;
+    if (cable.accelerator && std::minmax(cable.a, cable.b) == ends) total += cable.count * cable.bandwidth_Bps;
   return total;
 }
 
@@ -240,7 +241,7 @@ std::vector<double> Wiring::group_bandwidths() const {
   for (const Cable& cable : cables_) {
     const auto ends =
         std::minmax(groups_[static_cast<std::size_t>(cable.a)], groups_[static_cast<std::size_t>(cable.b)]);
-    if (!is_accelerator_cable(cable.kind) || ends.first.empty() || ends.first == ends.second) continue;
+    if (!cable.accelerator || ends.first.empty() || ends.first == ends.second) continue;
     between[ends] += 2 * cable.count * cable.bandwidth_Bps;
   }
   std::vector<double> out;

@@ -35,6 +35,7 @@ class Wiring {
     int a = 0, b = 0, count = 1;
     std::string kind;
     double bandwidth_Bps = 0;
+    bool accelerator = false, pcie = false;
   };
   enum class Net { kAccelerator, kPcie };
 
