@@ -1,19 +1,58 @@
 #include "sim/congestion/busy_links.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "sim/units/index.hpp"
 
 namespace linkcast::congestion {
+namespace {
 
-void BusyLinks::hold(const NoisyWay& way, int key, double seconds) {
+constexpr double kRounded = 1 + 1e-9;  // source: ours, against rounding
+
+}  // namespace
+
+std::size_t BusyLinks::pair_of(const NoisyWay& way) {
   const auto [pair, fresh] = pair_.try_emplace({way.from_switch, way.to_switch}, pairs_.size());
   if (fresh) {
     pairs_.push_back(way);
-    held_.emplace_back();
+    of_pair_.emplace_back();
   }
-  held_[pair->second].push_back({link_.try_emplace(key, link_.size()).first->second, seconds});
+  return pair->second;
+}
+
+void BusyLinks::hold(std::size_t pair, int key, double seconds) {
+  int& link = link_[key];
+  if (link < 0) {
+    link = static_cast<int>(links_.size());
+    links_.emplace_back();
+  }
+  of_pair_[pair].push_back({link, static_cast<int>(pair), seconds});
+}
+
+void BusyLinks::arrange() {
+  std::vector<std::size_t> count(links_.size(), 0), order(links_.size()), place(links_.size());
+  for (const std::vector<Held>& of_pair : of_pair_)
+    for (const Held& held : of_pair) {
+      ++count[at(held.link)];
+      links_[at(held.link)].seconds += held.seconds;
+    }
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return links_[a].seconds > links_[b].seconds; });
+  std::vector<Link> arranged;
+  std::size_t end = 0;
+  for (const std::size_t link : order) {
+    place[link] = end;
+    arranged.push_back({links_[link].seconds, end += count[link]});
+  }
+  held_.resize(end);
+  for (const std::vector<Held>& of_pair : of_pair_)
+    for (const Held& held : of_pair) held_[place[at(held.link)]++] = held;
+  of_pair_.clear();
+  links_ = std::move(arranged);
 }
 
 BusyLinks BusyLinks::of_messages(activities::ClusterProblem& made) {
@@ -24,11 +63,12 @@ BusyLinks BusyLinks::of_messages(activities::ClusterProblem& made) {
     const NoisyWay way = noisy_way(made.cluster().fabric(), crossed.from, crossed.to);
     const double bytes = problem.activities[static_cast<std::size_t>(crossed.activity)].work_B;
     for (const Use& use : crossed.uses)
-      busy.hold(way, use.constraint,
+      busy.hold(busy.pair_of(way), use.constraint,
                 bytes * use.weight / problem.capacity_Bps[static_cast<std::size_t>(use.constraint)]);
     last[crossed.from] = way;
   }
   for (const auto& [from, way] : last) busy.last_.push_back(way);
+  busy.arrange();
   return busy;
 }
 
@@ -40,7 +80,8 @@ class BusyLinks::FromAlltoall {
         traffic_(traffic),
         alltoall_(cluster, traffic),
         ends_(at(alltoall_.pairs().switches()), std::vector<int>(traffic.gpus.size(), 0)),
-        first_(ends_.size(), 0) {
+        first_(ends_.size(), 0),
+        capacity_Bps_(at(cluster.fabric().links()), 0) {
     for (int rank = count() - 1; rank >= 0; --rank) {
       const std::size_t here = at(switch_of(rank));
       ++ends_[here][at(rank % members())];
@@ -56,8 +97,11 @@ class BusyLinks::FromAlltoall {
     const SwitchPairs::Traffic sums = alltoall_.between_switches();
     alltoall_.pairs().each_pair(sums, [&](int from, int to, const std::vector<WeightedLink>& links) {
       const double bytes = sums.between[at(from) * at(switches) + at(to)];
-      for (const WeightedLink& passed : links) hold(way(from, to), passed.link, passed.share * bytes);
+      if (links.empty()) return;
+      const std::size_t pair = busy_.pair_of(way(from, to));
+      for (const WeightedLink& passed : links) hold(pair, passed.link, passed.share * bytes);
     });
+    busy_.arrange();
     return std::move(busy_);
   }
 
@@ -88,15 +132,18 @@ class BusyLinks::FromAlltoall {
     return sum;
   }
 
-  void hold(const NoisyWay& way, int link, double bytes) {
+  void hold(std::size_t pair, int link, double bytes) {
     const int key = cluster_.key_of_fabric_link(link);
-    busy_.hold(way, key, bytes / cluster_.capacity(key));
+    double& capacity_Bps = capacity_Bps_[at(link)];
+    if (capacity_Bps == 0) capacity_Bps = cluster_.capacity(key);
+    busy_.hold(pair, key, bytes / capacity_Bps);
   }
   void hold_ports(int from, int to) {
     const double bytes = traffic_.bytes * traffic_.stored;
     const int out = first_[at(from)], in = first_[at(to)];
-    hold(way(from, to), alltoall_.pairs().port(at(out)), messages(out, to, true) * bytes);
-    hold(way(from, to), alltoall_.pairs().port(at(in)) ^ 1, messages(in, from, false) * bytes);
+    const std::size_t pair = busy_.pair_of(way(from, to));
+    hold(pair, alltoall_.pairs().port(at(out)), messages(out, to, true) * bytes);
+    hold(pair, alltoall_.pairs().port(at(in)) ^ 1, messages(in, from, false) * bytes);
   }
 
   const Cluster& cluster_;
@@ -104,6 +151,7 @@ class BusyLinks::FromAlltoall {
   AlltoallTraffic alltoall_;
   std::vector<std::vector<int>> ends_;  ///< per switch: how many ranks of each member
   std::vector<int> first_;              ///< per switch: one of its ranks
+  std::vector<double> capacity_Bps_;    ///< per link of the fabric, of those that were asked for
   BusyLinks busy_;
 };
 
@@ -112,12 +160,18 @@ BusyLinks BusyLinks::of_alltoall(const Cluster& cluster, const UniformTraffic& t
 }
 
 double BusyLinks::busiest_s(const Slowdown& slowdown) const {
-  std::vector<double> seconds(link_.size(), 0);
-  for (std::size_t pair = 0; pair < pairs_.size(); ++pair) {
-    const double factor = slowdown(pairs_[pair]);
-    for (const Held& held : held_[pair]) seconds[held.link] += factor * held.seconds;
+  std::vector<double> factors;
+  for (const NoisyWay& pair : pairs_) factors.push_back(slowdown(pair));
+  const double most = factors.empty() ? 1 : kRounded * *std::max_element(factors.begin(), factors.end());
+  double most_s = 0;
+  std::size_t i = 0;
+  for (const Link& link : links_) {
+    if (most * link.seconds < most_s) break;  // as busy as the busiest can only be one that is not far from it
+    double seconds = 0;
+    for (; i < link.end; ++i) seconds += factors[at(held_[i].pair)] * held_[i].seconds;
+    most_s = std::max(most_s, seconds);
   }
-  return seconds.empty() ? 0 : *std::max_element(seconds.begin(), seconds.end());
+  return most_s;
 }
 
 }  // namespace linkcast::congestion

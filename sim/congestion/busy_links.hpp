@@ -3,11 +3,11 @@
 // between two switches slowed down. It is what limits the operation, so its time changes by the same factor.
 #include <cstddef>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "sim/activities/cluster_problem.hpp"
+#include "sim/activities/key_numbers.hpp"
 #include "sim/congestion/alltoall_traffic.hpp"
 #include "sim/congestion/slowed_problem.hpp"
 
@@ -26,15 +26,25 @@ class BusyLinks {
 
  private:
   class FromAlltoall;
-  struct Held {
-    std::size_t link = 0;  ///< dense number
+  struct Held {              ///< of a link
+    int link = 0, pair = 0;  ///< dense numbers
     double seconds = 0;
   };
-  void hold(const NoisyWay& way, int key, double seconds);
+  std::size_t pair_of(const NoisyWay& way);
+  void hold(std::size_t pair, int key, double seconds);
+  /// No more is held: what is, link by link, the busiest without noise first, of each the pairs in their order.
+  void arrange();
+
   std::map<std::pair<int, int>, std::size_t> pair_;  ///< number of each pair of switches
-  std::unordered_map<int, std::size_t> link_;        ///< number of each key
-  std::vector<NoisyWay> pairs_;                      ///< one message that stands for them
-  std::vector<std::vector<Held>> held_;              ///< per pair
+  activities::KeyNumbers link_;                      ///< number of each key
+  struct Link {
+    double seconds = 0;   ///< without noise
+    std::size_t end = 0;  ///< in held_
+  };
+  std::vector<Link> links_;
+  std::vector<NoisyWay> pairs_;             ///< one message that stands for them
+  std::vector<std::vector<Held>> of_pair_;  ///< until they are arranged
+  std::vector<Held> held_;
   std::vector<NoisyWay> last_;
 };
 
