@@ -14,7 +14,7 @@ FabricLink SwitchedFabric::link(int id) const {
   const int cable = id / 2;
   FabricLink link;
   if (cable < endpoints()) {
-    link = {cable, placement_.switch_of(cable), 0};
+    link = {cable, switch_of(cable), 0};
   } else {
     link = switch_cable(cable - endpoints());
     link.from += endpoints();
@@ -29,30 +29,30 @@ std::string SwitchedFabric::vertex_name(int vertex) const {
 }
 
 int SwitchedFabric::minimal_ways(int from, int to) const {
-  const int a = placement_.switch_of(from), b = placement_.switch_of(to);
+  const int a = switch_of(from), b = switch_of(to);
   return a == b ? 1 : ways(a, b);
 }
 
 void SwitchedFabric::minimal_way(int from, int to, int which, std::vector<int>& links) const {
-  const int a = placement_.switch_of(from), b = placement_.switch_of(to);
+  const int a = switch_of(from), b = switch_of(to);
   links.push_back(2 * from);
   if (a != b) way(a, b, which, links);
   links.push_back(2 * to + 1);
 }
 
 int SwitchedFabric::detours(int from, int to) const {
-  const int a = placement_.switch_of(from), b = placement_.switch_of(to);
+  const int a = switch_of(from), b = switch_of(to);
   return a == b ? 0 : far_ways(a, b);
 }
 
 void SwitchedFabric::detour(int from, int to, int which, std::vector<int>& links) const {
   links.push_back(2 * from);
-  far_way(placement_.switch_of(from), placement_.switch_of(to), which, links);
+  far_way(switch_of(from), switch_of(to), which, links);
   links.push_back(2 * to + 1);
 }
 
 int SwitchedFabric::distance(int from, int to) const {
-  const int a = placement_.switch_of(from), b = placement_.switch_of(to);
+  const int a = switch_of(from), b = switch_of(to);
   return a == b ? 0 : switch_distance(a, b);
 }
 

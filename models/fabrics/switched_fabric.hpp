@@ -16,10 +16,13 @@ Turned turned_pair(const PairNumbers& groups, int count, int cable, int first, i
 /// (from its first end to its second) and 2c + 1 (back). Class 0 is "host".
 class SwitchedFabric : public Fabric {
  public:
-  SwitchedFabric(Placement placement, std::vector<FabricLinkClass> classes, int switches, int switch_cables)
-      : placement_(placement), classes_(std::move(classes)), switches_(switches), switch_cables_(switch_cables) {}
+  SwitchedFabric(const Placement& placement, std::vector<FabricLinkClass> classes, int switches, int switch_cables)
+      : classes_(std::move(classes)), switches_(switches), switch_cables_(switch_cables) {
+    for (int endpoint = 0; endpoint < placement.endpoints(); ++endpoint)
+      switch_of_.push_back(placement.switch_of(endpoint));
+  }
 
-  [[nodiscard]] int endpoints() const override { return placement_.endpoints(); }
+  [[nodiscard]] int endpoints() const override { return static_cast<int>(switch_of_.size()); }
   [[nodiscard]] int switches() const override { return switches_; }
   [[nodiscard]] int links() const override { return 2 * (endpoints() + switch_cables_); }
   [[nodiscard]] const std::vector<FabricLinkClass>& classes() const override { return classes_; }
@@ -57,7 +60,9 @@ class SwitchedFabric : public Fabric {
   [[nodiscard]] int link_of(int cable, bool forward) const { return 2 * (endpoints() + cable) + (forward ? 0 : 1); }
 
  private:
-  Placement placement_;
+  [[nodiscard]] int switch_of(int endpoint) const { return switch_of_[static_cast<std::size_t>(endpoint)]; }
+
+  std::vector<int> switch_of_;  ///< per endpoint
   std::vector<FabricLinkClass> classes_;
   int switches_, switch_cables_;
 };

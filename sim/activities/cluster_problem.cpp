@@ -83,9 +83,9 @@ void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weig
     return;
   }
   crossings_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
-  std::vector<int> way;
-  cluster_->fabric().minimal_way(from_endpoint, to_endpoint, 0, way);
-  for (const int port : {way.front(), way.back()})
+  whole_.clear();
+  cluster_->fabric().minimal_way(from_endpoint, to_endpoint, 0, whole_);
+  for (const int port : {whole_.front(), whole_.back()})
     port_rate_ = std::min(port_rate_, cluster_->capacity(cluster_->key_of_fabric_link(port)) / weight);
 }
 
@@ -113,7 +113,7 @@ double ClusterProblem::lone_rate() const {
 
 int ClusterProblem::add(Activity activity) {
   for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
-  activity.uses = std::move(uses_);
+  activity.uses.assign(uses_.begin(), uses_.end());
   for (const int queue : activity.queues) problem_.queue_count = std::max(problem_.queue_count, queue + 1);
   uses_.clear();
   port_rate_ = std::numeric_limits<double>::infinity();
@@ -131,12 +131,13 @@ void ClusterProblem::pass_way(const std::vector<int>& fabric_links, double weigh
 }
 
 void ClusterProblem::add_uses(int activity, const std::function<void()>& pass) {
-  uses_ = std::move(problem_.activities[static_cast<std::size_t>(activity)].uses);
+  std::vector<Use>& own = problem_.activities[static_cast<std::size_t>(activity)].uses;
+  uses_.assign(own.begin(), own.end());
   for (std::size_t i = 0; i < uses_.size(); ++i)
     place_[static_cast<std::size_t>(uses_[i].constraint)] = static_cast<int>(i);
   pass();
   for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
-  problem_.activities[static_cast<std::size_t>(activity)].uses = std::move(uses_);
+  own.assign(uses_.begin(), uses_.end());
   uses_.clear();
 }
 
@@ -145,17 +146,20 @@ void ClusterProblem::settle() {
   const Fabric& fabric = cluster_->fabric();
   std::map<std::pair<int, int>, std::size_t> pair_of;
   std::vector<Demand> demands;
+  std::vector<std::size_t> demand_of;  // per crossing
   for (const Crossing& crossing : crossings_) {
     const auto [entry, fresh] = pair_of.try_emplace({crossing.from, crossing.to}, demands.size());
     if (fresh) demands.push_back({crossing.from, crossing.to, 0});
+    demand_of.push_back(entry->second);
     demands[entry->second].bytes +=
         crossing.weight * problem_.activities[static_cast<std::size_t>(crossing.activity)].work_B;
   }
   const auto busy_s = [&](int link) { return 1 / cluster_->capacity(cluster_->key_of_fabric_link(link)); };
   const Detours detours = endpoint_detours(fabric, busy_s, demands);
-  const auto pass = [&](const Crossing& crossing) {
+  const auto pass = [&](std::size_t i) {
+    const Crossing& crossing = crossings_[i];
     way_.clear();
-    const double detoured = detours.shares[pair_of.at({crossing.from, crossing.to})];
+    const double detoured = detours.shares[demand_of[i]];
     add_adaptive_links(fabric, crossing.from, crossing.to, {detoured, detours.choices, most_ways_}, way_);
     for (const WeightedLink& passed : way_)
       use(cluster_->key_of_fabric_link(passed.link), passed.share * crossing.weight);
@@ -168,7 +172,7 @@ void ClusterProblem::settle() {
         if (keeps_)
           crossed_.push_back({crossings_[i].activity, crossings_[i].from, crossings_[i].to, crossings_[i].weight});
         within_ = keeps_;
-        pass(crossings_[i]);
+        pass(i);
         within_ = false;
       }
     });

@@ -91,6 +91,7 @@ class ClusterProblem {
   std::vector<Use> uses_;            ///< of the next activity
   std::vector<int> place_;           ///< per constraint of the Problem: index in uses_, -1 if not used yet
   std::vector<WeightedLink> way_;    ///< kept for its memory
+  std::vector<int> whole_;           ///< likewise
   std::vector<Crossing> crossings_;  ///< whose links are not in the activities yet
   std::vector<Crossed> crossed_;
   bool keeps_ = false, within_ = false;                         ///< crossings are kept; uses belong to the last one

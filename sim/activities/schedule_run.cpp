@@ -246,7 +246,7 @@ void add_times(const ScheduleTimes& part, ScheduleTimes& sum) {
   sum.combine_s += part.combine_s;
   for (const auto& [transport, bytes] : part.transport_B) sum.transport_B[transport] += bytes;
   for (const auto& [key, bytes] : part.limit_B) sum.limit_B[key] += bytes;
-  for (const auto& [key, bytes] : part.load_B) sum.load_B[key] += bytes;
+  part.load_B.each([&](int key, double bytes) { sum.load_B[key] += bytes; });
   sum.chain_B += part.chain_B;
   sum.stand_in = sum.stand_in || part.stand_in;
   sum.rate_error = std::max(sum.rate_error, part.rate_error);

@@ -72,15 +72,14 @@ activities::Plan average_to_share(const Cluster& machine, const ScheduledRun& ru
   Activity flow;
   flow.work_B = run.times.chain_B;
   double flow_s = std::max(0.0, run.time_s() - run.times.latency_s - run.inside_s());
-  for (const auto& [key, bytes] : run.times.load_B) flow_s = std::max(flow_s, bytes / machine.capacity(key));
+  run.times.load_B.each([&](int key, double bytes) { flow_s = std::max(flow_s, bytes / machine.capacity(key)); });
   if (flow.work_B <= 0 || flow_s <= 0) {
     flow.delay_s = run.time_s();
     flow.work_B = 0;
   } else {
     flow.delay_s = std::max(0.0, run.time_s() - flow_s);
     flow.rate_cap_Bps = flow.work_B / flow_s;
-    for (const auto& [key, bytes] : run.times.load_B)
-      if (bytes > 0) flow.uses.push_back({key, bytes / flow.work_B});
+    run.times.load_B.each([&](int key, double bytes) { flow.uses.push_back({key, bytes / flow.work_B}); });
   }
   plan.activities.push_back(std::move(flow));
   return plan;

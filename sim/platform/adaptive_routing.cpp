@@ -12,8 +12,9 @@
 namespace linkcast {
 namespace {
 
-constexpr int kRounds = 40;           // ours: shares settle within 1/40
-constexpr double kHotter = 1 + 1e-9;  // source: ours, against rounding
+constexpr int kRounds = 40;             // ours: shares settle within 1/40
+constexpr std::size_t kLinksAWay = 16;  // so many at least fit into the room made for one. source: ours
+constexpr double kHotter = 1 + 1e-9;    // source: ours, against rounding
 // Detours of a pair that stand for all, fewer where many pairs together take all of them evenly anyway. source: ours,
 // about a tenth of a second
 constexpr std::size_t kFewestChoices = 32, kMostChoices = 256, kAllChoices = 262144;
@@ -75,6 +76,7 @@ class Ways {
 /// Links at both ends of a demand's ways: its ports.
 std::pair<int, int> ports_of(const Fabric& fabric, int from, int to) {
   std::vector<int> way;
+  way.reserve(kLinksAWay);
   fabric.minimal_way(from, to, 0, way);
   return {way.front(), way.back()};
 }
@@ -84,6 +86,7 @@ std::vector<int> chosen(const Fabric& fabric, int from, int to, int most, int x,
   const int all = fabric.detours(from, to), taken = std::min(all, most);
   const double start = taken < all ? std::fmod(kGolden * x + kRootOfTwo * y, 1) : 0;
   std::vector<int> choices;
+  choices.reserve(at(taken));
   for (int i = 0; i < taken; ++i) choices.push_back(static_cast<int>((i + start) * all / taken));
   return choices;
 }
@@ -193,6 +196,7 @@ void add_adaptive_links(const Fabric& fabric, int from, int to, const AdaptiveWa
   const std::vector<int> choices = how.most < how.choices ? chosen(fabric, from, to, how.most, from, to)
                                                           : by_switches(fabric, from, to, how.choices);
   std::vector<int> way;
+  way.reserve(kLinksAWay);
   for (const int which : choices) {
     way.clear();
     fabric.detour(from, to, which, way);
