@@ -85,9 +85,11 @@ void MaxMin::remove(int flow) {
   for (const Pass& use : passes(shares_[at(flow)])) {
     auto& members = constraints_[at(use.constraint)].members;
     const Member last = members.back();
-    members[at(use.position)] = last;
-    passes_[at(shares_[at(last.flow)].first + last.use)].position = use.position;
     members.pop_back();
+    if (at(use.position) < members.size()) {
+      members[at(use.position)] = last;
+      passes_[at(shares_[at(last.flow)].first + last.use)].position = use.position;
+    }
     touch(use.constraint);
   }
 }

@@ -42,7 +42,7 @@ class MaxMin {
     int flow = 0;
     int use = 0;  // which of the flow's uses
   };
-  struct Constraint {
+  struct alignas(64) Constraint {  // a line of the cache
     double free_Bps = 0;    // while filling: capacity not held by stopped flows
     double weight = 0;      // while filling: sum over rising flows
     double all_weight = 0;  // sum over all members at the start of the filling
