@@ -1,21 +1,17 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 
+#include "cli/batch.hpp"
 #include "cli/command.hpp"
 #include "cli/curve.hpp"
 #include "cli/network_options.hpp"
-#include "cli/progress.hpp"
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
-#include "sim/query/batch_line.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/units/parse.hpp"
+#include "sim/work/in_order.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -164,53 +160,20 @@ void add_kinds(CLI::App& predict, Context& context) {
   }
 }
 
-/// 0: a pipe, which is read once.
-std::int64_t lines_of(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) return 0;
-  std::ifstream file(path);
-  return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
-}
-
-/// One line in, one line out, same order; a bad line gives an error object and the batch goes on.
-void run_batch(Context& context, const std::string& path, bool rows) {
-  std::ifstream file;
-  if (path != "-") {
-    if (std::filesystem::is_directory(path)) throw InputError("--batch: " + path + ": is a folder, not a file");
-    file.open(path);
-    if (!file) throw InputError("--batch: " + path + ": no such file, or not readable");
-  }
-  std::istream& in = path == "-" ? std::cin : file;
-  log::Work work(context.progress(), "batch", "queries", path == "-" ? 0 : lines_of(path));
-  const query::BatchOptions options{context.edit_list(), context.whatif, rows};
-  std::string line;
-  long number = 1;
-  try {
-    for (; std::getline(in, line); ++number) {
-      work.advance(number - 1);
-      if (query::is_blank(line)) continue;
-      const query::LineAnswer answer =
-          query::answer_line(context.catalogue(), line, path + " line " + std::to_string(number), options);
-      if (answer.failed && context.exit_code == 0) context.exit_code = kHoldsErrors;
-      if (answer.broken) context.exit_code = kBrokenInvariant;
-      std::cout << answer.text << '\n';
-    }
-    if (CtrlC::came()) throw work::Stopped();  // while it waited for a line
-  } catch (const work::Stopped&) {
-    context.tell_stop("batch: " + std::to_string(number - 1) + " lines are answered; to go on: tail -n +" +
-                      std::to_string(number) + " " + path);
-    throw;
-  }
-}
-
 }  // namespace
 
 void add_predict(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("predict", "forecast copies, contending flows and collectives");
   auto batch = std::make_shared<std::string>();
   auto rows = std::make_shared<bool>(false);
+  auto jobs = std::make_shared<int>(1);
   auto* file =
       command->add_option("--batch", *batch, "JSON queries, one a line ('-': standard input); one result a line");
   command->add_flag("--rows", *rows, "with --batch: only what goes into a table's row, as a flat object")->needs(file);
+  command
+      ->add_option("--jobs", *jobs, "with --batch: threads; the answers are the same, in the same order (default: 1)")
+      ->needs(file)
+      ->check(CLI::Range(1, work::kMostThreads));
   command->footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");
   add_edits(*command, context);
   add_kinds(*command, context);
@@ -219,8 +182,8 @@ void add_predict(CLI::App& app, Context& context) {
     if (command->get_subcommands().empty() == batch->empty())
       throw InputError("predict: give one of p2p, flows, collective, or --batch FILE (see --help)");
   });
-  command->callback([batch, rows, &context] {
-    if (!batch->empty()) run_batch(context, *batch, *rows);
+  command->callback([batch, rows, jobs, &context] {
+    if (!batch->empty()) run_batch(context, *batch, *rows, *jobs);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "cli/python_program.hpp"
 #include "cli/stdin_file.hpp"
 #include "sim/log/log.hpp"
+#include "sim/work/in_order.hpp"
 #include "validate/compare.hpp"
 #include "validate/scoreboard.hpp"
 
@@ -20,6 +21,7 @@ struct ValidateOptions {
   std::vector<std::string> claims, against, classes;
   std::string report, platform, paper;
   bool table = false;
+  int jobs = 1;
   validate::CompareLimits limits;
 };
 
@@ -126,7 +128,10 @@ void write_report(const std::string& folder, const std::vector<validate::ClaimRe
 }
 
 bool check_claims(Context& context, const ValidateOptions& o) {
-  const auto results = validate::evaluate(context.catalogue(), chosen_claims(context, o));
+  const auto claims = chosen_claims(context, o);
+  const auto results = o.jobs == 1 ? validate::evaluate(context.catalogue(), claims)
+                                   : validate::evaluate(context.catalogue().data_dir(), claims,
+                                                        static_cast<std::size_t>(o.jobs), context.progress());
   if (!o.report.empty()) write_report(o.report, results);
   if (!print_as_data(context, validate::scoreboard_json(results), "claims"))
     std::cout << (o.table ? validate::claims_table(results) : validate::scoreboard_table(results));
@@ -161,6 +166,9 @@ void add_validate(CLI::App& app, Context& context) {
       ->allow_extra_args(false)
       ->excludes(against);
   command->add_flag("--table", o->table, "one row of Markdown a claim: claimed and predicted figures, verdict, reason")
+      ->excludes(against);
+  command->add_option("--jobs", o->jobs, "threads that check claims; the results are the same (default: 1)")
+      ->check(CLI::Range(1, work::kMostThreads))
       ->excludes(against);
   command->add_option("--report", o->report,
                       "folder for claims.json and scoreboard.txt; with --paper also for its page");

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <set>
 
 #include "sim/query/query.hpp"
 #include "sim/work/estimate.hpp"
+#include "sim/work/in_order.hpp"
 #include "validate/measured_answer.hpp"
 #include "validate/sampling.hpp"
 
@@ -156,6 +159,42 @@ std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_
 std::vector<ClaimResult> evaluate(catalogue::Catalogue& catalogue, const std::vector<Claim>& claims) {
   return evaluate([&catalogue](const Json& query) { return query::answer(catalogue, query); }, catalogue.data_dir(),
                   claims, &catalogue.progress());
+}
+
+std::vector<ClaimResult> evaluate(const std::string& data_dir, const std::vector<Claim>& claims, std::size_t threads,
+                                  log::Progress& progress) {
+  struct Asked {
+    explicit Asked(const std::string& folder)
+        : catalogue(folder),
+          answer([this](const Json& query) { return query::answer(catalogue, query); }),
+          sampler(answer),
+          data(answer, folder) {}
+    catalogue::Catalogue catalogue;
+    Answer answer;
+    Sampler sampler;
+    DataCheck data;
+    std::optional<work::Rounds> rounds{};  // of its thread's time
+    std::int64_t done = 0;
+  };
+  std::vector<std::unique_ptr<Asked>> asked;
+  for (std::size_t i = 0; i < threads; ++i) asked.push_back(std::make_unique<Asked>(data_dir));
+  std::vector<ClaimResult> results;
+  const auto count = static_cast<std::int64_t>(claims.size());
+  log::Work work(progress, "validate", "claims", count);
+  work::InOrder pieces(threads);
+  for (const Claim& claim : claims)
+    pieces.add([&, threads](std::size_t thread) {
+      Asked& own = *asked[thread];
+      if (!own.rounds) own.rounds.emplace("validate", "claims", count / static_cast<std::int64_t>(threads) + 1);
+      auto result = std::make_shared<ClaimResult>(evaluate_one(claim, own.sampler, own.data));
+      own.rounds->done(++own.done);
+      return [&results, &work, result] {
+        results.push_back(std::move(*result));
+        work.advance(static_cast<std::int64_t>(results.size()));
+      };
+    });
+  pieces.finish();
+  return results;
 }
 
 }  // namespace linkcast::validate

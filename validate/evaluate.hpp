@@ -48,5 +48,8 @@ bool holds(const Claim& claim, const Values& quantities);
 std::vector<ClaimResult> evaluate(const Answer& answer, const std::string& data_dir, const std::vector<Claim>& claims,
                                   log::Progress* progress = nullptr);
 std::vector<ClaimResult> evaluate(catalogue::Catalogue& catalogue, const std::vector<Claim>& claims);
+/// The same on several threads, each with a catalogue and memories of its own: the same results in the same order.
+std::vector<ClaimResult> evaluate(const std::string& data_dir, const std::vector<Claim>& claims, std::size_t threads,
+                                  log::Progress& progress);
 
 }  // namespace linkcast::validate

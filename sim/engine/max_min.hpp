@@ -43,11 +43,11 @@ class MaxMin {
     int use = 0;  // which of the flow's uses
   };
   struct alignas(64) Constraint {  // a line of the cache
-    double free_Bps = 0;    // while filling: capacity not held by stopped flows
-    double weight = 0;      // while filling: sum over rising flows
-    double all_weight = 0;  // sum over all members at the start of the filling
-    int rising = 0;         // while filling: flows that still rise
-    bool touched = false;   // a flow came or went since the last solve
+    double free_Bps = 0;           // while filling: capacity not held by stopped flows
+    double weight = 0;             // while filling: sum over rising flows
+    double all_weight = 0;         // sum over all members at the start of the filling
+    int rising = 0;                // while filling: flows that still rise
+    bool touched = false;          // a flow came or went since the last solve
     std::uint64_t visit = 0;
     std::vector<Member> members{};
   };

@@ -260,6 +260,35 @@ class Stopped(program.InFolder):
         self.assertIn(f"stopped: batch: 2 lines are answered; to go on: tail -n +3 {batch}\n", stderr)
         self.assertEqual([json.loads(text)["kind"] for text in out.read_text().splitlines()], ["replay", "replay"])
 
+    def test_batch_on_threads_keeps_what_is_answered(self):
+        line = json.dumps({**DATA_PARALLEL, "options": {"steps": 20}})
+        slow = json.dumps({**TRANSFORMER, "options": {"tp": 8, "steps": 400}})
+        batch = self.write("batch.jsonl", (f"{line}\n" * 40) + (f"{slow}\n" * 64) + (f"{line}\n" * 40))
+        out = self.folder / "answers"
+        with open(out, "w", encoding="utf-8") as file:
+            process = subprocess.Popen([str(PROGRAM), "--max-time", "none", "--max-memory", "none", "predict", "--batch", str(batch), "--jobs", "2"],
+                                       stdout=file, stderr=subprocess.PIPE, text=True)
+            time.sleep(4)
+            stderr = self.stop(process)
+        self.assertIn(f"stopped: batch: 32 lines are answered; to go on: tail -n +33 {batch}\n", stderr)  # threads take 32 at once
+        self.assertEqual(len(out.read_text().splitlines()), 32)
+
+    def test_who_writes_a_line_to_threads_gets_its_answer(self):
+        query = {"kind": "p2p", "platform": "hgx-h200", "src": "gpu0", "dst": "gpu1", "size_B": 4096}
+        with subprocess.Popen([str(PROGRAM), "predict", "--batch", "-", "--jobs", "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            for number in range(3):
+                process.stdin.write(json.dumps({**query, "id": number}) + "\n")
+                process.stdin.flush()
+                self.assertEqual(json.loads(process.stdout.readline())["id"], number)
+            process.stdin.close()
+            self.assertEqual(process.wait(20), 0)
+
+    def test_batch_on_threads_that_waits_for_a_line(self):
+        process = subprocess.Popen([str(PROGRAM), "predict", "--batch", "-", "--jobs", "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        self.assertIn("stopped: batch: 0 lines are answered", self.stop(process))
+
     def test_batch_that_waits_for_a_line(self):
         process = subprocess.Popen([str(PROGRAM), "predict", "--batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)

@@ -23,6 +23,7 @@ RUNS = {  # name and words; {} is the program
     "slurm": ["tests/serve/slurm_nodes_test.py", "--program", "{}"],
     "groups": ["tests/serve/groups_test.py", "--program", "{}"],
     "mixed": ["tests/bench/serve_hold.py", "--program", "{}", "--minutes", "0.5", "--every", "0.25", "--rate", "40", "--most-growth-MiB", "500"],
+    "jobs": ["tests/python/jobs_test.py", "--program", "{}"],
     "sweep": ["tests/python/sweep_test.py", "--program", "{}", "Study"],
     "sweep_kill": ["tests/python/sweep_kill_test.py", "--program", "{}", "Kill"],
     "drills": ["tests/python/drills_test.py", "--program", "{}", "Drills.test_serve", "Drills.test_two", "Drills.test_growing"],

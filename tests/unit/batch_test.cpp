@@ -92,6 +92,34 @@ TEST_CASE("a batch gives the same bytes twice, and the same answers in reversed 
   for (std::size_t i = 0; i < forward.size(); ++i) CHECK(without_place(forward[i]) == without_place(reversed[i]));
 }
 
+TEST_CASE("a batch on several threads gives the bytes of one, and the same exit code", "[unit][batch]") {
+  const Run one = run_program("predict --batch " + kMixed);
+  const std::string file = std::string(LINKCAST_DATA_DIR) + "/" + kMixed;
+  for (const std::string& how :
+       {"predict --batch " + kMixed + " --jobs 2", "predict --batch " + kMixed + " --jobs 7"}) {
+    const Run several = run_program(how);
+    CHECK((several.out == one.out));
+    CHECK(several.code == one.code);
+  }
+  const Run input = run_program("predict --batch - --jobs 3 < '" + file + "'");
+  CHECK((input.out == run_program("predict --batch - < '" + file + "'").out));
+  std::vector<std::string> many;
+  for (int i = 0; i < 300; ++i)
+    many.push_back(R"({"kind":"p2p","platform":"hgx-h200","src":"gpu0","dst":"gpu1","size_B":)" +
+                   std::to_string(1000 + i) + "}");
+  const ScratchFolder scratch;
+  std::ofstream out(scratch / "many.jsonl");
+  for (const std::string& line : many) out << line << '\n';
+  out.close();
+  const std::string path = (scratch / "many.jsonl").string();
+  const Run together = run_program("predict --batch '" + path + "' --jobs 4");
+  CHECK(split(together.out).size() == many.size());
+  CHECK((together.out == run_program("predict --batch '" + path + "'").out));
+  const Run none = run_program("predict --batch " + kMixed + " --jobs 0");
+  CHECK(none.code == 2);
+  CHECK(none.err.find("--jobs") != std::string::npos);
+}
+
 TEST_CASE("a query alone, in a batch, on standard input and on the command line: one answer", "[unit][batch]") {
   const auto forward = split(run_program("predict --batch " + kMixed).out);
   const auto asked = questions();
