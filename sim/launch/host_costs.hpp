@@ -28,7 +28,7 @@ Kind kind_named(const std::string& name);
 struct Call {
   int gpus = 1;                 ///< that one thread issues for, if it issues for several
   double busiest_sends = 1;     ///< in one group of the GPU with most; 1 of anything that is no messages
-  double all_sends = 1;         ///< of all GPUs together; as many as GPUs of anything that is no messages
+  double all_sends = 1;         ///< of all `gpus` together; as many as they of anything that is no messages
   int grouped = 1;              ///< collectives that the library makes of it, in one group
   bool point_to_point = false;  ///< sends and receives that the program itself asks for
   bool collected = true;        ///< in a group, if one thread issues for several; else each launches as it is called
