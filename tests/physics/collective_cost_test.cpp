@@ -1,0 +1,261 @@
+// What a collective costs beside its links, number by number: which parameter each cost is, what is believed without
+// it, how errors go on, and what slow GPUs, crowding blocks and host memory make of it.
+#include "sim/collective/collective_cost.hpp"
+
+#include <cmath>
+
+#include "sim/collective/host_path.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/made_machine.hpp"
+
+namespace linkcast::test::collective_cost_test {
+
+namespace {
+
+using collective::CollectiveCost;
+
+const std::vector<std::string> kProtocols = {"LL", "LL128", "Simple"};
+
+/// Parameters of a protocol, each different from all others.
+Values measured() {
+  Values made;
+  double row = 1;
+  for (const std::string& protocol : kProtocols) {
+    made["ring." + protocol + ".base_s"] = row * 1.1e-6;
+    made["ring." + protocol + ".hop_s"] = row * 0.13e-6;
+    made["ring." + protocol + ".channel_Bps"] = row * 1.7e9;
+    made["ring." + protocol + ".crowding"] = row * 0.19;
+    made["ring." + protocol + ".turn_steps"] = row * 0.23;
+    made["network." + protocol + ".channel_Bps"] = row * 2.9e9;
+    made["network." + protocol + ".hop_s"] = row * 3.1e-6;
+    made["tree." + protocol + ".base_s"] = row * 3.7e-6;
+    made["tree." + protocol + ".hop_s"] = row * 0.41e-6;
+    ++row;
+  }
+  return made;
+}
+
+Values errors() {
+  Values made;
+  double row = 0;
+  for (const auto& [name, value] : measured()) made[name] = 0.01 + 0.002 * row++;
+  return made;
+}
+
+Communicator nodes_of(int nodes) {
+  Communicator made = made_ring({0, 1, 2, 3});
+  made.nodes = nodes;
+  return made;
+}
+
+const TableRings kTable{};
+
+}  // namespace
+
+TEST_CASE("costs of a ring are its protocol's parameters, with their errors", "[physics][cost]") {
+  const Values values = measured(), error = errors();
+  const auto node = made_platform("hgx-h200", values, error);
+  for (const std::string& protocol : kProtocols)
+    for (const int blocks : {1, 2, 10})
+      for (const int nodes : {1, 3}) {
+        INFO(protocol << " " << blocks << " " << nodes);
+        const auto value = [&](const std::string& name) { return values.at(name); };
+        const std::string ring = "ring." + protocol + ".", network = "network." + protocol + ".";
+        const CollectiveCost cost =
+            collective::collective_cost(*node, kTable, nodes_of(nodes), "ring", protocol, blocks);
+        CHECK_THAT(cost.base_s, WithinRel(value(ring + "base_s"), kExact));
+        CHECK_THAT(cost.hop_s, WithinRel(value(ring + "hop_s"), kExact));
+        CHECK_THAT(cost.base_spread.sigma, WithinRel(error.at(ring + "base_s"), kExact));
+        CHECK_THAT(cost.hop_spread.sigma, WithinRel(error.at(ring + "hop_s"), kExact));
+        CHECK(cost.measured);
+        CHECK_THAT(cost.turn_steps, WithinRel(value(ring + "turn_steps"), kExact));
+        // n blocks take 1 + c sqrt(n - 1) times as long, so that d ln(rate) / d ln(c) is -x / (1 + x)
+        const double x = value(ring + "crowding") * std::sqrt(blocks - 1.0);
+        CHECK_THAT(cost.channel_Bps, WithinRel(value(ring + "channel_Bps") / (1 + x), kExact));
+        REQUIRE(cost.channel_spread.size() == 2);
+        CHECK_THAT(cost.channel_spread[0].sigma, WithinRel(error.at(ring + "channel_Bps"), kExact));
+        CHECK_THAT(cost.channel_spread[1].sigma, WithinAbs(-error.at(ring + "crowding") * x / (1 + x), 1e-12));
+        CHECK(cost.host_wait == 1);
+        CHECK(cost.link_share == 1);
+        if (nodes == 1) {
+          CHECK(std::isinf(cost.network_Bps));
+          CHECK(cost.network_hop_s == 0);
+          CHECK_FALSE(cost.network_measured);
+        } else {
+          CHECK_THAT(cost.network_Bps, WithinRel(value(network + "channel_Bps"), kExact));
+          CHECK_THAT(cost.network_spread.sigma, WithinRel(error.at(network + "channel_Bps"), kExact));
+          CHECK_THAT(cost.network_hop_s, WithinRel(value(network + "hop_s"), kExact));
+          CHECK_THAT(cost.network_hop_spread.sigma, WithinRel(error.at(network + "hop_s"), kExact));
+          CHECK(cost.network_measured);
+        }
+        // the first byte's way, and its error: each part's own
+        CHECK_THAT(cost.latency_s(5, 2), WithinRel(cost.base_s + 5 * cost.hop_s + 2 * cost.network_hop_s, kExact));
+        const std::vector<ErrorPart> parts = cost.latency_error_s(5, 2);
+        double variance = 0;
+        for (const ErrorPart& part : parts) variance += part.sigma * part.sigma;
+        const double base = cost.base_s * error.at(ring + "base_s"), hop = 5 * cost.hop_s * error.at(ring + "hop_s");
+        const double between = nodes == 1 ? 0 : 2 * cost.network_hop_s * error.at(network + "hop_s");
+        CHECK_THAT(variance, WithinRel(base * base + hop * hop + between * between, kExact));
+      }
+}
+
+// source of the figures around which it is believed: what the program says where it believes them,
+// sim/collective/collective_cost.cpp, and NCCL's own in models/libraries/SOURCES.md
+TEST_CASE("without parameters the library's table is believed, as far as versions differ", "[physics][cost]") {
+  const auto node = made_platform("hgx-h200", {});
+  Communicator far = nodes_of(2);
+  far.path_class = "SYS";
+  const auto within = [](double figure, double value, double sigma) {
+    return std::abs(std::log(figure / value)) <= 1.645 * sigma;
+  };
+  for (const std::string& protocol : kProtocols) {
+    INFO(protocol);
+    const int row = TableRings::row(protocol);
+    const CollectiveCost near_ = collective::collective_cost(*node, kTable, nodes_of(2), "ring", protocol, 1),
+                         cost = collective::collective_cost(*node, kTable, far, "ring", protocol, 1);
+    CHECK_THAT(cost.base_s, WithinRel((5 + 2.5 * row) * 1e-6, kExact));
+    CHECK_THAT(cost.hop_s, WithinRel((7 + 6.0 * row) * 1e-6, kExact));
+    CHECK_THAT(near_.hop_s, WithinRel(cost.hop_s / 10, kExact));
+    CHECK_FALSE(cost.measured);
+    CHECK_FALSE(cost.network_measured);
+    CHECK(cost.turn_steps == 0);
+    // a factor of 2 between versions is inside, 4 is not
+    for (const ErrorPart& spread : {cost.base_spread, cost.hop_spread}) {
+      CHECK(within(2, 1, spread.sigma));
+      CHECK_FALSE(within(4, 1, spread.sigma));
+    }
+    // one block on H200, fitted: 7.3, 21 and 28 GB/s
+    const double block = row == 0 ? 7.3e9 : row == 1 ? 21e9 : 28e9;
+    CHECK(within(block, cost.channel_Bps, cost.channel_spread.front().sigma));
+    CHECK_FALSE(within(4 * block, cost.channel_Bps, cost.channel_spread.front().sigma));
+    CHECK_FALSE(within(block / 6, cost.channel_Bps, cost.channel_spread.front().sigma));
+    // between nodes LL 0.29, 1.4 and 0.19 GB/s; what a NIC of 400 Gb/s and one of 100 Gb/s carry, in the others
+    for (const double figure : row == 0 ? std::vector{0.29e9, 1.4e9, 0.19e9} : std::vector{12.5e9, 50e9})
+      CHECK(within(figure, cost.network_Bps, cost.network_spread.sigma));
+    CHECK_FALSE(within(row == 0 ? 5e9 : 500e9, cost.network_Bps, cost.network_spread.sigma));
+    // a hop between nodes: NCCL counts on 5, 8.5 and 14 us from 2.18 on
+    CHECK_THAT(cost.network_hop_s, WithinRel(row == 0 ? 5e-6 : row == 1 ? 8.5e-6 : 14e-6, kExact));
+    CHECK_THAT(cost.network_hop_spread.sigma, WithinRel(cost.base_spread.sigma, kExact));
+  }
+  // blocks that were never measured do not crowd much, but may: 12 of them on V100 lose 1.2
+  const CollectiveCost many = collective::collective_cost(*node, kTable, nodes_of(1), "ring", "LL", 12),
+                       one = collective::collective_cost(*node, kTable, nodes_of(1), "ring", "LL", 1);
+  CHECK_THAT(many.channel_Bps, WithinRel(one.channel_Bps, 0.01));
+  // what the library itself counts on comes before that, not before what was measured
+  TableRings counts;
+  counts.rate = Prior{6.6e9, 0.25};
+  const CollectiveCost counted = collective::collective_cost(*node, counts, nodes_of(1), "ring", "LL", 1);
+  CHECK_THAT(counted.channel_Bps, WithinRel(6.6e9, kExact));
+  CHECK_THAT(counted.channel_spread.front().sigma, WithinRel(0.25, kExact));
+  const auto known = made_platform("hgx-h200", measured());
+  CHECK_THAT(collective::collective_cost(*known, counts, nodes_of(1), "ring", "LL", 1).channel_Bps,
+             WithinRel(1.7e9, kExact));
+}
+
+TEST_CASE("base and hops count as measured where both are", "[physics][cost]") {
+  for (const char* missing : {"ring.LL.base_s", "ring.LL.hop_s", "network.LL.hop_s", "network.LL.channel_Bps"}) {
+    Values values = measured();
+    values.erase(missing);
+    const auto node = made_platform("hgx-h200", values);
+    const CollectiveCost cost = collective::collective_cost(*node, kTable, nodes_of(2), "ring", "LL", 1);
+    INFO(missing);
+    CHECK(cost.measured == (std::string(missing).rfind("network", 0) == 0));
+    CHECK(cost.network_measured == (std::string(missing) != "network.LL.hop_s"));
+  }
+}
+
+TEST_CASE("costs of a tree are measured, or a ring's times its slowness and the classes of hops", "[physics][cost]") {
+  const Values values = measured(), error = errors();
+  const auto node = made_platform("hgx-h200", values, error);
+  Communicator made = nodes_of(1);
+  made.tree_class = "SYS";
+  for (const std::string& protocol : kProtocols) {
+    INFO(protocol);
+    const std::string tree = "tree." + protocol + ".", ring = "ring." + protocol + ".";
+    const CollectiveCost cost = collective::collective_cost(*node, kTable, made, "tree", protocol, 1);
+    CHECK_THAT(cost.base_s, WithinRel(values.at(tree + "base_s"), kExact));
+    CHECK_THAT(cost.hop_s, WithinRel(values.at(tree + "hop_s"), kExact));
+    CHECK_THAT(cost.base_spread.sigma, WithinRel(error.at(tree + "base_s"), kExact));
+    CHECK_THAT(cost.hop_spread.sigma, WithinRel(error.at(tree + "hop_s"), kExact));
+    CHECK(cost.slowness_spread.sigma == 0);
+    // half of the threads go up, half go down; turns are of rings
+    CHECK_THAT(cost.channel_Bps, WithinRel(values.at(ring + "channel_Bps") / 2, kExact));
+    CHECK(cost.turn_steps == 0);
+    for (const char* missing : {"base_s", "hop_s"}) {
+      Values fewer = values, with_errors = error;
+      fewer.erase(tree + missing);
+      fewer[tree + "slowness"] = 1.7;
+      with_errors[tree + "slowness"] = 0.09;
+      const auto partly = made_platform("hgx-h200", fewer, with_errors);
+      const CollectiveCost as_ring = collective::collective_cost(*partly, kTable, made, "tree", protocol, 1);
+      CHECK_THAT(as_ring.base_s, WithinRel(1.7 * values.at(ring + "base_s"), kExact));
+      // the table says that a hop of the tree's class takes ten times one of the ring's
+      CHECK_THAT(as_ring.hop_s, WithinRel(17 * values.at(ring + "hop_s"), kExact));
+      CHECK_THAT(as_ring.slowness_spread.sigma, WithinRel(0.09, kExact));
+      // its error is of base and hops together
+      const std::vector<ErrorPart> parts = as_ring.latency_error_s(4, 0);
+      double most = 0;
+      for (const ErrorPart& part : parts) most = std::max(most, part.sigma);
+      CHECK_THAT(most, WithinRel(0.09 * (as_ring.base_s + 4 * as_ring.hop_s), kExact));
+    }
+  }
+  const auto unknown = made_platform("hgx-h200", {});
+  const CollectiveCost believed = collective::collective_cost(*unknown, kTable, made, "tree", "LL", 1);
+  CHECK_THAT(believed.base_s, WithinRel(5e-6, kExact));  // as a ring's, of which trees were 0.7 to 1.1 on H200
+  CHECK(std::log(1.1) < 1.645 * believed.slowness_spread.sigma);
+  CHECK(-std::log(0.7) < 1.645 * believed.slowness_spread.sigma);
+}
+
+TEST_CASE("a slow GPU: all of a ring waits for it, a tree's hops pass it once", "[physics][cost]") {
+  const Values values = measured();
+  const auto even = made_platform("hgx-h200", values), slow = made_platform("hgx-h200", values, {}, {{2, 1.8}, {3, 3}});
+  const auto ratio = [&](const std::string& algorithm, const std::vector<int>& gpus) {
+    Communicator made = made_ring(gpus);
+    made.nodes = 2;
+    const CollectiveCost before = collective::collective_cost(*even, kTable, made, algorithm, "Simple", 4),
+                         after = collective::collective_cost(*slow, kTable, made, algorithm, "Simple", 4);
+    CHECK_THAT(after.network_hop_s, WithinRel(before.network_hop_s, kExact));  // of CPUs and cables
+    CHECK_THAT(after.network_Bps, WithinRel(before.network_Bps, kExact));
+    CHECK_THAT(before.channel_Bps / after.channel_Bps, WithinRel(after.base_s / before.base_s, kExact));
+    return std::pair{after.base_s / before.base_s, after.hop_s / before.hop_s};
+  };
+  CHECK(ratio("ring", {0, 1}) == std::pair{1.0, 1.0});
+  CHECK_THAT(ratio("ring", {0, 1, 2}).first, WithinRel(1.8, kExact));
+  CHECK_THAT(ratio("ring", {0, 1, 2}).second, WithinRel(1.8, kExact));
+  CHECK_THAT(ratio("ring", {3, 2, 1, 0}).second, WithinRel(3, kExact));
+  CHECK_THAT(ratio("tree", {3, 2, 1, 0}).first, WithinRel(3, kExact));
+  CHECK_THAT(ratio("tree", {3, 2, 1, 0}).second, WithinRel((1 + 1 + 1.8 + 3) / 4, kExact));
+}
+
+TEST_CASE("a step in which a reduce_scatter only receives takes its part of the blocks' time", "[physics][cost]") {
+  const auto node = made_platform("hgx-h200", {{"ring.Simple.tail_steps", 1.3}});
+  const Communicator made = nodes_of(1);
+  const auto share = [&](const char* op, const std::string& protocol, int steps) {
+    return collective::tail_share(*node, made, protocol, collectives().get(op).traits(), steps);
+  };
+  CHECK_THAT(share("reduce_scatter", "Simple", 3), WithinRel(3 / 4.3, kExact));
+  CHECK_THAT(share("reduce_scatter", "LL", 3), WithinRel(3 / 3.8, kExact));  // 0.7 to 0.9 of a step on P100
+  for (const char* op : {"all_reduce", "all_gather", "reduce", "broadcast", "allgatherv"})
+    CHECK(share(op, "Simple", 3) == 1);
+  CHECK(share("reduce_scatter", "Simple", 0) == 1);
+}
+
+TEST_CASE("what a hop through host memory keeps of the quicker of its ways", "[physics][cost]") {
+  const auto node = made_platform("p100-dgx1", {{"ring.LL.host_wait", 0.6}}, {{"ring.LL.host_wait", 0.25}});
+  TableRings waits;
+  waits.wait = Prior{0.4, 0.5};
+  for (const bool fallback : {false, true})
+    for (const std::string protocol : {"LL", "Simple"}) {
+      Communicator made = made_ring({0, 1});
+      made.fallback = fallback;
+      const CollectiveCost cost = collective::collective_cost(*node, waits, made, "ring", protocol, 1);
+      const double wait = protocol == "LL" ? 0.6 : 0.4, error = protocol == "LL" ? 0.25 : 0.5;
+      CHECK_THAT(cost.host_wait, WithinRel(fallback ? wait : 1, kExact));
+      REQUIRE(cost.channel_spread.size() == (fallback ? 3 : 2));
+      // of two ways of one rate, 1 / (1 + w) of it
+      if (fallback) CHECK_THAT(cost.channel_spread[2].sigma, WithinRel(-error * wait / (1 + wait), kExact));
+      CHECK(collective::collective_cost(*node, kTable, made, "ring", protocol, 1).host_wait == 1);
+    }
+}
+
+}  // namespace linkcast::test::collective_cost_test
