@@ -92,7 +92,7 @@ StagingTimes staging_times(const Cluster& cluster, const StagedBuffers& buffers,
   times.assumed = buffers.staging == Staging::kPageable && !buffers.costs.measured &&
                   !(transports.measured("d2h_pageable") && transports.measured("h2d_pageable"));
   ClusterProblem in(cluster), out(cluster);
-  const int nodes = buffers.op.parts_B().empty() ? kUnlikeNodes : 1;
+  const int nodes = buffers.op.parts_B().empty() ? kUnlikeNodes : buffers.ranks.back().node + 1;
   add_staging_copies(buffers, nodes, in, out);
   if (!in.problem().activities.empty()) times.in_s = solver.run(in.problem()).makespan_s;
   if (!out.problem().activities.empty()) times.out_s = solver.run(out.problem()).makespan_s;

@@ -29,8 +29,8 @@ struct StagedBuffers {
 /// The copies of the ranks of the first `nodes` nodes as activities. @param in, out  empty: those before and after
 void add_staging_copies(const StagedBuffers& buffers, int nodes, ClusterProblem& in, ClusterProblem& out);
 
-/// The ranks of all nodes copy at once; only the first node, where a root is, differs from the others. kPageable: both
-/// buffers come down before, as Open MPI does it. kPinned: the send buffer alone.
+/// The ranks of all nodes copy at once; of equal parts only the first node, where a root is, differs from the others.
+/// kPageable: both buffers come down before, as Open MPI does it. kPinned: the send buffer alone.
 /// @source  Open MPI 4.1.4, ompi/mca/coll/cuda/coll_cuda_allreduce.c; paper 002 (SC24), section III-A
 StagingTimes staging_times(const Cluster& cluster, const StagedBuffers& buffers, Solver& solver);
 
