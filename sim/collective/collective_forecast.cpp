@@ -216,7 +216,9 @@ void add_host(const CollectiveJob& job, CollectiveForecast& forecast) {
 }
 
 CollectiveForecast::Messages facts_of(const MessageAnswer& answer) {
-  return {answer.limits.size(), answer.engine, answer.messages, answer.classes, answer.why_direct};
+  const auto links =
+      answer.limits.size() - static_cast<std::size_t>(std::count(answer.limits.begin(), answer.limits.end(), kOwnCap));
+  return {links, answer.engine, answer.messages, answer.classes, answer.why_direct};
 }
 
 }  // namespace

@@ -243,7 +243,7 @@ bool run_reduced(const CollectiveJob& job, MessageParts wanted, MessageAnswer& a
   answer.engine = "reduced";
   answer.messages = sums.messages;
   answer.classes = sums.classes;
-  answer.limits = sums.limits;
+  answer.limits = sums.limits.empty() ? std::vector<int>{kOwnCap} : sums.limits;
   answer.flow_s = sums.time_s;
   if (wanted.busy) answer.busy = congestion::BusyLinks::of_alltoall(job.machine, traffic);
   answer.loads = std::move(sums.loads);
@@ -263,6 +263,7 @@ std::vector<int> last_limits(const activities::ClusterProblem& problem, const So
   for (std::size_t i = 0; i < solution.limited_by.size(); ++i)
     if (solution.limited_by[i] != kOwnCap && solution.finish_s[i] >= kTogether * solution.makespan_s)
       limits.insert(problem.key(solution.limited_by[i]));
+  if (limits.empty() && !solution.limited_by.empty()) return {kOwnCap};
   return {limits.begin(), limits.end()};
 }
 

@@ -26,8 +26,9 @@ struct MessageAnswer {
   std::string engine{};      ///< direct: every message is an activity; reduced: bytes on each link are summed
   std::string why_direct{};  ///< of an alltoall: why its messages were not taken together
   double messages = 0;
-  std::size_t classes = 0;                      ///< activities, or sorts of messages that are alike
-  std::vector<int> limits{};                    ///< keys in the cluster of what limits the messages that end last
+  std::size_t classes = 0;  ///< activities, or sorts of messages that are alike
+  /// Keys in the cluster of what limits the messages that end last; kOwnCap alone: no link, but their blocks.
+  std::vector<int> limits{};
   std::optional<congestion::BusyLinks> busy{};  ///< where asked for
   bool shared_late = false;                     ///< Solution::late_shares
   int most_ways = 0;                            ///< of each kind between two NICs, where they stand for more
@@ -37,7 +38,7 @@ struct MessageAnswer {
 /// The same, each message an activity of a problem that is left to the caller. @param problem  empty
 MessageAnswer run_each_message(const CollectiveJob& job, MessageParts wanted, activities::ClusterProblem& problem,
                                Solver& solver);
-/// Of what limits the messages that end last, the keys in the cluster.
+/// MessageAnswer::limits.
 std::vector<int> last_limits(const activities::ClusterProblem& problem, const Solution& solution);
 /// @throws InputError  more ranks than the direct engine takes
 void check_ranks(const CollectiveJob& job, const std::string& why_direct);

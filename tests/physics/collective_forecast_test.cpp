@@ -148,7 +148,7 @@ TEST_CASE("forecast of a run: what limits it", "[physics][made]") {
   const CollectiveForecast many = collective::forecast_of(job, messages);
   CHECK(many.bottleneck.size() == 7);  // the first of eight is no link
   REQUIRE(many.messages);
-  CHECK(many.messages->bottlenecks == 21);
+  CHECK(many.messages->bottlenecks == 20);  // links
   CHECK(many.messages->engine == "direct");
   CHECK(many.messages->count == 56);
   CHECK(many.messages->classes == 7);
