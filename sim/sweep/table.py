@@ -15,7 +15,7 @@ FIRST = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandw
          "exposed_communication_s", "slowdown", "alone_s", "bottleneck"]
 LAST = ["warnings", "error"]
 COUNTED = ("gpus", "placement")
-MOST_KEPT = 100_000  # rows, some 60 MB: of more each is read once more
+MOST_KEPT = 100_000  # rows, some 100 MB: of more each is read once more
 
 
 def axis_cell(value: Any) -> Any:
