@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/activities/channel_flows.hpp"
 #include "sim/activities/cluster_message.hpp"
 #include "sim/activities/inside_path.hpp"
 #include "sim/activities/message_ways.hpp"
@@ -216,6 +217,50 @@ TEST_CASE("rails: the next leaf of a unit is nearer than the same rail of anothe
           const int distance = fabric->distance(4 * a + rail_a, 4 * b + rail_b);
           CHECK(distance == (a / 2 != b / 2 ? 2 : rail_a == rail_b ? 0 : 1));
         }
+}
+
+TEST_CASE("what a library assumes of a channel between nodes is not what it assumes inside", "[physics][hidden]") {
+  const Json rings = ask({{"kind", "rings"}, {"platform", "lumi"}, {"nodes", 2}, {"gpus", {0, 1}}});
+  // NCCL's list of speeds between nodes has 24 GB/s as the one below a Slingshot NIC's 25; inside two links, 20
+  CHECK(rings.at("library_network_channel_bandwidth_Bps") == 24e9);
+  CHECK(rings.at("library_channel_bandwidth_Bps") == 20e9);
+}
+
+TEST_CASE("a tree sends up over the other directions of the links that it sends down", "[physics][hidden]") {
+  Tree tree;
+  tree.hops = {{3, 1, HopKind::kPeer}, {1, 0, HopKind::kHostMemory}};
+  const auto ways = activities::tree_ways(tree);
+  REQUIRE(ways.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Hop &down = ways[1][i], &up = ways[0][1 - i];
+    CHECK(down.from == tree.hops[i].from);
+    CHECK(up.from == down.to);
+    CHECK(up.to == down.from);
+    CHECK(up.kind == down.kind);
+  }
+}
+
+TEST_CASE("recursive doubling: who was folded gets the parts of all others, once", "[physics][hidden]") {
+  for (const int n : {3, 5, 6, 7, 12}) {
+    int power = 1;
+    while (2 * power <= n) power *= 2;
+    const Schedule schedule = algorithms().get("recursive_doubling").schedule("all_gather", n);
+    std::vector<ScheduledMessage> last;
+    schedule.phases.back().add(0, false, last);
+    INFO(n);
+    REQUIRE(static_cast<int>(last.size()) == n - power);
+    for (const ScheduledMessage& one : last) CHECK_THAT(one.share, WithinRel((n - 1.0) / n, kExact));
+  }
+}
+
+TEST_CASE("libraries before NCCL's cost model: a hop over PCIe takes longer than one over NVLink",
+          "[physics][hidden]") {
+  const Library& early = libraries().get("nccl-2.3");
+  REQUIRE(early.rings() != nullptr);
+  // source: the table of NCCL 2.5.6, hardware latencies of LL: 0.4 us over NVLink, 1.0 over PCIe
+  CHECK_THAT(early.rings()->hop_latency("LL", "NVL").si, WithinRel(0.4e-6, kExact));
+  for (const char* pcie : {"PIX", "PXB", "PHB", "SYS"})
+    CHECK_THAT(early.rings()->hop_latency("LL", pcie).si, WithinRel(1.0e-6, kExact));
 }
 
 }  // namespace linkcast::test::hidden_choices_test
