@@ -1,23 +1,29 @@
 #include "cli/batch.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "cli/progress.hpp"
+#include "cli/lines.hpp"
 #include "sim/query/batch_line.hpp"
 #include "sim/work/in_order.hpp"
 
 namespace linkcast::cli {
 namespace {
 
-constexpr std::size_t kTogether = 32;  // source: ours, lines that a thread takes at once: a copy takes 10 us
+// source: ours. A thread takes as many lines at once as take about so long, so that handing out costs little and the
+// end of the work loses little; a copy takes 10 us.
+constexpr double kPiece_s = 1e-3;
+constexpr std::size_t kMostTogether = 64;
 
 /// 0: a pipe, which is read once.
 std::int64_t lines_of(const std::string& path) {
@@ -37,40 +43,46 @@ class Batch {
   /// Lines that are answered.
   [[nodiscard]] long done() const { return done_; }
 
-  void run(std::istream& in) {
-    std::string line;
-    while (std::getline(in, line)) {
+  void run(Lines& in) {
+    for (std::string line;;) {
+      if (in.live() && !in.has_next()) std::cout.flush();  // who writes a line may wait for its answer
+      if (!in.next(line)) return;
       work_.advance(done_);
       put(answer(context_.catalogue(), line, done_ + 1));
     }
   }
 
   /// Each thread has a catalogue of its own, so that none waits for another.
-  void run(std::istream& in, std::size_t threads) {
-    std::vector<std::unique_ptr<catalogue::Catalogue>> catalogues;
-    for (std::size_t i = 0; i < threads; ++i)
-      catalogues.push_back(std::make_unique<catalogue::Catalogue>(context_.catalogue().data_dir()));
+  void run(Lines& in, std::size_t threads) {
+    const std::string data_dir = context_.catalogue().data_dir();
+    std::vector<std::unique_ptr<catalogue::Catalogue>> catalogues(threads);
+    std::atomic<std::size_t> together = 1;
     work::InOrder pieces(threads);
-    const bool asked = path_ == "-";  // who writes a line may wait for its answer
-    const std::size_t together = asked ? 1 : kTogether;
-    in.tie(nullptr);  // others write
     std::vector<std::string> lines;
     long first = 1;
     const auto add = [&] {
-      pieces.add([this, &catalogues, asked, first, lines = std::exchange(lines, {})](std::size_t thread) {
+      const bool flush = in.live() && !in.has_next();
+      pieces.add([this, &data_dir, &catalogues, &together, flush, first,
+                  lines = std::exchange(lines, {})](std::size_t thread) {
+        const auto begin = std::chrono::steady_clock::now();
+        std::unique_ptr<catalogue::Catalogue>& own = catalogues[thread];
+        if (!own) own = std::make_unique<catalogue::Catalogue>(data_dir);
         std::vector<query::LineAnswer> answers;
         for (std::size_t i = 0; i < lines.size(); ++i)
-          answers.push_back(answer(*catalogues[thread], lines[i], first + static_cast<long>(i)));
-        return [this, asked, answers = std::move(answers)] {
+          answers.push_back(answer(*own, lines[i], first + static_cast<long>(i)));
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        const double fit = kPiece_s * static_cast<double>(lines.size()) / std::max(took.count(), 1e-9);
+        together = std::clamp(static_cast<std::size_t>(fit), std::size_t{1}, kMostTogether);
+        return [this, flush, answers = std::move(answers)] {
           for (const query::LineAnswer& one : answers) put(one);
-          if (asked) std::cout.flush();
+          if (flush) std::cout.flush();
           work_.advance(done_);
         };
       });
     };
-    for (std::string line; std::getline(in, line);) {
+    for (std::string line; in.next(line);) {
       lines.push_back(std::move(line));
-      if (lines.size() < together) continue;
+      if (lines.size() < together && (!in.live() || in.has_next())) continue;
       const long next = first + static_cast<long>(lines.size());
       add();
       first = next;
@@ -89,6 +101,7 @@ class Batch {
     if (answer.failed && context_.exit_code == 0) context_.exit_code = kHoldsErrors;
     if (answer.broken) context_.exit_code = kBrokenInvariant;
     if (!answer.text.empty()) std::cout << answer.text << '\n';
+    if (!std::cout) throw std::runtime_error("standard output: cannot be written");
     ++done_;
   }
 
@@ -102,20 +115,13 @@ class Batch {
 }  // namespace
 
 void run_batch(Context& context, const std::string& path, bool rows, int jobs) {
-  std::ifstream file;
-  if (path != "-") {
-    if (std::filesystem::is_directory(path)) throw InputError("--batch: " + path + ": is a folder, not a file");
-    file.open(path);
-    if (!file) throw InputError("--batch: " + path + ": no such file, or not readable");
-  }
-  std::istream& in = path == "-" ? std::cin : file;
+  Lines in("--batch", path);
   Batch batch(context, path, rows);
   try {
     if (jobs == 1)
       batch.run(in);
     else
       batch.run(in, static_cast<std::size_t>(jobs));
-    if (CtrlC::came()) throw work::Stopped();  // while it waited for a line
   } catch (const work::Stopped&) {
     context.tell_stop("batch: " + std::to_string(batch.done()) + " lines are answered; to go on: tail -n +" +
                       std::to_string(batch.done() + 1) + " " + path);

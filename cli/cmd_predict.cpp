@@ -171,7 +171,9 @@ void add_predict(CLI::App& app, Context& context) {
       command->add_option("--batch", *batch, "JSON queries, one a line ('-': standard input); one result a line");
   command->add_flag("--rows", *rows, "with --batch: only what goes into a table's row, as a flat object")->needs(file);
   command
-      ->add_option("--jobs", *jobs, "with --batch: threads; the answers are the same, in the same order (default: 1)")
+      ->add_option(
+          "--jobs", *jobs,
+          "with --batch: threads, which share the limit of memory; the same answers in the same order (default: 1)")
       ->needs(file)
       ->check(CLI::Range(1, work::kMostThreads));
   command->footer("Example:\n  linkcast predict p2p --platform p100-dgx1 --src gpu0 --dst gpu5 --size 64MiB");

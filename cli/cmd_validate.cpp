@@ -167,7 +167,9 @@ void add_validate(CLI::App& app, Context& context) {
       ->excludes(against);
   command->add_flag("--table", o->table, "one row of Markdown a claim: claimed and predicted figures, verdict, reason")
       ->excludes(against);
-  command->add_option("--jobs", o->jobs, "threads that check claims; the results are the same (default: 1)")
+  command
+      ->add_option("--jobs", o->jobs,
+                   "threads that check claims, which share the limit of memory; the same results (default: 1)")
       ->check(CLI::Range(1, work::kMostThreads))
       ->excludes(against);
   command->add_option("--report", o->report,

@@ -130,9 +130,11 @@ class OrderRuns {
     if (!fresh) return known->second;
     const Order order = engines_.order(firsts);
     if (!one_node_) return known->second = run_in_order(machine_, solver_, request_, order).solution;
-    while (!find_blocks(order)) {
+    for (bool itself = false; !find_blocks(order);) {
+      if (itself) throw InvariantError("a copy has no activities in its own order");
       const Order alone = engines_.each(firsts_learnt_++);
-      const Order& learnt = alone.empty() ? order : alone;
+      itself = alone.empty();
+      const Order& learnt = itself ? order : alone;
       CopyPlan plan(machine_, request_, learnt);
       learn_blocks(learnt, plan);
     }

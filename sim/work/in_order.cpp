@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <string>
+#include <system_error>
 #include <utility>
+
+#include "sim/records/input_error.hpp"
 
 namespace linkcast::work {
 namespace {
@@ -13,12 +17,14 @@ namespace {
 constexpr std::size_t kAhead = 16;              // source: ours, pieces a thread that are not done
 constexpr std::chrono::milliseconds kLook{50};  // source: ours, how soon Ctrl-C is noticed
 
-/// Threads that begin while this lives get no signals: Ctrl-C wakes the thread that reads.
+/// Threads that begin while this lives get no signals, so that Ctrl-C comes to the thread that began them; but for the
+/// one that ends a program whose output nobody reads, which is the writer's.
 class NoSignals {
  public:
   NoSignals() {
     sigset_t all;
     sigfillset(&all);
+    sigdelset(&all, SIGPIPE);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   NoSignals(const NoSignals&) = delete;
@@ -33,10 +39,19 @@ class NoSignals {
 
 InOrder::InOrder(std::size_t threads) {
   const NoSignals none;
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this, i] { work(i); });
+  threads_.reserve(threads);
+  try {
+    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this, i] { work(i); });
+  } catch (const std::system_error&) {
+    const std::size_t started = threads_.size();
+    end();
+    throw InputError("--jobs: the system starts no more than " + std::to_string(started) + " threads");
+  }
 }
 
-InOrder::~InOrder() {
+InOrder::~InOrder() { end(); }
+
+void InOrder::end() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ending_ = true;
@@ -61,7 +76,7 @@ void InOrder::finish() {
 void InOrder::wait_until(std::unique_lock<std::mutex>& lock, const std::function<bool()>& holds) {
   while (!failure_ && !holds()) {
     done_.wait_for(lock, kLook);
-    if (Scope* scope = Scope::current(); scope != nullptr) scope->look();
+    if (const Scope* scope = Scope::current(); scope != nullptr) scope->look_at_end();
   }
   if (failure_) std::rethrow_exception(failure_);
 }

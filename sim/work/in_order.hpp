@@ -23,7 +23,7 @@ class InOrder {
   /// On one of the threads, whose number says which memories it may use.
   using Piece = std::function<Rest(std::size_t thread)>;
 
-  /// @param threads  at least 1
+  /// @param threads  at least 1. @throws InputError  the system has no more for this process
   explicit InOrder(std::size_t threads);
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
@@ -44,6 +44,7 @@ class InOrder {
     State state = State::kWaits;
     Rest rest{};
   };
+  void end();
   void work(std::size_t thread);
   Item* next();
   void hand_out(std::unique_lock<std::mutex>& lock);

@@ -29,10 +29,14 @@ double Scope::left_s() const {
   return std::chrono::duration<double>(deadline_ - Clock::now()).count();
 }
 
-void Scope::look_closely() {
+void Scope::look_at_end() const {
   if (const Why why = flag_.why(); why != Why::kGoesOn) throw Stopped{why};
+  if (Clock::now() >= deadline_) throw Stopped{Why::kDeadline};
+}
+
+void Scope::look_closely() {
+  look_at_end();
   const auto now = Clock::now();
-  if (now >= deadline_) throw Stopped{Why::kDeadline};
   if (now < next_memory_) return;
   constexpr std::chrono::milliseconds kMemory{50};  // ours: reading /proc takes some 10 us
   next_memory_ = now + kMemory;

@@ -39,6 +39,8 @@ class Scope {
   static Scope* current() { return current_; }
   /// Seconds until the deadline; infinite without one.
   [[nodiscard]] double left_s() const;
+  /// @throws Stopped  at its end; memory is not looked at
+  void look_at_end() const;
   /// @throws Stopped, InputError  as look()
   void look() {
     constexpr std::uint32_t kOften = 1024;  // ours: looks between two at the clock and at memory

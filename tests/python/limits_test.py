@@ -270,8 +270,8 @@ class Stopped(program.InFolder):
                                        stdout=file, stderr=subprocess.PIPE, text=True)
             time.sleep(4)
             stderr = self.stop(process)
-        self.assertIn(f"stopped: batch: 32 lines are answered; to go on: tail -n +33 {batch}\n", stderr)  # threads take 32 at once
-        self.assertEqual(len(out.read_text().splitlines()), 32)
+        self.assertIn(f"stopped: batch: 40 lines are answered; to go on: tail -n +41 {batch}\n", stderr)
+        self.assertEqual(len(out.read_text().splitlines()), 40)
 
     def test_who_writes_a_line_to_threads_gets_its_answer(self):
         query = {"kind": "p2p", "platform": "hgx-h200", "src": "gpu0", "dst": "gpu1", "size_B": 4096}
@@ -283,17 +283,42 @@ class Stopped(program.InFolder):
             process.stdin.close()
             self.assertEqual(process.wait(20), 0)
 
-    def test_batch_on_threads_that_waits_for_a_line(self):
-        process = subprocess.Popen([str(PROGRAM), "predict", "--batch", "-", "--jobs", "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
-        self.assertIn("stopped: batch: 0 lines are answered", self.stop(process))
-
     def test_batch_that_waits_for_a_line(self):
-        process = subprocess.Popen([str(PROGRAM), "predict", "--batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
-        self.assertIn("stopped: batch: 0 lines are answered", self.stop(process))
+        """Whoever writes the lines keeps the pipe open."""
+        query = {"kind": "p2p", "platform": "hgx-h200", "src": "gpu0", "dst": "gpu1", "size_B": 4096}
+        for jobs in ("1", "2"):
+            with subprocess.Popen([str(PROGRAM), "predict", "--batch", "-", "--jobs", jobs], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as process:
+                process.stdin.write(json.dumps(query) + "\n" + '{"kind": "p2p", "pla')
+                process.stdin.flush()
+                self.assertIn("time_s", process.stdout.readline())
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.wait(5), 130)
+                self.assertIn("stopped: batch: 1 lines are answered; to go on: tail -n +2 -", process.stderr.read())
+                self.assertEqual(process.stdout.read(), "")  # half a line is none
+
+    def test_batch_whose_answers_nobody_reads_ends(self):
+        slow = json.dumps({**TRANSFORMER, "options": {"tp": 8, "steps": 20}})
+        path = self.write("batch.jsonl", f"{slow}\n" * 200)
+        for jobs in ("1", "2"):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                begin = time.monotonic()
+                done = subprocess.run([str(PROGRAM), "predict", "--batch", str(path), "--jobs", jobs], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, "error: standard output: cannot be written\n"))
+            self.assertLess(time.monotonic() - begin, 30)  # all would take minutes
+
+    def test_more_threads_than_the_system_gives(self):
+        query = json.dumps({"kind": "p2p", "platform": "hgx-h200", "src": "gpu0", "dst": "gpu1", "size_B": 4096}) + "\n"
+        path = self.write("batch.jsonl", query * 10)
+        done = subprocess.run(["prlimit", f"--as={600 << 20}", str(PROGRAM), "predict", "--batch", str(path), "--jobs", "200"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"^error: --jobs: the system starts no more than \d+ threads\n$")
+
+    def test_threads_wait_whatever_the_memory_of_others(self):
+        query = json.dumps({"kind": "p2p", "platform": "hgx-h200", "src": "gpu0", "dst": "gpu1", "size_B": 4096}) + "\n"
+        done = run("predict", "--batch", "-", "--jobs", "4", "--max-memory", "12MiB", stdin=query * 21000)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertEqual(done.stdout.count("\n"), 21000)
 
     def test_replay_says_how_far_it_was(self):
         process = start("--max-time", "none", "--max-memory", "none", "replay", "transformer", "--platform", "hgx-h200", "--option", "tp=8", "--option",
