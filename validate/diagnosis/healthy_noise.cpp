@@ -105,6 +105,7 @@ double HealthyNoise::rarity(double log_likelihood) const {
 }
 
 Eigen::MatrixXd HealthyNoise::coordinates(const Eigen::MatrixXd& columns) const {
+  if (points_ == 0) return Eigen::MatrixXd(0, columns.cols());  // there is no factor
   const Eigen::MatrixXd white = factor_.matrixL().solve(columns), along = axes_.transpose() * white;
   Eigen::MatrixXd both(along.rows() + points_, columns.cols());
   both << along, white - axes_ * along;
