@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "sim/engine/problem.hpp"
 #include "sim/engine/solvers.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/dice.hpp"
 #include "tests/support/solve.hpp"
 
 namespace linkcast::test::engine_random_test {
@@ -16,18 +16,6 @@ namespace linkcast::test::engine_random_test {
 namespace {
 
 // source: our choice for the physics suite, far below any measured effect
-
-/// Numbers in a range, the same on every machine: the standard distributions are not.
-class Dice {
- public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
-  int below(int end) { return static_cast<int>(engine_() % static_cast<unsigned>(end)); }
-  bool one_in(int n) { return below(n) == 0; }
-  double between(double low, double high) { return low + (high - low) * engine_() * 0x1p-32; }
-
- private:
-  std::mt19937 engine_;  // 32 bits a draw
-};
 
 void add_uses(Dice& dice, int constraints, Activity& activity) {
   const int hops = dice.below(std::min(constraints, 6) + 1);

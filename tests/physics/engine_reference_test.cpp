@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <random>
 #include <vector>
 
 #include "sim/engine/check.hpp"
@@ -12,23 +11,12 @@
 #include "sim/engine/solvers.hpp"
 #include "sim/records/input_error.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/dice.hpp"
 #include "tests/support/plain_sharing.hpp"
 
 namespace linkcast::test::engine_reference_test {
 
 namespace {
-
-/// Numbers in a range, the same on every machine.
-class Dice {
- public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
-  int below(int end) { return static_cast<int>(engine_() % static_cast<unsigned>(end)); }
-  bool one_in(int n) { return below(n) == 0; }
-  double between(double low, double high) { return low + (high - low) * engine_() * 0x1p-32; }
-
- private:
-  std::mt19937 engine_;
-};
 
 constexpr double kWeights[] = {0.25, 0.5, 0.7, 1, 1.5, 2, 3.3};
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,24 +11,11 @@
 #include "sim/engine/event_source.hpp"
 #include "sim/engine/fluid_solver.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/dice.hpp"
 
 namespace linkcast::test::many_flows_test {
 
 namespace {
-
-/// Numbers in a range, the same on every machine.
-class Dice {
- public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
-  int below(int end) { return static_cast<int>(engine_() % static_cast<unsigned>(end)); }
-  bool one_in(int n) { return below(n) == 0; }
-  double between(double low, double high) { return low + (high - low) * engine_() * 0x1p-32; }
-  /// As many between 1 and 2 as between 10 and 20.
-  double scaled(double low, double high) { return low * std::pow(high / low, between(0, 1)); }
-
- private:
-  std::mt19937 engine_;
-};
 
 Solution exactly(const Problem& problem) {
   FluidSolver solver;
