@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "sim/activities/key_numbers.hpp"
+#include "sim/activities/key_table.hpp"
 #include "sim/activities/network_end.hpp"
 #include "sim/activities/transfer.hpp"
 #include "sim/engine/problem.hpp"
@@ -87,7 +87,7 @@ class ClusterProblem {
   Problem problem_;
   std::vector<int> keys_;            ///< per constraint of the Problem
   std::vector<int> first_;           ///< per node: number of its first constraint where all are included, or -1
-  KeyNumbers number_;                ///< key -> constraint of the Problem, of the others
+  KeyTable<int> number_{-1};         ///< key -> constraint of the Problem, of the others
   std::vector<Use> uses_;            ///< of the next activity
   std::vector<int> place_;           ///< per constraint of the Problem: index in uses_, -1 if not used yet
   std::vector<WeightedLink> way_;    ///< kept for its memory

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/activities/cluster_message.hpp"
-#include "sim/activities/key_sums.hpp"
+#include "sim/activities/key_table.hpp"
 #include "sim/activities/mpi_costs.hpp"
 #include "sim/plugin/schedule.hpp"
 
@@ -33,7 +33,7 @@ struct ScheduleTimes {
   bool steady = false;                        ///< some rounds stood for others
   std::map<std::string, double> transport_B;  ///< bytes simulated with each curve
   std::map<int, double> limit_B;              ///< bytes that each constraint limited, by its key in the cluster
-  KeySums load_B;                             ///< of steady state: bytes on each constraint, by its key
+  KeyTable<double> load_B{0};                 ///< of steady state: bytes on each constraint, by its key
   double chain_B = 0;                         ///< of steady state: of the largest messages, one after the other
   bool stand_in = false;
   double rate_error = 0, delay_error = 0;  ///< largest of a message; that of the delay relative to it

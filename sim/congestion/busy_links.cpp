@@ -62,8 +62,9 @@ BusyLinks BusyLinks::of_messages(activities::ClusterProblem& made) {
   for (const activities::ClusterProblem::Crossed& crossed : made.crossed()) {
     const NoisyWay way = noisy_way(made.cluster().fabric(), crossed.from, crossed.to);
     const double bytes = problem.activities[static_cast<std::size_t>(crossed.activity)].work_B;
+    const std::size_t pair = busy.pair_of(way);
     for (const Use& use : crossed.uses)
-      busy.hold(busy.pair_of(way), use.constraint,
+      busy.hold(pair, use.constraint,
                 bytes * use.weight / problem.capacity_Bps[static_cast<std::size_t>(use.constraint)]);
     last[crossed.from] = way;
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/activities/cluster_problem.hpp"
-#include "sim/activities/key_numbers.hpp"
+#include "sim/activities/key_table.hpp"
 #include "sim/congestion/alltoall_traffic.hpp"
 #include "sim/congestion/slowed_problem.hpp"
 
@@ -36,7 +36,7 @@ class BusyLinks {
   void arrange();
 
   std::map<std::pair<int, int>, std::size_t> pair_;  ///< number of each pair of switches
-  activities::KeyNumbers link_;                      ///< number of each key
+  activities::KeyTable<int> link_{-1};               ///< number of each key
   struct Link {
     double seconds = 0;   ///< without noise
     std::size_t end = 0;  ///< in held_
