@@ -6,6 +6,7 @@
 #include <iostream>
 #include <map>
 
+#include "tests/support/paths.hpp"
 #include "tests/support/synthetic_faults.hpp"
 
 namespace linkcast::test {
@@ -102,7 +103,7 @@ void print(const std::string& title, const std::map<std::string, Score>& rows) {
 }
 
 int run(int cases, unsigned seed, const std::string& only) {
-  catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
+  catalogue::Catalogue catalogue(test::data_dir());
   std::map<std::string, Score> by_class, by_size, healthy, detail;
   for (const Kind& kind : kKinds)
     for (const std::string& platform : *kind.platforms) {

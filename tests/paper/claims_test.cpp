@@ -12,7 +12,7 @@ namespace linkcast::test::claims_test {
 
 namespace {
 
-const std::string kData = LINKCAST_DATA_DIR;
+const std::string kData = test::data_dir();
 
 const std::vector<validate::Claim>& claims() {
   static const std::vector<validate::Claim> all = validate::load_claims(kData + "/validate/claims");

@@ -6,7 +6,7 @@
 namespace linkcast::test::compare_test {
 
 namespace {
-const std::string kData = LINKCAST_DATA_DIR;
+const std::string kData = test::data_dir();
 }
 
 TEST_CASE("a comparison groups by transport and size, and knows what was fitted", "[paper]") {

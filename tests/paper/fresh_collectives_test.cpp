@@ -12,7 +12,7 @@ namespace linkcast::test::fresh_collectives_test {
 
 namespace {
 
-const std::string kRoot = LINKCAST_DATA_DIR;
+const std::string kRoot = test::data_dir();
 const std::string kFolder = "calibrate/data/hgx-h200/";
 
 constexpr std::size_t kPoints = 246, kBelow = 27, kFrom1 = 15, kFrom64 = 6;  // a file; of them all_reduce, by size

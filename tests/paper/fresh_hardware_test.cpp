@@ -12,7 +12,7 @@ namespace linkcast::test::fresh_hardware_test {
 
 namespace {
 
-const std::string kRoot = LINKCAST_DATA_DIR;
+const std::string kRoot = test::data_dir();
 const std::string kFolder = "calibrate/data/hgx-h200/";
 
 // What the project promises of fresh hardware. source: issue "Calibrate real hardware"

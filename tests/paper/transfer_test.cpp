@@ -12,7 +12,7 @@ namespace linkcast::test::transfer_test {
 
 namespace {
 
-const std::string kData = LINKCAST_DATA_DIR;
+const std::string kData = test::data_dir();
 
 struct Transfer {
   validate::Comparison comparison;

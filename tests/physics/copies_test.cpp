@@ -193,7 +193,7 @@ TEST_CASE("a relay takes the faster way, and its chunks are the bytes of the cop
 }
 
 TEST_CASE("without a third GPU there is no relay", "[physics]") {
-  Topology pair = read_topology(std::string(LINKCAST_DATA_DIR) + "/tests/input/other-topology/topologies/pair.json");
+  Topology pair = read_topology(test::data_dir() + "/tests/input/other-topology/topologies/pair.json");
   Calibration none;
   none.topology = pair.name;
   const Platform platform(std::move(pair), std::move(none));

@@ -13,7 +13,7 @@ namespace {
 // 90 % are meant; of some 50 points of few curves, which err alike, the share itself scatters by a tenth.
 constexpr double kLeast = 0.8;
 
-std::string data(const std::string& file) { return std::string(LINKCAST_DATA_DIR) + "/" + file; }
+std::string data(const std::string& file) { return test::data_dir() + "/" + file; }
 
 double covered(const std::vector<learn::Point>& points) {
   double inside = 0;

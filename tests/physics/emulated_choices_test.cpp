@@ -44,12 +44,11 @@ Platform wiring_of(const std::string& id) {
 /// @returns  {graphs that are as forecast, graphs}
 std::pair<int, int> compared(const std::string& record, std::vector<emulation::Wish> wishes) {
   const ScratchFolder folder;
-  emulation::write_study(
-      catalogue(), {"hgx-h200", std::string(LINKCAST_DATA_DIR) + "/tests/input/nccl-topology-4-h200.xml", "nccl-2.27",
-                    "NVL", (folder / "").string(), std::move(wishes)});
+  emulation::write_study(catalogue(), {"hgx-h200", test::data_dir() + "/tests/input/nccl-topology-4-h200.xml",
+                                       "nccl-2.27", "NVL", (folder / "").string(), std::move(wishes)});
   fs::create_directories(folder / "results");
   for (const NcclCase& one :
-       read_nccl_choices(std::string(LINKCAST_DATA_DIR) + "/calibrate/data/nccl-choices/" + record + "-2.28.9.json"))
+       read_nccl_choices(test::data_dir() + "/calibrate/data/nccl-choices/" + record + "-2.28.9.json"))
     write_dump(folder / "results" / (one.wish + ".graph.xml"), one);
   const Json graphs = emulation::compare_study((folder / "").string())["graphs"];
   return {graphs["equal"], graphs["compared"]};

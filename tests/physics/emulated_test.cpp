@@ -7,7 +7,7 @@ namespace {
 Json query_of(const std::string& file, const std::string& level = "NVL") {
   Json query{{"kind", "collective"}, {"platform", "hgx-h200"}, {"gpus", {0, 1, 2, 3}},
              {"op", "all_reduce"},   {"launch", "graph"},      {"p2p_level", level}};
-  if (!file.empty()) query["library_topology"] = std::string(LINKCAST_DATA_DIR) + "/" + file;
+  if (!file.empty()) query["library_topology"] = test::data_dir() + "/" + file;
   return query;
 }
 
@@ -15,7 +15,7 @@ Json query_of(const std::string& file, const std::string& level = "NVL") {
 
 /// validate/plots/what_if_proof.json: one try. The form of the model was found with these at hand, no value was fitted.
 TEST_CASE("topologies that 4 H200 were told to have", "[physics]") {
-  const Json data = read_json_file(std::string(LINKCAST_DATA_DIR) + "/validate/plots/what_if_proof.json");
+  const Json data = read_json_file(test::data_dir() + "/validate/plots/what_if_proof.json");
   for (const Json& one : data["cases"]) {
     Json query = query_of(one.value("xml", ""));
     query["size_B"] = data["size_B"];

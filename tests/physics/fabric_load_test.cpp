@@ -218,8 +218,7 @@ TEST_CASE("torus: load of a link of each dimension and average distance", "[phys
 
 TEST_CASE("expected peaks inside a node are the paper's", "[physics][fabric]") {
   const auto peaks = [](const std::string& name) {
-    const auto found =
-        bounds::node_peaks(read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json"));
+    const auto found = bounds::node_peaks(read_topology(test::data_dir() + "/topologies/" + name + ".json"));
     REQUIRE(found);
     return *found;
   };

@@ -336,7 +336,7 @@ TEST_CASE("copies between any two P100: median error at most 2 %, 95th percentil
   std::map<std::string, std::vector<double>> errors;
   std::set<std::pair<std::string, std::string>> pairs;
   for (const std::string file : {"p2p-message-size", "p2p-matrix"}) {
-    Measurement m = read_measurement(std::string(LINKCAST_DATA_DIR) + "/calibrate/data/p100-dgx1/" + file + ".json");
+    Measurement m = read_measurement(test::data_dir() + "/calibrate/data/p100-dgx1/" + file + ".json");
     const auto points = m.points;
     for (const MeasuredPoint& point : points) {
       if (point.size_B < 4 || point.transport == "local" || point.transport == "host") continue;
@@ -365,8 +365,7 @@ TEST_CASE("copies between any two P100: median error at most 2 %, 95th percentil
 TEST_CASE("copies that were fitted are not passed off as held out", "[physics][forecast]") {
   for (const std::string file : {"p2p-message-size", "p2p-matrix"}) {
     const validate::Comparison comparison = validate::compare(
-        catalogue(), read_measurement(std::string(LINKCAST_DATA_DIR) + "/calibrate/data/p100-dgx1/" + file + ".json"),
-        {});
+        catalogue(), read_measurement(test::data_dir() + "/calibrate/data/p100-dgx1/" + file + ".json"), {});
     for (const validate::CompareGroup& group : comparison.groups) {
       INFO(file << " " << group.transport << " " << group.sizes);
       CHECK(group.fitted);

@@ -94,7 +94,7 @@ TEST_CASE("a window of eager messages is as fast as the process that moves them"
 
 TEST_CASE("osu_bw between two A100 with four NVLinks, copied messages: held out", "[physics][mpi]") {
   // source: calibrate/data/leonardo/osu-nv4.json; only sizes up to 8 KiB entered the machine's curve
-  const Measurement m = read_measurement(LINKCAST_DATA_DIR "/calibrate/data/leonardo/osu-nv4.json");
+  const Measurement m = read_measurement(test::data_dir() + "/calibrate/data/leonardo/osu-nv4.json");
   const validate::Comparison comparison = validate::compare(catalogue(), m, {}, "");
   REQUIRE(comparison.unanswered.empty());
   CHECK(comparison.held_out.points == 12);

@@ -11,7 +11,7 @@ namespace linkcast::test::nic_test {
 namespace {
 
 catalogue::Catalogue& catalogue() {
-  static catalogue::Catalogue shared(LINKCAST_DATA_DIR);
+  static catalogue::Catalogue shared(test::data_dir());
   return shared;
 }
 

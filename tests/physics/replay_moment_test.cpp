@@ -27,7 +27,7 @@ class Backwards final : public EventSource {
 TEST_CASE("replay: collectives of nothing that begin with other timers of a moment end", "[replay]") {
   const std::string platform = GENERATE("gx8", "summitdev", "leonardo", "hgx-h200");
   CAPTURE(platform);
-  replay::ReplayRequest request{platform, {{LINKCAST_DATA_DIR "/tests/input/traces/same-moment.jsonl"}}};
+  replay::ReplayRequest request{platform, {{test::data_dir() + "/tests/input/traces/same-moment.jsonl"}}};
   request.interval = false;
   const Json result = replay::to_json(replay::replay(test::catalogue(), request));
   CHECK(result["events"] == 9);

@@ -12,7 +12,7 @@ namespace linkcast::test::replay_query_test {
 namespace {
 
 Json ask(Json query) {
-  static catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
+  static catalogue::Catalogue catalogue(test::data_dir());
   query["kind"] = "replay";
   return query::answer(catalogue, query);
 }
@@ -84,7 +84,7 @@ TEST_CASE("a replay is without multicast where its trace was, unless it is asked
     return result["makespan_s"].get<double>();
   };
   const auto forecast_s = [&](bool nvls) {
-    static catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
+    static catalogue::Catalogue catalogue(test::data_dir());
     const Json query{{"kind", "collective"},
                      {"platform", "hgx-h200"},
                      {"op", "all_reduce"},
@@ -122,7 +122,7 @@ TEST_CASE("bad queries of replays are refused", "[physics]") {
 }
 
 TEST_CASE("a what-if changes a replay", "[physics]") {
-  catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
+  catalogue::Catalogue catalogue(test::data_dir());
   const Json both = query::whatif_answer(catalogue,
                                          {{"kind", "replay"},
                                           {"platform", "p100-dgx1"},

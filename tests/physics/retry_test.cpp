@@ -20,7 +20,7 @@ namespace {
 constexpr double kShare = 0.2;
 
 Platform shipped(const std::string& name) {
-  const std::string root = LINKCAST_DATA_DIR;
+  const std::string root = test::data_dir();
   return {read_topology(root + "/topologies/" + name + ".json"),
           read_calibration(root + "/models/params/" + name + ".json")};
 }

@@ -14,7 +14,7 @@ namespace linkcast::test::stranger_test {
 
 namespace {
 
-const std::string kData = LINKCAST_DATA_DIR;
+const std::string kData = test::data_dir();
 
 /// A shipped machine with the parameters that the others lend it.
 std::string as_stranger(const std::string& id) {

@@ -1,11 +1,12 @@
 #pragma once
 // The shipped platforms, loaded once for all tests of a program.
 #include "sim/catalogue/catalogue.hpp"
+#include "tests/support/paths.hpp"
 
 namespace linkcast::test {
 
 inline catalogue::Catalogue& catalogue() {
-  static catalogue::Catalogue shared(LINKCAST_DATA_DIR);
+  static catalogue::Catalogue shared(test::data_dir());
   return shared;
 }
 

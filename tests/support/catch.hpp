@@ -7,6 +7,8 @@ using Catch::Approx;  // Catch2 2 says so itself
 #include <catch2/catch.hpp>
 #endif
 
+#include "tests/support/paths.hpp"
+
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
 

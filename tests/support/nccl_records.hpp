@@ -19,7 +19,7 @@ inline const std::map<std::string, std::string>& asked_versions() {
   return kStandsFor;
 }
 
-inline std::string choices_folder() { return std::string(LINKCAST_DATA_DIR) + "/calibrate/data/nccl-choices/"; }
+inline std::string choices_folder() { return test::data_dir() + "/calibrate/data/nccl-choices/"; }
 
 /// What was asked of real NCCL, here.
 struct Asked {

@@ -11,7 +11,7 @@ namespace linkcast::test {
 /// Path of a calibration of that platform without parameters of NCCL: they are what the library believes.
 /// @param blocks_limit  false: thread blocks move whatever links carry
 inline std::string unlearned(const std::string& platform, bool blocks_limit = true) {
-  Json calibration = read_json_file(std::string(LINKCAST_DATA_DIR) + "/models/params/" + platform + ".json");
+  Json calibration = read_json_file(test::data_dir() + "/models/params/" + platform + ".json");
   Json kept = Json::object();
   for (const auto& [name, parameter] : calibration["parameters"].items())
     if (name.rfind("nccl.", 0) != 0) kept[name] = parameter;

@@ -178,7 +178,7 @@ TEST_CASE("every wrong file stands in a table, and the files without a defect pa
   for (const WrongFile& row : kDiscoveries) known.insert("fail_discovery_" + row.name);
   for (const WrongFile& row : kCalibrations) known.insert("fail_calibration_" + row.name);
   int passing = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(LINKCAST_DATA_DIR) + "/tests/input")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::data_dir() + "/tests/input")) {
     const std::string name = entry.path().stem().string();
     INFO(name);
     if (name.rfind("fail_fit_", 0) == 0) continue;  // right as files, wrong to fit: bad_request_test.cpp

@@ -190,7 +190,7 @@ TEST_CASE("fits that must be refused", "[unit][bad_input]") {
        {"calibrate fit " + data + " --topology p100-dgx1 --out absent/x.json",
         "--out: absent/x.json: cannot be written\n"},
        {"calibrate fit " + data + " --topology p100-dgx1", "--out: where the calibration goes"}});
-  CHECK_FALSE(std::filesystem::exists(std::string(LINKCAST_DATA_DIR) + "/fit-must-not-write-this.json"));
+  CHECK_FALSE(std::filesystem::exists(test::data_dir() + "/fit-must-not-write-this.json"));
 }
 
 }  // namespace linkcast::test::bad_request_test

@@ -20,7 +20,7 @@ std::vector<std::string> split(const std::string& text) {
   return lines;
 }
 
-std::vector<std::string> questions() { return split(text_of_file(std::string(LINKCAST_DATA_DIR) + "/" + kMixed)); }
+std::vector<std::string> questions() { return split(text_of_file(test::data_dir() + "/" + kMixed)); }
 
 /// An answer without the place its question stood at: "FILE line 7: ..." becomes "...".
 std::string without_place(const std::string& line) {
@@ -94,7 +94,7 @@ TEST_CASE("a batch gives the same bytes twice, and the same answers in reversed 
 
 TEST_CASE("a batch on several threads gives the bytes of one, and the same exit code", "[unit][batch]") {
   const Run one = run_program("predict --batch " + kMixed);
-  const std::string file = std::string(LINKCAST_DATA_DIR) + "/" + kMixed;
+  const std::string file = test::data_dir() + "/" + kMixed;
   for (const std::string& how :
        {"predict --batch " + kMixed + " --jobs 2", "predict --batch " + kMixed + " --jobs 7"}) {
     const Run several = run_program(how);
@@ -148,9 +148,9 @@ TEST_CASE("blank lines, broken UTF-8 and a missing last newline do no harm", "[u
   const Run unfinished = run_program("predict --batch - < /dev/null");
   CHECK(unfinished.code == 0);
   CHECK(unfinished.out.empty());
-  const Run cut = run_command(
-      "printf '%s' '{\"id\": 2, \"kind\": \"rings\", \"platform\": \"dgx2\", \"gpus\": [0, 1]}' | '" LINKCAST_PROGRAM
-      "' predict --batch -");
+  const Run cut =
+      run_command("printf '%s' '{\"id\": 2, \"kind\": \"rings\", \"platform\": \"dgx2\", \"gpus\": [0, 1]}' | '" +
+                  test::program() + "' predict --batch -");
   CHECK(cut.code == 0);
   REQUIRE(split(cut.out).size() == 1);
   CHECK(Json::parse(cut.out)["id"] == 2);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kOnto = std::string(LINKCAST_DATA_DIR) + "/tests/input/nccl-topology-4-h200.xml";
+const std::string kOnto = test::data_dir() + "/tests/input/nccl-topology-4-h200.xml";
 const std::vector<std::string> kReal = {"0000:07:00.0", "0000:09:00.0", "0000:0b:00.0", "0000:0d:00.0"};
 
 /// Of two topologies of three GPUs: two NVLinks, and none.

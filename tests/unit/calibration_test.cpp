@@ -9,7 +9,7 @@
 namespace linkcast::test::calibration_test {
 
 TEST_CASE("a calibration is read whole", "[unit]") {
-  const std::string path = std::string(LINKCAST_DATA_DIR) + "/tests/input/pass_calibration.json";
+  const std::string path = test::data_dir() + "/tests/input/pass_calibration.json";
   const Calibration c = read_calibration(path);
   CHECK(c.path == path);
   CHECK(c.sha256 == sha256_of_file(path));
@@ -36,7 +36,7 @@ TEST_CASE("a calibration is read whole", "[unit]") {
 }
 
 TEST_CASE("every shipped calibration names files that exist, with their hashes", "[unit]") {
-  const std::filesystem::path root = LINKCAST_DATA_DIR;
+  const std::filesystem::path root = test::data_dir();
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(root / "models" / "params")) {
     const Calibration c = read_calibration(entry.path().string());
@@ -55,7 +55,7 @@ TEST_CASE("every shipped calibration names files that exist, with their hashes",
 
 TEST_CASE("every shipped parameter has an error, a known unit and a provenance", "[unit]") {
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(LINKCAST_DATA_DIR) / "models" / "params")) {
+       std::filesystem::directory_iterator(std::filesystem::path(test::data_dir()) / "models" / "params")) {
     const Calibration c = read_calibration(entry.path().string());
     for (const auto& [name, p] : c.parameters) {
       INFO(c.name << " " << name);

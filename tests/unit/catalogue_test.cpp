@@ -7,7 +7,7 @@
 using namespace linkcast;
 
 TEST_CASE("catalogue: a forgotten edited platform leaves no node behind", "[catalogue]") {
-  catalogue::Catalogue catalogue(LINKCAST_DATA_DIR);
+  catalogue::Catalogue catalogue(test::data_dir());
   const Json query{{"platform", "alps"}, {"kind", "collective"},  {"op", "all_reduce"},      {"gpus", {0, 1, 2, 3}},
                    {"size_B", 1 << 20},  {"library", "mpi-cray"}, {"edits", {"slow gpu0:2"}}};
   const std::string id = catalogue.edited("alps", {"slow gpu0:2"});

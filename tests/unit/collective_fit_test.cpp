@@ -56,7 +56,7 @@ Measurement one_copy() {
 }
 
 fit::FitResult fit(const Measurement& collectives) {
-  const Topology topology = read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/hgx-h200.json");
+  const Topology topology = read_topology(test::data_dir() + "/topologies/hgx-h200.json");
   fit::FitRequest request;
   request.name = "hgx-h200";
   request.topology = &topology;

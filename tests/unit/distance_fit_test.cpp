@@ -11,7 +11,7 @@ constexpr double kNear_s = 4.33e-6, kFar_s = 5.56e-6, kFarther_s = 0.8e-6;
 const std::string kScale = "cable.slingshot.latency_scale";
 
 fit::FitRequest request(const Topology& topology, double mean_s) {
-  const std::string folder = std::string(LINKCAST_DATA_DIR) + "/calibrate/data/alps/";
+  const std::string folder = test::data_dir() + "/calibrate/data/alps/";
   fit::FitRequest made;
   made.name = topology.name;
   made.topology = &topology;
@@ -23,7 +23,7 @@ fit::FitRequest request(const Topology& topology, double mean_s) {
 }
 
 const Topology& alps() {
-  static const Topology topology = read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/alps.json");
+  static const Topology topology = read_topology(test::data_dir() + "/topologies/alps.json");
   return topology;
 }
 

@@ -182,7 +182,7 @@ TEST_CASE("what nobody measured is said and less sure", "[unit][edit]") {
 }
 
 TEST_CASE("the original stays as it is", "[unit][edit]") {
-  catalogue::Catalogue fresh(LINKCAST_DATA_DIR), used(LINKCAST_DATA_DIR);
+  catalogue::Catalogue fresh(test::data_dir()), used(test::data_dir());
   const std::vector<Json> queries = {{{"kind", "show"}, {"platform", "p100-dgx1"}},
                                      {{"kind", "rings"}, {"platform", "p100-dgx1"}, {"gpus", {0, 1, 2, 3, 4}}},
                                      {{"kind", "routes"}, {"platform", "p100-dgx1"}, {"src", "gpu0"}, {"dst", "gpu5"}}};
@@ -204,7 +204,7 @@ TEST_CASE("a result embeds its edits and its platform's name says them", "[unit]
 
 TEST_CASE("more edited platforms than are kept: each answer is that of its own edits", "[unit][edit]") {
   const Json query{{"kind", "p2p"}, {"platform", "rtx2080-sli"}, {"src", "gpu0"}, {"dst", "gpu1"}, {"size_B", 1 << 26}};
-  catalogue::Catalogue many(LINKCAST_DATA_DIR);
+  catalogue::Catalogue many(test::data_dir());
   const auto time = [&](int percent) {
     Json with = query;
     with["edits"] = {"slow gpu0:" + std::to_string(percent / 100) + "." +

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kOnto = std::string(LINKCAST_DATA_DIR) + "/tests/input/nccl-topology-4-h200.xml";
+const std::string kOnto = test::data_dir() + "/tests/input/nccl-topology-4-h200.xml";
 
 Platform structure_of(const std::string& id) {
   Topology topology = catalogue().platform(id).wiring();

@@ -133,7 +133,7 @@ TEST_CASE("refused: impossible dragonflies+", "[unit][fabric]") {
        {R"({"nodes_per_group": 7})", "/nodes_per_group: 7 nodes do not fit"},
        {R"({"nodes": 31})", "/nodes: 31 nodes do not fit: 5 groups of 6 take 30"}});
   // Slow endpoints share split ports, as on Leonardo.
-  CHECK_NOTHROW(make_fabric(read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/leonardo.json")));
+  CHECK_NOTHROW(make_fabric(read_topology(test::data_dir() + "/topologies/leonardo.json")));
 }
 
 TEST_CASE("refused: impossible fat trees", "[unit][fabric]") {

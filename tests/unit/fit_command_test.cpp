@@ -144,8 +144,7 @@ TEST_CASE("what is held out is forecast by the calibration that is written, whic
 TEST_CASE("collectives of another machine, unnamed library or missing GPUs are refused, unmeasured or not",
           "[unit][fit][bad_input]") {
   const ScratchFolder scratch;
-  const Json good =
-      Json::parse(text_of_file(std::string(LINKCAST_DATA_DIR) + "/calibrate/data/abci-v100x4/nccl-2.8.json"));
+  const Json good = Json::parse(text_of_file(test::data_dir() + "/calibrate/data/abci-v100x4/nccl-2.8.json"));
   const auto error = [&](const Json& record, const std::string& topology = "abci-v100", int times = 1) {
     std::string files;
     for (int k = 0; k < times; ++k) {

@@ -7,9 +7,7 @@ namespace linkcast::test::fit_kinds_test {
 
 namespace {
 
-Topology shipped(const std::string& name) {
-  return read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json");
-}
+Topology shipped(const std::string& name) { return read_topology(test::data_dir() + "/topologies/" + name + ".json"); }
 
 MeasuredPoint copy(const std::string& transport, int a, int b, double size_B, double time_s) {
   MeasuredPoint point;

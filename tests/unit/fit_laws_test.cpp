@@ -14,9 +14,7 @@ namespace {
 
 constexpr double kRates = 0.005, kStarts = 0.03;  // between occasions: part of every standard error
 
-Topology shipped(const std::string& name) {
-  return read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json");
-}
+Topology shipped(const std::string& name) { return read_topology(test::data_dir() + "/topologies/" + name + ".json"); }
 
 const Parameter& parameter(const fit::FitResult& result, const std::string& name) {
   INFO(name);

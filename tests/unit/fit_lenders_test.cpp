@@ -8,9 +8,7 @@ namespace {
 
 constexpr double kPascal_B = 4194304, kVolta_B = 6291456;
 
-Topology shipped(const std::string& name) {
-  return read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json");
-}
+Topology shipped(const std::string& name) { return read_topology(test::data_dir() + "/topologies/" + name + ".json"); }
 
 MeasuredPoint copy(const std::string& transport, int from, int to, double size_B, double time_s) {
   MeasuredPoint point;

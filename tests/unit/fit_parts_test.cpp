@@ -18,8 +18,7 @@ namespace {
 constexpr double kRates = 0.005, kStarts = 0.03;  // between occasions: part of every standard error
 
 struct Made {
-  explicit Made(const std::string& name)
-      : topology(read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json")) {
+  explicit Made(const std::string& name) : topology(read_topology(test::data_dir() + "/topologies/" + name + ".json")) {
     Calibration none;
     none.name = none.topology = topology.name;
     wires = std::make_unique<Platform>(topology, none);

@@ -55,13 +55,13 @@ TEST_CASE("settings of the method say that peer access was off", "[unit]") {
     "points":[{"op":"all_reduce","gpus":[0,1],"size_B":8,"time_s":[1e-5]}]})");
   Json other = json;
   other["method"]["settings"] = "NCCL_NVLS_ENABLE=0";
-  CHECK_FALSE(parse_measurement(json, std::string(LINKCAST_DATA_DIR) + "/LICENSE").peer_access);
-  CHECK(parse_measurement(other, std::string(LINKCAST_DATA_DIR) + "/LICENSE").peer_access);
-  CHECK(parse_measurement(other, std::string(LINKCAST_DATA_DIR) + "/LICENSE").nvls == false);
+  CHECK_FALSE(parse_measurement(json, test::data_dir() + "/LICENSE").peer_access);
+  CHECK(parse_measurement(other, test::data_dir() + "/LICENSE").peer_access);
+  CHECK(parse_measurement(other, test::data_dir() + "/LICENSE").nvls == false);
   other["method"]["settings"] = "NCCL_NVLS_ENABLE=2";
-  CHECK(parse_measurement(other, std::string(LINKCAST_DATA_DIR) + "/LICENSE").nvls == true);
+  CHECK(parse_measurement(other, test::data_dir() + "/LICENSE").nvls == true);
   other["method"]["settings"] = "none";
-  CHECK_FALSE(parse_measurement(other, std::string(LINKCAST_DATA_DIR) + "/LICENSE").nvls.has_value());
+  CHECK_FALSE(parse_measurement(other, test::data_dir() + "/LICENSE").nvls.has_value());
 }
 
 }  // namespace linkcast::test::host_fit_test

@@ -16,9 +16,7 @@ namespace linkcast::test {
 
 using Options = std::map<std::string, std::string>;
 
-inline std::string sample_path(const std::string& name) {
-  return std::string(LINKCAST_DATA_DIR) + "/tests/input/import/" + name;
-}
+inline std::string sample_path(const std::string& name) { return test::data_dir() + "/tests/input/import/" + name; }
 
 /// The record that an importer makes, read by the strict reader.
 inline Measurement imported_files(const std::string& format, const std::vector<std::string>& paths,

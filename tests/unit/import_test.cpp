@@ -263,7 +263,7 @@ TEST_CASE("messages that a machine has no parameters for are no comparison", "[u
 TEST_CASE("collectives of one and of several nodes are compared apart", "[unit][import]") {
   const ScratchFolder scratch;
   const std::string record = (scratch / "record.json").string();
-  Json json = parse_json(text_of_file(LINKCAST_DATA_DIR "/calibrate/data/alps/nccl-2.23.json"), "alps");
+  Json json = parse_json(text_of_file(test::data_dir() + "/calibrate/data/alps/nccl-2.23.json"), "alps");
   Json two = json["points"][0];
   REQUIRE(two.contains("op"));
   two["nodes"] = 2;

@@ -18,7 +18,7 @@ namespace linkcast::test {
 
 /// Path of an input; names with a slash in front are taken as they are.
 inline std::string input(const std::string& name) {
-  return !name.empty() && name.front() == '/' ? name : std::string(LINKCAST_DATA_DIR) + "/tests/input/import/" + name;
+  return !name.empty() && name.front() == '/' ? name : test::data_dir() + "/tests/input/import/" + name;
 }
 
 using Options = std::map<std::string, std::string>;
@@ -40,7 +40,7 @@ inline Topology import_file(const std::string& format, const std::vector<std::st
 }
 
 inline Topology shipped_topology(const std::string& name) {
-  return read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json");
+  return read_topology(test::data_dir() + "/topologies/" + name + ".json");
 }
 
 /// A copy of an input with every occurrence of some texts replaced; each must occur.

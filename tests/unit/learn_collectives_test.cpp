@@ -14,11 +14,11 @@ namespace {
 
 const std::string kLibrary = "nccl-2.8";
 
-Topology topology() { return read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/abci-v100.json"); }
+Topology topology() { return read_topology(test::data_dir() + "/topologies/abci-v100.json"); }
 
 /// Copies alone: nothing of the library.
 Calibration copies() {
-  Calibration calibration = read_calibration(std::string(LINKCAST_DATA_DIR) + "/models/params/abci-v100.json");
+  Calibration calibration = read_calibration(test::data_dir() + "/models/params/abci-v100.json");
   std::erase_if(calibration.parameters, [](const auto& item) { return item.first.starts_with("nccl."); });
   std::erase_if(calibration.scatter,
                 [](const Scatter& s) { return s.transport.find("collective") != std::string::npos; });
@@ -142,7 +142,7 @@ TEST_CASE("parts are those that leave something to learn from") {
 }
 
 TEST_CASE("a log with NVLS on teaches what multicast attains") {
-  const std::string data = LINKCAST_DATA_DIR;
+  const std::string data = test::data_dir();
   const Topology hgx = read_topology(data + "/topologies/hgx-h100.json");
   const Calibration known = read_calibration(data + "/models/params/hgx-h100.json");
   Calibration machine = known;

@@ -30,7 +30,7 @@ double time_of(const std::string& platform) {
 }
 
 std::vector<std::string> names(const Topology& topology) {
-  const std::vector<lending::Lender> machines = catalogue::MachineFiles(LINKCAST_DATA_DIR).lenders();
+  const std::vector<lending::Lender> machines = catalogue::MachineFiles(test::data_dir()).lenders();
   std::vector<std::string> found;
   for (const lending::Relative& one : lending::relatives_of(topology, machines))
     found.push_back(machines[one.lender].calibration.name);
@@ -38,7 +38,7 @@ std::vector<std::string> names(const Topology& topology) {
 }
 
 Topology shipped(const std::string& id) {
-  return read_topology(catalogue::MachineFiles(LINKCAST_DATA_DIR).shipped_topology(id));
+  return read_topology(catalogue::MachineFiles(test::data_dir()).shipped_topology(id));
 }
 
 }  // namespace

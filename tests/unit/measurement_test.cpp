@@ -13,7 +13,7 @@ namespace linkcast::test::measurement_test {
 
 namespace {
 
-const std::string kInput = std::string(LINKCAST_DATA_DIR) + "/tests/input/";
+const std::string kInput = test::data_dir() + "/tests/input/";
 
 }  // namespace
 
@@ -71,8 +71,7 @@ TEST_CASE("the precision of printed figures, and processes that share a device",
 
 TEST_CASE("every committed measurement is read", "[unit]") {
   int files = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::string(LINKCAST_DATA_DIR) + "/calibrate/data")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test::data_dir() + "/calibrate/data")) {
     if (entry.path().extension() != ".json") continue;
     INFO(entry.path().string());
     const Json schema = read_json_file(entry.path().string()).at("schema");

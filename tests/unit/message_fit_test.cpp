@@ -12,7 +12,7 @@ namespace linkcast::test::message_fit_test {
 namespace {
 
 const Topology& summit() {
-  static const Topology topology = read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/summit.json");
+  static const Topology topology = read_topology(test::data_dir() + "/topologies/summit.json");
   return topology;
 }
 

@@ -16,9 +16,7 @@ const Platform& platform(const std::string& name) {
   if (it != loaded.end()) return it->second;
   Calibration calibration;
   calibration.topology = name;
-  return loaded
-      .emplace(name,
-               Platform{read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json"), calibration})
+  return loaded.emplace(name, Platform{read_topology(test::data_dir() + "/topologies/" + name + ".json"), calibration})
       .first->second;
 }
 

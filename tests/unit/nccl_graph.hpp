@@ -21,7 +21,7 @@ inline const std::vector<std::string>& names() {
 inline const linkcast::Platform& platform(const std::string& name) {
   static std::map<std::string, linkcast::Platform> loaded;
   if (const auto it = loaded.find(name); it != loaded.end()) return it->second;
-  const std::string root = LINKCAST_DATA_DIR, sample = "sample:";
+  const std::string root = test::data_dir(), sample = "sample:";
   linkcast::Topology topology = linkcast::read_topology(
       name.rfind(sample, 0) == 0 ? root + "/tests/input/nccl_topology_" + name.substr(sample.size()) + ".json"
                                  : root + "/topologies/" + name + ".json");

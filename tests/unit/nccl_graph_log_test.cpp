@@ -11,7 +11,7 @@ namespace linkcast::test::nccl_graph_log_test {
 namespace {
 
 const Json& log_of(std::size_t index) {
-  static const Json kLog = read_json_file(std::string(LINKCAST_DATA_DIR) + "/tests/input/nccl_2_28_9_h200.json");
+  static const Json kLog = read_json_file(test::data_dir() + "/tests/input/nccl_2_28_9_h200.json");
   return kLog["communicators"][index];
 }
 

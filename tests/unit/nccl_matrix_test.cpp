@@ -17,7 +17,7 @@ constexpr double kFallback = 0;  // link-equivalents of a communicator without N
 Platform load(const std::string& name) {
   Calibration calibration;  // rings follow from structure: nothing fitted is needed
   calibration.topology = name;
-  return {read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json"), calibration};
+  return {read_topology(test::data_dir() + "/topologies/" + name + ".json"), calibration};
 }
 
 const Platform& platform(const std::string& name) {

@@ -20,7 +20,7 @@ namespace linkcast::test::noise_test {
 namespace {
 
 catalogue::Catalogue& catalogue() {
-  static catalogue::Catalogue shared(LINKCAST_DATA_DIR);
+  static catalogue::Catalogue shared(test::data_dir());
   return shared;
 }
 
@@ -94,8 +94,8 @@ TEST_CASE("draws depend on seed, sample and switches only", "[unit]") {
 }
 
 TEST_CASE("the fit of noise meets the printed mean and extreme", "[unit]") {
-  const std::string folder = std::string(LINKCAST_DATA_DIR) + "/calibrate/data/leonardo/";
-  const Topology topology = read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/leonardo.json");
+  const std::string folder = test::data_dir() + "/calibrate/data/leonardo/";
+  const Topology topology = read_topology(test::data_dir() + "/topologies/leonardo.json");
   fit::FitRequest request;
   request.name = "leonardo";
   request.default_library = "nccl-2.18";

@@ -11,14 +11,14 @@ namespace linkcast::test::pair_classes_test {
 
 namespace {
 
-std::string root(const std::string& path) { return std::string(LINKCAST_DATA_DIR) + "/" + path; }
+std::string root(const std::string& path) { return test::data_dir() + "/" + path; }
 
 std::vector<fit::PairClasses> classes_in(const std::string& topology_name, const std::vector<std::string>& files,
                                          const std::vector<std::string>& lenders = {}) {
   const Topology topology = read_topology(root("topologies/" + topology_name + ".json"));
   fit::FitRequest request;
   request.name = topology.name;
-  request.data_dir = LINKCAST_DATA_DIR;
+  request.data_dir = test::data_dir();
   request.topology = &topology;
   for (const std::string& file : files)
     request.measurements.push_back(read_measurement(root("calibrate/data/" + file)));

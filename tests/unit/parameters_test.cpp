@@ -112,7 +112,7 @@ TEST_CASE("every row of the parameters has a unit and a meaning, and is found by
 }
 
 TEST_CASE("a calibration is read with the names and units of the table", "[unit]") {
-  const std::string file = std::string(LINKCAST_DATA_DIR) + "/models/params/p100-dgx1.json";
+  const std::string file = test::data_dir() + "/models/params/p100-dgx1.json";
   const auto error_of = [&](const std::string& name, Json parameter) -> std::string {
     Json json = read_json_file(file);
     json["parameters"][name] = std::move(parameter);

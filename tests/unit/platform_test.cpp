@@ -15,9 +15,7 @@ namespace {
 
 using Ids = std::vector<std::string>;
 
-Topology shipped(const std::string& name) {
-  return read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json");
-}
+Topology shipped(const std::string& name) { return read_topology(test::data_dir() + "/topologies/" + name + ".json"); }
 
 Calibration calibration_for(const Topology& topology, const std::map<std::string, double>& values = {}) {
   Calibration c;

@@ -30,7 +30,7 @@ inline std::string text_of_file(const std::filesystem::path& path) {
 inline Run run_command(const std::string& command) {
   const ScratchFolder scratch;
   const std::string err = (scratch / "stderr").string();
-  const std::string line = "cd '" LINKCAST_DATA_DIR "' && { " + command + "; } 2>'" + err + "'";
+  const std::string line = "cd '" + test::data_dir() + "' && { " + command + "; } 2>'" + err + "'";
   FILE* pipe = ::popen(line.c_str(), "r");
   if (!pipe) throw std::runtime_error("popen failed");
   Run run;
@@ -43,7 +43,7 @@ inline Run run_command(const std::string& command) {
 }
 
 /// @param arguments  as on a shell's command line
-inline Run run_program(const std::string& arguments) { return run_command("'" LINKCAST_PROGRAM "' " + arguments); }
+inline Run run_program(const std::string& arguments) { return run_command("'" + test::program() + "' " + arguments); }
 
 inline long lines_of(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 

@@ -44,7 +44,7 @@ void require_alike(const Json& made, const Json& shipped, const std::string& at)
 
 std::vector<std::string> shipped_names() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(LINKCAST_DATA_DIR) / "models" / "params"))
+  for (const auto& entry : fs::directory_iterator(fs::path(test::data_dir()) / "models" / "params"))
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
@@ -55,7 +55,7 @@ std::vector<std::string> shipped_names() {
 TEST_CASE("refitting the committed measurements gives the shipped parameters", "[unit][fit]") {
   const ScratchFolder scratch;
   const fs::path folder = scratch / "params";
-  const auto run = run_command("calibrate/data/refit.sh '" LINKCAST_PROGRAM "' '" + folder.string() + "'");
+  const auto run = run_command("calibrate/data/refit.sh '" + test::program() + "' '" + folder.string() + "'");
   INFO(run.err);
   REQUIRE(run.code == 0);
   const auto made = std::distance(fs::directory_iterator(folder), fs::directory_iterator());
@@ -63,7 +63,7 @@ TEST_CASE("refitting the committed measurements gives the shipped parameters", "
   CHECK(static_cast<std::size_t>(made) == names.size());
   for (const std::string& name : names) {
     REQUIRE(fs::exists(folder / name));
-    const fs::path shipped = fs::path(LINKCAST_DATA_DIR) / "models" / "params" / name;
+    const fs::path shipped = fs::path(test::data_dir()) / "models" / "params" / name;
     require_alike(Json::parse(text_of_file(folder / name)), Json::parse(text_of_file(shipped)), name);
   }
 }
@@ -74,7 +74,7 @@ TEST_CASE("fitting copies and collectives twice gives the same bytes", "[unit][f
   for (const char* name : {"first.json", "second.json"}) {
     const fs::path out = scratch / name;
     const auto run = run_command(
-        "'" LINKCAST_PROGRAM
+        "'" + test::program() +
         "' calibrate fit calibrate/data/p100-dgx1/p2p-matrix.json calibrate/data/p100-dgx1/p2p-message-size.json "
         "calibrate/data/p100-dgx1/tartan-nccl1.json --topology p100-dgx1 --out '" +
         out.string() + "'");

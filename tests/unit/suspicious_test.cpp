@@ -85,7 +85,7 @@ TEST_CASE("points are grouped by transport, timing and size", "[unit][fit]") {
 }
 
 TEST_CASE("8 H200: staged copies from rest take one of two times, pulled ones too", "[unit][fit]") {
-  const std::string root = LINKCAST_DATA_DIR, data = root + "/calibrate/data/hgx-h200/20261121a-";
+  const std::string root = test::data_dir(), data = root + "/calibrate/data/hgx-h200/20261121a-";
   const Topology topology = read_topology(root + "/topologies/hgx-h200.json");
   fit::FitRequest request =
       request_for({read_measurement(data + "p2p_copy_single.json"), read_measurement(data + "host_copy.json")});

@@ -26,7 +26,7 @@ class Noise {
 };
 
 inline const Topology& dgx1() {
-  static const Topology topology = read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/p100-dgx1.json");
+  static const Topology topology = read_topology(test::data_dir() + "/topologies/p100-dgx1.json");
   return topology;
 }
 

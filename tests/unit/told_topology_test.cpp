@@ -6,7 +6,7 @@
 namespace linkcast::test::told_topology_test {
 namespace {
 
-std::string told(const std::string& name) { return std::string(LINKCAST_DATA_DIR) + "/tests/input/told/" + name; }
+std::string told(const std::string& name) { return test::data_dir() + "/tests/input/told/" + name; }
 
 Json rings_of(const std::string& file, std::vector<int> gpus = {0, 1, 2, 3}) {
   return ask({{"kind", "rings"},

@@ -11,9 +11,7 @@ namespace linkcast::test::topology_test {
 
 namespace {
 
-Topology shipped(const std::string& name) {
-  return read_topology(std::string(LINKCAST_DATA_DIR) + "/topologies/" + name + ".json");
-}
+Topology shipped(const std::string& name) { return read_topology(test::data_dir() + "/topologies/" + name + ".json"); }
 
 std::string error_of_index(Topology& topology) {
   return error_of([&] { topology.index(); });
@@ -40,7 +38,7 @@ std::vector<int> gpu_degrees(const Topology& t) {
 }  // namespace
 
 TEST_CASE("a topology is read whole", "[unit]") {
-  const Topology t = read_topology(std::string(LINKCAST_DATA_DIR) + "/tests/input/pass_topology.json");
+  const Topology t = read_topology(test::data_dir() + "/tests/input/pass_topology.json");
   CHECK(t.name == "pair");
   CHECK(t.title == "two GPUs on one socket");
   CHECK(t.source == "made for tests");
@@ -198,7 +196,7 @@ TEST_CASE("pairs of GPUs of three supercomputers have the nominal rate that pape
 
 TEST_CASE("every shipped topology is named like its file and gives every rate a source", "[unit]") {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(LINKCAST_DATA_DIR) + "/topologies")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::data_dir() + "/topologies")) {
     if (entry.path().extension() != ".json") continue;
     const std::string schema = read_json_file(entry.path().string()).value("schema", "");
     if (schema != "topology/1") continue;  // variants: variant_test.cpp

@@ -77,7 +77,7 @@ TEST_CASE("traces of one rank, of other ranks, and of steps that some ranks have
 }
 
 TEST_CASE("import refuses a file that is given twice", "[unit][trace]") {
-  const std::string sample = LINKCAST_DATA_DIR "/tests/input/traces/flight-recorder-rank-0.json";
+  const std::string sample = test::data_dir() + "/tests/input/traces/flight-recorder-rank-0.json";
   const Run run = run_program("import flight-recorder '" + sample + "' '" + sample + "'");
   CHECK(run.code == 2);
   CHECK(run.err == "error: " + sample + ": is given twice\n");
@@ -88,7 +88,7 @@ TEST_CASE("shipped traces are listed, and replayed by name", "[unit][trace]") {
   const std::filesystem::path data = scratch / "data";
   std::filesystem::create_directories(data / "apps-traces" / "samples");
   for (const std::string folder : {"topologies", "models", "validate"})
-    std::filesystem::create_directory_symlink(LINKCAST_DATA_DIR "/" + folder, data / folder);
+    std::filesystem::create_directory_symlink(test::data_dir() + "/" + folder, data / folder);
   std::ofstream(data / "apps-traces" / "samples" / "mine.jsonl")
       << kHeader << R"({"rank":1,"kind":"compute","time_s":0.25})" << '\n';
   const std::string option = "--data-dir '" + data.string() + "' ";

@@ -43,9 +43,7 @@ class Kept final : public TraceSink {
   std::string text;
 };
 
-inline std::string trace_sample(const std::string& name) {
-  return std::string(LINKCAST_DATA_DIR) + "/tests/input/traces/" + name;
-}
+inline std::string trace_sample(const std::string& name) { return test::data_dir() + "/tests/input/traces/" + name; }
 
 inline std::unique_ptr<Kept> imported_trace(const std::string& format, const std::vector<std::string>& paths,
                                             const Options& options = {}) {

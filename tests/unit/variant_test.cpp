@@ -92,7 +92,7 @@ TEST_CASE("variants are platforms like others", "[unit]") {
                "add gpu2-gpu3:nvlink2", "add gpu6-gpu7:nvlink2", "add gpu0-gpu4:nvlink2", "add gpu1-gpu5:nvlink2"});
   for (int a = 0; a < 8; ++a)
     for (int b = 0; b < a; ++b) CHECK(links(back, a, b) == links(kBase, a, b));
-  const auto run = test::run_program("calibrate fit " LINKCAST_DATA_DIR
+  const auto run = test::run_program("calibrate fit " + test::data_dir() +
                                      "/calibrate/data/v100-hcm/p2p-matrix.json --topology v100-dgx1-fig19a --out -");
   CHECK(run.code == 2);
   CHECK(run.err.find("v100-dgx1-fig19a.json:/schema: ") != std::string::npos);
