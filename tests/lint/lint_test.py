@@ -28,9 +28,10 @@ class Includes(unittest.TestCase):
         self.assertEqual(self.found("cli/x.cpp", '"../units/parse.hpp"'), 1)
 
     def test_libraries(self):
-        for header in ("<simgrid/s4u.hpp>", "<Eigen/Dense>", "<muParser.h>", "<CLI/CLI.hpp>", "<fmt/core.h>",
+        for header in ("<simgrid/s4u.hpp>", "<Eigen/Dense>", "<muParser.h>", "<CLI/CLI.hpp>",
                        "<pugixml.hpp>", "<boost/graph/adjacency_list.hpp>"):
             self.assertEqual(self.found("sim/activities/x.cpp", header, "<vector>"), 1, header)
+        self.assertEqual(self.found("sim/units/x.cpp", "<fmt/format.h>"), 0)
         self.assertEqual(self.found("sim/platform/routing.cpp", "<boost/graph/adjacency_list.hpp>"), 0)
         self.assertEqual(self.found("sim/platform/platform.cpp", "<boost/graph/adjacency_list.hpp>"), 1)
 
