@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """The lints find what they are for: each rule has a text that breaks it and one that does not."""
+import subprocess
+import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -102,6 +105,21 @@ class CableKinds(unittest.TestCase):
         self.assertIn("hyperx", names)
         self.assertEqual(cable_kinds.generator_findings(names, update=False), [])
         self.assertEqual(len(cable_kinds.generator_findings([*names, "mesh"], update=False)), 1)
+
+
+class Format(unittest.TestCase):
+    def code(self, program: str) -> int:
+        script = Path(__file__).parent / "format_check.py"
+        return subprocess.run([sys.executable, "-B", script, "--clang-format", program], capture_output=True, check=False).returncode
+
+    def test_skips_where_it_cannot_check(self):
+        """77 is a skip in ctest: neither red nor green."""
+        with tempfile.TemporaryDirectory() as folder:
+            other = Path(folder) / "clang-format"
+            other.write_text("#!/bin/sh\necho clang-format version 18.1.3\n")
+            other.chmod(0o755)
+            self.assertEqual(self.code(str(other)), 77)
+            self.assertEqual(self.code(str(Path(folder) / "none")), 77)
 
 
 class Tree(unittest.TestCase):
