@@ -9,6 +9,7 @@ from pathlib import Path
 import cable_kinds
 import constants_source
 import include_rules
+import labels
 import rooms
 import tree_rules
 from tree import code_only
@@ -105,6 +106,31 @@ class CableKinds(unittest.TestCase):
         self.assertIn("hyperx", names)
         self.assertEqual(cable_kinds.generator_findings(names, update=False), [])
         self.assertEqual(len(cable_kinds.generator_findings([*names, "mesh"], update=False)), 1)
+
+
+class Labels(unittest.TestCase):
+    def found(self, *lines: str, tags: str = "[unit]", suite: str = "unit") -> list[str]:
+        text = "\n".join([*(f'#include "{line}"' for line in lines), f'TEST_CASE("a \\"name\\", "\n          "in two", "{tags}") {{'])
+        return labels.labels(suite, text)['a "name", in two']
+
+    def test_rooms_and_tags(self):
+        self.assertEqual(self.found("sim/engine/problem.hpp", "calibrate/fit/fit.hpp", tags="[unit][quick]"), ["unit", "engine", "fit", "quick"])
+        self.assertEqual(self.found(tags="[unit][trace_import]"), ["unit", "apps-traces", "trace_import"])
+
+    def test_vocabulary_counts_alone_only(self):
+        self.assertEqual(self.found("sim/records/json.hpp", "sim/engine/problem.hpp"), ["unit", "engine"])
+        self.assertEqual(self.found("sim/units/parse.hpp"), ["unit", "units"])
+
+    def test_a_suite_by_its_tag(self):
+        self.assertEqual(self.found("tests/unit/program.hpp", tags="[refit]"), ["refit", "cli"])
+
+    def test_every_test_has_a_room(self):
+        """And no test of physics has a label that `-L unit` would take for the suite."""
+        known = {labels.label_of(room) for room in include_rules.ARROWS}
+        for suite in labels.SUITES:
+            for name, words in labels.of_suite(suite).items():
+                self.assertTrue(known & set(words), name)
+                self.assertFalse(suite != "unit" and [word for word in words if "unit" in word], name)
 
 
 class Format(unittest.TestCase):

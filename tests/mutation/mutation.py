@@ -20,7 +20,7 @@ from pathlib import Path
 import defects as seeded
 
 ROOT = Path(__file__).resolve().parents[2]
-SUITES = ("unit", "physics", "paper", "python")
+SUITES = ("unit", "physics", "paper", "refit", "python")
 LEAST_TIMEOUT_S, LONGER = 30, 10  # a test that takes ten times as long as without the defect has failed
 MOST_MEMORY_B = 6 << 30
 SKIPPED = 77
@@ -66,8 +66,8 @@ def tests_of(folder: Path) -> list[dict]:
     tests = []
     for test in listed["tests"]:
         properties = {one["name"]: one["value"] for one in test["properties"]}
-        suite = (properties.get("LABELS") or [""])[0]
-        if suite in SUITES and test.get("command"):
+        suite = next((label for label in properties.get("LABELS", []) if label in SUITES), None)
+        if suite and test.get("command"):
             tests.append({"name": test["name"], "command": test["command"], "suite": suite,
                           "folder": properties.get("WORKING_DIRECTORY", str(folder)), "cpp": "/test_" in test["command"][0]})
     return tests

@@ -52,7 +52,7 @@ std::vector<std::string> shipped_names() {
 
 }  // namespace
 
-TEST_CASE("refitting the committed measurements gives the shipped parameters", "[unit][fit]") {
+TEST_CASE("refitting the committed measurements gives the shipped parameters", "[refit][fit]") {
   const ScratchFolder scratch;
   const fs::path folder = scratch / "params";
   const auto run = run_command("calibrate/data/refit.sh '" + test::program() + "' '" + folder.string() + "'");
