@@ -51,6 +51,15 @@ class Rooms(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "a circle: a -> b -> a"):
             rooms.floors({"a": {"b"}, "b": {"a"}})
 
+    def test_circles_of_sources(self):
+        graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"f"}, "f": {"g"}, "g": {"e"}}
+        found = rooms.circles(graph)
+        self.assertEqual(found, [{"b", "c"}, {"e", "f", "g"}])
+        self.assertEqual(rooms.circle_findings(found, ({"b", "c"}, {"e", "f", "g"})), [])
+        self.assertEqual(len(rooms.circle_findings(found, ({"b", "c"},))), 1)  # a new one
+        self.assertEqual(len(rooms.circle_findings(found, ({"b", "c"}, {"e", "f"}))), 1)  # one that grew
+        self.assertEqual(len(rooms.circle_findings(found, ({"b", "c", "d"}, {"e", "f", "g"}))), 1)  # one that shrank, not told
+
     def test_stale(self):
         self.assertEqual(rooms.findings(rooms.arrows()), [])
         stale = rooms.arrows()
