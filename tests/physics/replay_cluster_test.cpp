@@ -211,6 +211,48 @@ TEST_CASE("replay over nodes: a communicator is of its own GPUs", "[replay]") {
   CHECK_THAT(run_s({{0, 4}, {1, 5}}), WithinRel(alone_s, 1e-3));
 }
 
+TEST_CASE("replay: one node is a cluster of one", "[replay]") {
+  const std::string platform = GENERATE("alps", "summit", "hgx-h200");
+  const std::string library = GENERATE("", "nccl-2.18", "mpi-openmpi", "mpi-staged");
+  if (library.empty() && platform == "summit") return;  // NCCL 2.3, which has no sends
+  constexpr double kSize = 4194304;
+  const std::string lines = message(0, 1, "a", kSize) + message(1, 2, "b", kSize / 2) +
+                            R"({"rank":0,"kind":"copy","copy":"h2d","stream":"c","size_B":65536})"
+                            "\n"
+                            R"({"rank":1,"kind":"copy","copy":"d2h","stream":"d","size_B":65536})"
+                            "\n"
+                            R"({"rank":0,"kind":"collective","op":"all_gather","group":"pair","size_B":1048576})"
+                            "\n"
+                            R"({"rank":1,"kind":"collective","op":"all_gather","group":"pair","size_B":1048576})"
+                            "\n";
+  const test::ScratchFolder scratch;
+  const std::string file = (scratch / "t.jsonl").string();
+  std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":3,"source":"test","groups":{"pair":[0,1]}})" << '\n'
+                      << lines;
+  const auto on = [&](int nodes) {
+    replay::ReplayRequest request;
+    request.platform = platform;
+    request.parts = {{file}};
+    request.nodes = nodes;
+    request.library = library;
+    return replay::to_json(replay::replay(test::catalogue(), request));
+  };
+  const Json alone = on(0);
+  for (const int nodes : {1, 2}) {  // all ranks are on the first one
+    CAPTURE(platform, library, nodes);
+    const Json among = on(nodes);
+    for (const char* key : {"makespan_s", "time_low_s", "time_high_s"})
+      CHECK_THAT(among[key].get<double>(), WithinRel(alone[key].get<double>(), kExact));
+    CHECK(among["warnings"] == alone["warnings"]);
+  }
+}
+
+TEST_CASE("replay: the network of one node refuses several", "[replay]") {
+  const Json query{{"kind", "replay"},          {"platform", "alps"}, {"trace", "data_parallel"},
+                   {"options", {{"ranks", 2}}}, {"network", "node"},  {"nodes", 2}};
+  CHECK(query::answer(test::catalogue(), query).value("error", "").find("one node alone") != std::string::npos);
+}
+
 TEST_CASE("a staged message whose curve has no rate is copied, sent and copied, one after the other", "[physics]") {
   const StagedParts parts;
   for (const double size_B : {32.0, 131072.0, 4194304.0}) {
