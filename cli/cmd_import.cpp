@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "calibrate/import/import_cost.hpp"
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
-#include "cli/import_cost.hpp"
 #include "cli/import_notes.hpp"
 #include "cli/plugin_pages.hpp"
 #include "cli/progress.hpp"

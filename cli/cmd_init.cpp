@@ -5,9 +5,9 @@
 #include <iostream>
 
 #include "calibrate/fit/fit.hpp"
+#include "calibrate/import/import_cost.hpp"
 #include "calibrate/import/importer.hpp"
 #include "cli/command.hpp"
-#include "cli/import_cost.hpp"
 #include "cli/import_notes.hpp"
 #include "cli/init_sources.hpp"
 #include "cli/stdin_file.hpp"

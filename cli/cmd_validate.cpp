@@ -6,12 +6,12 @@
 #include <set>
 
 #include "cli/command.hpp"
-#include "cli/diagnose_log.hpp"
 #include "cli/python_program.hpp"
 #include "cli/stdin_file.hpp"
 #include "sim/log/log.hpp"
 #include "sim/work/in_order.hpp"
 #include "validate/compare.hpp"
+#include "validate/diagnosis/benchmark_log.hpp"
 #include "validate/scoreboard.hpp"
 
 namespace linkcast::cli {
@@ -72,7 +72,7 @@ Measurement measurement_of(const std::string& path) {
   try {
     return read_measurement(path);
   } catch (const InputError& error) {
-    const std::string format = std::filesystem::exists(path) ? log_format(path) : "measurement";
+    const std::string format = std::filesystem::exists(path) ? diagnosis::log_format(path) : "measurement";
     if (format.empty() || format == "measurement") throw;
     throw InputError(path + ": is what " + format + " prints: 'linkcast import " + format +
                      "' makes a measurement of it, 'linkcast diagnose' takes it as it is");

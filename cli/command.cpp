@@ -16,6 +16,7 @@
 #include "sim/query/whatif.hpp"
 #include "sim/records/atomic_file.hpp"
 #include "sim/records/own_program.hpp"
+#include "sim/units/table.hpp"
 #include "sim/work/estimate.hpp"
 
 namespace linkcast::cli {
@@ -166,6 +167,8 @@ Json run_query(Context& context, const Json& query) {
     throw in_options(error, query.at("kind").get<std::string>());
   }
 }
+
+void print_table(const std::vector<std::vector<std::string>>& rows) { std::cout << table_text(rows); }
 
 void write_out(const std::string& out, const std::string& text) {
   if (out.empty() || out == "-")

@@ -118,7 +118,7 @@ void write_out(const std::string& out, const std::string& text);
 /// The same to a file alone. @param option  names it in errors
 void write_file(const std::string& option, const std::string& path, const std::string& text);
 
-/// Aligned text columns, numbers to the right; where a last column of text reaches over 80 columns it is wrapped.
+/// table_text() to standard output.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 /// Text of whatif_answer().
 void print_whatif(const Json& result);

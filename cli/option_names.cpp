@@ -18,6 +18,25 @@ bool has_option(const CLI::App& command, const std::string& option) {
   return command.get_option_no_throw(option) != nullptr;
 }
 
+/// Where a word is followed by the name of one of the command's options: "set force" is "set --force", and by key and
+/// value: "option pcie=4x16" is "--option pcie=4x16".
+std::string naming_inside(std::string what, const CLI::App& command) {
+  const std::string letters = "abcdefghijklmnopqrstuvwxyz_-0123456789";
+  for (const std::string word : {"set ", "option "})
+    for (std::size_t at = what.find(word); at != std::string::npos; at = what.find(word, at + word.size())) {
+      if (at > 0 && what[at - 1] != ' ') continue;
+      const std::size_t begin = at + word.size(), end = std::min(what.find_first_not_of(letters, begin), what.size());
+      const bool of_value = word == "option " && end < what.size() && what[end] == '=';
+      const std::string option = of_value ? "--option" : option_of(what.substr(begin, end - begin));
+      if (end == begin || (!of_value && word == "option ") || !has_option(command, option)) continue;
+      if (of_value)
+        what.insert(at, "--");
+      else
+        what.replace(begin, end - begin, option);
+    }
+  return what;
+}
+
 /// "... needs nodes" is "... needs --nodes".
 std::string naming_needed(const std::string& what, const CLI::App& command) {
   const std::string needs = "needs ";
@@ -29,7 +48,8 @@ std::string naming_needed(const std::string& what, const CLI::App& command) {
 
 }  // namespace
 
-std::string naming_option(const std::string& what, const CLI::App& command) {
+std::string naming_option(const std::string& text, const CLI::App& command) {
+  const std::string what = naming_inside(text, command);
   const std::string query = std::string(kCommandLine) + ":";
   if (what.rfind(query + " option ", 0) == 0) return query + " --" + what.substr(query.size() + 1);
   if (what.rfind(query + "/", 0) == 0) {

@@ -48,21 +48,6 @@ std::string wrapped_command(const std::string& line) {
 
 }  // namespace
 
-std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
-  std::vector<std::string> lines;
-  std::size_t end = 0;
-  for (std::size_t begin = text.find_first_not_of(" \n"); begin != std::string::npos;
-       begin = text.find_first_not_of(" \n", end)) {
-    const std::size_t gap = begin - end;  // two spaces stay two
-    end = std::min(text.find_first_of(" \n", begin), text.size());
-    if (lines.empty() || lines.back().size() + gap + (end - begin) > width)
-      lines.push_back(text.substr(begin, end - begin));
-    else
-      lines.back() += std::string(gap, ' ') + text.substr(begin, end - begin);
-  }
-  return lines;
-}
-
 std::string wrapped_text(const std::string& text) { return joined_lines(wrapped(text, kColumns), "\n") + "\n"; }
 
 std::string two_columns(const std::string& left, const std::string& right, std::size_t at) {

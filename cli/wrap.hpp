@@ -3,12 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/units/table.hpp"
+
 namespace linkcast::cli {
-
-inline constexpr std::size_t kColumns = 80;
-
-/// Lines of at most `width` letters, broken between words; a longer word stays whole.
-std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
 /// A paragraph, with its last line's end.
 std::string wrapped_text(const std::string& text);

@@ -1,11 +1,11 @@
-#include "cli/import_cost.hpp"
+#include "calibrate/import/import_cost.hpp"
 
 #include "calibrate/import/importer.hpp"
 #include "sim/plugin/trace_source.hpp"
 #include "sim/records/packed_file.hpp"
 #include "sim/work/estimate.hpp"
 
-namespace linkcast::cli {
+namespace linkcast {
 namespace {
 
 ReadingCost cost_of(const std::string& format) {
@@ -24,4 +24,4 @@ void expect_import(const std::string& format, const std::vector<std::string>& fi
   work::expect({"import", size_B / kMega, "MB", kProgram_B + size_B * cost.byte_B, size_B * cost.byte_s});
 }
 
-}  // namespace linkcast::cli
+}  // namespace linkcast

@@ -1,12 +1,9 @@
-// Aligned columns of text in 80 columns.
+#include "sim/units/table.hpp"
+
 #include <algorithm>
 #include <cctype>
-#include <iostream>
 
-#include "cli/command.hpp"
-#include "cli/wrap.hpp"
-
-namespace linkcast::cli {
+namespace linkcast {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -79,7 +76,7 @@ std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) 
   return lines;
 }
 
-void print_row(const std::vector<std::string>& row, const Layout& layout) {
+void add_row(const std::vector<std::string>& row, const Layout& layout, std::string& text) {
   const bool hangs = layout.hangs && row.size() == layout.width.size() && whole_width(layout.width) > kColumns;
   std::vector<std::vector<std::string>> cells;
   std::size_t height = 1;
@@ -95,18 +92,35 @@ void print_row(const std::vector<std::string>& row, const Layout& layout) {
       line += std::string(i == 0 ? 0 : kBetween, ' ') + (is_quantity(row[i]) ? pad + cell : cell + pad);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    std::cout << line << '\n';
+    text += line + '\n';
   }
   if (!hangs) return;
   for (const std::string& line : wrapped(row.back(), kColumns - kHanging))
-    std::cout << std::string(kHanging, ' ') << line << '\n';
+    text += std::string(kHanging, ' ') + line + '\n';
 }
 
 }  // namespace
 
-void print_table(const Rows& rows) {
-  const Layout layout = layout_of(rows);
-  for (const auto& row : rows) print_row(row, layout);
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::size_t end = 0;
+  for (std::size_t begin = text.find_first_not_of(" \n"); begin != std::string::npos;
+       begin = text.find_first_not_of(" \n", end)) {
+    const std::size_t gap = begin - end;  // two spaces stay two
+    end = std::min(text.find_first_of(" \n", begin), text.size());
+    if (lines.empty() || lines.back().size() + gap + (end - begin) > width)
+      lines.push_back(text.substr(begin, end - begin));
+    else
+      lines.back() += std::string(gap, ' ') + text.substr(begin, end - begin);
+  }
+  return lines;
 }
 
-}  // namespace linkcast::cli
+std::string table_text(const Rows& rows) {
+  const Layout layout = layout_of(rows);
+  std::string text;
+  for (const auto& row : rows) add_row(row, layout, text);
+  return text;
+}
+
+}  // namespace linkcast

@@ -1,4 +1,4 @@
-#include "cli/diagnose_log.hpp"
+#include "validate/diagnosis/benchmark_log.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -6,16 +6,15 @@
 #include <set>
 #include <sstream>
 
+#include "calibrate/import/import_cost.hpp"
 #include "calibrate/import/importer.hpp"
-#include "cli/import_cost.hpp"
-#include "cli/trace_out.hpp"
 #include "sim/plugin/library.hpp"
 #include "sim/records/gpu_model_names.hpp"
 #include "sim/records/object_reader.hpp"
 #include "sim/records/packed_file.hpp"
 #include "sim/units/regex.hpp"
 
-namespace linkcast::cli {
+namespace linkcast::diagnosis {
 namespace {
 
 /// Of "Rank 3 ... device 3 [0x3b] NAME" and "Device: 3, NAME, pciBusID: 3b": the first node's.
@@ -50,7 +49,7 @@ std::string format_of(const std::string& path) {
       path +
       ": is no measurement and no output of nccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU, perftest, "
       "ucx_perftest or DCGM; "
-      "--format says what it is");
+      "set format to what it is");
 }
 
 /// Whether a version such as 2.19 is among "NCCL 2.18 and 2.19", "NCCL 2.23 to 2.26" or "NCCL 2.22".
@@ -107,7 +106,7 @@ std::string log_format(const std::string& path) {
   return "";
 }
 
-DiagnosedLog read_log(const DiagnoseOptions& o, const std::string& topology, const std::string& path) {
+DiagnosedLog read_log(const LogFormat& o, const std::string& topology, const std::string& path) {
   const std::string format = o.format.empty() ? format_of(path) : o.format;
   DiagnosedLog log;
   Json record;
@@ -115,11 +114,10 @@ DiagnosedLog read_log(const DiagnoseOptions& o, const std::string& topology, con
     log.measurement = read_measurement(path);
     record = read_json_file(path);
   } else {
-    const ImportRequest request{{path}, "box", topology, key_values(o.options, "import")};
+    const ImportRequest request{{path}, "box", topology, o.options};
     expect_import(format, request.files);
     record = import_record(format, request);
-    if (record.value("schema", "") != "measurement/1")
-      throw InputError("--format: " + format + " gives no measurement");
+    if (record.value("schema", "") != "measurement/1") throw InputError("format: " + format + " gives no measurement");
     log.measurement = parse_measurement(record, path);
   }
   log.gpus = models_of(record);
@@ -143,7 +141,7 @@ void check_gpus(const DiagnosedLog& log, const Platform& platform, const std::st
     const auto model = find_gpu_model(printed);
     if (model && known.count(model->words) == 0)
       throw InputError(log.measurement.path + ": is of '" + printed + "', " + name + " has '" + here +
-                       "': say the --platform that it was run on, or --force");
+                       "': name the platform that it was run on, or set force");
   }
 }
 
@@ -169,15 +167,15 @@ std::string bus_text(const DiagnosedLog& log, const Platform& platform, const st
     for (const Device& device : platform.topology().devices)
       if (device.kind == DeviceKind::kGpu && device.id != id && !device.bus_id.empty() &&
           bus_digits(device.bus_id) == bus_digits(bus))
-        text += " (the platform has " + device.id + " there: --option gpus says how the log numbers them)";
+        text += " (the platform has " + device.id + " there: option gpus says how the log numbers them)";
   }
   return text;
 }
 
-std::string library_text(const DiagnoseOptions& options, const DiagnosedLog& log) {
+std::string library_text(const LogFormat& format, const DiagnosedLog& log) {
   const Measurement& m = log.measurement;
   if (m.collectives.empty() || m.library.empty()) return "";
-  if (!options.library.empty()) return m.library + ", as --library says";
+  if (!format.library.empty()) return m.library + ", as given";
   std::string versions;  // "NCCL 2.18 and 2.19" of "NCCL 2.18 and 2.19: rings and trees by search"
   for (const PluginInfo& info : libraries().list())
     if (info.name == m.library) versions = info.summary.substr(0, info.summary.find(':'));
@@ -196,4 +194,4 @@ std::string facts_text(const Json& facts) {
   return text;
 }
 
-}  // namespace linkcast::cli
+}  // namespace linkcast::diagnosis

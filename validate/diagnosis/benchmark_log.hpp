@@ -5,15 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.hpp"
+#include "sim/platform/platform.hpp"
 #include "sim/records/measurement.hpp"
 
-namespace linkcast::cli {
+namespace linkcast::diagnosis {
 
-struct DiagnoseOptions {
-  std::vector<std::string> files, options, baseline;
-  std::string platform, format, library;
-  bool force = false;
+/// How files are read.
+struct LogFormat {
+  std::string format{};                          ///< as of import, or measurement; empty: by what a file contains
+  std::map<std::string, std::string> options{};  ///< of the format: what the files do not print
+  std::string library{};  ///< of the collectives; empty: the nearest known to what the file names, else the platform's
 };
 
 struct DiagnosedLog {
@@ -29,7 +30,7 @@ std::string log_format(const std::string& path);
 
 /// A measurement goes through the strict reader, whatever it was imported from.
 /// @param topology  whose GPUs the file's are
-DiagnosedLog read_log(const DiagnoseOptions& options, const std::string& topology, const std::string& path);
+DiagnosedLog read_log(const LogFormat& format, const std::string& topology, const std::string& path);
 
 /// @throws InputError  the log is of other GPUs than the platform's
 void check_gpus(const DiagnosedLog& log, const Platform& platform, const std::string& name);
@@ -41,6 +42,6 @@ std::string facts_text(const Json& facts);
 /// "gpu3 is device [0x3b] of the log", and which GPU the platform has there if it knows; empty: no bus is printed.
 std::string bus_text(const DiagnosedLog& log, const Platform& platform, const std::string& part);
 /// Which library's times are expected, and why; empty where nothing names one.
-std::string library_text(const DiagnoseOptions& options, const DiagnosedLog& log);
+std::string library_text(const LogFormat& format, const DiagnosedLog& log);
 
-}  // namespace linkcast::cli
+}  // namespace linkcast::diagnosis
