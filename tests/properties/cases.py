@@ -217,9 +217,11 @@ def picked_by_hardware(case: Case, answers: Answers) -> str:
 
 def alone(case: Case, answers: Answers) -> list[Case]:
     """Of flows of which a faster link made some slower and some faster: each that became slower, without the others."""
+    if case.kind != "bandwidth":
+        return []
     fast, base = case.queries
     times = list(zip(*(answer.get("flow_times_s", ()) for answer in answers)))
-    if case.kind != "bandwidth" or fast["kind"] != "flows" or not any(a < b * (1 - ROUNDING) for a, b in times):
+    if fast["kind"] != "flows" or not any(a < b * (1 - ROUNDING) for a, b in times):
         return []
     return [Case(case.kind, ({**fast, "flows": [flow]}, {**base, "flows": [flow]}))
             for flow, (a, b) in zip(base["flows"], times) if a > b * (1 + ROUNDING)]
