@@ -12,6 +12,7 @@ import include_rules
 import labels
 import rooms
 import tree_rules
+import words
 from tree import code_only
 
 FORECAST = Path("sim/activities/x.cpp")
@@ -140,6 +141,35 @@ class Labels(unittest.TestCase):
             for name, words in labels.of_suite(suite).items():
                 self.assertTrue(known & set(words), name)
                 self.assertFalse(suite != "unit" and [word for word in words if "unit" in word], name)
+
+
+class Words(unittest.TestCase):
+    MOST = {("made", "a"): 3, ("made", "b"): 1, ("told", "a"): 2}
+
+    def test_names_are_taken_apart(self):
+        self.assertEqual(words.counted("made_channels = toldKeys(ToldTopology); remade, mades"), {"made": 1, "told": 2})
+        self.assertEqual(words.counted("maker.tolds unmade"), {})
+
+    def test_comments_begin_with_their_subject(self):
+        text = "/// Of a copy.\n  // What it takes\n/// The same of two\n// That which\nint Of; // route: Of\n# What else\n"
+        self.assertEqual(words.counted(text), {"Of ...": 1, "What ...": 2, "The same ...": 1, "That which ...": 1})
+        self.assertEqual(words.counted("# What it does\n", code=False), {})
+
+    def test_they_may_only_become_fewer(self):
+        self.assertEqual(words.findings({("made", "a"): 3, ("made", "b"): 1}, self.MOST), [])
+        self.assertEqual(words.findings({("made", "c"): 4}, self.MOST), [])  # code that moved
+        found = words.findings({("made", "a"): 3, ("made", "b"): 2, ("dice", "a"): 1}, self.MOST)
+        self.assertEqual(len(found), 2)
+        self.assertIn("'made': 5, at most 4: b 2 instead of 1; write: the noun of the thing", found[1])
+
+    def test_an_update_raises_no_total(self):
+        self.assertEqual(words.lowered({("made", "b"): 2, ("told", "a"): 3}, self.MOST), {("made", "b"): 2, ("told", "a"): 2})
+
+    def test_every_word_is_explained(self):
+        """The glossary of CONTRIBUTING.md names each retired word."""
+        page = words.text_of(Path("CONTRIBUTING.md"))
+        glossary = set(page[page.index("## Words"):page.index("## What a change costs")].replace(",", " ").replace("|", " ").split())
+        self.assertEqual(set(words.INSTEAD) - glossary, set())
 
 
 class Format(unittest.TestCase):
