@@ -92,7 +92,7 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
   return query;
 }
 
-/// What the calibration calls the transport of a point, without the part that tells reads from writes.
+/// The calibration's name for the transport of a point, without the part that tells reads from writes.
 std::string model_of(const MeasuredPoint& point) {
   if (point.transport == "host")
     return std::string(point.source == "host" || point.source.rfind("cpu", 0) == 0 ? "h2d" : "d2h") +

@@ -6,7 +6,7 @@
 
 namespace linkcast {
 
-/// Of one image.
+/// Figures of one image.
 struct CnnLayer {
   std::string name;
   double multiply_adds = 0;  ///< of the forward pass

@@ -8,7 +8,7 @@
 namespace linkcast {
 namespace {
 
-/// What the options say, with the defaults.
+/// Options, with the defaults.
 struct DataParallelTraining {
   int ranks, steps, buckets;
   double gradients_B, forward_s, backward_s, update_s;

@@ -46,7 +46,7 @@ class ExpertRank {
   }
 
  private:
-  /// Of each token, as experts have room for them, full or not.
+  /// Copies of each token, as experts have room for them, full or not.
   [[nodiscard]] double copies() const { return experts_.top * experts_.capacity; }
   /// source: GShard, section 3.2 and algorithm 1: each GPU's tokens, to as many experts as each has, with room for an
   /// even share times the capacity factor; Switch Transformers, equation 3, with top 1

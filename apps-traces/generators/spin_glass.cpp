@@ -15,7 +15,7 @@ constexpr int kParities = 2, kSides = 2;
 // source: paper 004, table II, one GPU, L = 256: of 921 ps a spin 11 ps are the boundary, which is two planes of L^2
 constexpr double kBoundary_s = 11e-12, kBoundarySide = 256;
 
-/// What a spin of the bulk takes follows the lattice that one GPU holds: caches (section V-D).
+/// Time of a spin of the bulk: it follows the lattice that one GPU holds: caches (section V-D).
 struct BulkPoint {
   double spins, spin_s;
 };

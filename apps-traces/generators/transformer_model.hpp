@@ -28,7 +28,7 @@ struct TransformerJob {
   [[nodiscard]] double mlp_flops() const;
   /// Forward pass of one microbatch through the output layer.
   [[nodiscard]] double output_flops() const;
-  /// Of one layer, and of the embeddings of words and of positions.
+  /// Parameters of one layer, and of the embeddings of words and of positions.
   [[nodiscard]] double layer_parameters() const;
   [[nodiscard]] double embedding_parameters() const { return static_cast<double>(vocabulary) * hidden; }
   [[nodiscard]] double position_parameters() const { return static_cast<double>(sequence) * hidden; }

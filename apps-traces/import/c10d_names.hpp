@@ -1,5 +1,5 @@
 #pragma once
-// What PyTorch's c10d calls its collectives and types, in Kineto's timelines and in execution traces.
+// Names of collectives and types in PyTorch's c10d, in Kineto's timelines and in execution traces.
 #include <optional>
 #include <string>
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kFewestCalls = 8;
 constexpr double kLeastSpread = 0.25;
 
-/// What a rank's GPU computes, as stretches of time that do not touch.
+/// Computation of a rank's GPU, as stretches of time that do not touch.
 class Computing {
  public:
   explicit Computing(const RankRecording& rank) {

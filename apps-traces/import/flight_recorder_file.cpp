@@ -12,7 +12,7 @@
 namespace linkcast::flight {
 namespace {
 
-/// What profiling names call an operation, where c10d itself calls it otherwise.
+/// Operation by its profiling name, where c10d itself calls it otherwise.
 /// source: PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp and torch/distributed/flight_recorder, COLLECTIVES;
 /// recalled
 std::optional<std::string> operation(const std::string& name) {

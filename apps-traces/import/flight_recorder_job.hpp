@@ -25,9 +25,9 @@ class Job {
   [[nodiscard]] int peer_of(int rank, const Entry& entry) const;
   /// Bytes as the trace counts them, of a collective those of all parts.
   [[nodiscard]] double size_B(int rank, const Entry& entry) const;
-  /// Of the i-th entry of a rank: every rank of its group has it, and every one completed it.
+  /// The i-th entry of a rank: every rank of its group has it, and every one completed it.
   [[nodiscard]] bool whole(int rank, std::size_t i) const { return whole_[static_cast<std::size_t>(rank)][i] != 0; }
-  /// What was assumed, found and left out.
+  /// Notes: assumed, found, left out.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -12,7 +12,7 @@
 namespace linkcast {
 namespace {
 
-/// What a file says of one operation.
+/// One operation of a file.
 struct Op {
   TraceKind kind = TraceKind::kCompute;
   std::string label;

@@ -28,7 +28,7 @@ struct Recorded {
   int launches = 0;     ///< those that do
 };
 
-/// What kernels show of multicast by NVSwitch (NVLS), from none that could through those that surely did not.
+/// Multicast by NVSwitch (NVLS) as kernels show it, from none that could through those that surely did not.
 enum class Multicast { kNothing, kOff, kUnclear, kOn };
 
 /// Something on a stream of the GPU, with the CPU call that launched it. Times are seconds of the rank's own clock.

@@ -9,7 +9,7 @@
 
 namespace linkcast::kineto {
 
-/// What a piece of work takes without the disturbances of the recording.
+/// Time of a piece of work without the disturbances of the recording.
 struct PureWork {
   double time_s = 0;                 ///< on the GPU, alone there
   std::optional<double> slowdown{};  ///< beside a collective it takes this many times as long
@@ -17,7 +17,7 @@ struct PureWork {
   double recording_s = 0;            ///< what recording added to that in the mean, interruptions too
 };
 
-/// What recording costs the CPU: of each thing that is written down. source: `linkcast calibrate fit`, recording.*
+/// Cost of recording for the CPU, by kind of what is written down. source: `linkcast calibrate fit`, recording.*
 struct RecordingCost {
   double operator_s = 0, collective_s = 0, call_s = 0, launch_s = 0;
   [[nodiscard]] bool none() const { return operator_s + collective_s + call_s + launch_s == 0; }

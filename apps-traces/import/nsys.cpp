@@ -8,7 +8,7 @@
 namespace linkcast::nsys {
 namespace {
 
-/// What the kernels of NCCL became.
+/// Events that the kernels of NCCL became.
 struct Found {
   int sized = 0, unsized = 0, messages = 0;
   bool communicators = true;  ///< all of them were told

@@ -50,7 +50,7 @@ class PickleMachine {
     return part;
   }
   std::uint8_t byte() { return static_cast<std::uint8_t>(take(1)[0]); }
-  /// Of `size` bytes, the least first.
+  /// Unsigned number of `size` bytes, the lowest first.
   std::uint64_t number(std::size_t size) {
     const std::string_view part = take(size);
     std::uint64_t value = 0;

@@ -210,7 +210,7 @@ RecordingCost cost_of(const TraceOptions& options) {
           options.seconds("launch-cost", 0)};
 }
 
-/// What was taken out of the CPU times, for people.
+/// Costs removed from the CPU times, for people.
 std::string recording_note(const std::vector<RankRecording>& ranks, const Repetitions& repetitions,
                            const RecordingCost& cost, const TraceOptions& options) {
   if (cost.none()) return "CPU times are medians over ranks and steps of the recording, which slows the CPU down";

@@ -8,13 +8,13 @@
 
 namespace linkcast::kineto {
 
-/// What recorded.
+/// Recording program.
 struct RecordingTool {
   std::string name, source;          ///< of the trace, unless options say them
   std::vector<std::string> notes{};  ///< what the tool did not say
 };
 
-/// What may be said of any recording. @param name  of the trace where nobody says it
+/// Options of any recording. @param name  of the trace where nobody says it
 std::vector<TraceOption> recording_options(const std::string& name);
 /// One rank of many, the others taken alike: its groups are all ranks of a replay; messages, whose other end is not
 /// there, are left out.

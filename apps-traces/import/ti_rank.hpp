@@ -1,5 +1,5 @@
 #pragma once
-// What one rank of a time-independent trace does, as events.
+// Work of one rank of a time-independent trace, as events.
 #include <deque>
 #include <map>
 #include <string>

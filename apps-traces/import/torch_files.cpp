@@ -65,7 +65,7 @@ class Nodes {
     if (value[kTensor - 1].get<std::string>().rfind("cuda", 0) == 0) found.push_back(value[1].get<std::int64_t>());
   }
 
-  /// Of schema 1.0.1 a list, later {"values": list, "shapes": ..., "types": ...}.
+  /// A list in schema 1.0.1, later {"values": list, "shapes": ..., "types": ...}.
   static const Json& values_of(ObjectReader& r, const char* key) {
     const Json& put = r.raw(key);
     if (put.is_array()) return put;

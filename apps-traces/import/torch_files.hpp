@@ -9,7 +9,7 @@
 
 namespace linkcast {
 
-/// What record_param_comms says of a collective or message.
+/// Collective or message as record_param_comms describes it.
 struct TorchComm {
   std::string name;  ///< e.g. "allreduce"
   std::string dtype;
@@ -38,7 +38,7 @@ struct TorchTrace {
   bool assumed_groups = false;                     ///< of a schema that does not say who is in a collective's group
 };
 
-/// What an operator had the GPU do.
+/// GPU work of an operator.
 struct GpuWork {
   double began = 0;  ///< us
   double time_s = 0;

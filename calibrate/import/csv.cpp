@@ -49,7 +49,7 @@ Cells cells_of(const TextFile& file, const CsvRow& head, const CsvRow& row) {
   return cells;
 }
 
-/// What is certain from the ends alone, else what the table or the option says.
+/// Transport by the ends where they leave no doubt, else by the table or the option.
 std::string transport_of(const TextFile& file, int line, const Cells& cells, const std::optional<std::string>& said) {
   const bool local = cells.at("source") == cells.at("target");
   const bool host = cells.at("source") == "host" || cells.at("target") == "host";

@@ -20,7 +20,7 @@ struct WishedLinks {
 /// @throws InputError  a file that is no topology of NCCL, or has fewer GPUs
 std::string emulated_topology(const std::string& onto, const WishedLinks& wish);
 
-/// Of the GPUs of such a file, dev 0 upwards. @throws InputError
+/// GPUs of such a file, dev 0 upwards. @throws InputError
 std::vector<std::string> bus_ids_of_topology_file(const std::string& path);
 
 }  // namespace linkcast

@@ -1,5 +1,5 @@
 #pragma once
-// What nvidia-smi shows of NVLinks. Names of GPUs: sim/records/gpu_model_names.hpp.
+// NVLinks as nvidia-smi shows them. Names of GPUs: sim/records/gpu_model_names.hpp.
 #include "sim/records/gpu_model_names.hpp"
 
 namespace linkcast::topology_import {

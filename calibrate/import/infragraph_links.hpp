@@ -1,5 +1,5 @@
 #pragma once
-// What a link of an InfraGraph file is as a cable: kind, number, rate. The format has names and rates, no kinds.
+// Links of an InfraGraph file as cables: kind, number, rate. The format has names and rates, no kinds.
 #include <string>
 
 #include "calibrate/import/infragraph_graph.hpp"
@@ -8,7 +8,7 @@
 
 namespace linkcast::infragraph {
 
-/// What stands at both ends of an edge.
+/// Components at both ends of an edge.
 struct Ends {
   bool cpus = false;   ///< two CPUs
   bool a_cpu = false;  ///< a CPU at one end

@@ -1,5 +1,5 @@
 #pragma once
-// What NCCL's search found, as NCCL_GRAPH_DUMP_FILE says it.
+// Graphs that NCCL's search found, as in NCCL_GRAPH_DUMP_FILE.
 #include <string>
 #include <vector>
 

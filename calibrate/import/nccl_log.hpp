@@ -1,5 +1,5 @@
 #pragma once
-// What the programs of nccl-tests print, as text or as JSON (-J), in one shape.
+// Output of the programs of nccl-tests, text or JSON (-J), in one shape.
 #include <optional>
 #include <string>
 #include <vector>

@@ -48,7 +48,7 @@ std::string op_of(const NcclRun& run, const std::optional<std::string>& said, co
   return *found.begin();
 }
 
-/// What options say of the members.
+/// Members, as the options give them.
 struct SaidMembers {
   std::optional<std::vector<int>> gpus;  ///< in rank order, of each node
   std::optional<int> gpu_count, nodes;
@@ -68,7 +68,7 @@ struct SaidMembers {
     if (const auto count = option_count(request, "nodes")) nodes = static_cast<int>(*count);
   }
 
-  /// What is said stands alone, as nothing is printed.
+  /// Options decide alone, as nothing is printed.
   [[nodiscard]] std::vector<int> alone() const {
     if (gpus) return *gpus;
     std::vector<int> all;

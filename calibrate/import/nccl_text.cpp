@@ -79,7 +79,7 @@ std::string without_glue(const std::string& word, const std::string& column) {
   return match ? match[1] : word;
 }
 
-/// What stands behind the last column is another process's.
+/// Text behind the last column is another process's.
 NcclRow read_row(const TextFile& file, const Columns& columns) {
   auto words = words_of(file.line());
   if (words.size() < columns.size())

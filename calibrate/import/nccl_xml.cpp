@@ -38,7 +38,7 @@ struct Gpu {
   PciePort port;
 };
 
-/// What holds a pci element: its device, and the CPU above.
+/// Parent of a pci element: its device, and the CPU above.
 struct Parent {
   std::string id, cpu, vendor;
 };

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMiB = 1048576, kBuffer_B = 512 * kMiB, kChain_B = 2 * kMiB, kPointer_B = 8;
 constexpr int kMinorOfBuffer = 4;
 
-/// What a test measures.
+/// Quantity that a test measures.
 struct TestKind {
   bool known = false, host = false, to_gpu = false, bidirectional = false, latency = false;
   std::string direction, engine;

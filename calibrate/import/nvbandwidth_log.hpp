@@ -1,5 +1,5 @@
 #pragma once
-// What nvbandwidth prints, as text or as JSON (-j), in one shape.
+// Output of nvbandwidth, text or JSON (-j), in one shape.
 #include <optional>
 #include <string>
 #include <utility>

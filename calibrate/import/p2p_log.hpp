@@ -1,5 +1,5 @@
 #pragma once
-// What p2pBandwidthLatencyTest prints, as text tables.
+// Output of p2pBandwidthLatencyTest, text tables.
 #include <string>
 #include <vector>
 

@@ -115,7 +115,7 @@ bool PlaceFinder::may_share_node(std::size_t a, std::size_t b) const {
   return true;
 }
 
-/// What nothing places goes to the first node that no entry forbids.
+/// A device without an entry goes to the first node that no entry forbids.
 void PlaceFinder::join_the_rest() {
   for (std::size_t a = 0; a < size_; ++a) {
     if (nodes_.root(a) != a || numa_of(a)) continue;

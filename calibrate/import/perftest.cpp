@@ -31,7 +31,7 @@ struct PerftestHead {
   std::size_t columns = 0, value = 0;
 };
 
-/// What stands between the title and the table.
+/// Lines between the title and the table.
 void read_setting(const std::string& line, PerftestTable& table) {
   static const Regex device(R"(.*\bDevice\s*:\s*(\S+).*)"), qps(R"(.*\bNumber of qps\s*:\s*(\d+).*)"),
       link(R"(.*\bLink type\s*:\s*(\S+).*)"), gpu(R"(.*device name = \[(.+)\].*)"),

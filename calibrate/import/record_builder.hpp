@@ -20,7 +20,7 @@ class RecordBuilder {
   void source(const std::string& text) { source_ = text; }
   /// Facts that the files print. @throws InputError  if two files differ in one: they are not of one machine or program
   void environment(const std::string& key, const Json& value, const std::string& file);
-  /// Of the collectives, as `linkcast list libraries` names it.
+  /// Library of the collectives, as `linkcast list libraries` names it.
   void library(const std::string& name) { library_ = name; }
   void method(const std::string& key, const Json& value) { method_[key] = value; }
   /// Each text is kept once.

@@ -211,7 +211,7 @@ class Filler {
     throw InvariantError("a GPU that is not listed");
   }
 
-  /// Of a CPU without a maker, that of the machine's CPU of this number.
+  /// Maker of a CPU that names none: that of the machine's CPU of this number.
   void identify(XmlNode& cpu) {
     if (cpu.find("arch")) return;
     std::string numa = cpu.find("numaid").value_or("0");

@@ -61,12 +61,12 @@ class TopoM {
   }
   [[nodiscard]] std::string cpu_of(std::size_t row) const { return "cpu" + std::to_string(places_[row].cpu); }
   [[nodiscard]] std::vector<CpuPart> cpu_parts() const;
-  /// What the table leaves open as a whole.
+  /// Figures that the table leaves open as a whole.
   [[nodiscard]] std::string table_notes() const;
   void name_switches();
   void add_ports();
   void add_uplinks();
-  /// Of a GPU; adapters get the GPUs' fastest.
+  /// Rate of a GPU; adapters get the GPUs' fastest.
   [[nodiscard]] PcieLink pcie_of(std::size_t row) const;
   [[nodiscard]] std::string pcie_source_of(std::size_t row) const {
     return row < gpus_.size() ? gpus_[row].pcie_source

@@ -175,7 +175,7 @@ void MatrixReader::read_row(MatrixRow& row) {
   read_affinity(row, {fields.begin() + 1 + static_cast<std::ptrdiff_t>(count), fields.end()});
 }
 
-/// What follows the table: the legend, which names adapters, a prompt, another command's output.
+/// Lines behind the table: the legend, which names adapters, a prompt, another command's output.
 void MatrixReader::read_legend() {
   static const Regex named(R"(\s*(\S+): (\S.*?)\s*)");
   bool legend = false, nvlinks = false;

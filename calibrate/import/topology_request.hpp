@@ -1,5 +1,5 @@
 #pragma once
-// What importers of topologies ask of the command line.
+// Options that importers of topologies have in common.
 #include <optional>
 #include <set>
 #include <string>
@@ -43,7 +43,7 @@ class TopologyRequest {
 
   /// May GPUs of one socket access each other over PCIe? --option pcie_peer, else no.
   [[nodiscard]] bool pcie_peer() const;
-  /// What the source of the record says about that.
+  /// Text about it for the record's source.
   [[nodiscard]] std::string pcie_peer_source() const;
 
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;

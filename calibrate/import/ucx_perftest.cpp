@@ -21,7 +21,7 @@ struct UcxRun {
 
 bool in_gpu_memory(const std::string& memory) { return memory.starts_with("cuda") || memory.starts_with("rocm"); }
 
-/// What the boxes in front of the tables say; it holds until another box says otherwise.
+/// Settings of the boxes in front of the tables; they hold until another box says otherwise.
 void read_box(const std::string& line, UcxRun& run) {
   static const Regex said(R"(\s*\|\s*(Test|Send memory|Recv memory|Message size):\s+(.*?)\s*\|\s*)");
   static const Regex what(R"(.*\|\s*(latency|overhead) \(usec\).*)");

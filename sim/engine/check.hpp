@@ -15,7 +15,7 @@ void check_problem(const Problem& problem);
 /// @throws InvariantError  names the activity or constraint, and both numbers
 void check_solution(const Problem& problem, const Solution& solution);
 
-/// Of check_solution what the engine does not see: that no activity started before its predecessors ended.
+/// The part of check_solution that the engine does not see: no activity started before its predecessors ended.
 /// @throws InvariantError
 void check_order(const Problem& problem, const Solution& solution);
 
@@ -26,11 +26,11 @@ struct ActivityEnd {
   double rate_Bps = 0;  ///< the last one
 };
 
-/// What check_solution asks of one activity, at the moment of its end; and that it moved all its bytes.
+/// check_solution's rules for one activity, at the moment of its end; and that it moved all its bytes.
 /// @throws InvariantError
 void check_end(const Problem& problem, int activity, const ActivityEnd& end);
 
-/// What one constraint carried from a moment on.
+/// Bytes that one constraint carried from a moment on.
 struct ConstraintLoad {
   double carried_B = 0;
   double asked_B = 0;  ///< by its activities
@@ -38,7 +38,7 @@ struct ConstraintLoad {
   double since_s = 0, now_s = 0;
 };
 
-/// What check_solution asks of one constraint. @throws InvariantError
+/// check_solution's rules for one constraint. @throws InvariantError
 void check_constraint(const Problem& problem, int constraint, const ConstraintLoad& load);
 
 }  // namespace linkcast

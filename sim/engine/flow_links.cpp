@@ -33,7 +33,7 @@ struct Users {
 
 }  // namespace
 
-/// Of equally tight ones the lower constraint counts, as where rates are filled.
+/// The lower of equally tight constraints counts, as where rates are filled.
 void FlowLinks::find_shared() {
   std::vector<Users> users(users_.size());
   for (std::size_t f = 0; f < problem_->activities.size(); ++f)

@@ -56,7 +56,7 @@ void FluidEngine::remove_constraint(int constraint) {
   free_constraints_.push_back(constraint);
 }
 
-/// What comes between two moments begins in the next, which may be the same time: nothing ends while it comes.
+/// Activities added between two moments begin in the next, which may be the same time: none ends meanwhile.
 int FluidEngine::start(const Activity& what) {
   int handle = static_cast<int>(flows_.size());
   if (free_.empty()) {
@@ -206,7 +206,7 @@ void FluidEngine::share() {
   }
 }
 
-/// What limited the flow for most of its bytes. Its tallies are given back.
+/// Constraint that limited the flow for most of its bytes. Its tallies are given back.
 int FluidEngine::count_tallies(Flow& flow) {
   Tally most = flow.tally;
   int oldest = kNone;

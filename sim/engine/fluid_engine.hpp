@@ -27,7 +27,7 @@ class FluidEngine {
   /// @throws InvariantError  see check_problem
   void load(const Problem& problem);
 
-  // What comes later. None of these after load().
+  // Later activities. None of these after load().
 
   /// @returns  its index: of the last one that was removed, or a new one
   int add_constraint(double capacity_Bps);
@@ -44,10 +44,10 @@ class FluidEngine {
   /// Moves the clock there, which is not beyond next_event_s(), and handles all that happens then.
   /// @throws InvariantError  an activity ended before its wire bound, or without all its bytes
   void advance(double to_s);
-  /// What ended in the last load() or advance(); what it held is lost with the next.
+  /// Activities that ended in the last load() or advance(); the next call replaces them.
   [[nodiscard]] const std::vector<int>& ended() const { return ended_; }
 
-  // Of one that runs or has just ended.
+  // State of an activity that runs or has just ended.
 
   /// When it held its queues and its delay began.
   [[nodiscard]] double start_s(int handle) const { return flows_[static_cast<std::size_t>(handle)].start_s; }

@@ -178,7 +178,7 @@ void ManyFlows::end_first() {
   set_event(group);
 }
 
-/// What limited flows get of the room of one that ended, as far as it goes without sharing anew.
+/// Rate that limited flows get of the room of one that ended, as far as it goes without sharing anew.
 void ManyFlows::free_room(int number) {
   const Rate& rate = rates_[at(number)];
   for (const Use& use : problem_->activities[at(number)].uses)
@@ -242,7 +242,7 @@ void ManyFlows::add_piece(Flow& flow, double moved_B, int limiter) {
   flow.pieces = static_cast<int>(pieces_.size()) - 1;
 }
 
-/// What limited the flow for most of its bytes; of equal ones the lower constraint.
+/// Constraint that limited the flow for most of its bytes; the lower of equal ones.
 int ManyFlows::most_limited(const Flow& flow, double last_B, int last) const {
   Piece most{last_B, last};
   for (int i = flow.pieces; i >= 0; i = pieces_[at(i)].older)

@@ -9,7 +9,7 @@
 
 namespace linkcast {
 
-/// What an answer says where Solution::late_shares is not 0.
+/// Warning of an answer where Solution::late_shares is not 0.
 inline constexpr char kSharedLate[] =
     "many flows: rates were shared out anew at most once in 0.4 % of the time passed, which moves ends by less than 1 "
     "%";

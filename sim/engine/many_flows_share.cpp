@@ -1,4 +1,4 @@
-// Of ManyFlows: how rates are shared out.
+// ManyFlows: how rates are shared out.
 #include <algorithm>
 #include <functional>
 #include <utility>

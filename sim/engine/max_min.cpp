@@ -145,7 +145,7 @@ void MaxMin::collect_component(int constraint) {
   }
 }
 
-/// Of what nobody else uses, its cap and constraints of its own, only the first stop counts.
+/// Only the first stop counts of a flow's cap and of the constraints that nobody else uses.
 void MaxMin::visit_flow(int flow) {
   Share& share = shares_[at(flow)];
   share.visit = visit_;

@@ -20,7 +20,7 @@ class Scheduler {
 
   /// One that the problem got after load(), or another in the place of one that ended: if it waits for nothing it joins
   /// its queues. @returns  whether it holds all of them
-  /// Of several that become ready together the one that was added first is served first.
+  /// Activities that become ready together are served in the order in which they were added.
   bool add(int activity);
 
   /// `finished` ended together: their queues move on, then their successors become ready together.

@@ -1,5 +1,5 @@
 #pragma once
-// What a room says of its work, on standard error: never a result, and no result depends on it.
+// Messages of a room about its work, on standard error: never a result, and no result depends on them.
 #include <fmt/core.h>
 
 #include <memory>

@@ -17,7 +17,7 @@ class Progress {
   /// A piece of work begins, inside those that have begun and not ended.
   /// @param what   e.g. "noise". @param unit  what is counted, e.g. "samples". @param total  of these; 0: not known
   virtual void start(const std::string& what, const std::string& unit, std::int64_t total) = 0;
-  /// Of the innermost. May throw to end the work, where whoever runs it was interrupted.
+  /// Progress of the innermost. May throw to end the work, where whoever runs it was interrupted.
   /// @param done  so far. @param text  what else is worth saying
   virtual void advance(std::int64_t done, std::string_view text) = 0;
   /// The innermost ends.

@@ -6,7 +6,7 @@ from common import BLUE, GREEN, GREY, ORANGE
 
 PER_NODE = 4
 NODES = [2, 4, 8, 16, 32, 64, 128, 256]
-# What the noise costs at 1,024 GPUs. source: De Sensi et al., SC24, section VI-B
+# Cost of the noise at 1,024 GPUs. source: De Sensi et al., SC24, section VI-B
 OPS = {"all_reduce": (2**30, "1 GiB", 0.50), "alltoall": (2**21, "2 MiB", 0.20)}
 PLACES = {"packed": BLUE, "random": GREEN}
 NOISE = {"noise": 1, "samples": 200}
