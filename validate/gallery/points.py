@@ -155,15 +155,15 @@ def printed(series: dict, claims: dict[str, dict]) -> list[Point]:
 
 def ask(program: str, points: list[Point], y: str) -> None:
     """Fills forecasts in; `linkcast predict --batch` answers all of them at once."""
-    asked = [point for point in points if point.query is not None]
-    if not asked:
+    unanswered = [point for point in points if point.query is not None]
+    if not unanswered:
         return
-    lines = "".join(json.dumps(point.query) + "\n" for point in asked)
+    lines = "".join(json.dumps(point.query) + "\n" for point in unanswered)
     run = subprocess.run([program, "predict", "--batch", "-"], input=lines, capture_output=True, text=True, check=False)
     answers = [json.loads(line) for line in run.stdout.splitlines()]
-    if len(answers) != len(asked):
+    if len(answers) != len(unanswered):
         raise GalleryError(f"predict --batch: {run.stderr.strip().splitlines()[-1:] or 'no answer'}")
-    for point, answer in zip(asked, answers, strict=True):
+    for point, answer in zip(unanswered, answers, strict=True):
         if "error" in answer:
             raise GalleryError(f"{json.dumps(point.query)}: {answer['error']}")
         point.forecast = answer[y]

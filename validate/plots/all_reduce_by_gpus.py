@@ -31,7 +31,7 @@ def records(program: str) -> dict:
                                    for count in counts] for platform in PLATFORMS},
             "links": links, "size_B": published["size_B"],
             "ids": [published["id"], *(f"parameters {platform}" for platform in PLATFORMS)],
-            "made_by": common.made_by(answers[0])}
+            "provenance": common.provenance(answers[0])}
 
 
 def rates(answers: list[dict]) -> tuple[list[float], list[float], list[float]]:
@@ -71,7 +71,7 @@ def plot(data: dict, out: Path) -> Path:
     figure.suptitle(f"all_reduce of {data['size_B'] / 1e9:.0f} GB: no collective was fitted; rings and rates follow from wiring "
                     "and copies\n5 GPUs of a P100 DGX-1 have no closed NVLink ring: one hop goes through host memory",
                     fontsize=9.5)
-    footer = f"records: {', '.join(data['ids'])}\n{data['made_by']}"
+    footer = f"records: {', '.join(data['ids'])}\n{data['provenance']}"
     return common.save(plt, figure, footer, out)
 
 

@@ -30,7 +30,7 @@ def records(program: str) -> dict:
             "error": matrix({pair: 100 * (rate[(*pair, False)] * time * 1e9 / size - 1) for pair, time in measured.items()}),
             "both_ways": matrix({pair: rate[(*pair, True)] for pair in measured}),
             "size_B": size, "peak_GBps": peak / 1e9, "ids": [measurement["id"], f"parameters {PLATFORM}"],
-            "made_by": common.made_by(answers[0])}
+            "provenance": common.provenance(answers[0])}
 
 
 def draw(figure, axis, values: list[list[float]], title: str, label: str, style: dict, digits: int) -> None:
@@ -65,5 +65,5 @@ def plot(data: dict, out: Path) -> Path:
     figure.suptitle(f"Copies of {data['size_B'] / 1e6:.0f} MB through host memory on a P100 DGX-1: slowest under one PCIe switch "
                     "(2-3, 4-5, 6-7; hardly 0-1)\nThe one-way data were also fitted; both directions are a "
                     f"forecast. Nominal PCIe 3.0 x16: {data['peak_GBps']:.2f} GB/s a direction.", fontsize=9.5)
-    footer = f"records: {', '.join(data['ids'])}; {data['made_by']}"
+    footer = f"records: {', '.join(data['ids'])}; {data['provenance']}"
     return common.save(plt, figure, footer, out)

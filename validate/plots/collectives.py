@@ -52,7 +52,7 @@ def compared(program: str, occasion: str) -> list[dict]:
 
 def records(program: str, occasion: str | None = None) -> dict:
     occasion = occasion or measured()[-1]
-    return {"occasion": occasion, "points": compared(program, occasion), "made_by": occasions.version(program),
+    return {"occasion": occasion, "points": compared(program, occasion), "provenance": occasions.version(program),
             "date": occasions.date_of(occasion, BENCH)}
 
 
@@ -116,7 +116,7 @@ def plot(data: dict, out: Path) -> Path:
                     f"{100 * statistics.median(everything):.1f} %, largest {100 * max(everything):.0f} %; below: predicted / "
                     "measured - 1, and the targets 15 % (below 1 MiB), 5 %, 2 % (from 64 MiB on); scale linear to 15 %",
                     fontsize=9)
-    footer = f"records: {occasions.path(data['occasion'], BENCH)}, parameters {occasions.MACHINE}; {data['made_by']}"
+    footer = f"records: {occasions.path(data['occasion'], BENCH)}, parameters {occasions.MACHINE}; {data['provenance']}"
     return common.save(plt, figure, footer, out)
 
 

@@ -49,7 +49,7 @@ def spread(values: list[float]) -> tuple[float, float, float]:
     return middle, middle - quantile(values, 0.05), quantile(values, 0.95) - middle
 
 
-def made_by(result: dict) -> str:
+def provenance(result: dict) -> str:
     return f"linkcast {result['versions']['linkcast']}, git {result['versions']['git'] or 'unknown'}"
 
 

@@ -28,7 +28,7 @@ def records(program: str, occasion: str | None = None) -> dict:
     again = len(seen & set(occasions.gpus_of(occasion)))
     return {"occasion": occasion, "points": points, "date": occasions.date_of(occasion), "fitted": occasions.fitted(),
             "gpus": f"{again} of these GPUs were among them" if again else "on other GPUs",
-            "made_by": occasions.version(program)}
+            "provenance": occasions.version(program)}
 
 
 def draw_scatter(axis, points: list[dict]) -> None:
@@ -97,7 +97,7 @@ def plot(data: dict, out: Path) -> Path:
                     f"fitted on {', '.join(data['fitted'])}, {data['gpus']}\nabsolute error: median {100 * row['median']:.1f} %, "
                     f"95th percentile {100 * row['p95']:.1f} %; inside the 90 % interval: {100 * row['inside']:.0f} %",
                     fontsize=9.5)
-    footer = f"records: {occasions.folder()}/{data['occasion']}-*.json, parameters {occasions.MACHINE}; {data['made_by']}"
+    footer = f"records: {occasions.folder()}/{data['occasion']}-*.json, parameters {occasions.MACHINE}; {data['provenance']}"
     return common.save(plt, figure, footer, out)
 
 

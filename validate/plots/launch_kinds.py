@@ -25,7 +25,7 @@ def kind_of(point: dict) -> str:
     return f"process, {point['issuers']}" if point["launch"] == "process" else point["launch"]
 
 
-def asked(point: dict) -> bool:
+def is_plain(point: dict) -> bool:
     """Plain calls of two GPUs and more; of graphs those of many calls: one that holds a single call is launched anew each time."""
     several = point.get("sends", 1) > 1 or point.get("communicators", 1) > 1
     return (point.get("status", "ok") == "ok" and len(point["gpus"]) > 1 and not several and not point.get("async")
@@ -38,7 +38,7 @@ def compared(program: str, name: str) -> list[dict]:
     fitted = {source["path"].rsplit("/", 1)[-1] for source in common.load("models/params/hgx-h200.json")["from"]}
     queries, rows = [], []
     for point in record["points"]:
-        if point["op"] not in OPERATIONS or not asked(point):
+        if point["op"] not in OPERATIONS or not is_plain(point):
             continue
         for quantity, calls in QUANTITIES.items():
             if quantity not in point["times_s"] or (point["launch"] == "graph" and quantity == "rest"):
@@ -76,7 +76,7 @@ def shipped() -> list[str]:
 
 def records(program: str) -> dict:
     rows = [row for name in shipped() for row in compared(program, name) if not row["fitted"]]
-    return {"rows": rows, "made_by": common.made_by(common.batch(program, [{**QUERY, "op": "all_reduce", "gpus": [0, 1],
+    return {"rows": rows, "provenance": common.provenance(common.batch(program, [{**QUERY, "op": "all_reduce", "gpus": [0, 1],
                                                                             "size_B": 8}])[0])}
 
 
@@ -112,7 +112,7 @@ def plot(data: dict, out: Path) -> Path:
         axis.legend(loc="upper left", fontsize=7.5)
     figure.suptitle("HGX H200, two GPUs: seven operations by who issues them, held-out launch records", fontsize=10)
     figure.tight_layout(rect=(0, 0.03, 1, 1))
-    return common.save(plt, figure, f"calibrate/data/hgx-h200; {data['made_by']}", out)
+    return common.save(plt, figure, f"calibrate/data/hgx-h200; {data['provenance']}", out)
 
 
 def show(title: str, rows: list[dict], rest: bool) -> None:

@@ -17,7 +17,7 @@ def records(program: str) -> dict:
                 "nodes": nodes, "gpus_per_node": PER_NODE, "allocation": place, **NOISE}
                for op, (size, _, _) in OPS.items() for place in PLACES for nodes in NODES]
     answers = common.batch(program, queries)
-    return {"answers": answers, "made_by": common.made_by(answers[0])}
+    return {"answers": answers, "provenance": common.provenance(answers[0])}
 
 
 def plot(data: dict, out: Path) -> Path:
@@ -42,4 +42,4 @@ def plot(data: dict, out: Path) -> Path:
         axis.legend(fontsize=7.5, title="band: 5th to 95th percentile", title_fontsize=7)
     figure.suptitle("Leonardo in the noise of other jobs, fitted to single pairs of GPUs: median of "
                     f"{NOISE['samples']} draws,\nNCCL 2.18 as modelled; 40 GPUs are below one switch", fontsize=9.5)
-    return common.save(plt, figure, f"parameters leonardo; seed {NOISE['noise']}; {data['made_by']}", out)
+    return common.save(plt, figure, f"parameters leonardo; seed {NOISE['noise']}; {data['provenance']}", out)

@@ -85,4 +85,4 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def version(program: str) -> str:
-    return common.made_by(common.batch(program, [{"kind": "show", "platform": MACHINE}])[0])
+    return common.provenance(common.batch(program, [{"kind": "show", "platform": MACHINE}])[0])

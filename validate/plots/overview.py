@@ -17,7 +17,7 @@ SIZES = {10: "1 KiB", 15: "32 KiB", 20: "1 MiB", 25: "32 MiB", 30: "1 GiB"}
 def records(program: str) -> dict:
     measured = collectives.records(program)
     points = [point for point in measured["points"] if point["op"] == "all_reduce" and point["ranks"] in (2, 4)]
-    return {"p100": all_reduce_by_gpus.records(program), "h200": points, "made_by": measured["made_by"]}
+    return {"p100": all_reduce_by_gpus.records(program), "h200": points, "provenance": measured["provenance"]}
 
 
 def draw_counts(axis, data: dict) -> None:
@@ -64,7 +64,7 @@ def plot(data: dict, out: Path) -> Path:
     figure.subplots_adjust(left=0.06, right=0.99, top=0.91, bottom=0.21, wspace=0.15)
     draw_counts(left, data["p100"])
     draw_sizes(right, data["h200"])
-    figure.text(0.01, 0.01, f"Held out, but 2, 4 and 8 GPUs on the left, which entered the fit; {data['made_by']}", fontsize=6.5, color=GREY)
+    figure.text(0.01, 0.01, f"Held out, but 2, 4 and 8 GPUs on the left, which entered the fit; {data['provenance']}", fontsize=6.5, color=GREY)
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, metadata={"Date": None, "Description": figures(data)} if out.suffix == ".svg" else None)
     plt.close(figure)

@@ -34,7 +34,7 @@ def records(program: str) -> dict:
     shown = common.batch(program, [{"kind": "show", "platform": PLATFORM}])[0]
     peaks = {cable["kind"]: cable["bandwidth_Bps"] for cable in shown["cables"]}
     return {"classes": classes, "peaks": peaks, "ids": [sweep["id"], f"parameters {PLATFORM}"],
-            "made_by": common.made_by(answers[0])}
+            "provenance": common.provenance(answers[0])}
 
 
 def draw_class(axes, name: str, by_size: dict) -> None:
@@ -77,5 +77,5 @@ def plot(data: dict, out: Path) -> Path:
     time_axis.legend(loc="upper left", fontsize=8)
     figure.suptitle("Copies between GPUs of a P100 DGX-1: points measured (median, 5th to 95th percentile), lines simulated\n"
                     "The parameters were fitted on these data: this shows the fit, not a forecast.", fontsize=9.5)
-    footer = f"records: {', '.join(data['ids'])}; {data['made_by']}"
+    footer = f"records: {', '.join(data['ids'])}; {data['provenance']}"
     return common.save(plt, figure, footer, out)

@@ -41,7 +41,7 @@ def records(program: str, occasion: str | None = None) -> dict:
     order = {pattern: place for place, pattern in enumerate(WHAT)}
     return {"occasion": occasion, "cells": dict(sorted(cells.items(), key=lambda cell: (order[cell[0][0]], cell[0][1]))),
             "lone": {column: answer["time_s"] for column, answer in zip(COLUMNS, lone, strict=True)},
-            "made_by": common.made_by(answers[0])}
+            "provenance": common.provenance(answers[0])}
 
 
 def error(cell: dict) -> float:
@@ -102,7 +102,7 @@ def plot(data: dict, out: Path) -> Path:
                     f"to copies at once\nabove: when each copy of {SHOWN_B / MIB:.0f} MiB is done: copy engines serve one copy "
                     "after the other, kernels share; below: error", fontsize=9.5)
     footer = (f"records: {occasions.path(data['occasion'], 'concurrency')}, parameters {occasions.MACHINE}; "
-              f"{data['made_by']}")
+              f"{data['provenance']}")
     return common.save(plt, figure, footer, out)
 
 

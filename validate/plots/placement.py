@@ -48,7 +48,7 @@ def records(program: str) -> dict:
     program = str(Path(program).resolve())
     sets = subsets(program)
     return {"subsets": sets, "days": {name: day(program, arguments) for name, arguments in DAYS.items()},
-            "made_by": common.made_by(next(iter(sets.values())))}
+            "provenance": common.provenance(next(iter(sets.values())))}
 
 
 def draw_subsets(axis, machine: str, sets: dict) -> None:
@@ -90,7 +90,7 @@ def plot(data: dict, out: Path) -> Path:
         draw_day(axis, *one)
     draw_waits(axes[1][2], data["days"])
     figure.suptitle("Which GPUs a job gets: forecasts; job lists, compute times and the fabrics of 64 nodes are assumed", fontsize=10)
-    return common.save(plt, figure, f"orange: what the first free GPUs cost; {data['made_by']}", out)
+    return common.save(plt, figure, f"orange: what the first free GPUs cost; {data['provenance']}", out)
 
 
 def draw_waits(axis, days: dict) -> None:

@@ -22,7 +22,7 @@ def records(program: str) -> dict:
             queries += [query_of(platform, per_node, nodes, size) for size in SIZES.values()]
             nodes *= 2
     answers = common.batch(program, queries)
-    return {"answers": answers, "made_by": common.made_by(answers[0])}
+    return {"answers": answers, "provenance": common.provenance(answers[0])}
 
 
 def plot(data: dict, out: Path) -> Path:
@@ -47,4 +47,4 @@ def plot(data: dict, out: Path) -> Path:
     axes[0].legend(fontsize=8, title="band: 90 % interval\nopen circle: tree", title_fontsize=7)
     figure.suptitle("all_reduce by NCCL 2.18 as modelled, forecast; collectives between nodes were never measured for this repository\n"
                     "(Slingshot and InfiniBand HDR as in SC24; on LUMI NCCL's rings stand in for RCCL's)", fontsize=9)
-    return common.save(plt, figure, f"platforms {', '.join(PLATFORMS)}; {data['made_by']}", out)
+    return common.save(plt, figure, f"platforms {', '.join(PLATFORMS)}; {data['provenance']}", out)

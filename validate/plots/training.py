@@ -28,7 +28,7 @@ def records(program: str) -> dict:
                for name, batch, options in cases for platform in PLATFORMS for gpus in GPUS]
     answers = common.batch(program, queries)
     return {"rates": {key: 1 / answer["step_time_s"] for key, answer in zip(keys, answers, strict=True)},
-            "made_by": common.made_by(answers[0])}
+            "provenance": common.provenance(answers[0])}
 
 
 def plot(data: dict, out: Path) -> Path:
@@ -52,7 +52,7 @@ def plot(data: dict, out: Path) -> Path:
     axes[1, 0].set_xlabel("GPUs")
     figure.suptitle("strong scaling of training: computation from a public benchmark's rate, all_reduces of nccl-2.3 "
                     "forecast (dotted: ideal)", fontsize=9.5)
-    return common.save(plt, figure, data["made_by"], out)
+    return common.save(plt, figure, data["provenance"], out)
 
 
 def print_table(data: dict) -> None:

@@ -61,13 +61,13 @@ def records(program: str) -> dict:
         version = common.batch(program, [{"kind": "show", "platform": target}])[0]
         names = classes(version)
 
-        def told(edits, how=how, names=names):
+        def under(edits, how=how, names=names):
             return [point | {"class": names[point["transport"], *point["ends"].split(" -> ")], "small": point["size_B"] < SMALL_B}
                     for point in compared(program, how["measured"], data["from"], edits)]
 
-        points[target] = told(how["edits"])
-        signalling[target] = told([data["signalling"]["edit"], *how["edits"][1:]])
-    return {"points": points, "signalling": signalling, "made_by": common.made_by(version)}
+        points[target] = under(how["edits"])
+        signalling[target] = under([data["signalling"]["edit"], *how["edits"][1:]])
+    return {"points": points, "signalling": signalling, "provenance": common.provenance(version)}
 
 
 def groups(points: list[dict]) -> dict:
@@ -148,7 +148,7 @@ def plot(data: dict, out: Path) -> Path:
     figure.suptitle("V100 forecast from a P100 DGX-1: its parameters, the V100's wiring, NVLinks 25 % faster. No V100 figure went in: "
                     "all points are held out", fontsize=9.5)
     sources = [how["measured"] for how in common.load(DATA)["targets"].values()]
-    return common.save(plt, figure, f"records: {', '.join(sources)}; edits {DATA}; parameters p100-dgx1; {data['made_by']}", out)
+    return common.save(plt, figure, f"records: {', '.join(sources)}; edits {DATA}; parameters p100-dgx1; {data['provenance']}", out)
 
 
 def main() -> None:

@@ -71,7 +71,7 @@ def broken(program: str) -> dict:
 def records(program: str) -> dict:
     version = common.batch(program, [{"kind": "show", "platform": "p100-dgx1"}])[0]
     return {"wirings": wirings(program), "pcie": against_pcie(program), "broken": broken(program),
-            "made_by": common.made_by(version)}
+            "provenance": common.provenance(version)}
 
 
 def draw_wirings(axis, rates: dict, op: str) -> None:
@@ -130,7 +130,7 @@ def plot(data: dict, out: Path) -> Path:
     axes[1, 2].text(0, 1, notes(), va="top", fontsize=8, wrap=True)
     figure.suptitle("What-if studies: forecasts of machines that were not measured; wirings A1, A2 and B are ASSUMED from the text of "
                     "Tartan section VI", fontsize=10)
-    return common.save(plt, figure, f"records: {DATA}, parameters v100-dgx1, p100-dgx1, gx8; {data['made_by']}", out)
+    return common.save(plt, figure, f"records: {DATA}, parameters v100-dgx1, p100-dgx1, gx8; {data['provenance']}", out)
 
 
 def notes() -> str:

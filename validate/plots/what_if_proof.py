@@ -15,11 +15,11 @@ DATA = "validate/plots/what_if_proof.json"
 def records(program: str) -> dict:
     """The cases, each with time, interval and algorithm of its forecast."""
     data = common.load(DATA)
-    asked = {key: data[key] for key in ("platform", "gpus", "op", "size_B", "p2p_level")}
-    queries = [{"kind": "collective", "launch": "graph", **asked,
+    collective = {key: data[key] for key in ("platform", "gpus", "op", "size_B", "p2p_level")}
+    queries = [{"kind": "collective", "launch": "graph", **collective,
                 **({"library_topology": str(common.ROOT / case["xml"])} if "xml" in case else {})} for case in data["cases"]]
     answers = common.batch(program, queries)
-    return {**data, "answers": answers, "made_by": common.made_by(answers[0])}
+    return {**data, "answers": answers, "provenance": common.provenance(answers[0])}
 
 
 def error(forecast_s: float, measured_s: float) -> str:
@@ -56,7 +56,7 @@ def plot(data: dict, out: Path) -> Path:
     axis.set(ylabel="all_reduce of 256 MiB [ms]", ylim=(0, 14))
     axis.set_title("NCCL told that 4 H200 have other NVLinks", fontsize=8.5)
     axis.legend(loc="upper left", fontsize=7.5)
-    figure.text(0.01, 0.01, f"NCCL 2.28.9; {data['made_by']}", fontsize=6.5, color=GREY)
+    figure.text(0.01, 0.01, f"NCCL 2.28.9; {data['provenance']}", fontsize=6.5, color=GREY)
     out.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(out, metadata={"Date": None} if out.suffix == ".svg" else None)
     plt.close(figure)
