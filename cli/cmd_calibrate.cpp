@@ -9,9 +9,9 @@
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
+#include "sim/catalogue/open_trace.hpp"
 #include "sim/log/log.hpp"
 #include "sim/replay/host_scale.hpp"
-#include "sim/replay/open_trace.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -99,7 +99,7 @@ struct TraceFit {
 /// Copies the trace with a fitted host_scale in its header.
 void run_trace_fit(Context& context, const TraceFit& o) {
   const double step_s = parse_option_seconds("--local-step", o.local_step);
-  const std::unique_ptr<TraceReader> reader = replay::open_trace(context.catalogue().data_dir(), o.trace, {});
+  const std::unique_ptr<TraceReader> reader = catalogue::open_trace(context.catalogue().data_dir(), o.trace, {});
   refuse_same_file("--out", o.out, reader->name());
   TraceOut out(o.out, context.progress());  // before the fit, which takes its time
   const double scale = replay::fit_host_scale(context.catalogue(), o.platform, o.trace, step_s);

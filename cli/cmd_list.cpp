@@ -2,13 +2,13 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "sim/catalogue/open_trace.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/library.hpp"
 #include "sim/plugin/schedule.hpp"
 #include "sim/plugin/trace_source.hpp"
 #include "sim/query/query_kind.hpp"
-#include "sim/replay/open_trace.hpp"
 #include "validate/claim.hpp"
 
 namespace linkcast::cli {
@@ -39,7 +39,7 @@ std::vector<Row> rows_of(const std::string& what, Context& context) {
     for (const validate::Claim& claim : validate::load_claims(context.catalogue().data_dir() + "/validate/claims"))
       rows.push_back({claim.id, claim.statement, claim.source});
   if (what == "traces") {
-    for (const replay::ShippedTrace& trace : replay::shipped_traces(context.catalogue().data_dir())) {
+    for (const catalogue::ShippedTrace& trace : catalogue::shipped_traces(context.catalogue().data_dir())) {
       const TraceReader reader(trace.path);
       const TraceHeader& header = reader.header();
       rows.push_back({trace.name, std::to_string(header.ranks) + " ranks: " + header.name, header.source});

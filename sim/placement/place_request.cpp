@@ -9,7 +9,7 @@
 #include "sim/platform/gpu_names.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/query/key_text.hpp"
-#include "sim/replay/part_options.hpp"
+#include "sim/replay/replay_request.hpp"
 #include "sim/units/text.hpp"
 
 namespace linkcast::placement {

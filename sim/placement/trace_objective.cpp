@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "sim/catalogue/open_trace.hpp"
 #include "sim/placement/objective.hpp"
-#include "sim/replay/open_trace.hpp"
 #include "sim/replay/replay_run.hpp"
 
 namespace linkcast::placement {
@@ -104,7 +104,7 @@ class TraceObjective final : public Objective {
 
   /// Whether each rank has a part of its own in what the ranks exchange: messages, roots, groups of some ranks.
   void look_through() {
-    const auto reader = replay::open_trace(catalogue_.data_dir(), request_.job.trace, request_.job.options);
+    const auto reader = catalogue::open_trace(catalogue_.data_dir(), request_.job.trace, request_.job.options);
     const TraceHeader& header = reader->header();
     while (const auto event = reader->next()) {
       if (event->kind == TraceKind::kSend || event->kind == TraceKind::kRecv) ranks_differ_ = true;

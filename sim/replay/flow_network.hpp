@@ -8,7 +8,7 @@
 
 #include "sim/activities/plan.hpp"
 #include "sim/engine/fluid_engine.hpp"
-#include "sim/replay/network_kind.hpp"
+#include "sim/replay/network.hpp"
 #include "sim/replay/shared_plans.hpp"
 
 namespace linkcast::replay {

@@ -202,4 +202,229 @@ void Replay::fail_stuck() const {
   throw InvariantError("no rank waits, and yet the replay did not end");
 }
 
+// The CPU of a rank: one event after the other.
+
+/// Takes events until the CPU is busy, or has to wait, or the trace ends.
+void Replay::go_on(int index) {
+  RankState& at = rank(index);
+  while (!at.ended) {
+    if (at.pending) {
+      if (at.host_s > now_s_ || waits(at)) return;
+      issue(index);
+    } else if (at.issued >= kPendingLaunches || fetch(index)) {
+      return;
+    }
+  }
+}
+
+/// @returns  true if the CPU is busy with the event for some time, or there is none
+bool Replay::fetch(int index) {
+  RankState& at = rank(index);
+  const JobView& job = job_of(at);
+  at.pending = job.feed->next(index - job.first_rank, job.run);
+  at.ended = at.pending == nullptr;
+  if (at.ended) return true;
+  const FedEvent& event = *at.pending;
+  at.syncs = event.kind == TraceKind::kSync;
+  ++fetched_;
+  double work_s = event.host_s * job.host_scale;
+  if (event.recording_s() > 0) {
+    jobs_[static_cast<std::size_t>(at.job)].recording_s += event.recording_s();
+    if (job.as_recorded) work_s += event.recording_s();
+  }
+  if (now_s_ > at.host_s) at.host_s = now_s_;
+  at.turned_s = at.host_s;
+  if (work_s == 0) return false;
+  at.host_s += work_s;
+  if (tracks_path_) host_path(index).seconds[CriticalPath::kHost] += work_s;
+  set_timer({index, -1}, at.host_s, 0);
+  return true;
+}
+
+bool Replay::waits(const RankState& at) const {
+  if (!at.syncs) return at.issued >= kPendingLaunches;
+  const FedEvent& event = *at.pending;
+  if (event.after != FedEvent::After::kNothing)
+    return event.any_before([&](std::int64_t id) { return at.open.is_open(id); });
+  if (!event.of_stream()) return at.issued > 0;
+  if (event.queue == NameTable::kNone) return false;
+  const StreamState& state = at.streams[static_cast<std::size_t>(event.queue)];
+  return state.busy || !state.queue.empty();
+}
+
+void Replay::issue(int index) {
+  RankState& at = rank(index);
+  if (at.pending == nullptr || waits(at)) return;
+  FedEvent* event = std::exchange(at.pending, nullptr);
+  ++events_;
+  const IssueTimes times{at.turned_s, at.host_s, now_s_};
+  at.host_s = std::max(at.host_s, now_s_);
+  for (ReplayObserver* observer : observers_) observer->issues(index, *event, times);
+  if (!event->is_queued()) {
+    if (event->kind == TraceKind::kStep) {
+      pass_step(index, *event);
+      reached(tracks_path_ ? host_path(index) : CriticalPath{});
+    }
+    job_of(at).feed->done(event);
+    return;
+  }
+  ++at.issued;
+  if (event->has_id()) at.open.open(event->known_id);
+  const auto queue = static_cast<std::size_t>(event->queue);
+  if (queue >= at.streams.size()) {
+    at.streams.resize(queue + 1);
+    if (tracks_path_) paths_[static_cast<std::size_t>(index)].streams.resize(queue + 1);
+  }
+  StreamState& on = at.streams[queue];
+  if (!on.busy) at.ready.add(queue);
+  on.queue.push() = {event, now_s_ + job_of(at).launch_s, -1};
+  if (tracks_path_) paths({index, event->queue}).queue.push().issued = host_path(index);
+  try_start({index, event->queue});
+}
+
+void Replay::pass_step(int index, const FedEvent& event) {
+  RankState& at = rank(index);
+  for (ReplayObserver* observer : observers_) observer->step(index, event, at.steps, now_s_);
+  const auto job = static_cast<std::size_t>(at.job), step = static_cast<std::size_t>(at.steps++);
+  if (step_ends_s_.size() <= job) step_ends_s_.resize(job + 1);
+  std::vector<double>& ends_s = step_ends_s_[job];
+  if (ends_s.size() <= step) ends_s.resize(step + 1);
+  ends_s[step] = std::max(ends_s[step], now_s_);
+}
+
+// Streams: their events one after the other.
+
+/// Starts the first event of the queue if it may run now, or sets a timer for when it may.
+void Replay::try_start(Place place) {
+  const RankState& at = rank(place.rank);
+  StreamState& on = stream(place);
+  if (on.busy || on.queue.empty()) return;
+  const Issued& next = on.queue.front();
+  if (next.event->any_before([&](std::int64_t id) { return at.open.is_open(id); })) return;
+  const double gap_s = job_of(at).gap_s;
+  double start_s = next.ready_s;
+  enum { kLaunch, kStream, kRelease } last = kLaunch;  // what it waited for last
+  if (on.has_run && on.since_s + gap_s > start_s) {
+    start_s = on.since_s + gap_s;
+    last = kStream;
+  }
+  if (next.released_s >= 0 && next.released_s + gap_s > start_s) {
+    start_s = next.released_s + gap_s;
+    last = kRelease;
+  }
+  ++on.version;
+  if (start_s > now_s_) {
+    set_timer(place, start_s, on.version);
+    return;
+  }
+  if (tracks_path_) {
+    StreamPath& led = paths(place);
+    const StreamPath::Waiting& waited = led.queue.front();
+    led.path = last == kLaunch ? waited.issued.with(CriticalPath::kLaunch, job_of(at).launch_s)
+                               : (last == kStream ? led.path : waited.release).with(CriticalPath::kLaunch, gap_s);
+    led.began_s = now_s_;
+    led.queue.pop();
+  }
+  begin(place);
+}
+
+void Replay::begin(Place place) {
+  StreamState& on = stream(place);
+  const FedEvent& event = *on.queue.front().event;
+  on.current = on.queue.front().event;
+  on.queue.pop();
+  on.busy = true;
+  rank(place.rank).ready.remove(static_cast<std::size_t>(place.stream));
+  on.has_run = true;
+  ++begun_;
+  if (event.kind == TraceKind::kStep) {
+    pass_step(place.rank, event);
+    end(place, path_of(place));
+    return;
+  }
+  for (ReplayObserver* observer : observers_) observer->begins(place.rank, event, now_s_);
+  if (event.kind == TraceKind::kCompute) {
+    begin_compute(place);
+    return;
+  }
+  if (communicates(event.kind)) communicate(place.rank, 1);
+  come(place);
+}
+
+void Replay::begin_compute(Place place) {
+  RankState& at = rank(place.rank);
+  StreamState& on = stream(place);
+  on.left_s = on.current->amount * at.slow;
+  on.since_s = now_s_;
+  at.compute(now_s_, 1);
+  at.compute_on.add(static_cast<std::size_t>(place.stream));
+  set_speed(on, at);
+  set_timer(place, now_s_ + on.left_s / on.speed, ++on.version);
+}
+
+void Replay::set_speed(StreamState& on, const RankState& at) const {
+  on.speed = at.communicating > 0 ? 1 / on.current->slowdown(job_of(at).slowdown) : 1;
+}
+
+/// What waits for this event at the head of a stream. Behind the head, the end of the head comes later anyway.
+void Replay::release(int index, std::int64_t id, const CriticalPath& path) {
+  RankState& at = rank(index);
+  at.ready.each(at.streams.size(), [&](std::size_t s) {
+    StreamState& on = at.streams[s];
+    if (on.busy || on.queue.empty()) return;
+    Issued& next = on.queue.front();
+    if (!next.event->any_before([&](std::int64_t before) { return before == id; })) return;
+    next.released_s = now_s_;
+    if (tracks_path_) paths({index, static_cast<int>(s)}).queue.front().release = path;
+  });
+}
+
+/// Kernels of collectives come or go: compute on the rank's other streams gets slower or faster.
+void Replay::communicate(int index, int more) {
+  RankState& at = rank(index);
+  const bool before = at.communicating > 0;
+  at.communicating = static_cast<short>(at.communicating + more);
+  if ((at.communicating > 0) == before) return;
+  at.compute_on.each(at.streams.size(), [&](std::size_t s) {
+    StreamState& on = at.streams[s];
+    if (!on.busy || on.current->kind != TraceKind::kCompute) return;
+    on.left_s = std::max(0.0, on.left_s - (now_s_ - on.since_s) * on.speed);
+    on.since_s = now_s_;
+    set_speed(on, at);
+    set_timer({index, static_cast<int>(s)}, now_s_ + on.left_s / on.speed, ++on.version);
+  });
+}
+
+void Replay::end(Place place, const CriticalPath& path) {
+  RankState& at = rank(place.rank);
+  // Its CPU waits for some event, or for room to launch.
+  const bool had_waited =
+      tracks_path_ && at.host_s <= now_s_ && (at.pending ? waits(at) : at.issued >= kPendingLaunches);
+  StreamState& on = stream(place);
+  FedEvent& event = *on.current;
+  if (event.kind != TraceKind::kStep)
+    for (ReplayObserver* observer : observers_) observer->ends(place.rank, event, now_s_);
+  on.busy = false;
+  if (!on.queue.empty()) at.ready.add(static_cast<std::size_t>(place.stream));
+  on.since_s = now_s_;
+  if (tracks_path_) paths(place).path = path;
+  ++on.version;
+  if (communicates(event.kind)) communicate(place.rank, -1);
+  if (event.kind == TraceKind::kCompute) {
+    at.compute(now_s_, -1);
+    at.compute_on.remove(static_cast<std::size_t>(place.stream));
+  }
+  ++finished_;
+  if (event.has_id()) {
+    at.open.close(event.known_id);
+    release(place.rank, event.known_id, path);
+  }
+  reached(path);
+  --at.issued;
+  job_of(at).feed->done(&event);
+  if (had_waited && !(at.pending && waits(at))) host_path(place.rank) = path;
+  if (std::exchange(at.woken, true)) return;
+  woken_.push_back(place.rank);
+}
+
 }  // namespace linkcast::replay

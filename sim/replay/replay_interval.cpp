@@ -1,7 +1,6 @@
 #include "sim/replay/replay_interval.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "sim/units/index.hpp"
@@ -52,13 +51,6 @@ EndTimes times_at(catalogue::Catalogue& catalogue, const ReplayRequest& request,
   run.without_path();
   run.run();
   return times_of(run);
-}
-
-/// A trace that comes through a pipe, and so once; empty if there is none.
-std::string read_once(const ReplayRequest& request) {
-  for (const ReplayPart& part : request.parts)
-    if (std::filesystem::exists(part.trace) && !std::filesystem::is_regular_file(part.trace)) return part.trace;
-  return "";
 }
 
 /// Less on the network is not always less in all: where the order changes, what comes between may be longer. So the
@@ -186,7 +178,7 @@ void add_intervals(ReplayResult& result, catalogue::Catalogue& catalogue, const 
     low = (*found)[0];
     high = (*found)[1];
   } else if (unsure) {
-    if (const std::string once = read_once(request); !once.empty()) {
+    if (const std::string once = piped_trace(request); !once.empty()) {
       result.warnings.push_back("no interval, which takes further runs: " + once + " can be read only once");
       return;
     }

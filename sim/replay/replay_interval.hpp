@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/replay/replay_result.hpp"
 #include "sim/replay/replay_setup.hpp"
 #include "sim/replay/shared_plans.hpp"
 

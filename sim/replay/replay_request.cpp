@@ -1,7 +1,9 @@
 #include "sim/replay/replay_request.hpp"
 
+#include <filesystem>
+
 #include "sim/query/shared_keys.hpp"
-#include "sim/replay/part_options.hpp"
+#include "sim/replay/fed_event.hpp"
 
 namespace linkcast::replay {
 namespace {
@@ -36,6 +38,28 @@ void read_also(ObjectReader& r, std::vector<ReplayPart>& parts) {
 }
 
 }  // namespace
+
+std::string piped_trace(const ReplayRequest& request) {
+  for (const ReplayPart& part : request.parts) {
+    std::error_code none;
+    if (std::filesystem::exists(part.trace, none) && !std::filesystem::is_regular_file(part.trace, none))
+      return part.trace;
+  }
+  return "";
+}
+
+std::map<std::string, std::string> read_part_options(ObjectReader& r) {
+  std::map<std::string, std::string> options;
+  if (!r.has("options")) return options;
+  const Json& values = r.raw("options");
+  if (!values.is_object()) r.fail("options", "must be an object of values by key");
+  for (const auto& item : values.items()) {
+    const Json& value = item.value();
+    if (!value.is_string() && !value.is_number()) r.fail("options", "'" + item.key() + "' must be a text or a number");
+    options[item.key()] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return options;
+}
 
 ReplayRequest read_replay_request(const std::string& platform, ObjectReader& r) {
   ReplayRequest request;

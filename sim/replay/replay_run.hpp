@@ -1,109 +1,15 @@
 #pragma once
-// A replay as asked for: traces by name or file, a platform, placements; and its result.
-#include <map>
-#include <optional>
-#include <ostream>
-#include <string>
-#include <vector>
-
+// A replay from its request to its result.
 #include "sim/catalogue/catalogue.hpp"
-#include "sim/replay/network.hpp"
 #include "sim/replay/observer.hpp"
-#include "sim/replay/operations.hpp"
-#include "sim/replay/path.hpp"
-#include "sim/replay/summary.hpp"
+#include "sim/replay/replay_request.hpp"
+#include "sim/replay/replay_result.hpp"
 
 namespace linkcast::replay {
-
-/// One application of a replay.
-struct ReplayPart {
-  std::string trace;                             ///< a file, a shipped trace, or an application
-  std::vector<int> gpus{};                       ///< of each rank; empty: the first ones that no part before has taken
-  int ranks = 0;                                 ///< 0: as many as recorded
-  std::map<std::string, std::string> options{};  ///< of the application
-};
-
-struct ReplayRequest {
-  std::string platform;
-  std::vector<ReplayPart> parts;
-  std::string library{};                        ///< empty: the platform's default
-  std::string library_topology{}, p2p_level{};  ///< what the library is told: query::told_keys(); empty: nothing
-  std::string network{};    ///< a kind of network_kinds(); empty: "node", or "cluster" of several nodes
-  int nodes = 0;            ///< of the platform, on its fabric; 0: one node
-  int gpus_per_node = 0;    ///< 0: all
-  std::string transport{};  ///< of messages between nodes; empty: what the library would take
-  /// Instead of the traces' own: CPU times are multiplied by it.
-  std::optional<double> host_scale{};
-  /// Instead of the traces' own: whether NVSwitches multicast and reduce, where machine and library have it.
-  std::optional<bool> nvls{};
-  bool local = false;    ///< without all that is there only because ranks exchange something
-  int repeat = 1;        ///< of the first part
-  bool interval = true;  ///< two more runs, with the network at either end of its intervals
-  bool utilisation = false;
-  std::ostream* timeline = nullptr;
-  ReplayObserver* watcher =
-      nullptr;  ///< is told what happens; of the runs for the interval what is not beside the own one
-};
-
-/// Ends of a 90 % interval; none where a pipe would have to be read again, or there is nothing to have an interval.
-struct ReplayInterval {
-  std::optional<double> low_s{}, high_s{};
-};
-
-/// How sure a trace's CPU times are.
-enum class HostTimes {
-  kSure,
-  kAnchored,  ///< fitted to a measured step: the interval reaches from a fast spell of the host to a slow one
-  kUnsure     ///< what is left of a recording's: from none at all to those recorded
-};
-
-/// Of one job of a replay.
-struct JobTimes {
-  std::string trace;
-  std::vector<int> gpus{};
-  std::vector<double> steps_s{};
-  std::optional<double> step_time_s{};  ///< median step; none without markers
-  double exposed_communication_s = 0;   ///< median over ranks
-  ReplayInterval step_interval{};
-  HostTimes host = HostTimes::kSure;
-  std::string compute_device{};  ///< GPU that its compute times are of; empty: not said, or it computes nothing
-  std::string other_gpu{};       ///< of the machine, where that is another one
-  std::vector<double> recorded_steps_s{};        ///< of the recording; empty where the trace does not say them
-  std::optional<double> recorded_step_time_s{};  ///< their median
-  std::vector<OperationTimes> operations{};      ///< by kind
-};
-
-/// What a rank did, of which job it is, and where.
-struct RankResult {
-  int rank = 0, gpu = 0, job = 0;
-  RankTimes times{};
-};
-
-struct ReplayResult {
-  std::string platform;  ///< name of the machine
-  double makespan_s = 0;
-  std::vector<JobTimes> jobs{};
-  std::vector<RankResult> ranks{};
-  std::vector<LinkUse> links{};
-  std::vector<std::string> bottleneck{};  ///< ids of links
-  CriticalPath critical_path{};
-  std::string bound{};  ///< what limits it, for people: begins with host-bound, device-bound or link-bound; or empty
-  std::optional<Json> utilisation{};  ///< where asked for
-  long events = 0;
-  std::vector<std::string> warnings{};
-  std::optional<ReplayInterval> interval{};  ///< of the makespan, where asked for: jobs have theirs too
-  [[nodiscard]] double utilisation_of(const LinkUse& link) const {
-    return makespan_s > 0 ? link.carried_B / link.capacity_Bps / makespan_s : 0;
-  }
-};
 
 /// @param observers  are told what happens, besides
 /// @throws InputError  wrong trace, or one that the machine cannot run
 ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& request,
                     std::vector<ReplayObserver*> observers = {});
-
-/// Keys: see sim/replay/query/replay_query.cpp. Step times and exposed communication are those of the first job; of
-/// several, jobs has a row for each.
-Json to_json(const ReplayResult& result);
 
 }  // namespace linkcast::replay

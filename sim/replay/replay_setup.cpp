@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/replay/open_trace.hpp"
+#include "sim/catalogue/open_trace.hpp"
 
 namespace linkcast::replay {
 namespace {
@@ -39,9 +39,11 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
   std::vector<ReplayJob> jobs;
   std::set<int> taken;
   for (const ReplayPart& part : request.parts) {
-    auto feed = std::make_unique<TraceFeed>(open_trace(data_dir, part.trace, part.options), part.ranks, request.local);
+    auto feed = std::make_unique<TraceFeed>(catalogue::open_trace(data_dir, part.trace, part.options), part.ranks,
+                                            request.local);
     if (jobs.empty() && request.repeat > 1)
-      feed->repeat(request.repeat, [part, data_dir] { return open_trace(data_dir, part.trace, part.options); });
+      feed->repeat(request.repeat,
+                   [part, data_dir] { return catalogue::open_trace(data_dir, part.trace, part.options); });
     feed->share(runs);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken, jobs.empty() ? "placement" : "also");
     const std::optional<bool> recorded = feed->header().nvls;

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/replay/network_kind.hpp"
+#include "sim/replay/network.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/replay/replay_run.hpp"
+#include "sim/replay/replay_request.hpp"
 
 namespace linkcast::replay {
 

@@ -21,7 +21,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "sim/engine": [*BASE, "sim/work", "sim/log"],
     "sim/activities": [*MACHINE, "sim/engine"],
     "sim/lending": MACHINE,
-    "sim/catalogue": [*MACHINE, "sim/lending", "sim/log", "sim/engine"],
+    "sim/catalogue": [*MACHINE, "sim/work", "sim/lending", "sim/log", "sim/engine"],
     "sim/bounds": MACHINE,
     "sim/uncertainty": PLAN,
     "sim/congestion": PLAN,

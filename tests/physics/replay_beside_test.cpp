@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "sim/replay/replay_interval.hpp"
+#include "sim/replay/replay_run.hpp"
 #include "sim/units/index.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 // Copies of one GPU on two streams: the copy engine serves one at a time, in replay as in `predict flows`.
 #include "sim/query/query.hpp"
-#include "sim/replay/network_kind.hpp"
+#include "sim/replay/network.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "sim/units/index.hpp"
 #include "tests/support/catalogue.hpp"

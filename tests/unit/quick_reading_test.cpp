@@ -5,8 +5,7 @@
 
 #include "sim/records/line_blocks.hpp"
 #include "sim/records/quick_json.hpp"
-#include "sim/replay/fifo.hpp"
-#include "sim/replay/open_ids.hpp"
+#include "sim/replay/queues.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::quick_reading_test {

@@ -3,7 +3,7 @@
 #include <random>
 #include <tuple>
 
-#include "sim/replay/timers.hpp"
+#include "sim/replay/queues.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::replay_timers_test {

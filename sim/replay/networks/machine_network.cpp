@@ -10,7 +10,7 @@
 #include "sim/collective/placed_collective.hpp"
 #include "sim/plugin/pair_collective.hpp"
 #include "sim/replay/flow_network.hpp"
-#include "sim/replay/network_kind.hpp"
+#include "sim/replay/network.hpp"
 #include "sim/uncertainty/interval.hpp"
 #include "sim/uncertainty/verdict.hpp"
 #include "sim/units/index.hpp"

@@ -3,9 +3,8 @@
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
-#include "sim/replay/network_kind.hpp"
+#include "sim/replay/network.hpp"
 #include "sim/replay/query/replay_answer.hpp"
-#include "sim/replay/query/traffic.hpp"
 #include "sim/replay/replay_request.hpp"
 
 namespace linkcast::replay {
@@ -14,12 +13,6 @@ namespace {
 using query::Key;
 using query::KeyTable;
 using query::ValueType;
-
-double sum_of(const Json& rows, const std::string& key) {
-  double sum = 0;
-  for (const Json& row : rows) sum += row.at(key).get<double>();
-  return sum;
-}
 
 KeyTable trace_keys() {
   return {{.name = "trace",
@@ -262,16 +255,5 @@ const bool replay_query_registered =
                              [] { return std::make_unique<ReplayQuery>(); });
 
 }  // namespace
-
-Json replay_answer(catalogue::Catalogue& catalogue, const ReplayRequest& request) {
-  Traffic traffic;
-  ReplayRequest told = request;
-  told.platform = catalogue.told(request.platform, request.library_topology, request.p2p_level);
-  Json result = to_json(replay(catalogue, told, {&traffic}));
-  query::put_told(catalogue, told.platform, result);
-  result["traffic"] = traffic.json();
-  for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
-  return result;
-}
 
 }  // namespace linkcast::replay

@@ -1,4 +1,4 @@
-#include "sim/replay/bound.hpp"
+#include "sim/replay/critical_path.hpp"
 
 #include <cmath>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "sim/replay/open_trace.hpp"
+#include "sim/catalogue/open_trace.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include "sim/records/near_names.hpp"
 #include "sim/work/stop.hpp"
 
-namespace linkcast::replay {
+namespace linkcast::catalogue {
 namespace {
 
 class TextSink final : public TraceSink {
@@ -73,4 +73,4 @@ std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::
   return std::make_unique<TraceReader>(trace_path(data_dir, name));
 }
 
-}  // namespace linkcast::replay
+}  // namespace linkcast::catalogue

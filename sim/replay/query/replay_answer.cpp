@@ -1,13 +1,46 @@
-#include "sim/replay/query/traffic.hpp"
+#include "sim/replay/query/replay_answer.hpp"
 
+#include <map>
 #include <utility>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/query/shared_keys.hpp"
 #include "sim/replay/trace_feed.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 namespace {
+
+/// What an application moves, and how long it is on the way: the sums that a profiler prints by kind of transfer.
+class Traffic final : public ReplayObserver {
+ public:
+  void starts(const std::vector<ReplayRank>& ranks) override;
+  void meets(int rank, const FedEvent& event, double now_s) override;
+  void ends(int rank, const FedEvent& event, double now_s) override;
+
+  /// {compute_s, total_s, total_B, kinds: [{name, calls, size_B, time_s}]}. Kinds are operations of collectives, the
+  /// three copies, send and recv; each rank's part counts, from the moment when all had come. total_* are of the kinds.
+  [[nodiscard]] Json json() const;
+
+ private:
+  static constexpr int kNone = -1;
+  static constexpr double kNever = -1;
+  struct Kind {
+    long calls = 0;
+    double size_B = 0, time_s = 0;
+  };
+  struct Rank {
+    std::vector<double> since_s{};  ///< by stream: of what is on the way; kNever: nothing
+    std::size_t feed = 0;
+  };
+  Kind& kind_of(std::size_t feed, const FedEvent& event);
+
+  std::vector<Rank> ranks_;
+  std::vector<const TraceFeed*> feeds_;
+  std::vector<std::vector<int>> number_of_;  ///< in kinds_, by feed and place of the kind
+  std::map<std::string, int> numbers_;
+  std::vector<Kind> kinds_;
+  double compute_s_ = 0;
+};
 
 std::string name_of(const TraceFeed& feed, const FedEvent& event) {
   const std::string op = feed.op_of(event);
@@ -21,8 +54,6 @@ std::size_t place_of(const FedEvent& event) {
   return event.kind == TraceKind::kCopy ? kKinds + at(static_cast<int>(event.copy()))
                                         : at(static_cast<int>(event.kind));
 }
-
-}  // namespace
 
 void Traffic::starts(const std::vector<ReplayRank>& ranks) {
   for (const ReplayRank& rank : ranks) {
@@ -74,6 +105,25 @@ Json Traffic::json() const {
     total_B += kind.size_B;
   }
   return {{"compute_s", compute_s_}, {"total_s", total_s}, {"total_B", total_B}, {"kinds", kinds}};
+}
+
+double sum_of(const Json& rows, const std::string& key) {
+  double sum = 0;
+  for (const Json& row : rows) sum += row.at(key).get<double>();
+  return sum;
+}
+
+}  // namespace
+
+Json replay_answer(catalogue::Catalogue& catalogue, const ReplayRequest& request) {
+  Traffic traffic;
+  ReplayRequest told = request;
+  told.platform = catalogue.told(request.platform, request.library_topology, request.p2p_level);
+  Json result = to_json(replay(catalogue, told, {&traffic}));
+  query::put_told(catalogue, told.platform, result);
+  result["traffic"] = traffic.json();
+  for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
+  return result;
 }
 
 }  // namespace linkcast::replay

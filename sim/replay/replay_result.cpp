@@ -1,4 +1,4 @@
-#include "sim/replay/replay_run.hpp"
+#include "sim/replay/replay_result.hpp"
 
 namespace linkcast::replay {
 namespace {

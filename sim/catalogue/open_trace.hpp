@@ -6,7 +6,7 @@
 
 #include "sim/records/trace.hpp"
 
-namespace linkcast::replay {
+namespace linkcast::catalogue {
 
 /// A trace that comes with linkcast.
 struct ShippedTrace {
@@ -26,4 +26,4 @@ std::string trace_path(const std::string& data_dir, const std::string& name);
 std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::string& name,
                                         const std::map<std::string, std::string>& options);
 
-}  // namespace linkcast::replay
+}  // namespace linkcast::catalogue

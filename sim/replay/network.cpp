@@ -1,4 +1,4 @@
-#include "sim/replay/network_kind.hpp"
+#include "sim/replay/network.hpp"
 
 namespace linkcast::replay {
 
