@@ -7,7 +7,6 @@
 #include "sim/units/text.hpp"
 #include "validate/expression.hpp"
 #include "validate/reduce.hpp"
-#include "validate/wiring.hpp"
 
 namespace linkcast::validate {
 namespace {

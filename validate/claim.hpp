@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/records/object_reader.hpp"
+#include "validate/wiring.hpp"
 
 namespace linkcast::validate {
 
@@ -16,14 +17,6 @@ struct Domain {
   Json values;             ///< kValues: the list; kFirstGpus: list of counts
   std::string pair_class;  ///< kPairs: see pair_classes(); kRelays: "lowest" or "all" common neighbours
   std::vector<int> among;  ///< kPairs: only these GPUs; empty: all
-};
-
-/// A number taken from the wiring (kind show) or the channels (kind rings) instead of from one key.
-struct Structure {
-  std::string measure;
-  std::optional<int> links;  ///< cycle_sizes: pairs with this many links
-  std::string cable;         ///< cable_bandwidth: kind of cable
-  std::vector<int> among;    ///< links_per_pair: only these GPUs; empty: all
 };
 
 /// One named number (or, with reduce "none", one per value of the first variable: name_<value>).

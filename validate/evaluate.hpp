@@ -1,20 +1,16 @@
 #pragma once
 // Verdicts on claims, from simulation runs only.
-#include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/log/progress.hpp"
+#include "validate/answer.hpp"
 #include "validate/claim.hpp"
-#include "validate/expression.hpp"
+#include "validate/sampling.hpp"
 #include "validate/strength.hpp"
 
 namespace linkcast::validate {
-
-/// Answers a query of sim/query/query.hpp; tests put a fake here.
-using Answer = std::function<Json(const Json& query)>;
 
 enum class ClaimVerdict { kPass, kFail, kRefutedByData, kNotModelled };
 const std::string& to_text(ClaimVerdict verdict);
@@ -32,13 +28,6 @@ struct ClaimResult {
   Strength strength;
 };
 
-/// A query that the simulation could not answer: the claim fails with this text.
-struct SimulationError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// Runs the queries of a claim's quantities. @throws SimulationError  a query was answered with an error
-Values quantities_of(const Claim& claim, const Answer& answer);
 /// The claim's predicate on given quantities; a comparison with NaN is false.
 bool holds(const Claim& claim, const Values& quantities);
 

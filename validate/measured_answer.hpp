@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sim/records/measurement.hpp"
-#include "validate/evaluate.hpp"
+#include "validate/answer.hpp"
 
 namespace linkcast::validate {
 

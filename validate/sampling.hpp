@@ -3,7 +3,9 @@
 #include <map>
 #include <string>
 
-#include "validate/evaluate.hpp"
+#include "validate/answer.hpp"
+#include "validate/claim.hpp"
+#include "validate/expression.hpp"
 #include "validate/wiring.hpp"
 
 namespace linkcast::validate {
@@ -26,5 +28,7 @@ class Sampler {
 };
 
 Values quantities_of(const Claim& claim, Sampler& sampler);
+/// Runs the queries of a claim's quantities. @throws SimulationError  a query was answered with an error
+Values quantities_of(const Claim& claim, const Answer& answer);
 
 }  // namespace linkcast::validate

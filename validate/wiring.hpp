@@ -1,13 +1,22 @@
 #pragma once
 // Structure of a machine as `show` reports it: pair classes and counts, derived from devices and cables alone.
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "validate/claim.hpp"
+#include "sim/records/object_reader.hpp"
 
 namespace linkcast::validate {
+
+/// A number taken from the wiring (kind show) or the channels (kind rings) instead of from one key.
+struct Structure {
+  std::string measure;
+  std::optional<int> links;  ///< cycle_sizes: pairs with this many links
+  std::string cable;         ///< cable_bandwidth: kind of cable
+  std::vector<int> among;    ///< links_per_pair: only these GPUs; empty: all
+};
 
 using GpuPair = std::pair<int, int>;
 

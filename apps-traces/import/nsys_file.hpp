@@ -5,16 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "apps-traces/import/nsys_nccl.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::nsys {
-
-/// A call of NCCL that its NVTX range describes.
-struct NcclCall {
-  std::string op;            ///< NCCL's name: AllReduce
-  double size_B = 0;         ///< that it prints: of AllGather and ReduceScatter one rank's part
-  std::string communicator;  ///< empty: not said
-};
 
 /// A kernel of NCCL.
 struct NcclKernel {

@@ -6,9 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "apps-traces/import/nsys_file.hpp"
-
 namespace linkcast::nsys {
+
+/// A call of NCCL that its NVTX range describes.
+struct NcclCall {
+  std::string op;            ///< NCCL's name: AllReduce
+  double size_B = 0;         ///< that it prints: of AllGather and ReduceScatter one rank's part
+  std::string communicator;  ///< empty: not said
+};
 
 /// Operation that a kernel of NCCL is named after (AllReduce, SendRecv); empty: none, as of ncclDevKernel_Generic.
 std::string operation_of_kernel(const std::string& name);

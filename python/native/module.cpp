@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cli/command_line.hpp"
-#include "sim/engine/event_source.hpp"
+#include "sim/engine/run_events.hpp"
 #include "sim/query/batch_line.hpp"
 #include "sim/query/build_version.hpp"
 #include "sim/query/query.hpp"

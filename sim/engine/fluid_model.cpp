@@ -1,7 +1,7 @@
 #include "sim/engine/fluid_model.hpp"
 
 #include "sim/engine/check.hpp"
-#include "sim/engine/event_source.hpp"
+#include "sim/engine/run_events.hpp"
 
 namespace linkcast {
 

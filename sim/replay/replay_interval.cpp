@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/engine/run_events.hpp"
 #include "sim/units/index.hpp"
 #include "sim/units/statistics.hpp"
 

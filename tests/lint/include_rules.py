@@ -70,7 +70,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"openssl/", ["sim/records"]),
     (r"zlib\.h$", ["sim/records/packed_file.cpp"]),
     (r"sqlite3\.h$", ["apps-traces/import/nsys_database.cpp"]),
-    (r"simdjson", ["sim/records/trace_line.cpp", "sim/records/quick_json.cpp"]),
+    (r"simdjson", ["sim/records/trace.cpp", "sim/records/quick_json.cpp"]),
     (r"google/protobuf/|chakra_et\.pb\.h$", ["apps-traces/import"]),
     (r"nlohmann/", ["sim/records", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),

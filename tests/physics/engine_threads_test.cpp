@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "sim/engine/event_source.hpp"
+#include "sim/engine/run_events.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/records/input_error.hpp"
 #include "tests/support/catch.hpp"

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "sim/engine/check.hpp"
-#include "sim/engine/event_source.hpp"
 #include "sim/engine/flow_links.hpp"
 #include "sim/engine/fluid_solver.hpp"
 #include "sim/engine/many_flows.hpp"
+#include "sim/engine/run_events.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/dice.hpp"
 #include "tests/support/plain_sharing.hpp"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/engine/event_source.hpp"
 #include "sim/engine/fluid_solver.hpp"
+#include "sim/engine/run_events.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/dice.hpp"
 

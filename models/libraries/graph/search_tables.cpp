@@ -1,5 +1,5 @@
 // Figures of the search by version: each starts from the version before it and names what changed.
-#include "models/libraries/graph/version_tables.hpp"
+#include "models/libraries/graph/version.hpp"
 #include "sim/records/input_error.hpp"
 
 namespace linkcast::graph {

@@ -1,7 +1,5 @@
 #include "models/libraries/graph/version.hpp"
 
-#include "models/libraries/graph/version_tables.hpp"
-
 namespace linkcast::graph {
 
 double by_sm(const BySm& figures, int sm) {

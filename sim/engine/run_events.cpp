@@ -1,4 +1,4 @@
-#include "sim/engine/event_source.hpp"
+#include "sim/engine/run_events.hpp"
 
 #include <limits>
 #include <utility>
