@@ -26,7 +26,6 @@ KNOWN_CIRCLES = (
     {"sim/platform/edited", "sim/platform/edited_fabric", "sim/platform/edited_rates"},
     {"sim/platform/platform", "sim/platform/routing"},
     {"sim/records/object_reader", "sim/records/quick_json"},
-    {"sim/replay/replay_interval", "sim/replay/replay_run", "sim/replay/replay_setup", "sim/replay/trace_warnings"},
     {"sim/work/estimate", "sim/work/stop"},
 )
 BOX_W, BOX_H, GAP_X, GAP_Y, MARGIN = 118, 34, 22, 62, 20  # pixels of the drawing
