@@ -22,6 +22,7 @@ class Collective(Answer):
     library: str  #: that was taken
     algorithm: str  #: that was taken
     protocol: str  #: that was taken
+    ranks: int  #: GPUs that take part
     nodes: int | None  #: of several nodes
     gpus_per_node: int | None  #: of several nodes
     channels: list[list[int]]  #: distinct orders of GPUs
@@ -45,7 +46,6 @@ class Collective(Answer):
     bottlenecks: int | None  #: links that limit, of which bottleneck names some
     rounds: int | None  #: of an MPI schedule
     steady_state: bool | None  #: some rounds stand for others
-    ranks: int | None  #: of an MPI schedule
     staging_s: float | None  #: of it copies between GPU and host
     reducing_s: float | None  #: of it reducing buffers
     transports: list[str] | None  #: of MPI's messages
@@ -216,6 +216,7 @@ class Rings(Answer):
     fallback: bool  #: through host memory
     why: str  #: in words
     library: str  #: that was taken
+    ranks: int  #: GPUs that take part
     nodes: int | None  #: of several nodes
     gpus_per_node: int | None  #: of several nodes
     #: between nodes: GPU and NIC by which each ring enters and leaves a node; the GPU that sends in its place (PXN); whether host

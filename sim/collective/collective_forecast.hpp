@@ -50,7 +50,6 @@ struct CollectiveForecast {
   struct Rounds {
     int rounds = 0;
     bool steady = false;  ///< some stand for others
-    int ranks = 0;
     double staging_s = 0, reducing_s = 0;
     std::vector<std::string> transports{};
   };

@@ -51,8 +51,8 @@ void put_choice(const CollectiveForecast& forecast, Json& out) {
   if (const auto& rounds = forecast.rounds) {
     out["rounds"] = rounds->rounds;
     out["steady_state"] = rounds->steady;
-    out["ranks"] = rounds->ranks;
   }
+  out["ranks"] = forecast.nodes * forecast.gpus_per_node;
   if (forecast.nodes > 1 || forecast.rounds) {
     out["nodes"] = forecast.nodes;
     out["gpus_per_node"] = forecast.gpus_per_node;
@@ -77,6 +77,7 @@ KeyTable run_results() {
       {.name = "library", .help = "that was taken", .required = true},
       {.name = "algorithm", .help = "that was taken", .required = true},
       {.name = "protocol", .help = "that was taken", .required = true},
+      {.name = "ranks", .type = ValueType::kWhole, .help = "GPUs that take part", .required = true},
       {.name = "nodes", .type = ValueType::kWhole, .help = "of several nodes"},
       {.name = "gpus_per_node", .type = ValueType::kWhole, .help = "of several nodes"},
       {.name = "channels", .type = ValueType::kOrders, .help = "distinct orders of GPUs", .required = true},
@@ -137,7 +138,6 @@ KeyTable message_results() {
       {.name = "bottlenecks", .type = ValueType::kWhole, .help = "links that limit, of which bottleneck names some"},
       {.name = "rounds", .type = ValueType::kWhole, .help = "of an MPI schedule"},
       {.name = "steady_state", .type = ValueType::kFlag, .help = "some rounds stand for others"},
-      {.name = "ranks", .type = ValueType::kWhole, .help = "of an MPI schedule"},
       {.name = "staging_s", .type = ValueType::kNumber, .help = "of it copies between GPU and host"},
       {.name = "reducing_s", .type = ValueType::kNumber, .help = "of it reducing buffers"},
       {.name = "transports", .type = ValueType::kTexts, .help = "of MPI's messages"}};

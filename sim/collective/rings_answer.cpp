@@ -34,6 +34,7 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& asked_id, 
   const Communicator& communicator = communicator_of(catalogue, platform_id, library_id, ranks);
   Json out = communicator_json(communicator);
   out["library"] = library_id;
+  out["ranks"] = ranks.nodes * static_cast<int>(ranks.gpus.size());
   query::put_told(catalogue, platform_id, out);
   if (!ranks.one_node()) {
     out["nodes"] = communicator.nodes;

@@ -115,8 +115,7 @@ CollectiveForecast forecast_of_rounds(const CollectiveJob& job, const Collective
   forecast.library = job.communicator.library;
   forecast.algorithm = rounds.algorithm;
   forecast.protocol = "messages";
-  forecast.rounds = {rounds.times.rounds,    rounds.times.steady,    job.ranks(),
-                     rounds.copies.time_s(), rounds.times.combine_s, {}};
+  forecast.rounds = {rounds.times.rounds, rounds.times.steady, rounds.copies.time_s(), rounds.times.combine_s, {}};
   for (const auto& [transport, bytes] : rounds.times.transport_B) forecast.rounds->transports.push_back(transport);
   forecast.nodes = job.communicator.nodes;
   forecast.gpus_per_node = static_cast<int>(job.communicator.gpus.size());

@@ -1,5 +1,6 @@
 #include "sim/query/answer_row.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ Json flat(const Json& answer) {
       row[key] = joined(value, between);
     else if (key == "channels" && value.is_array())
       row[key] = value.size();
+    else if (key == "ranks" && value.is_array())  // of a replay: those of its own job
+      row[key] = std::count_if(value.begin(), value.end(), [](const Json& rank) { return rank.value("job", 0) == 0; });
     else if (value.is_object())
       for (const auto& [inner, item] : value.items())
         if (is_plain(item)) row[key + "." + inner] = item;

@@ -16,6 +16,7 @@ from scenarios import Scenario, Scenarios
 SCHEMA = "linkcast/study/1"
 KEYS = ("schema", "name", "about", "query", "axes", "skip", "plots")
 MOST_SCENARIOS = 10_000_000
+COUNTED = ("gpus", "gpus_per_node", "nodes", "placement", "ranks")  # last words of keys that say which GPUs take part
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class Study:
         return "/query" + in_query
 
 
+def counts_gpus(axes: list[Axis]) -> bool:
+    """Whether scenarios may differ in how many GPUs take part: the table says how many, as the answers do."""
+    return any(axis.key.rpartition(".")[2] in COUNTED for axis in axes)
+
+
 def _name(node: Node) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", node.text()):
         raise node.fail("must be letters, digits, '-', '_' and '.': it names the folder of the results")
@@ -111,7 +117,7 @@ def _part(node: Node, axes: list[Axis]) -> dict[str, list[Any]]:
 
 def _plots(node: Node | None, axes: list[Axis]) -> list[Plot]:
     names = [axis.key for axis in axes]
-    if any(key in ("gpus", "placement") for key in names):
+    if counts_gpus(axes):
         names.append("gpu_count")
     plots = []
     for item in node.items() if node else []:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from journal import Journal
-from study import Study
+from study import Study, counts_gpus
 
 FIRST = ["time_s", "time_low_s", "time_high_s", "algbw_Bps", "busbw_Bps", "bandwidth_Bps", "latency_s", "algorithm", "protocol",
          "transport", "library", "channels", "makespan_s", "step_time_s", "step_time_low_s", "step_time_high_s",
          "exposed_communication_s", "slowdown", "alone_s", "bottleneck"]
 LAST = ["warnings", "error"]
-COUNTED = ("gpus", "placement")
 MOST_KEPT = 100_000  # rows, some 100 MB: of more each is read once more
 
 
@@ -33,9 +32,9 @@ class Table:
 
     def __init__(self, study: Study, journal: Journal):
         self._study, self._journal = study, journal
-        self._counted = next((i for i, axis in enumerate(study.axes) if axis.key in COUNTED), None)
+        self._counted = counts_gpus(study.axes)
         self._types: dict[str, set[type]] = {}
-        axes = ["scenario", *(axis.key for axis in study.axes), *["gpu_count"] * (self._counted is not None)]
+        axes = ["scenario", *(axis.key for axis in study.axes), *["gpu_count"] * self._counted]
         self._read: list[tuple[tuple[str, ...], tuple[Any, ...]]] = []  # keys and values of each row, of a study of not too many
         shapes: Counter[tuple[tuple[str, ...], tuple[type, ...]]] = Counter()
         names: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -66,8 +65,8 @@ class Table:
             for axis, cells, at in zip(self._study.axes, self._cells, scenario.positions):
                 record[axis.key] = cells[at]
             record["scenario"] = scenario.number
-            if self._counted is not None:
-                record["gpu_count"] = len(scenario.point[self._counted])
+            if self._counted:
+                record["gpu_count"] = record.get("ranks")
             yield record
 
     def types_of(self, key: str) -> set[type]:

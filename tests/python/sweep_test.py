@@ -5,7 +5,7 @@ import json
 import math
 import subprocess
 
-from program import PYTHON, InFolder, answers, has, main, run
+from program import PYTHON, ROOT, InFolder, answers, has, main, run
 
 BASE = {"schema": "linkcast/study/1", "name": "small", "query": {"kind": "collective", "platform": "p100-dgx1", "op": "all_reduce"},
         "axes": {"gpus": [[0, 1], [0, 1, 2, 3, 4]], "size_B": ["1MiB", "64MiB"]}}
@@ -98,10 +98,10 @@ class Refused(InFolder):
 
 
 class Table(InFolder):
-    def rows(self, value: dict, code: int = 0) -> list[dict]:
-        done = run("sweep", self.write("study.json", value), "--out", "out", folder=self.folder)
+    def rows(self, value: dict, code: int = 0, out: str = "out") -> list[dict]:
+        done = run("sweep", self.write("study.json", value), "--out", out, folder=self.folder)
         self.assertEqual(done.returncode, code, done.stderr)
-        with open(self.folder / "out" / "table.csv", newline="", encoding="utf-8") as table:
+        with open(self.folder / out / "table.csv", newline="", encoding="utf-8") as table:
             return list(csv.DictReader(table))
 
     def test_rows_are_what_a_batch_answers(self):
@@ -115,6 +115,44 @@ class Table(InFolder):
                 self.assertEqual(float(row[key]), answer[key], key)
             self.assertEqual((row["algorithm"], row["protocol"], row["error"]), (answer["algorithm"], answer["protocol"], ""))
             self.assertEqual(row["bottleneck"], "  ".join(answer["bottleneck"]))
+
+    def named_machine(self) -> str:
+        """The P100 DGX-1 with a UUID and a bus id for each GPU."""
+        machine = json.loads((ROOT / "topologies" / "p100-dgx1.json").read_text())
+        gpus = [device for device in machine["devices"] if device["kind"] == "gpu"]
+        for number, gpu in enumerate(gpus):
+            gpu |= {"uuid": f"GPU-8f2a1c00-0000-4000-8000-00000000000{number}", "bus_id": f"0000:1b:0{number}.0"}
+        return str(self.write("named.json", machine))
+
+    def test_gpu_count_is_the_number_of_ranks_however_gpus_are_written(self):
+        """Of n ranks nccl-tests' bus bandwidth of all_reduce is 2 (n - 1) / n of the algorithm's: the answer says n twice."""
+        uuid, bus = "GPU-8f2a1c00-0000-4000-8000-00000000000", "0000:1b:0{}.0"
+        written = [([0, 1, 2], 3), ("0-3", 4), ("0,2", 2), ("0-3,6", 5), ("gpu0-gpu7", 8), ("gpu1,GPU5", 2), (["gpu0", 3], 2), ("0-7", 8),
+                   (f"{uuid}1,{uuid}2,{uuid}7", 3), ([f"{uuid}3", f"{uuid}0"], 2), (",".join(bus.format(i) for i in range(5)), 5),
+                   (f"0-1,{uuid}4,{bus.format(6)}", 4)]
+        query = {**BASE["query"], "platform": self.named_machine(), "size_B": "1MiB"}
+        for row, (text, count) in zip(self.rows(study(query=query, axes={"gpus": [text for text, _ in written]})), written, strict=True):
+            self.check_count(row, count, text)
+
+    def test_gpu_count_of_nodes_and_of_all(self):
+        def rows(axes: dict, **query):
+            query = {"kind": "collective", "op": "all_reduce", "size_B": "1MiB", **query}
+            return self.rows(study(query=query, axes=axes), out="-".join(axes))
+        for row in rows({"nodes": [1, 2, 4], "gpus_per_node": [2, 4]}, platform="leonardo"):
+            self.check_count(row, int(row["nodes"]) * int(row["gpus_per_node"]), row)
+        for row in rows({"gpus": ["0-1", "0,2-3"], "nodes": [1, 3]}, platform="leonardo", library="mpi-openmpi"):
+            self.check_count(row, int(row["nodes"]) * (2 if row["gpus"] == "0-1" else 3), row)
+        for row in rows({"nodes": [1, 2], "platform": ["leonardo", "gb200-nvl72"]}):  # all of each; multicast's channels name 32 heads
+            self.check_count(row, int(row["nodes"]) * (4 if row["platform"] == "leonardo" else 72), row)
+
+    def test_gpu_count_of_replays(self):
+        query = {"kind": "replay", "platform": "hgx-h100", "trace": "alexnet", "options": {"gpus": 4}}
+        rows = self.rows(study(query=query, axes={"placement": ["0-3", "4-7", [0, 2, 4, 6]]}))
+        self.assertEqual([row["gpu_count"] for row in rows], ["4"] * 3)
+
+    def check_count(self, row: dict, count: int, what: object):
+        ratio = float(row["busbw_Bps"]) / float(row["algbw_Bps"])
+        self.assertEqual((int(row["gpu_count"]), round(2 / (2 - ratio))), (count, count), what)
 
     def test_a_scenario_without_answer_is_a_row(self):
         rows = self.rows(study(axes={"gpus": [[0, 1], [0, 9], [0, 0]], "size_B": ["1MiB"]}), code=1)

@@ -68,6 +68,7 @@ KeyTable ring_results() {
           {.name = "fallback", .type = ValueType::kFlag, .help = "through host memory", .required = true},
           {.name = "why", .help = "in words", .required = true},
           {.name = "library", .help = "that was taken", .required = true},
+          {.name = "ranks", .type = ValueType::kWhole, .help = "GPUs that take part", .required = true},
           {.name = "nodes", .type = ValueType::kWhole, .help = "of several nodes"},
           {.name = "gpus_per_node", .type = ValueType::kWhole, .help = "of several nodes"},
           {.name = "nics",
