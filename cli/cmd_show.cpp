@@ -47,7 +47,7 @@ void print_platform(const Platform& platform) {
   std::cout << "\nparameters\n";
   table.clear();
   for (const auto& [name, p] : platform.calibration().parameters)
-    table.push_back({"  " + name, " " + number(p), p.provenance, find_parameter_kind(name)->meaning});
+    table.push_back({"  " + name, " " + number(p), p.provenance, std::string(find_parameter_row(name)->meaning)});
   print_table(table);
   std::cout << "\nmeasured on\n";
   for (const SourceFile& file : platform.calibration().from)

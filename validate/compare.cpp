@@ -9,6 +9,7 @@
 
 #include "sim/query/query.hpp"
 #include "sim/records/host_pattern.hpp"
+#include "sim/records/parameter_rows.hpp"
 #include "sim/units/statistics.hpp"
 #include "sim/work/estimate.hpp"
 #include "validate/measured_query.hpp"
@@ -108,11 +109,12 @@ bool determines(const Calibration& calibration, const MeasuredPoint& point) {
   if (is_message(point))  // a file of messages that was fitted determines their curves, as far as these reach
     return !point.bidirectional && !beyond_curve(calibration, point);
   if ((point.bidirectional && point.transport != "host") || point.chunk_B > 0) return false;
-  const std::string own = "transport." + model_of(point);
+  const std::string own = model_of(point);
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
-    const bool rate = item.first.rfind("cable.", 0) == 0 && item.second.provenance == "fitted";
+    const ParameterName name(item.first);
+    const bool rate = name.of() == ParameterOf::kCable && item.second.provenance == "fitted";
     const bool here = item.second.provenance.rfind("inherited", 0) != 0;
-    return (here && (item.first.rfind(own + ".", 0) == 0 || item.first.rfind(own + "_read.", 0) == 0)) ||
+    return (here && (name.transport() == own || name.transport() == own + "_read")) ||
            (rate && point.engine == "ce" && (point.transport == "peer" || point.transport == "host"));
   });
 }
@@ -187,8 +189,8 @@ ComparedPoint described(const Calibration& calibration, const Measurement&, cons
   double largest = 0;
   for (const auto& flow : group.flows) largest = std::max(largest, flow.size_B);
   const std::string count = "x" + std::to_string(group.flows.size());
-  return {"flows", joined({group.pattern, count, group.engine, group.direction}),        count,
-          largest, shows_host_memory(group) && calibration.find("host_memory.both_Bps"), median(group.time_s)};
+  return {"flows", joined({group.pattern, count, group.engine, group.direction}),  count,
+          largest, shows_host_memory(group) && calibration.find(key::host_both()), median(group.time_s)};
 }
 
 ComparedPoint described(const Calibration&, const Measurement& measurement, const MeasuredCollective& c) {

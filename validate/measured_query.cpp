@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "sim/records/parameter_rows.hpp"
+
 namespace linkcast::validate {
 namespace {
 
@@ -62,11 +64,9 @@ bool beyond_curve(const Calibration& calibration, const MeasuredPoint& point) {
   if (point.between_nodes || !point.source.starts_with("gpu") || !point.target.starts_with("gpu")) return false;
   bool ends = false;
   for (const char* curve : {"mpi_socket", "mpi_node"})
-    for (int regime = 0;; ++regime) {
-      const std::string head = std::string("transport.") + curve + ".r" + std::to_string(regime) + ".";
-      const auto any = calibration.parameters.lower_bound(head);
-      if (any == calibration.parameters.end() || !any->first.starts_with(head)) break;
-      const Parameter* to = calibration.find(head + "to_B");
+    for (std::size_t range = 0;
+         calibration.find(key::startup(curve, range)) || calibration.find(key::flat(curve, range)); ++range) {
+      const Parameter* to = calibration.find(key::range_end(curve, range));
       if (!to || point.size_B <= to->value) return false;
       ends = true;
     }

@@ -4,6 +4,7 @@
 #include "apps-traces/import/kineto_bundle.hpp"
 #include "apps-traces/import/recorded_trace.hpp"
 #include "sim/records/packed_file.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast::kineto {
 namespace {
@@ -39,13 +40,14 @@ class Kineto final : public TraceImporter {
  public:
   [[nodiscard]] std::vector<TraceOption> options() const override {
     std::vector<TraceOption> all = recording_options("kineto");
-    all.insert(all.end(),
-               {{"machine", "platform that was recorded, which lends what recording costs; hgx-h200 unless said"},
-                {"edits", "of the machine for step-time, with ; between: 'disable p2p'"},
-                {"launch-cost", "what recording adds to a call that puts work on the GPU", "recording.launch_s"},
-                {"call-cost", "the same of other calls of CUDA", "recording.call_s"},
-                {"operator-cost", "the same of an operator of PyTorch", "recording.operator_s"},
-                {"collective-cost", "the same of a collective, beside its operators", "recording.collective_s"}});
+    all.insert(
+        all.end(),
+        {{"machine", "platform that was recorded, which lends what recording costs; hgx-h200 unless said"},
+         {"edits", "of the machine for step-time, with ; between: 'disable p2p'"},
+         {"launch-cost", "what recording adds to a call that puts work on the GPU", key::recording_launch().name},
+         {"call-cost", "the same of other calls of CUDA", key::recording_call().name},
+         {"operator-cost", "the same of an operator of PyTorch", key::recording_operator().name},
+         {"collective-cost", "the same of a collective, beside its operators", key::recording_collective().name}});
     return all;
   }
 

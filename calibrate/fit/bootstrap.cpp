@@ -63,19 +63,19 @@ std::map<std::string, std::string> ranged_names(const std::map<std::string, Para
   std::map<std::string, std::string> names;
   for (const auto& [name, parameter] : found) {
     if (parameter.provenance.rfind("inherited", 0) == 0) continue;
-    const auto end = name.rfind('.'), start = name.rfind('.', end - 1);
+    const ParameterName parts(name);
+    const std::string transport(parts.transport());
     std::string ranged = name;
-    const bool numbered = name[start + 1] == 'r' && name.find_first_not_of("0123456789", start + 2) == end;
-    if (name.rfind("transport.", 0) == 0 && numbered) {
-      const std::string head = name.substr(0, start + 2);
-      const int k = std::stoi(name.substr(start + 2, end - start - 2));
-      const auto from = found.find(head + std::to_string(k - 1) + ".to_B");
-      const auto to = found.find(head + std::to_string(k) + ".to_B");
-      ranged = head.substr(0, start + 1) + "(" + (from == found.end() ? "" : number(from->second.value)) + "," +
-               (to == found.end() ? "" : number(to->second.value)) + "]" + name.substr(end);
+    if (const auto k = parts.range()) {
+      const auto from = *k == 0 ? found.end() : found.find(key::range_end(transport, *k - 1).name);
+      const auto to = found.find(key::range_end(transport, *k).name);
+      ranged = transport + ".(" + (from == found.end() ? "" : number(from->second.value)) + "," +
+               (to == found.end() ? "" : number(to->second.value)) + "]." + std::string(parts.what);
     }
-    if (parameter.unit == "B")
-      ranged = name.substr(0, start + 1) + name.substr(end + 1) + "=" + number(parameter.value);
+    if (parameter.unit == "B") {
+      const std::string subject(transport.empty() ? parts.subject : parts.transport());
+      ranged = subject + "." + std::string(parts.what) + "=" + number(parameter.value);
+    }
     names.emplace(std::move(ranged), name);
   }
   return names;

@@ -16,17 +16,17 @@ struct CacheEdge {
   double faster_stderr = 0;  ///< relative
 };
 
-const Parameter* own(const Calibration& calibration, std::size_t k, const char* what) {
-  const Parameter* found = calibration.find(regime("local", k, what));
+const Parameter* own(const Calibration& calibration, std::size_t k, const RangeRow& row) {
+  const Parameter* found = calibration.find(row("local", k));
   return found != nullptr && found->provenance == "fitted" ? found : nullptr;
 }
 
 std::optional<CacheEdge> edge_of(const Calibration& calibration, double l2_B) {
   for (std::size_t k = 0;; ++k) {
-    const Parameter* here = own(calibration, k, "bandwidth_Bps");
-    const Parameter* end = own(calibration, k, "to_B");
+    const Parameter* here = own(calibration, k, key::range_bandwidth);
+    const Parameter* end = own(calibration, k, key::range_end);
     if (end == nullptr) return std::nullopt;
-    const Parameter* next = own(calibration, k + 1, "bandwidth_Bps");
+    const Parameter* next = own(calibration, k + 1, key::range_bandwidth);
     if (here == nullptr || next == nullptr || here->value <= next->value) continue;
     return CacheEdge{&calibration, here->value / next->value, end->value / l2_B,
                      std::hypot(here->stderr_ / here->value, next->stderr_ / next->value)};
@@ -45,24 +45,23 @@ std::optional<CacheEdge> known_edge(const FitContext& context) {
 }  // namespace
 
 void borrow_cache(FitContext& context) {
-  if (context.l2_B <= 0 || context.has(regime("local", 0, "to_B")) || !context.has(regime("local", 0, "bandwidth_Bps")))
+  if (context.l2_B <= 0 || context.has(key::range_end("local", 0)) || !context.has(key::range_bandwidth("local", 0)))
     return;
   const auto edge = known_edge(context);
   if (!edge) return;
-  const auto move = [&](const char* what) {
-    const Parameter beyond = context.found.at(regime("local", 0, what));
-    const auto errors = context.errors.find(regime("local", 0, what));
-    context.found[regime("local", 1, what)] = beyond;
-    if (errors != context.errors.end()) context.errors[regime("local", 1, what)] = errors->second;
+  const auto move = [&](const RangeRow& row) {
+    const Parameter beyond = context.found.at(row("local", 0).name);
+    const auto errors = context.errors.find(row("local", 0).name);
+    context.found[row("local", 1).name] = beyond;
+    if (errors != context.errors.end()) context.errors[row("local", 1).name] = errors->second;
     return beyond;
   };
-  move("startup_s");
-  const Parameter rate = move("bandwidth_Bps");
+  move(key::startup);
+  const Parameter rate = move(key::range_bandwidth);
   const std::string as = "derived: as much faster in the level 2 cache as on " + edge->lender->name;
   const double spread = std::hypot(edge->faster_stderr, kOtherCopies);
-  context.set(regime("local", 0, "bandwidth_Bps"), rate.value * edge->faster, rate.value * edge->faster * spread, "B/s",
-              as);
-  context.set(regime("local", 0, "to_B"), context.l2_B * edge->of_l2, 0, "B", as);
+  context.set(key::range_bandwidth("local", 0), rate.value * edge->faster, rate.value * edge->faster * spread, as);
+  context.set(key::range_end("local", 0), context.l2_B * edge->of_l2, 0, as);
 }
 
 }  // namespace linkcast::fit

@@ -19,6 +19,9 @@ int steps_of(const MeasuredCollective& c) { return 2 * (static_cast<int>(c.gpus.
 /// Bytes that cross each hop of the ring. source: 2 (n - 1) steps of size / n
 double hop_bytes(const MeasuredCollective& c) { return c.size_B * steps_of(c) / static_cast<double>(c.gpus.size()); }
 
+/// "nccl.ring.LL" of a parameter of it.
+std::string subject_of(const ParameterKey& key) { return key.name.substr(0, key.name.rfind('.')); }
+
 class CollectiveFit {
  public:
   CollectiveFit(FitContext& context, const std::vector<Measurement>& measurements) : context_(context) {
@@ -29,14 +32,16 @@ class CollectiveFit {
   void run() {
     if (points_.empty()) return;
     for (const std::string protocol : {"LL", "LL128", "Simple"}) {
-      if (fit_steps("Ring", "nccl.ring." + protocol, protocol)) fit_channel("nccl.ring." + protocol, protocol);
-      fit_steps("Tree", "nccl.tree." + protocol, protocol);
+      if (fit_steps("Ring", key::ring_base[protocol], key::ring_hop[protocol], protocol)) fit_channel(protocol);
+      fit_steps("Tree", key::tree_base[protocol], key::tree_hop[protocol], protocol);
     }
     fit_sendrecv();
   }
 
  private:
-  bool fit_steps(const std::string& algorithm, const std::string& name, const std::string& protocol) {
+  bool fit_steps(const std::string& algorithm, const LibraryRow& base_row, const LibraryRow& hop_row,
+                 const std::string& protocol) {
+    const ParameterKey base = base_row.of_all(kBenchFamily), hop = hop_row.of_all(kBenchFamily);
     std::vector<Observation> rows;
     for (const MeasuredCollective& c : points_) {
       if (c.op != "all_reduce" || c.algorithm != algorithm || c.protocol != protocol || c.channels > 0 ||
@@ -48,37 +53,42 @@ class CollectiveFit {
     const bool counts =
         std::any_of(rows.begin(), rows.end(), [&](const Observation& o) { return o.row != rows[0].row; });
     if (!counts) {  // as on a machine with two GPUs
-      context_.undetermined.push_back(name + ".base_s and hop_s: smallest all_reduce of another GPU count");
+      context_.undetermined.push_back(base.name + " and " + std::string(hop.row->what) +
+                                      ": smallest all_reduce of another GPU count");
       return false;
     }
-    const LinearFit fit = robust_fit(rows, {name + ".base_s", name + ".hop_s"});
+    const LinearFit fit = robust_fit(rows, {base.name, hop.name});
     if (!(fit.value[0] > 0 && fit.value[1] > 0)) {
-      context_.undetermined.push_back(name + ": smallest all_reduce of three GPU counts");
+      context_.undetermined.push_back(subject_of(base) + ": smallest all_reduce of three GPU counts");
       return false;
     }
-    context_.set(name + ".base_s", fit.value[0], fit.stderr_[0], "s");
-    context_.set(name + ".hop_s", fit.value[1], fit.stderr_[1], "s");
+    context_.set(base, fit.value[0], fit.stderr_[0]);
+    context_.set(hop, fit.value[1], fit.stderr_[1]);
     return true;
   }
 
-  void fit_channel(const std::string& name, const std::string& protocol) {
+  void fit_channel(const std::string& protocol) {
+    const ParameterKey base = key::ring_base[protocol].of_all(kBenchFamily),
+                       hop = key::ring_hop[protocol].of_all(kBenchFamily),
+                       channel = key::ring_channel[protocol].of_all(kBenchFamily),
+                       turn = key::ring_turn[protocol].of_all(kBenchFamily);
     std::vector<Observation> rows;
     for (const MeasuredCollective& c : points_) {
       if (c.op != "all_reduce" || c.algorithm != "Ring" || c.protocol != protocol || c.channels != 1 ||
           c.size_B < kPlenty_B)
         continue;
-      const double latency = context_.value(name + ".base_s") + steps_of(c) * context_.value(name + ".hop_s");
+      const double latency = context_.value(base) + steps_of(c) * context_.value(hop);
       for (const double time : c.time_s)
         if (time > latency) rows.push_back({{hop_bytes(c), hop_bytes(c) / steps_of(c)}, time - latency});
     }
     if (rows.empty()) {
-      context_.undetermined.push_back(name + ".channel_Bps: all_reduce of 16 MiB or more on one channel");
+      context_.undetermined.push_back(channel.name + ": all_reduce of 16 MiB or more on one channel");
       return;
     }
-    const LinearFit fit = robust_fit(rows, {name + ".channel_Bps", name + ".turn_steps"});
+    const LinearFit fit = robust_fit(rows, {channel.name, turn.name});
     const double rate = 1 / fit.value[0];
-    context_.set(name + ".channel_Bps", rate, fit.stderr_[0] * rate * rate, "B/s");
-    context_.set(name + ".turn_steps", std::max(0.0, fit.value[1] * rate), fit.stderr_[1] * rate, "1");
+    context_.set(channel, rate, fit.stderr_[0] * rate * rate);
+    context_.set(turn, std::max(0.0, fit.value[1] * rate), fit.stderr_[1] * rate);
   }
 
   void fit_sendrecv() {
@@ -88,7 +98,7 @@ class CollectiveFit {
         small.insert(small.end(), c.time_s.begin(), c.time_s.end());
     if (small.empty()) return;
     const MedianEstimate base = estimate_median(small);
-    context_.set("nccl.sendrecv.base_s", base.value, base.stderr_, "s");
+    context_.set(key::sendrecv_base.of_all(kBenchFamily), base.value, base.stderr_);
     std::vector<double> rates;
     for (const MeasuredCollective& c : points_)
       if (c.op == "sendrecv" && c.channels == 1 && c.size_B >= kPlenty_B)
@@ -96,7 +106,7 @@ class CollectiveFit {
           if (time > base.value) rates.push_back(c.size_B / (time - base.value));
     if (rates.empty()) return;
     const MedianEstimate rate = estimate_median(rates);
-    context_.set("nccl.sendrecv.channel_Bps", rate.value, rate.stderr_, "B/s");
+    context_.set(key::sendrecv_channel.of_all(kBenchFamily), rate.value, rate.stderr_);
   }
 
   FitContext& context_;

@@ -40,10 +40,9 @@ const Cable& narrowest_cable(const Platform& wires, const Sample& sample) {
 
 void set_regime(FitContext& context, const std::string& transport, std::size_t k, const Piece& piece, bool last,
                 bool own_rate) {
-  if (!last) context.set(regime(transport, k, "to_B"), piece.to_B, 0, "B");
-  context.set(regime(transport, k, piece.flat ? "flat_s" : "startup_s"), piece.startup_s, piece.startup_stderr_s, "s");
-  if (own_rate && !piece.flat)
-    context.set(regime(transport, k, "bandwidth_Bps"), piece.rate_Bps, piece.rate_stderr_Bps, "B/s");
+  if (!last) context.set(key::range_end(transport, k), piece.to_B, 0);
+  context.set((piece.flat ? key::flat : key::startup)(transport, k), piece.startup_s, piece.startup_stderr_s);
+  if (own_rate && !piece.flat) context.set(key::range_bandwidth(transport, k), piece.rate_Bps, piece.rate_stderr_Bps);
 }
 
 /// Start-up and rate from all samples of the steady piece, so that the error bars see every pair.
@@ -79,23 +78,23 @@ bool set_small_startup(FitContext& context, const std::string& transport, const 
     if (s.size_B <= kSmall_B) small.push_back(s.time_s);
   if (small.empty()) return false;
   const MedianEstimate startup = estimate_median(small);
-  const bool flat = context.has(regime(transport, 0, "flat_s"));
-  context.set(regime(transport, 0, flat ? "flat_s" : "startup_s"), startup.value, startup.stderr_, "s");
+  const bool flat = context.has(key::flat(transport, 0));
+  context.set((flat ? key::flat : key::startup)(transport, 0), startup.value, startup.stderr_);
   return true;
 }
 
 /// What of a cable the rate of a transport's largest copies is.
-const char* cable_rate(const std::string& transport) {
-  if (transport == "h2d") return "from_host_Bps";
-  if (transport == "d2h") return "to_host_Bps";
-  if (transport == "peer_sm") return "store_Bps";
-  return transport == "peer_sm_read" ? "load_Bps" : "bandwidth_Bps";
+const CableRow& cable_rate(const std::string& transport) {
+  if (transport == "h2d") return key::cable_from_host;
+  if (transport == "d2h") return key::cable_to_host;
+  if (transport == "peer_sm") return key::cable_store;
+  return transport == "peer_sm_read" ? key::cable_load : key::cable_bandwidth;
 }
 
 void set_rate(FitContext& context, const std::string& transport, const std::string& kind, double per_byte,
               double stderr_) {
-  const std::string name = "cable." + kind + "." + cable_rate(transport);
-  if (!context.has(name)) context.set(name, 1 / per_byte, stderr_ / (per_byte * per_byte), "B/s");
+  const ParameterKey rate = cable_rate(transport)(kind);
+  if (!context.has(rate)) context.set(rate, 1 / per_byte, stderr_ / (per_byte * per_byte));
 }
 
 /// Pieces over all sizes; the last one's rate belongs to the link, the others' to the transport.
@@ -143,8 +142,7 @@ void fit_local(FitContext& context) {
     const auto samples = context.of(transport);
     if (spans_sizes(samples))
       fit_own_pieces(context, transport, samples);
-    else if (transport == "local" &&
-             context.inherit_all("transport.local.", "local copies, a few bytes and some megabytes"))
+    else if (transport == "local" && context.inherit_all(transport, "local copies, a few bytes and some megabytes"))
       set_small_startup(context, transport, samples);
   }
   borrow_cache(context);
@@ -160,7 +158,7 @@ void fit_peer(FitContext& context) {
       by_kind[cable.kind].push_back(s);
       bundles[cable.kind].insert(cable.count);
     }
-    const std::string startup = "transport." + transport + ".r0.startup_s";
+    const ParameterKey startup = key::startup(transport, 0);
     bool known = false;
     for (auto& [kind, per_link] : by_kind) {
       if (!known && spans_sizes(per_link)) {
@@ -171,8 +169,7 @@ void fit_peer(FitContext& context) {
       }
       const bool steady =
           std::any_of(per_link.begin(), per_link.end(), [](const Sample& s) { return s.size_B >= kSteady_B; });
-      if (!steady &&
-          context.inherit("cable." + kind + "." + cable_rate(transport), transport + " copies of some megabytes")) {
+      if (!steady && context.inherit(cable_rate(transport)(kind), transport + " copies of some megabytes")) {
         known = set_small_startup(context, transport, per_link) || known;
         continue;
       }
@@ -181,7 +178,7 @@ void fit_peer(FitContext& context) {
       set_rate(context, transport, kind, fit.value[0], fit.stderr_[0]);
     }
     if (by_kind.empty() && transport.find("_sm") == std::string::npos)
-      context.inherit_all("transport." + transport + ".", transport + " copies over message sizes");
+      context.inherit_all(transport, transport + " copies over message sizes");
   }
 }
 
@@ -205,31 +202,31 @@ void fit_relay(FitContext& context) {
     if (s.size_B == smallest && hop(s, false) > 0 && (!s.single || hop(s, true) > 0))
       extra.push_back(s.time_s - hop(s, false) - hop(s, s.single));
   if (extra.empty()) {
-    context.inherit("transport.relay.handover_s", "relayed copies and peer copies of one size, the smaller the better");
+    context.inherit(key::handover("relay"), "relayed copies and peer copies of one size, the smaller the better");
     return;
   }
   const MedianEstimate estimate = estimate_median(extra);
-  context.set("transport.relay.handover_s", std::max(estimate.value, 0.0), estimate.stderr_, "s");
+  context.set(key::handover("relay"), std::max(estimate.value, 0.0), estimate.stderr_);
 }
 
 namespace {
 
 /// A cable that carries less both ways than twice one way. Only host copies use one cable alone in both directions.
 /// @param transport  h2d or h2d_sm: one of the two ways
-void fit_host_duplex(FitContext& context, const std::string& transport, const char* what) {
+void fit_host_duplex(FitContext& context, const std::string& transport, const CableRow& row) {
   const auto& wires = *context.wires;
   std::map<std::string, std::vector<double>> rates;
   for (const Sample& s : context.both_ways(transport)) {
     if (s.size_B < kPlentiful_B) continue;
     const int cable = wires.links()[static_cast<std::size_t>(wires.from_host(s.target).links.back())].cable;
     const std::string& kind = wires.topology().cables[static_cast<std::size_t>(cable)].kind;
-    if (is_pcie_cable(kind)) rates["cable." + kind].push_back(2 * s.size_B / s.time_s);
+    if (is_pcie_cable(kind)) rates[kind].push_back(2 * s.size_B / s.time_s);
   }
   for (const auto& [kind, list] : rates) {
     const MedianEstimate both = estimate_median(list);
-    const double ways = context.value(kind + ".to_host_Bps") + context.value(kind + ".from_host_Bps");
-    if (both.value < (1 - kDistinct) * ways && !context.has(kind + what))
-      context.set(kind + what, both.value, both.stderr_, "B/s");
+    const double ways = context.value(key::cable_to_host(kind)) + context.value(key::cable_from_host(kind));
+    if (both.value < (1 - kDistinct) * ways && !context.has(row(kind)))
+      context.set(row(kind), both.value, both.stderr_);
   }
 }
 
@@ -247,7 +244,8 @@ void fit_host(FitContext& context) {
         wires.links()[static_cast<std::size_t>(wires.to_host(gpu).links.front())].cable)];
     const bool own = transport.find('_') != std::string::npos || !is_pcie_cable(cable.kind);
     if (!spans_sizes(samples) && own) {
-      context.undetermined.push_back("transport." + transport + ": such copies from a few bytes to some megabytes");
+      context.undetermined.push_back(parameter_subject(ParameterOf::kTransport, transport) +
+                                     ": such copies from a few bytes to some megabytes");
     } else if (own) {
       fit_own_pieces(context, transport, samples);
     } else if (spans_sizes(samples)) {
@@ -257,8 +255,8 @@ void fit_host(FitContext& context) {
       set_rate(context, transport, cable.kind, fit.value[0], fit.stderr_[0]);
     }
   }
-  fit_host_duplex(context, "h2d", ".duplex_Bps");
-  fit_host_duplex(context, "h2d_sm", ".kernel_duplex_Bps");
+  fit_host_duplex(context, "h2d", key::cable_duplex);
+  fit_host_duplex(context, "h2d_sm", key::cable_kernel_duplex);
 }
 
 /// Copies from rest against copies of the same ends and size out of a queue.
@@ -274,8 +272,7 @@ void fit_single(FitContext& context) {
     }
     if (differences.empty()) continue;
     const MedianEstimate extra = estimate_median(differences);
-    if (extra.value > kDistinctSigmas * extra.stderr_)
-      context.set("transport." + transport + ".single_s", extra.value, extra.stderr_, "s");
+    if (extra.value > kDistinctSigmas * extra.stderr_) context.set(key::single(transport), extra.value, extra.stderr_);
   }
 }
 

@@ -22,7 +22,7 @@ void fit_distances(FitContext& context, const Topology& topology, const std::vec
                    const std::map<std::string, FabricDistance>& distances) {
   const std::string kind = between_switches(topology);
   if (kind.empty()) return;
-  const std::string name = "cable." + kind + ".latency_scale";
+  const ParameterKey scale_key = key::cable_latency_scale(kind);
   for (const Measurement& m : measurements)
     for (const MeasuredSpread& spread : m.spreads) {
       if (!spread.mean_time_s || spread.max_time_s) continue;
@@ -32,14 +32,14 @@ void fit_distances(FitContext& context, const Topology& topology, const std::vec
       Calibration curves;
       curves.parameters = context.found;
       const std::string transport = spread.transport == "mpi" ? "mpi_network" : spread.transport;
-      if (!curves.find(regime(transport, 0, "startup_s")))
+      if (!curves.find(key::startup(transport, 0)))
         throw InputError(m.path, "/points", "needs a measured message of " + transport + " between neighbours");
       const double beyond_s = *spread.mean_time_s - message_time(curves, transport, spread.size_B);
       if (!(beyond_s > 0)) throw InputError(m.path, "/points", "farther messages take longer than those of neighbours");
       const double scale = beyond_s / distance->second.farther_s;
-      context.set(name, scale, m.precision * scale * *spread.mean_time_s / beyond_s, "1");
+      context.set(scale_key, scale, m.precision * scale * *spread.mean_time_s / beyond_s);
     }
-  if (!context.has(name) && context.lends(name)) context.inherit(name, "");
+  if (!context.has(scale_key) && context.lends(scale_key)) context.inherit(scale_key, "");
 }
 
 }  // namespace linkcast::fit

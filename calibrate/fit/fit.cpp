@@ -10,7 +10,6 @@
 
 #include "calibrate/fit/distance_fit.hpp"
 #include "calibrate/fit/launch_fit.hpp"
-#include "calibrate/fit/lenders.hpp"
 #include "calibrate/fit/message_fit.hpp"
 #include "calibrate/fit/mpi_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
@@ -108,20 +107,22 @@ std::vector<Sample> samples_of(const Platform& wires, const std::vector<Measurem
 /// Size at which a copy reaches half its attainable bandwidth: start-up x rate.
 void derive_half_bandwidth(FitContext& context) {
   std::string last;
-  for (const auto& [name, p] : context.found)
-    if (name.rfind("transport.peer", 0) == 0 && name.find(".startup_s") != std::string::npos &&
-        p.provenance == "fitted" && (last.empty() || name.rfind("transport.peer.", 0) == 0))
+  for (const auto& [name, p] : context.found) {
+    const std::string_view transport = ParameterName(name).transport();
+    if (transport.starts_with("peer") && is_of(name, key::startup) && p.provenance == "fitted" &&
+        (last.empty() || transport == "peer"))
       last = name;
+  }
   if (last.empty()) return;
   const Parameter& startup = context.found.at(last);
   std::vector<std::pair<std::string, Parameter>> derived;
   for (const auto& [name, rate] : context.found) {
-    if (name.rfind("cable.", 0) != 0 || name.find('@') != std::string::npos) continue;
-    const std::string kind = name.substr(6, name.rfind('.') - 6);
-    if (!is_accelerator_cable(kind) || name != "cable." + kind + ".bandwidth_Bps") continue;
+    const std::string kind(ParameterName(name).subject);
+    if (!is_of(name, key::cable_bandwidth) || kind.find('@') != std::string::npos || !is_accelerator_cable(kind))
+      continue;
     const double half = startup.value * rate.value;
     const double error = half * std::hypot(startup.stderr_ / startup.value, rate.stderr_ / rate.value);
-    derived.emplace_back("cable." + kind + ".half_bandwidth_B",
+    derived.emplace_back(key::cable_half_bandwidth(kind).name,
                          Parameter{half, error, "B", "derived: " + last + " x " + name});
   }
   for (auto& [name, parameter] : derived) context.found[name] = parameter;
@@ -130,11 +131,12 @@ void derive_half_bandwidth(FitContext& context) {
 /// What a copy engine needs between the copies of two streams is the end of the first: the part of a copy from rest
 /// that local copies show, which cross no link.
 void derive_turn(FitContext& context) {
-  const auto local = context.found.find("transport.local.single_s");
+  const ParameterKey single = key::single("local");
+  const auto local = context.found.find(single.name);
   if (local == context.found.end()) return;
   Parameter turn = local->second;
-  turn.provenance = "derived: transport.local.single_s";
-  context.found["copy_engine.turn_s"] = turn;
+  turn.provenance = "derived: " + single.name;
+  context.found[key::engine_turn().name] = turn;
 }
 
 /// Standard errors become the larger one of covariance and bootstrap; the part between occasions stays.
@@ -151,8 +153,7 @@ void widen(FitContext& context, const Bootstrap& bootstrap) {
 void inherit_libraries(FitContext& context, const std::vector<Calibration>& lenders) {
   for (const Calibration& calibration : lenders)
     for (const auto& [name, parameter] : calibration.parameters) {
-      const bool library = name.rfind("nccl.", 0) == 0 || name.rfind("mpi.", 0) == 0;
-      if (!library || context.has(name) || parameter.provenance != "fitted") continue;
+      if (!is_of_library(name) || context.found.contains(name) || parameter.provenance != "fitted") continue;
       Parameter lent = parameter;
       lent.provenance = "inherited:" + calibration.name;
       lent.stderr_ = std::max(lent.stderr_, kOtherMachine * std::abs(lent.value));
@@ -186,6 +187,28 @@ void check_members(const Measurement& m, const Topology& topology) {
         throw InputError(
             m.path, "/points/" + std::to_string(c.point) + "/gpus/" + std::to_string(k),
             std::to_string(c.gpus[k]) + " is no GPU of " + topology.name + ": 0 to " + std::to_string(count - 1));
+}
+
+/// Models of the CPUs and PCIe switches, sorted.
+std::vector<std::string> host_models(const Topology& topology) {
+  std::vector<std::string> models;
+  for (const Device& device : topology.devices)
+    if (device.kind == DeviceKind::kCpu || device.kind == DeviceKind::kPcieSwitch) models.push_back(device.model);
+  std::sort(models.begin(), models.end());
+  return models;
+}
+
+/// Fills inherited, kin and l2_B.
+void know_lenders(FitContext& context, const FitRequest& request) {
+  const std::vector<std::string> here = host_models(*request.topology);
+  context.l2_B = request.l2_B;
+  for (std::size_t i = 0; i < request.inherited.size(); ++i) {
+    context.inherited.push_back(&request.inherited[i]);
+    if (i >= request.lenders.size()) continue;
+    const std::vector<std::string> there = host_models(request.lenders[i].topology);
+    const bool named = std::none_of(here.begin(), here.end(), [](const std::string& model) { return model.empty(); });
+    context.kin[&request.inherited[i]] = {named && !here.empty() && here == there, request.lenders[i].l2_B};
+  }
 }
 
 /// @throws InputError  not one parameter
@@ -232,18 +255,17 @@ std::map<FitContext::Key, std::vector<double>> FitContext::times(const std::stri
   return found;
 }
 
-void FitContext::set(const std::string& name, double value, double stderr_, const std::string& unit,
-                     const std::string& provenance) {
+void FitContext::set(const ParameterKey& key, double value, double stderr_, const std::string& provenance) {
+  const std::string unit(key.row->unit);
   const double share = unit == "s" ? kBetweenOccasionsStartup : unit == "B" ? 0 : kBetweenOccasions;
-  const double between = std::hypot(share, unit == "B" ? 0 : precision_of(name)) * std::abs(value);
-  found[name] = {value, std::hypot(stderr_, between), unit, provenance};
-  errors[name] = {stderr_, between};
+  const double between = std::hypot(share, unit == "B" ? 0 : precision_of(key)) * std::abs(value);
+  found[key.name] = {value, std::hypot(stderr_, between), unit, provenance};
+  errors[key.name] = {stderr_, between};
 }
 
-double FitContext::precision_of(const std::string& name) const {
-  const std::string head = "transport.";
-  const bool cable = name.rfind(head, 0) != 0;
-  const std::string transport = cable ? "" : name.substr(head.size(), name.find('.', head.size()) - head.size());
+double FitContext::precision_of(const ParameterKey& key) const {
+  const std::string_view transport = ParameterName(key.name).transport();
+  const bool cable = transport.empty();
   double largest = 0;
   for (const Sample& s : samples)
     if (cable || s.transport == transport) largest = std::max(largest, s.precision);
@@ -252,9 +274,9 @@ double FitContext::precision_of(const std::string& name) const {
   return largest;
 }
 
-double FitContext::value(const std::string& name) const {
-  const auto it = found.find(name);
-  if (it == found.end()) throw InputError("calibrate fit: nothing determines " + name);
+double FitContext::value(const ParameterKey& key) const {
+  const auto it = found.find(key.name);
+  if (it == found.end()) throw InputError("calibrate fit: nothing determines " + key.name);
   return it->second.value;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/platform/platform.hpp"
 #include "sim/records/calibration.hpp"
 #include "sim/records/measurement.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast::fit {
 
@@ -27,10 +28,10 @@ inline constexpr double kDistinctSigmas = 3;
 // DGX-1 and ABCI nodes differ by 5-20 %
 inline constexpr double kOtherCopies = 0.1;
 
-/// Name of a parameter of range k of a transport's sizes.
-inline std::string regime(const std::string& transport, std::size_t k, const char* what) {
-  return "transport." + transport + ".r" + std::to_string(k) + "." + what;
-}
+// The family of libraries that linkcast-bench measures (calibrate/bench/nccl_base.cpp).
+inline constexpr std::string_view kBenchFamily = "nccl";
+// The family of libraries that send messages by a schedule (models/libraries/mpi_*.cpp).
+inline constexpr std::string_view kMessageFamily = "mpi";
 
 /// One repetition of one copy.
 struct Sample {
@@ -82,26 +83,30 @@ struct FitContext {
   using Key = std::tuple<int, int, double>;
   [[nodiscard]] std::map<Key, std::vector<double>> times(const std::string& transport, bool single) const;
   /// The standard error gets two parts added: the difference between occasions, and the precision of the data.
-  void set(const std::string& name, double value, double stderr_, const std::string& unit,
-           const std::string& provenance = "fitted");
+  void set(const ParameterKey& key, double value, double stderr_, const std::string& provenance = "fitted");
   /// True if an inherited calibration fitted this parameter itself.
-  [[nodiscard]] bool lends(const std::string& name) const;
-  /// The same of any whose name starts so.
-  [[nodiscard]] bool lends_any(const std::string& prefix) const;
+  [[nodiscard]] bool lends(const ParameterKey& key) const;
+  /// The same of any parameter of a transport.
+  [[nodiscard]] bool lends_any(const std::string& transport) const;
   /// Those that may lend a parameter, best first: what belongs to the host comes from the same host, if one lends.
-  [[nodiscard]] std::vector<const Calibration*> lenders_of(const std::string& name) const;
+  [[nodiscard]] std::vector<const Calibration*> lenders_of(const ParameterKey& key) const;
   /// True if a machine with the same host lends this parameter.
-  [[nodiscard]] bool host_lends(const std::string& name) const;
+  [[nodiscard]] bool host_lends(const ParameterKey& key) const;
   /// Takes a parameter from the first of lenders_of() that fitted it itself. @returns false if none did
-  bool inherit(const std::string& name, const std::string& missing);
-  /// The same for every inherited parameter whose name starts so.
-  bool inherit_all(const std::string& prefix, const std::string& missing);
+  bool inherit(const ParameterKey& key, const std::string& missing);
+  /// The same for every inherited parameter of a transport.
+  bool inherit_all(const std::string& transport, const std::string& missing);
   /// Value of a parameter found so far. @throws InputError  if it is missing: says which measurement is needed
-  [[nodiscard]] double value(const std::string& name) const;
-  [[nodiscard]] bool has(const std::string& name) const { return found.count(name) > 0; }
+  [[nodiscard]] double value(const ParameterKey& key) const;
+  [[nodiscard]] bool has(const ParameterKey& key) const { return found.contains(key.name); }
+  /// True if any parameter of a transport was found.
+  [[nodiscard]] bool has_any(const std::string& transport) const;
   /// Largest precision of the samples that a parameter rests on: those of its transport; a cable's rests on all copies.
-  [[nodiscard]] double precision_of(const std::string& name) const;
+  [[nodiscard]] double precision_of(const ParameterKey& key) const;
 };
+
+/// Key of a parameter that some calibration has.
+inline ParameterKey key_named(const std::string& name) { return {name, find_parameter_row(name)}; }
 
 /// Median over pairs and repetitions at each size, sizes rising.
 std::vector<SizePoint> medians_by_size(const std::vector<Sample>& samples);

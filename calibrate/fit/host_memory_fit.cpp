@@ -32,8 +32,8 @@ double cables_Bps(const FitContext& context, const MeasuredFlows& group) {
     const int link = up ? wires.to_host(gpu).links.front() : wires.from_host(gpu).links.back();
     const Cable& cable =
         wires.topology().cables[static_cast<std::size_t>(wires.links()[static_cast<std::size_t>(link)].cable)];
-    const std::string kind = "cable." + cable.kind + ".";
-    const std::string both = kind + "duplex_Bps", one = kind + (up ? "to_host_Bps" : "from_host_Bps");
+    const ParameterKey both = key::cable_duplex(cable.kind),
+                       one = (up ? key::cable_to_host : key::cable_from_host)(cable.kind);
     if (!context.has(one)) return 0;
     const bool duplex = host_pattern(group) == HostPattern::kBoth && context.has(both);
     sum += duplex ? context.value(both) / 2 : context.value(one);
@@ -45,7 +45,7 @@ double cables_Bps(const FitContext& context, const MeasuredFlows& group) {
 using Rates = std::map<std::string, std::vector<double>>;
 
 /// The median, with what files differ by: hosts of one kind differ more than the repetitions on one.
-void set_limit(FitContext& context, const std::string& name, const Rates& files) {
+void set_limit(FitContext& context, const ParameterKey& key, const Rates& files) {
   std::vector<double> all, medians;
   for (const auto& [file, rates] : files) {
     all.insert(all.end(), rates.begin(), rates.end());
@@ -59,15 +59,15 @@ void set_limit(FitContext& context, const std::string& name, const Rates& files)
   constexpr double kOtherHost = 0.05;
   const double hosts =
       medians.size() > 1 ? std::sqrt(squares / (count - 1) * (1 + 1 / count)) : kOtherHost * estimate.value;
-  context.set(name, estimate.value, std::hypot(estimate.stderr_, hosts), "B/s");
+  context.set(key, estimate.value, std::hypot(estimate.stderr_, hosts));
 }
 
 }  // namespace
 
 void fit_host_memory(FitContext& context, const std::vector<Measurement>& measurements) {
-  const std::map<HostPattern, std::string> names = {{HostPattern::kWrite, "host_memory.write_Bps"},
-                                                    {HostPattern::kRead, "host_memory.read_Bps"},
-                                                    {HostPattern::kBoth, "host_memory.both_Bps"}};
+  const std::map<HostPattern, ParameterKey> keys = {{HostPattern::kWrite, key::host_write()},
+                                                    {HostPattern::kRead, key::host_read()},
+                                                    {HostPattern::kBoth, key::host_both()}};
   std::map<HostPattern, Rates> found;
   for (const Measurement& m : measurements)
     for (const MeasuredFlows& group : m.flows) {
@@ -78,7 +78,7 @@ void fit_host_memory(FitContext& context, const std::vector<Measurement>& measur
       if (bytes / median(group.time_s) >= (1 - kDistinct) * alone) continue;
       for (const double time : group.time_s) found[host_pattern(group)][m.path].push_back(bytes / time);
     }
-  for (const auto& [pattern, files] : found) set_limit(context, names.at(pattern), files);
+  for (const auto& [pattern, files] : found) set_limit(context, keys.at(pattern), files);
 }
 
 }  // namespace linkcast::fit

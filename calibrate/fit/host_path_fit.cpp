@@ -29,24 +29,24 @@ void fit_steps(FitContext& context, const std::vector<MeasuredCollective>& point
     ++sorts[host_steps_of(c)];
     for (const double time : c.time_s) rows.push_back({{1, static_cast<double>(host_steps_of(c))}, time});
   }
-  const std::string name = "nccl.host.LL.";
+  const ParameterKey base = key::host_base["LL"].of_all(kBenchFamily), hop = key::host_hop["LL"].of_all(kBenchFamily);
   if (sorts.size() < 2) {
-    context.undetermined.push_back(name +
-                                   "base_s and hop_s: small all_reduce and all_gather of two GPUs, NCCL_P2P_DISABLE=1");
+    context.undetermined.push_back(base.name + " and " + std::string(hop.row->what) +
+                                   ": small all_reduce and all_gather of two GPUs, NCCL_P2P_DISABLE=1");
     return;
   }
-  const LinearFit fit = robust_fit(rows, {name + "base_s", name + "hop_s"});
-  context.set(name + "base_s", fit.value[0], fit.stderr_[0], "s");
-  context.set(name + "hop_s", fit.value[1], fit.stderr_[1], "s");
+  const LinearFit fit = robust_fit(rows, {base.name, hop.name});
+  context.set(base, fit.value[0], fit.stderr_[0]);
+  context.set(hop, fit.value[1], fit.stderr_[1]);
 }
 
 /// Largest regime's rate of host copies by kernels; 0: not found.
 double kernels_Bps(const FitContext& context, const std::string& transport) {
   double rate = 0;
-  for (std::size_t k = 0; context.has(regime(transport, k, "startup_s")) || context.has(regime(transport, k, "flat_s"));
-       ++k)
-    rate =
-        context.has(regime(transport, k, "bandwidth_Bps")) ? context.value(regime(transport, k, "bandwidth_Bps")) : 0;
+  for (std::size_t k = 0; context.has(key::startup(transport, k)) || context.has(key::flat(transport, k)); ++k) {
+    const ParameterKey here = key::range_bandwidth(transport, k);
+    rate = context.has(here) ? context.value(here) : 0;
+  }
   return rate;
 }
 
@@ -57,17 +57,17 @@ void fit_share(FitContext& context, const std::vector<MeasuredCollective>& point
     if (c.gpus[0] < 0 || c.gpus[0] >= wires.gpu_count()) continue;
     const int link = wires.to_host(wires.gpu(c.gpus[0])).links.front();
     const int cable = wires.links()[static_cast<std::size_t>(link)].cable;
-    const std::string kind = "cable." + wires.topology().cables[static_cast<std::size_t>(cable)].kind;
+    const ParameterKey both = key::cable_kernel_duplex(wires.topology().cables[static_cast<std::size_t>(cable)].kind);
     const double up = kernels_Bps(context, "d2h_sm"), down = kernels_Bps(context, "h2d_sm");
-    if (!(up > 0 && down > 0) || !context.has(kind + ".kernel_duplex_Bps")) continue;
-    const double steps = host_steps_of(c), each = context.value(kind + ".kernel_duplex_Bps") / 2;
+    if (!(up > 0 && down > 0) || !context.has(both)) continue;
+    const double steps = host_steps_of(c), each = context.value(both) / 2;
     const double hop_B = c.size_B * steps / 2;  // source: 2 (n - 1) / n, or half of it, of n = 2
     const double bytes_s = hop_B * (1 / up + 1 / down + (steps - 1) / each) / steps;
     for (const double time : c.time_s) shares.push_back(bytes_s / time);
   }
   if (shares.empty()) return;
   const MedianEstimate share = estimate_median(shares);
-  context.set("nccl.host.data_share", std::min(share.value, 1.0), share.stderr_, "1");
+  context.set(key::host_data_share.of_all(kBenchFamily), std::min(share.value, 1.0), share.stderr_);
 }
 
 }  // namespace

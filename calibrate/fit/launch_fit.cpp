@@ -77,18 +77,18 @@ class LaunchFit {
 
   void run() {
     const SecondsOf issue = [](const LaunchPoint& p) { return known({median_of(p, "rest_issue")}); };
-    fit("single_process", {"call_s", "gpu_s", "send_s"}, single_process, issue);
-    fit("process", {"call_s", "send_s"}, process, issue);
-    fit("pytorch", {"call_s", "batch_s", "send_s"}, pytorch, [](const LaunchPoint& p) {
+    fit("single_process", {&key::launch_call, &key::launch_gpu, &key::launch_send}, single_process, issue);
+    fit("process", {&key::launch_call, &key::launch_send}, process, issue);
+    fit("pytorch", {&key::launch_call, &key::launch_batch, &key::launch_send}, pytorch, [](const LaunchPoint& p) {
       return known(
           {median_of(p, "rest_issue"), p.size_B <= kHostBound_B ? median_of(p, "steady") : std::optional<double>{}});
     });
     fit(
-        "copy", {"call_s"}, [](const LaunchPoint& p) { return of_op(p, "copy_peer_ce"); }, issue);
+        "copy", {&key::launch_call}, [](const LaunchPoint& p) { return of_op(p, "copy_peer_ce"); }, issue);
     fit(
-        "kernel", {"call_s"}, [](const LaunchPoint& p) { return of_op(p, "copy_peer_sm"); }, issue);
+        "kernel", {&key::launch_call}, [](const LaunchPoint& p) { return of_op(p, "copy_peer_sm"); }, issue);
     fit(
-        "synchronise", {"call_s"},
+        "synchronise", {&key::launch_call},
         [](const LaunchPoint& p) {
           return is_call(p, "process") || is_call(p, "single_process") ? std::optional(std::vector<double>{1})
                                                                        : std::nullopt;
@@ -101,7 +101,7 @@ class LaunchFit {
   }
 
  private:
-  void fit(const std::string& subject, const std::vector<std::string>& whats, const Row& row,
+  void fit(const std::string& subject, const std::vector<const LaunchRow*>& costs, const Row& row,
            const SecondsOf& seconds) {
     std::vector<Observation> rows;
     for (const LaunchPoint& point : points_) {
@@ -109,13 +109,13 @@ class LaunchFit {
       if (!coefficients) continue;
       for (const double time_s : seconds(point)) rows.push_back({*coefficients, time_s});
     }
-    const std::string head = "launch." + subject + ".";
     if (rows.empty()) {
-      context_.undetermined.push_back(head + "*: such points of a launch record");
+      context_.undetermined.push_back(parameter_subject(ParameterOf::kLaunch, subject) +
+                                      ".*: such points of a launch record");
       return;
     }
     std::vector<std::string> names;
-    for (const std::string& what : whats) names.push_back(head + what);
+    for (const LaunchRow* cost : costs) names.push_back((*cost)(subject).name);
     const LinearFit found = robust_fit(rows, names);
     std::vector<double> distances;
     for (const Observation& o : rows) {
@@ -123,9 +123,9 @@ class LaunchFit {
       for (std::size_t k = 0; k < names.size(); ++k) modelled_s += found.value[k] * o.row[k];
       distances.push_back(std::abs(std::log(o.time_s / modelled_s)));
     }
-    for (std::size_t k = 0; k < names.size(); ++k) context_.set(names[k], found.value[k], found.stderr_[k], "s");
+    for (std::size_t k = 0; k < names.size(); ++k) context_.set((*costs[k])(subject), found.value[k], found.stderr_[k]);
     const double sigma = sigma_of_ninety_percent(distances);
-    context_.set(head + "sigma", sigma, sigma / std::sqrt(2 * static_cast<double>(rows.size())), "1");
+    context_.set(key::launch_sigma(subject), sigma, sigma / std::sqrt(2 * static_cast<double>(rows.size())));
   }
 
   FitContext& context_;

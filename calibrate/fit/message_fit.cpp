@@ -92,7 +92,7 @@ std::vector<Piece> one_piece(FitContext& context, const std::string& transport, 
   }
   if (!spans_sizes(samples)) {
     const MedianEstimate startup = estimate_median(times);
-    context.undetermined.push_back("transport." + transport + ".r0.bandwidth_Bps: messages of some megabytes");
+    context.undetermined.push_back(key::range_bandwidth(transport, 0).name + ": messages of some megabytes");
     return {{0, false, startup.value, startup.stderr_, 0, 0}};
   }
   const LinearFit line = robust_fit(rows, {"start-up", "time per byte"});
@@ -110,13 +110,13 @@ void fit_class(FitContext& context, const std::string& transport, const std::vec
   double end_s = medians.front().time_s;  // of the range before
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     const Piece& p = pieces[k];
-    if (k + 1 < pieces.size()) context.set(regime(transport, k, "to_B"), p.to_B, 0, "B");
+    if (k + 1 < pieces.size()) context.set(key::range_end(transport, k), p.to_B, 0);
     if (p.flat || p.startup_s > 0)
-      context.set(regime(transport, k, p.flat ? "flat_s" : "startup_s"), p.startup_s, p.startup_stderr_s, "s");
+      context.set((p.flat ? key::flat : key::startup)(transport, k), p.startup_s, p.startup_stderr_s);
     else  // in proportion to the size, but not below what smaller messages take
-      context.set(regime(transport, k, "flat_s"), end_s, 0, "s", "derived: end of the range before");
+      context.set(key::flat(transport, k), end_s, 0, "derived: end of the range before");
     end_s = p.startup_s + (p.rate_Bps > 0 ? p.to_B / p.rate_Bps : 0);
-    if (p.rate_Bps > 0) context.set(regime(transport, k, "bandwidth_Bps"), p.rate_Bps, p.rate_stderr_Bps, "B/s");
+    if (p.rate_Bps > 0) context.set(key::range_bandwidth(transport, k), p.rate_Bps, p.rate_stderr_Bps);
   }
 }
 
@@ -138,9 +138,9 @@ void fit_eager(FitContext& context, const std::string& transport, const std::vec
     if (s.single) startups.push_back(s.time_s - s.size_B * end.time_s / end.size_B);
   const MedianEstimate startup = estimate_median(startups);
   const double rate = end.size_B / end.time_s;
-  context.set(regime(transport, 0, "to_B"), end.size_B, 0, "B");
-  context.set(regime(transport, 0, "startup_s"), startup.value, startup.stderr_, "s");
-  context.set(regime(transport, 0, "bandwidth_Bps"), rate, 0, "B/s");
+  context.set(key::range_end(transport, 0), end.size_B, 0);
+  context.set(key::startup(transport, 0), startup.value, startup.stderr_);
+  context.set(key::range_bandwidth(transport, 0), rate, 0);
 }
 
 /// How long a message takes is what a ping-pong shows: windows of messages, which overlap, only speak for larger ones.
@@ -228,18 +228,18 @@ void inherit_messages(FitContext& context) {
   bool lent = false;
   for (const char* where : {"socket", "node", "network"})
     for (const char* memory : {"", "_host"}) {
-      const std::string transport = std::string("transport.mpi_") + where + memory + ".";
-      const auto known = context.found.lower_bound(transport);
-      const bool measured = known != context.found.end() && known->first.rfind(transport, 0) == 0;
-      if (measured || !context.lends_any(transport)) continue;
+      const std::string transport = std::string("mpi_") + where + memory;
+      if (context.has_any(transport) || !context.lends_any(transport)) continue;
       context.inherit_all(transport, "");
       lent = true;
     }
   if (!lent) return;
   for (const Calibration* calibration : context.inherited)
     for (const auto& [name, parameter] : calibration->parameters)
-      if (name.rfind("mpi.", 0) == 0 && name.rfind("mpi.library", 0) != 0 && !context.has(name) && context.lends(name))
-        context.inherit(name, "");
+      if (const ParameterKey key = key_named(name); ParameterName(name).head == kMessageFamily &&
+                                                    !is_of(name, key::library_version) && !context.has(key) &&
+                                                    context.lends(key))
+        context.inherit(key, "");
 }
 
 void inherit_cables(FitContext& context) {
@@ -247,19 +247,19 @@ void inherit_cables(FitContext& context) {
   for (const Cable& cable : context.wires->topology().cables)
     if (is_accelerator_cable(cable.kind)) kinds.insert(cable.kind);
   for (const std::string& kind : kinds) {
-    const std::string name = "cable." + kind + ".bandwidth_Bps";
-    if (!context.has(name) && context.lends(name)) context.inherit(name, "");
+    const ParameterKey rate = key::cable_bandwidth(kind);
+    if (!context.has(rate) && context.lends(rate)) context.inherit(rate, "");
   }
 }
 
 double message_time(const Calibration& calibration, const std::string& transport, double size_B) {
   double least_s = 0;
   for (std::size_t k = 0;; ++k) {
-    const Parameter* startup = calibration.find(regime(transport, k, "startup_s"));
-    const Parameter* flat = calibration.find(regime(transport, k, "flat_s"));
+    const Parameter* startup = calibration.find(key::startup(transport, k));
+    const Parameter* flat = calibration.find(key::flat(transport, k));
     if (!startup && !flat) throw InputError("no curve of " + transport + " messages covers this size");
-    const Parameter* to = calibration.find(regime(transport, k, "to_B"));
-    const Parameter* rate = calibration.find(regime(transport, k, "bandwidth_Bps"));
+    const Parameter* to = calibration.find(key::range_end(transport, k));
+    const Parameter* rate = calibration.find(key::range_bandwidth(transport, k));
     const bool here = !to || size_B <= to->value;
     const double bytes = here ? size_B : to->value;
     const double moving_s = rate ? bytes / rate->value : 0;

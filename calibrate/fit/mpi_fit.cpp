@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/records/input_error.hpp"
-#include "sim/records/learned.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast::fit {
 namespace {
@@ -32,18 +32,15 @@ class ProcessFit {
   }
 
  private:
-  [[nodiscard]] std::string name(const char* subject, const char* what) const {
-    return learned_name(m_.library, subject, what);
-  }
   [[nodiscard]] bool of_mpi() const { return m_.library.rfind("mpi-", 0) == 0; }
 
   void version() {
     if (!of_mpi() || m_.library_version.empty()) return;
-    const std::string named = name("library", "version");
+    const ParameterKey named = key::library_version(m_.library);
     const double version = version_of(m_.library_version);
     if (context_.has(named) && context_.value(named) != version)
       throw InputError(m_.path, "/library_version", "another measurement of this fit names another version");
-    context_.found[named] = {version, 0, "1", "derived: " + m_.id};
+    context_.found[named.name] = {version, 0, "1", "derived: " + m_.id};
   }
 
   void check_ends() {
@@ -63,9 +60,9 @@ class ProcessFit {
     const bool counts =
         std::any_of(rows.begin(), rows.end(), [&](const Observation& o) { return o.row != rows[0].row; });
     if (!counts) return;
-    const std::string named = name(gpu ? "gpu" : "host", "post_s");
-    const LinearFit line = robust_fit(rows, {"latency", named});
-    if (line.value[1] > 0) context_.set(named, line.value[1], line.stderr_[1], "s");
+    const ParameterKey named = (gpu ? key::gpu_post : key::host_post)(m_.library);
+    const LinearFit line = robust_fit(rows, {"latency", named.name});
+    if (line.value[1] > 0) context_.set(named, line.value[1], line.stderr_[1]);
   }
 
   /// One process fills one card at most: how many does a socket full of them fill?
@@ -87,7 +84,7 @@ class ProcessFit {
           std::count_if(devices.begin(), devices.end(), [](const Device& d) { return d.kind == DeviceKind::kNic; });
       const double filled =
           std::clamp(std::round(most_Bps / alone_Bps), 1.0, std::max(1.0, static_cast<double>(cards)));
-      context_.found[name("host", "nics")] = {filled, 0, "1", "fitted"};
+      context_.found[key::host_nics(m_.library).name] = {filled, 0, "1", "fitted"};
       return;
     }
   }
@@ -100,7 +97,7 @@ class ProcessFit {
         times.insert(times.end(), p.time_s.begin(), p.time_s.end());
     if (times.empty()) return;
     const MedianEstimate median = estimate_median(times);
-    context_.set("mpi.staging.copy_s", median.value, median.stderr_, "s");
+    context_.set(key::staging_copy.of_all(library_family(m_.library)), median.value, median.stderr_);
   }
 
   FitContext& context_;

@@ -36,7 +36,7 @@ Found look_up(const FitContext& context, const Measurement& m, const MeasuredSpr
   Calibration curves;
   curves.parameters = context.found;
   const std::string transport = spread.transport == "mpi" ? "mpi_network" : spread.transport;
-  if (!curves.find("transport." + transport + ".r0.startup_s"))
+  if (!curves.find(key::startup(transport, 0)))
     throw InputError(m.path, "/points", "noise needs a measured message of " + transport + " between neighbours");
   return {&m, &spread, distance->second, message_time(curves, transport, spread.size_B)};
 }
@@ -77,9 +77,9 @@ void fit_loss(FitContext& context, const Found& found) {
     throw InputError(found.from->path, "/points",
                      "goodput below that of neighbours is needed, the minimum well below the mean");
   const double c = root_of(too_low, kEven, kUneven), precision = found.from->precision;
-  const auto set = [&](const char* name, double value) { context.set(name, value, precision * value, "1"); };
-  set("noise.most_loss", most_lost(c));
-  set("noise.loss_exponent", c * found.distance.links);
+  const auto set = [&](const ParameterKey& key, double value) { context.set(key, value, precision * value); };
+  set(key::most_loss(), most_lost(c));
+  set(key::loss_exponent(), c * found.distance.links);
 }
 
 /// Of two solutions the narrower distribution; the other one is wider than the largest of n can tell.
@@ -96,8 +96,8 @@ void fit_wait(FitContext& context, const Found& found) {
     throw InputError(found.from->path, "/points", "no distribution has this mean and this maximum of so many messages");
   const double sigma = root_of(too_long, kNarrow, wide), median_s = median_wait_s(mean_s, sigma);
   const double precision = found.from->precision;
-  context.set("noise.wait_s", median_s / found.distance.links, precision * median_s / found.distance.links, "s");
-  context.set("noise.wait_sigma", sigma, precision * sigma, "1");
+  context.set(key::noise_wait(), median_s / found.distance.links, precision * median_s / found.distance.links);
+  context.set(key::noise_wait_sigma(), sigma, precision * sigma);
 }
 
 }  // namespace

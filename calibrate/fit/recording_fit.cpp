@@ -76,20 +76,22 @@ void fit_recording(FitContext& context, const std::vector<LaunchRecord>& launche
   for (const LaunchRecord& record : launches)
     for (const Recordings& one : recordings_of(record)) (one.calls > 0 ? with_calls : lone).push_back(one);
   if (lone.empty() || with_calls.empty()) return;
-  const auto set = [&](const char* name, const std::vector<Recordings>& calls, const auto& cost_s) {
+  const auto set = [&](const ParameterKey& key, const std::vector<Recordings>& calls, const auto& cost_s) {
     std::vector<double> values;
     for (const Recordings& one : calls) values.push_back(cost_s(one));
     const MedianEstimate estimate = estimate_median(values);
     const double value = std::max(0.0, estimate.value);
-    context.set(std::string("recording.") + name, value, estimate.stderr_, "s");
+    context.set(key, value, estimate.stderr_);
     return value;
   };
-  const double launch_s = set("launch_s", lone, [](const Recordings& one) { return one.cuda_cost_s() / one.launches; });
-  set("call_s", with_calls,
+  const double launch_s =
+      set(key::recording_launch(), lone, [](const Recordings& one) { return one.cuda_cost_s() / one.launches; });
+  set(key::recording_call(), with_calls,
       [&](const Recordings& one) { return (one.cuda_cost_s() - launch_s * one.launches) / one.calls; });
   const double operator_s =
-      set("operator_s", lone, [](const Recordings& one) { return one.cpu_cost_s() / one.operators; });
-  set("collective_s", with_calls, [&](const Recordings& one) { return one.cpu_cost_s() - operator_s * one.operators; });
+      set(key::recording_operator(), lone, [](const Recordings& one) { return one.cpu_cost_s() / one.operators; });
+  set(key::recording_collective(), with_calls,
+      [&](const Recordings& one) { return one.cpu_cost_s() - operator_s * one.operators; });
 }
 
 }  // namespace linkcast::fit

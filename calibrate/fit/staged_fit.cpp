@@ -21,7 +21,7 @@ constexpr double kCrossing = 0.03;
 // A copy of this many chunks spends over 90 % of its time in the steady part.
 constexpr double kPipelined = 16;
 constexpr std::size_t kFewestSizes = 8;
-const std::string kChunk = "transport.staged.chunk_B";
+const std::string kStaged = "staged";
 
 struct StagedPair {
   int source = 0, target = 0;
@@ -78,11 +78,10 @@ class StagedFit {
  public:
   explicit StagedFit(FitContext& context) : context_(context), pairs_(pairs_of(context)) {
     const auto& wires = *context.wires;
-    kind_ =
-        "cable." + wires.topology()
-                       .cables[static_cast<std::size_t>(
-                           wires.links()[static_cast<std::size_t>(wires.to_host(wires.gpu(0)).links.front())].cable)]
-                       .kind;
+    kind_ = wires.topology()
+                .cables[static_cast<std::size_t>(
+                    wires.links()[static_cast<std::size_t>(wires.to_host(wires.gpu(0)).links.front())].cable)]
+                .kind;
   }
 
   void run() {
@@ -108,32 +107,41 @@ class StagedFit {
       if (filter(pair)) all.insert(all.end(), pair.samples.begin(), pair.samples.end());
     return all;
   }
-  double chunk() const { return context_.value("transport.staged.chunk_B"); }
+  ParameterKey startup() const { return key::startup(kStaged, range_); }
+  ParameterKey to_host() const { return key::cable_to_host(kind_); }
+  ParameterKey from_host() const { return key::cable_from_host(kind_); }
+  ParameterKey link_rate(int link) const {
+    return key::link_bandwidth(context_.wires->constraints()[static_cast<std::size_t>(link)].id);
+  }
+  void missing(const std::string& need) const {
+    context_.undetermined.push_back(parameter_subject(ParameterOf::kTransport, kStaged) + ": " + need);
+  }
+  double chunk() const { return context_.value(key::chunk(kStaged)); }
   /// Start-up and the first chunk's way up: what passes before the steady part.
-  double head_s() const { return context_.value(startup_) + chunk() / context_.value(kind_ + ".to_host_Bps"); }
+  double head_s() const { return context_.value(startup()) + chunk() / context_.value(to_host()); }
   std::optional<MedianEstimate> rate(const std::vector<Sample>& of) const {
     return steady_rate(of, chunk(), head_s(), 0);
   }
 
-  bool rates_known() const { return context_.has(kind_ + ".to_host_Bps") && context_.has(kind_ + ".from_host_Bps"); }
+  bool rates_known() const { return context_.has(to_host()) && context_.has(from_host()); }
 
   /// Where staging on a machine with the same cables has a pace of its own, staged copies tell nothing about the
   /// cables.
   bool borrow_rates() {
-    if (!context_.lends("transport.staged.r0.bandwidth_Bps") && !context_.lends("transport.staged.r1.bandwidth_Bps"))
+    if (!context_.lends(key::range_bandwidth(kStaged, 0)) && !context_.lends(key::range_bandwidth(kStaged, 1)))
       return false;
     const std::string need = "copies between host memory and a GPU over message sizes";
-    for (const char* way : {".to_host_Bps", ".from_host_Bps"})
-      if (!context_.lends(kind_ + way) || !context_.inherit(kind_ + way, need)) return false;
+    for (const ParameterKey& way : {to_host(), from_host()})
+      if (!context_.lends(way) || !context_.inherit(way, need)) return false;
     return true;
   }
 
   /// The pace of staging from copies of many chunks; start-up and chunk are known.
   bool fit_pace() {
-    const double ways = chunk() / context_.value(kind_ + ".from_host_Bps");
+    const double ways = chunk() / context_.value(from_host());
     const auto pace = steady_rate(samples(plain), chunk(), head_s() + ways, chunk());
     if (!pace) {
-      context_.undetermined.push_back("transport.staged: staged copies of 64 MiB");
+      missing("staged copies of 64 MiB");
       return false;
     }
     limit_staging(pace->value, pace->stderr_);
@@ -146,19 +154,18 @@ class StagedFit {
     const auto curve = samples(plain);
     const auto medians = medians_by_size(curve);
     if (medians.size() < kFewestSizes) {
-      if (rates_known && context_.inherited.empty())
-        context_.undetermined.push_back("transport.staged: staged copies over at least 8 sizes");
+      if (rates_known && context_.inherited.empty()) missing("staged copies over at least 8 sizes");
       return false;
     }
     const StagedShape shape = choose_shape(medians);
     const LinearFit fit = fit_shape(curve, shape);
     if (shape.flat_to_B > 0) {
-      context_.set("transport.staged.r0.to_B", shape.flat_to_B, 0, "B");
-      context_.set("transport.staged.r0.flat_s", fit.value[0], fit.stderr_[0], "s");
-      startup_ = "transport.staged.r1.startup_s";
+      context_.set(key::range_end(kStaged, 0), shape.flat_to_B, 0);
+      context_.set(key::flat(kStaged, 0), fit.value[0], fit.stderr_[0]);
+      range_ = 1;
     }
-    context_.set(startup_, fit.value[1], fit.stderr_[1], "s");
-    context_.set("transport.staged.chunk_B", shape.chunk_B, 0, "B");
+    context_.set(startup(), fit.value[1], fit.stderr_[1]);
+    context_.set(key::chunk(kStaged), shape.chunk_B, 0);
     if (rates_known)
       limit_staging(1 / fit.value[3], fit.stderr_[3] / (fit.value[3] * fit.value[3]));
     else
@@ -172,44 +179,42 @@ class StagedFit {
     if (!(up > kDistinctSigmas * up_stderr)) throw InputError(kNoPipeline);
     refuse_beyond_nominal(1 / up, "to");
     refuse_beyond_nominal(1 / down, "from");
-    context_.set(kind_ + ".to_host_Bps", 1 / up, up_stderr / (up * up), "B/s");
-    context_.set(kind_ + ".from_host_Bps", 1 / down, fit.stderr_[3] / (down * down), "B/s");
+    context_.set(to_host(), 1 / up, up_stderr / (up * up));
+    context_.set(from_host(), 1 / down, fit.stderr_[3] / (down * down));
   }
 
   /// No cable carries more than it was built for: such a rate says that the staging is not as assumed.
   void refuse_beyond_nominal(double rate_Bps, const char* way) const {
     for (const Cable& cable : context_.wires->topology().cables)
-      if ("cable." + cable.kind == kind_ && rate_Bps > cable.bandwidth.si)
+      if (cable.kind == kind_ && rate_Bps > cable.bandwidth.si)
         throw InputError("calibrate fit: the staged copies would need " + std::to_string(rate_Bps / 1e9) + " GB/s " +
-                         way + " the host, more than " + kind_ + " has: copies between host memory and a GPU over " +
+                         way + " the host, more than " + parameter_subject(ParameterOf::kCable, kind_) +
+                         " has: copies between host memory and a GPU over " +
                          "message sizes are needed (linkcast-bench --only host_copy)");
   }
 
   /// A steady part slower than both ways is limited by the staging.
   void limit_staging(double rate_Bps, double stderr_Bps) {
-    const double ways = std::min(context_.value(kind_ + ".to_host_Bps"), context_.value(kind_ + ".from_host_Bps"));
-    if (rate_Bps < (1 - kDistinct) * ways)
-      context_.set(startup_.substr(0, startup_.rfind('.')) + ".bandwidth_Bps", rate_Bps, stderr_Bps, "B/s");
+    const double ways = std::min(context_.value(to_host()), context_.value(from_host()));
+    if (rate_Bps < (1 - kDistinct) * ways) context_.set(key::range_bandwidth(kStaged, range_), rate_Bps, stderr_Bps);
   }
 
   /// Too few sizes: the shape of the curve comes from another calibration, its level from these data.
   bool borrow_curve() {
     const std::string need = "staged copies over at least 8 sizes, 1 KiB to 64 MiB";
-    if (context_.inherited.empty() || (pairs_.empty() && !context_.host_lends(kChunk))) {
-      if (!pairs_.empty()) context_.undetermined.push_back("transport.staged: " + need);
+    if (context_.inherited.empty() || (pairs_.empty() && !context_.host_lends(key::chunk(kStaged)))) {
+      if (!pairs_.empty()) missing(need);
       return false;
     }
-    const bool flat = context_.inherit("transport.staged.r0.flat_s", need);
-    startup_ = flat ? "transport.staged.r1.startup_s" : "transport.staged.r0.startup_s";
+    const bool flat = context_.inherit(key::flat(kStaged, 0), need);
+    range_ = flat ? 1 : 0;
     bool complete = true;
-    for (const std::string& name : {startup_, std::string("transport.staged.chunk_B")})
-      complete = context_.inherit(name, need) && complete;
+    for (const ParameterKey& one : {startup(), key::chunk(kStaged)}) complete = context_.inherit(one, need) && complete;
     if (!complete) return false;
-    if (!rates_known() && (!context_.lends(kind_ + ".to_host_Bps") ? !level_of_new_kind()
-                                                                   : !context_.inherit(kind_ + ".to_host_Bps", need)))
+    if (!rates_known() && (!context_.lends(to_host()) ? !level_of_new_kind() : !context_.inherit(to_host(), need)))
       return false;
     if (flat) {
-      context_.inherit("transport.staged.r0.to_B", need);
+      context_.inherit(key::range_end(kStaged, 0), need);
       shift_startup();
     }
     return true;
@@ -218,12 +223,12 @@ class StagedFit {
   /// No calibrated machine has cables of this kind. Nothing tells the way up from the way down then: both get the rate
   /// that sets the pace, so that a copy of s bytes takes a + (s + c) / rate.
   bool level_of_new_kind() {
-    const auto level = steady_rate(samples(plain), chunk(), context_.value(startup_), -chunk());
+    const auto level = steady_rate(samples(plain), chunk(), context_.value(startup()), -chunk());
     if (!level) {
-      context_.undetermined.push_back(kind_ + ".to_host_Bps: staged copies of 64 MiB");
+      context_.undetermined.push_back(to_host().name + ": staged copies of 64 MiB");
       return false;
     }
-    context_.set(kind_ + ".to_host_Bps", level->value, level->stderr_, "B/s",
+    context_.set(to_host(), level->value, level->stderr_,
                  "derived: as fast as the staged copies, the slower of both ways");
     return true;
   }
@@ -232,30 +237,31 @@ class StagedFit {
   void shift_startup() {
     std::vector<double> small;
     for (const Sample& s : samples([](const StagedPair&) { return true; }))
-      if (s.size_B <= context_.value("transport.staged.r0.to_B")) small.push_back(s.time_s);
+      if (s.size_B <= context_.value(key::range_end(kStaged, 0))) small.push_back(s.time_s);
     if (small.empty()) return;
     const MedianEstimate flat = estimate_median(small);
-    const double moved = flat.value - context_.value("transport.staged.r0.flat_s");
-    context_.set("transport.staged.r0.flat_s", flat.value, flat.stderr_, "s");
-    context_.set(startup_, context_.value(startup_) + moved, context_.found.at(startup_).stderr_, "s",
-                 "derived: inherited, moved with the fitted transport.staged.r0.flat_s");
+    const ParameterKey known = key::flat(kStaged, 0);
+    const double moved = flat.value - context_.value(known);
+    context_.set(known, flat.value, flat.stderr_);
+    context_.set(startup(), context_.value(startup()) + moved, context_.found.at(startup().name).stderr_,
+                 "derived: inherited, moved with the fitted " + known.name);
   }
 
   /// Rate of the way down, and whether crossing sockets limits a copy.
   void fit_rates() {
     const auto local = rate(samples(plain_local));
     const auto cross = rate(samples(plain_cross));
-    const std::string name = kind_ + ".from_host_Bps";
-    const bool curve = context_.has(name);
+    const ParameterKey down = from_host();
+    const bool curve = context_.has(down);
     if (local && !(curve && (!cross || cross->value >= (1 - kCrossing) * local->value)))
-      context_.set(name, local->value, local->stderr_, "B/s");
-    if (!context_.has(name) && !context_.inherit(name, "staged copies inside one socket") && cross)
-      context_.set(name, cross->value, cross->stderr_, "B/s");
-    if (!cross || !context_.has(name) || cross->value >= (1 - kCrossing) * context_.value(name)) return;
+      context_.set(down, local->value, local->stderr_);
+    if (!context_.has(down) && !context_.inherit(down, "staged copies inside one socket") && cross)
+      context_.set(down, cross->value, cross->stderr_);
+    if (!cross || !context_.has(down) || cross->value >= (1 - kCrossing) * context_.value(down)) return;
     crossing_limited_ = true;
     for (const Cable& cable : context_.wires->topology().cables)
       if (is_socket_cable(cable.kind))
-        context_.set("cable." + cable.kind + ".flow_bandwidth_Bps", cross->value, cross->stderr_, "B/s");
+        context_.set(key::cable_flow_bandwidth(cable.kind), cross->value, cross->stderr_);
   }
 
   /// A slower GPU says nothing about a link that others use too: they get more through it.
@@ -270,17 +276,15 @@ class StagedFit {
   void set_links(int device, const MedianEstimate& rate, const MedianEstimate& kind) {
     for (const int link : context_.wires->from_host(device).links) {
       if (rate.value < kind.value && shared(link, device)) continue;
-      const std::string name =
-          "link." + context_.wires->constraints()[static_cast<std::size_t>(link)].id + ".bandwidth_Bps";
-      if (context_.has(name) && context_.value(name) >= rate.value) continue;
-      context_.set(name, rate.value, rate.stderr_, "B/s");
+      const ParameterKey own = link_rate(link);
+      if (context_.has(own) && context_.value(own) >= rate.value) continue;
+      context_.set(own, rate.value, rate.stderr_);
     }
   }
 
   /// A GPU whose way down is measurably unlike the others' gets its own rate, on its own links up to the socket.
   void fit_each_gpu() {
-    const std::string name = kind_ + ".from_host_Bps";
-    const MedianEstimate kind{context_.value(name), context_.found.at(name).stderr_};
+    const MedianEstimate kind{context_.value(from_host()), context_.found.at(from_host().name).stderr_};
     for (const int gpu : context_.wires->topology().gpus()) {
       std::vector<Sample> to_gpu;
       for (const StagedPair& pair : pairs_)
@@ -294,9 +298,8 @@ class StagedFit {
   double rate_down(int gpu) const {
     double lowest = std::numeric_limits<double>::infinity();
     for (const int link : context_.wires->from_host(gpu).links) {
-      const std::string own =
-          "link." + context_.wires->constraints()[static_cast<std::size_t>(link)].id + ".bandwidth_Bps";
-      lowest = std::min(lowest, context_.value(context_.has(own) ? own : kind_ + ".from_host_Bps"));
+      const ParameterKey own = link_rate(link);
+      lowest = std::min(lowest, context_.value(context_.has(own) ? own : from_host()));
     }
     return lowest;
   }
@@ -314,15 +317,15 @@ class StagedFit {
         if (!by_cable.count(cable) || by_cable[cable].value < 2 * steady->value)
           by_cable[cable] = {2 * steady->value, 2 * steady->stderr_};
     }
-    if (context_.has(kind_ + ".duplex_Bps")) return;  // host copies both ways told it
+    if (context_.has(key::cable_duplex(kind_))) return;  // host copies both ways told it
     if (by_cable.empty()) {
-      context_.inherit(kind_ + ".duplex_Bps", "staged copies between GPUs under one PCIe switch");
+      context_.inherit(key::cable_duplex(kind_), "staged copies between GPUs under one PCIe switch");
       return;
     }
     std::vector<double> values;
     for (const auto& [cable, both] : by_cable) values.push_back(both.value);
     const MedianEstimate kind = estimate_median(values);
-    context_.set(kind_ + ".duplex_Bps", kind.value, kind.stderr_, "B/s");
+    context_.set(key::cable_duplex(kind_), kind.value, kind.stderr_);
     for (const auto& [cable, both] : by_cable)
       if (distinct(both, {kind.value, 0})) set_duplex(cable, both);
   }
@@ -338,9 +341,9 @@ class StagedFit {
     }
     for (const int each : cables) {
       const Cable& c = wires.topology().cables[static_cast<std::size_t>(each)];
-      const std::string name = "cable." + c.kind + "@" + c.id + ".duplex_Bps";
-      if (each != cable && context_.has(name)) continue;
-      context_.set(name, both.value, both.stderr_, "B/s",
+      const ParameterKey own = key::cable_duplex(one_cable(c.kind, c.id));
+      if (each != cable && context_.has(own)) continue;
+      context_.set(own, both.value, both.stderr_,
                    each == cable ? "fitted"
                                  : "derived: carries the same copies as " +
                                        wires.topology().cables[static_cast<std::size_t>(cable)].id);
@@ -350,14 +353,14 @@ class StagedFit {
   FitContext& context_;
   std::vector<StagedPair> pairs_;
   std::string kind_;
-  std::string startup_ = "transport.staged.r0.startup_s";
+  std::size_t range_ = 0;  ///< the one with a start-up: 1 above a launch-bound one
   bool crossing_limited_ = false;
 };
 
 }  // namespace
 
 void fit_staged(FitContext& context) {
-  if (context.of("staged").empty() && !context.host_lends(kChunk)) return;
+  if (context.of("staged").empty() && !context.host_lends(key::chunk(kStaged))) return;
   StagedFit(context).run();
 }
 

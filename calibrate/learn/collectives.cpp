@@ -16,8 +16,8 @@ namespace {
 const char* const kId = "calibration being fitted";  // of the platform in the catalogue
 
 std::string unit_of(const std::string& name) {
-  const ParameterKind* kind = find_parameter_kind(name);
-  return kind != nullptr ? kind->unit : "1";
+  const ParameterRow* row = find_parameter_row(name);
+  return row != nullptr ? std::string(row->unit) : "1";
 }
 
 /// The forecast of one sample at whatever the platform has learned.

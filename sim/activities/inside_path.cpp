@@ -4,16 +4,17 @@
 #include <cmath>
 
 #include "sim/records/cable_kinds.hpp"
+#include "sim/records/parameter_rows.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::activities {
 namespace {
 
 // What tells another process of the node that a message is there, and where, through memory of the host.
-// source: as kInside_s of mpi_costs.cpp, a message between two processes of a socket
+// source: as key::inside_startup, a message between two processes of a socket
 constexpr double kTell_s = 0.7e-6;
 // To issue a copy, and from its end to the return of the call that waits for it, where the machine's were not measured.
-// source: models/params/hgx-h200.json, launch.copy.call_s, kernel.call_s and synchronise.call_s
+// source: models/params/hgx-h200.json, calls of copy, kernel and synchronise
 constexpr double kIssue_s = 2e-6, kIssueKernel_s = 3.2e-6, kWait_s = 3.7e-6;
 constexpr double kHostSpread = 0.5;  // source: hosts of one kind differ by 1.65 (docs/launch.md), others by more
 // A core of the CPU loads what is in the memory of one GPU and stores it into that of another one.
@@ -24,8 +25,8 @@ constexpr double kAccess_Bps = 1.3e9;
 // source: paper 002 (SC24), section III-B: below it Cray MPICH copies without IPC unless told otherwise
 constexpr double kAccessedUpTo_B = 4096;
 
-double known(const Platform& node, const char* name, double otherwise) {
-  const Parameter* found = node.calibration().find(name);
+double known(const Platform& node, const ParameterKey& key, double otherwise) {
+  const Parameter* found = node.calibration().find(key);
   return found ? found->value : otherwise;
 }
 
@@ -50,8 +51,8 @@ std::optional<CpuAccess> cpu_access(const Platform& node, int gpu) {
 }
 
 IssueCost issue_cost(const Platform& node, bool kernel) {
-  const char* name = kernel ? "launch.kernel.call_s" : "launch.copy.call_s";
-  return {known(node, name, kernel ? kIssueKernel_s : kIssue_s), node.calibration().find(name) != nullptr};
+  const ParameterKey call = key::launch_call(kernel ? "kernel" : "copy");
+  return {known(node, call, kernel ? kIssueKernel_s : kIssue_s), node.calibration().find(call) != nullptr};
 }
 
 double host_spread() { return kHostSpread; }
@@ -59,7 +60,7 @@ double host_spread() { return kHostSpread; }
 double access_s() { return kAccess_s / 2; }  // to load or to store: kAccess_s holds both
 
 double issue_and_wait_s(const Platform& node, bool kernel) {
-  return issue_cost(node, kernel).time_s + known(node, "launch.synchronise.call_s", kWait_s);
+  return issue_cost(node, kernel).time_s + known(node, key::launch_call("synchronise"), kWait_s);
 }
 
 InsidePath inside_path(const Platform& node, int from, int to) {

@@ -3,6 +3,7 @@
 
 #include "sim/activities/transfer.hpp"
 #include "sim/records/cable_kinds.hpp"
+#include "sim/records/parameter_rows.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::activities {
@@ -19,8 +20,8 @@ bool limited_by_link(const Cable& cable) {
 
 double kernel_link_share(const Platform& platform, int cable) {
   const Cable& one = platform.topology().cables[at(cable)];
-  const auto stored = limited_by_link(one) ? platform.cable_parameter(one, "store_Bps") : std::nullopt;
-  const auto copied = stored ? platform.cable_parameter(one, "bandwidth_Bps") : std::nullopt;
+  const auto stored = limited_by_link(one) ? platform.cable_parameter(one, key::cable_store) : std::nullopt;
+  const auto copied = stored ? platform.cable_parameter(one, key::cable_bandwidth) : std::nullopt;
   return stored && copied ? std::min(1.0, stored->value / copied->value) : kernel_link_share();
 }
 

@@ -5,22 +5,11 @@
 #include <limits>
 
 #include "sim/records/learned.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast::activities {
 namespace {
 
-// source: assumed, half of the 1.02 us that a small message between hosts takes on Leonardo (paper 002, section V-B2);
-// Spectrum MPI on Summit has 0.6 us (calibrate/data/summit/mpi-several.json)
-constexpr Prior kPost{0.5e-6, 0.5};
-// source: assumed; limits of Open MPI 4.0 are 4 KiB in shared memory and 12 KiB over InfiniBand, UCX chooses by rate
-// and goes up to 64 KiB. No power of two, so that no usual size lies on it
-constexpr Prior kEager{24000, 0.5};
-// source: between two processes of a socket of Summit 0.5 us and 15 GB/s, of two sockets 0.9 us and 7 GB/s
-// (models/params/summit.json)
-constexpr Prior kInside_s{0.7e-6, 0.5}, kInside_Bps{10e9, 0.5};
-// One core adds what came to what it has: two loads and a store a byte. source: assumed, a third of the 15 GB/s that
-// one core of a server copies
-constexpr Prior kHostReduce{5e9, 0.5};
 // A kernel loads twice and stores once where a copy loads and stores once. source: counted
 constexpr double kReducePerCopy = 2.0 / 3;
 // Memory of a GPU whose copies inside it were never measured. source: assumed, a third of 1.6 TB/s of HBM2e
@@ -35,13 +24,9 @@ constexpr double kCopy_s = 9e-6, kCopySpread = 0.3;
 // 55 GB/s down
 constexpr double kPageableShare = 0.34, kShareSpread = 0.5;
 constexpr double kMeasuredSpread = 0.2;  // source: assumed, buffers of a library against those of a benchmark
-// Pages of a buffer that malloc has from the operating system each time. source: assumed, a fault of a quarter of a
-// microsecond for 4 KiB; from 4 MiB on neither malloc keeps such memory nor a core's share of the cache
-constexpr Prior kFresh_Bps{16e9, 0.7}, kFreshFrom_B{4194304, 0.7};
 
-double asked(const Platform& node, const std::string& library, const char* subject, const char* what,
-             const Prior& prior) {
-  return learned(node.calibration(), library, subject, what, prior).value;
+double asked(const Platform& node, const std::string& library, const LibraryRow& row) {
+  return learned(node.calibration(), library, row).value;
 }
 
 /// Of the way of the first GPU to host memory.
@@ -56,23 +41,22 @@ double way_Bps(const Platform& node) {
 
 MessageCosts message_costs(const Platform& node, const std::string& library, bool host) {
   MessageCosts costs;
-  costs.post_s = asked(node, library, host ? "host" : "gpu", "post_s", kPost);
+  costs.post_s = asked(node, library, host ? key::host_post : key::gpu_post);
   if (!host) return costs;
-  costs.eager_B = asked(node, library, "host", "eager_B", kEager);
+  costs.eager_B = asked(node, library, key::host_eager);
   if (!node.transports().message("mpi_socket_host") && !node.transports().message("mpi_node_host"))
-    costs.inside = {asked(node, library, "inside", "startup_s", kInside_s),
-                    asked(node, library, "inside", "bandwidth_Bps", kInside_Bps)};
-  const Parameter* nics = node.calibration().find(learned_name(library, "host", "nics"));
+    costs.inside = {asked(node, library, key::inside_startup), asked(node, library, key::inside_bandwidth)};
+  const Parameter* nics = node.calibration().find(key::host_nics(library));
   if (nics) costs.nics = static_cast<int>(std::lround(nics->value));
   return costs;
 }
 
 PostCost post_cost(const Platform& node, bool host) {
-  const std::string head = host ? "mpi.host@" : "mpi.gpu@";
+  const LibraryRow& row = host ? key::host_post : key::gpu_post;
   for (const auto& [name, parameter] : node.calibration().parameters)
-    if (name.starts_with(head) && name.ends_with(".post_s") && parameter.provenance == "fitted")
+    if (is_of(name, row) && parameter.provenance == "fitted")
       return {parameter.value, parameter.stderr_ / parameter.value, true};
-  return {kPost.value, kPost.spread, false};
+  return {row.prior->value, row.prior->spread, false};
 }
 
 double StagingCosts::fresh_s(double bytes) const {
@@ -91,19 +75,19 @@ StagingCosts staging_costs(const Platform& node, const std::string& library) {
     const auto& cap = known.get("d2h_pageable").regimes.back().rate_cap;
     if (cap) rate = {cap->value, kMeasuredSpread};
   }
-  const Learned copy = learned(node.calibration(), library, "staging", "copy_Bps", rate);
-  const Learned begin = learned(node.calibration(), library, "staging", "copy_s", start);
+  const Learned copy = learned(node.calibration(), library, key::staging_rate, rate);
+  const Learned begin = learned(node.calibration(), library, key::staging_copy, start);
   return {begin.value,
           copy.value,
-          asked(node, library, "staging", "fresh_Bps", kFresh_Bps),
-          asked(node, library, "staging", "fresh_from_B", kFreshFrom_B),
+          asked(node, library, key::staging_fresh),
+          asked(node, library, key::staging_fresh_from),
           copy.measured,
           ErrorPart(begin),
           ErrorPart(copy)};
 }
 
 double library_version(const Calibration& calibration, const std::string& library) {
-  const Parameter* version = calibration.find(learned_name(library, "library", "version"));
+  const Parameter* version = calibration.find(key::library_version(library));
   return version ? version->value : 0;
 }
 
@@ -118,7 +102,7 @@ double own_copy_s(const Platform& node, double bytes) {
 
 CombineCost combine_cost(const Platform& node, const std::string& library, bool on_host) {
   if (on_host) {
-    const Learned rate = learned(node.calibration(), library, "host", "reduce_Bps", kHostReduce);
+    const Learned rate = learned(node.calibration(), library, key::host_reduce);
     return {0, rate.value, {}, rate.measured, ErrorPart(rate)};
   }
   const Regime& copy = node.transports().get("local").regimes.back();

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/records/learned.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -28,8 +29,7 @@ int part_width_B(int part, double distance_B) {
 Learned narrow_rate(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                     int width_B) {
   const Prior believed = library.narrow_share(platform, communicator, width_B);
-  return learned(platform.calibration(), communicator.library, "ring.Simple",
-                 "narrow" + std::to_string(width_B) + "_share", believed);
+  return learned(platform.calibration(), communicator.library, width_B == 8 ? key::narrow8 : key::narrow4, believed);
 }
 
 void narrow_blocks(const Platform& platform, const RingLibrary& library, const Communicator& communicator,

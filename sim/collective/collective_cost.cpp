@@ -6,6 +6,7 @@
 
 #include "sim/collective/host_path.hpp"
 #include "sim/records/learned.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -15,37 +16,11 @@ namespace {
 // GH200 take 8.2, 11.9 and 7.8 us where it says 5 to 10
 constexpr double kTableSpread = 0.7;
 
-// What base and hops of a tree are, over those of a ring. source: H200 LL 1.0 and 1.1, LL128 1.0 and 0.7, Simple 1.0
-// and 1.1 (models/params/hgx-h200.json)
-constexpr Prior kTreeSlowness = {1, 0.3};
-
-/// What is assumed of one thread block where none was measured.
-struct BlockPriors {
-  const char* protocol;
-  Prior inside, between, crowding, network_hop;
-};
-// source: assumed, around what one block was measured to move: LL 7.3, LL128 21 and Simple 28 GB/s on H200; NCCL itself
-// counts on 1.6 to 5.9 (LL) and 17 to 37 (LL128) from V100 to H100 (models/libraries/SOURCES.md). Between nodes a proxy
-// thread of the CPU moves them on: the NIC's rate, but in LL, whose lines it has to look through, 0.29, 1.4 and 0.19
-// GB/s on ABCI's V100 and A100 and on Alps (fitted, docs/accuracy.md; mean of the logarithms, and their spread). Blocks
-// that crowd take 1 + crowding x sqrt(others) times as long: in LL 2, 4, 8 and 12 blocks on 4 V100 lose 0.35, 0.58, 1.0
-// and 1.2, and 2 to 24 on 4 A100 0.61 to 3.2 (calibrate/data, NCCL 2.8); on H200 links limit before it shows. A hop
-// between nodes: what NCCL counts on in trees (LL, LL128) and rings (Simple) from 2.18 on
-constexpr std::array<BlockPriors, 3> kBlocks = {
-    {{"LL", {3.5e9, 0.5}, {0.43e9, 1}, {0.001, 2.5}, {5e-6, 0.7}},      // source: as above
-     {"LL128", {12e9, 0.5}, {15e9, 1}, {0.001, 2.5}, {8.5e-6, 0.7}},    // source: as above
-     {"Simple", {20e9, 0.4}, {25e9, 1}, {0.001, 2.5}, {14e-6, 0.7}}}};  // source: as above
 // Two blocks together move no less than one of them alone, and so on: at most as many times slower as there are.
 constexpr double kMostCrowding = 1;  // source: counted, 1 + crowding = 2 for two blocks
 // A tree's blocks split their threads between the way up and the way down. source: NCCL's all_reduce kernel runs both
 // at once in one block (docs/communicators.md)
 constexpr double kTreeShare = 0.5;
-// One thread block of multicast, whose warps copy into the shared buffer, load sums and store. source: assumed, as a
-// block of a ring in Simple (above); 475 GB/s of bus that nccl-tests is said to show on 8 H100 need 17 GB/s of each
-constexpr Prior kMulticastBlock = {25e9, 0.5};  // source: above
-// A reduce_scatter's last step adds what has arrived and sends nothing: what it takes, in steps. source: assumed; on 2
-// P100 it is 0.7 to 0.9 of a step in NCCL 1 and 2.0 (calibrate/data/p100-dgx1)
-constexpr Prior kTail = {0.8, 0.3};
 
 /// Every step of a ring waits for its slowest member; the hops of a tree follow each other through all of them.
 double slowness(const Platform& platform, const Communicator& communicator, bool tree) {
@@ -65,19 +40,14 @@ void slow_down(CollectiveCost& cost, double slow, double hops) {
   cost.channel_Bps /= slow;
 }
 
-const BlockPriors& block_priors(const std::string& protocol) {
-  return *std::find_if(kBlocks.begin(), kBlocks.end(),
-                       [&](const BlockPriors& one) { return protocol == one.protocol; });
-}
-
 /// Base and hops inside a node as measured on this machine, or as the library's table says.
 void set_latency(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                  const std::string& protocol, CollectiveCost& cost) {
-  const auto of = [&](const char* what, Seconds table) {
-    return learned(platform.calibration(), communicator.library, "ring." + protocol, what, {table.si, kTableSpread});
+  const auto of = [&](const LibraryRow& row, Seconds table) {
+    return learned(platform.calibration(), communicator.library, row, {table.si, kTableSpread});
   };
-  const Learned base = of("base_s", library.base_latency(protocol));
-  const Learned hop = of("hop_s", library.hop_latency(protocol, communicator.path_class));
+  const Learned base = of(key::ring_base[protocol], library.base_latency(protocol));
+  const Learned hop = of(key::ring_hop[protocol], library.hop_latency(protocol, communicator.path_class));
   cost.base_s = base.value;
   cost.base_spread = ErrorPart(base);
   cost.hop_s = hop.value;
@@ -89,9 +59,9 @@ void set_latency(const Platform& platform, const RingLibrary& library, const Com
 void set_tree_latency(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                       const std::string& protocol, CollectiveCost& cost) {
   const Calibration& known = platform.calibration();
-  const std::string subject = "tree." + protocol;
-  const Parameter* base = known.find("nccl." + subject + ".base_s");
-  const Parameter* hop = known.find("nccl." + subject + ".hop_s");
+  const std::string family = library_family(communicator.library);
+  const Parameter* base = known.find(key::tree_base[protocol].of_all(family));
+  const Parameter* hop = known.find(key::tree_hop[protocol].of_all(family));
   if (base != nullptr && hop != nullptr) {
     cost.base_s = base->value;
     cost.base_spread = ErrorPart(base->stderr_ / base->value);
@@ -99,7 +69,7 @@ void set_tree_latency(const Platform& platform, const RingLibrary& library, cons
     cost.hop_spread = ErrorPart(hop->stderr_ / hop->value);
     return;
   }
-  const Learned slow = learned(known, communicator.library, subject, "slowness", kTreeSlowness);
+  const Learned slow = learned(known, communicator.library, key::tree_slowness[protocol]);
   const double by_class = library.hop_latency(protocol, communicator.tree_class).si /
                           library.hop_latency(protocol, communicator.path_class).si;
   cost.base_s *= slow.value;
@@ -110,26 +80,24 @@ void set_tree_latency(const Platform& platform, const RingLibrary& library, cons
 void set_rates(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                const std::string& protocol, int blocks, CollectiveCost& cost) {
   const Calibration& known = platform.calibration();
-  const std::string ring = "ring." + protocol;
-  const BlockPriors& priors = block_priors(protocol);
-  const Prior inside = library.block_rate(platform, communicator, protocol).value_or(priors.inside);
-  const Learned rate = learned(known, communicator.library, ring, "channel_Bps", inside);
-  const Learned crowding = learned(known, communicator.library, ring, "crowding", priors.crowding);
+  const LibraryRow& channel = key::ring_channel[protocol];
+  const Prior inside = library.block_rate(platform, communicator, protocol).value_or(*channel.prior);
+  const Learned rate = learned(known, communicator.library, channel, inside);
+  const Learned crowding = learned(known, communicator.library, key::ring_crowding[protocol]);
   const double others = std::min(crowding.value, kMostCrowding) * std::sqrt(std::max(0, blocks - 1));
   cost.channel_Bps = rate.value / (1 + others);
   cost.channel_spread = {ErrorPart(rate), ErrorPart(crowding).times(-others / (1 + others))};
   if (const auto believed = library.host_wait(); believed && communicator.fallback) {
-    const Learned wait = learned(known, communicator.library, ring, "host_wait", *believed);
+    const Learned wait = learned(known, communicator.library, key::ring_host_wait[protocol], *believed);
     cost.host_wait = wait.value;
     // Of two ways of one rate the rate is 1 / (1 + wait).
     cost.channel_spread.push_back(ErrorPart(wait).times(-wait.value / (1 + wait.value)));
   }
   if (communicator.nodes == 1) return;
-  const std::string subject = "network." + protocol;
-  const Learned network = learned(known, communicator.library, subject, "channel_Bps", priors.between);
+  const Learned network = learned(known, communicator.library, key::network_channel[protocol]);
   cost.network_Bps = network.value;
   cost.network_spread = ErrorPart(network);
-  const Learned hop = learned(known, communicator.library, subject, "hop_s", priors.network_hop);
+  const Learned hop = learned(known, communicator.library, key::network_hop[protocol]);
   cost.network_hop_s = hop.value;
   cost.network_hop_spread = ErrorPart(hop);
   cost.network_measured = hop.measured;
@@ -140,18 +108,18 @@ void set_switch_latency(const Calibration& known, const std::string& library, co
                         const AlgorithmLatency& table, CollectiveCost& cost) {
   double sum = 0, error = 0;
   cost.measured = cost.network_measured = true;
-  const auto add = [&](const std::string& subject, const char* what, double each_s, double count) {
+  const auto add = [&](const LibraryRow& row, double each_s, double count, bool& measured) {
     if (each_s * count <= 0) return;
-    const Learned part = learned(known, library, subject, what, {each_s, kTableSpread});
+    const Learned part = learned(known, library, row, {each_s, kTableSpread});
     sum += part.value * count;
     error = std::hypot(error, part.spread * part.value * count);
-    bool& measured = std::string(what) == "network_hop_s" ? cost.network_measured : cost.measured;
     measured = measured && part.measured;
   };
-  add(algorithm == "nvls_tree" ? "nvls" : algorithm, "base_s", table.base_s, 1);
-  add(algorithm, "hop_s", table.inside.each_s, table.inside.count);
-  add(algorithm, "network_hop_s", table.between.each_s, table.between.count);
-  add(algorithm, "rank_s", table.ranks.each_s, table.ranks.count);
+  const key::SwitchRows& rows = key::switch_rows(algorithm);
+  add(rows.base, table.base_s, 1, cost.measured);
+  add(rows.hop, table.inside.each_s, table.inside.count, cost.measured);
+  add(rows.network_hop, table.between.each_s, table.between.count, cost.network_measured);
+  add(rows.rank, table.ranks.each_s, table.ranks.count, cost.measured);
   cost.base_s = sum;
   cost.base_spread = ErrorPart(sum > 0 ? error / sum : 0);
 }
@@ -167,7 +135,8 @@ CollectiveCost cost_of(const Platform& platform, const RingLibrary& library, con
     cost.channel_Bps *= kTreeShare;
     return cost;
   }
-  if (const Parameter* turn = platform.calibration().find("nccl.ring." + protocol + ".turn_steps"))
+  if (const Parameter* turn =
+          platform.calibration().find(key::ring_turn[protocol].of_all(library_family(communicator.library))))
     cost.turn_steps = turn->value;
   return cost;
 }
@@ -177,7 +146,7 @@ CollectiveCost cost_of(const Platform& platform, const RingLibrary& library, con
 double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
                   const CollectiveTraits& traits, int steps) {
   if (!traits.reduces || traits.gathers || traits.root || steps <= 0) return 1;
-  const Learned tail = learned(platform.calibration(), communicator.library, "ring." + protocol, "tail_steps", kTail);
+  const Learned tail = learned(platform.calibration(), communicator.library, key::ring_tail[protocol]);
   return steps / (steps + tail.value);
 }
 
@@ -191,7 +160,7 @@ CollectiveCost collective_cost(const Platform& platform, const RingLibrary& libr
   CollectiveCost cost = cost_of(platform, library, communicator, algorithm, protocol, blocks);
   const bool tree = algorithm == "tree";
   if (tree ? trees_through_host(communicator) : through_host(communicator))
-    take_host_path(platform, communicator, protocol, protocol, tree ? kTreeShare : 1, cost);
+    take_host_path(platform, communicator, protocol, key::host_channel[protocol], tree ? kTreeShare : 1, cost);
   slow_down(cost, slowness(platform, communicator, false), slowness(platform, communicator, tree));
   return cost;
 }
@@ -203,8 +172,8 @@ CollectiveCost switch_cost(const Platform& platform, const RingLibrary& library,
   CollectiveCost cost;
   if (multicast) {
     const Learned share =
-        learned(known, communicator.library, "nvls", "link_share", library.multicast_share(platform, communicator));
-    const Learned block = learned(known, communicator.library, "nvls", "channel_Bps", kMulticastBlock);
+        learned(known, communicator.library, key::nvls_link_share, library.multicast_share(platform, communicator));
+    const Learned block = learned(known, communicator.library, key::nvls_channel);
     cost.link_share = std::min(1.0, share.value);
     cost.link_spread = ErrorPart(share);
     cost.rate_measured = share.measured;
@@ -230,19 +199,20 @@ CollectiveCost message_cost(const Platform& platform, const RingLibrary& library
   const double slow = slowness(platform, communicator, false);
   CollectiveCost cost = cost_of(platform, library, communicator, "ring", protocol, 1);
   const bool host = messages_through_host(communicator);
-  if (host) take_host_path(platform, communicator, protocol, protocol == "LL" ? "LL" : "sendrecv", 1, cost);
+  if (host)
+    take_host_path(platform, communicator, protocol,
+                   protocol == "LL" ? key::host_channel[protocol] : key::host_message_channel, 1, cost);
   cost.turn_steps = 0;
   CollectiveCost smallest;
   set_latency(platform, library, communicator, "LL", smallest);
-  const Learned base = learned(platform.calibration(), communicator.library, "sendrecv", "base_s",
+  const Learned base = learned(platform.calibration(), communicator.library, key::sendrecv_base,
                                {smallest.base_s + smallest.hop_s, kTableSpread});
   // The base is that of the smallest messages, which take LL; what Simple costs more is what it costs a ring more.
   cost.base_s += base.value - smallest.base_s;
   cost.base_spread = ErrorPart(base);
   cost.hop_s = 0;
   if (protocol == "Simple") {
-    const Learned rate =
-        learned(platform.calibration(), communicator.library, "sendrecv", "channel_Bps", block_priors(protocol).inside);
+    const Learned rate = learned(platform.calibration(), communicator.library, key::sendrecv_channel);
     if (!host || rate.value < cost.channel_Bps) {
       cost.channel_Bps = rate.value;
       cost.channel_spread = {ErrorPart(rate)};

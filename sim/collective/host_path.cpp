@@ -5,6 +5,7 @@
 
 #include "sim/collective/alignment.hpp"
 #include "sim/records/learned.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -13,11 +14,6 @@ namespace {
 // source: NCCL's kernels (models/libraries/SOURCES.md, threads); the number of loads on their way is assumed
 constexpr double kAsked_LL_B = 512 * 8, kAsked_B = 512 * 16 * 2;
 constexpr double kBlockSpread = 0.4;  // source: as kAsked_B, one load more or less
-// Share of the rate of stores and loads that flags, their polls and fences leave to data. source: assumed
-constexpr double kDataShare = 0.95, kDataSpread = 0.05;
-// What devices write and read again while it is in the CPU's cache never reaches memory: some of its ways are theirs.
-// source: assumed, 2 of 15 ways of about 100 MiB; hosts' caches differ by several times
-constexpr double kCache_B = 13.6e6, kCacheSpread = 0.6;
 // NCCL's buffers: 4 MiB a block, in chunks of 2 MiB; of messages over PCIe 8 chunks of 128 KiB.
 // source: NCCL_BUFFSIZE, NCCL_P2P_PCI_CHUNKSIZE (NCCL user guide); 8 steps (models/libraries/SOURCES.md)
 constexpr double kBuffer_B = 4194304, kMessageBuffer_B = 8 * 131072;
@@ -54,20 +50,20 @@ bool messages_through_host(const Communicator& communicator) {
 }
 
 void take_host_path(const Platform& platform, const Communicator& communicator, const std::string& protocol,
-                    const std::string& blocks, double share, CollectiveCost& cost) {
+                    const LibraryRow& blocks, double share, CollectiveCost& cost) {
   if (!cost.measured) return;
   const Calibration& calibration = platform.calibration();
   const std::string& library = communicator.library;
-  const std::string subject = "host." + protocol;
-  const Learned base = learned(calibration, library, subject, "base_s", {cost.base_s + kHostLoad_s, kHostLoadSpread});
-  const Learned hop = learned(calibration, library, subject, "hop_s", {cost.hop_s + kHostLoad_s, kHostLoadSpread});
+  const Learned base =
+      learned(calibration, library, key::host_base[protocol], {cost.base_s + kHostLoad_s, kHostLoadSpread});
+  const Learned hop =
+      learned(calibration, library, key::host_hop[protocol], {cost.hop_s + kHostLoad_s, kHostLoadSpread});
   cost.base_s = base.value;
   cost.base_spread = ErrorPart(base);
   cost.hop_s = hop.value;
   cost.hop_spread = ErrorPart(hop);
   const double asked_B = protocol == "LL" ? kAsked_LL_B : kAsked_B;
-  const Learned rate =
-      learned(calibration, library, "host." + blocks, "channel_Bps", {asked_B / kHostLoad_s, kBlockSpread});
+  const Learned rate = learned(calibration, library, blocks, {asked_B / kHostLoad_s, kBlockSpread});
   if (share * rate.value < cost.channel_Bps) {
     cost.channel_Bps = share * rate.value;
     cost.channel_spread = {ErrorPart(rate)};
@@ -89,12 +85,12 @@ activities::HostHops host_hops(const Platform& platform, const Communicator& com
   const std::string& library = communicator.library;
   hops.steps = steps;
   hops.wire = with_header(std::min(kLargestPacket_B, kWarp * elements_B)) / with_header(kLargestPacket_B) /
-              learned(calibration, library, "host", "data_share", {kDataShare, kDataSpread}).value;
+              learned(calibration, library, key::host_data_share).value;
   // The cache is shared by all GPUs of the CPU, as if all of them did the same.
   const int cpu = platform.socket_of(platform.gpu(communicator.gpus.front()));
   int sharers = 0;
   for (int gpu = 0; gpu < platform.gpu_count(); ++gpu) sharers += platform.socket_of(platform.gpu(gpu)) == cpu ? 1 : 0;
-  const double cache_B = learned(calibration, library, "host", "cache_B", {kCache_B, kCacheSpread}).value;
+  const double cache_B = learned(calibration, library, key::host_cache).value;
   hops.memory = std::max(0.0, 1 - cache_B / std::max(cache_B, sharers * buffers_B));
   return hops;
 }

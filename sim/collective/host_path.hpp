@@ -20,10 +20,10 @@ bool messages_through_host(const Communicator& communicator);
 
 /// Of a machine whose library was measured over other hops: what base, hop and thread blocks cost through host memory.
 /// For what goes through it.
-/// @param blocks  row of the blocks' rate: the protocol, or sendrecv
+/// @param blocks  row of what one block moves
 /// @param share  of a block's threads that move one way
 void take_host_path(const Platform& platform, const Communicator& communicator, const std::string& protocol,
-                    const std::string& blocks, double share, CollectiveCost& cost);
+                    const LibraryRow& blocks, double share, CollectiveCost& cost);
 
 /// How its kernels take hops through host memory; as copies do where kernels were never measured.
 /// @param through  a hop goes through host memory

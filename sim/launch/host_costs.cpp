@@ -5,6 +5,7 @@
 
 #include "sim/records/input_error.hpp"
 #include "sim/records/learned.hpp"
+#include "sim/records/parameter_rows.hpp"
 #include "sim/uncertainty/interval.hpp"
 #include "sim/units/index.hpp"
 
@@ -15,17 +16,16 @@ namespace {
 // seven hosts of one kind differ by 1.65 (docs/launch.md), and CPUs of servers by more
 constexpr double kOtherHost = 0.4;
 
-std::string parameter_of(const std::string& subject, const char* what) { return "launch." + subject + "." + what; }
-
 /// What times of collectives can teach: where one thread serves all GPUs, or Python does, the host is most of a small
 /// call.
-bool is_learned(const std::string& subject, const std::string& what) {
-  if (subject == "kernel") return what == "call_s";
-  return (subject == "single_process" || subject == "pytorch") && (what == "call_s" || what == "gpu_s");
+bool is_learned(const std::string& subject, const LaunchRow& row) {
+  if (subject == "kernel") return &row == &key::launch_call;
+  return (subject == "single_process" || subject == "pytorch") &&
+         (&row == &key::launch_call || &row == &key::launch_gpu);
 }
 
 bool has(const Calibration* calibration, const std::string& subject) {
-  return calibration != nullptr && calibration->find(parameter_of(subject, "call_s")) != nullptr;
+  return calibration != nullptr && calibration->find(key::launch_call(subject)) != nullptr;
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ bool HostCosts::known() const { return has(own_, "process") || lent_ != nullptr;
 const Calibration& HostCosts::of_subject(const std::string& subject) const {
   const Calibration* from = has(own_, subject) ? own_ : lent_;
   if (!has(from, subject))
-    throw InputError("launch: what issuing costs the host was never measured: fit launch." + subject +
+    throw InputError("launch: what issuing costs the host was never measured: fit " +
+                     parameter_subject(ParameterOf::kLaunch, subject) +
                      ".* from a record of linkcast-bench --only launch, or take launch 'graph'");
   return *from;
 }
@@ -63,13 +64,13 @@ std::string HostCosts::lender(const std::string& subject) const {
   return has(own_, subject) || !has(lent_, subject) ? "" : lent_->name;
 }
 
-double HostCosts::value(const std::string& subject, const char* what) const {
-  const std::string name = parameter_of(subject, what);
+double HostCosts::value(const std::string& subject, const LaunchRow& row) const {
+  const std::string name = row(subject).name;
   const Calibration& from = of_subject(subject);
   const Parameter* parameter = from.find(name);
   if (parameter == nullptr && lent_ != nullptr) parameter = lent_->find(name);
   if (parameter == nullptr) throw InputError(from.path, "/parameters", "has no " + name + ", but others of launch");
-  if (own_->asked && is_learned(subject, what)) {
+  if (own_->asked && is_learned(subject, row)) {
     const double lent = own_->find(name) == nullptr ? kOtherHost : 0;
     own_->asked->try_emplace(name,
                              Learned{parameter->value, std::hypot(parameter->stderr_ / parameter->value, lent), true});
@@ -79,7 +80,7 @@ double HostCosts::value(const std::string& subject, const char* what) const {
 
 HostTime HostCosts::spread(const std::string& subject, double s) const {
   uncertainty::Uncertainty uncertainty;
-  uncertainty.add(value(subject, "sigma"));
+  uncertainty.add(value(subject, key::launch_sigma));
   if (!lender(subject).empty() && !scale_) uncertainty.add(kOtherHost);
   const double scaled_s = s * scale_.value_or(1);
   const uncertainty::Interval interval = uncertainty.around(scaled_s);
@@ -89,22 +90,23 @@ HostTime HostCosts::spread(const std::string& subject, double s) const {
 HostTime HostCosts::of(Kind kind, const Call& call) const {
   if (kind == Kind::kGraph) return {};
   const std::string& subject = name_of(kind);
-  const double send_s = value(subject, "send_s"), further_s = (call.busiest_sends - 1) * send_s;
+  const double send_s = value(subject, key::launch_send), further_s = (call.busiest_sends - 1) * send_s;
   if (kind == Kind::kSingleProcess && !call.collected)
-    return spread("kernel", call.gpus * call.grouped * value("kernel", "call_s"));
+    return spread("kernel", call.gpus * call.grouped * value("kernel", key::launch_call));
   if (kind == Kind::kSingleProcess)
-    return spread(subject, value(subject, "call_s") + call.gpus * call.grouped * value(subject, "gpu_s") +
+    return spread(subject, value(subject, key::launch_call) +
+                               call.gpus * call.grouped * value(subject, key::launch_gpu) +
                                (call.all_sends - call.gpus) * send_s);
-  if (kind == Kind::kProcess) return spread(subject, call.grouped * value(subject, "call_s") + further_s);
-  if (call.point_to_point) return spread(subject, value(subject, "batch_s") + further_s);
-  return spread(subject, value(subject, "call_s"));
+  if (kind == Kind::kProcess) return spread(subject, call.grouped * value(subject, key::launch_call) + further_s);
+  if (call.point_to_point) return spread(subject, value(subject, key::launch_batch) + further_s);
+  return spread(subject, value(subject, key::launch_call));
 }
 
 HostTime HostCosts::of_copy(bool by_kernel) const {
   const std::string subject = by_kernel ? "kernel" : "copy";
-  return spread(subject, value(subject, "call_s"));
+  return spread(subject, value(subject, key::launch_call));
 }
 
-HostTime HostCosts::synchronise() const { return spread("synchronise", value("synchronise", "call_s")); }
+HostTime HostCosts::synchronise() const { return spread("synchronise", value("synchronise", key::launch_call)); }
 
 }  // namespace linkcast::launch

@@ -6,6 +6,7 @@
 
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/records/launch_record.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast::launch {
 
@@ -59,7 +60,7 @@ class HostCosts {
 
  private:
   [[nodiscard]] const Calibration& of_subject(const std::string& subject) const;
-  [[nodiscard]] double value(const std::string& subject, const char* what) const;
+  [[nodiscard]] double value(const std::string& subject, const LaunchRow& row) const;
   /// @param subject  whose spread it has
   [[nodiscard]] HostTime spread(const std::string& subject, double s) const;
 

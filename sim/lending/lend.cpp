@@ -5,13 +5,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "sim/lending/structure.hpp"
-#include "sim/platform/platform.hpp"
+#include "sim/platform/routing.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/gpu_model_names.hpp"
-#include "sim/records/parameters.hpp"
+#include "sim/records/parameter_rows.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::lending {
@@ -28,8 +29,9 @@ constexpr double kOtherRate = 0.15;
 constexpr double kOtherGeneration = 0.2;
 
 /// The parameters of cables that are rates.
-constexpr std::array kRates = {"bandwidth_Bps",     "to_host_Bps",        "from_host_Bps", "duplex_Bps",
-                               "kernel_duplex_Bps", "flow_bandwidth_Bps", "store_Bps",     "load_Bps"};
+constexpr std::array kRates = {&key::cable_bandwidth, &key::cable_to_host,       &key::cable_from_host,
+                               &key::cable_duplex,    &key::cable_kernel_duplex, &key::cable_flow_bandwidth,
+                               &key::cable_store,     &key::cable_load};
 
 /// What a machine's data sheets say of the ways that copies take.
 struct Nominal {
@@ -39,18 +41,35 @@ struct Nominal {
   double nic_Bps = 0;          ///< of the port of a NIC to the fabric; 0: no fabric
 };
 
+/// Nominal rate of the route from GPU 0 to the nearest CPU; infinity where no cable leads to one. A whole Platform
+/// would find the routes of all pairs first.
+double host_rate_of(const Topology& wiring) {
+  const Topology topology = merge_switch_planes(wiring);
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < topology.cables.size(); ++i) {
+    const Cable& cable = topology.cables[i];
+    links.push_back({static_cast<int>(i), cable.a, cable.b});
+    links.push_back({static_cast<int>(i), cable.b, cable.a});
+  }
+  const RoutesFrom routes(topology, links, topology.gpus().front(), host_rule());
+  std::optional<Route> nearest;
+  for (std::size_t d = 0; d < topology.devices.size(); ++d) {
+    if (topology.devices[d].kind != DeviceKind::kCpu) continue;
+    const auto route = routes.to(static_cast<int>(d));
+    if (route && (!nearest || route->links.size() < nearest->links.size())) nearest = route;
+  }
+  double rate = std::numeric_limits<double>::infinity();
+  for (const int link : nearest ? nearest->links : std::vector<int>{}) {
+    const Cable& cable = topology.cables[static_cast<std::size_t>(links[static_cast<std::size_t>(link)].cable)];
+    rate = std::min(rate, cable.count * cable.bandwidth.si);
+  }
+  return rate;
+}
+
 Nominal nominal_of(const Topology& topology) {
   Nominal found;
   if (const auto model = find_gpu_model(first_gpu(topology).model)) found.memory_Bps = model->memory_Bps;
-  Calibration empty;
-  empty.name = empty.topology = topology.name;
-  const Platform wires(topology, empty);
-  found.host_Bps = std::numeric_limits<double>::infinity();
-  for (const int link : wires.to_host(wires.gpu(0)).links) {
-    const Cable& cable =
-        wires.topology().cables[static_cast<std::size_t>(wires.links()[static_cast<std::size_t>(link)].cable)];
-    found.host_Bps = std::min(found.host_Bps, cable.count * cable.bandwidth.si);
-  }
+  found.host_Bps = host_rate_of(topology);
   const int first = topology.gpus().front();
   for (const Cable& cable : topology.cables)
     if (is_accelerator_cable(cable.kind) && trait_of(cable.kind) == CableTrait::kNone &&
@@ -70,11 +89,10 @@ double rate_of(const Topology& topology, const std::string& kind) {
   return 0;
 }
 
-/// "nccl.network.PROTOCOL@VERSION.channel_Bps"
+/// What a thread block of a library moves between nodes.
 bool is_network_pace(const std::string& name) {
-  const std::string last = ".channel_Bps";
-  return name.rfind("nccl.network.", 0) == 0 && name.size() > last.size() &&
-         name.compare(name.size() - last.size(), last.size(), last) == 0;
+  const auto& rows = key::network_channel.all();
+  return std::any_of(rows.begin(), rows.end(), [&](const LibraryRow& row) { return is_of(name, row); });
 }
 
 class Loan {
@@ -108,22 +126,21 @@ class Loan {
 
   /// Copies through host memory say that a cable carries at least so much, not what it could: other machines know more.
   [[nodiscard]] bool only_bounded(std::size_t lender, const std::string& kind) const {
-    const Parameter* up = lenders_[lender].calibration.find("cable." + kind + ".to_host_Bps");
+    const Parameter* up = lenders_[lender].calibration.find(key::cable_to_host(kind));
     return up && up->provenance.rfind("derived: as fast as", 0) == 0;
   }
 
   /// One rate of a kind of cable from the first machine that measured it: what the first says of copies does not keep
   /// another from saying what kernels get. @returns false if none did
-  bool lend_rate(const std::string& what, const std::string& from, const std::string& kind, double spread,
-                 bool bounded) {
-    const std::string name = "cable." + from + "." + what;
+  bool lend_rate(const CableRow& row, const std::string& from, const std::string& kind, double spread, bool bounded) {
+    const std::string name = row(from).name;
     for (std::size_t i = 0; i < lenders_.size(); ++i) {
       if (!bounded && only_bounded(i, from)) continue;
       const double there = rate_of(lenders_[i].topology, from), here = rate_of(here_, kind);
       const Parameter* parameter = lenders_[i].calibration.find(name);
       if (!parameter || !own(*parameter) || there <= 0) continue;
       const double scale = std::abs(here / there - 1) < kRounding ? 1 : here / there;
-      lend(i, name, *parameter, "cable." + kind + "." + what, scale, spread);
+      lend(i, name, *parameter, row(kind).name, scale, spread);
       return true;
     }
     return false;
@@ -147,10 +164,10 @@ class Loan {
 
   void lend_cable(const std::string& kind) {
     const std::vector<std::string> related = related_to(kind);
-    for (const char* what : kRates) {
-      bool lent = lend_rate(what, kind, kind, kOtherRate, false);
-      for (const std::string& other : related) lent = lent || lend_rate(what, other, kind, kOtherGeneration, false);
-      if (!lent) lend_rate(what, kind, kind, kOtherRate, true);
+    for (const CableRow* row : kRates) {
+      bool lent = lend_rate(*row, kind, kind, kOtherRate, false);
+      for (const std::string& other : related) lent = lent || lend_rate(*row, other, kind, kOtherGeneration, false);
+      if (!lent) lend_rate(*row, kind, kind, kOtherRate, true);
     }
   }
 
@@ -172,10 +189,9 @@ class Loan {
   void lend_transports(std::size_t lender, std::set<std::string>& done) {
     std::set<std::string> here;
     for (const auto& [name, parameter] : lenders_[lender].calibration.parameters) {
-      const ParameterName parts(name);
-      if (name == "copy_engine.turn_s" && own(parameter)) lend(lender, name, parameter, name, 1, kOtherStartup);
-      if (parts.head != "transport" || !own(parameter)) continue;
-      const std::string transport = parts.subject.substr(0, parts.subject.find('.'));
+      if (is_of(name, key::engine_turn) && own(parameter)) lend(lender, name, parameter, name, 1, kOtherStartup);
+      const std::string transport(ParameterName(name).transport());
+      if (transport.empty() || !own(parameter)) continue;
       const double scale = scale_of(lender, transport);
       if (done.count(transport) > 0 || scale <= 0) continue;
       here.insert(transport);
@@ -203,8 +219,7 @@ class Loan {
     const Topology& there = lenders_[lender].topology;
     if (first_gpu(there).sm != first_gpu(here_).sm || maker_of(there) != maker_of(here_)) return;
     for (const auto& [name, parameter] : lenders_[lender].calibration.parameters)
-      if ((name.rfind("nccl.", 0) == 0 || name.rfind("mpi.", 0) == 0) && own(parameter) &&
-          (!is_network_pace(name) || paced_alike(lender)))
+      if (is_of_library(name) && own(parameter) && (!is_network_pace(name) || paced_alike(lender)))
         lend(lender, name, parameter, name, 1, kOtherStartup);
   }
 

@@ -13,7 +13,8 @@ namespace {
 int own_copies(const Calibration& calibration) {
   return static_cast<int>(
       std::count_if(calibration.parameters.begin(), calibration.parameters.end(), [](const auto& item) {
-        return own(item.second) && (item.first.rfind("transport.", 0) == 0 || item.first.rfind("cable.", 0) == 0);
+        const auto of = ParameterName(item.first).of();
+        return own(item.second) && (of == ParameterOf::kTransport || of == ParameterOf::kCable);
       }));
 }
 

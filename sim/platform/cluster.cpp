@@ -8,6 +8,7 @@
 
 #include "sim/platform/routing.hpp"
 #include "sim/records/cable_kinds.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast {
 namespace {
@@ -163,7 +164,7 @@ void Cluster::find_wire_share() {
       break;
     }
   const std::string& between_switches = fabric_->classes().back().cable;
-  latency_scale_ = resolve(node_->calibration(), "cable." + between_switches + ".latency_scale", 1).value;
+  latency_scale_ = resolve(node_->calibration(), key::cable_latency_scale(between_switches), 1).value;
   double most = 0, striped = 0;
   for (const char* name : {"mpi_network", "gpudirect_rdma", "mpi_network_host"})
     if (const TransportModel* curve = node_->transports().message(name)) {
@@ -200,7 +201,7 @@ void Cluster::find_engine_rate() {
 
 void Cluster::find_retry_rates() {
   for (const FabricLinkClass& one : fabric_->classes())
-    retry_rates_.push_back(resolve(node_->calibration(), "cable." + one.cable + ".retry_rate", 0).value);
+    retry_rates_.push_back(resolve(node_->calibration(), key::cable_retry_rate(one.cable), 0).value);
 }
 
 double Cluster::resend_s(const std::vector<int>& keys) const {

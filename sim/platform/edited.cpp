@@ -9,6 +9,7 @@
 #include "sim/platform/edited_plane.hpp"
 #include "sim/platform/edited_rates.hpp"
 #include "sim/records/cable_kinds.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast {
 namespace {
@@ -318,14 +319,15 @@ void Editor::slow(const Edit& edit) {
 void Editor::flaky(const Edit& edit) {
   const Parameter share{edit.factor, 0, "1", "edited: flaky"};
   if (edit.subject.find('-') != std::string::npos) {
-    fit_.parameters[fitted_name(wiring_, wiring_.cables[cable(edit, edit.kind)]) + "retry_rate"] = share;
+    fit_.parameters[key::cable_retry_rate(fitted_subject(wiring_, wiring_.cables[cable(edit, edit.kind)])).name] =
+        share;
     return;
   }
   const std::set<std::string> known = wiring_.cable_kinds();
   bool any = false;
   for (const std::string& kind : known) {
     if (!names_kind(edit.subject, kind)) continue;
-    fit_.parameters["cable." + kind + ".retry_rate"] = share;
+    fit_.parameters[key::cable_retry_rate(kind).name] = share;
     any = true;
   }
   if (!any) refuse(edit, "no cable is of such a kind: one of " + listed(known));

@@ -16,7 +16,7 @@ namespace linkcast {
 struct KindOffer {
   std::string platform;
   BytesPerSecond nominal;
-  std::map<std::string, Parameter> parameters;  ///< "cable.<kind>.<what>"
+  std::map<std::string, Parameter> parameters;  ///< of the kind, by name
 };
 using KindLookup = std::function<std::optional<KindOffer>(const std::string& kind)>;
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "sim/platform/edited_rates.hpp"
+#include "sim/platform/transport.hpp"
 #include "sim/units/regex.hpp"
 
 namespace linkcast {
@@ -87,9 +88,7 @@ Json changed_generator(const Json& before, const std::string& generator, const J
 /// What messages between nodes attain goes with the rate of a port. @param sure  nothing is assumed by that
 void scale_messages(double factor, bool sure, Calibration& calibration) {
   for (auto& [name, parameter] : calibration.parameters) {
-    const bool network = name.rfind("transport.mpi_network", 0) == 0 || name.find("pinned") != std::string::npos ||
-                         name.rfind("transport.gpudirect_rdma", 0) == 0;
-    if (!network || parameter.unit != "B/s") continue;
+    if (!Transports::crosses_network(ParameterName(name).transport()) || parameter.unit != "B/s") continue;
     parameter.value *= factor;
     parameter.stderr_ *= factor;
     if (!sure) widen(parameter);

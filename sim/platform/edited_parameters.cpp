@@ -23,8 +23,9 @@ bool set_engine(const Edit& edit, Topology& topology) {
 
 void set_parameter(const Edit& edit, Topology& topology, Calibration& calibration) {
   if (set_engine(edit, topology)) return;
-  const ParameterKind* row = find_parameter_kind(edit.subject);
-  if (row && row->addable) calibration.parameters.try_emplace(edit.subject, Parameter{0, 0, row->unit, "edited: set"});
+  const ParameterRow* row = find_parameter_row(edit.subject);
+  if (row && row->addable)
+    calibration.parameters.try_emplace(edit.subject, Parameter{0, 0, std::string(row->unit), "edited: set"});
   const auto found = calibration.parameters.find(edit.subject);
   if (found == calibration.parameters.end()) {
     std::vector<std::string> known;
@@ -43,8 +44,7 @@ void set_parameter(const Edit& edit, Topology& topology, Calibration& calibratio
   } catch (const std::exception& error) {
     refuse(edit, error.what());
   }
-  if (p.value < 0 || (p.unit == "B/s" && !(p.value > 0))) refuse(edit, "a rate must be above 0, a time 0 or more");
-  if (row && !(p.value < row->below)) refuse(edit, "must be below " + std::to_string(row->below));
+  if (const std::string wrong = row ? row->refusal(p.value) : ""; !wrong.empty()) refuse(edit, wrong);
   p.stderr_ = 0;
   p.provenance = "edited: set";
 }

@@ -5,6 +5,7 @@
 
 #include "sim/platform/edited.hpp"
 #include "sim/platform/routing.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast {
 namespace {
@@ -23,16 +24,14 @@ const std::string& merged_id(const Topology& topology, int index) {
   return device.kind == DeviceKind::kNvswitch && !device.group.empty() ? device.group : device.id;
 }
 
-/// "cable.nvlink2@gpu0-gpu1.bandwidth_Bps" to "nvlink2@gpu0-gpu1"; empty if it is of no cable or link.
-std::string subject_of(const std::string& name, const std::string& head) {
-  if (name.rfind(head, 0) != 0) return "";
-  return name.substr(head.size(), name.rfind('.') - head.size());
+/// "nvlink2@gpu0-gpu1" of a parameter of it; empty if it is of something else than `of`.
+std::string subject_of(const std::string& name, ParameterOf of) {
+  const ParameterName parts(name);
+  return parts.of() == of ? std::string(parts.subject) : "";
 }
 
 bool is_rate(const std::string& name, const Parameter& parameter) {
-  const std::string half = ".half_bandwidth_B";
-  return parameter.unit == "B/s" ||
-         (name.size() > half.size() && name.compare(name.size() - half.size(), half.size(), half) == 0);
+  return parameter.unit == "B/s" || is_of(name, key::cable_half_bandwidth);
 }
 
 void scale(Parameter& parameter, double factor, bool wider) {
@@ -73,17 +72,18 @@ std::vector<Scaling> of_merged(const Topology& topology, const Topology& merged,
 
 /// Rates of one cable: its own ones, or those of its kind as own ones.
 void scale_cable(const Cable& cable, const Scaling& scaling, const Calibration& before, Calibration& calibration) {
-  const std::string own = "cable." + cable.kind + "@" + cable.id + ".", all = "cable." + cable.kind + ".";
+  const std::string own = one_cable(cable.kind, cable.id);
   for (const auto& [name, parameter] : before.parameters) {
-    if (name.rfind(all, 0) != 0 || !is_rate(name, parameter)) continue;
-    const std::string mine = own + name.substr(all.size());
+    if (subject_of(name, ParameterOf::kCable) != cable.kind || !is_rate(name, parameter)) continue;
+    const std::string mine = find_parameter_row(name)->key(own).name;
     const Parameter* specific = before.find(mine);
     Parameter copy = specific ? *specific : parameter;
     scale(copy, scaling.factor, scaling.wider);
     calibration.parameters[mine] = copy;
   }
   for (const auto& [name, parameter] : before.parameters)
-    if (name.rfind(own, 0) == 0 && is_rate(name, parameter) && !before.find(all + name.substr(own.size())))
+    if (subject_of(name, ParameterOf::kCable) == own && is_rate(name, parameter) &&
+        !before.find(find_parameter_row(name)->key(cable.kind)))
       scale(calibration.parameters[name], scaling.factor, scaling.wider);
 }
 
@@ -91,10 +91,10 @@ void scale_cable(const Cable& cable, const Scaling& scaling, const Calibration& 
 
 void widen(Parameter& parameter) { parameter.stderr_ = std::max(parameter.stderr_, kTakenOver * parameter.value); }
 
-std::string fitted_name(const Topology& topology, const Cable& cable) {
+std::string fitted_subject(const Topology& topology, const Cable& cable) {
   const Topology merged = merge_switch_planes(topology);
   for (const Cable& other : merged.cables)
-    if (is_part_of(topology, cable, merged, other)) return "cable." + cable.kind + "@" + other.id + ".";
+    if (is_part_of(topology, cable, merged, other)) return one_cable(cable.kind, other.id);
   throw InvariantError("cable " + cable.id + " is lost");
 }
 
@@ -102,12 +102,13 @@ void drop_orphans(const Topology& topology, Calibration& calibration) {
   const Topology merged = merge_switch_planes(topology);
   std::set<std::string> known = topology.cable_kinds(), links;
   for (const Cable& cable : merged.cables) {
-    known.insert(cable.kind + "@" + cable.id);
+    known.insert(one_cable(cable.kind, cable.id));
     links.insert(device_of(merged, cable.a) + "->" + device_of(merged, cable.b));
     links.insert(device_of(merged, cable.b) + "->" + device_of(merged, cable.a));
   }
   std::erase_if(calibration.parameters, [&](const auto& item) {
-    const std::string cable = subject_of(item.first, "cable."), link = subject_of(item.first, "link.");
+    const std::string cable = subject_of(item.first, ParameterOf::kCable),
+                      link = subject_of(item.first, ParameterOf::kLink);
     return (!cable.empty() && !known.count(cable)) || (!link.empty() && !links.count(link));
   });
 }
@@ -126,18 +127,17 @@ void scale_rates(const Topology& topology, const RateFactors& factors, Calibrati
       if (!alike && !scalings[k].nothing()) scale_cable(merged.cables[k], scalings[k], before, calibration);
     if (!alike) continue;
     for (auto& [name, parameter] : calibration.parameters) {
-      const std::string subject = subject_of(name, "cable.");
-      if ((subject == kind || subject.rfind(kind + "@", 0) == 0) && is_rate(name, parameter))
+      const std::string subject = subject_of(name, ParameterOf::kCable);
+      if ((subject == kind || subject.starts_with(one_cable(kind, ""))) && is_rate(name, parameter))
         scale(parameter, first.factor, first.wider);
     }
   }
   for (std::size_t k = 0; k < merged.cables.size(); ++k) {
     const Cable& cable = merged.cables[k];
     const std::string a = device_of(merged, cable.a), b = device_of(merged, cable.b);
-    for (const std::string& name :
-         {"link." + a + "->" + b + ".bandwidth_Bps", "link." + b + "->" + a + ".bandwidth_Bps"})
-      if (!scalings[k].nothing() && before.find(name))
-        scale(calibration.parameters[name], scalings[k].factor, scalings[k].wider);
+    for (const ParameterKey& key : {key::link_bandwidth(a + "->" + b), key::link_bandwidth(b + "->" + a)})
+      if (!scalings[k].nothing() && before.find(key))
+        scale(calibration.parameters[key.name], scalings[k].factor, scalings[k].wider);
   }
 }
 
@@ -146,7 +146,7 @@ std::optional<KindOffer> offer_of(const Platform& platform, const std::string& k
     if (cable.kind != kind) continue;
     KindOffer offer{platform.wiring().name, cable.bandwidth, {}};
     for (const auto& [name, parameter] : platform.calibration().parameters)
-      if (name.rfind("cable." + kind + ".", 0) == 0) offer.parameters[name] = parameter;
+      if (subject_of(name, ParameterOf::kCable) == kind) offer.parameters[name] = parameter;
     return offer;
   }
   return std::nullopt;

@@ -15,9 +15,8 @@ void drop_orphans(const Topology& topology, Calibration& calibration);
 /// Standard error at least as wide as that of a rate taken over from another machine.
 void widen(Parameter& parameter);
 
-/// "cable.nvlink2@gpu0-gpu1.": how the parameters of one cable as built begin. Planes of one NVSwitch group share
-/// theirs.
-std::string fitted_name(const Topology& topology, const Cable& cable);
+/// "nvlink2@gpu0-gpu1": subject of the parameters of one cable as built. Planes of one NVSwitch group share theirs.
+std::string fitted_subject(const Topology& topology, const Cable& cable);
 
 /// Per cable of the topology as built: rates of `factor` times as much.
 struct RateFactors {

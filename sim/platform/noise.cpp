@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "sim/records/parameter_rows.hpp"
 #include "sim/units/random.hpp"
 
 namespace linkcast {
@@ -16,10 +17,10 @@ std::uint64_t as_word(int number) { return static_cast<std::uint64_t>(number); }
 }  // namespace
 
 std::optional<NoiseModel> NoiseModel::of(const Calibration& calibration) {
-  const Parameter* most = calibration.find("noise.most_loss");
-  const Parameter* exponent = calibration.find("noise.loss_exponent");
-  const Parameter* wait = calibration.find("noise.wait_s");
-  const Parameter* sigma = calibration.find("noise.wait_sigma");
+  const Parameter* most = calibration.find(key::most_loss());
+  const Parameter* exponent = calibration.find(key::loss_exponent());
+  const Parameter* wait = calibration.find(key::noise_wait());
+  const Parameter* sigma = calibration.find(key::noise_wait_sigma());
   if (!most || !exponent || !wait || !sigma) return std::nullopt;
   return NoiseModel{most->value, exponent->value, wait->value, sigma->value};
 }

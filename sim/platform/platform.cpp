@@ -6,7 +6,7 @@
 
 #include "sim/platform/routing.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/records/parameters.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast {
 namespace {
@@ -24,19 +24,21 @@ bool is_transport(const std::string& name) {
 void check_parameter_names(const Calibration& calibration, const Topology& topology, const std::vector<Link>& links) {
   const std::set<std::string> kinds = topology.cable_kinds();
   std::set<std::string> ids;
-  for (const Cable& cable : topology.cables) ids.insert(cable.kind + "@" + cable.id);
+  for (const Cable& cable : topology.cables) ids.insert(one_cable(cable.kind, cable.id));
   for (const Link& link : links) ids.insert(link_id(topology, link));
   for (const auto& [name, parameter] : calibration.parameters) {
-    const auto& [head, subject, what] = ParameterName(name);
-    const bool known = head == "cable"  ? kinds.count(subject) || ids.count(subject)
-                       : head == "link" ? ids.count(subject) > 0
-                                        : is_parameter_head(head);
+    const ParameterName parts(name);
+    const auto of = parts.of();
+    const std::string subject(parts.subject);
+    const bool known = of == ParameterOf::kCable  ? kinds.count(subject) || ids.count(subject)
+                       : of == ParameterOf::kLink ? ids.count(subject) > 0
+                                                  : of.has_value();
     if (!known)
       throw InputError(calibration.path, "/parameters/" + name,
                        "names no transport, cable kind, cable or link of topology " + topology.name);
     check_parameter_name(calibration.path, name);
-    if (head == "transport" && !is_transport(subject.substr(0, subject.find('.'))))
-      throw InputError(calibration.path, "/parameters/" + name, "no such parameter of a " + head);
+    if (of == ParameterOf::kTransport && !is_transport(std::string(parts.transport())))
+      throw InputError(calibration.path, "/parameters/" + name, "no such parameter of a " + std::string(parts.head));
   }
 }
 
@@ -69,36 +71,34 @@ void Platform::build_links() {
   }
 }
 
-std::optional<Resolved> Platform::cable_parameter(const Cable& cable, const std::string& what) const {
-  for (const std::string& name :
-       {"cable." + cable.kind + "@" + cable.id + "." + what, "cable." + cable.kind + "." + what})
-    if (calibration_.find(name)) return resolve(calibration_, name, 0);
+std::optional<Resolved> Platform::cable_parameter(const Cable& cable, const ParameterRow& row) const {
+  for (const ParameterKey& key : {row.key(one_cable(cable.kind, cable.id)), row.key(cable.kind)})
+    if (calibration_.find(key)) return resolve(calibration_, key, 0);
   return std::nullopt;
 }
 
 std::vector<double> Platform::link_figures(int link) const {
   std::vector<double> figures;
   const Cable& cable = topology_.cables[static_cast<std::size_t>(links_[static_cast<std::size_t>(link)].cable)];
-  for (const ParameterKind& row : parameter_kinds()) {
-    std::optional<Resolved> one;
-    if (row.of == ParameterOf::kCable) one = cable_parameter(cable, row.what);
-    if (row.of == ParameterOf::kLink) one = link_parameter(link, row.what);
+  for (const ParameterRow* row : parameter_rows()) {
+    if (!row->breaks_symmetry()) continue;
+    const auto one = row->of == ParameterOf::kLink ? link_parameter(link, *row) : cable_parameter(cable, *row);
     figures.insert(figures.end(), {one ? one->value : -1, one ? one->rel_error : -1});
   }
   return figures;
 }
 
-std::optional<Resolved> Platform::link_parameter(int link, const std::string& what) const {
-  const std::string name = "link." + link_id(topology_, links_[static_cast<std::size_t>(link)]) + "." + what;
-  return calibration_.find(name) ? std::optional(resolve(calibration_, name, 0)) : std::nullopt;
+std::optional<Resolved> Platform::link_parameter(int link, const ParameterRow& row) const {
+  const ParameterKey key = row.key(link_id(topology_, links_[static_cast<std::size_t>(link)]));
+  return calibration_.find(key) ? std::optional(resolve(calibration_, key, 0)) : std::nullopt;
 }
 
 void Platform::build_retry_rates() {
   for (const Cable& cable : topology_.cables) {
-    const auto both = cable_parameter(cable, "retry_rate");
+    const auto both = cable_parameter(cable, key::cable_retry_rate);
     const CableFamily family = find_cable_kind(cable.kind)->family;
     for (int way = 0; way < 2; ++way) {
-      const auto own = link_parameter(static_cast<int>(retry_rates_.size()), "retry_rate");
+      const auto own = link_parameter(static_cast<int>(retry_rates_.size()), key::link_retry_rate);
       retry_rates_.push_back(own ? own->value : both ? both->value : 0);
       resend_s_.push_back(linkcast::resend_s(retry_rates_.back(), hop_s(family)));
     }
@@ -114,14 +114,14 @@ Resolved Platform::link_capacity(int link) const {
 
 Resolved Platform::wire_rate(const Link& link) const {
   const Cable& cable = topology_.cables[static_cast<std::size_t>(link.cable)];
-  if (const auto own = link_parameter(static_cast<int>(&link - links_.data()), "bandwidth_Bps")) return *own;
+  if (const auto own = link_parameter(static_cast<int>(&link - links_.data()), key::link_bandwidth)) return *own;
   // Towards the host and away from it differ on PCIe: reads and writes of host memory are different transactions.
   const auto index = static_cast<std::size_t>(&link - links_.data());
   std::optional<Resolved> rate;
-  if (is_pcie_cable(cable.kind)) rate = cable_parameter(cable, towards_host_[index] ? "to_host_Bps" : "from_host_Bps");
-  if (!rate) rate = cable_parameter(cable, "bandwidth_Bps");
-  if (!rate)
-    rate = Resolved{cable.bandwidth.si, kNominalRelativeError, false, "cable." + cable.kind + ".bandwidth_Bps"};
+  if (is_pcie_cable(cable.kind))
+    rate = cable_parameter(cable, towards_host_[index] ? key::cable_to_host : key::cable_from_host);
+  if (!rate) rate = cable_parameter(cable, key::cable_bandwidth);
+  if (!rate) rate = Resolved{cable.bandwidth.si, kNominalRelativeError, false, key::cable_bandwidth(cable.kind).name};
   rate->value *= cable.count;
   rate->edited = cable.edited;
   return *rate;
@@ -130,28 +130,28 @@ Resolved Platform::wire_rate(const Link& link) const {
 void Platform::build_constraints() {
   for (const Link& link : links_) {
     const Cable& cable = topology_.cables[static_cast<std::size_t>(link.cable)];
-    const auto limit = [&](const char* what) {
-      const auto one = cable_parameter(cable, what);
+    const auto limit = [&](const CableRow& row) {
+      const auto one = cable_parameter(cable, row);
       return one ? one->value : std::numeric_limits<double>::infinity();
     };
     const int index = static_cast<int>(flow_caps_.size());
-    flow_caps_.push_back(limit("flow_bandwidth_Bps") * (1 - retry_rate(index)));
-    store_caps_.push_back(cable.count * limit("store_Bps"));
-    load_caps_.push_back(cable.count * limit("load_Bps"));
+    flow_caps_.push_back(limit(key::cable_flow_bandwidth) * (1 - retry_rate(index)));
+    store_caps_.push_back(cable.count * limit(key::cable_store));
+    load_caps_.push_back(cable.count * limit(key::cable_load));
   }
   for (std::size_t i = 0; i < links_.size(); ++i)
     constraints_.push_back({ConstraintKind::kLink, static_cast<int>(i), links_[i].cable, link_id(topology_, links_[i]),
                             link_capacity(static_cast<int>(i))});
   const auto cables = static_cast<int>(topology_.cables.size());
   for (int i = 0; i < cables; ++i)
-    duplex_of_cable_.push_back(add_duplex(i, "duplex_Bps", ConstraintKind::kDuplex, "<->"));
+    duplex_of_cable_.push_back(add_duplex(i, key::cable_duplex, ConstraintKind::kDuplex, "<->"));
   for (int i = 0; i < cables; ++i)
-    kernel_duplex_of_cable_.push_back(add_duplex(i, "kernel_duplex_Bps", ConstraintKind::kKernelDuplex, "<=>"));
+    kernel_duplex_of_cable_.push_back(add_duplex(i, key::cable_kernel_duplex, ConstraintKind::kKernelDuplex, "<=>"));
 }
 
-int Platform::add_duplex(int cable, const char* what, ConstraintKind kind, const char* arrow) {
+int Platform::add_duplex(int cable, const CableRow& row, ConstraintKind kind, const char* arrow) {
   const Cable& c = topology_.cables[static_cast<std::size_t>(cable)];
-  auto both = cable_parameter(c, what);
+  auto both = cable_parameter(c, row);
   if (!both) return -1;
   both->value *= c.count * (1 - std::max(retry_rate(2 * cable), retry_rate(2 * cable + 1)));
   both->edited = c.edited;
@@ -166,15 +166,14 @@ void Platform::build_host_memory() {
   host_memory_.resize(topology_.devices.size());
   for (std::size_t d = 0; d < host_memory_.size(); ++d) {
     if (topology_.devices[d].kind != DeviceKind::kCpu) continue;
-    const auto add = [&](const std::string& what, const char* words) {
-      const std::string name = "host_memory." + what;
-      if (!calibration_.find(name)) return -1;
+    const auto add = [&](const ParameterKey& key, const char* words) {
+      if (!calibration_.find(key)) return -1;
       constraints_.push_back(
-          {ConstraintKind::kHostMemory, -1, -1, topology_.devices[d].id + words, resolve(calibration_, name, 0)});
+          {ConstraintKind::kHostMemory, -1, -1, topology_.devices[d].id + words, resolve(calibration_, key, 0)});
       return static_cast<int>(constraints_.size()) - 1;
     };
-    host_memory_[d] = {add("write_Bps", " memory, written"), add("read_Bps", " memory, read"),
-                       add("both_Bps", " memory")};
+    host_memory_[d] = {add(key::host_write(), " memory, written"), add(key::host_read(), " memory, read"),
+                       add(key::host_both(), " memory")};
   }
 }
 

@@ -111,15 +111,15 @@ class Platform {
   [[nodiscard]] double kernel_cap(int link, bool loads) const {
     return (loads ? load_caps_ : store_caps_)[static_cast<std::size_t>(link)];
   }
-  /// "cable.<kind>@<id>.<what>", else "cable.<kind>.<what>"; nullopt if neither was fitted.
-  [[nodiscard]] std::optional<Resolved> cable_parameter(const Cable& cable, const std::string& what) const;
+  /// A parameter of the cable itself, else of its kind; nullopt if neither was fitted.
+  [[nodiscard]] std::optional<Resolved> cable_parameter(const Cable& cable, const ParameterRow& row) const;
   /// Share of the packets on a link that are sent again.
   [[nodiscard]] double retry_rate(int link) const { return retry_rates_[static_cast<std::size_t>(link)]; }
   /// What a message is held up by that on an idle machine, seconds: 0 where nothing is sent again.
   [[nodiscard]] double resend_s(int link) const { return resend_s_[static_cast<std::size_t>(link)]; }
-  /// "link.<a>-><b>.<what>"; nullopt if it was not fitted.
-  [[nodiscard]] std::optional<Resolved> link_parameter(int link, const std::string& what) const;
-  /// Every parameter of a link and of its cable, as parameter_kinds() lists them: value and relative error, -1 where
+  /// A parameter of one direction; nullopt if it was not fitted.
+  [[nodiscard]] std::optional<Resolved> link_parameter(int link, const ParameterRow& row) const;
+  /// Every parameter of a link and of its cable, as parameter_rows() lists them: value and relative error, -1 where
   /// none was fitted. Links of equal figures and equal cables carry alike.
   [[nodiscard]] std::vector<double> link_figures(int link) const;
 
@@ -127,8 +127,8 @@ class Platform {
   void build_links();
   void build_retry_rates();
   void build_constraints();
-  /// @returns the new constraint on both directions of a cable, -1 if `what` was never fitted
-  int add_duplex(int cable, const char* what, ConstraintKind kind, const char* arrow);
+  /// @returns the new constraint on both directions of a cable, -1 if its parameter was never fitted
+  int add_duplex(int cable, const CableRow& row, ConstraintKind kind, const char* arrow);
   /// One constraint each for those of host_memory.* that were measured.
   void build_host_memory();
   void build_host_routes();

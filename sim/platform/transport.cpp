@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "sim/records/input_error.hpp"
+#include "sim/records/parameter_rows.hpp"
 
 namespace linkcast {
 namespace {
@@ -43,20 +44,20 @@ constexpr double kNetworkStartup_s = 3.8e-6, kNetworkSpread = 0.45;          // 
 constexpr double kHostNetworkStartup_s = 1.7e-6, kHostNetworkSpread = 0.65;  // source: above
 
 std::optional<Regime> read_regime(const Calibration& calibration, const std::string& transport, std::size_t index) {
-  const std::string prefix = "transport." + transport + ".r" + std::to_string(index) + ".";
   Regime regime;
-  regime.flat = calibration.find(prefix + "flat_s") != nullptr;
-  regime.startup = resolve(calibration, prefix + (regime.flat ? "flat_s" : "startup_s"), 0);
+  regime.flat = calibration.find(key::flat(transport, index)) != nullptr;
+  regime.startup = resolve(calibration, (regime.flat ? key::flat : key::startup)(transport, index), 0);
   if (!regime.startup.calibrated) return std::nullopt;
-  regime.to_B = resolve(calibration, prefix + "to_B", std::numeric_limits<double>::infinity()).value;
-  if (calibration.find(prefix + "bandwidth_Bps")) regime.rate_cap = resolve(calibration, prefix + "bandwidth_Bps", 0);
+  regime.to_B = resolve(calibration, key::range_end(transport, index), std::numeric_limits<double>::infinity()).value;
+  const ParameterKey rate = key::range_bandwidth(transport, index);
+  if (calibration.find(rate)) regime.rate_cap = resolve(calibration, rate, 0);
   return regime;
 }
 
 TransportModel assumed_model() {
   TransportModel model{"peer", {}};
   model.regimes.push_back({std::numeric_limits<double>::infinity(),
-                           {kAssumedStartup_s, 1, false, "transport.peer.r0.startup_s"},
+                           {kAssumedStartup_s, 1, false, key::startup("peer", 0).name},
                            false,
                            std::nullopt});
   return model;
@@ -66,22 +67,18 @@ TransportModel assumed_model() {
 TransportModel assumed_message(const std::string& name, double startup_s, double spread) {
   TransportModel model{name, {}};
   model.regimes.push_back({std::numeric_limits<double>::infinity(),
-                           {startup_s, spread, false, "transport." + name + ".r0.startup_s"},
+                           {startup_s, spread, false, key::startup(name, 0).name},
                            false,
                            std::nullopt});
   return model;
 }
 
-bool between_nodes(const std::string& name) {
-  return name.rfind("mpi_node", 0) != 0 && name.rfind("mpi_socket", 0) != 0;
-}
-
 }  // namespace
 
-Resolved resolve(const Calibration& calibration, const std::string& name, double fallback) {
-  const Parameter* found = calibration.find(name);
-  if (!found) return {fallback, 0, false, name};
-  return {found->value, found->value > 0 ? found->stderr_ / found->value : 0, true, name};
+Resolved resolve(const Calibration& calibration, const ParameterKey& key, double fallback) {
+  const Parameter* found = calibration.find(key);
+  if (!found) return {fallback, 0, false, key.name};
+  return {found->value, found->value > 0 ? found->stderr_ / found->value : 0, true, key.name};
 }
 
 const Regime& TransportModel::regime(double bytes) const {
@@ -114,12 +111,12 @@ Transports::Transports(const Calibration& calibration) {
   const auto read = [&](const std::string& name, std::map<std::string, TransportModel>& models) {
     TransportModel model{name, {}};
     while (auto regime = read_regime(calibration, name, model.regimes.size())) model.regimes.push_back(*regime);
-    model.single_s = resolve(calibration, "transport." + name + ".single_s", 0).value;
+    model.single_s = resolve(calibration, key::single(name), 0).value;
     if (!model.regimes.empty()) models[name] = std::move(model);
   };
   for (const auto& [name, others] : stand_ins()) read(name, measured);
   for (const std::string& name : message_names()) read(name, messages_);
-  if (std::none_of(messages_.begin(), messages_.end(), [](const auto& m) { return between_nodes(m.first); })) {
+  if (std::none_of(messages_.begin(), messages_.end(), [](const auto& m) { return crosses_network(m.first); })) {
     messages_["mpi_network"] = assumed_message("mpi_network", kNetworkStartup_s, kNetworkSpread);
     messages_["mpi_network_host"] = assumed_message("mpi_network_host", kHostNetworkStartup_s, kHostNetworkSpread);
   }
@@ -133,9 +130,9 @@ Transports::Transports(const Calibration& calibration) {
       break;
     }
   }
-  staging_chunk_ = resolve(calibration, "transport.staged.chunk_B", kAssumedChunk_B);
-  handover_ = resolve(calibration, "transport.relay.handover_s", 0);
-  engine_turn_s_ = resolve(calibration, "copy_engine.turn_s", 0).value;
+  staging_chunk_ = resolve(calibration, key::chunk("staged"), kAssumedChunk_B);
+  handover_ = resolve(calibration, key::handover("relay"), 0);
+  engine_turn_s_ = resolve(calibration, key::engine_turn(), 0).value;
   only_pulled_ = !this->measured("peer") && this->measured("peer_read");
 }
 
@@ -171,6 +168,11 @@ const std::vector<std::string>& Transports::message_names() {
       "mpi_network",    "mpi_node",         "mpi_socket", "mpi_network_host",   "mpi_node_host", "mpi_socket_host",
       "gpudirect_rdma", "pinned_gpudirect", "pinned",     "unpinned_gpudirect", "unpinned",      "pinned_source"};
   return names;
+}
+
+bool Transports::crosses_network(std::string_view name) {
+  return !name.starts_with("mpi_node") && !name.starts_with("mpi_socket") &&
+         std::find(message_names().begin(), message_names().end(), name) != message_names().end();
 }
 
 bool Transports::known(const std::string& name) { return stand_ins().count(name) > 0; }

@@ -23,8 +23,8 @@ struct Resolved {
 /// 0.92-0.97)
 inline constexpr double kNominalRelativeError = 0.2;  // source: above
 
-/// Parameter by name, or `fallback` marked as not calibrated.
-Resolved resolve(const Calibration& calibration, const std::string& name, double fallback);
+/// A parameter, or `fallback` marked as not calibrated.
+Resolved resolve(const Calibration& calibration, const ParameterKey& key, double fallback);
 
 /// One size range of a transport.
 struct Regime {
@@ -49,8 +49,8 @@ struct TransportModel {
   [[nodiscard]] Pace pace(double bytes, double rate_Bps) const;
 };
 
-/// Every transport of one machine: "transport.<name>.r<k>.{to_B,startup_s|flat_s,bandwidth_Bps}" for k = 0, 1, ... and
-/// "transport.<name>.single_s". Names:
+/// Every transport of one machine, from its ranges of sizes k = 0, 1, ... (key::range_end, startup or flat,
+/// range_bandwidth) and key::single. Names:
 ///   local peer          copy engines; peer_read is a peer copy pulled by the target
 ///   local_sm peer_sm    the same by kernels; peer_sm_read are loads
 ///   staged relay        without peer access through host memory; through a third GPU (made of peer copies)
@@ -87,6 +87,8 @@ class Transports {
   [[nodiscard]] std::string network_warning(const std::string& machine) const;
   /// Every name that message() may be asked for.
   static const std::vector<std::string>& message_names();
+  /// Whether it is one of these, and between nodes.
+  static bool crosses_network(std::string_view name);
 
  private:
   std::map<std::string, TransportModel> models_, messages_;

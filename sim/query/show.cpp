@@ -55,7 +55,7 @@ Json parameters_json(const Calibration& calibration) {
     map[name] = {{"value", p.value},
                  {"stderr", p.stderr_},
                  {"unit", p.unit},
-                 {"meaning", find_parameter_kind(name)->meaning},
+                 {"meaning", find_parameter_row(name)->meaning},
                  {"provenance", p.provenance}};
   return map;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/records/object_reader.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
 
@@ -60,6 +61,8 @@ struct Calibration {
   std::map<std::string, Learned>* asked = nullptr;
 
   /// nullptr if there is none.
+  [[nodiscard]] const Parameter* find(const ParameterKey& key) const { return find(key.name); }
+  /// By a name that a file or a person wrote.
   [[nodiscard]] const Parameter* find(const std::string& name) const;
 };
 

@@ -11,16 +11,6 @@ namespace {
 // library's own tables change base costs by up to 1.8 and hops by 1.3 (models/libraries/SOURCES.md)
 constexpr double kOtherVersion = 0.2;
 
-/// "nccl-2.8" is family "nccl", version "2.8"; "mpi-openmpi" version "openmpi".
-struct LibraryName {
-  std::string family, version;
-  explicit LibraryName(const std::string& library) {
-    const auto dash = library.find('-');
-    family = library.substr(0, dash);
-    if (dash != std::string::npos) version = library.substr(dash + 1);
-  }
-};
-
 constexpr int kMajor = 1000;
 
 /// "2.27" is 2027; 0 for names. A calibration may hold any text here: a number too long to be one counts as far as it
@@ -45,13 +35,12 @@ Learned as_learned(const Parameter& p, double more, int correlated) {
   return {p.value, std::hypot(relative, more), true, correlated};
 }
 
-/// Of the version nearest to `version`; names of no number have no neighbours.
-const Parameter* of_nearest(const Calibration& calibration, const std::string& head, const std::string& version,
-                            const std::string& tail) {
-  const int wanted = number_of(version);
+/// The parameter of the version nearest to a library's; names of no number have no neighbours.
+const Parameter* of_nearest(const Calibration& calibration, const LibraryRow& row, const std::string& library) {
+  const int wanted = number_of(library_version_name(library));
   const Parameter* best = nullptr;
   int distance = std::numeric_limits<int>::max();
-  const std::string from = head + "@";
+  const auto [from, tail] = row.around_version(library_family(library));
   for (auto it = calibration.parameters.lower_bound(from);
        it != calibration.parameters.end() && it->first.starts_with(from); ++it) {
     if (!it->first.ends_with(tail)) continue;
@@ -82,25 +71,23 @@ double variance_of(const Calibration& calibration, const std::vector<ErrorPart>&
   return std::max(0.0, variance);  // correlations are written with few digits
 }
 
-std::string learned_name(const std::string& library, const std::string& subject, const std::string& what) {
-  const LibraryName name(library);
-  return name.family + "." + subject + "@" + name.version + "." + what;
-}
-
-Learned learned(const Calibration& calibration, const std::string& library, const std::string& subject,
-                const std::string& what, const Prior& prior) {
-  const LibraryName name(library);
-  const std::string head = name.family + "." + subject, tail = "." + what;
-  const std::string own = head + "@" + name.version + tail;
+Learned learned(const Calibration& calibration, const std::string& library, const LibraryRow& row, const Prior& prior) {
+  const std::string family = library_family(library);
+  const std::string own = row(library).name;
   Learned taken{prior.value, prior.spread, false};
   if (const Parameter* p = calibration.find(own))
     taken = as_learned(*p, 0, calibration.correlation.place(own));
-  else if (const Parameter* any = calibration.find(head + tail))
+  else if (const Parameter* any = calibration.find(row.of_all(family)))
     taken = as_learned(*any, 0, -1);
-  else if (const Parameter* nearest = of_nearest(calibration, head, name.version, tail))
+  else if (const Parameter* nearest = of_nearest(calibration, row, library))
     taken = as_learned(*nearest, kOtherVersion, -1);
   if (calibration.asked) calibration.asked->try_emplace(own, taken);
   return taken;
+}
+
+Learned learned(const Calibration& calibration, const std::string& library, const LibraryRow& row) {
+  if (!row.prior) throw InvariantError("parameter " + row(library).name + " has no prior of its own");
+  return learned(calibration, library, row, *row.prior);
 }
 
 }  // namespace linkcast

@@ -1,18 +1,13 @@
 #pragma once
-// A parameter of a communication library as a forecast takes it: fitted on the machine, or believed until it is.
+// A parameter of a communication library as a forecast takes it: fitted on the machine, or its prior.
 #include <map>
 #include <string>
 #include <vector>
 
 #include "sim/records/calibration.hpp"
+#include "sim/records/parameters.hpp"
 
 namespace linkcast {
-
-/// What is believed of a parameter before anything was measured.
-struct Prior {
-  double value = 0;   ///< in the parameter's unit
-  double spread = 0;  ///< standard deviation of its logarithm
-};
 
 /// What a forecast takes for a parameter.
 struct Learned {
@@ -44,13 +39,11 @@ using Asked = std::map<std::string, Learned>;
 /// to 2.5 (docs/accuracy.md)
 inline constexpr double kOtherMachine = 0.4;  // source: above
 
-/// Name of a library's parameter: "nccl.ring.LL@2.8.base_s" for library "nccl-2.8", subject "ring.LL", what "base_s";
-/// of all versions without "@2.8".
-std::string learned_name(const std::string& library, const std::string& subject, const std::string& what);
-
-/// The first that the calibration has: of this version, of all versions, of the nearest version that was measured (with
-/// a wider spread); else the prior. Notes in calibration.asked what was asked.
-Learned learned(const Calibration& calibration, const std::string& library, const std::string& subject,
-                const std::string& what, const Prior& prior);
+/// Value and spread of a library's parameter in a forecast: the first that the calibration has of this version, of all
+/// versions, of the nearest version that was measured (with a wider spread); else the prior. Notes in calibration.asked
+/// what was asked. @param library  "nccl-2.8"
+Learned learned(const Calibration& calibration, const std::string& library, const LibraryRow& row, const Prior& prior);
+/// With the prior of the row. @throws InvariantError  it has none
+Learned learned(const Calibration& calibration, const std::string& library, const LibraryRow& row);
 
 }  // namespace linkcast

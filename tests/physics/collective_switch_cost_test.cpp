@@ -94,7 +94,7 @@ TEST_CASE("start-ups of switches are the sum of their parts, each measured or th
       bool inside = true, between = true;
       for (std::size_t i = 0; i < all.size(); ++i) {
         const auto& [name, each_s, count] = all[i];
-        const bool measured = i < known && find_parameter_kind("nccl." + name) != nullptr;
+        const bool measured = i < known && find_parameter_row("nccl." + name) != nullptr;
         (i == 2 ? between : inside) &= measured;
         if (measured) {
           values[name] = 1.7 * each_s;

@@ -60,7 +60,7 @@ TEST_CASE("every shipped parameter has an error, a known unit and a provenance",
     for (const auto& [name, p] : c.parameters) {
       INFO(c.name << " " << name);
       CHECK(p.value > 0);
-      const ParameterKind* kind = find_parameter_kind(name);
+      const ParameterRow* kind = find_parameter_row(name);
       REQUIRE(kind != nullptr);
       const bool learned = kind->of == ParameterOf::kLibrary && kind->unit == "1";
       const std::string tail = name.substr(name.rfind('_') + 1);

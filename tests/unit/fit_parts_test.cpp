@@ -6,7 +6,6 @@
 #include "calibrate/fit/distance_fit.hpp"
 #include "calibrate/fit/fit.hpp"
 #include "calibrate/fit/launch_fit.hpp"
-#include "calibrate/fit/lenders.hpp"
 #include "calibrate/fit/mpi_fit.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
@@ -274,15 +273,15 @@ TEST_CASE("loans: a tenth of error at least, from the first that fitted it itsel
   first.parameters["transport.peer.r0.startup_s"] = {4e-6, 1e-6, "s", "fitted"};
   fit::FitContext context;
   context.inherited = {&first, &second};
-  CHECK(context.inherit("cable.nvlink2.bandwidth_Bps", "x"));
-  CHECK(context.inherit("transport.peer.r0.startup_s", "x"));
+  CHECK(context.inherit(key::cable_bandwidth("nvlink2"), "x"));
+  CHECK(context.inherit(key::startup("peer", 0), "x"));
   CHECK(context.found.at("cable.nvlink2.bandwidth_Bps").value == 24e9);
   CHECK_THAT(context.found.at("cable.nvlink2.bandwidth_Bps").stderr_, WithinRel(2.4e9, 1e-12));
   CHECK(context.found.at("transport.peer.r0.startup_s").stderr_ == 1e-6);
-  CHECK_FALSE(context.inherit("transport.local.r0.startup_s", "copies"));
+  CHECK_FALSE(context.inherit(key::startup("local", 0), "copies"));
   CHECK(context.undetermined.back() == "transport.local.r0.startup_s: copies");
-  CHECK(context.lends_any("transport.peer."));
-  CHECK_FALSE(context.lends_any("transport.pee."));
+  CHECK(context.lends_any("peer"));
+  CHECK_FALSE(context.lends_any("pee"));
 }
 
 TEST_CASE("loans of the cache: as much of it as there, and a tenth of error more", "[unit][fit]") {

@@ -1,6 +1,7 @@
 // Which parameter of a library a forecast takes.
 #include "sim/records/learned.hpp"
 
+#include "sim/records/parameter_rows.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::learned_test {
@@ -16,14 +17,15 @@ Calibration with(const std::map<std::string, double>& values) {
 const Prior kPrior = {3e-6, 0.7};
 
 Learned base(const Calibration& calibration, const std::string& library) {
-  return learned(calibration, library, "ring.LL", "base_s", kPrior);
+  return learned(calibration, library, key::ring_base["LL"], kPrior);
 }
 
 }  // namespace
 
 TEST_CASE("this version comes before all versions, these before the nearest one, that before the prior") {
-  CHECK(learned_name("nccl-2.8", "ring.LL", "base_s") == "nccl.ring.LL@2.8.base_s");
-  CHECK(learned_name("mpi-openmpi", "staging", "call_s") == "mpi.staging@openmpi.call_s");
+  CHECK(key::ring_base["LL"]("nccl-2.8").name == "nccl.ring.LL@2.8.base_s");
+  CHECK(key::ring_base["LL"].of_all("nccl").name == "nccl.ring.LL.base_s");
+  CHECK(key::staging_copy("mpi-openmpi").name == "mpi.staging@openmpi.copy_s");
   const Calibration all =
       with({{"nccl.ring.LL@2.8.base_s", 8}, {"nccl.ring.LL.base_s", 1}, {"nccl.ring.LL@2.12.base_s", 12}});
   CHECK(base(all, "nccl-2.8").value == 8);
@@ -51,7 +53,7 @@ TEST_CASE("a parameter of another version is less sure, and NCCL 1 stands for no
   const Learned other = base(calibration, "nccl-1");
   CHECK_FALSE(other.measured);
   CHECK(other.spread == kPrior.spread);
-  CHECK_FALSE(learned(with({{"mpi.staging@openmpi.call_s", 1}}), "mpi-mpich", "staging", "call_s", kPrior).measured);
+  CHECK_FALSE(learned(with({{"mpi.staging@openmpi.copy_s", 1}}), "mpi-mpich", key::staging_copy, kPrior).measured);
 }
 
 TEST_CASE("a calibration notes what was asked, and what was taken for it") {
@@ -59,7 +61,7 @@ TEST_CASE("a calibration notes what was asked, and what was taken for it") {
   Asked asked;
   calibration.asked = &asked;
   base(calibration, "nccl-2.12");
-  learned(calibration, "nccl-2.12", "ring.LL", "hop_s", kPrior);
+  learned(calibration, "nccl-2.12", key::ring_hop["LL"], kPrior);
   REQUIRE(asked.size() == 2);
   CHECK(asked.at("nccl.ring.LL@2.12.base_s").value == 8);
   CHECK(asked.at("nccl.ring.LL@2.12.hop_s").value == kPrior.value);
@@ -69,10 +71,10 @@ TEST_CASE("parts of errors that hang together add up, or cancel") {
   Calibration calibration = with({{"nccl.ring.LL@2.8.base_s", 8}, {"nccl.ring.LL@2.8.hop_s", 2}});
   calibration.correlation = {{"nccl.ring.LL@2.8.base_s", "nccl.ring.LL@2.8.hop_s"}, {{}, {-0.8}}};
   const Learned first = base(calibration, "nccl-2.8");
-  const Learned second = learned(calibration, "nccl-2.8", "ring.LL", "hop_s", kPrior);
+  const Learned second = learned(calibration, "nccl-2.8", key::ring_hop["LL"], kPrior);
   CHECK(first.correlated == 0);
   CHECK(second.correlated == 1);
-  CHECK(learned(calibration, "nccl-2.12", "ring.LL", "hop_s", kPrior).correlated == -1);  // another version's
+  CHECK(learned(calibration, "nccl-2.12", key::ring_hop["LL"], kPrior).correlated == -1);  // another version's
   const auto variance = [&](double a, double b) {
     return variance_of(calibration, {ErrorPart(first).times(a), ErrorPart(second).times(b), ErrorPart(0.03)});
   };

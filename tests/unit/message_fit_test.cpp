@@ -74,7 +74,7 @@ TEST_CASE("messages are told apart by where the processes and their buffers are"
     base += 1e-5;
   }
   for (const fit::FitQuality& q : result.quality) CHECK(q.median_error < 0.01);
-  CHECK(resolve(Platform(summit(), result.calibration).calibration(), "transport.mpi_node.r0.startup_s", 0).calibrated);
+  CHECK(resolve(Platform(summit(), result.calibration).calibration(), key::startup("mpi_node", 0), 0).calibrated);
 }
 
 TEST_CASE("a change of protocol is a regime break, the last one may show at a single size", "[unit][fit]") {

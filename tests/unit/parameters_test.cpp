@@ -1,10 +1,9 @@
 // The table of parameters: names and units of every shipped calibration follow it, and so does what makes links alike.
-#include "sim/records/parameters.hpp"
-
 #include <filesystem>
 #include <fstream>
 
 #include "sim/platform/symmetry.hpp"
+#include "sim/records/parameter_rows.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 
@@ -39,31 +38,32 @@ Calibration calibration_of(const Topology& t) {
 
 bool alike(Topology t, const Calibration& c) { return !gpu_symmetries(Platform(std::move(t), c), {0, 0}).empty(); }
 
-double value_of(const ParameterKind& row) { return row.unit == "1" ? 0.25 : 1e9; }
+double value_of(const ParameterRow& row) { return row.unit == "1" ? 0.25 : 1e9; }
 
 }  // namespace
 
 TEST_CASE("links that differ in one parameter alone are not taken for each other", "[unit]") {
   const Topology t = pair();
   CHECK(alike(t, calibration_of(t)));
-  for (const ParameterKind& row : parameter_kinds()) {
-    if (row.of != ParameterOf::kCable && row.of != ParameterOf::kLink) continue;
+  for (const ParameterRow* one_row : parameter_rows()) {
+    const ParameterRow& row = *one_row;
+    if (!row.breaks_symmetry()) continue;
     const bool link = row.of == ParameterOf::kLink;
-    const std::string of_kind = "cable.pcie5." + row.what, of_one = "cable.pcie5@gpu0-cpu0:pcie5." + row.what;
-    const std::string head = link ? "link.gpu0->nic0." + row.what : of_one;
+    const std::string of_kind = row.key("pcie5").name, of_one = row.key(one_cable("pcie5", "gpu0-cpu0:pcie5")).name;
+    const std::string head = link ? row.key("gpu0->nic0").name : of_one;
     INFO(head);
-    REQUIRE(find_parameter_kind(head) == &row);
+    REQUIRE(find_parameter_row(head) == &row);
     const double value = value_of(row);
     Calibration both = calibration_of(t), one = both, less_sure = both;
     if (link) {
-      both.parameters[head] = both.parameters["link.gpu1->nic1." + row.what] = {value, 0, row.unit, "fitted"};
+      both.parameters[head] = both.parameters[row.key("gpu1->nic1").name] = {value, 0, std::string(row.unit), "fitted"};
       less_sure = both;
     } else {
-      both.parameters[of_kind] = less_sure.parameters[of_kind] = {value, 0, row.unit, "fitted"};
+      both.parameters[of_kind] = less_sure.parameters[of_kind] = {value, 0, std::string(row.unit), "fitted"};
     }
     one = both;
-    one.parameters[head] = {value / 2, 0, row.unit, "fitted"};
-    less_sure.parameters[head] = {value, value / 8, row.unit, "fitted"};
+    one.parameters[head] = {value / 2, 0, std::string(row.unit), "fitted"};
+    less_sure.parameters[head] = {value, value / 8, std::string(row.unit), "fitted"};
     CHECK(alike(t, both));
     CHECK_FALSE(alike(t, one));
     CHECK_FALSE(alike(t, less_sure));  // the interval of a forecast depends on it
@@ -97,18 +97,48 @@ TEST_CASE("every row of the parameters has a unit and a meaning, and is found by
                                                                   {"transport.relay.handover_s", "s"},
                                                                   {"copy_engine.turn_s", "s"},
                                                                   {"nccl.ring.LL128.hop_s", "s"},
-                                                                  {"nccl.sendrecv.turn_steps", "1"},
+                                                                  {"nccl.ring.LL.turn_steps", "1"},
+                                                                  {"launch.copy.call_s", "s"},
+                                                                  {"mpi.host@openmpi.post_s", "s"},
                                                                   {"noise.most_loss", "1"}};
   for (const auto& [name, unit] : found) {
     INFO(name);
-    REQUIRE(find_parameter_kind(name));
-    CHECK(find_parameter_kind(name)->unit == unit);
-    CHECK_FALSE(find_parameter_kind(name)->meaning.empty());
+    REQUIRE(find_parameter_row(name));
+    CHECK(find_parameter_row(name)->unit == unit);
+    CHECK_FALSE(find_parameter_row(name)->meaning.empty());
   }
-  for (const std::string name : {"cable.nvlink2.bandwith_Bps", "link.gpu0->gpu1.duplex_Bps", "transport.peer.chunk_B",
-                                 "transport.peer.startup_s", "transport.peer.r0.single_s", "nccl.ring.LL256.hop_s",
-                                 "gpu.gpu0.bandwidth_Bps", "nonsense", ""})
-    CHECK(find_parameter_kind(name) == nullptr);
+  for (const std::string name :
+       {"cable.nvlink2.bandwith_Bps", "link.gpu0->gpu1.duplex_Bps", "transport.peer.chunk_B",
+        "transport.peer.startup_s", "transport.peer.r0.single_s", "nccl.ring.LL256.hop_s", "rccl.ring.LL.hop_s",
+        "launch.copy.send_s", "transport.peer.rx.startup_s", "gpu.gpu0.bandwidth_Bps", "nonsense", ""})
+    CHECK(find_parameter_row(name) == nullptr);
+}
+
+TEST_CASE("a key is the name that its row is found by", "[unit]") {
+  for (const ParameterRow* row : parameter_rows()) {
+    if (row->of == ParameterOf::kLibrary || row->of == ParameterOf::kRange) continue;
+    const bool alone = row->of == ParameterOf::kEngine || row->of == ParameterOf::kNoise ||
+                       row->of == ParameterOf::kRecording || row->of == ParameterOf::kHostMemory;
+    const std::string_view first = row->subject.substr(0, row->subject.find(' '));
+    const ParameterKey key = row->key(alone ? "" : first.empty() ? "peer" : first);
+    INFO(key.name);
+    CHECK(find_parameter_row(key.name) == row);
+  }
+  CHECK(find_parameter_row(key::startup("peer", 12).name) == &key::startup);
+  CHECK(ParameterName(key::startup("peer", 12).name).range() == 12U);
+  CHECK(ParameterName(key::startup("peer", 12).name).transport() == "peer");
+  CHECK(find_parameter_row(key::ring_base["LL"]("nccl-2.8").name) == &key::ring_base["LL"]);
+  CHECK_THROWS_AS(key::ring_base["LL256"], InvariantError);
+}
+
+TEST_CASE("rows of a plug-in join the table, with a family of libraries of their own", "[unit]") {
+  static constexpr LibraryRow row{{.what = "base_s", .unit = "s", .meaning = "of a test", .subject = "bruck"}};
+  CHECK(find_parameter_row(row("testccl-1.0").name) == nullptr);
+  join_parameters("testccl", {&row});
+  CHECK(find_parameter_row(row("testccl-1.0").name) == &row);
+  CHECK(find_parameter_row(row.of_all("testccl").name) == &row);
+  CHECK(is_of_library("testccl.bruck.base_s"));
+  CHECK(find_parameter_row("testccl.ring.LL.base_s") == &key::ring_base["LL"]);
 }
 
 TEST_CASE("a calibration is read with the names and units of the table", "[unit]") {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/platform/routing.hpp"
+#include "sim/records/parameter_rows.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"
@@ -232,11 +233,11 @@ TEST_CASE("both directions together are a constraint only where a duplex capacit
 
 TEST_CASE("a parameter that is absent is marked", "[unit]") {
   const Platform p = platform("p100-dgx1", {{"transport.peer.r0.startup_s", 9e-6}});
-  CHECK(resolve(p.calibration(), "transport.peer.r0.startup_s", 1).value == 9e-6);
-  CHECK(resolve(p.calibration(), "transport.peer.r0.startup_s", 1).calibrated);
-  CHECK(resolve(p.calibration(), "transport.peer.r1.startup_s", 7).value == 7);
-  CHECK_FALSE(resolve(p.calibration(), "transport.peer.r1.startup_s", 7).calibrated);
-  CHECK_FALSE(p.cable_parameter(p.topology().cables[0], "duplex_Bps").has_value());
+  CHECK(resolve(p.calibration(), key::startup("peer", 0), 1).value == 9e-6);
+  CHECK(resolve(p.calibration(), key::startup("peer", 0), 1).calibrated);
+  CHECK(resolve(p.calibration(), key::startup("peer", 1), 7).value == 7);
+  CHECK_FALSE(resolve(p.calibration(), key::startup("peer", 1), 7).calibrated);
+  CHECK_FALSE(p.cable_parameter(p.topology().cables[0], key::cable_duplex).has_value());
 }
 
 TEST_CASE("a calibration that does not fit the topology is refused", "[unit]") {

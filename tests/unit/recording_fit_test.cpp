@@ -45,10 +45,10 @@ TEST_CASE("recording: costs that calls were made of are found", "[unit][fit]") {
   add(record, "broadcast", 25e-6, 3, 9);
   fit::FitContext context;
   fit::fit_recording(context, {record});
-  CHECK_THAT(context.value("recording.launch_s"), WithinRel(kLaunch, kExact));
-  CHECK_THAT(context.value("recording.call_s"), WithinRel(kCall, kExact));
-  CHECK_THAT(context.value("recording.operator_s"), WithinRel(kOperator, kExact));
-  CHECK_THAT(context.value("recording.collective_s"), WithinRel(kCollective, kExact));
+  CHECK_THAT(context.value(key::recording_launch()), WithinRel(kLaunch, kExact));
+  CHECK_THAT(context.value(key::recording_call()), WithinRel(kCall, kExact));
+  CHECK_THAT(context.value(key::recording_operator()), WithinRel(kOperator, kExact));
+  CHECK_THAT(context.value(key::recording_collective()), WithinRel(kCollective, kExact));
 }
 
 TEST_CASE("recording: nothing without recorded calls of both sorts, and none without the same unrecorded",

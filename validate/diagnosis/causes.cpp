@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/records/cable_kinds.hpp"
+#include "sim/records/parameter_rows.hpp"
 #include "validate/diagnosis/causes_between.hpp"
 
 namespace linkcast::diagnosis {
@@ -239,15 +240,15 @@ void Causes::add_peers() {
 
 std::vector<KernelParameter> Causes::kernel_parameters(bool latencies) const {
   std::vector<KernelParameter> found;
-  const auto ends = [](const std::string& name, const std::string& end) {
-    return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-  };
   for (const auto& [name, parameter] : platform_.calibration().parameters) {
-    const bool library = name.rfind("nccl.", 0) == 0 && name.rfind("nccl.network", 0) != 0;
-    const bool kernels = name.rfind("transport.", 0) == 0 && name.find("_sm.") != std::string::npos;
-    const bool rate = (library && ends(name, ".channel_Bps")) || (latencies && kernels && ends(name, ".bandwidth_Bps"));
-    const bool time = latencies && ((library && (ends(name, ".base_s") || ends(name, ".hop_s"))) ||
-                                    (kernels && (ends(name, ".startup_s") || ends(name, ".flat_s"))));
+    const ParameterName parts(name);
+    const bool library = is_of_library(name) && !parts.subject.starts_with("network");
+    const bool kernels = parts.transport().ends_with("_sm");
+    const bool rate = (library && parts.what == key::ring_channel["LL"].what) ||
+                      (latencies && kernels && is_of(name, key::range_bandwidth));
+    const bool time =
+        latencies && ((library && (parts.what == key::library_base.what || parts.what == key::library_hop.what)) ||
+                      (kernels && (is_of(name, key::startup) || is_of(name, key::flat))));
     if (rate || time) found.push_back({name, parameter.value, rate});
   }
   return found;
