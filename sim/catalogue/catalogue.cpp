@@ -11,6 +11,7 @@
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/topology_reader.hpp"
 #include "sim/plugin/usual_library.hpp"
+#include "sim/records/file_hash.hpp"
 #include "sim/records/left_out.hpp"
 #include "sim/records/near_names.hpp"
 #include "sim/units/text.hpp"
@@ -38,12 +39,6 @@ void erase_platform(Map& map, const std::string& id) {
   std::erase_if(map, [&](const auto& item) { return std::get<0>(item.first) == id; });
 }
 
-/// A topology without a calibration of its own may be a variant of another platform.
-bool is_variant(const fs::path& path) {
-  const Json json = read_json_file(path.string());
-  return json.is_object() && json.value("schema", Json()) == "variant/1";
-}
-
 }  // namespace
 
 Catalogue::Catalogue(std::string data_dir) : data_dir_(std::move(data_dir)), files_(data_dir_) {
@@ -59,36 +54,19 @@ Catalogue::~Catalogue() {
                communicator_use_.there);
 }
 
-std::vector<std::string> Catalogue::platforms() const {
-  std::vector<std::string> ids = files_.calibrated();
-  if (ids.empty()) return ids;
-  for (const auto& entry : fs::directory_iterator(fs::path(data_dir_) / "topologies")) {
-    const fs::path& path = entry.path();
-    if (path.extension() == ".json" && !fs::exists(files_.shipped_calibration(path.stem().string())) &&
-        is_variant(path))
-      ids.push_back(path.stem().string());
-  }
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
+std::vector<std::string> Catalogue::platforms() const { return files_.platforms(); }
 
 bool Catalogue::has_platform(const std::string& id) const {
-  if (platforms_.count(id) > 0) return true;
-  const std::vector<std::string> known = platforms();
-  return std::find(known.begin(), known.end(), id) != known.end();
+  return platforms_.count(id) > 0 || files_.shipped(id).has_value();
 }
 
 const Platform& Catalogue::platform(const std::string& id) {
   if (const auto it = platforms_.find(id); it != platforms_.end()) return *it->second;
   if (const auto it = edited_.find(id); it != edited_.end()) return *it->second.platform;
   if (const auto it = told_.find(id); it != told_.end()) return *it->second.platform;
-  const auto known = platforms();
-  if (fs::path(id).extension() != ".json" && std::find(known.begin(), known.end(), id) != known.end()) {
-    const std::string own = files_.shipped_calibration(id);
-    return load(id, fs::exists(own) ? own : files_.shipped_topology(id));
-  }
+  if (const auto own = files_.shipped(id)) return load(id, *own);
   if (MachineFiles::is_file(id)) return load(id, id);
-  throw InputError(unknown_name("platform", id, known).what() + std::string(", or the file of a machine"));
+  throw InputError(unknown_name("platform", id, platforms()).what() + std::string(", or the file of a machine"));
 }
 
 Platform Catalogue::variant_of(const std::string& path) {
@@ -101,17 +79,23 @@ Platform Catalogue::variant_of(const std::string& path) {
   return variant_platform(variant, platform(base));
 }
 
-Platform Catalogue::stranger(const std::string& path) {
+Platform Catalogue::unmeasured(const std::string& path) {
   Topology topology = read_topology(path);
-  std::vector<lending::Lender> lenders = files_.lenders();
-  for (lending::Lender& lender : lenders)  // a shipped machine by its file
-    if (lender.topology.sha256 == topology.sha256) return {std::move(topology), std::move(lender.calibration)};
-  Calibration lent = lending::stranger(topology, lenders, usual_library(topology));
+  const std::string library = usual_library(topology);
+  const bool named = !topology.inherits.empty();
+  auto machines = named ? files_.inherited_by(topology) : files_.lenders();
+  for (auto& machine : machines)  // a shipped machine by its file
+    if (machine.topology.sha256 == topology.sha256) return {std::move(topology), std::move(machine.calibration)};
+  Calibration inherited = named ? lending::inherited_calibration(topology, machines, library)
+                                : lending::stranger(topology, machines, library);
   const fs::path left_out = fs::path(data_dir_) / "calibrate" / "data" / "left-out.json";
-  if (fs::exists(left_out)) lent.scatter = scatter_left_out(read_left_out(left_out.string()), false);
-  for (SourceFile& file : lent.from) file.path = fs::relative(file.path, data_dir_).generic_string();
-  for (const std::string& note : lent.notes) log::Log("catalogue").debug("platform {}: {}", path, note);
-  return {std::move(topology), std::move(lent)};
+  if (fs::exists(left_out)) {
+    inherited.scatter = scatter_left_out(read_left_out(left_out.string()), false);
+    inherited.from.push_back({left_out.string(), sha256_of_file(left_out.string())});
+  }
+  for (SourceFile& file : inherited.from) file.path = fs::relative(file.path, data_dir_).generic_string();
+  for (const std::string& note : inherited.notes) log::Log("catalogue").debug("platform {}: {}", path, note);
+  return {std::move(topology), std::move(inherited)};
 }
 
 const Platform& Catalogue::load(const std::string& id, const std::string& path) {
@@ -119,7 +103,7 @@ const Platform& Catalogue::load(const std::string& id, const std::string& path) 
   log::Log("catalogue").debug("platform {}: {}, {}", id, path, schema);
   const auto read = [&]() -> Platform {
     if (schema == "variant/1") return variant_of(path);
-    if (schema == "topology/1") return stranger(path);
+    if (schema == "topology/1") return unmeasured(path);
     Calibration calibration = read_calibration(path);
     Topology topology = files_.read_topology_of(calibration);
     log::Log("catalogue").debug("platform {}: {}", id, topology.path);

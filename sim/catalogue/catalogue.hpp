@@ -29,7 +29,7 @@ class Catalogue {
   [[nodiscard]] log::Progress& progress() { return *progress_; }
   /// @param progress  outlives the catalogue, or is replaced
   void show_progress(log::Progress& progress) { progress_ = &progress; }
-  /// Ids with a topology and a calibration, sorted.
+  /// Ids of the shipped machines, sorted.
   [[nodiscard]] std::vector<std::string> platforms() const;
   /// Whether an id is one of these; a platform that was loaded is not looked for again.
   [[nodiscard]] bool has_platform(const std::string& id) const;
@@ -80,8 +80,8 @@ class Catalogue {
  private:
   const Platform& load(const std::string& id, const std::string& path);
   Platform variant_of(const std::string& path);
-  /// Of a topology alone: parameters from the machines that are most like it.
-  Platform stranger(const std::string& path);
+  /// Of a topology alone: parameters from the machines that it names, else from the nearest machines.
+  Platform unmeasured(const std::string& path);
   EditedPlatform build_edited(const std::string& id, const std::vector<Edit>& edits);
   [[nodiscard]] std::optional<KindOffer> shipped_kind(const std::string& kind);
   void forget_oldest();

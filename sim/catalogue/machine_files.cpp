@@ -34,6 +34,13 @@ std::optional<std::string> topology_in(const fs::path& folder, const std::string
   return std::nullopt;
 }
 
+/// A shipped topology without a calibration is a machine if it says whose parameters it has.
+bool is_machine(const fs::path& topology) {
+  const Json json = read_json_file(topology.string());
+  const std::string schema = text_of_schema(json);
+  return schema == "variant/1" || (schema == "topology/1" && json.contains("inherits"));
+}
+
 }  // namespace
 
 bool MachineFiles::is_file(const std::string& name) {
@@ -61,6 +68,25 @@ std::vector<std::string> MachineFiles::calibrated() const {
   return ids;
 }
 
+std::vector<std::string> MachineFiles::platforms() const {
+  std::vector<std::string> ids = calibrated();
+  if (ids.empty()) return ids;
+  for (const auto& entry : fs::directory_iterator(fs::path(data_dir_) / "topologies")) {
+    const fs::path& path = entry.path();
+    if (path.extension() == ".json" && !fs::exists(shipped_calibration(path.stem().string())) && is_machine(path))
+      ids.push_back(path.stem().string());
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::optional<std::string> MachineFiles::shipped(const std::string& id) const {
+  if (id.empty() || id.find('/') != std::string::npos || fs::path(id).extension() == ".json") return std::nullopt;
+  if (std::string own = shipped_calibration(id); fs::exists(own)) return own;
+  if (std::string wiring = shipped_topology(id); fs::exists(wiring) && is_machine(wiring)) return wiring;
+  return std::nullopt;
+}
+
 std::string MachineFiles::shipped_calibration(const std::string& id) const {
   return (fs::path(data_dir_) / "models" / "params" / (id + ".json")).string();
 }
@@ -69,18 +95,16 @@ std::string MachineFiles::shipped_topology(const std::string& id) const {
   return (fs::path(data_dir_) / "topologies" / (id + ".json")).string();
 }
 
-std::string MachineFiles::known() const { return joined(calibrated()); }
-
 std::string MachineFiles::topology(const std::string& id) const {
   if (fs::path(id).extension() != ".json" && fs::exists(shipped_topology(id))) return shipped_topology(id);
   if (is_file(id)) return id;
-  throw InputError("--topology: '" + id + "' is no file and no shipped machine: one of " + known());
+  throw InputError("--topology: '" + id + "' is no file and no shipped machine: one of " + joined(platforms()));
 }
 
 std::string MachineFiles::calibration(const std::string& id) const {
   if (fs::path(id).extension() != ".json" && fs::exists(shipped_calibration(id))) return shipped_calibration(id);
   if (is_file(id)) return id;
-  throw InputError("--inherit: '" + id + "' is no file and no calibrated machine: one of " + known());
+  throw InputError("--inherit: '" + id + "' is no file and no calibrated machine: one of " + joined(calibrated()));
 }
 
 std::optional<std::string> MachineFiles::topology_of(const Calibration& calibration) const {
@@ -124,9 +148,19 @@ bool MachineFiles::is_shipped(const Topology& topology) const {
   return fs::exists(path) && read_topology(path).sha256 == topology.sha256;
 }
 
-std::vector<lending::Lender> MachineFiles::lenders() const {
-  std::vector<lending::Lender> found;
-  for (const std::string& id : calibrated()) {
+MachineFiles::Machines MachineFiles::inherited_by(const Topology& topology) const {
+  const std::vector<std::string> known = calibrated();
+  for (const std::string& id : topology.inherits)
+    if (std::find(known.begin(), known.end(), id) == known.end())
+      throw InputError(topology.path, "/inherits", "'" + id + "' is no calibrated machine: one of " + joined(known));
+  return read_machines(topology.inherits);
+}
+
+MachineFiles::Machines MachineFiles::lenders() const { return read_machines(calibrated()); }
+
+MachineFiles::Machines MachineFiles::read_machines(const std::vector<std::string>& ids) const {
+  Machines found;
+  for (const std::string& id : ids) {
     Calibration calibration = read_calibration(shipped_calibration(id));
     Topology topology = read_topology_of(calibration);
     found.push_back({std::move(calibration), std::move(topology)});

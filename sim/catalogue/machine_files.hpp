@@ -13,6 +13,7 @@ namespace linkcast::catalogue {
 
 class MachineFiles {
  public:
+  using Machines = std::vector<lending::Lender>;
   explicit MachineFiles(std::string data_dir) : data_dir_(std::move(data_dir)) {}
 
   /// Whether a name can only be that of a file: it has a folder or ends in .json, or such a file is there.
@@ -22,6 +23,11 @@ class MachineFiles {
 
   /// Ids of shipped machines with parameters of their own, sorted.
   [[nodiscard]] std::vector<std::string> calibrated() const;
+  /// Ids of all shipped machines, sorted: these, variants, and topologies that name the machines they inherit from.
+  [[nodiscard]] std::vector<std::string> platforms() const;
+  /// The file that a shipped machine is read from: its calibration, else its variant or topology; nothing: none is
+  /// called so.
+  [[nodiscard]] std::optional<std::string> shipped(const std::string& id) const;
   /// Of a shipped one; whether it is there or not.
   [[nodiscard]] std::string shipped_calibration(const std::string& id) const;
   [[nodiscard]] std::string shipped_topology(const std::string& id) const;
@@ -37,11 +43,13 @@ class MachineFiles {
   [[nodiscard]] Topology read_wiring(const std::string& id) const;
   /// Whether the bytes of a topology are those of a shipped one.
   [[nodiscard]] bool is_shipped(const Topology& topology) const;
+  /// The machines that a topology inherits from. @throws InputError  it names one without parameters of its own
+  [[nodiscard]] Machines inherited_by(const Topology& topology) const;
   /// Every shipped machine that has parameters.
-  [[nodiscard]] std::vector<lending::Lender> lenders() const;
+  [[nodiscard]] Machines lenders() const;
 
  private:
-  [[nodiscard]] std::string known() const;
+  [[nodiscard]] Machines read_machines(const std::vector<std::string>& ids) const;
   std::string data_dir_;
 };
 

@@ -40,6 +40,20 @@ std::string hash_of(const std::map<std::string, Parameter>& parameters) {
 
 }  // namespace
 
+Calibration inherited_calibration(const Topology& topology, const std::vector<Lender>& machines,
+                                  const std::string& library) {
+  Calibration c;
+  c.path = topology.path;
+  c.name = c.topology = topology.name;
+  c.default_library = library;
+  c.parameters = lend(topology, machines);
+  c.sha256 = hash_of(c.parameters);
+  c.valid_from_B = machines.front().calibration.valid_from_B;
+  c.valid_to_B = machines.front().calibration.valid_to_B;
+  for (const Lender& one : machines) c.from.push_back({one.calibration.path, one.calibration.sha256});
+  return c;
+}
+
 Calibration stranger(const Topology& topology, const std::vector<Lender>& machines, const std::string& library) {
   std::vector<Relative> relatives = relatives_of(topology, machines);
   if (relatives.empty())
@@ -48,15 +62,7 @@ Calibration stranger(const Topology& topology, const std::vector<Lender>& machin
   if (relatives.size() > kMostLenders) relatives.resize(kMostLenders);
   std::vector<Lender> lenders;
   for (const Relative& one : relatives) lenders.push_back(machines[one.lender]);
-  Calibration c;
-  c.path = topology.path;
-  c.name = c.topology = topology.name;
-  c.default_library = library;
-  c.parameters = lend(topology, lenders);
-  c.sha256 = hash_of(c.parameters);
-  c.valid_from_B = lenders.front().calibration.valid_from_B;
-  c.valid_to_B = lenders.front().calibration.valid_to_B;
-  for (const Lender& lender : lenders) c.from.push_back({lender.calibration.path, lender.calibration.sha256});
+  Calibration c = inherited_calibration(topology, lenders, library);
   c.notes = {who_lends(topology, lenders, relatives.front()), what_to_measure(topology)};
   return c;
 }

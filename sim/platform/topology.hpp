@@ -54,6 +54,8 @@ class Topology {
   std::string sha256;
   PciePeer pcie_peer = PciePeer::kNone;
   bool gpudirect_rdma = true;  ///< NICs may access GPU memory where the way is short; false: host memory lies between
+  /// Machines that an unmeasured one inherits its parameters from, best first; empty: the nearest machines.
+  std::vector<std::string> inherits;
   std::vector<Device> devices;
   std::vector<Cable> cables;
   /// The network that joins many such nodes: a rule and its parameters (sim/plugin/fabric_generator.hpp); null if none.

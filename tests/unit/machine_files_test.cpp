@@ -67,6 +67,37 @@ TEST_CASE("a topology opens as a platform under any name, in any folder", "[unit
   }
 }
 
+TEST_CASE("a topology names the machines that it inherits from, and needs no calibration", "[unit][machine_files]") {
+  const ScratchFolder folder;
+  const std::string path = (folder / "mine.json").string();
+  Json topology = read_json_file(test::data_dir() + "/topologies/dgx-a100.json");
+  const auto shown = [&](const std::vector<std::string>& machines) {
+    topology["inherits"] = machines;
+    std::ofstream(path) << topology;
+    return run_program("show '" + path + "' --json");
+  };
+  for (const std::string machine : {"hgx-h100", "abci-a100"}) {
+    const Run run = shown({machine});
+    INFO(run.err);
+    REQUIRE(run.code == 0);
+    const Json parameters = Json::parse(run.out)["parameters"];
+    CHECK(!parameters.empty());
+    for (const auto& [name, p] : parameters.items()) {
+      INFO(name);
+      CHECK(p["provenance"].get<std::string>().rfind("inherited:" + machine, 0) == 0);
+    }
+  }
+  // a parameter is inherited from the first that measured it
+  const auto of_nvlink = [&](const std::vector<std::string>& machines) {
+    return Json::parse(shown(machines).out)["parameters"]["cable.nvlink3.bandwidth_Bps"]["value"].get<double>();
+  };
+  CHECK(of_nvlink({"abci-a100", "hgx-h100"}) == of_nvlink({"abci-a100"}));
+  CHECK(of_nvlink({"hgx-h100", "abci-a100"}) == of_nvlink({"hgx-h100"}));
+  const Run unknown = shown({"atari"});
+  CHECK(unknown.code == 2);
+  CHECK(unknown.err.find("/inherits: 'atari' is no calibrated machine: one of abci-a100, ") != std::string::npos);
+}
+
 TEST_CASE("a fitted calibration carries its wiring", "[unit][machine_files]") {
   const ScratchFolder folder;
   const std::string topology = (folder / "w.json").string(), out = (folder / "box.json").string();
