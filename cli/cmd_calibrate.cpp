@@ -19,7 +19,7 @@ namespace {
 
 struct FitOptions {
   pipelines::MachineFit fit;
-  std::string out, report;
+  std::string out, fit_report, report;
 };
 
 std::string figure(double value) { return fmt::format("{:.4g}", value); }
@@ -74,6 +74,8 @@ void run_fit(Context& context, FitOptions& o) {
     const std::string path = (std::filesystem::path(o.report) / "residuals.json").string();
     write_file("--report", path, fitted.residuals.dump(1) + "\n");
   }
+  if (!o.fit_report.empty())
+    write_file("--fit-report", o.fit_report, naming_stdin(fit::report_of(fitted.fit).dump(1)) + "\n");
   if (!o.out.empty()) write_file("--out", o.out, naming_stdin(fit::to_json(fitted.fit).dump(1)) + "\n");
   if (context.json) {
     std::cout << pipelines::to_json(fitted).dump(1) << '\n';
@@ -173,6 +175,9 @@ void add_calibrate(CLI::App& app, Context& context) {
       ->excludes(out)
       ->excludes(hold_out);
   fit->add_flag("--json", context.json, "what was learned from, and what was left out, as JSON on stdout");
+  fit->add_option("--fit-report", o->fit_report,
+                  "report of the fit to write: errors on its own data, standard errors, pairs and repetitions")
+      ->needs(out);
   fit->add_option("--report", o->report, "folder for residuals.json, which calibrate/plots/residuals.py draws");
   fit->footer(
       "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");

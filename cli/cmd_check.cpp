@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "calibrate/fit/fit.hpp"
 #include "cli/check_trace.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
@@ -44,7 +45,7 @@ std::string check_file(Context& context, const std::string& path) {
   ObjectReader r(json, path);
   const std::string schema =
       r.choice("schema", {"topology/1", "variant/1", "measurement/1", "launch/1", "discovery/1", "calibration/1",
-                          "left-out/1", "claims/1", "node-groups/1", "nccl-choices/1"});
+                          "fit-report/1", "left-out/1", "claims/1", "node-groups/1", "nccl-choices/1"});
   if (schema == "topology/1") {
     const Topology topology = read_topology(path);
     if (!topology.fabric.is_null()) make_fabric(topology);
@@ -57,6 +58,7 @@ std::string check_file(Context& context, const std::string& path) {
   if (schema == "launch/1") read_launch_record(path);
   if (schema == "discovery/1") read_discovery(path);
   if (schema == "calibration/1") return schema + check_calibration(context, path);
+  if (schema == "fit-report/1") fit::check_report(json, path);
   if (schema == "left-out/1") read_left_out(path);
   if (schema == "claims/1") validate::read_claims(path);
   if (schema == "node-groups/1") read_node_groups(json, path);
@@ -69,10 +71,10 @@ std::string check_file(Context& context, const std::string& path) {
 void add_check(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("check", "read any record strictly and say what is wrong with it");
   auto files = std::make_shared<std::vector<std::string>>();
-  auto* option = command->add_option(
-      "file", *files,
-      "topology, variant, measurement, launch, discovery, calibration, left-out, claims, node-groups or nccl-choices "
-      "files, or traces (*.jsonl, *.jsonl.gz); '-': a record on standard input");
+  auto* option = command->add_option("file", *files,
+                                     "topology, variant, measurement, launch, discovery, calibration, fit-report, "
+                                     "left-out, claims, node-groups or nccl-choices "
+                                     "files, or traces (*.jsonl, *.jsonl.gz); '-': a record on standard input");
   reads_stdin(option->required(), Pipes::kStreamed);
   add_format(*command, context);
   command->footer("Example:\n  linkcast check topologies/p100-dgx1.json");

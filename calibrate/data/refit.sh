@@ -6,7 +6,7 @@
 #   turn, forecasts them from the rest, and leaves one JSON a machine in LEFT_OUT (calibrate/data/accuracy.py shows them)
 set -euo pipefail
 program=$(realpath "$1")
-mkdir -p "$2"
+mkdir -p "$2/reports"
 out=$(realpath "$2")
 left_out=${3:+$(realpath -m "$3")}
 if [ -n "$left_out" ]; then mkdir -p "$left_out"; fi
@@ -17,7 +17,7 @@ data=calibrate/data
 # `--out FILE` comes last.
 fit() {
   if [ -z "$left_out" ]; then
-    "$program" calibrate fit "$@" >/dev/null
+    "$program" calibrate fit "$@" --fit-report "$out/reports/$(basename "${@: -1}")" >/dev/null
   elif [[ " $* " =~ (/tartan-|/nccl-2|mpi-all-reduce) ]]; then
     "$program" calibrate fit "${@:1:$#-2}" --bootstrap 0 --leave-out nodes,gpus,op,size --json \
       >"$left_out/$(basename "${@: -1}")"

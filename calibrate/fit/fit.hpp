@@ -71,4 +71,10 @@ void assess(FitResult& result, const std::function<double(const Sample&)>& simul
 /// The file `calibrate fit` writes, schema calibration/1.
 Json to_json(const FitResult& result);
 
+/// Report of a fit, schema fit-report/1: its errors on its own data, what these leave open, standard errors
+/// by covariance and bootstrap, classes of pairs, suspicious repetitions.
+Json report_of(const FitResult& result);
+/// Strict reader of such a record. @throws InputError
+void check_report(const Json& json, const std::string& path);
+
 }  // namespace linkcast::fit

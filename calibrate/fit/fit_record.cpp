@@ -63,9 +63,46 @@ void assess(FitResult& result, const std::function<double(const Sample&)>& simul
   }
 }
 
+Json report_of(const FitResult& result) {
+  Json quality = Json::array();
+  for (const FitQuality& q : result.quality)
+    quality.push_back({{"transport", q.transport},
+                       {"samples", q.samples},
+                       {"median_error", q.median_error},
+                       {"p95_error", q.p95_error}});
+  const bool measured = !result.covariance.empty();
+  return {{"schema", "fit-report/1"},
+          {"name", result.calibration.name},
+          {"topology", result.calibration.topology},
+          {"method", measured ? "robust least squares on relative residuals; pieces by BIC"
+                              : "none: every parameter is lent by other machines, nominal where none lends"},
+          {"quality_on_fitted_data", quality},
+          {"undetermined", result.undetermined},
+          {"bootstrap", {{"replicas", result.bootstrap.replicas}, {"failed", result.bootstrap.failed}}},
+          {"standard_errors", standard_errors(result)},
+          {"classes", to_json(result.classes)},
+          {"suspicious", to_json(result.suspicious, kMostSuspicious)}};
+}
+
+void check_report(const Json& json, const std::string& path) {
+  ObjectReader r(json, path);
+  r.schema("fit-report/1");
+  for (const char* key : {"name", "topology", "method"}) static_cast<void>(r.required<std::string>(key));
+  for (ObjectReader& q : r.objects("quality_on_fitted_data")) {
+    static_cast<void>(q.required<std::string>("transport"));
+    static_cast<void>(q.required<int>("samples"));
+    for (const char* key : {"median_error", "p95_error"}) static_cast<void>(q.required<double>(key));
+    q.finish();
+  }
+  static_cast<void>(r.required<std::vector<std::string>>("undetermined"));
+  for (const char* key : {"bootstrap", "standard_errors"}) r.object(key);
+  for (const char* key : {"classes", "suspicious"}) static_cast<void>(r.raw(key));
+  r.finish();
+}
+
 Json to_json(const FitResult& result) {
   const Calibration& c = result.calibration;
-  Json parameters = Json::object(), scatter = Json::array(), quality = Json::array(), from = Json::array();
+  Json parameters = Json::object(), scatter = Json::array(), from = Json::array();
   for (const auto& [name, p] : c.parameters)
     parameters[name] = {{"value", p.value}, {"stderr", p.stderr_}, {"unit", p.unit}, {"provenance", p.provenance}};
   for (const Scatter& s : c.scatter)
@@ -74,30 +111,11 @@ Json to_json(const FitResult& result) {
                        {"to_B", s.to_B},
                        {"sigma_log", s.sigma_log},
                        {"samples", s.samples}});
-  for (const FitQuality& q : result.quality)
-    quality.push_back({{"transport", q.transport},
-                       {"samples", q.samples},
-                       {"median_error", q.median_error},
-                       {"p95_error", q.p95_error}});
   for (const SourceFile& f : c.from) from.push_back({{"path", f.path}, {"sha256", f.sha256}});
-  const bool measured = !result.covariance.empty();
-  Json fit = {{"method", measured ? "robust least squares on relative residuals; pieces by BIC"
-                                  : "none: every parameter is lent by other machines, nominal where none lends"},
-              {"quality_on_fitted_data", quality},
-              {"undetermined", result.undetermined},
-              {"bootstrap", {{"replicas", result.bootstrap.replicas}, {"failed", result.bootstrap.failed}}},
-              {"standard_errors", standard_errors(result)},
-              {"classes", to_json(result.classes)},
-              {"suspicious", to_json(result.suspicious, kMostSuspicious)}};
-  Json record = {{"schema", "calibration/1"},
-                 {"name", c.name},
-                 {"topology", c.topology},
-                 {"default_library", c.default_library},
-                 {"parameters", parameters},
-                 {"valid_for", {{"from_B", c.valid_from_B}, {"to_B", c.valid_to_B}}},
-                 {"scatter", scatter},
-                 {"fit", fit},
-                 {"from", from}};
+  Json record = {{"schema", "calibration/1"}, {"name", c.name},
+                 {"topology", c.topology},    {"default_library", c.default_library},
+                 {"parameters", parameters},  {"valid_for", {{"from_B", c.valid_from_B}, {"to_B", c.valid_to_B}}},
+                 {"scatter", scatter},        {"from", from}};
   if (!c.notes.empty()) record["notes"] = c.notes;
   if (!c.wiring.is_null()) record["wiring"] = c.wiring;
   if (!c.correlation.names.empty())

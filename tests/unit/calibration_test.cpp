@@ -39,6 +39,7 @@ TEST_CASE("every shipped calibration names files that exist, with their hashes",
   const std::filesystem::path root = test::data_dir();
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(root / "models" / "params")) {
+    if (!entry.is_regular_file()) continue;
     const Calibration c = read_calibration(entry.path().string());
     INFO(c.path);
     CHECK(c.name == entry.path().stem().string());
@@ -53,9 +54,34 @@ TEST_CASE("every shipped calibration names files that exist, with their hashes",
   CHECK(files >= 4);
 }
 
+TEST_CASE("every shipped calibration has parameters of its own, and a report of its fit", "[unit]") {
+  const std::filesystem::path folder = std::filesystem::path(test::data_dir()) / "models" / "params";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    INFO(entry.path());
+    const Calibration c = read_calibration(entry.path().string());
+    CHECK(std::any_of(c.parameters.begin(), c.parameters.end(),
+                      [](const auto& item) { return item.second.provenance.rfind("inherited", 0) != 0; }));
+    const Json report = read_json_file((folder / "reports" / entry.path().filename()).string());
+    CHECK(report["name"] == c.name);
+    for (const auto& [name, errors] : report["standard_errors"].items()) CHECK(c.parameters.contains(name));
+  }
+}
+
+TEST_CASE("a calibration with the report of its fit inside is read", "[unit]") {
+  Json json = read_json_file(test::data_dir() + "/models/params/dgx2.json");
+  CHECK_FALSE(json.contains("fit"));
+  json["fit"] = {{"method", "as linkcast 0.1 wrote it"}};
+  const auto path = std::filesystem::temp_directory_path() / "linkcast_calibration_with_fit.json";
+  std::ofstream(path) << json;
+  CHECK(read_calibration(path.string()).parameters.size() == json["parameters"].size());
+  std::filesystem::remove(path);
+}
+
 TEST_CASE("every shipped parameter has an error, a known unit and a provenance", "[unit]") {
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(test::data_dir()) / "models" / "params")) {
+    if (!entry.is_regular_file()) continue;
     const Calibration c = read_calibration(entry.path().string());
     for (const auto& [name, p] : c.parameters) {
       INFO(c.name << " " << name);

@@ -92,9 +92,14 @@ TEST_CASE("launch records reach the fit, once each and of its topology", "[unit]
 
 TEST_CASE("the report holds every point and every parameter with its errors", "[unit][fit]") {
   const ScratchFolder scratch;
-  const Run run = fit(scratch, kData, "--bootstrap 10 --report '" + (scratch / "report").string() + "'");
+  const Run run = fit(scratch, kData,
+                      "--bootstrap 10 --report '" + (scratch / "report").string() + "' --fit-report '" +
+                          (scratch / "fit.json").string() + "'");
   REQUIRE(run.code == 0);
-  const Json report = written(scratch, "report/residuals.json"), calibration = written(scratch, "p.json");
+  const Json report = written(scratch, "report/residuals.json"), calibration = written(scratch, "p.json"),
+             fit_report = written(scratch, "fit.json");
+  CHECK_FALSE(calibration.contains("fit"));
+  CHECK(run_program("check '" + (scratch / "fit.json").string() + "'").code == 0);
   CHECK(report["bootstrap"] == 10);
   CHECK(report["points"].size() == 2784 + 240);  // as many as the two files have
   for (const Json& p : report["points"]) {
@@ -105,7 +110,7 @@ TEST_CASE("the report holds every point and every parameter with its errors", "[
   for (const auto& [name, p] : calibration["parameters"].items()) {
     INFO(name);
     CHECK(report["parameters"][name]["value"] == p["value"]);
-    const Json& errors = calibration["fit"]["standard_errors"];
+    const Json& errors = fit_report["standard_errors"];
     if (!errors.contains(name)) continue;
     CHECK(report["parameters"][name]["bootstrap"] == errors[name]["bootstrap"]);
     CHECK(p["stderr"].get<double>() >= errors[name]["covariance"].get<double>());
