@@ -163,8 +163,8 @@ std::vector<ClaimResult> evaluate(catalogue::Catalogue& catalogue, const std::ve
 
 std::vector<ClaimResult> evaluate(const std::string& data_dir, const std::vector<Claim>& claims, std::size_t threads,
                                   log::Progress& progress) {
-  struct Asked {
-    explicit Asked(const std::string& folder)
+  struct Worker {
+    explicit Worker(const std::string& folder)
         : catalogue(folder),
           answer([this](const Json& query) { return query::answer(catalogue, query); }),
           sampler(answer),
@@ -176,15 +176,15 @@ std::vector<ClaimResult> evaluate(const std::string& data_dir, const std::vector
     std::optional<work::Rounds> rounds{};  // of its thread's time
     std::int64_t done = 0;
   };
-  std::vector<std::unique_ptr<Asked>> asked;
-  for (std::size_t i = 0; i < threads; ++i) asked.push_back(std::make_unique<Asked>(data_dir));
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (std::size_t i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(data_dir));
   std::vector<ClaimResult> results;
   const auto count = static_cast<std::int64_t>(claims.size());
   log::Work work(progress, "validate", "claims", count);
   work::InOrder pieces(threads);
   for (const Claim& claim : claims)
     pieces.add([&, threads](std::size_t thread) {
-      Asked& own = *asked[thread];
+      Worker& own = *workers[thread];
       if (!own.rounds) own.rounds.emplace("validate", "claims", count / static_cast<std::int64_t>(threads) + 1);
       auto result = std::make_shared<ClaimResult>(evaluate_one(claim, own.sampler, own.data));
       own.rounds->done(++own.done);

@@ -112,9 +112,9 @@ std::vector<int> Wiring::path(int from, int to, Net net) const {
     }
   }
   if (before[static_cast<std::size_t>(to)] == kNotFound) return {};
-  std::vector<int> way = {to};
-  while (way.back() != from) way.push_back(before[static_cast<std::size_t>(way.back())]);
-  return {way.rbegin(), way.rend()};
+  std::vector<int> devices = {to};
+  while (devices.back() != from) devices.push_back(before[static_cast<std::size_t>(devices.back())]);
+  return {devices.rbegin(), devices.rend()};
 }
 
 void Wiring::find_hosts() {
@@ -122,8 +122,8 @@ void Wiring::find_hosts() {
     std::vector<int> shortest;
     for (std::size_t cpu = 0; cpu < kinds_.size(); ++cpu) {
       if (kinds_[cpu] != "cpu") continue;
-      const auto way = path(gpu, static_cast<int>(cpu), Net::kPcie);
-      if (!way.empty() && (shortest.empty() || way.size() < shortest.size())) shortest = way;
+      const auto route = path(gpu, static_cast<int>(cpu), Net::kPcie);
+      if (!route.empty() && (shortest.empty() || route.size() < shortest.size())) shortest = route;
     }
     cpu_.push_back(shortest.empty() ? kNotFound : shortest.back());
     pcie_switches_.emplace_back();
@@ -138,9 +138,9 @@ bool Wiring::in_class(const std::string& pair_class, int a, int b) const {
   if (pair_class == "no_nvlink") return direct == 0;
   if (pair_class == "nvlink_1" || pair_class == "nvlink_2") return direct == (pair_class == "nvlink_1" ? 1 : 2);
   if (pair_class == "nvswitch_1" || pair_class == "nvswitch_2") {
-    const auto way = path(gpus_[static_cast<std::size_t>(a)], gpus_[static_cast<std::size_t>(b)], Net::kAccelerator);
+    const auto route = path(gpus_[static_cast<std::size_t>(a)], gpus_[static_cast<std::size_t>(b)], Net::kAccelerator);
     const auto switches = std::count_if(
-        way.begin(), way.end(), [&](int device) { return kinds_[static_cast<std::size_t>(device)] == "nvswitch"; });
+        route.begin(), route.end(), [&](int device) { return kinds_[static_cast<std::size_t>(device)] == "nvswitch"; });
     return switches == (pair_class == "nvswitch_1" ? 1 : 2);
   }
   const auto &of_a = pcie_switches_[static_cast<std::size_t>(a)], &of_b = pcie_switches_[static_cast<std::size_t>(b)];
@@ -185,7 +185,7 @@ double Wiring::direct_bandwidth(int gpu_a, int gpu_b) const {
 double Wiring::widest(int gpu_a, int gpu_b) const {
   std::vector<double> best(gpus_.size(), 0);
   best[static_cast<std::size_t>(gpu_a)] = std::numeric_limits<double>::infinity();
-  for (int round = 1; round < gpus(); ++round)  // a way has at most one link fewer than there are GPUs
+  for (int round = 1; round < gpus(); ++round)  // a route has at most one link fewer than there are GPUs
     for (int from = 0; from < gpus(); ++from)
       for (int to = 0; to < gpus(); ++to) {
         const double over = std::min(best[static_cast<std::size_t>(from)], direct_bandwidth(from, to));
@@ -198,18 +198,19 @@ std::vector<double> Wiring::per_pair(const Structure& structure) const {
   std::vector<double> out;
   for (const auto& [a, b] : pairs("all", structure.among)) {
     if (a > b) continue;
-    const auto way = path(gpus_[static_cast<std::size_t>(a)], gpus_[static_cast<std::size_t>(b)], Net::kAccelerator);
+    const auto route = path(gpus_[static_cast<std::size_t>(a)], gpus_[static_cast<std::size_t>(b)], Net::kAccelerator);
     if (structure.measure == "pair_links")
       out.push_back(links(a, b));
     else if (structure.measure == "pair_widest")
       out.push_back(widest(a, b));
-    else if (way.empty())
+    else if (route.empty())
       throw InputError("gpu" + std::to_string(a) + " and gpu" + std::to_string(b) + " are not joined");
     else if (structure.measure == "pair_hops")
-      out.push_back(static_cast<double>(way.size() - 1));
+      out.push_back(static_cast<double>(route.size() - 1));
     else
-      out.push_back(static_cast<double>(std::count_if(
-          way.begin(), way.end(), [&](int device) { return kinds_[static_cast<std::size_t>(device)] == "nvswitch"; })));
+      out.push_back(static_cast<double>(std::count_if(route.begin(), route.end(), [&](int device) {
+        return kinds_[static_cast<std::size_t>(device)] == "nvswitch";
+      })));
   }
   return out;
 }

@@ -54,19 +54,19 @@ std::vector<RealGpu> real_gpus(const XmlFile& file) {
 
 class Writer {
  public:
-  Writer(const std::vector<RealGpu>& real, const WishedLinks& wish) : real_(real), wish_(wish) {}
+  Writer(const std::vector<RealGpu>& real, const WishedLinks& target) : real_(real), target_(target) {}
 
   std::string text() {
     pugi::xml_document document;
     pugi::xml_node system = document.append_child("system");
     system.append_attribute("version") = "1";
-    const int sockets = 1 + *std::max_element(wish_.socket.begin(), wish_.socket.end());
+    const int sockets = 1 + *std::max_element(target_.socket.begin(), target_.socket.end());
     for (int socket = 0; socket < sockets; ++socket) {
       pugi::xml_node cpu = copy(system, real_.front().way.front());
       if (sockets > 1) cpu.attribute("numaid") = socket;
       cpus_.push_back(cpu);
     }
-    for (std::size_t gpu = 0; gpu < wish_.socket.size(); ++gpu) place(gpu);
+    for (std::size_t gpu = 0; gpu < target_.socket.size(); ++gpu) place(gpu);
     std::ostringstream out;
     document.save(out, " ", pugi::format_default | pugi::format_no_declaration);
     return out.str();
@@ -81,8 +81,8 @@ class Writer {
 
   /// Whether a GPU of another socket hangs below the same element.
   [[nodiscard]] bool torn(const XmlNode& above, std::size_t gpu) const {
-    for (std::size_t other = 0; other < wish_.socket.size(); ++other) {
-      if (wish_.socket[other] == wish_.socket[gpu]) continue;
+    for (std::size_t other = 0; other < target_.socket.size(); ++other) {
+      if (target_.socket[other] == target_.socket[gpu]) continue;
       for (const XmlNode& step : real_[other].way)
         if (step.name() == "pci" && step.text("busid") == above.text("busid")) return true;
     }
@@ -101,16 +101,16 @@ class Writer {
     pugi::xml_node made = copy(at, real.way.back()).append_child("gpu");
     for (const char* kept : {"dev", "sm"}) made.append_attribute(kept) = real.gpu.text(kept).c_str();
     bool joined = false;
-    for (std::size_t other = 0; other < wish_.between[gpu].size(); ++other)
-      if (const int count = wish_.between[gpu][other]; count > 0) {
+    for (std::size_t other = 0; other < target_.between[gpu].size(); ++other)
+      if (const int count = target_.between[gpu][other]; count > 0) {
         link(made, real_[other].bus().c_str(), count, kGpuClass);
         joined = true;
       }
-    if (wish_.to_switch[gpu] > 0) link(made, kHiddenSwitch, wish_.to_switch[gpu], kSwitchClass);
-    if (!joined && wish_.to_switch[gpu] == 0) link(made, kNobody, 1, kGpuClass);
+    if (target_.to_switch[gpu] > 0) link(made, kHiddenSwitch, target_.to_switch[gpu], kSwitchClass);
+    if (!joined && target_.to_switch[gpu] == 0) link(made, kNobody, 1, kGpuClass);
   }
 
-  [[nodiscard]] std::size_t at_socket(std::size_t gpu) const { return static_cast<std::size_t>(wish_.socket[gpu]); }
+  [[nodiscard]] std::size_t at_socket(std::size_t gpu) const { return static_cast<std::size_t>(target_.socket[gpu]); }
 
   static void link(pugi::xml_node gpu, const char* target, int count, const char* kind) {
     pugi::xml_node made = gpu.append_child("nvlink");
@@ -120,7 +120,7 @@ class Writer {
   }
 
   const std::vector<RealGpu>& real_;
-  const WishedLinks& wish_;
+  const WishedLinks& target_;
   std::vector<pugi::xml_node> cpus_;
 };
 
@@ -132,13 +132,13 @@ std::vector<std::string> bus_ids_of_topology_file(const std::string& path) {
   return all;
 }
 
-std::string emulated_topology(const std::string& onto, const WishedLinks& wish) {
+std::string emulated_topology(const std::string& onto, const WishedLinks& target) {
   const XmlFile file(onto);
   const std::vector<RealGpu> real = real_gpus(file);
-  if (real.size() < wish.socket.size())
+  if (real.size() < target.socket.size())
     throw InputError(onto + ": has " + std::to_string(real.size()) + " GPUs, and " +
-                     std::to_string(wish.socket.size()) + " are wished");
-  return Writer(real, wish).text();
+                     std::to_string(target.socket.size()) + " are wished");
+  return Writer(real, target).text();
 }
 
 }  // namespace linkcast

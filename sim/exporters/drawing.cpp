@@ -120,10 +120,11 @@ class Layout {
   }
 
   /// Below or above the middle of its GPUs; an adapter right of what it hangs on.
-  [[nodiscard]] double wish(int d) const {
+  [[nodiscard]] double preferred_x(int d) const {
     const auto around = neighbours(d);
     if (kind(d) == DeviceKind::kNic && !around.empty() && kind(around.front()) != DeviceKind::kNic)
-      return kind(around.front()) == DeviceKind::kCpu ? x_[at(around.front())] : wish(around.front()) + kStep / 4;
+      return kind(around.front()) == DeviceKind::kCpu ? x_[at(around.front())]
+                                                      : preferred_x(around.front()) + kStep / 4;
     const auto gpus = nearest_gpus(d).second;
     if (gpus.empty()) return 0;
     return std::accumulate(gpus.begin(), gpus.end(), 0.0, [&](double sum, int g) { return sum + x_[at(g)]; }) /
@@ -133,9 +134,9 @@ class Layout {
   void spread(int row) {
     std::vector<std::pair<double, int>> order;
     for (int d = 0; d < count(); ++d)
-      if (row_[at(d)] == row) order.emplace_back(kind(d) == DeviceKind::kGpu ? x_[at(d)] : wish(d), d);
+      if (row_[at(d)] == row) order.emplace_back(kind(d) == DeviceKind::kGpu ? x_[at(d)] : preferred_x(d), d);
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    // runs of devices that would overlap stand side by side around their mean wish
+    // runs of devices that would overlap stand side by side around the mean of their preferred_x
     std::vector<std::pair<double, std::vector<int>>> runs;
     for (const auto& [x, d] : order) {
       runs.push_back({x, {d}});

@@ -113,7 +113,7 @@ class Writer {
     const auto key = std::pair(plain, cable.bandwidth.si);
     if (const auto it = names_.find(key); it != names_.end()) return it->second;
     std::string name = plain;
-    for (int again = 2; !taken_.insert(name).second; ++again) name = plain + " (" + std::to_string(again) + ")";
+    for (int again = 2; !link_names_.insert(name).second; ++again) name = plain + " (" + std::to_string(again) + ")";
     const double rate = cable.bandwidth.si * cable.count / kGiga;
     links_.push_back(
         {{"name", name},
@@ -126,7 +126,7 @@ class Writer {
   std::vector<Component> components_;
   std::vector<std::pair<std::size_t, int>> places_;  ///< by device: component and index in it
   std::map<std::pair<std::string, double>, std::string> names_;
-  std::set<std::string> taken_;
+  std::set<std::string> link_names_;
   Json links_ = Json::array();
 };
 

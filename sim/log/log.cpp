@@ -24,13 +24,13 @@ spdlog::level::level_enum level_of(Level level) {
 }
 
 /// Where the program's default logger writes; that of spdlog itself, which has no name, writes to standard output.
-std::shared_ptr<spdlog::logger> made_for(const char* room) {
+std::shared_ptr<spdlog::logger> new_logger(const char* room) {
   const auto usual = spdlog::default_logger();
-  auto made = usual != nullptr && !usual->name().empty()
-                  ? usual->clone(room)
-                  : std::make_shared<spdlog::logger>(room, std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  spdlog::initialize_logger(made);  // pattern and level as set for this name or for all
-  return made;
+  auto logger = usual != nullptr && !usual->name().empty()
+                    ? usual->clone(room)
+                    : std::make_shared<spdlog::logger>(room, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  spdlog::initialize_logger(logger);  // pattern and level as set for this name or for all
+  return logger;
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ Log::Log(const char* room) {
   static std::mutex making;  // of two threads one makes it
   const std::lock_guard<std::mutex> lock(making);
   logger_ = spdlog::get(room);
-  if (!logger_) logger_ = made_for(room);
+  if (!logger_) logger_ = new_logger(room);
 }
 
 bool Log::shows(Level level) const { return logger_->should_log(level_of(level)); }
