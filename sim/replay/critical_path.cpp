@@ -1,5 +1,7 @@
 #include "sim/replay/critical_path.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numeric>
 
@@ -10,7 +12,7 @@ namespace {
 constexpr double kHardly = 0.1;
 constexpr double kPercent = 100;
 
-std::string percent(double share) { return std::to_string(std::lround(kPercent * share)) + " %"; }
+std::string percent(double share) { return fmt::format("{} %", std::lround(kPercent * share)); }
 
 }  // namespace
 

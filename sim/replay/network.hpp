@@ -8,6 +8,7 @@
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/plugin/registry.hpp"
 #include "sim/records/object_reader.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 
@@ -49,7 +50,7 @@ class ReplayNetwork {
     return static_cast<int>(prepared_.size()) - 1;
   }
   /// @returns a ticket, as the other
-  virtual long start_prepared(int prepared) { return start(prepared_[static_cast<std::size_t>(prepared)]); }
+  virtual long start_prepared(int prepared) { return start(prepared_[at(prepared)]); }
   /// When something happens next, on a clock that starts at 0; infinite when nothing runs.
   virtual double next_event_s() = 0;
   /// Moves the clock to a time that is not beyond next_event_s(). @param ended  tickets, in order of their start

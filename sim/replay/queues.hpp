@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/units/index.hpp"
+
 namespace linkcast::replay {
 
 /// First in, first out; what it takes is given back only with it, so that a queue that comes and goes allocates
@@ -112,8 +114,8 @@ class Timers {
     const int entry = take_entry(what);
     Recent& recent = recent_[place_of(time_s)];
     if (recent.list >= 0 && recent.time_s == time_s) {
-      List& list = lists_[static_cast<std::size_t>(recent.list)];
-      entries_[static_cast<std::size_t>(std::exchange(list.last, entry))].next = entry;
+      List& list = lists_[at(recent.list)];
+      entries_[at(std::exchange(list.last, entry))].next = entry;
       return;
     }
     // One that is no longer recent gets no more: of two lists of one time the older one's come first.
@@ -125,16 +127,16 @@ class Timers {
   /// The first two of the earliest list; null: there is none.
   [[nodiscard]] std::pair<const What*, const What*> upcoming() const {
     if (heap_.empty()) return {nullptr, nullptr};
-    const Entry& first = entries_[static_cast<std::size_t>(lists_[static_cast<std::size_t>(heap_.front().list)].first)];
-    return {&first.what, first.next < 0 ? nullptr : &entries_[static_cast<std::size_t>(first.next)].what};
+    const Entry& first = entries_[at(lists_[static_cast<std::size_t>(heap_.front().list)].first)];
+    return {&first.what, first.next < 0 ? nullptr : &entries_[at(first.next)].what};
   }
 
   /// The first one.
   What pop() {
     const int number = heap_.front().list;
-    List& list = lists_[static_cast<std::size_t>(number)];
+    List& list = lists_[at(number)];
     const int first = list.first;
-    Entry& entry = entries_[static_cast<std::size_t>(first)];
+    Entry& entry = entries_[at(first)];
     list.first = std::exchange(entry.next, free_entry_);
     free_entry_ = first;
     if (list.first < 0) {
@@ -180,7 +182,7 @@ class Timers {
       return static_cast<int>(entries_.size()) - 1;
     }
     const int taken = free_entry_;
-    Entry& entry = entries_[static_cast<std::size_t>(taken)];
+    Entry& entry = entries_[at(taken)];
     free_entry_ = entry.next;
     entry = {what, kNone};
     return taken;
@@ -192,7 +194,7 @@ class Timers {
     }
     const int taken = free_lists_.back();
     free_lists_.pop_back();
-    lists_[static_cast<std::size_t>(taken)] = {entry, entry};
+    lists_[at(taken)] = {entry, entry};
     return taken;
   }
   void rise(std::size_t place) {

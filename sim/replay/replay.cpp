@@ -1,5 +1,7 @@
 #include "sim/replay/replay.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -59,24 +61,22 @@ void Replay::check_ended() const {
     for (const OpenTurns& lane : job.turns)
       for (std::size_t turn = 0; turn < lane.meetings.size(); ++turn)
         if (lane.meetings[turn] >= 0) check_received(meetings_[at(lane.meetings[turn])]);
-  if (events_ != fetched_)
-    throw InvariantError("of " + std::to_string(fetched_) + " events only " + std::to_string(events_) + " were issued");
+  if (events_ != fetched_) throw InvariantError(fmt::format("of {} events only {} were issued", fetched_, events_));
   for (const RankState& rank : ranks_)
     for (const StreamState& stream : rank.streams)
       if (stream.busy || !stream.queue.empty())
-        throw InvariantError("rank " + std::to_string(rank.local) + " ended with events left on a stream");
+        throw InvariantError(fmt::format("rank {} ended with events left on a stream", rank.local));
   network_.check_ended();
   if (begun_ != finished_ || !by_ticket_.empty())
-    throw InvariantError("of " + std::to_string(begun_) + " events that began only " + std::to_string(finished_) +
-                         " ended");
+    throw InvariantError(fmt::format("of {} events that began only {} ended", begun_, finished_));
 }
 
 /// Of a meeting that is open at the end of the trace.
 void Replay::check_received(const Meeting& meeting) const {
   if (!meeting.moved) throw InvariantError("the replay ended, but not all of its collectives and messages");
-  throw InputError(jobs_[at(meeting.job)].feed->name() + ": a message of " + to_text(Bytes{meeting.size_B}) +
-                   " from GPU " + std::to_string(meeting.from) + " to GPU " + std::to_string(meeting.to) +
-                   " is sent and never received");
+  throw InputError(fmt::format("{}: a message of {} from GPU {} to GPU {} is sent and never received",
+                               jobs_[at(meeting.job)].feed->name(), to_text(Bytes{meeting.size_B}), meeting.from,
+                               meeting.to));
 }
 
 std::vector<double> Replay::steps(std::size_t job) const {
@@ -188,13 +188,13 @@ void Replay::fail_stuck() const {
     if (rank.ended && rank.issued == 0) continue;
     const TraceFeed& feed = *job_of(rank).feed;
     const std::string& file = feed.name();
-    std::string what = file + ": rank " + std::to_string(rank.local) + " waits for ever";
+    std::string what = fmt::format("{}: rank {} waits for ever", file, rank.local);
     for (const StreamState& stream : rank.streams) {
       if (!stream.busy) continue;
       const FedEvent& event = *stream.current;
       const std::string op = feed.op_of(event);
       what += ", in a " + to_text(event.kind) + (op.empty() ? "" : " " + op) + " of " +
-              (event.peer() >= 0 ? "rank " + std::to_string(event.peer()) : "group '" + feed.group(event.lane) + "'") +
+              (event.peer() >= 0 ? fmt::format("rank {}", event.peer()) : "group '" + feed.group(event.lane) + "'") +
               " that others never join";
       break;
     }

@@ -1,4 +1,6 @@
 // What needs the network: an operation starts when all its ranks have come.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/plugin/collective.hpp"
@@ -102,10 +104,9 @@ void Replay::join_collective(Meeting& meeting, const RankState& own, const FedEv
   if (meeting.op == event.which && meeting.size_B == event.amount) return;
   const RankState& other = ranks_[at(meeting.places.front().rank)];
   const TraceFeed& feed = *job_of(own).feed;
-  throw InputError(feed.name() + ": group '" + feed.group(event.lane) + "': rank " + std::to_string(own.local) +
-                   " calls " + feed.op(event.which) + " of " + to_text(Bytes{event.amount}) + " where rank " +
-                   std::to_string(other.local) + " calls " + feed.op(meeting.op) + " of " +
-                   to_text(Bytes{meeting.size_B}));
+  throw InputError(fmt::format("{}: group '{}': rank {} calls {} of {} where rank {} calls {} of {}", feed.name(),
+                               feed.group(event.lane), own.local, feed.op(event.which), to_text(Bytes{event.amount}),
+                               other.local, feed.op(meeting.op), to_text(Bytes{meeting.size_B})));
 }
 
 /// @throws InputError  there is no such collective
@@ -129,9 +130,9 @@ void Replay::join_message(Meeting& meeting, const RankState& own, const FedEvent
   const double sent_B = sends ? event.amount : meeting.size_B;
   const double room_B = sends ? meeting.size_B : event.amount;
   if (!meeting.places.empty() && sent_B > room_B)
-    throw InputError(job.feed->name() + ": rank " + std::to_string(sends ? own.local : event.peer()) + " sends " +
-                     to_text(Bytes{sent_B}) + " to rank " + std::to_string(sends ? event.peer() : own.local) +
-                     ", which has room for " + to_text(Bytes{room_B}));
+    throw InputError(fmt::format("{}: rank {} sends {} to rank {}, which has room for {}", job.feed->name(),
+                                 sends ? own.local : event.peer(), to_text(Bytes{sent_B}),
+                                 sends ? event.peer() : own.local, to_text(Bytes{room_B})));
   meeting.from = sends ? own.gpu : peer;
   meeting.to = sends ? peer : own.gpu;
   meeting.kind = meeting.from == meeting.to ? NetworkOp::Kind::kLocal : NetworkOp::Kind::kMessage;

@@ -1,5 +1,7 @@
 #include "sim/replay/replay_request.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "sim/query/shared_keys.hpp"
@@ -11,7 +13,7 @@ namespace {
 /// 0: not said.
 int positive(ObjectReader& r, const char* key, int most = 0) {
   const auto value = r.optional<int>(key);
-  if (most > 0 && value && (*value < 1 || *value > most)) r.fail(key, "must be 1 to " + std::to_string(most));
+  if (most > 0 && value && (*value < 1 || *value > most)) r.fail(key, fmt::format("must be 1 to {}", most));
   if (value && *value < 1) r.fail(key, "must be 1 or more");
   return value.value_or(0);
 }
@@ -31,7 +33,7 @@ void read_also(ObjectReader& r, std::vector<ReplayPart>& parts) {
   const Json& others = r.raw("also");
   if (!others.is_array()) r.fail("also", "must be an array of objects with trace, and perhaps placement");
   for (std::size_t i = 0; i < others.size(); ++i) {
-    ObjectReader other(others[i], r.file(), r.pointer("also") + "/" + std::to_string(i));
+    ObjectReader other(others[i], r.file(), fmt::format("{}/{}", r.pointer("also"), i));
     parts.push_back(read_part(other));
     other.finish();
   }

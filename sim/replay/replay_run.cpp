@@ -1,5 +1,7 @@
 #include "sim/replay/replay_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <istream>
@@ -163,13 +165,14 @@ std::vector<std::string> trace_warnings(const TraceFeed& feed, const JobTimes& j
                        " is of one rank, whose collectives take no time alone: --ranks N replays it on N, "
                        "all alike");
   if (recorded > 1 && ranks != recorded)
-    warnings.push_back(job.trace + " is of " + std::to_string(recorded) + " ranks and replayed on " +
-                       std::to_string(ranks) + ": each computes as long and calls the same sizes as they did");
+    warnings.push_back(
+        fmt::format("{} is of {} ranks and replayed on {}: each computes as long and calls the same sizes as they did",
+                    job.trace, recorded, ranks));
   const auto steps = [&](int rank) { return summary.markers(first_rank + static_cast<std::size_t>(rank)); };
   for (int rank = 1; rank < ranks; ++rank) {
     if (steps(rank) == steps(0)) continue;
-    warnings.push_back(job.trace + " has " + std::to_string(steps(0)) + " steps of rank 0 and " +
-                       std::to_string(steps(rank)) + " of rank " + std::to_string(rank) + ": it may have been cut off");
+    warnings.push_back(fmt::format("{} has {} steps of rank 0 and {} of rank {}: it may have been cut off", job.trace,
+                                   steps(0), steps(rank), rank));
     break;
   }
   return warnings;

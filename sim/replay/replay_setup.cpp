@@ -1,5 +1,7 @@
 #include "sim/replay/replay_setup.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -14,7 +16,7 @@ std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int
   for (int gpu = 0; gpu < gpus && part.gpus.empty() && static_cast<int>(placed.size()) < ranks; ++gpu)
     if (taken.count(gpu) == 0) placed.push_back(gpu);
   if (static_cast<int>(placed.size()) != ranks) {
-    const std::string has = part.trace + " has " + std::to_string(ranks) + " ranks and ";
+    const std::string has = fmt::format("{} has {} ranks and ", part.trace, ranks);
     const std::string count = std::to_string(placed.size());
     if (!part.gpus.empty()) throw InputError(key + ": " + has + count + " GPUs are named");
     if (key == "also") throw InputError(key + ": " + has + count + " GPUs are left for it");
@@ -23,11 +25,10 @@ std::vector<int> place(const ReplayPart& part, int ranks, int gpus, std::set<int
   std::set<int> own;
   for (const int gpu : placed) {
     if (gpu < 0 || gpu >= gpus)
-      throw InputError(key + ": there is no GPU " + std::to_string(gpu) + ", the machine has 0 to " +
-                       std::to_string(gpus - 1));
-    if (!own.insert(gpu).second) throw InputError(key + ": GPU " + std::to_string(gpu) + " is named twice");
+      throw InputError(fmt::format("{}: there is no GPU {}, the machine has 0 to {}", key, gpu, gpus - 1));
+    if (!own.insert(gpu).second) throw InputError(fmt::format("{}: GPU {} is named twice", key, gpu));
     if (taken.count(gpu) > 0)
-      throw InputError("also: GPU " + std::to_string(gpu) + " has a rank of another job: a GPU computes for one");
+      throw InputError(fmt::format("also: GPU {} has a rank of another job: a GPU computes for one", gpu));
   }
   taken.insert(own.begin(), own.end());
   return placed;

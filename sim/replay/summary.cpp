@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/units/index.hpp"
 #include "sim/units/statistics.hpp"
 
 namespace linkcast::replay {
@@ -16,7 +17,7 @@ void ReplaySummary::bring_up(State& state, double now_s) {
 }
 
 void ReplaySummary::begins(int rank, const FedEvent& event, double now_s) {
-  State& state = ranks_[static_cast<std::size_t>(rank)];
+  State& state = ranks_[at(rank)];
   bring_up(state, now_s);
   ++(communicates(event.kind) ? state.communicating : state.computing);
   if (communicates(event.kind)) ++state.waiting;
@@ -24,22 +25,21 @@ void ReplaySummary::begins(int rank, const FedEvent& event, double now_s) {
 
 void ReplaySummary::meets(int rank, const FedEvent& event, double now_s) {
   if (!communicates(event.kind)) return;
-  State& state = ranks_[static_cast<std::size_t>(rank)];
+  State& state = ranks_[at(rank)];
   bring_up(state, now_s);
   --state.waiting;
 }
 
 void ReplaySummary::ends(int rank, const FedEvent& event, double now_s) {
-  State& state = ranks_[static_cast<std::size_t>(rank)];
+  State& state = ranks_[at(rank)];
   bring_up(state, now_s);
   --(communicates(event.kind) ? state.communicating : state.computing);
   makespan_s_ = std::max(makespan_s_, now_s);
 }
 
 void ReplaySummary::step(int rank, const FedEvent& event, int /*step*/, double now_s) {
-  ++steps_[static_cast<std::size_t>(rank)];
-  if (const RecordedTime* recorded = event.recorded())
-    recorded_s_[static_cast<std::size_t>(rank)].push_back(recorded->duration_s());
+  ++steps_[at(rank)];
+  if (const RecordedTime* recorded = event.recorded()) recorded_s_[at(rank)].push_back(recorded->duration_s());
   makespan_s_ = std::max(makespan_s_, now_s);
 }
 

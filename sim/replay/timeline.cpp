@@ -1,5 +1,7 @@
 #include "sim/replay/timeline.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <utility>
 
@@ -65,8 +67,8 @@ void Timeline::starts(const std::vector<ReplayRank>& ranks) {
   recorded_.resize(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::string rank =
-        (ranks[i].trace.empty() ? "" : ranks[i].trace + " ") + "rank " + std::to_string(ranks[i].local);
-    forecast_[i].name = rank + ", gpu" + std::to_string(ranks[i].gpu);
+        fmt::format("{}rank {}", ranks[i].trace.empty() ? "" : ranks[i].trace + " ", ranks[i].local);
+    forecast_[i].name = fmt::format("{}, gpu{}", rank, ranks[i].gpu);
     recorded_[i].name = rank + ", as recorded";
     name_process(forecast_of(static_cast<int>(i)), forecast_[i]);
   }
@@ -150,7 +152,7 @@ void Timeline::step(int rank, const FedEvent& told, int step, double now_s) {
   const TraceEvent& event = *told.whole;
   Process& process = forecast_.at(static_cast<std::size_t>(rank));
   name_once(forecast_of(rank), process.has_steps, kSteps, "steps");
-  const std::string title = "step " + std::to_string(step + 1);
+  const std::string title = fmt::format("step {}", step + 1);
   write(slice(title, forecast_of(rank), kSteps, std::exchange(process.step_ended_s, now_s), now_s));
   recorded(rank, event, title);
 }

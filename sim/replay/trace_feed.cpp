@@ -1,5 +1,7 @@
 #include "sim/replay/trace_feed.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "sim/units/index.hpp"
@@ -22,9 +24,10 @@ TraceFeed::TraceFeed(std::unique_ptr<TraceReader> reader, int ranks, bool local)
   if (ranks == header_.ranks) return;
   for (auto& [name, members] : groups_) {
     if (static_cast<int>(members.size()) != header_.ranks)
-      throw InputError("ranks: " + this->name() + " has " + std::to_string(header_.ranks) + " ranks and group '" +
-                       name + "' of " + std::to_string(members.size()) +
-                       " of them: only traces whose groups are all ranks can be replayed on another number");
+      throw InputError(
+          fmt::format("ranks: {} has {} ranks and group '{}' of {} of them: only traces whose groups are all ranks can "
+                      "be replayed on another number",
+                      this->name(), header_.ranks, name, members.size()));
     members = first_numbers(ranks);
   }
 }
@@ -115,9 +118,10 @@ void TraceFeed::hand_out() {
     return;
   }
   if (read_->peer >= 0)
-    throw InputError(name() + " line " + std::to_string(reader_->line()) +
-                     ": a message or copy from rank to rank: only traces of collectives over all ranks can be replayed "
-                     "on another number");
+    throw InputError(
+        fmt::format("{} line {}: a message or copy from rank to rank: only traces of collectives over all ranks can be "
+                    "replayed on another number",
+                    name(), reader_->line()));
   for (int rank = read_->rank; rank < ranks(); rank += header_.ranks) put(rank, rank + header_.ranks >= ranks());
 }
 
@@ -225,7 +229,7 @@ TraceFeed::Messages& TraceFeed::messages_of(int rank, const TraceEvent& event) {
   const long side = 2L * event.peer + (sends ? 1 : 0);
   Messages* found = nullptr;
   if (!event.tag.empty()) {
-    found = &names.of_tagged[std::to_string(side) + "#" + event.tag];
+    found = &names.of_tagged[fmt::format("{}#{}", side, event.tag)];
   } else if (names.messages.size() <= kFew) {
     for (Messages& known : names.messages)
       if (known.side == side) return known;
@@ -241,7 +245,7 @@ TraceFeed::Messages& TraceFeed::messages_of(int rank, const TraceEvent& event) {
   if (found->lane >= 0) return *found;
   const int from = sends ? rank : event.peer;
   const int to = sends ? event.peer : rank;
-  *found = {side, new_lane("m" + std::to_string(from) + ">" + std::to_string(to) + "#" + event.tag, {}), 0};
+  *found = {side, new_lane(fmt::format("m{}>{}#{}", from, to, event.tag), {}), 0};
   return *found;
 }
 

@@ -9,6 +9,7 @@
 
 #include "sim/records/trace.hpp"
 #include "sim/replay/fed_event.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 
@@ -26,7 +27,7 @@ class NameTable {
     const auto found = numbers_.find(name);
     return found == numbers_.end() ? kNone : found->second;
   }
-  [[nodiscard]] const std::string& name(int number) const { return names_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] const std::string& name(int number) const { return names_[at(number)]; }
   /// The number of one that is there, or the next.
   int add(const std::string& name) {
     const int known = find(name);
@@ -70,9 +71,7 @@ class TraceFeed {
   [[nodiscard]] const std::string& name() const { return reader_->name(); }
   [[nodiscard]] int ranks() const { return static_cast<int>(names_.size()); }
   /// Of a lane of collectives: the ranks of the group, in its order, and its name. Null, "": of messages.
-  [[nodiscard]] const std::vector<int>* members(int lane) const {
-    return lanes_[static_cast<std::size_t>(lane)].members;
-  }
+  [[nodiscard]] const std::vector<int>* members(int lane) const { return lanes_[at(lane)].members; }
   [[nodiscard]] std::string group(int lane) const;
   /// By number of collectives' operations.
   [[nodiscard]] const std::string& op(int number) const { return ops_.name(number); }
@@ -81,7 +80,7 @@ class TraceFeed {
 
   /// Null after the rank's last. @throws InputError  what the file says is wrong, to every run that comes there
   FedEvent* next(int rank, int run) {
-    FedEvent*& cursor = cursors_[static_cast<std::size_t>(run)][static_cast<std::size_t>(rank)];
+    FedEvent*& cursor = cursors_[at(run)][at(rank)];
     while (cursor == nullptr)
       if (!read()) return nullptr;
     FedEvent* event = cursor;
