@@ -1,5 +1,7 @@
 #include "sim/engine/check.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -17,7 +19,7 @@ constexpr double kRelative = 1e-9;
 constexpr double kEventSlack_s = 1e-12;
 
 [[noreturn]] void fail(const char* noun, std::size_t index, const std::string& what) {
-  throw InvariantError(std::string(noun) + " " + std::to_string(index) + ": " + what);
+  throw InvariantError(fmt::format("{} {}: {}", noun, index, what));
 }
 
 std::string exact(double value) {
@@ -58,14 +60,13 @@ void check_quantities(const Activity& activity, std::size_t index) {
 void check_uses(const Problem& problem, std::size_t index, Duplicates& seen) {
   for (const Use& use : problem.activities[index].uses) {
     if (!in_range(use.constraint, problem.capacity_Bps.size())) {
-      fail("activity", index,
-           "uses constraint " + std::to_string(use.constraint) + " of " + std::to_string(problem.capacity_Bps.size()));
+      fail("activity", index, fmt::format("uses constraint {} of {}", use.constraint, problem.capacity_Bps.size()));
     }
     if (!(use.weight > 0) || std::isinf(use.weight)) {
       fail("activity", index, "weight is " + exact(use.weight) + ", allowed: > 0");
     }
     if (!seen.add(use.constraint, index)) {
-      fail("activity", index, "uses constraint " + std::to_string(use.constraint) + " twice");
+      fail("activity", index, fmt::format("uses constraint {} twice", use.constraint));
     }
   }
 }
@@ -73,16 +74,15 @@ void check_uses(const Problem& problem, std::size_t index, Duplicates& seen) {
 void check_waits(const Problem& problem, std::size_t index, Duplicates& seen) {
   for (const int before : problem.activities[index].after) {
     if (!in_range(before, problem.activities.size())) {
-      fail("activity", index,
-           "waits for activity " + std::to_string(before) + " of " + std::to_string(problem.activities.size()));
+      fail("activity", index, fmt::format("waits for activity {} of {}", before, problem.activities.size()));
     }
   }
   for (const int queue : problem.activities[index].queues) {
     if (!in_range(queue, static_cast<std::size_t>(std::max(problem.queue_count, 0)))) {
-      fail("activity", index, "uses queue " + std::to_string(queue) + " of " + std::to_string(problem.queue_count));
+      fail("activity", index, fmt::format("uses queue {} of {}", queue, problem.queue_count));
     }
     if (!seen.add(queue, index)) {
-      fail("activity", index, "lists queue " + std::to_string(queue) + " twice");
+      fail("activity", index, fmt::format("lists queue {} twice", queue));
     }
   }
 }
@@ -116,7 +116,7 @@ void check_predecessors(const Problem& problem, const Solution& solution, std::s
   const double latest_s = solution.start_s[index] + kEventSlack_s * (1 + solution.makespan_s);
   for (const int before : problem.activities[index].after)
     if (latest_s < solution.finish_s[static_cast<std::size_t>(before)])
-      fail("activity", index, "started before its predecessor " + std::to_string(before) + " ended");
+      fail("activity", index, fmt::format("started before its predecessor {} ended", before));
 }
 
 void check_sizes(const Problem& problem, const Solution& solution) {

@@ -1,5 +1,7 @@
 #include "sim/engine/many_flows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -60,7 +62,7 @@ Solution ManyFlows::run(const Problem& problem) {
       until_s = horizon_s();
     }
     if (started_ == starts_.size() && flowing_ == 0) break;
-    if (until_s == kInfinity) throw InvariantError(std::to_string(flowing_) + " flows never end: they have no rate");
+    if (until_s == kInfinity) throw InvariantError(fmt::format("{} flows never end: they have no rate", flowing_));
     now_s_ = std::max(now_s_, until_s);
     begin_flows();
     share();

@@ -7,7 +7,7 @@
 
 #include "sim/engine/check.hpp"
 #include "sim/engine/fluid_engine.hpp"
-#include "sim/engine/fluid_solver.hpp"
+#include "sim/engine/fluid_model.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/records/input_error.hpp"
 #include "tests/support/catch.hpp"

@@ -7,7 +7,7 @@
 
 #include "sim/engine/check.hpp"
 #include "sim/engine/flow_links.hpp"
-#include "sim/engine/fluid_solver.hpp"
+#include "sim/engine/fluid_model.hpp"
 #include "sim/engine/many_flows.hpp"
 #include "sim/engine/run_events.hpp"
 #include "tests/support/catch.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/engine/fluid_solver.hpp"
+#include "sim/engine/fluid_model.hpp"
 #include "sim/engine/run_events.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/dice.hpp"
