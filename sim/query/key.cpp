@@ -21,6 +21,12 @@ KeyTable joined(std::vector<KeyTable> tables) {
   return all;
 }
 
+bool may_name_file(const Key& key) {
+  if (!key.choices.empty() || key.registered || key.gpus != GpuNames::kNone) return false;
+  const bool free = key.type == ValueType::kText || key.type == ValueType::kTexts || key.type == ValueType::kAny;
+  return free || ((key.type == ValueType::kObject || key.type == ValueType::kObjects) && key.fields.empty());
+}
+
 std::string unit_of(const Key& key) {
   if (ends_with(key.name, "_Bps")) return "B/s";
   if (ends_with(key.name, "_B")) return "B";

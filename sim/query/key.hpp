@@ -34,6 +34,15 @@ enum class GpuNames {
   kFlows    ///< a list of [device, device, ...]
 };
 
+/// What a text without a list of choices can name besides itself. `serve` opens no file that a request names: it takes
+/// kNone, and of kTrace the names that the program knows. A row that does not say is refused there.
+enum class Files {
+  kUnsaid,
+  kNone,
+  kFile,   ///< a file of this machine
+  kTrace,  ///< a file, a shipped trace or an application: the text itself, or `trace` of an object
+};
+
 /// How the command line asks for a key.
 struct CliOption {
   std::string name{};      ///< "--src"; "trace" stands without a name; empty: there is no option
@@ -61,6 +70,7 @@ struct Key {
   bool null = false;  ///< may be null
   std::vector<Key> fields{};
   GpuNames gpus = GpuNames::kNone;
+  Files files = Files::kUnsaid;                  ///< must be said where may_name_file()
   std::string schema{};                          ///< JSON Schema of values that no type above describes
   std::string example{};                         ///< JSON
   std::vector<std::string> needs{}, excludes{};  ///< other keys that must, or must not, be there
@@ -74,6 +84,8 @@ using KeyTable = std::vector<Key>;
 const Key* find_key(const KeyTable& table, const std::string& name);
 /// Tables one behind the other.
 KeyTable joined(std::vector<KeyTable> tables);
+/// Whether the type of the key lets a request write any text.
+bool may_name_file(const Key& key);
 /// "s", "B", "B/s", or nothing: by the end of the name.
 std::string unit_of(const Key& key);
 

@@ -13,26 +13,21 @@ namespace linkcast::serve {
 namespace {
 
 constexpr const char* kName = "query";
+constexpr const char* kPlace = "place";
 constexpr std::size_t kMostTimes = 100000;         // source: ours, about 0.2 kB each
 constexpr std::size_t kMostCommunicators = 50000;  // source: ours, about 2 kB each
 constexpr int kMostWarmed = 8;                     // ours: GPUs of a node whose busy sets, 256, are all gone through
 
-bool is_file_name(const Json& value) {
-  if (!value.is_string()) return false;
-  const auto text = value.get<std::string>();
+bool is_file_name(const std::string& text) {
   std::error_code no_name;  // too long for one
   return text.find('/') != std::string::npos || std::filesystem::exists(text, no_name) || no_name;
 }
 
-/// Wherever a key "trace" or a job can stand.
-void refuse_files(const Json& value, const std::string& name, const std::string& pointer) {
-  if (!value.is_structured()) return;
-  for (const auto& item : value.items()) {
-    const std::string place = pointer + "/" + item.key();
-    if ((item.key() == "trace" || item.key() == "job") && is_file_name(item.value()))
-      throw InputError(name, place, "files are not read here: a shipped trace or an application");
-    refuse_files(item.value(), name, place);
-  }
+/// A name that is no file's is left to whoever reads the trace: it opens nothing.
+void refuse_trace(const Json& value, const std::string& name, const std::string& place) {
+  if (value.is_object() && value.contains("trace")) refuse_trace(value["trace"], name, place + "/trace");
+  if (value.is_string() && is_file_name(value.get<std::string>()))
+    throw InputError(name, place, "files are not read here: a shipped trace or an application");
 }
 
 }  // namespace
@@ -53,7 +48,32 @@ void Placer::refuse(const Json& query, const std::string& name) const {
   ObjectReader r(query, name);
   static_cast<void>(platform_of(r));
   if (r.optional<std::string>("solver").value_or("fluid") != "fluid") r.fail("solver", "only fluid is served");
-  refuse_files(query, name, "");
+  const Json kind = query.value("kind", Json(kPlace));
+  if (kind.is_string()) refuse_files(kind.get<std::string>(), query, name, "");
+}
+
+void Placer::refuse_files(const std::string& kind, const Json& asked, const std::string& name,
+                          const std::string& pointer) const {
+  refuse_files(query::common_keys(), asked, name, pointer);
+  if (const auto* asked_kind = query::query_kinds().find(kind)) refuse_files(asked_kind->keys(), asked, name, pointer);
+}
+
+void Placer::refuse_files(const query::KeyTable& table, const Json& asked, const std::string& name,
+                          const std::string& pointer) const {
+  for (const auto& item : asked.items()) {
+    const query::Key* key = query::find_key(table, item.key());
+    if (key == nullptr) continue;  // its kind refuses it
+    const std::string place = pointer + "/" + item.key();
+    if (key->files == query::Files::kFile) throw InputError(name, place, "names a file, and files are not read here");
+    if (key->files == query::Files::kTrace) refuse_trace(item.value(), name, place);
+    if (key->files == query::Files::kUnsaid && query::may_name_file(*key))
+      throw InputError(name, place, "is not served: it may name a file");
+    if (key->fields.empty() || !item.value().is_structured()) continue;
+    if (item.value().is_object()) refuse_files(key->fields, item.value(), name, place);
+    for (std::size_t i = 0; item.value().is_array() && i < item.value().size(); ++i)
+      if (item.value()[i].is_object())
+        refuse_files(key->fields, item.value()[i], name, place + "/" + std::to_string(i));
+  }
 }
 
 std::string Placer::platform_of(ObjectReader& r) const {
@@ -106,7 +126,7 @@ double Placer::time_s(const Json& node, const std::string& job, int ranks) {
 void Placer::check_job(const std::string& job, int ranks, const std::string& platform, const std::string& name) {
   if (!platform.empty()) refuse_platform(platform, name, "/platform");
   const Json asked{{"job", job}};
-  refuse_files(asked, name, "");
+  refuse_files(kPlace, asked, name, "");
   ObjectReader r(asked, name);
   placement::check_sizes(placement::read_job(r), ranks, r);
 }
@@ -130,11 +150,11 @@ std::vector<placement::NodeCandidate> Placer::candidates(const NodeStates::Nodes
 
 Json Placer::place_slurm(const Json& job, const std::vector<placement::NodeCandidate>& known, const std::string& name) {
   const placement::SlurmJob read = placement::read_slurm_job(job, name, known);
-  refuse_files(read.query, name, "/comment");
+  refuse_files(kPlace, read.query, name, "/comment");
   for (const placement::NodeCandidate& node : read.candidates) {
     if (!node.refused.empty()) continue;
     refuse_platform(node.use.at("platform").get<std::string>(), name, node.place + "/platform");
-    refuse_files(node.use, name, node.place);
+    refuse_files(kPlace, node.use, name, node.place);
   }
   catalogue_.forget_communicators_above(kMostCommunicators);
   try {
@@ -154,7 +174,7 @@ Json Placer::node_state(const Json& given, const std::string& name) {
                                              catalogue_.platform(platform).topology(), name);
   ObjectReader r(state, name);
   static_cast<void>(platform_of(r));
-  refuse_files(state, name, "");
+  refuse_files(kPlace, state, name, "");
   const placement::NodeUse use = placement::read_node_use(catalogue_.platform(platform), r);
   Json kept{{"platform", platform}, {"busy", use.busy}};
   if (r.has("with")) kept["with"] = r.raw("with");

@@ -83,6 +83,60 @@ class Deadlines(unittest.TestCase):
             self.assertLess(time.monotonic() - begin, 4)
 
 
+def places(schema: dict, path=()):
+    """Where the schema lets a request have a key: ("with", 0, "job"), ..."""
+    for key, row in schema.get("properties", {}).items():
+        yield (*path, key)
+        yield from places(row, (*path, key))
+        yield from places(row.get("items", {}), (*path, key, 0))
+
+
+def put(query, path, value):
+    """The query with a value at that place; what is missing on the way is made."""
+    if not path:
+        return value
+    if isinstance(path[0], int):
+        return [put(query[0] if isinstance(query, list) and query else {}, path[1:], value)]
+    query = dict(query) if isinstance(query, dict) else {}
+    return {**query, path[0]: put(query.get(path[0]), path[1:], value)}
+
+
+class Files(unittest.TestCase):
+    """No key of any kind opens a file: one that is there, a pipe that nobody writes to and one that is missing are answered alike."""
+
+    def test_no_key_names_a_file(self):
+        schemas = json.loads(subprocess.run([service.PROGRAM, "schema"], capture_output=True, text=True, check=True).stdout)["$defs"]
+        with tempfile.TemporaryDirectory() as folder, Service("--workers", "2", "--deadline", "3s") as server:
+            names = [os.path.join(folder, name) for name in ("file", "pipe", "none")]
+            Path(names[0]).write_text('<system version="1"><cpu numaid="0"/></system>', encoding="ascii")
+            os.mkfifo(names[1])
+            asked = 0
+            for kind in [name for name in schemas if name.endswith("_query")]:
+                example = schemas[kind]["examples"][0]
+                for path in places(schemas[kind]):
+                    for make in (lambda name: name, lambda name: [name], lambda name: {"trace": name}):
+                        begin = time.monotonic()
+                        found = [server.post("/v1/query", put(example, path, make(name))) for name in names]
+                        self.assertLess(time.monotonic() - begin, 3, (kind, path))
+                        texts = {json.dumps(answer["error"] if "error" in answer else answer.get("time_s")).replace(name, "FILE") for (_, answer), name in zip(found, names)}
+                        self.assertEqual(len(texts), 1, (kind, path, texts))
+                        self.assertIn(found[0][0], (200, 400), (kind, path, found))
+                        self.assertNotIn("may name a file", str(found), "the key's row does not say Files")
+                        asked += 1
+            self.assertGreater(asked, 300)
+
+    def test_what_names_files_says_so(self):
+        ring = {"kind": "rings", "platform": "v100-dgx1", "gpus": [0, 1], "library_topology": "/etc/hostname"}
+        other = {"kind": "replay", "platform": "v100-dgx1", "trace": "data_parallel", "also": [{"trace": "/etc/hostname"}]}
+        with Service("--platform", "v100-dgx1") as server:
+            self.assertEqual(server.post("/v1/query", ring), (400, {"error": "query:/library_topology: names a file, and files are not read here"}))
+            status, answer = server.post("/v1/query", other)
+            self.assertEqual((status, "/also/0/trace" in answer["error"], "files are not read here" in answer["error"]), (400, True, True), answer)
+            for path, body in (("/v1/place", {**PLACE, "job": "/etc/hostname"}), ("/v1/nodes/a", {"platform": "v100-dgx1", "with": [{"job": "/etc/hostname", "gpus": [0, 1]}]})):
+                status, answer = server.post(path, body)
+                self.assertEqual((status, "files are not read here" in answer["error"]), (400, True), answer)
+
+
 class Senders(unittest.TestCase):
     def test_a_form_is_refused_and_ends_its_connection(self):
         body = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n'

@@ -34,6 +34,7 @@ KeyTable model_keys() {
            .cli = {.name = "--size", .parse = query::size_of}},
           {.name = "sizes_B",
            .help = "or of each part, as of predict collective",
+           .files = query::Files::kNone,
            .schema = R"({"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0},
               {"type": "array", "items": {"type": "integer", "minimum": 0}}]}})",
            .example = "[1048576, 2097152]",

@@ -51,6 +51,7 @@ KeyTable job_keys() {
       {.name = "job",
        .help = "OP:SIZE, e.g. all_reduce:64MiB or allgatherv:1MiB,2MiB; or a trace file, shipped trace or application",
        .required = true,
+       .files = query::Files::kTrace,
        .schema = kJobSchema,
        .example = "\"all_reduce:64MiB\"",
        .cli = {.name = "--job", .optional = true}},
@@ -70,9 +71,10 @@ KeyTable job_keys() {
       {.name = "with",
        .type = ValueType::kObjects,
        .help = "what a neighbour does, e.g. all_reduce:64MiB:4-7; its GPUs are busy",
-       .fields = {{.name = "job", .help = "as above", .required = true, .schema = kJobSchema},
-                  {.name = "gpus", .type = ValueType::kWholes, .help = "in one node", .gpus = query::GpuNames::kList},
-                  {.name = "nodes", .help = "of several nodes", .schema = kNamesSchema}},
+       .fields =
+           {{.name = "job", .help = "as above", .required = true, .files = query::Files::kTrace, .schema = kJobSchema},
+            {.name = "gpus", .type = ValueType::kWholes, .help = "in one node", .gpus = query::GpuNames::kList},
+            {.name = "nodes", .help = "of several nodes", .files = query::Files::kNone, .schema = kNamesSchema}},
        .example = R"([{"job": "all_reduce:64MiB", "gpus": [6, 7]}])",
        .cli = {.name = "--with", .parse = neighbour_of, .repeated = true, .type_name = "JOB:GPUS", .several = false}}};
 }
@@ -101,6 +103,7 @@ KeyTable search_keys() {
           {.name = "groups",
            .type = ValueType::kObject,
            .help = "record node-groups/1 in place of nodes: busy, with and the answer then have its names",
+           .files = query::Files::kNone,
            .schema = R"({"type": "object", "required": ["schema", "switches"]})",
            .example = R"({"schema": "node-groups/1", "name": "row", "source": "topology.conf",)"
                       R"( "switches": [{"name": "leaf0", "nodes": ["n1", "n2"]}]})"},
