@@ -121,7 +121,8 @@ void serve(Context& context, ServeOptions& o) {
   serve::Service service(context.catalogue().data_dir(), o.service);
   warm(context, service, signals, o.warm);
   if (o.warm.empty()) service.warm_while_idle("all_reduce:64MiB");  // what most jobs do most
-  serve::HttpServer server([&](const serve::HttpRequest& request) { return service.answer(request); }, kConnections);
+  serve::HttpServer server([&](serve::HttpRequest request) { return service.answer(std::move(request)); },
+                           kConnections);
   if (o.socket.empty()) {
     const int port = server.bind(o.host, o.port);
     std::cout << "listening on http://" << o.host << ':' << port << std::endl;

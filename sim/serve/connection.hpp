@@ -16,6 +16,7 @@ struct ConnectionLimits {
   std::chrono::milliseconds idle{5000};      // ours: without a request it gives its thread back, also at the end
   std::chrono::milliseconds request{10000};  // ours: from the first byte of a request to the last
   std::chrono::milliseconds reply{30000};    // ours: for a client that reads slowly
+  std::chrono::milliseconds linger{1000};    // ours: for a client that still sends what is not read
   std::size_t request_B = 0;                 ///< head and body together
 };
 
@@ -37,7 +38,15 @@ class Connection final : public httplib::Stream {
     return ::poll(&one, 1, 0) > 0 && (one.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   }
   /// What follows of it is not read: the reply to this request is its last one.
-  void end_after_reply() { broken_ = true; }
+  void end_after_reply() { broken_ = unread_ = true; }
+  /// After end_after_reply(): forgets for a while what the client still sends, so that it sees the reply and not a
+  /// connection that was reset (RFC 9112, section 9.6).
+  void linger() {
+    if (!unread_) return;
+    ::shutdown(socket_, SHUT_WR);
+    until_ = std::min(until_, Clock::now() + limits_.linger);
+    while (fill()) continue;
+  }
   /// It took too long or too much: what follows of the connection cannot be understood.
   [[nodiscard]] bool broken() const { return broken_; }
 
@@ -102,7 +111,7 @@ class Connection final : public httplib::Stream {
   std::size_t begin_ = 0, end_ = 0, left_B_ = 0;
   Clock::time_point until_{};
   std::optional<Clock::time_point> reply_until_{};
-  bool broken_ = false;
+  bool broken_ = false, unread_ = false;
 };
 
 }  // namespace linkcast::serve

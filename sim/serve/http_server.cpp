@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -79,6 +80,8 @@ void socket_options(socket_t socket) {
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 }
 
+constexpr const char* kTooLong = "the body has more than 1 MiB";
+
 /// The connection that this thread serves.
 thread_local Connection* served_now = nullptr;
 
@@ -130,6 +133,7 @@ class LimitedServer final : public httplib::Server {
     while (well && !closed && !connection.broken() && svr_sock_ != INVALID_SOCKET && connection.next_request())
       well = process(*this, connection, closed);
     served_now = nullptr;
+    connection.linger();
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
     return well;
@@ -158,9 +162,19 @@ class HttpServer::Impl {
     server_.set_socket_options(socket_options);
     server_.set_tcp_nodelay(true);
     server_.set_payload_max_length(kMostBody_B);
-    const auto plain = [this](const httplib::Request& in, httplib::Response& out) { reply(in, "", out); };
+    const auto plain = [this](const httplib::Request& in, httplib::Response& out) {
+      // The library would take a body for the next request.
+      const std::string length = in.get_header_value("Content-Length");
+      if ((!length.empty() && length != "0") || in.has_header("Transfer-Encoding")) served_now->end_after_reply();
+      reply(in, {}, out);
+    };
     const auto with_body = [this](const httplib::Request& in, httplib::Response& out,
-                                  const httplib::ContentReader& read) { read_and_reply(in, read, out); };
+                                  const httplib::ContentReader& read) {
+      bool read_all = false;
+      reply(
+          in, [&] { return body_of(in, read, out, read_all); }, out);
+      if (!read_all) served_now->end_after_reply();
+    };
     server_.Get("/.*", plain);
     server_.Options("/.*", plain);
     server_.Post("/.*", with_body);
@@ -169,9 +183,7 @@ class HttpServer::Impl {
     server_.Delete("/.*", with_body);
     server_.set_error_handler([](const httplib::Request&, httplib::Response& out) {
       if (!out.body.empty()) return;
-      const std::string what = out.status == 413   ? "the body has more than 1 MiB"
-                               : out.status == 415 ? "the body is a form: JSON is read here"
-                                                   : "not an HTTP request for this service";
+      const std::string what = out.status == 413 ? kTooLong : "not an HTTP request for this service";
       out.set_content(error_reply(out.status, what).body, "application/json");
     });
     // The library's own says what was thrown in a header.
@@ -197,32 +209,34 @@ class HttpServer::Impl {
   }
 
  private:
-  void reply(const httplib::Request& in, std::string body, httplib::Response& out) const {
+  void reply(const httplib::Request& in, std::function<std::string()> read_body, httplib::Response& out) const {
     const Connection* connection = served_now;
-    HttpReply made = handler_({in.method, in.path, std::move(body), in.get_header_value("Authorization"),
+    HttpReply made = handler_({in.method, in.path, "", in.get_header_value("Authorization"), std::move(read_body),
                                [connection] { return connection != nullptr && connection->gone(); }});
     out.status = made.status;
     out.set_content(std::move(made.body), made.type.c_str());
   }
 
-  /// Chunks and compressed bodies have no length that could be looked at before. What is too long is read on, and
-  /// forgotten, so that the next request of the connection begins where it should.
-  void read_and_reply(const httplib::Request& in, const httplib::ContentReader& read, httplib::Response& out) const {
+  /// Chunks have no length that could be looked at before. What is too long is read on, and forgotten, so that the next
+  /// request of the connection begins where it should.
+  /// @param read_all  whether it does
+  static std::string body_of(const httplib::Request& in, const httplib::ContentReader& read,
+                             const httplib::Response& out, bool& read_all) {
+    const auto [encoding, last] = in.headers.equal_range("Content-Encoding");
+    if (std::any_of(encoding, last, [](const auto& header) { return header.second != "identity"; }))
+      throw RefusedBody{415, "the body is compressed: send it as it is, without Content-Encoding"};
+    if (in.is_multipart_form_data())  // the library reads the parts of forms in another way, and throws in this one
+      throw RefusedBody{415, "the body is a form: JSON is read here"};
     std::string body;
     bool too_long = false;
-    if (in.is_multipart_form_data()) {  // the library reads the parts of forms in another way, and throws in this one
-      out.status = 415;
-      served_now->end_after_reply();
-      return;
-    }
-    const bool whole = read([&](const char* data, std::size_t size) {
+    read_all = read([&](const char* data, std::size_t size) {
       too_long |= body.size() + size > kMostBody_B;
       if (!too_long) body.append(data, size);
       return true;
     });
-    if (!whole && out.status < 400) out.status = 400;
-    if (too_long) out.status = 413;
-    if (whole && !too_long) reply(in, std::move(body), out);
+    if (too_long || out.status == 413) throw RefusedBody{413, kTooLong};
+    if (!read_all) throw RefusedBody{out.status < 400 ? 400 : out.status, "the body did not come whole"};
+    return body;
   }
 
   HttpHandler handler_;

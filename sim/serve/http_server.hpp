@@ -1,5 +1,6 @@
 #pragma once
 // HTTP/1.1 as far as a service needs it: a request with a whole body in, a reply with a whole body out.
+// The service decides from the head of a request whether its body is read at all.
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -8,10 +9,14 @@
 namespace linkcast::serve {
 
 struct HttpRequest {
-  std::string method;  ///< GET, POST, DELETE
-  std::string path;    ///< decoded, without what follows a question mark
-  std::string body{};
-  std::string authorization{};   ///< of the header
+  std::string method;           ///< GET, POST, DELETE
+  std::string path;             ///< decoded, without what follows a question mark
+  std::string body{};           ///< empty until the handler has read it
+  std::string authorization{};  ///< of the header
+  /// The body as it was sent, at most kMostBody_B; may be empty: the request has none. Called once at most; where it is
+  /// not called, the reply is the last one of its connection.
+  /// @throws RefusedBody  too long, compressed, a form, or it did not come
+  std::function<std::string()> read_body{};
   std::function<bool()> gone{};  ///< whether its client has closed the connection; may be empty
 };
 
@@ -21,11 +26,17 @@ struct HttpReply {
   std::string type = "application/json";
 };
 
+/// Compressed bodies are refused, since a few bytes can stand for more than any memory holds.
+struct RefusedBody {
+  int status = 400;
+  std::string why;
+};
+
 /// {"error": what}
 HttpReply error_reply(int status, const std::string& what);
 
 /// Asked by several threads at once.
-using HttpHandler = std::function<HttpReply(const HttpRequest&)>;
+using HttpHandler = std::function<HttpReply(HttpRequest)>;
 
 inline constexpr std::size_t kMostBody_B = 1048576, kMostHead_B = 65536;
 

@@ -128,7 +128,7 @@ void Service::warm_while_idle(const std::string& job) {
       });
 }
 
-HttpReply Service::answer(const HttpRequest& request) {
+HttpReply Service::answer(HttpRequest request) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string route = route_of(request.path);
   const HttpReply reply = caught(route, request);
@@ -138,13 +138,15 @@ HttpReply Service::answer(const HttpRequest& request) {
   return reply;
 }
 
-HttpReply Service::caught(const std::string& route, const HttpRequest& request) {
+HttpReply Service::caught(const std::string& route, HttpRequest& request) {
   try {
     return dispatch(route, request);
   } catch (const InputError& error) {
     return error_reply(400, one_line(error.what()));
   } catch (const std::filesystem::filesystem_error& error) {
     return error_reply(400, one_line(file_error_text(error)));
+  } catch (const RefusedBody& body) {
+    return error_reply(body.status, body.why);
   } catch (const Unanswered why) {
     if (why == Unanswered::kTooMany)
       return error_reply(503, std::to_string(options_.workers.most_waiting) + " requests wait already");
@@ -159,9 +161,10 @@ HttpReply Service::caught(const std::string& route, const HttpRequest& request) 
   }
 }
 
-HttpReply Service::dispatch(const std::string& route, const HttpRequest& request) {
+HttpReply Service::dispatch(const std::string& route, HttpRequest& request) {
   if (!is_open(route) && !options_.token.empty() && !same(bearer_of(request.authorization), options_.token))
     return error_reply(401, "header Authorization: Bearer TOKEN is missing or wrong");
+  if (request.read_body) request.body = request.read_body();
   if (names_node(request.path)) return node(request);
   if (route == "other") return error_reply(404, "no such path; see docs/schedulers.md");
   for (const Endpoint& known : kRoutes)

@@ -32,14 +32,14 @@ class Service {
   void warm(const std::string& job, log::Progress& progress);
   /// Prepares the platforms while nobody asks. @param job  of any size: what it needs serves all sizes
   void warm_while_idle(const std::string& job);
-  /// From any thread. Bad input is answered, nothing is thrown.
-  HttpReply answer(const HttpRequest& request);
+  /// From any thread. Bad input is answered, nothing is thrown. The body is read once the token is right.
+  HttpReply answer(HttpRequest request);
   /// From now on /readyz says that no more requests should come.
   void end() { ending_ = true; }
 
  private:
-  HttpReply caught(const std::string& route, const HttpRequest& request);
-  HttpReply dispatch(const std::string& route, const HttpRequest& request);
+  HttpReply caught(const std::string& route, HttpRequest& request);
+  HttpReply dispatch(const std::string& route, HttpRequest& request);
   HttpReply node(const HttpRequest& request);
   /// 503 if too many wait, 504 past the deadline.
   HttpReply by_worker(const HttpRequest& request, std::function<Json(Placer&)> make);

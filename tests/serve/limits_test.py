@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+import zlib
 from pathlib import Path
 
 import service
@@ -148,6 +149,40 @@ class Senders(unittest.TestCase):
             self.assertNotIn(b"EXCEPTION", answer)
             self.assertLess(took, 4)
             self.assertEqual(server.post("/v1/place", PLACE)[0], 200)
+
+    def test_a_compressed_body_is_refused_before_it_is_unpacked(self):
+        packed = zlib.compressobj(9, zlib.DEFLATED, 31)
+        bomb = b"".join(packed.compress(bytes(2**20)) for _ in range(900)) + packed.flush()
+        self.assertLess(len(bomb), 2**20)
+        with Service("--platform", "v100-dgx1") as server:
+            for encoding, body in (("gzip", bomb), ("br", b"\x0b\x02\x80" + json.dumps(PLACE).encode() + b"\x03"), ("deflate", b"x"), ("identity, gzip", bomb)):
+                head = f"POST /v1/place HTTP/1.1\r\nHost: x\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                answer, took = raw(server.port, head + body)
+                self.assertTrue(answer.startswith(b"HTTP/1.1 415"), answer)
+                self.assertIn(b"without Content-Encoding", answer)
+                self.assertLess(took, 4)
+            self.assertEqual(server.ask("POST", "/v1/place", PLACE, {"Content-Encoding": "identity"})[0], 200)
+            self.assertIn('route="/v1/place",status="415"} 4', server.ask("GET", "/metrics")[1])
+
+    def test_the_token_comes_before_the_body(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "token")
+            Path(path).write_text(TOKEN + "\n", encoding="ascii")
+            with Service("--platform", "v100-dgx1", "--token-file", path) as server:
+                head = b"POST /v1/place HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n"
+                answer, took = raw(server.port, head + b"\r\n")  # nothing of the body is sent
+                self.assertTrue(answer.startswith(b"HTTP/1.1 401"), answer)
+                self.assertLess(took, 4)
+                answer, took = raw(server.port, head + b"\r\n" + b" " * 1000000)
+                self.assertTrue(answer.startswith(b"HTTP/1.1 401"), answer)
+                self.assertEqual(answer.count(b"HTTP/1.1"), 1, answer)
+
+    def test_a_body_of_get_is_no_request(self):
+        inner = b'POST /v1/nodes/a HTTP/1.1\r\nHost: x\r\nContent-Length: 38\r\n\r\n{"platform":"v100-dgx1","busy":[0,1]} '
+        with Service("--platform", "v100-dgx1") as server:
+            answer, _ = raw(server.port, b"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(inner), inner))
+            self.assertEqual(answer.count(b"HTTP/1.1"), 1, answer)
+            self.assertEqual(server.ask("GET", "/v1/nodes"), (200, {}))
 
     def test_slow_head_and_slow_body_end_their_connections_alone(self):
         with Service("--platform", "v100-dgx1") as server:

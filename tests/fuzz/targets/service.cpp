@@ -47,7 +47,8 @@ const std::string& listening() {
   static const std::string path =
       (std::filesystem::temp_directory_path() / ("linkcast-fuzz-" + std::to_string(getpid()))).string();
   static serve::HttpServer& server = [&]() -> serve::HttpServer& {
-    auto* made = new serve::HttpServer([](const serve::HttpRequest& request) { return service().answer(request); }, 4);
+    auto* made =
+        new serve::HttpServer([](serve::HttpRequest request) { return service().answer(std::move(request)); }, 4);
     std::filesystem::remove(path);
     made->bind(path);
     std::thread([made] { made->run(); }).detach();
