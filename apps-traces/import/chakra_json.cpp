@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps-traces/import/lines.hpp"
+#include "sim/records/foreign_json.hpp"
 #include "sim/records/packed_file.hpp"
 
 namespace linkcast {
@@ -110,7 +111,7 @@ ChakraJson::ChakraJson(std::istream& stream, std::string path) : stream_(stream)
   stream_ >> std::ws;
   array_ = stream_.peek() == '[';
   if (!array_) return;
-  all_ = Json::parse(stream_, nullptr, false);
+  all_ = parse_foreign_json(stream_, path_);
   if (all_.is_discarded()) throw InputError(path_ + ": is not whole JSON");
 }
 

@@ -5,6 +5,7 @@
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "apps-traces/import/pickle.hpp"
+#include "sim/records/foreign_json.hpp"
 #include "sim/records/packed_file.hpp"
 #include "sim/records/trace.hpp"
 #include "sim/units/regex.hpp"
@@ -106,7 +107,7 @@ void read_groups(ObjectReader& r, Dump& dump) {
   if (!groups) return;
   for (auto& [name, group] : groups->named_objects()) {
     const auto text = group.optional<std::string>("ranks").value_or("");
-    const Json ranks = Json::parse(text, nullptr, false);
+    const Json ranks = parse_foreign_json(text, group.file());
     if (!ranks.is_array() || ranks.size() > kMostRanks) group.fail("ranks", "must be a list of ranks, as text");
     std::vector<int> members;
     for (const Json& rank : ranks) {
@@ -125,10 +126,9 @@ Json json_of(const std::string& path) {
   const std::string bytes = file_bytes(path);
   if (bytes.empty()) throw InputError(path + ": is empty");
   if (is_pickle(bytes)) return read_pickle(bytes, path, "frames");
-  constexpr int kDeepest = 100;
   try {
-    return Json::parse(bytes, [&](int depth, Json::parse_event_t, Json&) {
-      if (depth > kDeepest) throw InputError(path + ": nested deeper than " + std::to_string(kDeepest) + " levels");
+    return Json::parse(bytes, [&](int depth, Json::parse_event_t event, Json&) {
+      refuse_deep_json(depth, event, path);
       return true;
     });
   } catch (const Json::exception& error) {

@@ -3,6 +3,7 @@
 
 #include "apps-traces/import/kineto_bundle.hpp"
 #include "apps-traces/import/recorded_trace.hpp"
+#include "sim/records/foreign_json.hpp"
 #include "sim/records/packed_file.hpp"
 #include "sim/records/parameter_rows.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 RankRecording read_kineto(const std::string& file) {
   const std::unique_ptr<std::istream> stream = open_packed(file);
   if (!*stream) throw InputError(file + ": cannot be read");
-  const Json json = Json::parse(*stream, nullptr, false);
+  const Json json = parse_foreign_json(*stream, file);
   if (json.is_discarded()) throw InputError(file + ": is not whole JSON");
   return is_bundle(json) ? read_bundle(file, json) : read_timeline(file, json, true);
 }

@@ -8,6 +8,7 @@
 
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/kineto_events.hpp"
+#include "sim/records/foreign_json.hpp"
 #include "sim/records/object_reader.hpp"
 #include "sim/records/trace.hpp"
 
@@ -57,7 +58,7 @@ double amount(const std::string& file, const Event& event, const char* key) {
 std::vector<int> members_of(const std::string& file, const Event& event, const RankRecording& into) {
   const int size = whole(file, event.index, *event.args, "Group size");
   const std::string text = text_of(*event.args, "Process Group Ranks");
-  const Json members = Json::parse(text, nullptr, false);
+  const Json members = parse_foreign_json(text, file);
   std::vector<int> ranks;
   if (members.is_array())
     for (const Json& member : members)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/records/foreign_json.hpp"
 #include "sim/records/trace.hpp"
 #include "sim/units/regex.hpp"
 
@@ -26,7 +27,7 @@ double number(const Json* value, double most) {
   double number = 0;
   if (value->is_number()) number = value->get<double>();
   if (value->is_string()) {
-    const Json read = Json::parse(value->get<std::string>(), nullptr, false);
+    const Json read = parse_foreign_json(value->get<std::string>(), "payload of NCCL's range");
     if (read.is_number()) number = read.get<double>();
   }
   return number > 0 && number <= most ? number : 0;
@@ -51,7 +52,7 @@ void NcclRanges::add(std::int64_t thread, std::int64_t start_ns, const std::stri
   static const Regex call(R"(nccl(AllReduce|AllGather|ReduceScatter|Reduce|Broadcast|Bcast|AlltoAll|CommInitRank\w*))");
   const Match match = call.whole(text);
   if (!match) return;
-  const Json said = payload.empty() ? Json() : Json::parse(payload, nullptr, false);
+  const Json said = payload.empty() ? Json() : parse_foreign_json(payload, "payload of NCCL's range");
   if (match[1].starts_with("CommInitRank")) {
     job_ranks_ = std::max(job_ranks_, static_cast<int>(number(member(said, "No. of ranks"), kMostRanks)));
     return;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "apps-traces/import/lines.hpp"
+#include "sim/records/foreign_json.hpp"
 #include "sim/records/object_reader.hpp"
 #include "sim/records/packed_file.hpp"
 
@@ -135,7 +136,7 @@ class Nodes {
 
   void groups(const Json& values, const ObjectReader& r) {
     if (!values.is_array() || values.empty() || !values[0].is_string()) return;
-    const Json list = Json::parse(values[0].get<std::string>(), nullptr, false);
+    const Json list = parse_foreign_json(values[0].get<std::string>(), r.file());
     if (!list.is_array()) r.fail("inputs", "the list of process groups is not JSON");
     for (const Json& group : list) {
       ObjectReader g(group, r.file(), r.pointer("inputs"));
@@ -210,8 +211,7 @@ class Elements {
 
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
     using Event = Json::parse_event_t;
-    constexpr int kDeepest = 100;
-    if (depth > kDeepest) throw InputError(path_ + ": nested deeper than " + std::to_string(kDeepest) + " levels");
+    refuse_deep_json(depth, event, path_);
     if (depth == 1 && event == Event::key) list_ = parsed.get<std::string>();
     if (depth == 1 && event == Event::array_start) index_ = 0;
     if (depth != 2 || event != Event::object_end || (list_ != "nodes" && list_ != "traceEvents")) return true;

@@ -1,6 +1,7 @@
 // JSON of nvbandwidth -j: {"nvbandwidth": {"version", "testcases": [{"name", "status", "bandwidth_description",
 // "bandwidth_matrix", "sum"}], ...}}. Keys that are not needed are passed over.
 #include "calibrate/import/nvbandwidth_log.hpp"
+#include "sim/records/foreign_json.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast {
@@ -68,7 +69,7 @@ Json holder_of(const Json& json, int depth = 0) {
   constexpr int kDeepest = 12;  // of DCGM's results. source: ours
   if (json.is_object() && json.contains("nvbandwidth") && json["nvbandwidth"].is_object()) return json;
   if (json.is_string() && json.get_ref<const std::string&>().find("\"testcases\"") != std::string::npos) {
-    const Json inside = Json::parse(json.get_ref<const std::string&>(), nullptr, false);
+    const Json inside = parse_foreign_json(json.get_ref<const std::string&>(), "what nvbandwidth printed");
     return inside.is_object() && inside.contains("nvbandwidth") ? inside : Json();
   }
   if (depth > kDeepest || !json.is_structured()) return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/records/foreign_json.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast {
@@ -36,7 +37,7 @@ std::string TraceOptions::text(const std::string& key, const std::string& otherw
 double TraceOptions::number(const std::string& key, double otherwise) const {
   const std::string* value = find(values_, key);
   if (value == nullptr) return otherwise;
-  const Json json = Json::parse(*value, nullptr, false);
+  const Json json = parse_foreign_json(*value, "option " + key);
   if (!json.is_number()) refuse(key, *value, "a number");
   return json.get<double>();
 }
@@ -44,7 +45,7 @@ double TraceOptions::number(const std::string& key, double otherwise) const {
 int TraceOptions::whole(const std::string& key, int otherwise, int least) const {
   const std::string* value = find(values_, key);
   if (value == nullptr) return otherwise;
-  const Json json = Json::parse(*value, nullptr, false);
+  const Json json = parse_foreign_json(*value, "option " + key);
   if (!json.is_number_integer() || json.get<std::int64_t>() < least || json.get<std::int64_t>() > 1000000000)
     refuse(key, *value, "a whole number of at least " + std::to_string(least));
   return json.get<int>();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/records/foreign_json.hpp"
 #include "sim/records/near_names.hpp"
 #include "sim/records/packed_file.hpp"
 #include "sim/records/quick_json.hpp"
@@ -21,14 +22,11 @@ std::string escaped(const std::string& key) {
 class DuplicateKeys {
  public:
   explicit DuplicateKeys(std::string name) : name_(std::move(name)) {}
-  // Records nest 6 deep; far beyond that, writing a value out again would exhaust the stack. source: ours
-  static constexpr std::size_t kDeepest = 100;
-  bool operator()(int /*depth*/, Json::parse_event_t event, Json& parsed) {
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
     using Event = Json::parse_event_t;
     const bool starts = event == Event::object_start || event == Event::array_start;
     if ((starts || event == Event::value) && !open_.empty()) ++open_.back().elements;
-    if (starts && open_.size() >= kDeepest)
-      throw InputError(name_ + ": nested deeper than " + std::to_string(kDeepest) + " levels");
+    refuse_deep_json(depth, event, name_);
     if (starts) open_.push_back({event == Event::array_start});
     if (event == Event::object_end || event == Event::array_end) open_.pop_back();
     if (event != Event::key) return true;

@@ -20,6 +20,30 @@ class WithoutEnd(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (2, "error: /dev/zero line 1: is longer than 256 MiB\n"))
 
 
+class DeepJson(program.InFolder):
+    """Values of 200,000 levels exhaust the stack where they are copied: no importer takes more than 100."""
+
+    def refused(self, text: str, *words: str):
+        (self.folder / "deep.json").write_text(text)
+        done = run("import", words[0], "deep.json", *words[1:], folder=self.folder)
+        self.assertEqual(done.returncode, 2, done.stderr[:300])
+        self.assertRegex(done.stderr, "(?m)^error: .+: nested deeper than 100 levels$")  # behind what was assumed
+        self.assertLess(len(done.stderr), 1000)
+
+    def test_traces(self):
+        deep = "[" * 200000 + "]" * 200000
+        event = '{"ph": "X", "name": "k", "cat": "kernel", "ts": 1, "dur": 1, "args": {"x": %s}}' % deep
+        self.refused('{"traceEvents": [%s]}' % event, "kineto")
+        self.refused('{"traceEvents": [%s]}' % event.replace(deep, '{"a":' * 60000 + "0" + "}" * 60000), "kineto")
+        self.refused('{"nodes": [%s]}' % event, "pytorch-et")
+        self.refused('{"version": "2.1", "entries": [%s]}' % event, "flight-recorder")
+        self.refused("[%s]" % event, "chakra")
+
+    def test_measurements(self):
+        printed = '{"testcases": 0, "nvbandwidth": {"x": %s}}' % ("[" * 200000 + "]" * 200000)
+        self.refused(json.dumps({"tests": [printed]}), "nvbandwidth", "--machine", "box", "--topology", "hgx-h200")
+
+
 class Replay(program.InFolder):
     def check(self, query: dict, words: tuple, key: str, option: str, rest: str):
         """@param rest  of the text, the same in both but for a key at its end"""
