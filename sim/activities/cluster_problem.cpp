@@ -8,6 +8,7 @@
 
 #include "sim/activities/host_memory.hpp"
 #include "sim/platform/adaptive_routing.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast::activities {
 
@@ -112,6 +113,7 @@ double ClusterProblem::lone_rate() const {
 }
 
 int ClusterProblem::add(Activity activity) {
+  work::look();
   for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
   activity.uses.assign(uses_.begin(), uses_.end());
   for (const int queue : activity.queues) problem_.queue_count = std::max(problem_.queue_count, queue + 1);
@@ -131,6 +133,7 @@ void ClusterProblem::pass_way(const std::vector<int>& fabric_links, double weigh
 }
 
 void ClusterProblem::add_uses(int activity, const std::function<void()>& pass) {
+  work::look();
   std::vector<Use>& own = problem_.activities[static_cast<std::size_t>(activity)].uses;
   uses_.assign(own.begin(), own.end());
   for (std::size_t i = 0; i < uses_.size(); ++i)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/work/stop.hpp"
+
 namespace linkcast::bounds {
 namespace {
 
@@ -26,6 +28,7 @@ std::vector<Stand> stands(const Fabric& fabric) {
   std::vector<Stand> list;
   std::map<int, std::size_t> by_switch;
   for (int e = 0; e < fabric.endpoints(); ++e) {
+    work::look();
     const auto at = static_cast<std::size_t>(e);
     const bool one_cable = cables[at] == 1 && neighbour[at] >= fabric.endpoints();
     const auto [place, added] =
@@ -87,6 +90,7 @@ class Walk {
 
   /// Spreads `times` over the minimal ways, less the cables of endpoints where asked. @return length of a way
   int spread(int from, int to, double times, bool skip_first, bool skip_last) {
+    work::look();
     const int ways = fabric_.minimal_ways(from, to);
     int length = 0;
     for (int which = 0; which < ways; ++which) {
@@ -119,6 +123,7 @@ class Walk {
 double rate_of_a_way(const Fabric& fabric, const std::vector<double>& loads, int& limit) {
   double rate = 0;
   for (int id = 0; id < fabric.links(); ++id) {
+    work::look();
     const double load = loads[static_cast<std::size_t>(id)];
     if (load <= 0) continue;
     const int link_class = fabric.link(id).link_class;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/work/stop.hpp"
+
 namespace linkcast::bounds {
 namespace {
 
@@ -30,6 +32,7 @@ ClassPorts class_ports(const Fabric& fabric, int link_class) {
   Parts parts(vertices);
   std::vector<int> ports(static_cast<std::size_t>(vertices)), endpoints(ports);
   for (int id = 0; id < fabric.links(); ++id) {
+    work::look();
     const FabricLink link = fabric.link(id);
     if (link.link_class != link_class)
       parts.join(link.from, link.to);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/units/index.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -182,6 +183,7 @@ SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
   SharedRun shared{run_alone(job, solver, problem), {}};
   shared.plan.activities = problem.problem().activities;
   for (Activity& activity : shared.plan.activities) {
+    work::look();
     activity.delay_s = shared.run.made.latency_s;
     for (Use& use : activity.uses) use.constraint = problem.key(use.constraint);
   }
@@ -190,9 +192,11 @@ SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
 }
 
 void share(const CollectiveJob& job, const Cluster& shared, activities::Plan& plan) {
-  for (Activity& flow : plan.activities)
+  for (Activity& flow : plan.activities) {
+    work::look();
     for (Use& use : flow.uses)
       if (!activities::is_own_limit(use.constraint)) use.constraint = shared_key(job, shared, use.constraint);
+  }
   for (activities::OwnLimit& limit : plan.own_limits) limit.key = shared_key(job, shared, limit.key);
 }
 

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/work/stop.hpp"
+
 namespace linkcast::congestion {
 namespace {
 
@@ -94,6 +96,7 @@ void SwitchPairs::each_pair(const Traffic& traffic, const LinkOrbits& orbits, co
   const Detours settled = settle(traffic, orbits);
   std::vector<WeightedLink> way;
   for (std::size_t pair = 0; pair < traffic.between.size(); ++pair) {
+    work::look();
     const std::size_t from = pair / ends_.size(), to = pair % ends_.size();
     if (from == to || traffic.between[pair] <= 0) continue;
     way.clear();

@@ -93,6 +93,7 @@ void FluidEngine::advance(double to_s) {
   now_s_ = to_s;
   const double moment_end_s = now_s_ + now_s_ * kSameMoment;
   while (!events_.empty() && events_.top().time_s <= moment_end_s) {
+    work::look();
     const int activity = events_.top().activity;
     events_.pop();
     if (flows_[at(activity)].phase == Phase::delayed) {

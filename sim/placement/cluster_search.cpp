@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/placement/ranking.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -45,6 +46,7 @@ class Search {
   }
 
   void evaluate(const std::string& rule, const std::vector<int>& nodes) {
+    work::look();
     if (!seen_.insert(nodes).second) return;
     ClusterChoice choice{rule, nodes, q_.traffic_on(nodes)};
     choice.built = found_.evaluated++;
@@ -102,6 +104,7 @@ class Search {
     return all;
   }
   void add_packed(const std::vector<char>& mask, std::vector<std::vector<int>>& all) const {
+    work::look();
     if (std::count(mask.begin(), mask.end(), 1) >= q_.nodes) all.push_back(packed_nodes(q_.groups, mask, q_.nodes));
   }
 
@@ -155,9 +158,11 @@ double bytes_bound_s(const Cluster& cluster, const Traffic& traffic) {
   const int first_link = cluster.key_of_fabric_link(0), endpoints = cluster.fabric().endpoints();
   std::map<int, double> bytes;
   double bound_s = 0;
-  for (const Activity& flow : traffic.flows)
+  for (const Activity& flow : traffic.flows) {
+    work::look();
     for (const Use& use : flow.uses)
       if (!activities::is_own_limit(use.constraint)) bytes[use.constraint] += flow.work_B * use.weight;
+  }
   for (const auto& [key, sum_B] : bytes) {
     if (key >= first_link && key < cluster.first_engine_key()) {
       const FabricLink link = cluster.fabric().link(key - first_link);

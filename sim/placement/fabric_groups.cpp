@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/work/stop.hpp"
+
 namespace linkcast::placement {
 
 FabricGroups::FabricGroups(const Cluster& cluster) {
@@ -12,6 +14,7 @@ FabricGroups::FabricGroups(const Cluster& cluster) {
     std::vector<int> first_of;  // of each group
     std::vector<int>& group = groups_.emplace_back();
     for (int node = 0; node < cluster.nodes(); ++node) {
+      work::look();
       const auto near = [&](int other) {
         return fabric.distance(cluster.endpoint(other, 0), cluster.endpoint(node, 0)) <= level;
       };

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "sim/engine/fluid_engine.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -15,17 +16,20 @@ class Shared {
   Shared(const Traffic& own, const Capacity& capacity_Bps) {
     for (const activities::OwnLimit& limit : own.own_limits)
       number_[activities::own_limit(static_cast<int>(number_.size()))] = fluid_.add_constraint(limit.capacity_Bps);
-    for (const Activity& flow : own.flows)
+    for (const Activity& flow : own.flows) {
+      work::look();
       for (const Use& use : flow.uses) {
         const auto [number, added] = number_.try_emplace(use.constraint, fluid_.constraints());
         if (added) fluid_.add_constraint(capacity_Bps(use.constraint));
       }
+    }
   }
   [[nodiscard]] bool any_of(const Activity& flow) const {
     return std::any_of(flow.uses.begin(), flow.uses.end(),
                        [&](const Use& use) { return use.constraint >= 0 && number_.count(use.constraint) > 0; });
   }
   int start(Activity flow) {
+    work::look();
     std::vector<Use> uses;
     for (const Use& use : flow.uses)
       if (const auto number = number_.find(use.constraint); number != number_.end())
@@ -63,6 +67,7 @@ double call_s(const Traffic& own, const std::vector<Background>& others, const C
   constexpr double kForever_B = 1e18;  // source: ours, more than a link moves in a year
   for (const Background& other : others)
     for (const Activity& flow : other.traffic->average.empty() ? other.traffic->flows : other.traffic->average) {
+      work::look();
       if (!shared.any_of(flow)) continue;
       any = true;
       Activity average = flow;

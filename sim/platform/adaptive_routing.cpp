@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/units/index.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast {
 namespace {
@@ -110,6 +111,7 @@ class Equilibrium {
               int choices, const LinkOrbits& orbits)
       : fabric_(fabric), demands_(demands), choices_(choices), ways_(fabric, busy_s, orbits) {
     for (const SwitchDemand& demand : demands) {
+      work::look();
       Pair pair{demand.bytes, demand.port_s};
       pair.minimal = ways_.count();
       for (int which = 0; which < fabric.minimal_ways(demand.from, demand.to); ++which) {
@@ -143,6 +145,7 @@ class Equilibrium {
   bool turn(int round) {
     bool any = false;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      work::look();
       Pair& pair = pairs_[i];
       const double cost = ways_.cost(pair.minimal, pair.minimal_end, pair.port_s);
       const bool hot = cost > kHotter * pair.port_s;
@@ -168,6 +171,7 @@ class Equilibrium {
   void load_all() {
     ways_.clear();
     for (const Pair& pair : pairs_) {
+      work::look();
       load(pair.minimal, pair.minimal_end, pair.bytes * (1 - pair.share));
       if (pair.share > 0) load(pair.detours, pair.detours_end, pair.bytes * pair.share);
     }

@@ -8,6 +8,8 @@
 #include <string>
 #include <tuple>
 
+#include "sim/work/stop.hpp"
+
 namespace linkcast {
 namespace {
 
@@ -117,6 +119,7 @@ class Refinement {
     Signature signature;
     for (int which = 0; which < 2; ++which)
       for (std::size_t at = 0; at < boost::num_vertices(graph_); ++at) {
+        work::look();
         sign(colours_[which], at, signature);
         next[which].push_back(numbers.try_emplace(signature, numbers.size()).first->second);
       }

@@ -3,6 +3,7 @@
 #include "sim/bounds/fabric_facts.hpp"
 #include "sim/bounds/fabric_ports.hpp"
 #include "sim/bounds/node_peaks.hpp"
+#include "sim/work/stop.hpp"
 
 namespace linkcast::query {
 namespace {
@@ -39,6 +40,7 @@ Json distances_json(const Fabric& fabric, const bounds::FabricFacts& facts) {
 Json links_json(const Fabric& fabric) {
   Json list = Json::array();
   for (int id = 0; id < fabric.links(); ++id) {
+    work::look();
     const FabricLink link = fabric.link(id);
     list.push_back({{"id", id},
                     {"from", fabric.vertex_name(link.from)},

@@ -34,7 +34,7 @@ enum class GpuNames {
   kFlows    ///< a list of [device, device, ...]
 };
 
-/// What a text without a list of choices can name besides itself. `serve` opens no file that a request names: it takes
+/// Files that a text without a list of choices can name. `serve` opens no file that a request names: it takes
 /// kNone, and of kTrace the names that the program knows. A row that does not say is refused there.
 enum class Files {
   kUnsaid,

@@ -52,15 +52,15 @@ void Placer::refuse(const Json& query, const std::string& name) const {
   if (kind.is_string()) refuse_files(kind.get<std::string>(), query, name, "");
 }
 
-void Placer::refuse_files(const std::string& kind, const Json& asked, const std::string& name,
+void Placer::refuse_files(const std::string& kind, const Json& request, const std::string& name,
                           const std::string& pointer) const {
-  refuse_files(query::common_keys(), asked, name, pointer);
-  if (const auto* asked_kind = query::query_kinds().find(kind)) refuse_files(asked_kind->keys(), asked, name, pointer);
+  refuse_files(query::common_keys(), request, name, pointer);
+  if (const auto* found = query::query_kinds().find(kind)) refuse_files(found->keys(), request, name, pointer);
 }
 
-void Placer::refuse_files(const query::KeyTable& table, const Json& asked, const std::string& name,
+void Placer::refuse_files(const query::KeyTable& table, const Json& request, const std::string& name,
                           const std::string& pointer) const {
-  for (const auto& item : asked.items()) {
+  for (const auto& item : request.items()) {
     const query::Key* key = query::find_key(table, item.key());
     if (key == nullptr) continue;  // its kind refuses it
     const std::string place = pointer + "/" + item.key();

@@ -61,10 +61,10 @@ class Placer {
 
  private:
   void refuse(const Json& query, const std::string& name) const;
-  /// Of a query of this kind, or what is part of one. @throws InputError  a value names a file, or may: query::Files
-  void refuse_files(const std::string& kind, const Json& asked, const std::string& name,
+  /// Checks a query of this kind, or a part of one. @throws InputError  a value names a file, or may: query::Files
+  void refuse_files(const std::string& kind, const Json& request, const std::string& name,
                     const std::string& pointer) const;
-  void refuse_files(const query::KeyTable& table, const Json& asked, const std::string& name,
+  void refuse_files(const query::KeyTable& table, const Json& request, const std::string& name,
                     const std::string& pointer) const;
   std::string platform_of(ObjectReader& r) const;
   void refuse_platform(const std::string& id, const std::string& name, const std::string& place) const;

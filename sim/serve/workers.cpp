@@ -64,12 +64,15 @@ std::string Workers::ask(Task task, const std::function<bool()>& gone) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (jobs_.size() >= options_.most_waiting) throw Unanswered::kTooMany;
     jobs_.push_back(job);
+    if (workers_.size() == 1 && preparing_) preparing_->raise(work::Why::kInterrupted);  // nobody else can help
   }
   come_.notify_all();  // the first one takes it, the others look whether it is slow
   while (answer.wait_for(kLook) != std::future_status::ready) {
     if (gone && gone()) job->flag.raise(work::Why::kGone);
-    if (SteadyClock::now() > job->deadline + kGrace) throw Unanswered::kDeadline;
-    if (job->flag.why() != work::Why::kGoesOn) throw Unanswered::kGone;
+    if (job->flag.why() == work::Why::kGone) throw Unanswered::kGone;
+    const auto now = SteadyClock::now();
+    if (now > job->deadline) job->flag.raise(work::Why::kDeadline);  // looks see a flag at once, and a clock seldom
+    if (now > job->deadline + kGrace) throw Unanswered::kDeadline;
   }
   return answer.get();
 }
@@ -97,7 +100,7 @@ bool Workers::ready() const {
   return !ending_ && jobs_.size() < options_.most_waiting;
 }
 
-/// The first one has had its question for long.
+/// The first one has been at its question, or at what it prepares, for long.
 bool Workers::needs_help() const {
   return !jobs_.empty() && first_since_ && SteadyClock::now() - *first_since_ > kPatience;
 }
@@ -105,13 +108,21 @@ bool Workers::needs_help() const {
 /// A piece of what is done while nobody asks, without the lock.
 void Workers::idle(std::unique_lock<std::mutex>& lock) {
   auto piece = std::exchange(idle_, {});
+  work::StopFlag flag;
+  preparing_ = &flag;
+  first_since_ = SteadyClock::now();
   lock.unlock();
   bool more = false;
   try {
+    const work::Scope scope(flag);
     more = piece(*workers_.front().placer);
   } catch (const InputError&) {  // a platform that cannot: nothing to prepare
+  } catch (const work::Stopped&) {
+    more = true;  // once more, when nobody asks
   }
   lock.lock();
+  first_since_.reset();
+  preparing_ = nullptr;
   if (more) idle_ = std::move(piece);
 }
 

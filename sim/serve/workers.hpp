@@ -40,7 +40,8 @@ class Workers {
   /// end, and not waited for.
   /// @param gone  asked now and then; may be empty. @throws Unanswered
   std::string ask(Task task, const std::function<bool()>& gone = {});
-  /// What the first worker does from now on while nobody asks, a piece at a time, until false.
+  /// What the first worker does from now on while nobody asks, a piece at a time, until false. A lone worker leaves a
+  /// piece for a question, and begins it again later.
   void while_idle(std::function<bool(Placer&)> piece);
   /// Of each of the workers, one after the other, without a deadline.
   void each(const std::function<void(Placer&)>& what);
@@ -65,7 +66,8 @@ class Workers {
   std::condition_variable come_;
   std::deque<std::shared_ptr<Job>> jobs_;
   std::function<bool(Placer&)> idle_{};
-  std::optional<work::Scope::Clock::time_point> first_since_{};  ///< of its question; none: it is free
+  std::optional<work::Scope::Clock::time_point> first_since_{};  ///< of its question or piece; none: it is free
+  work::StopFlag* preparing_ = nullptr;                          ///< of the piece that the first worker is at
   bool ending_ = false;
   std::vector<Worker> workers_;
 };

@@ -93,13 +93,47 @@ def places(schema: dict, path=()):
 
 
 def put(query, path, value):
-    """The query with a value at that place; what is missing on the way is made."""
+    """The query with a value at that place; levels that are missing are added."""
     if not path:
         return value
     if isinstance(path[0], int):
         return [put(query[0] if isinstance(query, list) and query else {}, path[1:], value)]
     query = dict(query) if isinstance(query, dict) else {}
     return {**query, path[0]: put(query.get(path[0]), path[1:], value)}
+
+
+def cpu_s(server: Service) -> float:
+    """What the service has worked: seconds that do not depend on what else the machine does."""
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # proc(5): utime and stime
+
+
+class Ends(unittest.TestCase):
+    """A request past its deadline frees its worker at once, whatever it was at."""
+
+    def test_long_requests_end_at_their_deadline(self):
+        # each takes far longer than the deadline on any machine: 20 and 7 s of a core here
+        place = {"kind": "place", "platform": "alps", "nodes": 2000, "job": "all_reduce:64MiB", "ranks": 4000}
+        trivial = {"kind": "p2p", "platform": "v100-dgx1", "src": "gpu0", "dst": "gpu1", "size_B": 1000000}
+        with Service("--platform", "alps", "--platform", "summit", "--platform", "v100-dgx1", "--deadline", "2s", "--workers", "1") as server:
+            for query in (place, {"kind": "fabric", "platform": "summit"}, {**place, "job": "alltoall:64MiB"}):
+                server.post("/v1/query", trivial)
+                begin = time.monotonic()
+                status, answer = server.post("/v1/query", query)
+                self.assertEqual(status, 504, answer)
+                self.assertLess(time.monotonic() - begin, 8)
+                before_s = cpu_s(server)
+                self.assertEqual(server.post("/v1/query", trivial)[0], 200)  # waits for the one worker
+                self.assertLess(cpu_s(server) - before_s, 1, query)
+
+    def test_what_is_prepared_while_idle_holds_up_no_question(self):
+        question = {"kind": "p2p", "platform": "v100-dgx1", "src": "gpu0", "dst": "gpu1", "size_B": 1000000}
+        for workers in ("1", "2"):
+            with Service("--platform", "gb200-nvl72", "--platform", "v100-dgx1", "--workers", workers) as server:
+                time.sleep(0.3)  # it has begun with the first one: seconds of a core
+                before_s = cpu_s(server)
+                self.assertEqual(server.post("/v1/query", question)[0], 200)
+                self.assertLess(cpu_s(server) - before_s, 1, workers)
 
 
 class Files(unittest.TestCase):
@@ -111,7 +145,7 @@ class Files(unittest.TestCase):
             names = [os.path.join(folder, name) for name in ("file", "pipe", "none")]
             Path(names[0]).write_text('<system version="1"><cpu numaid="0"/></system>', encoding="ascii")
             os.mkfifo(names[1])
-            asked = 0
+            requests = 0
             for kind in [name for name in schemas if name.endswith("_query")]:
                 example = schemas[kind]["examples"][0]
                 for path in places(schemas[kind]):
@@ -123,8 +157,8 @@ class Files(unittest.TestCase):
                         self.assertEqual(len(texts), 1, (kind, path, texts))
                         self.assertIn(found[0][0], (200, 400), (kind, path, found))
                         self.assertNotIn("may name a file", str(found), "the key's row does not say Files")
-                        asked += 1
-            self.assertGreater(asked, 300)
+                        requests += 1
+            self.assertGreater(requests, 300)
 
     def test_what_names_files_says_so(self):
         ring = {"kind": "rings", "platform": "v100-dgx1", "gpus": [0, 1], "library_topology": "/etc/hostname"}
