@@ -125,7 +125,7 @@ Json place_on_listed(Context& context, const ListedNodes& listed, const std::str
   query["busy"] = best.node.use["busy"];
   Json result = run_query(context, query);
   result["node"] = best.node.name;
-  result["candidates"] = best.rows;
+  result["candidates"] = placement::to_json(best.tried);
   for (const std::string& warning : nodes.warnings) result["warnings"].push_back(warning);
   return result;
 }

@@ -29,46 +29,47 @@ AskedNode asked_of_node(catalogue::Catalogue& catalogue, const NodeCandidate& no
   return asked;
 }
 
-bool is_better(double time_s, int free, const Json& best, int best_free) {
-  const double now_s = best["time_s"];
-  if (time_s < now_s * (1 - kSame)) return true;
-  return time_s <= now_s * (1 + kSame) && free < best_free;
+bool is_better(double time_s, int free, const BestNode& best) {
+  if (time_s < best.time_s * (1 - kSame)) return true;
+  return time_s <= best.time_s * (1 + kSame) && free < best.free;
 }
 
-std::string refusals(const Json& rows) {
+std::string refusals(const std::vector<TriedNode>& tried) {
   std::string each;
-  for (const Json& row : rows)
-    each += (each.empty() ? ": " : ", ") + row["node"].get<std::string>() + ": " + row["refused"].get<std::string>();
+  for (const TriedNode& one : tried) each += (each.empty() ? ": " : ", ") + one.node + ": " + one.refused;
   return each;
 }
 
 }  // namespace
 
+Json to_json(const std::vector<TriedNode>& tried) {
+  Json rows = Json::array();
+  for (const TriedNode& one : tried)
+    rows.push_back(one.refused.empty() ? Json{{"node", one.node}, {"time_s", one.time_s}}
+                                       : Json{{"node", one.node}, {"refused", one.refused}});
+  return rows;
+}
+
 BestNode best_node(catalogue::Catalogue& catalogue, const Json& query, const std::vector<NodeCandidate>& candidates,
                    const std::string& name, PlacementMemory& memory) {
   const int ranks = query.at("ranks").get<int>();
   std::optional<BestNode> best;
-  Json rows = Json::array();
-  int best_free = 0;
+  std::vector<TriedNode> tried;
   for (const NodeCandidate& node : candidates) {
-    if (!node.refused.empty()) {
-      rows.push_back({{"node", node.name}, {"refused", node.refused}});
-      continue;
-    }
+    TriedNode& row = tried.emplace_back(TriedNode{node.name, 0, node.refused});
+    if (!row.refused.empty()) continue;
     const AskedNode asked = asked_of_node(catalogue, node, query, name);
     if (asked.free < ranks) {
-      rows.push_back({{"node", node.name}, {"refused", std::to_string(asked.free) + " GPUs are free"}});
+      row.refused = std::to_string(asked.free) + " GPUs are free";
       continue;
     }
     Json answer = place(catalogue, asked.request, memory);
-    const double time_s = answer["time_s"];
-    rows.push_back({{"node", node.name}, {"time_s", time_s}});
-    if (best && !is_better(time_s, asked.free, best->answer, best_free)) continue;
-    best = BestNode{node, std::move(answer), {}};
-    best_free = asked.free;
+    row.time_s = answer["time_s"];
+    if (!best || is_better(row.time_s, asked.free, *best))
+      best = BestNode{node, row.time_s, asked.free, std::move(answer)};
   }
-  if (!best) throw NoRoom(name, "/nodes", "none has " + std::to_string(ranks) + " GPUs free" + refusals(rows));
-  best->rows = std::move(rows);
+  if (!best) throw NoRoom(name, "/nodes", "none has " + std::to_string(ranks) + " GPUs free" + refusals(tried));
+  best->tried = std::move(tried);
   return std::move(*best);
 }
 

@@ -21,11 +21,23 @@ struct NoRoom : InputError {
   using InputError::InputError;
 };
 
+/// What became of a candidate.
+struct TriedNode {
+  std::string node;
+  double time_s = 0;      ///< of the best placement there
+  std::string refused{};  ///< why it has none; then there is no time
+};
+
 struct BestNode {
   NodeCandidate node;
-  Json answer;  ///< of place()
-  Json rows;    ///< of each candidate {node, time_s} or {node, refused}
+  double time_s = 0;
+  int free = 0;  ///< GPUs before the job
+  Json answer;   ///< of place()
+  std::vector<TriedNode> tried{};
 };
+
+/// [{node, time_s} or {node, refused}]
+Json to_json(const std::vector<TriedNode>& tried);
 
 /// @param query  keys job, ranks, objective?, library?, top?: as of a placement on one node
 /// @param name  stands for the file in errors

@@ -21,8 +21,8 @@ std::string links(double count) {
   return text.str();
 }
 
-std::string first_of(const Json& bottleneck) {
-  return bottleneck.empty() ? "the GPUs' own rate" : bottleneck.front().get<std::string>();
+std::string first_of(const std::vector<std::string>& bottleneck) {
+  return bottleneck.empty() ? "the GPUs' own rate" : bottleneck.front();
 }
 
 /// What the library builds; nullptr where no library of rings runs the job.
@@ -46,7 +46,7 @@ bool collective_over_rings(const PlaceRequest& request) {
 std::string same_rings(const std::vector<int>& worse, const Score& better_score, const Score& worse_score) {
   if (worse_score.loss() > better_score.loss())
     return "the neighbours lose less: beside " + numbers(worse) + " they share " + first_of(worse_score.bottleneck);
-  const std::string& limit = first_of(worse_score.bottleneck);
+  const std::string limit = first_of(worse_score.bottleneck);
   if (worse_score.alone_s < worse_score.time_s)
     return "keeps off the neighbours: " + numbers(worse) + " shares " + limit + " with them";
   const std::string own = first_of(better_score.bottleneck);

@@ -1,6 +1,7 @@
 #pragma once
 // How good GPUs are for a job: its predicted time there, and what its neighbours lose.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sim/placement/place_request.hpp"
@@ -17,8 +18,8 @@ struct Score {
   double time_s = 0, low_s = 0, high_s = 0;  ///< of the job, with a 90 % interval
   double alone_s = 0;                        ///< without the neighbours
   std::vector<NeighbourScore> neighbours{};
-  Json bottleneck = Json::array();
-  Json warnings = Json::array();
+  std::vector<std::string> bottleneck{};  ///< ids of the links that limit it
+  std::vector<std::string> warnings{};
   bool told = true;  ///< false: bottleneck and warnings are not known yet, see Objective::tell
   /// What the neighbours lose, in their own times, summed.
   [[nodiscard]] double loss() const;

@@ -169,7 +169,7 @@ Json place_slurm_job(catalogue::Catalogue& catalogue, const SlurmJob& job, Place
   out["CUDA_VISIBLE_DEVICES"] = visible(best.answer["gpus"]);
   out["why"] = best.answer["why"];
   out["time_s"] = best.answer["time_s"];
-  out["nodes"] = std::move(best.rows);
+  out["nodes"] = to_json(best.tried);
   out["warnings"] = best.answer["warnings"];
   return out;
 }

@@ -35,7 +35,11 @@ class Shared {
       if (const auto number = number_.find(use.constraint); number != number_.end())
         uses.push_back({number->second, use.weight});
     flow.uses = std::move(uses);
-    flow.queues.clear();
+    for (int& queue : flow.queues) {
+      const auto [number, added] = queue_.try_emplace(queue, 0);
+      if (added) number->second = fluid_.add_queue();
+      queue = number->second;
+    }
     return fluid_.start(flow);
   }
   /// Until so many have ended, in seconds: what others move does not end.
@@ -47,7 +51,7 @@ class Shared {
 
  private:
   FluidEngine fluid_;
-  std::unordered_map<int, int> number_;
+  std::unordered_map<int, int> number_, queue_;
 };
 
 }  // namespace
@@ -74,6 +78,7 @@ double call_s(const Traffic& own, const std::vector<Background>& others, const C
       average.rate_cap_Bps = std::min(flow.rate_cap_Bps, flow.work_B / other.period_s);
       average.work_B = kForever_B;
       average.delay_s = 0;
+      average.queues.clear();  // it never ends: what waits behind it would never begin
       std::erase_if(average.uses, [](const Use& use) { return activities::is_own_limit(use.constraint); });
       shared.start(std::move(average));
     }

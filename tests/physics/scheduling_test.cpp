@@ -47,6 +47,17 @@ TEST_CASE("a call beside others: capacity less their average, at worst a fair sh
   CHECK(placement::call_s(own, {{&other, 25}, {&other, 50}}, hundred) == Approx(1000 / (100 - 40 - 20.0)));
 }
 
+TEST_CASE("flows of a call that wait for one copy engine do so beside others, too") {
+  placement::Traffic own = flow(1000, 0);
+  own.flows.front().delay_s = 1;  // a start-up that no other flow of the engine hides
+  own.flows.front().queues = {3};
+  own.flows.push_back(own.flows.front());
+  own.alone_s = 22;  // two start-ups of 1 s, twice 1000 B at 100 B/s
+  placement::Traffic other = flow(1000, 0);
+  other.flows.front().queues = {3};  // an engine of its own GPUs
+  CHECK(placement::call_s(own, {{&other, 50}}, hundred) == Approx(2 * (1 + 1000 / (100 - 20.0))));
+}
+
 TEST_CASE("a job alone on the idle machine loses nothing by linkcast's choice") {
   for (const int gpus : {1, 2, 3, 4, 5, 6, 7, 8}) {
     scheduling::JobList list{"one", "test", {}, {job("a", gpus, 3, 0.01, 64e6)}};
