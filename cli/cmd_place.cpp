@@ -9,7 +9,7 @@
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/placement/place.hpp"
-#include "sim/placement/slurm_job.hpp"
+#include "sim/placement/slurm.hpp"
 
 namespace linkcast::cli {
 namespace {

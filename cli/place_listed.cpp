@@ -10,7 +10,7 @@
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
 #include "sim/log/log.hpp"
-#include "sim/placement/best_node.hpp"
+#include "sim/placement/slurm.hpp"
 #include "sim/records/hostlist.hpp"
 
 namespace linkcast::cli {

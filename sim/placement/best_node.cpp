@@ -73,25 +73,4 @@ BestNode best_node(catalogue::Catalogue& catalogue, const Json& query, const std
   return std::move(*best);
 }
 
-NodeCandidate candidate_of(catalogue::Catalogue& catalogue, const SlurmNode& node, const std::string& platform,
-                           const std::string& id) {
-  NodeCandidate candidate{node.name};
-  candidate.refused = node.unusable;
-  if (candidate.refused.empty() && node.platform.empty() && platform.empty())
-    candidate.refused = "no feature linkcast=PLATFORM says what it is";
-  if (!candidate.refused.empty()) return candidate;
-  const std::string own = node.platform.empty() || node.platform == platform ? id : node.platform;
-  if (!platform.empty() && own != id) {
-    candidate.refused = "it is a " + node.platform + ", not a " + platform;
-    return candidate;
-  }
-  const int gpus = catalogue.platform(own).gpu_count();
-  if (gpus != node.gpus)
-    candidate.refused = "it has " + std::to_string(node.gpus) + " GPUs, a " + (platform.empty() ? own : platform) +
-                        " has " + std::to_string(gpus);
-  else
-    candidate.use = {{"platform", own}, {"busy", node.busy}};
-  return candidate;
-}
-
 }  // namespace linkcast::placement

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "sim/placement/placement_memory.hpp"
-#include "sim/placement/slurm_nodes.hpp"
 
 namespace linkcast::placement {
 
@@ -21,7 +20,7 @@ struct NoRoom : InputError {
   using InputError::InputError;
 };
 
-/// What became of a candidate.
+/// Result for one candidate.
 struct TriedNode {
   std::string node;
   double time_s = 0;      ///< of the best placement there
@@ -45,10 +44,5 @@ Json to_json(const std::vector<TriedNode>& tried);
 /// @throws InputError, NoRoom
 BestNode best_node(catalogue::Catalogue& catalogue, const Json& query, const std::vector<NodeCandidate>& candidates,
                    const std::string& name, PlacementMemory& memory);
-
-/// A node as Slurm says it is. @param platform  of nodes without a feature that says theirs; empty: they are refused.
-/// @param id  of that platform in the catalogue, edits included
-NodeCandidate candidate_of(catalogue::Catalogue& catalogue, const SlurmNode& node, const std::string& platform,
-                           const std::string& id);
 
 }  // namespace linkcast::placement

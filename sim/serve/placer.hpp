@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
-#include "sim/placement/slurm_job.hpp"
+#include "sim/placement/slurm.hpp"
 #include "sim/query/key.hpp"
 #include "sim/serve/gpu_labels.hpp"
 #include "sim/serve/node_states.hpp"

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "sim/placement/slurm_nodes.hpp"
+#include "sim/placement/slurm.hpp"
 
 namespace linkcast::serve {
 

@@ -47,7 +47,7 @@ TEST_CASE("a call beside others: capacity less their average, at worst a fair sh
   CHECK(placement::call_s(own, {{&other, 25}, {&other, 50}}, hundred) == Approx(1000 / (100 - 40 - 20.0)));
 }
 
-TEST_CASE("flows of a call that wait for one copy engine do so beside others, too") {
+TEST_CASE("flows of a call that wait for one copy engine do so with other jobs, too") {
   placement::Traffic own = flow(1000, 0);
   own.flows.front().delay_s = 1;  // a start-up that no other flow of the engine hides
   own.flows.front().queues = {3};

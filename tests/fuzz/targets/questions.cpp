@@ -1,8 +1,6 @@
 // Lines of a batch, and the words that options and keys take.
 #include "sim/catalogue/catalogue.hpp"
-#include "sim/placement/slurm_job.hpp"
-#include "sim/placement/slurm_nodes.hpp"
-#include "sim/platform/edit.hpp"
+#include "sim/placement/slurm.hpp"
 #include "sim/platform/gpu_names.hpp"
 #include "sim/query/batch_line.hpp"
 #include "sim/query/whatif.hpp"
