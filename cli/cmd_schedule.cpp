@@ -34,18 +34,17 @@ void print_schedule(const Json& result) {
 void run_schedule(const ScheduleOptions& o, Context& context) {
   const scheduling::JobList list = scheduling::read_job_list(o.jobs);
   const std::string id = context.edited(o.platform);
-  const auto machine = o.nodes > 0 ? scheduling::cluster_machine(context.catalogue(), id, o.nodes, o.library)
-                                   : scheduling::node_machine(context.catalogue(), id, o.library);
-  const std::vector<std::string> known = machine->policies();
+  scheduling::Machine machine(context.catalogue(), id, o.nodes, o.library);
+  const std::vector<std::string> known = scheduling::Machine::policies();
   std::string all;
   for (const std::string& policy : known) all += (all.empty() ? "" : ", ") + policy;
   for (const std::string& policy : o.policies)
     if (std::find(known.begin(), known.end(), policy) == known.end())
       throw InputError("--policy: '" + policy + "' is none of " + all);
-  Json result{{"jobs", list.name}, {"platform", o.platform}, {"gpus", machine->gpus()}, {"seed", o.seed}};
+  Json result{{"jobs", list.name}, {"platform", o.platform}, {"gpus", machine.gpus()}, {"seed", o.seed}};
   for (const std::string& policy : o.policies.empty() ? known : o.policies)
     result["policies"][policy] = scheduling::schedule_json(
-        scheduling::schedule(list, *machine, policy, o.seed, context.progress()), machine->gpus());
+        scheduling::schedule(list, machine, policy, o.seed, context.progress()), machine.gpus());
   result["warnings"] = list.notes;
   Json query{{"kind", "schedule"}, {"jobs", o.jobs}, {"platform", o.platform}, {"seed", o.seed}};
   if (o.nodes > 0) query["nodes"] = o.nodes;

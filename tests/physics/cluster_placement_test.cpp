@@ -160,11 +160,11 @@ TEST_CASE("a day on a small dragonfly+: every job runs, linkcast loses least to 
   for (int i = 0; i < 30; ++i)
     list.jobs.push_back(
         {"j" + std::to_string(i), i * 2.0, i % 3 == 0 ? 4 : 8 * (1 + i % 2), 200, 0.005, "all_reduce", 1e8});
-  const auto machine = scheduling::cluster_machine(catalogue(), small(), 16, "");
+  scheduling::Machine machine(catalogue(), small(), 16, "");
   log::NoProgress none;
   const auto mean = [&](const std::string& policy) {
     double sum = 0;
-    for (const scheduling::JobOutcome& one : scheduling::schedule(list, *machine, policy, 3, none)) {
+    for (const scheduling::JobOutcome& one : scheduling::schedule(list, machine, policy, 3, none)) {
       CHECK(one.slowdown() >= 1 - 1e-6);
       sum += one.slowdown();
     }
