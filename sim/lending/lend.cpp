@@ -59,7 +59,8 @@ double host_rate_of(const Topology& wiring) {
     if (route && (!nearest || route->links.size() < nearest->links.size())) nearest = route;
   }
   double rate = std::numeric_limits<double>::infinity();
-  for (const int link : nearest ? nearest->links : std::vector<int>{}) {
+  if (!nearest) return rate;
+  for (const int link : nearest->links) {
     const Cable& cable = topology.cables[static_cast<std::size_t>(links[static_cast<std::size_t>(link)].cable)];
     rate = std::min(rate, cable.count * cable.bandwidth.si);
   }
