@@ -3,10 +3,10 @@
 
 #include "cli/command.hpp"
 #include "sim/catalogue/open_trace.hpp"
+#include "sim/collective/algorithm.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/library.hpp"
-#include "sim/plugin/schedule.hpp"
 #include "sim/plugin/trace_source.hpp"
 #include "sim/query/query_kind.hpp"
 #include "validate/claim.hpp"

@@ -46,6 +46,14 @@ std::string other_text(const Json& other) {
                      seconds(other["time_s"]), seconds(other["alone_s"]));
 }
 
+std::string term_text(const Json& term) {
+  const std::string from = term.value("parameter", "");
+  return fmt::format("{:<14} {:>10} {:>5.0f} % of time {:>5.0f} % of uncertainty  {}{}", text(term["label"]),
+                     seconds(term["time_s"]), 100 * term["time_share"].get<double>(),
+                     100 * term["uncertainty_share"].get<double>(), term.value("source", ""),
+                     from.empty() ? "" : ": " + from);
+}
+
 using AddRow = std::function<void(const char* label, const std::string& text)>;
 
 void add_collective_rows(const Json& result, const AddRow& row) {
@@ -95,6 +103,7 @@ void print_result(const Json& result) {
   if (result.contains("library_believes"))
     row("library believes", seconds(result["library_believes"]["time_s"]) + "  (its tuner, not a forecast)");
   add_list(result, "alternatives", alternative_text, row);
+  add_list(result, "terms", term_text, row);
   if (result.contains("hint")) row("hint", text(result["hint"]));
   add_list(result, "others", other_text, row);
   add_copy_rows(result, row);

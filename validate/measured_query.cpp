@@ -51,7 +51,7 @@ Json collective_query(const std::string& platform_id, const Measurement& measure
   }
   if (!measurement.library.empty()) query["library"] = measurement.library;
   if (!c.algorithm.empty()) query["algorithm"] = algorithm_of(c.algorithm);
-  if (measurement.nvls && query.value("algorithm", "").rfind("nvls", 0) != 0) query["nvls"] = *measurement.nvls;
+  if (measurement.nvls && c.algorithm.empty()) query["nvls"] = *measurement.nvls;
   if (!c.protocol.empty()) query["protocol"] = c.protocol;
   if (!issuer_of(measurement, c).empty()) query["launch"] = issuer_of(measurement, c);
   for (const MeasuredCollective::Other& other : c.with)

@@ -3,7 +3,7 @@
 namespace linkcast {
 namespace {
 
-class Binomial final : public ScheduleAlgorithm {
+class Binomial final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override {
     return {"all_reduce", "broadcast", "gather", "reduce", "scatter"};

@@ -6,7 +6,7 @@
 namespace linkcast {
 namespace {
 
-class Bruck final : public ScheduleAlgorithm {
+class Bruck final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override { return {"all_gather", "alltoall"}; }
   [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override {

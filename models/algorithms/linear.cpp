@@ -3,7 +3,7 @@
 namespace linkcast {
 namespace {
 
-class Linear final : public ScheduleAlgorithm {
+class Linear final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override {
     return {"all_gather", "alltoall", "broadcast", "gather", "reduce", "scatter", "sendrecv"};

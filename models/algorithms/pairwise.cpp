@@ -3,7 +3,7 @@
 namespace linkcast {
 namespace {
 
-class Pairwise final : public ScheduleAlgorithm {
+class Pairwise final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override { return {"alltoall", "reduce_scatter"}; }
   [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override {

@@ -2,7 +2,7 @@
 // Phases that several algorithms share.
 #include <vector>
 
-#include "sim/plugin/schedule.hpp"
+#include "sim/collective/algorithm.hpp"
 
 namespace linkcast {
 

@@ -3,7 +3,7 @@
 namespace linkcast {
 namespace {
 
-class Rabenseifner final : public ScheduleAlgorithm {
+class Rabenseifner final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override { return {"all_reduce", "reduce"}; }
   [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override {

@@ -3,7 +3,7 @@
 namespace linkcast {
 namespace {
 
-class RecursiveDoubling final : public ScheduleAlgorithm {
+class RecursiveDoubling final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override { return {"all_reduce", "all_gather"}; }
   [[nodiscard]] Schedule schedule(const std::string& operation, int ranks) const override {

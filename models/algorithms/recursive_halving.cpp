@@ -3,7 +3,7 @@
 namespace linkcast {
 namespace {
 
-class RecursiveHalving final : public ScheduleAlgorithm {
+class RecursiveHalving final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override { return {"reduce_scatter"}; }
   [[nodiscard]] Schedule schedule(const std::string& /*operation*/, int ranks) const override {

@@ -3,7 +3,7 @@
 namespace linkcast {
 namespace {
 
-class ScatterAllGather final : public ScheduleAlgorithm {
+class ScatterAllGather final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override { return {"broadcast"}; }
   [[nodiscard]] Schedule schedule(const std::string& /*operation*/, int ranks) const override {

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kThrottle = 32;  // source: MPICH 4.0.2, MPIR_CVAR_ALLTOALL_THROTTLE
 
-class Scattered final : public ScheduleAlgorithm {
+class Scattered final : public Algorithm {
  public:
   [[nodiscard]] std::vector<std::string> operations() const override { return {"alltoall"}; }
   [[nodiscard]] Schedule schedule(const std::string& /*operation*/, int ranks) const override {

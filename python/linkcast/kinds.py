@@ -16,6 +16,7 @@ class Collective(Answer):
     launch: Literal["graph", "process", "single_process", "pytorch"] | None  #: who issued it
     host_s: float | None  #: what issuing one call costs the host
     device_s: float | None  #: what one call takes on the devices alone
+    terms: list[dict[str, Any]] | None  #: with explain: parts of the time and of its uncertainty
     latency_s: float  #: start-up and hops
     algbw_Bps: float  #: size over time
     busbw_Bps: float  #: bus bandwidth of nccl-tests
@@ -93,6 +94,7 @@ class Flows(Answer):
     launch: Literal["graph", "process", "single_process", "pytorch"] | None  #: who issued it
     host_s: float | None  #: what issuing one call costs the host
     device_s: float | None  #: what one call takes on the devices alone
+    terms: list[dict[str, Any]] | None  #: with explain: parts of the time and of its uncertainty
     flow_times_s: list[float]  #: when each copy is done
     transports: list[str]  #: of each copy
     bandwidth_Bps: float  #: all bytes over time_s
@@ -118,6 +120,7 @@ class P2p(Answer):
     launch: Literal["graph", "process", "single_process", "pytorch"] | None  #: who issued it
     host_s: float | None  #: what issuing one call costs the host
     device_s: float | None  #: what one call takes on the devices alone
+    terms: list[dict[str, Any]] | None  #: with explain: parts of the time and of its uncertainty
     bandwidth_Bps: float  #: bytes over time, both ways added
     latency_s: float  #: start-up
     transport: str  #: that was taken

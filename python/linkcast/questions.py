@@ -17,11 +17,11 @@ class Questions:
     def collective(self, op: str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
                    gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
                    size_B: float | str | None = None, sizes_B: Sequence[int | list[int]] | str | None = None,
-                   library: str | None = None, algorithm: str | None = None,
+                   library: str | None = None, algorithm: str | None = None, algorithm_file: str | None = None,
                    protocol: Literal["LL", "LL128", "Simple"] | None = None, nvls: bool | None = None,
                    collnet: bool | None = None, pxn: bool | None = None, calls: int | None = None,
                    launch: Literal["graph", "process", "single_process", "pytorch"] | None = None,
-                   host_scale: float | None = None, library_topology: str | None = None,
+                   host_scale: float | None = None, explain: bool | None = None, library_topology: str | None = None,
                    p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
                    with_: Sequence[dict[str, Any]] | str | None = None, engine: Literal["direct", "reduced"] | None = None,
                    transport: str | None = None, alternatives: bool | None = None, noise: int | None = None,
@@ -31,10 +31,11 @@ class Questions:
         """One collective operation of a communication library: keys("collective") says what each key is."""
         return self._ask(kinds.Collective, "collective", {"id": id, "solver": solver, "op": op, "gpus": gpus, "nodes": nodes,
             "gpus_per_node": gpus_per_node, "size_B": size_B, "sizes_B": sizes_B, "library": library, "algorithm": algorithm,
-            "protocol": protocol, "nvls": nvls, "collnet": collnet, "pxn": pxn, "calls": calls, "launch": launch,
-            "host_scale": host_scale, "library_topology": library_topology, "p2p_level": p2p_level, "with": with_,
-            "engine": engine, "transport": transport, "alternatives": alternatives, "noise": noise, "samples": samples,
-            "service_level": service_level, "allocation": allocation, "allocation_seed": allocation_seed, "beside": beside})
+            "algorithm_file": algorithm_file, "protocol": protocol, "nvls": nvls, "collnet": collnet, "pxn": pxn, "calls": calls,
+            "launch": launch, "host_scale": host_scale, "explain": explain, "library_topology": library_topology,
+            "p2p_level": p2p_level, "with": with_, "engine": engine, "transport": transport, "alternatives": alternatives,
+            "noise": noise, "samples": samples, "service_level": service_level, "allocation": allocation,
+            "allocation_seed": allocation_seed, "beside": beside})
 
     def fabric(self, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None) -> kinds.Fabric:
         """The network between nodes: keys("fabric") says what each key is."""
@@ -43,25 +44,26 @@ class Questions:
     def flows(self, flows: Sequence[list[Any]] | str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
               engine: Literal["dma", "sm"] | None = None, transport: str | None = None,
               direction: Literal["read", "write"] | None = None, timing: Literal["single", "back_to_back"] | None = None,
-              launch: Literal["graph", "process"] | None = None, host_scale: float | None = None, noise: int | None = None,
-              samples: int | None = None, service_level: int | None = None) -> kinds.Flows:
+              launch: Literal["graph", "process"] | None = None, host_scale: float | None = None, explain: bool | None = None,
+              noise: int | None = None, samples: int | None = None, service_level: int | None = None) -> kinds.Flows:
         """Several copies that start together and contend: keys("flows") says what each key is."""
         return self._ask(kinds.Flows, "flows", {"id": id, "solver": solver, "flows": flows, "engine": engine,
             "transport": transport, "direction": direction, "timing": timing, "launch": launch, "host_scale": host_scale,
-            "noise": noise, "samples": samples, "service_level": service_level})
+            "explain": explain, "noise": noise, "samples": samples, "service_level": service_level})
 
     def p2p(self, src: str | int, dst: str | int, size_B: float | str, *, id: Any | None = None,
             solver: Literal["fluid", "native"] | None = None, transport: str | None = None, via: str | int | None = None,
             engine: Literal["dma", "sm"] | None = None, direction: Literal["read", "write"] | None = None,
             timing: Literal["single", "back_to_back"] | None = None, launch: Literal["graph", "process"] | None = None,
-            host_scale: float | None = None, chunk_B: float | str | None = None, pageable: bool | None = None,
-            bidirectional: bool | None = None, noise: int | None = None, samples: int | None = None,
-            service_level: int | None = None, round_trip: bool | None = None) -> kinds.P2p:
+            host_scale: float | None = None, explain: bool | None = None, chunk_B: float | str | None = None,
+            pageable: bool | None = None, bidirectional: bool | None = None, noise: int | None = None,
+            samples: int | None = None, service_level: int | None = None, round_trip: bool | None = None) -> kinds.P2p:
         """One copy between two devices, nothing else going on: keys("p2p") says what each key is."""
         return self._ask(kinds.P2p, "p2p", {"id": id, "solver": solver, "src": src, "dst": dst, "size_B": size_B,
             "transport": transport, "via": via, "engine": engine, "direction": direction, "timing": timing, "launch": launch,
-            "host_scale": host_scale, "chunk_B": chunk_B, "pageable": pageable, "bidirectional": bidirectional, "noise": noise,
-            "samples": samples, "service_level": service_level, "round_trip": round_trip})
+            "host_scale": host_scale, "explain": explain, "chunk_B": chunk_B, "pageable": pageable,
+            "bidirectional": bidirectional, "noise": noise, "samples": samples, "service_level": service_level,
+            "round_trip": round_trip})
 
     def place(self, job: str | Any | dict[str, Any], ranks: int, *, id: Any | None = None,
               solver: Literal["fluid", "native"] | None = None, busy: str | Sequence[int | str | dict[str, Any]] | None = None,

@@ -2,19 +2,11 @@
 // Rings and trees in steady state as activities: one flow over all hops, limited by the slowest.
 #include <vector>
 
+#include "sim/activities/host_hops.hpp"
 #include "sim/activities/transfer.hpp"
 #include "sim/plugin/communicator.hpp"
 
 namespace linkcast::activities {
-
-/// How kernels take the hops of a channel that go through host memory.
-struct HostHops {
-  /// Steps in which a rank sends, of a closed ring: in the first it sends alone, in one more it receives alone, and all
-  /// ranks keep step. 0: sends and receives all the time.
-  int steps = 0;
-  double wire = 1;    ///< bytes that PCIe carries, as of a copy's, per byte stored
-  double memory = 1;  ///< share of the bytes that reaches memory, the rest staying in the CPU's cache
-};
 
 /// How the bytes of one channel travel.
 struct ChannelLoad {

@@ -39,7 +39,8 @@ void narrow_blocks(const Platform& platform, const RingLibrary& library, const C
   if (width_B == kWidestAccess_B) return;
   const Learned share = narrow_rate(platform, library, communicator, width_B);
   cost.channel_Bps *= share.value;
-  cost.channel_spread.push_back(ErrorPart(share));
+  cost.channel_terms.push_back(
+      rate_term(uncertainty::term::kAlignment, share, width_B == 8 ? key::narrow8 : key::narrow4));
 }
 
 }  // namespace linkcast::collective

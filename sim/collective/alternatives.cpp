@@ -15,12 +15,13 @@ Alternatives alternatives_to(const CollectiveJob& job, const CollectiveForecast&
   Alternatives found;
   const TunerRequest request{job.call(), {job.size_B}, "", "", job.nvls, job.collnet};
   for (const TunerEntry& entry : job.rings().tuner(job.node(), job.communicator, request)) {
-    const bool is_taken = entry.algorithm == taken.algorithm && entry.protocol == taken.protocol;
+    const bool is_taken = job.own == nullptr && entry.algorithm == taken.algorithm && entry.protocol == taken.protocol;
     if (is_taken) found.believes = entry;
     if (is_taken || !entry.enabled) continue;
     CollectiveJob other = job;
     other.algorithm = entry.algorithm;
     other.protocol = entry.protocol;
+    other.own = nullptr;
     found.rows.push_back(
         {entry.algorithm, entry.protocol, job.launched_s(run_alone(other, solver).time_s()), entry.time.si});
   }
@@ -35,7 +36,7 @@ Alternatives alternatives_to(const CollectiveJob& job, const CollectiveForecast&
     found.hint = best.algorithm + " " + best.protocol + " would be " +
                  (percents ? std::to_string(rounded) + " % faster than"
                            : std::to_string(rounded / 10) + "." + std::to_string(rounded % 10) + " times as fast as") +
-                 " what the library takes";
+                 (job.own != nullptr ? " " + taken.algorithm : " what the library takes");
   return found;
 }
 

@@ -12,12 +12,10 @@
 #include "sim/congestion/jobs_beside.hpp"
 #include "sim/query/keys_of_others.hpp"
 #include "sim/query/shared_keys.hpp"
+#include "sim/uncertainty/verdict.hpp"
 
 namespace linkcast::collective {
 namespace {
-
-constexpr const char* kNvlsBetween =
-    "nvls between nodes reduces in the switches of the fabric (CollNet, SHARP): ask with collnet, or take nvls_tree";
 
 /// What the machine's switches may do for a collective, and which algorithm is forced.
 struct SwitchKeys {
@@ -25,16 +23,18 @@ struct SwitchKeys {
   bool nvls = true, collnet = false;
 
   SwitchKeys(const CollectiveRanks& ranks, ObjectReader& r) {
-    if (r.has("algorithm")) algorithm = r.choice("algorithm", ring_algorithms());
-    const bool multicast = algorithm.rfind("nvls", 0) == 0;
+    Needs needs;
+    if (r.has("algorithm")) {
+      algorithm = r.choice("algorithm", algorithms().names_of(Routes::kChannels));
+      needs = algorithms().get(algorithm).needs(ranks.nodes);
+    }
     nvls = r.optional<bool>("nvls").value_or(true);
-    if (multicast && !nvls) r.fail("nvls", "leaves out the algorithm " + algorithm + " that is asked for");
-    if (algorithm == "nvls_tree" && ranks.one_node()) r.fail("algorithm", "nvls_tree is between nodes; in one: nvls");
-    collnet = r.optional<bool>("collnet").value_or(false);
-    const bool forced = algorithm.rfind("collnet", 0) == 0;
-    if (collnet || forced) check_fabric(ranks, collnet ? "collnet" : "algorithm", r);
-    collnet = collnet || forced;
-    if (algorithm == "nvls" && !ranks.one_node() && !collnet) r.fail("algorithm", kNvlsBetween);
+    if (needs.multicast && !nvls) r.fail("nvls", "leaves out the algorithm " + algorithm + " that is asked for");
+    const bool given = r.optional<bool>("collnet").value_or(false);
+    collnet = given || needs.reducing_fabric;
+    const std::string refusal = algorithm.empty() ? "" : algorithms().get(algorithm).refusal(ranks.nodes, collnet);
+    if (!refusal.empty()) r.fail("algorithm", refusal);
+    if (collnet) check_fabric(ranks, given ? "collnet" : "algorithm", r);
   }
 
  private:
@@ -129,6 +129,7 @@ class Asked {
     if (ranks_.one_node()) query::refuse_keys(r, {"engine"}, "is of messages between nodes, and all ranks are in one");
     read_pxn(library_, ranks_, r);
     if (r.has("protocol") && protocol_.empty()) r.fail("protocol", "names none");
+    if (r.has("algorithm_file")) read_own(r);
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
     around_.load = read_load(ranks_, r, catalogue.progress());
@@ -154,6 +155,10 @@ class Asked {
   }
 
  private:
+  void read_own(ObjectReader& r) {
+    if (!switches_.algorithm.empty()) r.fail("algorithm_file", "is taken instead of algorithm: give one of both");
+    own_ = read_algorithm(r.required<std::string>("algorithm_file"));
+  }
   [[nodiscard]] CollectiveJob job() const {
     return {around_.machine(ranks_),
             libraries().get(library_),
@@ -169,7 +174,8 @@ class Asked {
             engine_,
             "",
             {},
-            launching_};
+            launching_,
+            own_.get()};
   }
 
   std::string op_name_;
@@ -179,6 +185,7 @@ class Asked {
   int calls_;
   SwitchKeys switches_;
   std::string protocol_, engine_{};
+  std::unique_ptr<Algorithm> own_{};  ///< of a user's file
   bool alternatives_ = false;
   launch::Launching launching_{};
   Surroundings around_{};
@@ -202,9 +209,10 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   Surroundings around;
   around.load = read_load(ranks, r, catalogue.progress());
   around.place(catalogue, platform_id, ranks);
-  query::refuse_keys(
-      r, {"calls", "protocol", "nvls", "collnet", "pxn", "engine", "library_topology", "p2p_level", "host_scale"},
-      "is of libraries that build rings, and " + library_id + " sends messages");
+  query::refuse_keys(r,
+                     {"calls", "protocol", "algorithm_file", "nvls", "collnet", "pxn", "engine", "library_topology",
+                      "p2p_level", "host_scale"},
+                     "is of libraries that build rings, and " + library_id + " sends messages");
   CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
   read_transport(job, r);
   if (r.has("launch") && r.choice("launch", launch_kinds()) != "graph")
@@ -231,11 +239,19 @@ bool has_schedules(const Json& library) {
 
 Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
                        ObjectReader& r) {
+  const bool explain = query::read_explain(r);
+  const auto answered = [&](const std::string& platform, const CollectiveForecast& forecast) {
+    Json out = to_json(forecast);
+    if (explain)
+      out["terms"] =
+          uncertainty::explained(catalogue.platform(platform).calibration(), forecast.terms, forecast.time_s);
+    return out;
+  };
   if (r.has("library") && has_schedules(r.raw("library")))
-    return to_json(schedule_answer(catalogue, platform_id, solver, r));
-  const std::string told = query::told_platform(catalogue, platform_id, r);
-  Json out = to_json(Asked(catalogue, told, r).forecast(solver));
-  query::put_told(catalogue, told, out);
+    return answered(platform_id, schedule_answer(catalogue, platform_id, solver, r));
+  const std::string overridden = query::told_platform(catalogue, platform_id, r);
+  Json out = answered(overridden, Asked(catalogue, overridden, r).forecast(solver));
+  query::put_told(catalogue, overridden, out);
   return out;
 }
 

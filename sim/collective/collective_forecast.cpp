@@ -11,6 +11,10 @@
 #include "sim/units/index.hpp"
 
 namespace linkcast::collective {
+
+namespace term = uncertainty::term;
+using uncertainty::Term;
+
 namespace {
 
 // Part of the time that other communicators add. source: assumed before collectives that contend were measured, after
@@ -19,13 +23,6 @@ namespace {
 constexpr double kContentionError = 0.3;
 // The same where one of them crosses the fabric, which nobody measured. source: assumed, twice that of one node
 constexpr double kClusterContentionError = 2 * kContentionError;
-// Multicast between nodes: how NCCL cuts the buffer for the tree, and what its proxies add, is in none of our data.
-// source: assumed
-constexpr double kNvlsTreeError = 0.3;
-// Switches between nodes that reduce, which no data of ours shows. source: assumed: a factor of 2 either way, 90 %
-constexpr double kCollnetError = 0.42;
-// Parallel aggregated trees, of which no data of ours shows more than the library's table. source: assumed
-constexpr double kPatError = 0.3;
 // Several GPUs' hops through the memory of one CPU, where that was never measured. source: 4 H200, whose memory makes
 // all_reduce and all_gather 10 to 26 % longer than their cables do; other CPUs have more or less
 constexpr double kHostMemoryError = 0.15;
@@ -40,32 +37,40 @@ double links_error(const CollectiveJob& job, const CollectiveRun& run, double fl
   return error * flow_share;
 }
 
-/// What the parameters' errors make of the time: its derivatives by their logarithms, which are the parts of the time
-/// that they have. Of hops that pass while bytes flow (CollectivePlan::hidden_s) both count by their squares.
-std::vector<ErrorPart> parts_of(const CollectiveJob& job, const CollectiveRun& run) {
-  const CollectivePlan& made = run.made;
-  const double time_s = run.time_s(), both_s = made.between_s + run.flow_s - made.hidden_s;
-  const double flow_s = made.hidden_s > 0 ? run.flow_s * run.flow_s / both_s : run.flow_s;
-  std::vector<ErrorPart> parts;
-  for (const ErrorPart& part : made.latency_error_s) parts.push_back(part.times(1 / time_s));
-  if (made.hidden_s > 0) parts.back() = parts.back().times(made.between_s / both_s);  // that of hops between nodes
-  parts.emplace_back(links_error(job, run, flow_s / time_s));
-  parts.push_back(made.cost.link_spread.times(-flow_s / time_s));
-  if (std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) == run.limited_by.end()) return parts;
-  if (made.cost.network_Bps < made.cost.channel_Bps)
-    parts.push_back(made.cost.network_spread.times(-flow_s / time_s));
-  else
-    for (const ErrorPart& part : made.cost.channel_spread) parts.push_back(part.times(-flow_s / time_s));
-  return parts;
-}
-
-/// Of algorithms that reduce on the way between nodes, or gather by trees: assumed beside what is measured of hops.
-double unmeasured_error(const CollectiveJob& job, const Taken& taken) {
-  if (job.one_node()) return 0;
-  return by_collnet(taken, job.communicator.nodes) ? kCollnetError
-         : taken.algorithm == "nvls_tree"          ? kNvlsTreeError
-         : taken.algorithm == "pat"                ? kPatError
-                                                   : 0;
+/// Parts of the time and its spreads by parameter: derivatives of the time by their logarithms. Of
+/// hops that pass while bytes flow (CollectivePlan::hidden_s) both count by their squares.
+std::vector<Term> terms_of(const CollectiveJob& job, const CollectiveRun& run) {
+  const CollectivePlan& plan = run.plan;
+  const double time_s = run.time_s(), both_s = plan.between_s + run.flow_s - plan.hidden_s;
+  const double flow_s = plan.hidden_s > 0 ? run.flow_s * run.flow_s / both_s : run.flow_s;
+  std::vector<Term> terms;
+  double latency_s = 0;
+  for (Term part : plan.latency_terms) {
+    part.spread = part.spread.times(1 / time_s);
+    latency_s += part.seconds;
+    terms.push_back(part);
+  }
+  if (plan.hidden_s > 0) {
+    terms.back().spread = terms.back().spread.times(plan.between_s / both_s);  // that of hops between nodes
+    terms.back().seconds -= plan.hidden_s;
+  }
+  terms.push_back({term::kSerialisation, run.flow_s / run.stretch, ErrorPart(links_error(job, run, flow_s / time_s)),
+                   uncertainty::kMeasured});
+  terms.push_back({term::kSerialisation, 0, plan.cost.link_spread.times(-flow_s / time_s),
+                   plan.cost.rate_measured ? uncertainty::kMeasured : uncertainty::kTable});
+  if (std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) != run.limited_by.end()) {
+    if (plan.cost.network_Bps < plan.cost.channel_Bps)
+      terms.push_back({term::kSerialisation, 0, plan.cost.network_spread.times(-flow_s / time_s),
+                       plan.cost.network_measured ? uncertainty::kMeasured : uncertainty::kAssumed});
+    else
+      for (Term part : plan.cost.channel_terms) {
+        part.spread = part.spread.times(-flow_s / time_s);
+        terms.push_back(part);
+      }
+  }
+  terms.push_back({term::kFilling, run.flow_s - run.flow_s / run.stretch});
+  terms.push_back({term::kDistance, plan.latency_s + plan.hidden_s - latency_s});
+  return terms;
 }
 
 /// Whether hops of more than two GPUs go through the memory of a CPU of which nothing is known.
@@ -79,27 +84,17 @@ uncertainty::Uncertainty uncertainty_of(const CollectiveJob& job, const Collecti
   if (run.scheduled) return uncertainty_of_rounds(job, run);
   uncertainty::Uncertainty uncertainty;
   const Calibration& calibration = job.node().calibration();
-  uncertainty.add(calibration, parts_of(job, run));
-  uncertainty.add(uncertainty::misfit_of(calibration, {false, job.communicator.nodes}, job.size_B));
-  if (memory_unknown(job)) uncertainty.add(kHostMemoryError);
-  uncertainty.add(unmeasured_error(job, run.made.taken));
+  uncertainty.add(calibration, terms_of(job, run));
+  uncertainty.add(term::kMisfit, uncertainty::misfit_of(calibration, {false, job.communicator.nodes}, job.size_B),
+                  uncertainty::kScatter);
+  if (memory_unknown(job)) uncertainty.add(term::kHostPath, kHostMemoryError);
+  uncertainty.add(term::kMisfit, run.plan.choice.runs().unmeasured_spread(job));
   return uncertainty;
-}
-
-/// GPUs of each distinct ring, or the head of each channel with multicast.
-std::vector<std::vector<int>> channels_of(const Communicator& communicator, const Taken& taken) {
-  std::vector<std::vector<int>> channels;
-  if (by_multicast(taken)) {
-    for (const int head : multicast_heads(communicator)) channels.push_back({head});
-    return channels;
-  }
-  for (const Channel& channel : communicator.channels) channels.push_back(channel.order);
-  return channels;
 }
 
 /// What limits it where no link does. A time that is half start-up is limited by it, as that of a copy.
 std::string limit_of_no_link(const CollectiveRun& run) {
-  if (2 * run.made.latency_s >= run.time_s()) return "start-up";
+  if (2 * run.plan.latency_s >= run.time_s()) return "start-up";
   return run.limited_by.empty() ? "" : "thread blocks";  // empty: the solver cannot tell
 }
 
@@ -111,8 +106,8 @@ std::set<std::string> bottleneck_of(const CollectiveJob& job, const CollectiveRu
   for (std::size_t i = 0; i < named; ++i) {
     if (run.limited_by[i] != kOwnCap) {
       names.insert(name_of(job, run.limited_by[i]));
-    } else if (i < run.made.hops.size()) {
-      for (std::string& link : host_links(job.node(), run.made.hops[i])) names.insert(std::move(link));
+    } else if (i < run.plan.hops.size()) {
+      for (std::string& link : host_links(job.node(), run.plan.hops[i])) names.insert(std::move(link));
     }
   }
   return names;
@@ -126,21 +121,6 @@ std::set<std::string> nominal_rates(const CollectiveJob& job, const CollectiveRu
   return names;
 }
 
-/// What is only believed of multicast, and of what the switches between nodes do.
-std::vector<std::string> warnings_of_switches(const CollectiveJob& job, const CollectivePlan& made) {
-  std::vector<std::string> warnings;
-  if (by_multicast(made.taken) && !made.cost.rate_measured)
-    warnings.push_back("what multicast by NVSwitch attains of the links was never measured on " +
-                       job.node().topology().name + ": it is what the library counts on; nvls false leaves it out");
-  if (by_collnet(made.taken, job.communicator.nodes))
-    warnings.emplace_back(
-        "reduction by the switches between nodes was never measured: that they keep up with the cables is "
-        "assumed");
-  if (made.taken.algorithm == "pat")
-    warnings.emplace_back("parallel aggregated trees were never measured: their steps are the library's table");
-  return warnings;
-}
-
 /// What was assumed: latencies, nominal rates, a ring through host memory.
 /// @param named  so many of the limits are looked at
 std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveRun& run, std::size_t named) {
@@ -148,7 +128,7 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveR
   std::vector<std::string> warnings;
   if (!job.one_node()) {
     const std::string& machine = job.node().topology().name;
-    const bool links = job.node().transports().network_measured(), hops = run.made.cost.network_measured;
+    const bool links = job.node().transports().network_measured(), hops = run.plan.cost.network_measured;
     if (!links)
       warnings.push_back("nothing between nodes of " + machine +
                          " was measured: adapters and cables have their nominal rates" +
@@ -157,12 +137,12 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveR
       warnings.push_back("no collective between nodes of " + machine +
                          " was measured: start-up and pace of hops are assumed after " + library);
   }
-  if (!run.made.cost.measured)
+  if (!run.plan.cost.measured)
     warnings.push_back("base and hop latencies are " + library + "'s assumptions, not measured on " +
                        job.node().topology().name);
   for (const std::string& name : nominal_rates(job, run, named))
     warnings.push_back("the rate of " + name + " is nominal, not calibrated");
-  for (std::string& warning : warnings_of_switches(job, run.made)) warnings.push_back(std::move(warning));
+  for (std::string& warning : run.plan.choice.runs().warnings(job, run.plan)) warnings.push_back(std::move(warning));
   if (job.communicator.fallback) warnings.push_back(job.communicator.why);
   if (memory_unknown(job))
     warnings.push_back("what several GPUs together get of host memory was never measured on " +
@@ -191,8 +171,13 @@ std::string in_several(const std::vector<CollectiveJob>& jobs) {
 void add_contention(const std::vector<CollectiveJob>& jobs, const Contended& first, bool nodes,
                     CollectiveForecast& forecast) {
   uncertainty::Uncertainty uncertainty = uncertainty_of(jobs.front(), first.together);
-  uncertainty.add((nodes ? kClusterContentionError : kContentionError) * (1 - 1 / first.slowdown()));
+  uncertainty.add(term::kContention, (nodes ? kClusterContentionError : kContentionError) * (1 - 1 / first.slowdown()));
   forecast.interval = jobs.front().launching.around(uncertainty.around(first.together.time_s()));
+  std::vector<Term> terms = uncertainty.terms();
+  const double waited_s = first.together.flow_s - first.alone.flow_s;
+  terms.push_back({term::kSerialisation, -waited_s});
+  terms.push_back({term::kContention, waited_s});
+  forecast.terms = jobs.front().launching.terms(std::move(terms), first.together.time_s());
   if (first.shared_late) forecast.warnings.emplace_back(kSharedLate);
   const std::string several = in_several(jobs);
   if (!several.empty())
@@ -246,18 +231,20 @@ CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& ru
   forecast.launching = job.launching;
   forecast.device_s = run.time_s();
   forecast.time_s = job.launched_s(run.time_s());
-  forecast.interval = job.launching.around(interval_of(job, run));
-  forecast.latency_s = run.made.latency_s;
+  const uncertainty::Uncertainty uncertainty = uncertainty_of(job, run);
+  forecast.interval = job.launching.around(uncertainty.around(run.time_s()));
+  forecast.terms = job.launching.terms(uncertainty.terms(), run.time_s());
+  forecast.latency_s = run.plan.latency_s;
   forecast.size_B = job.size_B;
   forecast.bus_factor = job.op.bus_factor(job.ranks());
   forecast.library = communicator.library;
-  forecast.algorithm = run.made.taken.algorithm;
-  forecast.protocol = run.made.taken.protocol;
+  forecast.algorithm = run.plan.choice.algorithm;
+  forecast.protocol = run.plan.choice.protocol;
   forecast.nodes = communicator.nodes;
   forecast.gpus_per_node = static_cast<int>(communicator.gpus.size());
-  forecast.channels = channels_of(communicator, run.made.taken);
-  forecast.blocks = run.made.taken.blocks;
-  if (run.flow_s > 0) forecast.channel_Bps = run.made.busiest_B / run.flow_s;
+  forecast.channels = run.plan.choice.runs().orders(communicator);
+  forecast.blocks = run.plan.choice.blocks;
+  if (run.flow_s > 0) forecast.channel_Bps = run.plan.busiest_B / run.flow_s;
   forecast.path_class = communicator.path_class;
   forecast.fallback = communicator.fallback;
   const std::set<std::string> bottleneck = bottleneck_of(job, run);
@@ -287,7 +274,7 @@ CollectiveForecast forecast_together(const std::vector<CollectiveJob>& jobs, con
 activities::Plan forecast_to_share(const CollectiveJob& job, Solver& solver) {
   SharedRun shared = run_to_share(job, solver);
   const CollectiveRun& run = shared.run;
-  shared.plan.latency_s = run.made.latency_s;
+  shared.plan.latency_s = run.plan.latency_s;
   shared.plan.alone_s = run.time_s();
   shared.plan.spread = uncertainty::spread_of(interval_of(job, run), run.time_s());
   std::vector<std::string> warnings =

@@ -8,17 +8,17 @@
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/library.hpp"
 
+namespace linkcast {
+class Algorithm;
+}
+
 namespace linkcast::collective {
 
 /// source: NVIDIA/nccl-tests README, -n, --iters: 20 by default
 inline constexpr int kUsualCalls = 20;
 
-/// Algorithms of libraries that build rings.
-inline const std::vector<std::string>& ring_algorithms() {
-  static const std::vector<std::string> names = {"ring", "tree",           "nvls",         "nvls_tree",
-                                                 "pat",  "collnet_direct", "collnet_chain"};
-  return names;
-}
+/// Name of the algorithm of a group of sends and receives.
+inline constexpr const char* kGroupedMessages = "messages";
 
 /// What is asked: an operation of a size by a communicator that a library has built.
 struct CollectiveJob {
@@ -36,7 +36,8 @@ struct CollectiveJob {
   std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take
   /// Where node i of `machine` is on the machine that several jobs share; empty: node i of that one.
   std::vector<int> order{};
-  launch::Launching launching{};  ///< who issues its calls; unless said the devices alone
+  launch::Launching launching{};   ///< who issues its calls; unless said the devices alone
+  const Algorithm* own = nullptr;  ///< a user's algorithm, in the place of the library's choice
   /// How the library runs it; of a job whose communicator the library has built.
   [[nodiscard]] const RingLibrary& rings() const { return *library.rings(); }
   /// Whether the library sends it as rounds of messages.

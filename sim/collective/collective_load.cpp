@@ -61,7 +61,7 @@ class InLoad {
   CollectiveRun run_lone() {
     if (!job_.of_messages()) return run_alone(job_, solver_, problem_);
     MessageAnswer answer = run_each_message(job_, {}, problem_, solver_);
-    CollectiveRun run{answer.made, answer.flow_s, 1, answer.limits};
+    CollectiveRun run{answer.plan, answer.flow_s, 1, answer.limits};
     run.messages = std::move(answer);
     return run;
   }
@@ -74,11 +74,11 @@ class InLoad {
 
   congestion::SampleTime sample(const Background& background, const CollectiveRun& without,
                                 const congestion::CrossingSlowdown& others) {
-    if (!load_.noisy()) return {without.made.latency_s, without.flow_s};
+    if (!load_.noisy()) return {without.plan.latency_s, without.flow_s};
     solve([&](const NoisyWay& way, int activity) { return others(way, activity) * background.slowdown(way); });
     const auto wait_s = [&](int from, int to) { return background.wait_s(noisy_way(job_.machine.fabric(), from, to)); };
-    run_.made.latency_s = without.made.latency_s + waits_s(job_, without.made, wait_s);
-    return {run_.made.latency_s, run_.flow_s};
+    run_.plan.latency_s = without.plan.latency_s + without.plan.choice.runs().first_byte_s(job_, wait_s);
+    return {run_.plan.latency_s, run_.flow_s};
   }
 
   congestion::SampleTimes draws(const CollectiveRun& without, const congestion::CrossingSlowdown& others) {
@@ -98,7 +98,7 @@ class InLoad {
 CollectiveRun messages_in_noise(const CollectiveJob& job, const congestion::NetworkLoad& load, Solver& solver,
                                 Json& out) {
   CollectiveRun run = run_alone(job, solver, MessageParts{true, false});
-  const double latency_s = run.made.latency_s, flow_s = run.flow_s, quiet_s = run.time_s();
+  const double latency_s = run.plan.latency_s, flow_s = run.flow_s, quiet_s = run.time_s();
   const congestion::BusyLinks& busy = *run.messages->busy;
   const congestion::SampleTimes times =
       congestion::draw_samples(load, [&](const Background& background) -> congestion::SampleTime {
@@ -108,7 +108,7 @@ CollectiveRun messages_in_noise(const CollectiveJob& job, const congestion::Netw
         for (const NoisyWay& way : busy.last()) wait_s = std::max(wait_s, background.wait_s(way));
         return {latency_s + wait_s, std::max(flow_s, busy_s)};
       });
-  run.made.latency_s = congestion::percentile(times, 50).latency_s;
+  run.plan.latency_s = congestion::percentile(times, 50).latency_s;
   run.flow_s = congestion::percentile(times, 50).flow_s;
   congestion::put_percentiles(out, load, launched(job, times), job.launched_s(quiet_s));
   return run;
@@ -204,6 +204,8 @@ CollectiveForecast rounds_in_load(const CollectiveJob& job, const congestion::Ne
   CollectiveForecast forecast = forecast_of(job, lone);
   forecast.interval.low_s *= run.time_s() / forecast.time_s;
   forecast.interval.high_s *= run.time_s() / forecast.time_s;
+  forecast.terms.push_back(
+      {load.noise ? uncertainty::term::kNoise : uncertainty::term::kContention, run.time_s() - forecast.time_s});
   forecast.time_s = run.time_s();
   forecast.load = std::move(out);
   return forecast;

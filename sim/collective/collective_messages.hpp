@@ -10,10 +10,6 @@
 
 namespace linkcast::collective {
 
-/// Every message of the group at once, each with the blocks that the library gives it.
-/// @throws InputError  the library has no messages
-CollectivePlan plan_messages(const CollectiveJob& job, activities::ClusterProblem& problem);
-
 /// What messages between nodes add up to, should somebody want more than their time.
 struct MessageParts {
   bool busy = false, loads = false;
@@ -21,7 +17,7 @@ struct MessageParts {
 
 /// Messages between nodes.
 struct MessageAnswer {
-  CollectivePlan made;
+  CollectivePlan plan;
   double flow_s = 0;
   std::string engine{};      ///< direct: every message is an activity; reduced: bytes on each link are summed
   std::string why_direct{};  ///< of an alltoall: why its messages were not taken together

@@ -1,7 +1,6 @@
 #include "sim/collective/collective_run.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -11,68 +10,9 @@
 namespace linkcast::collective {
 namespace {
 
-// What a block takes of each rank's part in one round. source: NCCL's buffers, 4 slots of 512 KiB a chunk (SOURCES.md)
-constexpr double kRound_B = 2097152;
-// What a block of a chain takes before it passes it on. source: an eighth of the buffer of a channel, 4 MiB
-// (NCCL_BUFFSIZE, NCCL user guide; 8 steps, SOURCES.md)
-constexpr double kChunk_B = 524288;
-
-/// What a chain's time grows by: once in a row of calls its last rank waits until each before it has passed on a whole
-/// chunk of every block.
-double chain_fill(const CollectiveJob& job, int blocks) {
-  return 1 + job.op.steps(job.ranks()) * std::min(1.0, kChunk_B * blocks / job.size_B) / job.calls;
-}
-
-/// What a block of a tree takes before it passes it on: smaller where there are fewer of them than a tree of that depth
-/// needs for its pipeline.
-/// source: recalled of NCCL's enqueue.cc ("Optimize chunkSize / nSteps", models/libraries/SOURCES.md)
-double tree_chunk_B(const CollectiveJob& job, int blocks) {
-  const double depth = job.ranks() - 1;
-  double chunk_B = kChunk_B;
-  const auto halve = [&](double wanted, double least_B) {
-    while (std::floor(job.size_B / (blocks * chunk_B)) < wanted && chunk_B > least_B) chunk_B /= 2;
-  };
-  halve(8 * depth, 131072);
-  halve(4 * depth, 65536);
-  halve(depth, 32768);
-  return chunk_B;
-}
-
-/// What a tree's time grows by in each call: a chunk of every block goes up to the root and back down before the leaves
-/// have their first bytes, and the leaves are not done before they have the last. One hop more than the bytes' own.
-double tree_fill(const CollectiveJob& job, const CollectivePlan& made) {
-  return 1 + made.steps * std::min(1.0, tree_chunk_B(job, made.taken.blocks) * made.taken.blocks / job.size_B);
-}
-
-/// Proxies keep several slices of a Simple channel under way, so that hops between nodes pass while bytes flow: the two
-/// add up as squares. What of the hops is hidden.
-/// source: published all_reduce on 64 to 2,048 GPUs of Alps (claim SC24-073): bus bandwidths of 87 GB/s that fall to 46
-/// and 36 where ranks get less than 4 MiB each, between what the sum and the larger of the two would be
-double hidden_s(const CollectiveJob& job, const CollectiveRun& run) {
-  const CollectivePlan& made = run.made;
-  if (made.taken.algorithm != "ring" || made.taken.protocol != "Simple" || !job.op.closed()) return 0;
-  return made.between_s + run.flow_s - std::hypot(made.between_s, run.flow_s);
-}
-
-/// What the time of the bytes grows by where they have to wait. A round of a ring contains a part, `turn_steps`, in
-/// which a block sends nothing. In the first round all blocks turn at once and the links idle; then they drift apart as
-/// in a random walk, so that after r rounds 1 / sqrt(r) of the part is still common: 2 sqrt(R) - 1 in R rounds.
-/// @limits  turns were measured inside nodes only
-double waiting_stretch(const CollectiveJob& job, const CollectiveRun& run) {
-  const CollectivePlan& made = run.made;
-  if (made.taken.algorithm == "tree" && made.taken.protocol == "Simple" && job.one_node()) return tree_fill(job, made);
-  if (made.taken.algorithm != "ring") return 1;
-  if (made.taken.protocol == "Simple" && !job.op.closed()) return chain_fill(job, made.taken.blocks);
-  if (made.tail_s > 0 && run.flow_s > 0) return 1 + made.tail_s / run.flow_s;
-  if (!job.one_node() || made.cost.turn_steps <= 0 || !job.op.closed() || run.flow_s <= 0) return 1;
-  const double piece_B = job.size_B / job.ranks() / made.taken.blocks;
-  const double rounds = std::max(1.0, piece_B / kRound_B);
-  return 1 + made.cost.turn_steps / made.steps * (2 * std::sqrt(rounds) - 1) / rounds;
-}
-
 CollectiveRun run_between(const CollectiveJob& job, Solver& solver, MessageParts wanted) {
   MessageAnswer answer = run_messages(job, wanted, solver);
-  CollectiveRun run{answer.made, answer.flow_s, 1, answer.limits};
+  CollectiveRun run{answer.plan, answer.flow_s, 1, answer.limits};
   run.messages = std::move(answer);
   return run;
 }
@@ -86,7 +26,7 @@ CollectiveRun run_rounds(const CollectiveJob& job, Solver& solver) {
 
 /// One activity for all messages between nodes, each at the rate of the slowest.
 activities::Plan sum_to_share(CollectiveRun run) {
-  Activity flow{run.made.latency_s, run.made.busiest_B};
+  Activity flow{run.plan.latency_s, run.plan.busiest_B};
   if (run.flow_s > 0) flow.rate_cap_Bps = flow.work_B / run.flow_s;
   flow.uses = std::move(run.messages->loads);
   activities::Plan plan;
@@ -118,7 +58,7 @@ void read_shared(const activities::PlanProblem& problem, const Solution& solutio
     const int limit = solution.limited_by[at(place)];
     limits.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
   }
-  together.flow_s = std::max(together.flow_s, ended_s - together.made.latency_s);
+  together.flow_s = std::max(together.flow_s, ended_s - together.plan.latency_s);
   if (together.scheduled) {
     if (!solution.limited_by.empty()) read_shared_rounds(problem, solution, places, *together.scheduled);
     return;
@@ -146,11 +86,12 @@ void hold_back(const Cluster& machine, double stretch, activities::Plan& plan) {
 void read_solution(const CollectiveJob& job, const activities::ClusterProblem& problem, const Solution& solution,
                    CollectiveRun& run) {
   run.flow_s = solution.makespan_s;
-  run.stretch = waiting_stretch(job, run);
+  const Algorithm& algorithm = run.plan.choice.runs();
+  run.stretch = algorithm.stretch(job, run.plan, run.flow_s);
   run.flow_s *= run.stretch;
-  const double hidden = hidden_s(job, run);
-  run.made.latency_s += run.made.hidden_s - hidden;
-  run.made.hidden_s = hidden;
+  const double hidden = algorithm.hidden_s(job, run.plan, run.flow_s);
+  run.plan.latency_s += run.plan.hidden_s - hidden;
+  run.plan.hidden_s = hidden;
   run.limited_by.clear();
   for (const int limit : solution.limited_by) run.limited_by.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
 }
@@ -184,7 +125,7 @@ SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
   shared.plan.activities = problem.problem().activities;
   for (Activity& activity : shared.plan.activities) {
     work::look();
-    activity.delay_s = shared.run.made.latency_s;
+    if (activity.after.empty()) activity.delay_s += shared.run.plan.latency_s;
     for (Use& use : activity.uses) use.constraint = problem.key(use.constraint);
   }
   hold_back(job.machine, shared.run.stretch, shared.plan);

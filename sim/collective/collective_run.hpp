@@ -11,7 +11,7 @@
 namespace linkcast::collective {
 
 struct CollectiveRun {
-  CollectivePlan made;
+  CollectivePlan plan;
   double flow_s = 0;   ///< time of the bytes
   double stretch = 1;  ///< of which this part is waiting: what the links and blocks take, times this
   /// Key in the machine of what limited each of its activities, or kOwnCap; empty if the solver cannot tell. Of
@@ -19,7 +19,7 @@ struct CollectiveRun {
   std::vector<int> limited_by{};
   std::optional<MessageAnswer> messages{};  ///< between nodes
   std::optional<ScheduledRun> scheduled{};  ///< rounds of messages: all of its time is flow_s
-  [[nodiscard]] double time_s() const { return made.latency_s + flow_s; }
+  [[nodiscard]] double time_s() const { return plan.latency_s + flow_s; }
 };
 
 /// Reads a collective's times from the solution of its problem, with nothing else in it, and adds what its blocks wait

@@ -66,7 +66,7 @@ void take_host_path(const Platform& platform, const Communicator& communicator, 
   const Learned rate = learned(calibration, library, blocks, {asked_B / kHostLoad_s, kBlockSpread});
   if (share * rate.value < cost.channel_Bps) {
     cost.channel_Bps = share * rate.value;
-    cost.channel_spread = {ErrorPart(rate)};
+    cost.channel_terms = {rate_term(uncertainty::term::kHostPath, rate, blocks)};
   }
   cost.turn_steps = 0;  // all ranks keep step: add_host_hops() counts the turns
 }

@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "sim/activities/cluster_message.hpp"
-#include "sim/plugin/schedule.hpp"
+#include "sim/collective/algorithm.hpp"
 #include "sim/uncertainty/verdict.hpp"
 
 namespace linkcast::collective {
+
+namespace term = uncertainty::term;
+
 namespace {
 
 // A library's messages inside a node where neither they nor its collectives were measured. source: assumed, as
@@ -72,13 +75,20 @@ uncertainty::Uncertainty judge(const CollectiveJob& job, const CollectiveRun& ru
   const ScheduledRun& rounds = *run.scheduled;
   const Calibration& calibration = job.node().calibration();
   const double time = run.time_s();
-  uncertainty.add(uncertainty::misfit_of(calibration, {true, job.communicator.nodes}, job.size_B));
-  uncertainty.add(messages_scatter(job, rounds));
-  uncertainty.add(rounds.times.delay_error * rounds.times.latency_s / time);
-  std::vector<ErrorPart> parts{rounds.times.combine.rate_error.times(-rounds.times.combine_s / time)};
-  for (const ErrorPart& part : rounds.copies.error_s) parts.push_back(part.times(1 / time));
+  uncertainty.add(term::kMisfit, uncertainty::misfit_of(calibration, {true, job.communicator.nodes}, job.size_B),
+                  uncertainty::kScatter);
+  uncertainty.add(term::kMisfit, messages_scatter(job, rounds), uncertainty::kScatter);
+  uncertainty.add(term::kBase, rounds.times.delay_error * rounds.times.latency_s / time, uncertainty::kMeasured);
+  const double inside_s = rounds.inside_s() + rounds.times.combine_s + rounds.times.latency_s;
+  std::vector<uncertainty::Term> parts{
+      {term::kReduction, rounds.times.combine_s, rounds.times.combine.rate_error.times(-rounds.times.combine_s / time),
+       rounds.times.combine.measured ? uncertainty::kMeasured : uncertainty::kAssumed},
+      {term::kBase, rounds.times.latency_s},
+      {term::kStaging, rounds.inside_s()},
+      {term::kSerialisation, std::max(0.0, time - inside_s)}};
+  for (const ErrorPart& part : rounds.copies.error_s) parts.push_back({term::kStaging, 0, part.times(1 / time)});
   uncertainty.add(calibration, parts);
-  if (rounds.times.steady) uncertainty.add(kSteadyError);
+  if (rounds.times.steady) uncertainty.add(term::kMisfit, kSteadyError);
   uncertainty::check_validity(job.node(), job.size_B, uncertainty::part_that_grows(rounds.times.latency_s, time),
                               validity, uncertainty);
   return uncertainty;
@@ -108,7 +118,9 @@ CollectiveForecast forecast_of_rounds(const CollectiveJob& job, const Collective
   uncertainty::Verdict validity;
   const std::vector<int> limits = limits_of(rounds.times);
   forecast.time_s = run.time_s();
-  forecast.interval = judge(job, run, validity).around(forecast.time_s);
+  const uncertainty::Uncertainty uncertainty = judge(job, run, validity);
+  forecast.interval = uncertainty.around(forecast.time_s);
+  forecast.terms = uncertainty.terms();
   forecast.latency_s = rounds.times.latency_s;
   forecast.size_B = job.size_B;
   forecast.bus_factor = job.op.bus_factor(job.ranks());

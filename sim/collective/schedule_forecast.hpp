@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/collective/collective_forecast.hpp"
+#include "sim/collective/collective_result.hpp"
+#include "sim/collective/collective_run.hpp"
 
 namespace linkcast::collective {
 

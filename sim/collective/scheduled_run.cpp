@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sim/activities/cluster_message.hpp"
-#include "sim/plugin/schedule.hpp"
+#include "sim/collective/algorithm.hpp"
 #include "sim/units/index.hpp"
 
 namespace linkcast::collective {

@@ -171,6 +171,27 @@ void add_host(const Cluster& machine, const CopyRequest& request, CopyForecast& 
   if (!warning.empty()) verdict.warnings.insert(warning);
 }
 
+/// The terms that the time is made of, with the spreads of `uncertain`. Host and devices work at once in
+/// a queue: the slower of both is all of the time.
+std::vector<uncertainty::Term> terms_of(const CopyRequest& request, const CopyRuns& runs,
+                                        const uncertainty::Uncertainty& uncertain, const CopyForecast& forecast) {
+  namespace term = uncertainty::term;
+  std::vector<uncertainty::Term> terms;
+  double latency_s = 0;
+  for (const PlannedCopy& copy : runs.median.plan.copies()) latency_s = std::max(latency_s, copy.latency_s());
+  const bool by_host = forecast.issued && forecast.issued->by_host;
+  const bool host_alone = by_host && request.timing == Timing::kBackToBack && forecast.issued->host_bound;
+  const double devices_s = host_alone ? 0 : by_host ? forecast.issued->devices_s : forecast.time_s;
+  const double quiet_s = forecast.noise ? std::min(devices_s, forecast.noise->quiet_s) : devices_s;
+  const double base_s = std::min(latency_s, quiet_s);
+  terms.push_back({term::kBase, base_s});
+  terms.push_back({term::kSerialisation, quiet_s - base_s});
+  terms.push_back({term::kNoise, devices_s - quiet_s});
+  terms.push_back({term::kLaunch, forecast.time_s - devices_s});
+  terms.insert(terms.end(), uncertain.terms().begin(), uncertain.terms().end());
+  return terms;
+}
+
 query::Key timing_result() {
   return {.name = "timing",
           .help = "single (from rest) or back_to_back (one of a queue)",
@@ -200,6 +221,7 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
   if (std::none_of(request.copies.begin(), request.copies.end(), [](const Copy& copy) { return copy.message; }))
     forecast.issued.emplace();
   if (request.host) add_host(machine, request, forecast, verdict);
+  forecast.terms = terms_of(request, runs, uncertainty, forecast);
   double bytes = 0;
   for (const Copy& copy : request.copies) bytes += copy.bytes;
   forecast.bandwidth_Bps = bytes / forecast.time_s;
@@ -221,7 +243,8 @@ query::KeyTable copy_results() {
   return query::joined(
       {query::interval_results(),
        launch::launch_results(),
-       {{.name = "bandwidth_Bps",
+       {query::terms_result(),
+        {.name = "bandwidth_Bps",
          .type = ValueType::kNumber,
          .help = "bytes over time, both ways added",
          .required = true},
@@ -244,7 +267,8 @@ query::KeyTable flow_results() {
   return query::joined(
       {query::interval_results(),
        launch::launch_results(),
-       {{.name = "flow_times_s", .type = ValueType::kNumbers, .help = "when each copy is done", .required = true},
+       {query::terms_result(),
+        {.name = "flow_times_s", .type = ValueType::kNumbers, .help = "when each copy is done", .required = true},
         {.name = "transports", .type = ValueType::kTexts, .help = "of each copy", .required = true},
         {.name = "bandwidth_Bps", .type = ValueType::kNumber, .help = "all bytes over time_s", .required = true},
         timing_result(),

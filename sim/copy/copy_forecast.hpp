@@ -50,6 +50,7 @@ struct Issued {
 struct CopyForecast {
   double time_s = 0;  ///< until the last copy has ended; in noise the median
   uncertainty::Interval interval;
+  std::vector<uncertainty::Term> terms{};
   double bandwidth_Bps = 0;  ///< of all copies together
   Timing timing = Timing::kSingle;
   std::optional<Issued> issued{};           ///< none of messages: their processes are in what was measured

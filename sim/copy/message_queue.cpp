@@ -177,9 +177,13 @@ CopyForecast forecast_queue(const Cluster& machine, Solver& solver, const CopyRe
   small.bytes = 1;
   forecast.alone = LoneCopyForecast{Stages(machine, small).pace(solver), queue.transport};
   uncertainty::Uncertainty uncertainty;
-  uncertainty.add(uncertainty::scatter_of(machine.node().calibration(), queue.transport, queue.bytes));
-  uncertainty.add(stages.rate_error());
+  uncertainty.add(uncertainty::term::kMisfit,
+                  uncertainty::scatter_of(machine.node().calibration(), queue.transport, queue.bytes),
+                  uncertainty::kScatter);
+  uncertainty.add(uncertainty::term::kSerialisation, stages.rate_error());
+  uncertainty.add_part(uncertainty::term::kSerialisation, forecast.time_s);
   forecast.interval = uncertainty.around(forecast.time_s);
+  forecast.terms = uncertainty.terms();
   forecast.bandwidth_Bps = queue.bytes / forecast.time_s;
   forecast.warnings.insert("figures of the NIC's engine are printed ones: " +
                            machine.node().topology().devices[at(machine.nic_device(queue.out_nic))].id);

@@ -45,9 +45,13 @@ CopyForecast of_copies(const Cluster& machine, Solver& solver, const CopyRequest
   copies.inside.by = turn.by_kernel ? activities::MoveBy::kSm : activities::MoveBy::kDma;
   CopyForecast forecast = forecast_copies(machine, solver, copies);
   uncertainty::Uncertainty host;
-  host.add(process.error_s / process.time_s);
+  host.add(uncertainty::term::kLaunch, process.error_s / process.time_s);
   const auto messages = static_cast<double>(request.copies.size());  // a process posts what it sends and what it gets
   const double process_s = process.time_s * messages;
+  if (process_s > forecast.time_s) {
+    forecast.terms = host.terms();
+    forecast.terms.push_back({uncertainty::term::kLaunch, process_s});
+  }
   forecast.time_s = std::max(forecast.time_s, process_s);
   forecast.interval.low_s = std::max(forecast.interval.low_s, host.around(process_s).low_s);
   forecast.interval.high_s = std::max(forecast.interval.high_s, host.around(process_s).high_s);
@@ -62,9 +66,15 @@ CopyForecast of_processes(const Cluster& machine, const CopyRequest& request, co
   CopyForecast forecast;
   forecast.time_s = process.time_s + moving_s;
   uncertainty::Uncertainty uncertainty;
-  uncertainty.add(uncertainty::scatter_of(machine.node().calibration(), turn.transport, copy.bytes));
-  uncertainty.add(std::hypot(process.error_s, turn.rate_error * moving_s) / forecast.time_s);
+  uncertainty.add(uncertainty::term::kMisfit,
+                  uncertainty::scatter_of(machine.node().calibration(), turn.transport, copy.bytes),
+                  uncertainty::kScatter);
+  uncertainty.add(uncertainty::term::kSerialisation,
+                  std::hypot(process.error_s, turn.rate_error * moving_s) / forecast.time_s);
+  uncertainty.add_part(uncertainty::term::kLaunch, process.time_s);
+  uncertainty.add_part(uncertainty::term::kSerialisation, moving_s);
   forecast.interval = uncertainty.around(forecast.time_s);
+  forecast.terms = uncertainty.terms();
   if (!turn.measured)
     forecast.warnings.insert("no message of the kind " + turn.transport + " was measured on " +
                              machine.node().topology().name + ": assumed, " + to_text(BytesPerSecond{turn.rate_Bps}) +

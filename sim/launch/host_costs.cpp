@@ -80,8 +80,8 @@ double HostCosts::value(const std::string& subject, const LaunchRow& row) const 
 
 HostTime HostCosts::spread(const std::string& subject, double s) const {
   uncertainty::Uncertainty uncertainty;
-  uncertainty.add(value(subject, key::launch_sigma));
-  if (!lender(subject).empty() && !scale_) uncertainty.add(kOtherHost);
+  uncertainty.add(uncertainty::term::kLaunch, value(subject, key::launch_sigma), uncertainty::kMeasured);
+  if (!lender(subject).empty() && !scale_) uncertainty.add(uncertainty::term::kLaunch, kOtherHost);
   const double scaled_s = s * scale_.value_or(1);
   const uncertainty::Interval interval = uncertainty.around(scaled_s);
   return {scaled_s, interval.low_s, interval.high_s};

@@ -24,6 +24,9 @@ struct Launching {
   [[nodiscard]] double time_s(double device_s) const;
   /// From that of the devices: the ends of all three parts, taken together.
   [[nodiscard]] uncertainty::Interval around(const uncertainty::Interval& device) const;
+  /// Terms of a call, from those of the devices: of the slower of both nearly all, of the other its part of the first
+  /// call and of the wait.
+  [[nodiscard]] std::vector<uncertainty::Term> terms(std::vector<uncertainty::Term> device, double device_s) const;
   /// The devices wait for the host.
   [[nodiscard]] bool host_bound(double device_s) const { return by_host() && host.s > device_s; }
   /// What has to be said of an inherited host; empty where it matters little, or nothing.

@@ -2,7 +2,6 @@
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 #include "sim/plugin/library.hpp"
-#include "sim/plugin/schedule.hpp"
 #include "sim/plugin/topology_reader.hpp"
 #include "sim/plugin/trace_source.hpp"
 
@@ -27,11 +26,6 @@ const RingLibrary& ring_library(const std::string& name) {
 
 Registry<FabricGenerator>& fabric_generators() {
   static Registry<FabricGenerator> registry("fabric");
-  return registry;
-}
-
-Registry<ScheduleAlgorithm>& algorithms() {
-  static Registry<ScheduleAlgorithm> registry("algorithm");
   return registry;
 }
 

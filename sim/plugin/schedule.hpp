@@ -1,11 +1,8 @@
 #pragma once
 // A collective as rounds of messages between ranks. Pure arithmetic: no platform, no clock.
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
-
-#include "sim/plugin/registry.hpp"
 
 namespace linkcast {
 
@@ -33,19 +30,5 @@ struct Schedule {
 
 /// The same messages of parts that differ in size. @param parts_B  bytes of each block. @param size_B  the collective's
 Schedule with_parts(Schedule schedule, const std::vector<double>& parts_B, double size_B);
-
-/// `size` is the "size" column of nccl-tests, as in Collective; the root is rank 0.
-class ScheduleAlgorithm {
- public:
-  ScheduleAlgorithm() = default;
-  ScheduleAlgorithm(const ScheduleAlgorithm&) = delete;
-  ScheduleAlgorithm& operator=(const ScheduleAlgorithm&) = delete;
-  virtual ~ScheduleAlgorithm() = default;
-  [[nodiscard]] virtual std::vector<std::string> operations() const = 0;
-  /// @param operation  one of operations(). @param ranks  at least 2
-  [[nodiscard]] virtual Schedule schedule(const std::string& operation, int ranks) const = 0;
-};
-
-Registry<ScheduleAlgorithm>& algorithms();
 
 }  // namespace linkcast

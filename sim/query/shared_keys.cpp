@@ -135,6 +135,33 @@ const KeyTable& noise_results() {
   return table;
 }
 
+Key explain_key() {
+  return {.name = "explain",
+          .type = ValueType::kFlag,
+          .help = "the terms that the time is made of, and the share of each in time and uncertainty",
+          .unset = "false",
+          .example = "true",
+          .cli = {.name = "--explain"}};
+}
+
+Key terms_result() {
+  const auto number = [](const char* name, const char* help) {
+    return Key{.name = name, .type = ValueType::kNumber, .help = help, .required = true};
+  };
+  return {.name = "terms",
+          .type = ValueType::kObjects,
+          .help = "with explain: parts of the time and of its uncertainty",
+          .fields = {{.name = "label", .help = "base, hops, serialisation, ...", .required = true},
+                     number("time_s", "part of time_s"),
+                     number("time_share", "time_s of the term over that of the answer"),
+                     number("spread", "standard deviation of ln(time) from this term alone"),
+                     number("uncertainty_share", "of the variance of ln(time)"),
+                     {.name = "source", .help = "measured, library's table, assumed or scatter of measurements"},
+                     {.name = "parameter", .help = "of the calibration that it follows from"}}};
+}
+
+bool read_explain(ObjectReader& r) { return r.optional<bool>("explain").value_or(false); }
+
 const KeyTable& interval_results() {
   static const KeyTable table = {
       {.name = "time_s", .type = ValueType::kNumber, .help = "forecast", .required = true},

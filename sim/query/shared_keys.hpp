@@ -14,6 +14,10 @@ const KeyTable& job_keys();
 const KeyTable& noise_results();
 /// time_s, time_low_s, time_high_s
 const KeyTable& interval_results();
+/// explain, and what it adds to an answer.
+Key explain_key();
+Key terms_result();
+bool read_explain(ObjectReader& r);
 /// gpus, or nodes and gpus_per_node.
 const KeyTable& member_keys();
 /// library

@@ -19,6 +19,14 @@ constexpr double kNoneFitted = 0.12;
 
 }  // namespace
 
+void Uncertainty::add(const Calibration& calibration, const std::vector<Term>& terms) {
+  std::vector<ErrorPart> parts;
+  parts.reserve(terms.size());
+  for (const Term& term : terms) parts.push_back(term.spread);
+  variance_ += variance_of(calibration, parts);
+  terms_.insert(terms_.end(), terms.begin(), terms.end());
+}
+
 Interval Uncertainty::around(double time_s) const {
   const double spread = std::exp(kNinetyPercentSigmas * std::sqrt(variance_));
   if (!std::isfinite(time_s) || !std::isfinite(spread))

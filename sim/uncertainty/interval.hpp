@@ -1,6 +1,7 @@
 #pragma once
 // How sure a prediction is: a 90 % interval around a time.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/activities/plan.hpp"
@@ -17,18 +18,45 @@ using activities::Spread;
 /// @param time_s  0: no time, no spread
 Spread spread_of(const Interval& interval, double time_s);
 
-/// Independent contributions to the uncertainty of ln(time), as standard deviations.
+/// One labelled part of a forecast's time and of its uncertainty.
+struct Term {
+  std::string_view label{};                 ///< one of kTerms
+  double seconds = 0;                       ///< 0: no part of the time, a spread alone
+  ErrorPart spread{};                       ///< of ln(time): standard deviation, signed
+  std::string_view source{};                ///< where value or spread come from: kMeasured, ...
+  const ParameterRow* parameter = nullptr;  ///< that it follows from; null: from none, or from several
+};
+/// Labels: start-up of the whole, hops one after the other, bytes on the tightest link or thread block, chunks and
+/// turns that bytes wait for, others on the same links, parts that do not begin at 16 bytes, hops through host memory,
+/// latency of the fabric and waits there, calls of the host, residuals of fits and what nobody measured.
+namespace term {
+inline constexpr std::string_view kBase = "base", kHops = "hops", kSerialisation = "serialisation",
+                                  kFilling = "filling", kContention = "contention", kAlignment = "alignment",
+                                  kHostPath = "host path", kDistance = "distance", kLaunch = "launch", kNoise = "noise",
+                                  kMisfit = "misfit", kReduction = "reduction", kStaging = "staging";
+}  // namespace term
+/// Sources.
+inline constexpr std::string_view kMeasured = "measured", kTable = "library's table", kAssumed = "assumed",
+                                  kScatter = "scatter of measurements";
+
+/// The list of a forecast's terms, from which its interval follows.
 class Uncertainty {
  public:
-  void add(double sigma_log) { variance_ += sigma_log * sigma_log; }
-  /// Parameters' errors, which may hang together.
-  void add(const Calibration& calibration, const std::vector<ErrorPart>& parts) {
-    variance_ += variance_of(calibration, parts);
+  /// Independent of all others. @param sigma_log  standard deviation of ln(time)
+  void add(std::string_view label, double sigma_log, std::string_view source = kAssumed) {
+    variance_ += sigma_log * sigma_log;
+    terms_.push_back({label, 0, ErrorPart(sigma_log), source});
   }
+  /// Terms of parameters, whose errors may hang together.
+  void add(const Calibration& calibration, const std::vector<Term>& terms);
+  /// A part of the time that is as sure as the others say.
+  void add_part(std::string_view label, double seconds) { terms_.push_back({label, seconds}); }
+  [[nodiscard]] const std::vector<Term>& terms() const { return terms_; }
   [[nodiscard]] Interval around(double time_s) const;
 
  private:
   double variance_ = 0;
+  std::vector<Term> terms_{};
 };
 
 /// Collectives whose forecasts err alike: of NCCL and its like, or of an MPI, in one node or between nodes.

@@ -71,11 +71,11 @@ void judge_limit(const Constraint& limit, const std::string& id, Verdict& verdic
 
 Uncertainty uncertainty_of(const Verdict& verdict, double time_s) {
   Uncertainty uncertainty;
-  uncertainty.add(verdict.scatter);
-  uncertainty.add(verdict.parameter_error);
-  uncertainty.add(verdict.delay_error_s / time_s);
-  if (verdict.distant) uncertainty.add(kPairError);
-  if (verdict.stand_in) uncertainty.add(kMessageStandInError);
+  uncertainty.add(term::kMisfit, verdict.scatter, kScatter);
+  uncertainty.add(term::kSerialisation, verdict.parameter_error, kMeasured);
+  uncertainty.add(term::kBase, verdict.delay_error_s / time_s, kMeasured);
+  if (verdict.distant) uncertainty.add(term::kDistance, kPairError);
+  if (verdict.stand_in) uncertainty.add(term::kMisfit, kMessageStandInError);
   return uncertainty;
 }
 
@@ -95,7 +95,7 @@ Uncertainty uncertainty_of(const activities::ProblemBuilder& builder, const Solu
 
 void add_sharing(const std::vector<activities::Transfer>& transfers, Verdict& verdict, Uncertainty& uncertainty) {
   if (transfers.size() < 2) return;
-  uncertainty.add(kSharing);
+  uncertainty.add(term::kContention, kSharing, kMeasured);
   std::map<int, std::set<int>> targets, sources;
   for (const activities::Transfer& t : transfers) {
     if (t.by != activities::MoveBy::kSm || t.source == t.target) continue;
@@ -104,7 +104,7 @@ void add_sharing(const std::vector<activities::Transfer>& transfers, Verdict& ve
   }
   for (const auto& [gpu, out] : targets) {
     if (out.size() < 2 || sources[gpu].size() < 2) continue;
-    uncertainty.add(kMixing);
+    uncertainty.add(term::kContention, kMixing);
     verdict.warnings.insert(
         "kernels of one GPU exchange with several others at once: such traffic took 1.1 to 1.7 times as long as "
         "fair sharing says on the machine where it was measured");
@@ -121,7 +121,36 @@ void check_validity(const Platform& platform, double size_B, double grows, Verdi
                           ": extrapolated");
   const double some_B = std::max(1.0, size_B);  // nothing is as far away as one byte
   const double doublings = std::abs(std::log2(some_B / (above ? calibration.valid_to_B : calibration.valid_from_B)));
-  uncertainty.add((above ? 1 : grows) * scatter_of_doublings(calibration, "left_out.size_doubled", doublings));
+  uncertainty.add(term::kMisfit,
+                  (above ? 1 : grows) * scatter_of_doublings(calibration, "left_out.size_doubled", doublings));
+}
+
+std::vector<Json> explained(const Calibration& calibration, const std::vector<Term>& terms, double time_s) {
+  const std::size_t count = terms.size();
+  std::vector<double> shares(count, 0);
+  double variance = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j < count; ++j) {
+      const ErrorPart &a = terms[i].spread, &b = terms[j].spread;
+      const double both =
+          a.sigma * b.sigma * (i == j ? 1 : calibration.correlation.between(a.correlated, b.correlated));
+      shares[i] += both;
+      variance += both;
+    }
+  std::vector<Json> rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Term& one = terms[i];
+    if (one.seconds == 0 && one.spread.sigma == 0) continue;
+    rows.push_back({{"label", one.label},
+                    {"time_s", one.seconds},
+                    {"time_share", one.seconds / time_s},
+                    {"spread", std::abs(one.spread.sigma)},
+                    {"uncertainty_share", variance > 0 ? shares[i] / variance : 0}});
+    if (!one.source.empty()) rows.back()["source"] = one.source;
+    if (one.parameter != nullptr)
+      rows.back()["parameter"] = std::string(one.parameter->subject) + "." + std::string(one.parameter->what);
+  }
+  return rows;
 }
 
 void put_interval(Json& out, double time, const Interval& interval) {

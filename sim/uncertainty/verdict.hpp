@@ -49,4 +49,8 @@ void check_validity(const Platform& platform, double size_B, double grows, Verdi
 
 void put_interval(Json& out, double time_s, const Interval& interval);
 
+/// Terms as objects of an answer, those that are nothing left out: label, time_s, time_share, spread (of ln(time)),
+/// uncertainty_share (of the variance of ln(time); below 0 where it takes back what another adds), source, parameter.
+std::vector<Json> explained(const Calibration& calibration, const std::vector<Term>& terms, double time_s);
+
 }  // namespace linkcast::uncertainty

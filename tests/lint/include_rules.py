@@ -37,6 +37,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "sim/exporters": MACHINE,
     "apps-traces": [*BASE, "sim/plugin"],
     "models": MACHINE,
+    "models/algorithms": [*FORECAST, "sim/launch", "sim/collective"],
     "calibrate/fit": [*BASE, "sim/work", "sim/log", "sim/platform", "sim/lending"],
     "calibrate/learn": [*BASE, "sim/log", "sim/platform", "sim/plugin", "sim/catalogue", "sim/query", "calibrate/fit", "validate"],
     "calibrate/pipelines": [*PLAN, "sim/catalogue", "sim/query", "calibrate/fit", "calibrate/learn"],
@@ -63,7 +64,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"spdlog/", ["sim/log", "cli/console.hpp", "cli/console.cpp"]),
     (r"fmt/", [room for room in ARROWS if room not in ("calibrate/bench", "calibrate/choices")]),
     (r"muParser", ["validate"]),
-    (r"pugixml", ["calibrate/import", "calibrate/choices"]),
+    (r"pugixml", ["calibrate/import", "calibrate/choices", "models/algorithms/msccl_xml.cpp"]),
     (r"httplib\.h$", ["sim/serve/connection.hpp", "sim/serve/http_server.cpp"]),
     (r"re2/", ["sim/units/regex.cpp"]),
     (r"^regex$", []),  # recurses with the length of its input: sim/units/regex.hpp instead

@@ -16,10 +16,6 @@ PROGRAM = ("sim", "cli", "python", "models", "calibrate", "validate", "apps-trac
 KNOWN_CIRCLES = (
     {"calibrate/pipelines/fit_machine", "calibrate/pipelines/held_out"},
     {"cli/command", "cli/data_output", "cli/query_options"},
-    {"sim/activities/channel_flows", "sim/activities/host_hops"},
-    {"sim/collective/alignment", "sim/collective/collective_cost", "sim/collective/host_path"},
-    {"sim/collective/collective_forecast", "sim/collective/schedule_forecast"},
-    {"sim/collective/collective_messages", "sim/collective/collective_plan", "sim/collective/switch_plan"},
     {"sim/copy/copy_forecast", "sim/copy/message_queue", "sim/copy/message_window"},
     {"sim/placement/node_search", "sim/placement/ranking"},
     {"sim/platform/edited", "sim/platform/edited_fabric", "sim/platform/edited_rates"},

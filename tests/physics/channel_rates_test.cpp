@@ -4,8 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "models/algorithms/tree_edges.hpp"
 #include "sim/activities/channel_flows.hpp"
-#include "sim/activities/cluster_channels.hpp"
+#include "sim/activities/channel_route.hpp"
 #include "sim/activities/host_hops.hpp"
 #include "sim/activities/inside_path.hpp"
 #include "sim/activities/link_queue.hpp"
@@ -18,6 +19,7 @@
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/made_machine.hpp"
 
 namespace linkcast::test::channel_rates_test {
 
@@ -195,12 +197,13 @@ TEST_CASE("trees over nodes: bytes of every port, up and down, from every node t
       made.nodes = nodes;
       const BinaryTree tree = double_binary_tree(nodes, which);
       activities::ClusterProblem problem(cluster);
-      const std::vector<int> ways =
-          activities::add_cluster_tree(problem, made, activities::chain_of(0), which, {1e6, 0.5, kInfinite});
-      REQUIRE(ways.size() == 2);
+      made.trees = {chain_of(0)};
+      made.channels.assign(2, {});  // a block for each of the two trees between the nodes
+      AlgorithmOn(cluster, made, "tree", "all_reduce", 2e6, 0.5).add_to(problem);
+      REQUIRE(problem.problem().activities.size() == 4);
       for (const bool up : {true, false}) {
         std::map<int, double> taken;
-        for (const Use& use : problem.problem().activities[static_cast<std::size_t>(ways[up ? 0 : 1])].uses)
+        for (const Use& use : problem.problem().activities[static_cast<std::size_t>(2 * which + (up ? 0 : 1))].uses)
           taken[problem.key(use.constraint)] = use.weight;
         for (int node = 0; node < nodes; ++node) {
           const int port = cluster.key_of_fabric_link(2 * cluster.endpoint(node, cluster.nic_of(0)));
@@ -218,10 +221,10 @@ TEST_CASE("trees over nodes: bytes of every port, up and down, from every node t
           ++hops;
         depth = std::max(depth, hops);
       }
-      CHECK(activities::tree_depth(nodes, which) == depth);
+      CHECK(tree_depth(nodes, which) == depth);
       // of delays that grow with the node the largest sum from a leaf to the root counts
-      const double most = activities::tree_delay_s(cluster, made, activities::chain_of(0), which,
-                                                   [&](int from, int) { return 1.0 + from / cluster.nics(); });
+      const double most =
+          tree_delay_s(cluster, made, chain_of(0), which, [&](int from, int) { return 1.0 + from / cluster.nics(); });
       double expected = 0;
       for (int node = 0; node < nodes; ++node) {
         double sum = 0;
@@ -254,20 +257,24 @@ TEST_CASE("aggregated trees and switches that reduce: bytes of every port, hops 
       }
     };
     activities::ClusterProblem trees(cluster);
-    activities::add_aggregated_trees(trees, made, channel, {1e6, 0.5, kInfinite});
+    AlgorithmOn(cluster, made, "pat", "all_gather", 1e6, 0.5).add_to(trees);
     check_ports(trees, trees.problem().activities.front());
     activities::ClusterProblem reduced(cluster);
-    activities::add_switch_reduction(reduced, made, channel, activities::InNode::kChain, {1e6, 0.5, kInfinite}, 1);
+    AlgorithmOn(cluster, made, "collnet_chain", "all_reduce", 1e6, 0.5).add_to(reduced);
     check_ports(reduced, reduced.problem().activities.front());
     // a hop of each length from the first node; the farthest of all; all of a ring
     const auto number = [&](int from, int to) { return 100.0 * (from / cluster.nics()) + to / cluster.nics(); };
     double lengths = 0, round = 0;
     for (int length = 1; length < nodes; length *= 2) lengths += length;
-    CHECK_THAT(activities::aggregated_delay_s(cluster, made, channel, number), WithinRel(lengths, kExact));
-    CHECK_THAT(activities::reduction_delay_s(cluster, made, channel, number), WithinRel(nodes - 1.0, kExact));
+    const auto first_byte_s = [&](const char* algorithm, const char* op) {
+      return AlgorithmOn(cluster, made, algorithm, op).first_byte_s(number);
+    };
+    CHECK_THAT(first_byte_s("pat", "all_gather"), WithinRel(lengths, kExact));
+    CHECK_THAT(first_byte_s("collnet_chain", "all_reduce"), WithinRel(nodes - 1.0, kExact));
     for (int node = 0; node < nodes; ++node) round += 100.0 * node + (node + 1) % nodes;
-    CHECK_THAT(activities::ring_delay_s(cluster, made, true, number), WithinRel(round, kExact));
-    CHECK_THAT(activities::ring_delay_s(cluster, made, false, number), WithinRel(round - 100.0 * (nodes - 1), kExact));
+    // n - 1 of n steps of a ring; a chain once in 20 calls
+    CHECK_THAT(first_byte_s("ring", "all_gather"), WithinRel(round * (nodes - 1) / nodes, kExact));
+    CHECK_THAT(first_byte_s("ring", "broadcast"), WithinRel((round - 100.0 * (nodes - 1)) / 20, kExact));
   }
 }
 
@@ -283,7 +290,7 @@ TEST_CASE("what is handed to another GPU's NIC takes NVLink for its part of the 
   channel.in.handover = Hop{0, 1, HopKind::kPeer};
   made.channels = {channel};
   activities::ClusterProblem problem(cluster);
-  activities::add_aggregated_trees(problem, made, channel, {1e6, 1, kInfinite});
+  AlgorithmOn(cluster, made, "pat", "all_gather").add_to(problem);
   const int link = node.peer_route(node.gpu(0), node.gpu(1))->links.front();
   double handed = 0;
   for (const Use& use : problem.problem().activities.front().uses)

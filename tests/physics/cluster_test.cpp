@@ -14,6 +14,7 @@
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/made_machine.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "tests/support/unlearned.hpp"
 
@@ -166,7 +167,7 @@ TEST_CASE("hops of a tree over other links than the ring's take what the library
   Communicator made = library.build(machine, {0, 1, 2, 3});
   const auto hop_s = [&](const std::string& path_class) {
     made.tree_class = path_class;
-    return collective::collective_cost(machine, library, made, "tree", "LL", 1).hop_s;
+    return cost_of(machine, library, made, "tree", "LL", 1).hop_s;
   };
   REQUIRE(library.hop_latency("LL", "PHB").si > library.hop_latency("LL", "NVL").si);
   CHECK_THAT(hop_s("PHB") / hop_s("NVL"),

@@ -61,8 +61,7 @@ TEST_CASE("costs of a ring are its protocol's parameters, with their errors", "[
         INFO(protocol << " " << blocks << " " << nodes);
         const auto value = [&](const std::string& name) { return values.at(name); };
         const std::string ring = "ring." + protocol + ".", network = "network." + protocol + ".";
-        const CollectiveCost cost =
-            collective::collective_cost(*node, kTable, nodes_of(nodes), "ring", protocol, blocks);
+        const CollectiveCost cost = cost_of(*node, kTable, nodes_of(nodes), "ring", protocol, blocks);
         CHECK_THAT(cost.base_s, WithinRel(value(ring + "base_s"), kExact));
         CHECK_THAT(cost.hop_s, WithinRel(value(ring + "hop_s"), kExact));
         CHECK_THAT(cost.base_spread.sigma, WithinRel(error.at(ring + "base_s"), kExact));
@@ -72,9 +71,9 @@ TEST_CASE("costs of a ring are its protocol's parameters, with their errors", "[
         // n blocks take 1 + c sqrt(n - 1) times as long, so that d ln(rate) / d ln(c) is -x / (1 + x)
         const double x = value(ring + "crowding") * std::sqrt(blocks - 1.0);
         CHECK_THAT(cost.channel_Bps, WithinRel(value(ring + "channel_Bps") / (1 + x), kExact));
-        REQUIRE(cost.channel_spread.size() == 2);
-        CHECK_THAT(cost.channel_spread[0].sigma, WithinRel(error.at(ring + "channel_Bps"), kExact));
-        CHECK_THAT(cost.channel_spread[1].sigma, WithinAbs(-error.at(ring + "crowding") * x / (1 + x), 1e-12));
+        REQUIRE(cost.channel_terms.size() == 2);
+        CHECK_THAT(cost.channel_terms[0].spread.sigma, WithinRel(error.at(ring + "channel_Bps"), kExact));
+        CHECK_THAT(cost.channel_terms[1].spread.sigma, WithinAbs(-error.at(ring + "crowding") * x / (1 + x), 1e-12));
         CHECK(cost.host_wait == 1);
         CHECK(cost.link_share == 1);
         if (nodes == 1) {
@@ -90,9 +89,14 @@ TEST_CASE("costs of a ring are its protocol's parameters, with their errors", "[
         }
         // the first byte's way, and its error: each part's own
         CHECK_THAT(cost.latency_s(5, 2), WithinRel(cost.base_s + 5 * cost.hop_s + 2 * cost.network_hop_s, kExact));
-        const std::vector<ErrorPart> parts = cost.latency_error_s(5, 2);
+        const std::vector<uncertainty::Term> parts = cost.latency_terms(5, 2);
         double variance = 0;
-        for (const ErrorPart& part : parts) variance += part.sigma * part.sigma;
+        double whole_s = 0;
+        for (const uncertainty::Term& part : parts) {
+          variance += part.spread.sigma * part.spread.sigma;
+          whole_s += part.seconds;
+        }
+        CHECK_THAT(whole_s, WithinRel(cost.latency_s(5, 2), kExact));
         const double base = cost.base_s * error.at(ring + "base_s"), hop = 5 * cost.hop_s * error.at(ring + "hop_s");
         const double between = nodes == 1 ? 0 : 2 * cost.network_hop_s * error.at(network + "hop_s");
         CHECK_THAT(variance, WithinRel(base * base + hop * hop + between * between, kExact));
@@ -111,8 +115,8 @@ TEST_CASE("without parameters the library's table is believed, as far as version
   for (const std::string& protocol : kProtocols) {
     INFO(protocol);
     const int row = TableRings::row(protocol);
-    const CollectiveCost near_ = collective::collective_cost(*node, kTable, nodes_of(2), "ring", protocol, 1),
-                         cost = collective::collective_cost(*node, kTable, far, "ring", protocol, 1);
+    const CollectiveCost near_ = cost_of(*node, kTable, nodes_of(2), "ring", protocol, 1),
+                         cost = cost_of(*node, kTable, far, "ring", protocol, 1);
     CHECK_THAT(cost.base_s, WithinRel((5 + 2.5 * row) * 1e-6, kExact));
     CHECK_THAT(cost.hop_s, WithinRel((7 + 6.0 * row) * 1e-6, kExact));
     CHECK_THAT(near_.hop_s, WithinRel(cost.hop_s / 10, kExact));
@@ -126,9 +130,9 @@ TEST_CASE("without parameters the library's table is believed, as far as version
     }
     // one block on H200, fitted: 7.3, 21 and 28 GB/s
     const double block = row == 0 ? 7.3e9 : row == 1 ? 21e9 : 28e9;
-    CHECK(within(block, cost.channel_Bps, cost.channel_spread.front().sigma));
-    CHECK_FALSE(within(4 * block, cost.channel_Bps, cost.channel_spread.front().sigma));
-    CHECK_FALSE(within(block / 6, cost.channel_Bps, cost.channel_spread.front().sigma));
+    CHECK(within(block, cost.channel_Bps, cost.channel_terms.front().spread.sigma));
+    CHECK_FALSE(within(4 * block, cost.channel_Bps, cost.channel_terms.front().spread.sigma));
+    CHECK_FALSE(within(block / 6, cost.channel_Bps, cost.channel_terms.front().spread.sigma));
     // between nodes LL 0.29, 1.4 and 0.19 GB/s; what a NIC of 400 Gb/s and one of 100 Gb/s carry, in the others
     for (const double figure : row == 0 ? std::vector{0.29e9, 1.4e9, 0.19e9} : std::vector{12.5e9, 50e9})
       CHECK(within(figure, cost.network_Bps, cost.network_spread.sigma));
@@ -138,18 +142,17 @@ TEST_CASE("without parameters the library's table is believed, as far as version
     CHECK_THAT(cost.network_hop_spread.sigma, WithinRel(cost.base_spread.sigma, kExact));
   }
   // blocks that were never measured do not crowd much, but may: 12 of them on V100 lose 1.2
-  const CollectiveCost many = collective::collective_cost(*node, kTable, nodes_of(1), "ring", "LL", 12),
-                       one = collective::collective_cost(*node, kTable, nodes_of(1), "ring", "LL", 1);
+  const CollectiveCost many = cost_of(*node, kTable, nodes_of(1), "ring", "LL", 12),
+                       one = cost_of(*node, kTable, nodes_of(1), "ring", "LL", 1);
   CHECK_THAT(many.channel_Bps, WithinRel(one.channel_Bps, 0.01));
   // what the library itself counts on comes before that, not before what was measured
   TableRings counts;
   counts.rate = Prior{6.6e9, 0.25};
-  const CollectiveCost counted = collective::collective_cost(*node, counts, nodes_of(1), "ring", "LL", 1);
+  const CollectiveCost counted = cost_of(*node, counts, nodes_of(1), "ring", "LL", 1);
   CHECK_THAT(counted.channel_Bps, WithinRel(6.6e9, kExact));
-  CHECK_THAT(counted.channel_spread.front().sigma, WithinRel(0.25, kExact));
+  CHECK_THAT(counted.channel_terms.front().spread.sigma, WithinRel(0.25, kExact));
   const auto known = made_platform("hgx-h200", measured());
-  CHECK_THAT(collective::collective_cost(*known, counts, nodes_of(1), "ring", "LL", 1).channel_Bps,
-             WithinRel(1.7e9, kExact));
+  CHECK_THAT(cost_of(*known, counts, nodes_of(1), "ring", "LL", 1).channel_Bps, WithinRel(1.7e9, kExact));
 }
 
 TEST_CASE("base and hops count as measured where both are", "[physics][cost]") {
@@ -157,7 +160,7 @@ TEST_CASE("base and hops count as measured where both are", "[physics][cost]") {
     Values values = measured();
     values.erase(missing);
     const auto node = made_platform("hgx-h200", values);
-    const CollectiveCost cost = collective::collective_cost(*node, kTable, nodes_of(2), "ring", "LL", 1);
+    const CollectiveCost cost = cost_of(*node, kTable, nodes_of(2), "ring", "LL", 1);
     INFO(missing);
     CHECK(cost.measured == (std::string(missing).rfind("network", 0) == 0));
     CHECK(cost.network_measured == (std::string(missing) != "network.LL.hop_s"));
@@ -172,7 +175,7 @@ TEST_CASE("costs of a tree are measured, or a ring's times its slowness and the 
   for (const std::string& protocol : kProtocols) {
     INFO(protocol);
     const std::string tree = "tree." + protocol + ".", ring = "ring." + protocol + ".";
-    const CollectiveCost cost = collective::collective_cost(*node, kTable, made, "tree", protocol, 1);
+    const CollectiveCost cost = cost_of(*node, kTable, made, "tree", protocol, 1);
     CHECK_THAT(cost.base_s, WithinRel(values.at(tree + "base_s"), kExact));
     CHECK_THAT(cost.hop_s, WithinRel(values.at(tree + "hop_s"), kExact));
     CHECK_THAT(cost.base_spread.sigma, WithinRel(error.at(tree + "base_s"), kExact));
@@ -187,20 +190,20 @@ TEST_CASE("costs of a tree are measured, or a ring's times its slowness and the 
       fewer[tree + "slowness"] = 1.7;
       with_errors[tree + "slowness"] = 0.09;
       const auto partly = made_platform("hgx-h200", fewer, with_errors);
-      const CollectiveCost as_ring = collective::collective_cost(*partly, kTable, made, "tree", protocol, 1);
+      const CollectiveCost as_ring = cost_of(*partly, kTable, made, "tree", protocol, 1);
       CHECK_THAT(as_ring.base_s, WithinRel(1.7 * values.at(ring + "base_s"), kExact));
       // the table says that a hop of the tree's class takes ten times one of the ring's
       CHECK_THAT(as_ring.hop_s, WithinRel(17 * values.at(ring + "hop_s"), kExact));
       CHECK_THAT(as_ring.slowness_spread.sigma, WithinRel(0.09, kExact));
       // its error is of base and hops together
-      const std::vector<ErrorPart> parts = as_ring.latency_error_s(4, 0);
+      const std::vector<uncertainty::Term> parts = as_ring.latency_terms(4, 0);
       double most = 0;
-      for (const ErrorPart& part : parts) most = std::max(most, part.sigma);
+      for (const uncertainty::Term& part : parts) most = std::max(most, part.spread.sigma);
       CHECK_THAT(most, WithinRel(0.09 * (as_ring.base_s + 4 * as_ring.hop_s), kExact));
     }
   }
   const auto unknown = made_platform("hgx-h200", {});
-  const CollectiveCost believed = collective::collective_cost(*unknown, kTable, made, "tree", "LL", 1);
+  const CollectiveCost believed = cost_of(*unknown, kTable, made, "tree", "LL", 1);
   CHECK_THAT(believed.base_s, WithinRel(5e-6, kExact));  // as a ring's, of which trees were 0.7 to 1.1 on H200
   CHECK(std::log(1.1) < 1.645 * believed.slowness_spread.sigma);
   CHECK(-std::log(0.7) < 1.645 * believed.slowness_spread.sigma);
@@ -212,8 +215,8 @@ TEST_CASE("a slow GPU: all of a ring waits for it, a tree's hops pass it once", 
   const auto ratio = [&](const std::string& algorithm, const std::vector<int>& gpus) {
     Communicator made = made_ring(gpus);
     made.nodes = 2;
-    const CollectiveCost before = collective::collective_cost(*even, kTable, made, algorithm, "Simple", 4),
-                         after = collective::collective_cost(*slow, kTable, made, algorithm, "Simple", 4);
+    const CollectiveCost before = cost_of(*even, kTable, made, algorithm, "Simple", 4),
+                         after = cost_of(*slow, kTable, made, algorithm, "Simple", 4);
     CHECK_THAT(after.network_hop_s, WithinRel(before.network_hop_s, kExact));  // of CPUs and cables
     CHECK_THAT(after.network_Bps, WithinRel(before.network_Bps, kExact));
     CHECK_THAT(before.channel_Bps / after.channel_Bps, WithinRel(after.base_s / before.base_s, kExact));
@@ -248,13 +251,13 @@ TEST_CASE("what a hop through host memory keeps of the quicker of its ways", "[p
     for (const std::string protocol : {"LL", "Simple"}) {
       Communicator made = made_ring({0, 1});
       made.fallback = fallback;
-      const CollectiveCost cost = collective::collective_cost(*node, waits, made, "ring", protocol, 1);
+      const CollectiveCost cost = cost_of(*node, waits, made, "ring", protocol, 1);
       const double wait = protocol == "LL" ? 0.6 : 0.4, error = protocol == "LL" ? 0.25 : 0.5;
       CHECK_THAT(cost.host_wait, WithinRel(fallback ? wait : 1, kExact));
-      REQUIRE(cost.channel_spread.size() == (fallback ? 3 : 2));
+      REQUIRE(cost.channel_terms.size() == (fallback ? 3 : 2));
       // of two ways of one rate, 1 / (1 + w) of it
-      if (fallback) CHECK_THAT(cost.channel_spread[2].sigma, WithinRel(-error * wait / (1 + wait), kExact));
-      CHECK(collective::collective_cost(*node, kTable, made, "ring", protocol, 1).host_wait == 1);
+      if (fallback) CHECK_THAT(cost.channel_terms[2].spread.sigma, WithinRel(-error * wait / (1 + wait), kExact));
+      CHECK(cost_of(*node, kTable, made, "ring", protocol, 1).host_wait == 1);
     }
 }
 

@@ -25,13 +25,20 @@ CollectiveJob job_of(const Cluster& machine, const Library& library, const Commu
 /// 2 us of latency, 8 us of bytes, limited by its blocks.
 CollectiveRun run_of(const std::string& algorithm = "ring") {
   CollectiveRun run;
-  run.made.taken = {algorithm, "Simple", 4, 1};
-  run.made.latency_s = 2e-6;
-  run.made.busiest_B = 3e6;
-  run.made.cost.measured = run.made.cost.network_measured = run.made.cost.rate_measured = true;
+  run.plan.choice = {algorithm, "Simple", 4, 1};
+  run.plan.latency_s = 2e-6;
+  run.plan.busiest_B = 3e6;
+  run.plan.cost.measured = run.plan.cost.network_measured = run.plan.cost.rate_measured = true;
   run.flow_s = 8e-6;
   run.limited_by = {kOwnCap};
   return run;
+}
+
+/// Independent terms of these spreads.
+std::vector<uncertainty::Term> terms_of(const std::vector<double>& spreads) {
+  std::vector<uncertainty::Term> terms;
+  for (const double spread : spreads) terms.push_back({uncertainty::term::kBase, 0, ErrorPart(spread)});
+  return terms;
 }
 
 double variance_of(const uncertainty::Interval& interval, double time_s) {
@@ -116,9 +123,9 @@ TEST_CASE("forecast of a run: what limits it", "[physics][made]") {
   CollectiveRun run = run_of();
   CHECK(collective::forecast_of(job, run).limited_by == "thread blocks");
   CHECK(collective::forecast_of(job, run).bottleneck.empty());
-  run.made.latency_s = 8.1e-6;  // more than half
+  run.plan.latency_s = 8.1e-6;  // more than half
   CHECK(collective::forecast_of(job, run).limited_by == "start-up");
-  run.made.latency_s = 7.9e-6;
+  run.plan.latency_s = 7.9e-6;
   CHECK(collective::forecast_of(job, run).limited_by == "thread blocks");
   run.limited_by.clear();  // a solver that cannot tell
   CHECK(collective::forecast_of(job, run).limited_by.empty());
@@ -129,13 +136,13 @@ TEST_CASE("forecast of a run: what limits it", "[physics][made]") {
   // an activity that its hops through host memory limit: all of their links
   CollectiveRun staged = run_of();
   staged.limited_by = {kOwnCap, kOwnCap};
-  staged.made.hops = {{{0, 1, HopKind::kPeer}}, {{0, 1, HopKind::kPeer}, {1, 2, HopKind::kHostMemory}}};
+  staged.plan.hops = {{{0, 1, HopKind::kPeer}}, {{0, 1, HopKind::kPeer}, {1, 2, HopKind::kHostMemory}}};
   const CollectiveForecast host = collective::forecast_of(job, staged);
   std::set<std::string> links;
   for (const int link : node->to_host(node->gpu(1)).links) links.insert(id(link));
   for (const int link : node->from_host(node->gpu(2)).links) links.insert(id(link));
   CHECK(host.bottleneck == std::vector<std::string>(links.begin(), links.end()));
-  CHECK(collective::host_links(*node, staged.made.hops[0]).empty());
+  CHECK(collective::host_links(*node, staged.plan.hops[0]).empty());
   // of many messages a few are named, all are counted
   CollectiveRun messages = run_of("messages");
   messages.messages.emplace();
@@ -170,10 +177,10 @@ TEST_CASE("forecast of a run: what was assumed is said, and nothing else", "[phy
     return collective::forecast_of(job_of(alps, library, nodes), run);
   };
   CollectiveRun unknown = run_of();
-  unknown.made.cost.measured = false;
+  unknown.plan.cost.measured = false;
   CHECK(says(forecast(unknown), "base and hop latencies are nccl-2.18's assumptions, not measured on hgx-h200"));
   CollectiveRun hops = run_of();
-  hops.made.cost.network_measured = false;
+  hops.plan.cost.network_measured = false;
   CHECK(forecast(hops).warnings.empty());  // of one node
   CHECK(says(between(hops), "no collective between nodes of alps was measured"));
   CHECK_FALSE(says(between(run_of()), "between nodes"));
@@ -181,10 +188,10 @@ TEST_CASE("forecast of a run: what was assumed is said, and nothing else", "[phy
   CollectiveRun multicast = run_of("nvls");
   CHECK(forecast(multicast).channels == std::vector<std::vector<int>>{{0}, {1}});
   CHECK(forecast(multicast).warnings.empty());
-  multicast.made.cost.rate_measured = false;
+  multicast.plan.cost.rate_measured = false;
   CHECK(says(forecast(multicast), "multicast by NVSwitch attains"));
   CollectiveRun ring = run_of();
-  ring.made.cost.rate_measured = false;
+  ring.plan.cost.rate_measured = false;
   CHECK(forecast(ring).warnings.empty());
   for (const char* algorithm : {"collnet_direct", "collnet_chain", "nvls"})
     CHECK(says(between(run_of(algorithm)), "reduction by the switches between nodes was never measured"));
@@ -252,27 +259,27 @@ TEST_CASE("how sure a forecast is: links, blocks and start-ups by their parts of
   run.limited_by = {host, link};
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel(std::pow(0.2 * flow, 2), 1e-6));
   run.limited_by = {kOwnCap};
-  run.made.latency_error_s = {ErrorPart(0.3e-6), ErrorPart(0.4e-6)};
+  run.plan.latency_terms = terms_of({0.3e-6, 0.4e-6});
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel(0.03 * 0.03 + 0.04 * 0.04, 1e-6));
-  run.made.latency_error_s.clear();
-  run.made.cost.link_spread = ErrorPart(0.1);
+  run.plan.latency_terms.clear();
+  run.plan.cost.link_spread = ErrorPart(0.1);
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel(std::pow(0.1 * flow, 2), 1e-6));
-  run.made.cost.link_spread = {};
-  run.made.cost.channel_spread = {ErrorPart(0.1), ErrorPart(-0.2)};
-  run.made.cost.network_spread = ErrorPart(0.5);
-  run.made.cost.channel_Bps = 5e9;
-  run.made.cost.network_Bps = 6e9;
+  run.plan.cost.link_spread = {};
+  run.plan.cost.channel_terms = terms_of({0.1, -0.2});
+  run.plan.cost.network_spread = ErrorPart(0.5);
+  run.plan.cost.channel_Bps = 5e9;
+  run.plan.cost.network_Bps = 6e9;
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel((0.01 + 0.04) * flow * flow, 1e-6));
-  run.made.cost.network_Bps = 4e9;  // proxies are slower
+  run.plan.cost.network_Bps = 4e9;  // proxies are slower
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel(0.25 * flow * flow, 1e-6));
   run.limited_by = {host};  // neither limits
   CHECK_THAT(variance_of(job, run), WithinRel(misfit, 1e-6));
   // hops between nodes that pass while bytes flow: of 5 and 8 us 3.57 are hidden, and both count by their squares
   CollectiveRun hidden = run_of();
-  hidden.made.between_s = 5e-6;
-  hidden.made.hidden_s = 5e-6 + 8e-6 - std::hypot(5e-6, 8e-6);
-  hidden.made.latency_error_s = {ErrorPart(0.1e-6), ErrorPart(0.5e-6)};
-  hidden.made.cost.channel_spread = {ErrorPart(0.1)};
+  hidden.plan.between_s = 5e-6;
+  hidden.plan.hidden_s = 5e-6 + 8e-6 - std::hypot(5e-6, 8e-6);
+  hidden.plan.latency_terms = terms_of({0.1e-6, 0.5e-6});
+  hidden.plan.cost.channel_terms = terms_of({0.1});
   const double both = std::hypot(5, 8), time = 10;
   CHECK_THAT(variance_of(job, hidden) - misfit, WithinRel(std::pow(0.1 / time, 2) + std::pow(0.5 * 5 / both / time, 2) +
                                                               std::pow(0.1 * 64 / both / time, 2),
@@ -313,8 +320,8 @@ TEST_CASE("forecast beside others: who they are, and how much wider it is", "[ph
   two.nodes = 2;
   const auto beside = [](double alone_s, double together_s) {
     collective::Contended one{run_of(), run_of(), false};
-    one.alone.flow_s = alone_s - one.alone.made.latency_s;
-    one.together.flow_s = together_s - one.together.made.latency_s;
+    one.alone.flow_s = alone_s - one.alone.plan.latency_s;
+    one.together.flow_s = together_s - one.together.plan.latency_s;
     return one;
   };
   std::vector<CollectiveJob> jobs{job_of(lone, library, a), job_of(lone, library, b, "all_gather", 4e6),

@@ -220,7 +220,7 @@ TEST_CASE("messages: what limits those that end last, and what all of them load"
     const collective::MessageAnswer bare = collective::run_messages(job, {}, solver);
     CHECK_FALSE(bare.busy.has_value());
     CHECK(bare.loads.empty());
-    CHECK_THAT(bare.made.busiest_B, WithinRel(100e6, kExact));
+    CHECK_THAT(bare.plan.busiest_B, WithinRel(100e6, kExact));
   }
   // of messages of several sizes per byte of the largest
   const auto own = collectives().get("alltoallv").with_parts({0, 30e6, 0, 0, 0, 10e6, 0, 0, 0});

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/algorithms/multicast.hpp"
+#include "models/algorithms/tree_edges.hpp"
 #include "sim/collective/collective_run.hpp"
 #include "sim/plugin/binary_tree.hpp"
 #include "tests/support/ask.hpp"
@@ -77,9 +79,9 @@ TEST_CASE("plan: blocks go round the distinct rings, each carries its part of th
       take(library, "ring", blocks, 0.5);
       activities::ClusterProblem problem(machine);
       const CollectivePlan plan = collective::plan(job_of(machine, library, made, op, 6400000), problem);
-      CHECK(plan.taken.blocks == blocks);
-      CHECK(plan.taken.algorithm == "ring");
-      CHECK(plan.taken.payload_share == 0.5);
+      CHECK(plan.choice.blocks == blocks);
+      CHECK(plan.choice.algorithm == "ring");
+      CHECK(plan.choice.payload_share == 0.5);
       const std::vector<Activity>& flows = problem.problem().activities;
       REQUIRE(flows.size() == on.size());
       CHECK(plan.hops.size() == on.size());
@@ -129,7 +131,7 @@ TEST_CASE("plan: trees in a node carry all bytes up and down, between nodes half
     const CollectivePlan crossing = collective::plan(job_of(alps, library, nodes, "all_reduce", 9e6), between);
     CHECK(between.problem().activities.size() == static_cast<std::size_t>(2 * used));
     CHECK_THAT(crossing.busiest_B, WithinRel(9e6 / blocks, kExact));
-    const int depth = std::max(activities::tree_depth(5, 0), activities::tree_depth(5, 1));
+    const int depth = std::max(tree_depth(5, 0), tree_depth(5, 1));
     CHECK(crossing.steps == 4 + 2 * depth);
     CHECK_THAT(crossing.between_s, WithinRel(2 * depth * crossing.cost.network_hop_s, kExact));
   }
@@ -167,7 +169,7 @@ TEST_CASE("plan: heads of multicast, switches that reduce and aggregated trees s
     made.nvls_channels = heads;
     const int used = std::min(heads, 4);
     std::vector<int> expected(made.gpus.begin(), made.gpus.begin() + used);
-    CHECK(collective::multicast_heads(made) == expected);
+    CHECK(multicast_heads(made) == expected);
     take(library, "nvls", 6);
     activities::ClusterProblem problem(machine);
     const CollectivePlan plan = collective::plan(job_of(machine, library, made, "all_reduce", 8e6), problem);
@@ -183,7 +185,7 @@ TEST_CASE("plan: heads of multicast, switches that reduce and aggregated trees s
   nodes.channels.push_back(made_ring({1, 0}).channels.front());
   nodes.channels.push_back(nodes.channels.front());
   nodes.nodes = 4;
-  CHECK(collective::multicast_heads(nodes) == std::vector<int>{0, 1});
+  CHECK(multicast_heads(nodes) == std::vector<int>{0, 1});
   const auto planned = [&](const std::string& algorithm, const std::string& op) {
     take(library, algorithm, 6);
     activities::ClusterProblem problem(machines);
@@ -205,15 +207,10 @@ TEST_CASE("plan: heads of multicast, switches that reduce and aggregated trees s
     CHECK_THAT(plan.busiest_B, WithinRel(12e6 * 7 / 8 / 3, kExact));
     CHECK(bytes.size() == 3);
   }
-  for (const bool multicast : {true, false}) {
-    const collective::Taken taken{multicast ? "nvls" : "collnet_direct", "Simple", 1, 1};
-    CHECK(collective::by_multicast(taken) == multicast);
-    CHECK(collective::by_collnet(taken, 1) != multicast);
-    CHECK(collective::by_collnet(taken, 2));
-    CHECK(collective::by_switches(taken));
-  }
-  CHECK_FALSE(collective::by_switches({"tree", "Simple", 1, 1}));
-  CHECK_FALSE(collective::by_collnet({"nvls_tree", "Simple", 1, 1}, 2));
+  CHECK(algorithms().get("nvls").needs(1).multicast);
+  CHECK_FALSE(algorithms().get("nvls").needs(1).reducing_fabric);
+  CHECK(algorithms().get("collnet_direct").needs(2).reducing_fabric);
+  CHECK_FALSE(algorithms().get("tree").needs(2).multicast);
 }
 
 TEST_CASE("plan: what a wait at each hop between nodes adds, by algorithm", "[physics][plan]") {
@@ -231,15 +228,15 @@ TEST_CASE("plan: what a wait at each hop between nodes adds, by algorithm", "[ph
       CollectiveJob job = job_of(machines, library, made, op, 8e6);
       job.calls = calls;
       activities::ClusterProblem problem(machines);
-      return collective::waits_s(job, collective::plan(job, problem), one);
+      return collective::plan(job, problem).choice.runs().first_byte_s(job, one);
     };
     INFO(nodes);
     CHECK_THAT(waits("ring", "all_reduce"), WithinRel(nodes * 2 * (ranks - 1) / ranks, kExact));
     CHECK_THAT(waits("ring", "all_gather", 20), WithinRel(nodes * (ranks - 1) / ranks, kExact));
     CHECK_THAT(waits("ring", "broadcast"), WithinRel(nodes - 1.0, kExact));
     CHECK_THAT(waits("ring", "broadcast", 20), WithinRel((nodes - 1.0) / 20, kExact));
-    CHECK_THAT(waits("tree", "all_reduce"), WithinRel(2.0 * activities::tree_depth(nodes, 0), kExact));
-    CHECK_THAT(waits("nvls_tree", "all_reduce"), WithinRel(2.0 * activities::tree_depth(nodes, 0), kExact));
+    CHECK_THAT(waits("tree", "all_reduce"), WithinRel(2.0 * tree_depth(nodes, 0), kExact));
+    CHECK_THAT(waits("nvls_tree", "all_reduce"), WithinRel(2.0 * tree_depth(nodes, 0), kExact));
     CHECK_THAT(waits("pat", "all_gather"), WithinRel(std::ceil(std::log2(nodes)), kExact));
     CHECK_THAT(waits("collnet_chain", "all_reduce"), WithinRel(1.0, kExact));
   }

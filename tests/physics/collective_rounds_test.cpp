@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "sim/activities/mpi_costs.hpp"
+#include "sim/collective/algorithm.hpp"
 #include "sim/collective/collective_run.hpp"
 #include "sim/collective/schedule_forecast.hpp"
-#include "sim/plugin/schedule.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"

@@ -114,7 +114,7 @@ TEST_CASE("operations that a library or a machine does not have are refused", "[
   CHECK(error({{"op", "alltoall"}, {"library", "nccl-2.3"}}) ==
         "query: op: nccl-2.3 has no alltoall, sends and receives came with 2.7");
   CHECK(error({{"op", "all_reduce"}, {"library", "nccl-2.3"}, {"algorithm", "tree"}}) ==
-        "query: algorithm: nccl-2.3 builds no trees");
+        "query: algorithm: nccl-2.3 has no tree");
   CHECK(error({{"op", "alltoall"}, {"library", "nccl-2.12"}, {"protocol", "LL"}}) ==
         "query: op: alltoall is made of messages, which take no algorithm and no protocol");
 }

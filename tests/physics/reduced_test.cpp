@@ -52,7 +52,7 @@ void check_equal(const Cluster& cluster, int nodes, int per_node) {
   CHECK(reduced.messages == direct.messages);
   CHECK(reduced.classes <= direct.classes);
   CHECK_THAT(reduced.flow_s, WithinRel(direct.flow_s, 1e-9));
-  CHECK_THAT(reduced.made.latency_s, WithinRel(direct.made.latency_s, 1e-12));
+  CHECK_THAT(reduced.plan.latency_s, WithinRel(direct.plan.latency_s, 1e-12));
 }
 
 /// Payload that a port of NIC 0 carries.
@@ -61,7 +61,7 @@ double port_Bps(const Cluster& cluster, const collective::MessageAnswer& answer)
   cluster.fabric().minimal_way(0, 1, 0, way);
   return cluster.capacity(cluster.key_of_fabric_link(way.front())) *
          ring_library(kLibrary)
-             .message(ring_library(kLibrary).build_across(cluster, {0}, 2), {answer.made.busiest_B})
+             .message(ring_library(kLibrary).build_across(cluster, {0}, 2), {answer.plan.busiest_B})
              ->payload_share;
 }
 
@@ -154,16 +154,16 @@ TEST_CASE("messages between nodes start after the library's latencies and the lo
   const RingLibrary& library = ring_library(kLibrary);
   const Cluster near = cluster_on(test::single_switch(5), 1);
   const collective::MessageAnswer at_one = run_on(near, {"alltoall", 5, 1});
-  const std::string protocol = at_one.made.taken.protocol;
+  const std::string protocol = at_one.plan.choice.protocol;
   const double base = library.base_latency(protocol).si, network = protocol == "LL" ? 5e-6 : 14e-6;  // believed
   const Communicator made = library.build_across(near, {0}, 5);
   const double hop = library.hop_latency("LL", made.path_class).si;  // believed of the smallest message
-  CHECK_THAT(at_one.made.latency_s, WithinRel(base + hop + network, 1e-12));
+  CHECK_THAT(at_one.plan.latency_s, WithinRel(base + hop + network, 1e-12));
   // Two host links and one between switches here, two host links there, at 300 ns each; the machine's cables are
   // scaled.
   const double scale = parameter(catalogue().platform("alps"), "cable.slingshot.latency_scale");
   const collective::MessageAnswer wide = run_on(cluster_on(test::dragonfly({2, 5, 2, 3}), 1), {"alltoall", 4, 1});
-  CHECK_THAT(wide.made.latency_s - at_one.made.latency_s, WithinRel(scale * 300e-9, 1e-6));
+  CHECK_THAT(wide.plan.latency_s - at_one.plan.latency_s, WithinRel(scale * 300e-9, 1e-6));
 }
 
 TEST_CASE("reduction is refused where ways follow endpoints", "[physics]") {
@@ -190,7 +190,7 @@ TEST_CASE("alltoall takes detours where minimal ways are busier than NICs", "[ph
   cluster.fabric().minimal_way(0, 4 * 12, 0, way);
   REQUIRE(way.size() == 3);
   // 16 x 16 messages cross the cable between two switches; a NIC sends 60, the least that a message needs with detours.
-  const double wire = cluster.capacity(cluster.key_of_fabric_link(way[1])), message_B = small.made.busiest_B;
+  const double wire = cluster.capacity(cluster.key_of_fabric_link(way[1])), message_B = small.plan.busiest_B;
   const double share = ring_library(kLibrary)
                            .message(ring_library(kLibrary).build_across(cluster, {0, 1, 2, 3}, 16), {message_B})
                            ->payload_share;
@@ -224,7 +224,7 @@ TEST_CASE("alltoall over full groups of a dragonfly lies between its NICs and de
   for (const int groups : {2, 4, 8}) {
     const int nodes = groups * in_group;
     const collective::MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 4});
-    const double message_s = answer.made.busiest_B / port_Bps(cluster, answer);
+    const double message_s = answer.plan.busiest_B / port_Bps(cluster, answer);
     const double ports_s = 4 * (nodes - 1) * message_s;
     // Of the messages between two groups 1/41 stay on their cables after 40 rounds of averaging; the rest goes over the
     // all - 2 other groups, and 2 (groups - 2) other pairs of groups in use have this pair's cables on such ways.

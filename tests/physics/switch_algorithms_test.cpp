@@ -1,15 +1,15 @@
 // Between nodes: parallel aggregated trees, and switches that reduce, against closed forms.
 #include <cmath>
-#include <limits>
-#include <numeric>
+#include <map>
 #include <set>
 
-#include "sim/activities/cluster_channels.hpp"
+#include "models/algorithms/tree_edges.hpp"
 #include "sim/plugin/binary_tree.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/made_machine.hpp"
 
 namespace linkcast::test::switch_algorithms_test {
 
@@ -42,15 +42,33 @@ const std::string kReducing = kSwitch + ",sharp=test";
 
 }  // namespace
 
+/// Bytes that node 0 sends as many nodes on, of a channel that sends one byte, by PAT.
+std::map<int, double> shares_by_length(int nodes) {
+  static const std::string id = catalogue().edited("hgx-h100", {kSwitch});
+  const Cluster& cluster = catalogue().cluster(id);
+  Communicator made;
+  made.gpus = {0};
+  made.nodes = nodes;
+  made.channels.emplace_back();
+  made.channels.front().order = {0};
+  activities::ClusterProblem problem(cluster);
+  problem.keep_crossings();
+  AlgorithmOn(cluster, made, "pat", "all_gather").add_to(problem);
+  static_cast<void>(problem.problem());
+  std::map<int, double> shares;
+  for (const activities::ClusterProblem::Crossed& one : problem.crossed())
+    if (one.from / cluster.nics() == 0) shares[one.to / cluster.nics()] += one.weight;
+  return shares;
+}
+
 TEST_CASE("aggregated trees: every rank sends n - 1 parts, half of them to the next", "[physics]") {
-  const std::vector<double> shares = activities::aggregated_shares(16);
-  CHECK_THAT(std::accumulate(shares.begin(), shares.end(), 0.0), WithinRel(1.0, 1e-12));
+  const std::map<int, double> shares = shares_by_length(16);
   REQUIRE(shares.size() == 4);
-  for (std::size_t k = 0; k < shares.size(); ++k) CHECK_THAT(shares[k], WithinRel((8 >> k) / 15.0, 1e-12));
-  const std::vector<double> odd = activities::aggregated_shares(5);  // ranks 1 and 3; 2; 4 from the root
+  for (const int k : {0, 1, 2, 3}) CHECK_THAT(shares.at(1 << k), WithinRel((8 >> k) / 15.0, 1e-12));
+  const std::map<int, double> odd = shares_by_length(5);  // ranks 1 and 3; 2; 4 from the root
   REQUIRE(odd.size() == 3);
-  CHECK_THAT(odd[0], WithinRel(0.5, 1e-12));
-  CHECK_THAT(odd[1], WithinRel(0.25, 1e-12));
+  CHECK_THAT(odd.at(1), WithinRel(0.5, 1e-12));
+  CHECK_THAT(odd.at(2), WithinRel(0.25, 1e-12));
 }
 
 TEST_CASE("PAT: each NIC carries n - 1 parts of n, after log2(n) hops and what each rank adds", "[physics]") {
@@ -119,9 +137,11 @@ TEST_CASE("a chain through nodes has one hop less than a ring, in load and in la
   made.channels.front().order = {0};
   for (const bool closed : {true, false}) {
     const double hops = closed ? 3 : 2;
-    CHECK(activities::ring_delay_s(cluster, made, closed, [](int, int) { return 1.0; }) == hops);
+    const AlgorithmOn ring(cluster, made, "ring", closed ? "all_gather" : "broadcast");
+    // two of three steps of a ring; a chain once in 20 calls
+    CHECK_THAT(ring.first_byte_s([](int, int) { return 1.0; }), WithinRel(closed ? 2 : 2.0 / 20, 1e-12));
     activities::ClusterProblem problem(cluster);
-    activities::add_cluster_ring(problem, made, 0, closed, {1, 1, std::numeric_limits<double>::infinity()});
+    ring.add_to(problem);
     double out = 0;  // bytes that leave by the nodes' ports
     for (const Use& use : problem.problem().activities.front().uses)
       for (int node = 0; node < made.nodes; ++node)
@@ -141,7 +161,7 @@ TEST_CASE("of two children in a tree the second talks to the parent's second GPU
   chain.first.nic = 0;
   chain.second.nic = 1;
   std::set<std::pair<int, int>> hops;
-  activities::tree_delay_s(cluster, made, chain, 0, [&](int from, int to) {
+  tree_delay_s(cluster, made, chain, 0, [&](int from, int to) {
     hops.emplace(from, to);
     return 1.0;
   });

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/collective/collective_plan.hpp"
 #include "sim/plugin/library.hpp"
 #include "tests/support/catalogue.hpp"
 
@@ -106,5 +107,35 @@ inline Communicator made_ring(const std::vector<int>& order, const std::vector<s
   made.channels = {ring};
   return made;
 }
+
+/// Costs of an algorithm without the bytes on the links.
+inline collective::CollectiveCost cost_of(const Platform& platform, const RingLibrary& library,
+                                          const Communicator& communicator, const std::string& algorithm,
+                                          const std::string& protocol, int blocks) {
+  return algorithms().get(algorithm).cost({platform, library, communicator, protocol, blocks});
+}
+
+/// One algorithm on a communicator made up for a test, in Simple with one block a channel; its costs are none.
+class AlgorithmOn {
+ public:
+  AlgorithmOn(const Cluster& machine, const Communicator& communicator, const std::string& algorithm,
+              const std::string& op, double size_B = 1e6, double payload_share = 1)
+      : algorithm_(algorithms().get(algorithm)),
+        job_{machine, library_, communicator, collectives().get(op), op, size_B},
+        choice_{algorithm, "Simple", static_cast<int>(communicator.channels.size()), payload_share} {}
+  void add_to(activities::ClusterProblem& problem) const {
+    collective::CollectivePlan plan{choice_, {}};
+    algorithm_.plan(job_, problem, plan);
+  }
+  [[nodiscard]] double first_byte_s(const activities::HopDelay& delay_s) const {
+    return algorithm_.first_byte_s(job_, delay_s);
+  }
+
+ private:
+  TableLibrary library_;
+  const Algorithm& algorithm_;
+  collective::CollectiveJob job_;
+  collective::Choice choice_;
+};
 
 }  // namespace linkcast::test

@@ -1,13 +1,12 @@
 // Every algorithm moves the right blocks: the data are followed rank by rank, and bytes and rounds are the closed
 // forms.
-#include "sim/plugin/schedule.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "sim/collective/algorithm.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::schedule_test {

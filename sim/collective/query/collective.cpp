@@ -1,6 +1,7 @@
 // Queries of kind collective: one operation of a communication library.
 #include "sim/plugin/collective.hpp"
 
+#include "sim/collective/algorithm.hpp"
 #include "sim/collective/collective_answer.hpp"
 #include "sim/collective/collective_forecast.hpp"
 #include "sim/collective/query/operation_key.hpp"
@@ -8,7 +9,6 @@
 #include "sim/congestion/network_load.hpp"
 #include "sim/launch/launching.hpp"
 #include "sim/platform/transport.hpp"
-#include "sim/plugin/schedule.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
@@ -32,10 +32,10 @@ Json other_of(const std::string& text, const std::string& option) {
   return other;
 }
 
+/// Algorithms that a query may force: all but groups of messages.
 std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names = ring_algorithms();
-  const std::vector<std::string> schedules = algorithms().names();
-  names.insert(names.end(), schedules.begin(), schedules.end());
+  std::vector<std::string> names = algorithms().names();
+  std::erase_if(names, [](const std::string& name) { return algorithms().get(name).routes() == Routes::kPairs; });
   return names;
 }
 
@@ -83,6 +83,12 @@ KeyTable choices() {
            .listed = "algorithms",
            .example = "\"ring\"",
            .cli = {.name = "--algorithm"}},
+          {.name = "algorithm_file",
+           .help = "schedule of your own, in MSCCL's XML: it runs in the place of the library's choice",
+           .files = query::Files::kFile,
+           .example = "\"ring.xml\"",
+           .excludes = {"algorithm"},
+           .cli = {.name = "--algorithm-file", .type_name = "FILE"}},
           {.name = "protocol",
            .help = "LL, LL128 or Simple",
            .unset = "what the library takes for the size",
@@ -109,7 +115,8 @@ KeyTable choices() {
            .example = "1",
            .cli = {.name = "--calls"}},
           launch::launch_key(launch_kinds(), "process; MPI's own calls are in its times"),
-          launch::host_scale_key()};
+          launch::host_scale_key(),
+          query::explain_key()};
 }
 
 KeyTable surroundings() {

@@ -47,7 +47,8 @@ query::KeyTable flow_keys() {
           direction_key("write if that was measured"),
           timing_key("single"),
           copy_launch_key(),
-          launch::host_scale_key()};
+          launch::host_scale_key(),
+          query::explain_key()};
 }
 
 class Flows final : public query::QueryKind {

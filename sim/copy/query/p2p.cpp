@@ -44,6 +44,7 @@ query::KeyTable manner() {
           timing_key("in a node back_to_back (one of a queue of copies), between nodes single (from rest)"),
           copy_launch_key(),
           launch::host_scale_key(),
+          query::explain_key(),
           {.name = "chunk_B",
            .type = ValueType::kSize,
            .help = "relay: chunk size, the second copy follows chunk by chunk",

@@ -1,4 +1,5 @@
-#include "sim/collective/collective_forecast.hpp"
+#include "sim/collective/collective_result.hpp"
+
 #include "sim/query/shared_keys.hpp"
 #include "sim/uncertainty/verdict.hpp"
 
@@ -71,6 +72,7 @@ void put_choice(const CollectiveForecast& forecast, Json& out) {
 
 KeyTable run_results() {
   return {
+      query::terms_result(),
       {.name = "latency_s", .type = ValueType::kNumber, .help = "start-up and hops", .required = true},
       {.name = "algbw_Bps", .type = ValueType::kNumber, .help = "size over time", .required = true},
       {.name = "busbw_Bps", .type = ValueType::kNumber, .help = "bus bandwidth of nccl-tests", .required = true},

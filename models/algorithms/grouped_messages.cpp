@@ -1,0 +1,217 @@
+// Operations made of messages between pairs of ranks: alltoall, sendrecv, gather, scatter, in one group.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "sim/activities/channel_flows.hpp"
+#include "sim/activities/message_rates.hpp"
+#include "sim/activities/message_ways.hpp"
+#include "sim/collective/host_path.hpp"
+#include "sim/collective/message_start.hpp"
+#include "sim/units/index.hpp"
+
+namespace linkcast {
+namespace {
+
+using collective::CollectiveCost;
+using collective::CollectiveJob;
+using collective::CollectivePlan;
+using collective::CostRequest;
+using collective::MessageStart;
+
+/// Between two members by their places.
+Hop message_hop(const Platform& platform, const Communicator& made, int from, int to) {
+  if (!made.pairs.empty()) return made.pairs[at(from) * made.gpus.size() + at(to)];
+  const int source = made.gpus[at(from)], target = made.gpus[at(to)];
+  const bool peers = platform.peer_route(platform.gpu(source), platform.gpu(target)).has_value();
+  return {source, target, peers ? HopKind::kPeer : HopKind::kHostMemory};
+}
+
+/// All messages of a job.
+struct Group {
+  std::vector<activities::MessageRates::Sent> sent;
+  CollectivePlan plan;
+};
+
+/// The group begins when its slowest message has started.
+Group group_of(const CollectiveJob& job) {
+  Group group;
+  double most_B = 0, latency_s = 0;
+  std::map<double, MessageStart> starts;  // by size
+  for (const PairMessage& message : job.op.messages({job.size_B}, job.ranks())) {
+    const double bytes = message.size.si;
+    auto known = starts.find(bytes);
+    if (known == starts.end()) known = starts.emplace(bytes, collective::message_start(job, bytes)).first;
+    const MessageStart& start = known->second;
+    group.sent.push_back({message, start.choice, start.cost.channel_Bps});
+    most_B = std::max(most_B, bytes);
+    latency_s = std::max(latency_s, start.latency_s);
+  }
+  group.plan =
+      collective::plan_of_group(group.sent.empty() ? collective::message_start(job, 0) : starts.at(most_B), most_B);
+  group.plan.latency_s = std::max(group.plan.latency_s, latency_s);
+  return group;
+}
+
+/// One activity for each message between nodes.
+class BetweenNodes {
+ public:
+  BetweenNodes(const CollectiveJob& job, activities::ClusterProblem& problem) : job_(job), problem_(problem) {}
+
+  /// @param stored  bytes on the route for each of the message
+  void add(const PairMessage& message, double stored, double rate_cap_Bps) {
+    const activities::MessageWays& ways = ways_of(stored);
+    const int members = static_cast<int>(job_.communicator.gpus.size());
+    const ClusterGpu from{message.from / members, message.from % members};  // members by their place
+    const ClusterGpu to{message.to / members, message.to % members};
+    Activity activity;
+    activity.work_B = message.size.si;
+    if (from.node == to.node) {
+      const activities::NodeWay& route = ways.inside[at(from.gpu)][at(to.gpu)];
+      problem_.pass_constraints(from.node, route.uses);
+      activity.rate_cap_Bps = route.rate_cap_Bps;
+    } else {
+      const activities::NodeWay& out = ways.out[at(from.gpu)][at(to.gpu)];
+      const int leaves = endpoint(from, activities::way_out(exits(), at(from.gpu), at(to.gpu))),
+                enters = endpoint(to, activities::way_in(exits(), at(to.gpu)));
+      problem_.pass_constraints(from.node, out.uses);
+      problem_.pass_fabric(leaves, enters, stored);
+      problem_.pass_engines(leaves, enters, stored);
+      problem_.pass_constraints(to.node, ways.in[at(to.gpu)].uses);
+      activity.rate_cap_Bps = out.rate_cap_Bps;
+      farthest_s_ = std::max(farthest_s_, fabric_latency(job_.machine.fabric(), leaves, enters).si);
+    }
+    activity.rate_cap_Bps = std::min(activity.rate_cap_Bps, rate_cap_Bps);
+    problem_.add(std::move(activity));
+  }
+  /// What the longest route adds to the start-up.
+  [[nodiscard]] double distance_s() const { return job_.machine.beyond_nearest({farthest_s_}).si; }
+
+ private:
+  [[nodiscard]] const activities::Exits& exits() const { return job_.communicator.exits; }
+  [[nodiscard]] int endpoint(ClusterGpu end, const NicWay& route) const {
+    const ClusterGpu gpu{end.node, job_.communicator.gpus[at(end.gpu)]};
+    return job_.machine.endpoint(end.node, activities::network_end(job_.machine, gpu, route).nic);
+  }
+
+  const activities::MessageWays& ways_of(double stored) {
+    auto known = ways_.find(stored);
+    if (known == ways_.end())
+      known =
+          ways_.emplace(stored, activities::message_ways(job_.machine, job_.communicator.gpus, exits(), stored)).first;
+    return known->second;
+  }
+
+  const CollectiveJob& job_;
+  activities::ClusterProblem& problem_;
+  std::map<double, activities::MessageWays> ways_;  ///< by bytes on the route for each of a message
+  double farthest_s_ = 0;
+};
+
+void plan_between(const CollectiveJob& job, Group& group, activities::ClusterProblem& problem) {
+  const activities::MessageRates rates(group.sent, job.ranks(), job.op.own_part());
+  BetweenNodes between(job, problem);
+  for (const activities::MessageRates::Sent& one : group.sent)
+    between.add(one.message, 1 / one.choice.payload_share, rates.rate_Bps(one));
+  group.plan.latency_s += between.distance_s();
+}
+
+/// Channels of a group's messages on the first and the last link of each way: behind switches all of a GPU queue for
+/// one link, where GPUs are joined directly those to each other GPU have links of their own.
+class Queues {
+ public:
+  Queues(const CollectiveJob& job, const std::vector<activities::MessageRates::Sent>& sent,
+         const activities::MessageRates& rates)
+      : job_(job) {
+    for (const auto& one : sent)
+      if (const auto& route = way_of(one); route && !route->links.empty()) {
+        on_link_[route->links.front()] += rates.channels(one.choice);
+        if (route->links.size() > 1) on_link_[route->links.back()] += rates.channels(one.choice);
+      }
+  }
+  /// The longer of both queues; 0 where no route is direct.
+  [[nodiscard]] int of(const activities::MessageRates::Sent& one) const {
+    const auto& route = way_of(one);
+    return route && !route->links.empty()
+               ? std::max(on_link_.at(route->links.front()), on_link_.at(route->links.back()))
+               : 0;
+  }
+
+ private:
+  [[nodiscard]] const std::optional<Route>& way_of(const activities::MessageRates::Sent& one) const {
+    const auto gpu = [&](int rank) { return job_.node().gpu(job_.communicator.gpus[at(rank)]); };
+    return job_.node().peer_route(gpu(one.message.from), gpu(one.message.to));
+  }
+
+  const CollectiveJob& job_;
+  std::map<int, int> on_link_;
+};
+
+void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterProblem& problem) {
+  const activities::MessageRates rates(group.sent, job.ranks(), job.op.own_part());
+  const Queues queues(job, group.sent, rates);
+  for (const activities::MessageRates::Sent& one : group.sent) {
+    const Hop hop = message_hop(job.node(), job.communicator, one.message.from, one.message.to);
+    const double payload_share = one.choice.payload_share;
+    const double link_Bps = activities::kernel_Bps(job.node(), hop) * payload_share;
+    const double distance_B = job.op.own_part() ? one.message.size.si : 0;
+    const double buffers_B =
+        collective::message_buffers_B(one.choice.channels, job.op.every_pair() ? job.ranks() - 1 : 1);
+    const activities::ChannelLoad load{
+        one.message.size.si, payload_share, rates.rate_Bps(one, link_Bps, queues.of(one)),
+        collective::host_hops(job.node(), job.communicator, hop.kind == HopKind::kHostMemory, 0,
+                              collective::element_B(job.op, one.choice.protocol, distance_B), buffers_B)};
+    std::vector<Hop> route{hop};
+    problem.add_in_node(0, activities::channel_activity(problem.in_node(), route, load));
+    group.plan.hops.push_back(std::move(route));
+  }
+}
+
+/// Every message of the group at once, each with the channels that the library gives it.
+class GroupedMessages final : public Algorithm {
+ public:
+  [[nodiscard]] Routes routes() const override { return Routes::kPairs; }
+  /// The base is that of the smallest messages, which take LL; what Simple costs more is what it costs a ring more.
+  [[nodiscard]] CollectiveCost cost(const CostRequest& request) const override {
+    const Calibration& known = request.platform.calibration();
+    const Communicator& communicator = request.communicator;
+    const std::string& protocol = request.protocol;
+    CollectiveCost cost, smallest;
+    collective::set_latency(request, cost);
+    collective::set_rates(request, cost);
+    const bool host = collective::messages_through_host(communicator);
+    if (host)
+      collective::take_host_path(request.platform, communicator, protocol,
+                                 protocol == "LL" ? key::host_channel[protocol] : key::host_message_channel, 1, cost);
+    cost.turn_steps = 0;
+    collective::set_latency({request.platform, request.library, communicator, "LL"}, smallest);
+    const Learned base = learned(known, communicator.library, key::sendrecv_base,
+                                 {smallest.base_s + smallest.hop_s, collective::kTableSpread});
+    cost.base_s += base.value - smallest.base_s;
+    cost.base_spread = ErrorPart(base);
+    cost.hop_s = 0;
+    if (protocol == "Simple") {
+      const Learned rate = learned(known, communicator.library, key::sendrecv_channel);
+      if (!host || rate.value < cost.channel_Bps) {
+        cost.channel_Bps = rate.value;
+        cost.channel_terms = {collective::rate_term(uncertainty::term::kSerialisation, rate, key::sendrecv_channel)};
+      }
+    }
+    const double slow = collective::slowest_member(request.platform, communicator);
+    collective::slow_down(cost, slow, slow);
+    return cost;
+  }
+  void plan(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& plan) const override {
+    Group group = group_of(job);
+    job.one_node() ? plan_in_node(job, group, problem) : plan_between(job, group, problem);
+    plan = std::move(group.plan);
+  }
+};
+
+const bool messages_registered = algorithms().add(
+    {collective::kGroupedMessages, "a group of sends and receives", "NCCL user guide, Point-to-point communication"},
+    [] { return std::make_unique<GroupedMessages>(); });
+
+}  // namespace
+}  // namespace linkcast

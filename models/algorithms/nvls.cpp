@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include "models/algorithms/multicast.hpp"
+#include "models/algorithms/switch_reduction.hpp"
+
+namespace linkcast {
+namespace {
+
+constexpr const char* kNvls = "nvls";
+
+/// Inside a node each head reduces and stores its part by the NVSwitch. Between nodes the switches of the fabric reduce
+/// the nodes' sums.
+/// @source  A. Ishii and R. Wells, The NVLink-Network Switch, Hot Chips 34 (2022)
+class Nvls final : public Algorithm {
+ public:
+  [[nodiscard]] Routes routes() const override { return Routes::kChannels; }
+  [[nodiscard]] Needs needs(int /*nodes*/) const override { return {.multicast = true}; }
+  [[nodiscard]] std::string refusal(int nodes, bool collnet) const override {
+    if (nodes == 1 || collnet) return "";
+    return "nvls between nodes reduces in the switches of the fabric (CollNet, SHARP): ask with collnet, or take "
+           "nvls_tree";
+  }
+  [[nodiscard]] collective::CollectiveCost cost(const collective::CostRequest& request) const override {
+    return multicast_cost(request, kNvls, key::nvls);
+  }
+  void plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
+            collective::CollectivePlan& plan) const override {
+    collective::add_table_latency(job, plan);
+    if (job.one_node()) return plan_in_node(job, problem, plan);
+    const auto multicast = [&](activities::ChannelRoute& route, const Channel& chain) {
+      return route.multicast(job.communicator.gpus, chain.order.front(), plan.cost.link_share);
+    };
+    add_switch_reductions(job, problem, multicast, plan);
+  }
+  [[nodiscard]] double first_byte_s(const collective::CollectiveJob& job,
+                                    const activities::HopDelay& delay_s) const override {
+    return switch_reduction_s(job, delay_s);
+  }
+  [[nodiscard]] double unmeasured_spread(const collective::CollectiveJob& job) const override {
+    return switch_reduction_spread(job);
+  }
+  [[nodiscard]] std::vector<std::string> warnings(const collective::CollectiveJob& job,
+                                                  const collective::CollectivePlan& plan) const override {
+    std::vector<std::string> warnings = multicast_warnings(job, plan);
+    if (!job.one_node()) warnings.push_back(switch_reduction_warning());
+    return warnings;
+  }
+  [[nodiscard]] std::vector<std::vector<int>> orders(const Communicator& communicator) const override {
+    return multicast_orders(communicator);
+  }
+
+ private:
+  /// Each head does one part.
+  static void plan_in_node(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
+                           collective::CollectivePlan& plan) {
+    const std::vector<int> heads = multicast_heads(job.communicator);
+    const CollectiveTraits traits = job.op.traits();
+    plan.busiest_B = job.size_B / static_cast<double>(heads.size());
+    for (const int head : heads) {
+      const activities::MulticastPart part{plan.busiest_B, traits.reduces, traits.gathers, plan.cost.link_share};
+      Activity flow = activities::multicast_activity(problem.in_node(), job.communicator.gpus, head, part);
+      const double blocks_Bps =
+          collective::blocks_Bps(plan.cost, collective::blocks_of_each(plan, heads.size()), false);
+      flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, blocks_Bps * flow.work_B / part.bytes);
+      problem.add_in_node(0, std::move(flow));
+      plan.hops.emplace_back();
+    }
+  }
+};
+
+const bool nvls_registered =
+    algorithms().add({kNvls, "NVSwitches reduce and multicast; between nodes the fabric's switches reduce",
+                      "models/libraries/SOURCES.md, Graph era: tuner"},
+                     [] { return std::make_unique<Nvls>(); });
+
+}  // namespace
+}  // namespace linkcast

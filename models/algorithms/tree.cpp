@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "models/algorithms/channel_fill.hpp"
+#include "models/algorithms/tree_edges.hpp"
+#include "sim/collective/collective_plan.hpp"
+#include "sim/collective/host_path.hpp"
+#include "sim/units/index.hpp"
+
+namespace linkcast {
+namespace {
+
+using activities::ChannelLoad;
+using activities::ClusterProblem;
+using collective::CollectiveCost;
+using collective::CollectiveJob;
+using collective::CollectivePlan;
+using collective::CostRequest;
+
+// A tree's blocks split their threads between the way up and the way down. source: NCCL's all_reduce kernel runs both
+// at once in one block (docs/communicators.md)
+constexpr double kTreeShare = 0.5;
+
+/// Measured, or as a ring's.
+void set_tree_latency(const CostRequest& request, CollectiveCost& cost) {
+  const Calibration& known = request.platform.calibration();
+  const std::string family = library_family(request.communicator.library);
+  const Parameter* base = known.find(key::tree_base[request.protocol].of_all(family));
+  const Parameter* hop = known.find(key::tree_hop[request.protocol].of_all(family));
+  if (base != nullptr && hop != nullptr) {
+    cost.base_s = base->value;
+    cost.base_spread = ErrorPart(base->stderr_ / base->value);
+    cost.hop_s = hop->value;
+    cost.hop_spread = ErrorPart(hop->stderr_ / hop->value);
+    return;
+  }
+  const Learned slow = learned(known, request.communicator.library, key::tree_slowness[request.protocol]);
+  const double by_class = request.library.hop_latency(request.protocol, request.communicator.tree_class).si /
+                          request.library.hop_latency(request.protocol, request.communicator.path_class).si;
+  cost.base_s *= slow.value;
+  cost.hop_s *= slow.value * by_class;
+  cost.slowness_spread = ErrorPart(slow);
+}
+
+collective::Steps tree_steps(const CollectiveJob& job) {
+  const Communicator& communicator = job.communicator;
+  const double chain = 2 * (static_cast<double>(communicator.gpus.size()) - 1);
+  if (job.one_node()) return {chain, 0, 0};
+  const int depth = std::max(tree_depth(communicator.nodes, 0), tree_depth(communicator.nodes, 1));
+  const double down_s =
+      tree_delay_s(job.machine, communicator, communicator.trees.front(), 0, activities::distance_in(job.machine));
+  return {chain, 2.0 * depth, 2 * down_s};
+}
+
+/// Trees of one node are chains, run up and down at once. Through host memory all their bytes are taken to reach it:
+/// how much of them the CPU's cache keeps was measured of rings alone.
+void plan_trees_in_node(const CollectiveJob& job, ClusterProblem& problem, CollectivePlan& plan) {
+  const int distinct = static_cast<int>(job.communicator.trees.size());
+  activities::HostHops host =
+      collective::host_hops(job.node(), job.communicator, collective::trees_through_host(job.communicator), 0,
+                            collective::element_B(job.op, plan.choice.protocol, 0), job.size_B);
+  host.memory = 1;
+  for (int i = 0; i < distinct; ++i) {
+    const int blocks = collective::blocks_on(i, distinct, plan.choice.blocks);
+    if (blocks == 0) continue;
+    const ChannelLoad load{job.size_B * blocks / plan.choice.blocks, plan.choice.payload_share,
+                           collective::blocks_Bps(plan.cost, blocks, true), host};
+    plan.busiest_B = std::max(plan.busiest_B, load.bytes);
+    for (std::vector<Hop>& route : activities::tree_ways(job.communicator.trees[at(i)]))
+      collective::add_in_node(problem, plan, std::move(route), load);
+  }
+}
+
+/// One tree between nodes, the way up and the way down.
+void add_tree(ClusterProblem& problem, const Communicator& communicator, const Tree& chain, int which,
+              const ChannelLoad& load) {
+  const BinaryTree tree = double_binary_tree(communicator.nodes, which);
+  for (const bool up : {true, false}) {
+    activities::ChannelRoute route(problem, load);
+    std::vector<Hop> hops = chain.hops;
+    for (Hop& hop : hops)
+      if (up) std::swap(hop.from, hop.to);
+    const std::vector<Use> passing = route.inside(hops);
+    for (int node = 0; node < communicator.nodes; ++node) {
+      route.pass(node, passing);
+      if (node == tree.root) continue;
+      const TreeEnd here = child_end(chain, node), above = parent_end(communicator, chain, tree, node);
+      if (up)
+        route.between(here.gpu, here.way, above.gpu, above.way);
+      else
+        route.between(above.gpu, above.way, here.gpu, here.way);
+    }
+    route.add(load.bytes);
+  }
+}
+
+/// The first half of the blocks runs the first tree between nodes, their duplicates the second one.
+void plan_trees_between(const CollectiveJob& job, ClusterProblem& problem, CollectivePlan& plan) {
+  const std::vector<Tree>& trees = job.communicator.trees;
+  const int distinct = static_cast<int>(trees.size());
+  for (int block = 0; block < std::min(plan.choice.blocks, 2 * distinct); ++block) {
+    const ChannelLoad load{job.size_B / plan.choice.blocks, plan.choice.payload_share,
+                           collective::blocks_Bps(plan.cost, 1, true)};
+    plan.busiest_B = std::max(plan.busiest_B, load.bytes);
+    add_tree(problem, job.communicator, trees[at(block % distinct)], block / distinct, load);
+  }
+}
+
+/// What a block of a tree takes before it passes it on: smaller where there are fewer of them than a tree of that depth
+/// needs for its pipeline.
+/// source: recalled of NCCL's enqueue.cc ("Optimize chunkSize / nSteps", models/libraries/SOURCES.md)
+double tree_chunk_B(const CollectiveJob& job, int blocks) {
+  const double depth = job.ranks() - 1;
+  double chunk_B = kChunk_B;
+  const auto halve = [&](double wanted, double least_B) {
+    while (std::floor(job.size_B / (blocks * chunk_B)) < wanted && chunk_B > least_B) chunk_B /= 2;
+  };
+  halve(8 * depth, 131072);
+  halve(4 * depth, 65536);
+  halve(depth, 32768);
+  return chunk_B;
+}
+
+/// Double binary trees between nodes, chains inside them.
+/// @source  models/libraries/SOURCES.md; P. Sanders, J. Speck, J. L. Träff: Two-tree algorithms for full bandwidth
+///          broadcast, reduction and scan, Parallel Computing 35 (2009)
+class TreeAlgorithm final : public Algorithm {
+ public:
+  [[nodiscard]] Routes routes() const override { return Routes::kChannels; }
+  [[nodiscard]] CollectiveCost cost(const CostRequest& request) const override {
+    const Communicator& communicator = request.communicator;
+    CollectiveCost cost;
+    collective::set_latency(request, cost);
+    collective::set_rates(request, cost);
+    set_tree_latency(request, cost);
+    cost.channel_Bps *= kTreeShare;
+    if (collective::trees_through_host(communicator))
+      collective::take_host_path(request.platform, communicator, request.protocol, key::host_channel[request.protocol],
+                                 kTreeShare, cost);
+    // One slow GPU slows all blocks, and the hops of a tree follow each other through all GPUs.
+    collective::slow_down(cost, collective::slowest_member(request.platform, communicator),
+                          collective::mean_slowness(request.platform, communicator));
+    return cost;
+  }
+  void plan(const CollectiveJob& job, ClusterProblem& problem, CollectivePlan& plan) const override {
+    collective::add_latency(job, tree_steps(job), plan);
+    job.one_node() ? plan_trees_in_node(job, problem, plan) : plan_trees_between(job, problem, plan);
+  }
+  /// Up and down.
+  [[nodiscard]] double first_byte_s(const CollectiveJob& job, const activities::HopDelay& delay_s) const override {
+    return 2 * tree_delay_s(job.machine, job.communicator, job.communicator.trees.front(), 0, delay_s);
+  }
+  /// In each call a chunk of every block goes up to the root and back down before the leaves have their first bytes,
+  /// and the leaves are not done before they have the last. One hop more than the bytes' own.
+  [[nodiscard]] double stretch(const CollectiveJob& job, const CollectivePlan& plan, double /*flow_s*/) const override {
+    if (plan.choice.protocol != "Simple" || !job.one_node()) return 1;
+    const int blocks = plan.choice.blocks;
+    return 1 + plan.steps * std::min(1.0, tree_chunk_B(job, blocks) * blocks / job.size_B);
+  }
+};
+
+const bool tree_registered =
+    algorithms().add({"tree", "double binary trees between nodes, chains in them", "models/libraries/SOURCES.md"},
+                     [] { return std::make_unique<TreeAlgorithm>(); });
+
+}  // namespace
+}  // namespace linkcast
