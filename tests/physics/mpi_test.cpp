@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "sim/activities/schedule_run.hpp"
+#include "sim/collective/algorithm.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/plugin/library.hpp"
 #include "sim/query/query.hpp"

@@ -7,6 +7,7 @@
 #include "sim/activities/plan.hpp"
 #include "sim/activities/schedule_run.hpp"
 #include "sim/activities/staging_copies.hpp"
+#include "sim/collective/algorithm.hpp"
 #include "sim/engine/solvers.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/plugin/library.hpp"
