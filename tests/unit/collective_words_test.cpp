@@ -109,14 +109,15 @@ TEST_CASE("answer of a collective: time, rates, choice, and nothing that does no
 
 TEST_CASE("answer of a collective of rounds, of messages, and beside others", "[unit]") {
   CollectiveForecast made = plain();
-  made.rounds = {13, true, 12, 2e-4, 3e-4, {"cuda_ipc", "mpi_network"}};
+  made.nodes = 4;
+  made.rounds = {13, true, 2e-4, 3e-4, {"cuda_ipc", "mpi_network"}};
   const Json rounds = collective::to_json(made);
   check_rows(collective::collective_results(), rounds, {"warnings"});
   CHECK_FALSE(rounds.contains("launch"));
   CHECK(rounds["rounds"] == 13);
   CHECK(rounds["steady_state"] == true);
   CHECK(rounds["ranks"] == 12);
-  CHECK(rounds["nodes"] == 1);  // of rounds always
+  CHECK(rounds["nodes"] == 4);
   CHECK(rounds["gpus_per_node"] == 3);
   CHECK(rounds["staging_s"] == 2e-4);
   CHECK(rounds["reducing_s"] == 3e-4);
