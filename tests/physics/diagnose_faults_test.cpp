@@ -1,4 +1,7 @@
 // Some of the synthetic faults of docs/diagnose.md: tests/bench/diagnose_faults.cpp has all.
+#include <cmath>
+#include <map>
+
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/synthetic_faults.hpp"
@@ -17,11 +20,28 @@ struct Count {
       const auto one = lab.draw(name, random);
       if (!one || (name != "healthy" && !one->allowed)) continue;
       ++cases;
+      CHECK((one->found.normal() || one->found.slow > 0));  // something is slow where something is wrong
       found += one->found.normal() ? 0 : 1;
       recognised += test::recognised(one->found, one->truth.name).tied ? 1 : 0;
     }
   }
 };
+
+/// Times of a machine of which no part is slow: what forecasts are off by makes everything of one kind and one range of
+/// sizes faster, by up to 3 times, and the next range not at all or differently.
+std::vector<double> nowhere_slow(const diagnosis::Bench& bench, Random& random) {
+  std::map<std::string, std::map<int, double>> faster;  // by kind and range of sizes
+  std::vector<double> times;
+  for (const validate::ComparedPoint& point : bench.comparison().points) {
+    const diagnosis::Judged one = diagnosis::judged(point);
+    constexpr int kDoublings = 5;
+    const int range = static_cast<int>(std::log2(std::max(1.0, point.size_B))) / kDoublings;
+    const auto [factor, added] = faster[one.group].try_emplace(range, 1);
+    if (added && below(random, 2) == 0) factor->second = times_between(random, 1 / 3.0, 1);
+    times.push_back(point.predicted_s * factor->second);
+  }
+  return times;
+}
 
 SyntheticLab lab_of(const std::string& platform, Measurement (*log)(catalogue::Catalogue&, const std::string&)) {
   return {catalogue(), platform, log(catalogue(), platform)};
@@ -38,6 +58,21 @@ TEST_CASE("diagnose: of healthy machines with measured noise 98 % are called nor
     }
   CHECK(count.cases == 360);
   CHECK(count.found <= 360 * 0.02);
+}
+
+TEST_CASE("diagnose: never faulty with nothing slow, however wrong forecasts are", "[physics][diagnose]") {
+  const std::vector<std::pair<const char*, Measurement (*)(catalogue::Catalogue&, const std::string&)>> logs{
+      {"hgx-h100", nccl_tests_log}, {"hgx-h100", nvbandwidth_log}, {"p100-dgx1", p2p_log}, {"leonardo", two_nodes_log}};
+  for (const auto& [platform, log] : logs) {
+    const diagnosis::Bench bench(catalogue(), platform, {}, log(catalogue(), platform));
+    Random random(11);
+    for (int k = 0; k < 20; ++k) {
+      const diagnosis::Diagnosis found = bench.diagnose(nowhere_slow(bench, random));
+      INFO(platform << " " << bench.comparison().file << ", draw " << k);
+      CHECK(found.slow == 0);
+      CHECK(found.normal());
+    }
+  }
 }
 
 TEST_CASE("diagnose: pairs show which fault it is in 90 % where noise allows", "[physics][diagnose]") {

@@ -149,7 +149,7 @@ TEST_CASE("diagnose: pairs without peer access are put together", "[diagnose]") 
         point.time_s = {1, 1};
         log.points.push_back(point);
       }
-    return diagnosis::without_access(platform, log);
+    return diagnosis::without_access(platform, log).where;
   };
   CHECK(refused([](int, int) { return false; }).empty());
   CHECK(refused([](int, int) { return true; }) == "all pairs");

@@ -1,7 +1,6 @@
 #include "validate/diagnosis/access.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace linkcast::diagnosis {
 namespace {
@@ -28,8 +27,8 @@ bool are(const std::set<Pair>& able, const std::set<Pair>& refused, Takes takes)
 
 }  // namespace
 
-std::string without_access(const Platform& platform, const Measurement& measurement) {
-  if (measurement.source.rfind("p2pBandwidthLatencyTest", 0) != 0) return "";
+NoAccess without_access(const Platform& platform, const Measurement& measurement) {
+  if (measurement.source.rfind("p2pBandwidthLatencyTest", 0) != 0) return {};
   std::set<Pair> peers, twice, able, refused;
   for (const MeasuredPoint& p : measurement.points) {
     if (p.transport == "peer") peers.emplace(p.source, p.target);
@@ -42,22 +41,22 @@ std::string without_access(const Platform& platform, const Measurement& measurem
       able.insert(pair);
       if (peers.count(pair) == 0) refused.insert(pair);
     }
-  if (refused.empty()) return "";
+  if (refused.empty()) return {};
   const auto socket = [&](const std::string& id) { return platform.socket_of(*platform.topology().find(id)); };
-  if (are(able, refused, [](const Pair&) { return true; })) return "all pairs";
+  if (are(able, refused, [](const Pair&) { return true; })) return {refused, "all pairs"};
   if (are(able, refused, [&](const Pair& p) { return socket(p.first) != socket(p.second); }))
-    return "pairs across sockets";
+    return {refused, "pairs across sockets"};
   for (const Device& device : platform.topology().devices) {
     if (device.kind == DeviceKind::kGpu &&
         are(able, refused, [&](const Pair& p) { return p.first == device.id || p.second == device.id; }))
-      return device.id;
+      return {refused, device.id};
     const auto cpu = platform.topology().find(device.id);
     if (device.kind == DeviceKind::kCpu &&
         are(able, refused, [&](const Pair& p) { return socket(p.first) == *cpu && socket(p.second) == *cpu; }))
-      return "GPUs of " + device.id;
+      return {refused, "GPUs of " + device.id};
   }
-  return std::to_string(refused.size()) + " pairs, " + refused.begin()->first + " -> " + refused.begin()->second +
-         " the first";
+  return {refused, std::to_string(refused.size()) + " pairs, " + refused.begin()->first + " -> " +
+                       refused.begin()->second + " the first"};
 }
 
 }  // namespace linkcast::diagnosis

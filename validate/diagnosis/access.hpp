@@ -1,13 +1,18 @@
 #pragma once
+#include <set>
 #include <string>
+#include <utility>
 
 #include "sim/platform/platform.hpp"
 #include "sim/records/measurement.hpp"
 
 namespace linkcast::diagnosis {
 
-/// Pairs between which p2pBandwidthLatencyTest had no peer access although the platform allows it: "all pairs",
-/// "pairs across sockets", "gpu6", "GPUs of cpu1", or their number; empty where there are none.
-std::string without_access(const Platform& platform, const Measurement& measurement);
+/// Pairs between which p2pBandwidthLatencyTest had no peer access although the platform allows it.
+struct NoAccess {
+  std::set<std::pair<std::string, std::string>> pairs{};  ///< ids of source and target
+  std::string where{};  ///< "all pairs", "pairs across sockets", "gpu6", "GPUs of cpu1", or their number; empty: none
+};
+NoAccess without_access(const Platform& platform, const Measurement& measurement);
 
 }  // namespace linkcast::diagnosis

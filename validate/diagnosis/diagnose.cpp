@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
-#include "validate/diagnosis/access.hpp"
+#include "sim/units/statistics.hpp"
 
 namespace linkcast::diagnosis {
 namespace {
@@ -37,6 +38,41 @@ Ranker ranker_of(catalogue::Catalogue& catalogue, const std::string& platform, c
   for (const validate::ComparedPoint& point : points) all.push_back(judged(point));
   return {all, effects_of(catalogue, platform, edits, points, causes_of(catalogue.platform(platform), comparison)),
           true};
+}
+
+// A point is slower than its like by that many times what they differ by. source: ours, the usual three; whether it is
+// a fault the ranking says
+constexpr double kLikeSigmas = 3;
+constexpr std::size_t kFewestAlike = 4;  // source: ours, a majority that one slow end leaves alone
+constexpr double kMadToSigma = 1.4826;   // source: of a normal distribution, 1 / its third quartile
+
+/// Which points are slower than others of the same kind of route and the same size in this log.
+/// @param residuals  ln(measured / expected) of each point
+std::vector<bool> slow_among_like(const std::vector<Judged>& points, const std::vector<double>& residuals) {
+  std::map<std::pair<std::string, double>, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < points.size(); ++i) alike[{points[i].group, points[i].size_B}].push_back(i);
+  std::vector<bool> slow(points.size(), false);
+  for (const auto& [key, places] : alike) {
+    if (places.size() < kFewestAlike) continue;
+    std::vector<double> logs, apart;
+    for (const std::size_t place : places) logs.push_back(residuals[place]);
+    const double usual = median(logs);
+    for (const double log : logs) apart.push_back(std::abs(log - usual));
+    const Scatter& scatter = points[places.front()].scatter;
+    const double sigma = std::max(std::hypot(scatter.gpu, scatter.gpu, scatter.own), kMadToSigma * median(apart));
+    for (const std::size_t place : places)
+      slow[place] = residuals[place] - usual > std::max(kLikeSigmas * sigma, kTelling);
+  }
+  return slow;
+}
+
+void call_slow(std::size_t place, Diagnosis& diagnosis) {
+  Finding& finding = diagnosis.findings[place];
+  if (finding == Finding::kSlow) return;
+  diagnosis.fast -= finding == Finding::kFast ? 1 : 0;
+  diagnosis.host -= finding == Finding::kHost ? 1 : 0;
+  finding = Finding::kSlow;
+  ++diagnosis.slow;
 }
 
 // Half of the chance of a false alarm is of means, half of this.
@@ -81,7 +117,7 @@ Bench::Bench(catalogue::Catalogue& catalogue, const std::string& platform, const
       levels_(ranker_.noise(), some_of(comparison_, judged_), kOddAlarm / 2) {}
 
 Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
-  Diagnosis diagnosis{comparison_, {}, 0, 0, 0, judged_, {}, {}, no_access_};
+  Diagnosis diagnosis{comparison_, {}, 0, 0, 0, judged_, {}, {}, no_access_.where};
   std::vector<validate::ComparedPoint>& points = diagnosis.comparison.points;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!measured_s.empty()) points[i].measured_s = measured_s[i];
@@ -95,15 +131,60 @@ Diagnosis Bench::diagnose(const std::vector<double>& measured_s) const {
     residuals.push_back(std::log(points[place].measured_s / points[place].predicted_s));
   diagnosis.ranking = ranker_.rank(residuals);
   diagnosis.levels = levels_.of(residuals);
-  if (!no_access_.empty())
+  if (!no_access_.where.empty()) {
     diagnosis.verdict = Verdict::kFault;
-  else if (diagnosis.ranking.faulty())
-    diagnosis.verdict = Verdict::kFault;
-  else if (!odd_levels(diagnosis.levels).empty() || noisy(diagnosis))
-    diagnosis.verdict = Verdict::kOdd;
-  else if (judged_.empty())
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (no_access_.pairs.contains({points[i].query.value("src", ""), points[i].query.value("dst", "")}))
+        call_slow(i, diagnosis);
+  } else if (judged_.empty()) {
     diagnosis.verdict = Verdict::kHostOnly;
+  } else {
+    find_faults(residuals, diagnosis);
+  }
   return diagnosis;
+}
+
+/// A fault makes something slow. A log whose shape alone is unlike that of a healthy machine shows an error of the
+/// forecast: faults that slow no slow point down do not count.
+void Bench::find_faults(const std::vector<double>& residuals, Diagnosis& diagnosis) const {
+  Ranking& ranking = diagnosis.ranking;
+  const std::vector<Level> odd = odd_levels(diagnosis.levels);
+  if (!ranking.faulty() && odd.empty() && !noisy(diagnosis)) return;
+  std::vector<Judged> points;
+  for (const std::size_t place : judged_) points.push_back(diagnosis::judged(comparison_.points[place]));
+  std::vector<bool> slow = slow_among_like(points, residuals);
+  for (std::size_t k = 0; k < judged_.size(); ++k)
+    if (diagnosis.findings[judged_[k]] == Finding::kSlow) slow[k] = true;
+  for (const Level& level : odd)
+    for (const std::size_t k : level.places)
+      if (residuals[k] >= std::log(level.least)) slow[k] = true;
+  // slow, or slower than expected by more than half of what the fault would cost
+  const auto slowed = [&](const Candidate& candidate, std::size_t k) {
+    const double shift = ranker_.shifts_of(candidate)[k];
+    return shift > kTelling && (slow[k] || residuals[k] > shift / 2);
+  };
+  const auto slows = [&](const Candidate& candidate) {
+    for (std::size_t k = 0; k < slow.size(); ++k)
+      if (slowed(candidate, k)) return true;
+    return false;
+  };
+  if (ranking.faulty())
+    ranking.keep(
+        [&](const RankedKind& kind) { return std::any_of(kind.candidates.begin(), kind.candidates.end(), slows); });
+  if (ranking.faulty()) {
+    diagnosis.verdict = Verdict::kFault;
+    const std::vector<Candidate>& candidates = ranking.kinds.front().candidates;
+    const Candidate& first = *std::find_if(candidates.begin(), candidates.end(), slows);
+    std::vector<bool> explained(slow.size());
+    for (std::size_t k = 0; k < slow.size(); ++k) explained[k] = slow[k] || slowed(first, k);
+    slow = explained;
+  } else if (!odd.empty() || noisy(diagnosis)) {
+    diagnosis.verdict = Verdict::kOdd;
+  } else {
+    return;
+  }
+  for (std::size_t k = 0; k < slow.size(); ++k)
+    if (slow[k]) call_slow(judged_[k], diagnosis);
 }
 
 }  // namespace linkcast::diagnosis

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "validate/diagnosis/access.hpp"
 #include "validate/diagnosis/level.hpp"
 #include "validate/diagnosis/ranking.hpp"
 
@@ -10,7 +11,7 @@ namespace linkcast::diagnosis {
 
 enum class Finding {
   kNormal,
-  kSlow,
+  kSlow,  ///< beyond its own interval; where something is wrong, also as slow_among_like() says
   kFast,
   kHost  ///< slow, but what issues it may be slow: says nothing about links
 };
@@ -32,7 +33,7 @@ struct Diagnosis {
   Ranking ranking;
   std::vector<Level> levels;  ///< of the judged points; the first is of everything
   std::string no_access;  ///< pairs without peer access although the machine allows it, as the log says; see access.hpp
-  Verdict verdict = Verdict::kNormal;
+  Verdict verdict = Verdict::kNormal;  ///< other than normal and host-bound: some point is slow
   [[nodiscard]] bool normal() const { return verdict == Verdict::kNormal || verdict == Verdict::kHostOnly; }
 };
 
@@ -51,9 +52,11 @@ class Bench {
   [[nodiscard]] const std::vector<std::size_t>& judged() const { return judged_; }
 
  private:
+  void find_faults(const std::vector<double>& residuals, Diagnosis& diagnosis) const;
+
   validate::Comparison comparison_;
   std::vector<std::size_t> judged_;
-  std::string no_access_;
+  NoAccess no_access_;
   Ranker ranker_;
   Levels levels_;
 };

@@ -57,7 +57,7 @@ std::vector<Level> Levels::of(const std::vector<double>& residuals) const {
     for (const std::size_t place : part.places) sum += residuals[place];
     const double mean = sum / static_cast<double>(part.places.size());
     const double sigma = std::sqrt(part.variance.model + part.variance.figures);
-    levels.push_back({part.name, part.places.size(), std::exp(mean), std::exp(-kNinetyPercentSigmas * sigma),
+    levels.push_back({part.name, part.places, std::exp(mean), std::exp(-kNinetyPercentSigmas * sigma),
                       std::exp(kNinetyPercentSigmas * sigma), part.least, HealthyNoise::chance(part.variance, mean)});
   }
   return levels;

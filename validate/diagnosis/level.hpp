@@ -14,11 +14,11 @@ class HealthyNoise;
 /// The mean of some points beside what is expected of them.
 struct Level {
   std::string part;  ///< everything; "peer ce read"; where there are small and large sizes, these alone, too
-  std::size_t points = 0;
-  double times = 1;          ///< measured over expected, geometric mean
-  double low = 1, high = 1;  ///< of 90 % of healthy machines
-  double least = 1;          ///< slower by less is not told from a healthy machine
-  double chance = 1;         ///< that a healthy machine is as slow
+  std::vector<std::size_t> places{};  ///< of its points, among the judged ones
+  double times = 1;                   ///< measured over expected, geometric mean
+  double low = 1, high = 1;           ///< of 90 % of healthy machines
+  double least = 1;                   ///< slower by less is not told from a healthy machine
+  double chance = 1;                  ///< that a healthy machine is as slow
 };
 
 /// Means of points that are tested together: `least` and `odd` share out the chance of a false alarm among them.

@@ -187,11 +187,25 @@ Ranking Ranker::Parts::rank(const std::vector<double>& residuals) const {
   return ranking;
 }
 
+void Ranking::keep(const std::function<bool(const RankedKind&)>& keeps) {
+  const double before = static_cast<double>(kinds.size());
+  std::erase_if(kinds, [&](const RankedKind& kind) { return !keeps(kind); });
+  std::vector<double> ratios;
+  for (const RankedKind& kind : kinds) ratios.push_back(kind.log_ratio);
+  log_ratio = ratios.empty() ? -std::numeric_limits<double>::infinity()
+                             : log_mean(ratios) + std::log(static_cast<double>(kinds.size()) / before);
+  for (RankedKind& kind : kinds) kind.share = std::min(1.0, std::exp(kind.log_ratio - log_ratio) / before);
+}
+
 Ranker::Ranker(const std::vector<Judged>& points, std::vector<Effect> effects, bool mild_is_healthy)
     : parts_(std::make_shared<const Parts>(points, std::move(effects), mild_is_healthy)) {}
 
 Ranking Ranker::rank(const std::vector<double>& residuals) const { return parts_->rank(residuals); }
 const std::vector<Effect>& Ranker::effects() const { return parts_->effects(); }
+const std::vector<double>& Ranker::shifts_of(const Candidate& candidate) const {
+  const std::vector<std::vector<double>>& shifts = effects()[candidate.effect].shifts;
+  return shifts[std::min(candidate.trial, shifts.size() - 1)];
+}
 const HealthyNoise& Ranker::noise() const { return parts_->noise(); }
 
 }  // namespace linkcast::diagnosis

@@ -1,5 +1,6 @@
 #pragma once
 // Which fault explains what was measured, and whether any is needed.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +35,12 @@ struct Ranking {
   double misfit = 0;     ///< chance that a healthy machine is as unlikely
   std::vector<RankedKind> kinds;  ///< likeliest first
   [[nodiscard]] bool faulty() const { return !kinds.empty() && log_ratio > alarm; }
+  /// Leaves out kinds of fault: as unlikely as can be. @param keeps  of a kind
+  void keep(const std::function<bool(const RankedKind&)>& keeps);
 };
+
+/// A point that a fault changes less says nothing of it. source: ours, the scatter of one figure
+inline constexpr double kTelling = 0.01;
 
 /// Two faults whose likelihoods differ by less are not told apart, nor is a fault from a healthy machine. source: Kass
 /// and Raftery, Bayes Factors, J. Am. Stat. Assoc. 90, 1995, section 3.2: below 3 "not worth more than a bare mention"
@@ -52,6 +58,8 @@ class Ranker {
   /// @param residuals  ln(measured / expected) of each point
   [[nodiscard]] Ranking rank(const std::vector<double>& residuals) const;
   [[nodiscard]] const std::vector<Effect>& effects() const;
+  /// ln(time with a candidate's fault / time without) of each point.
+  [[nodiscard]] const std::vector<double>& shifts_of(const Candidate& candidate) const;
   [[nodiscard]] const HealthyNoise& noise() const;
 
  private:

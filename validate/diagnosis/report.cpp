@@ -12,9 +12,6 @@ namespace {
 // A kind of fault that has less of the likelihood is not worth a line. source: ours
 constexpr double kLeastShare = 0.01;
 
-// A point that the fault changes less says nothing of it. source: ours, the scatter of one figure
-constexpr double kTelling = 0.01;
-
 // Means that are worth a line of a log without a known cause. source: ours
 constexpr std::size_t kMostLevels = 3;
 
@@ -28,8 +25,8 @@ std::string fixed(double value, int digits) {
 std::string percent_over(double times) { return fixed(100 * (times - 1), 0) + " %"; }
 
 Json json_of(const Level& level) {
-  return {{"part", level.part}, {"points", level.points}, {"times", level.times},  {"low", level.low},
-          {"high", level.high}, {"least", level.least},   {"chance", level.chance}};
+  return {{"part", level.part}, {"points", level.places.size()}, {"times", level.times},  {"low", level.low},
+          {"high", level.high}, {"least", level.least},          {"chance", level.chance}};
 }
 
 Json json_of(const validate::ComparedPoint& p, Finding finding) {
@@ -158,8 +155,7 @@ std::vector<std::size_t> telling_points(const Diagnosis& diagnosis, const Bench&
     if (diagnosis.findings[i] != Finding::kNormal) telling.push_back(i);
   if (diagnosis.verdict != Verdict::kFault || !diagnosis.no_access.empty() || telling.size() >= most) return telling;
   const Candidate& best = diagnosis.ranking.kinds.front().candidates.front();
-  const Effect& effect = bench.ranker().effects()[best.effect];
-  const std::vector<double>& shifts = effect.shifts[std::min(best.trial, effect.shifts.size() - 1)];
+  const std::vector<double>& shifts = bench.ranker().shifts_of(best);
   std::vector<std::size_t> order(shifts.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return shifts[a] > shifts[b]; });
