@@ -89,7 +89,8 @@ class ProcessFit {
     }
   }
 
-  /// What the process waits for one, all GPUs of the node copying.
+  /// Time that a process of MPI waits for one copy while all GPUs of the node copy. Plain copies were measured, so that
+  /// the measurement names no library.
   void copies() {
     std::vector<double> times;
     for (const MeasuredPoint& p : m_.several)
@@ -97,7 +98,7 @@ class ProcessFit {
         times.insert(times.end(), p.time_s.begin(), p.time_s.end());
     if (times.empty()) return;
     const MedianEstimate median = estimate_median(times);
-    context_.set(key::staging_copy.of_all(library_family(m_.library)), median.value, median.stderr_);
+    context_.set(key::staging_copy.of_all("mpi"), median.value, median.stderr_);
   }
 
   FitContext& context_;
