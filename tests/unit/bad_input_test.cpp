@@ -19,7 +19,8 @@ struct WrongFile {
 const std::string kNoObject = "must be an object, not ";
 const std::string kBandwidths = "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, Mb/s, Gb/s, Tb/s";
 const std::string kSchemas =
-    "topology/1, variant/1, measurement/1, launch/1, discovery/1, calibration/1, left-out/1, claims/1, node-groups/1, "
+    "topology/1, variant/1, measurement/1, launch/1, discovery/1, calibration/1, fit-report/1, left-out/1, claims/1, "
+    "node-groups/1, "
     "nccl-choices/1";
 const std::string kNoSubject = ": names no transport, cable kind, cable or link of topology p100-dgx1";
 

@@ -64,8 +64,8 @@ TEST_CASE("answer of a collective: time, rates, choice, and nothing that does no
   CollectiveForecast made = plain();
   const Json lone = collective::to_json(made);
   CHECK(keys_of(lone) == std::set<std::string>{"time_s", "time_low_s", "time_high_s", "launch", "latency_s",
-                                               "algbw_Bps", "busbw_Bps", "library", "algorithm", "protocol", "channels",
-                                               "blocks", "channel_bandwidth_Bps", "fallback", "bottleneck",
+                                               "algbw_Bps", "busbw_Bps", "library", "algorithm", "protocol", "ranks",
+                                               "channels", "blocks", "channel_bandwidth_Bps", "fallback", "bottleneck",
                                                "warnings"});
   check_rows(collective::collective_results(), lone, {"warnings"});
   CHECK(lone["time_s"] == 4e-3);
