@@ -64,6 +64,18 @@ def of_each_library() -> Iterator[Query]:
             yield {**query, **({"op": "all_reduce", "algorithm": "tree"} if at % 2 else {"algorithm": "ring"}), "size_B": pick.size()}
 
 
+def of_each_switch_algorithm() -> Iterator[Query]:
+    """Algorithms that need switches which reduce, or single GPUs of nodes; and one that nobody can force."""
+    asked = [("nvls_tree", "all_reduce", 8, {}), ("pat", "all_gather", 1, {}), ("pat", "reduce_scatter", 1, {}),
+             ("nvls", "all_reduce", 8, {"collnet": True}), ("collnet_direct", "all_reduce", 8, {"collnet": True}),
+             ("collnet_chain", "all_reduce", 8, {"collnet": True}), ("messages", "alltoall", 8, {})]
+    for number, (algorithm, op, gpus, options) in enumerate(asked):
+        pick = Picker(f"switches {algorithm} {op}")
+        for at, platform in enumerate(("hgx-h100", "dgx-b200")):
+            yield {"kind": "collective", "platform": platform, "op": op, "nodes": taken((2, 4, 16), number + at), "gpus_per_node": gpus,
+                   "size_B": pick.size(), "library": "nccl-2.30", "algorithm": algorithm, **options}
+
+
 def large() -> Iterator[Query]:
     for name in ("alps", "leonardo", "lumi", "summit"):
         for op, size in (("all_reduce", 1 << 30), ("all_gather", 1 << 20)):
@@ -134,5 +146,5 @@ def fabrics() -> Iterator[Query]:
 
 
 def queries() -> Iterator[Query]:
-    for group in (of_each_machine, of_each_library, large, of_mpi, in_noise, rings, fabrics):
+    for group in (of_each_machine, of_each_library, of_each_switch_algorithm, large, of_mpi, in_noise, rings, fabrics):
         yield from group()
