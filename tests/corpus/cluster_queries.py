@@ -66,10 +66,10 @@ def of_each_library() -> Iterator[Query]:
 
 def of_each_switch_algorithm() -> Iterator[Query]:
     """Algorithms that need switches which reduce, or single GPUs of nodes; and one that nobody can force."""
-    asked = [("nvls_tree", "all_reduce", 8, {}), ("pat", "all_gather", 1, {}), ("pat", "reduce_scatter", 1, {}),
+    cases = [("nvls_tree", "all_reduce", 8, {}), ("pat", "all_gather", 1, {}), ("pat", "reduce_scatter", 1, {}),
              ("nvls", "all_reduce", 8, {"collnet": True}), ("collnet_direct", "all_reduce", 8, {"collnet": True}),
              ("collnet_chain", "all_reduce", 8, {"collnet": True}), ("messages", "alltoall", 8, {})]
-    for number, (algorithm, op, gpus, options) in enumerate(asked):
+    for number, (algorithm, op, gpus, options) in enumerate(cases):
         pick = Picker(f"switches {algorithm} {op}")
         for at, platform in enumerate(("hgx-h100", "dgx-b200")):
             yield {"kind": "collective", "platform": platform, "op": op, "nodes": taken((2, 4, 16), number + at), "gpus_per_node": gpus,
