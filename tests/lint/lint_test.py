@@ -134,6 +134,10 @@ class Labels(unittest.TestCase):
     def test_a_suite_by_its_tag(self):
         self.assertEqual(self.found("tests/unit/program.hpp", tags="[refit]"), ["refit", "cli"])
 
+    def test_a_semicolon_would_hide_a_test(self):
+        with self.assertRaisesRegex(SystemExit, "semicolon: one; two"):
+            labels.labels("unit", 'TEST_CASE("one; two", "[unit]") {')
+
     def test_every_test_has_a_room(self):
         """And no test of physics has a label that `-L unit` would take for the suite."""
         known = {labels.label_of(room) for room in include_rules.ARROWS}

@@ -37,7 +37,7 @@ Json copies(int count, Json more) {
 
 }  // namespace
 
-TEST_CASE("one call from rest takes host, devices and wait; many the slower of host and devices", "[physics]") {
+TEST_CASE("one call from rest takes host, devices and wait, many the slower of host and devices", "[physics]") {
   CHECK_THAT(issued(5, 3, 1).time_s(7), WithinRel(5 + 7 + 3.0, 1e-12));
   CHECK_THAT(issued(5, 3, 20).time_s(7), WithinRel((5 + 20 * 7 + 3) / 20.0, 1e-12));
   CHECK_THAT(issued(7, 3, 20).time_s(5), WithinRel((20 * 7 + 5 + 3) / 20.0, 1e-12));

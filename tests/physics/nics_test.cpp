@@ -64,7 +64,7 @@ TEST_CASE("two HGX H100: rings cross the NICs and change places in the second no
   CHECK(busbw < 8 * 50);
 }
 
-TEST_CASE("messages by PXN stay on the receiver's rail; all of them together are as each by itself",
+TEST_CASE("messages by PXN stay on the receiver's rail, all of them together are as each by itself",
           "[physics][nics]") {
   const Json small{{"nodes", 4}, {"size_B", 1048576}};
   Json crossing = small;

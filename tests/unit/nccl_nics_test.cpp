@@ -256,7 +256,7 @@ TEST_CASE("one GPU a node: in and out by the NIC next to it", "[unit][nics]") {
   CHECK(made.path_class == "LOC");
 }
 
-TEST_CASE("trees begin at a NIC; after Ampere both children talk to the first GPU", "[unit][nics]") {
+TEST_CASE("trees begin at a NIC, after Ampere both children talk to the first GPU", "[unit][nics]") {
   const Communicator ampere = across(pairs(1), 4, 2, "nccl-2.18");
   REQUIRE(ampere.trees.size() == ampere.channels.size());
   for (const Tree& tree : ampere.trees) {

@@ -132,7 +132,7 @@ TEST_CASE("NVLinks of unequal numbers in both directions are a finding", "[unit]
   CHECK(t.cables.size() == whole.cables.size());
 }
 
-TEST_CASE("hwloc 2 and 3 with NVLinkBandwidth; GPUs by PCI class", "[unit][import]") {
+TEST_CASE("hwloc 2 and 3 with NVLinkBandwidth, GPUs by PCI class", "[unit][import]") {
   const std::string sample = "hwloc-abci-v100.xml";
   // GPUs' OS devices have gp_index 40 to 43; each pair has 2 links of 25 GB/s
   std::string values;
