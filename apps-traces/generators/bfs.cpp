@@ -1,5 +1,7 @@
 // Breadth-first search of paper 004, section V-E: level-synchronous, vertices divided among GPUs. Each level expands
 // the frontier, sends what was found to its owner (all to all), and agrees whether anything is left.
+#include <fmt/format.h>
+
 #include "apps-traces/generators/rank_writer.hpp"
 
 namespace linkcast {
@@ -39,8 +41,8 @@ RankWriter::Ids exchange(RankWriter& rank, int nodes, const std::string& what, d
   RankWriter::Ids done;
   for (int distance = 1; distance < nodes; ++distance) {
     const int to = (rank.rank() + distance) % nodes, from = (rank.rank() + nodes - distance) % nodes;
-    done.push_back(rank.send("send" + std::to_string(to), to, size_B, what, {after}));
-    done.push_back(rank.recv("recv" + std::to_string(from), from, size_B, what, {after}));
+    done.push_back(rank.send(fmt::format("send{}", to), to, size_B, what, {after}));
+    done.push_back(rank.recv(fmt::format("recv{}", from), from, size_B, what, {after}));
   }
   return done;
 }

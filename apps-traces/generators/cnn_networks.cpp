@@ -1,5 +1,7 @@
 #include "apps-traces/generators/cnn_networks.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace linkcast {
@@ -125,7 +127,7 @@ Cnn resnet_x(int blocks) {
   stem.parameters += kRestOfStem - kFeatures;
   net.layers.push_back(with_blob(stem, kFeatures, kSide));
   for (int block = 1; block <= blocks; ++block)
-    net.layers.push_back({"block" + std::to_string(block), kBlockWeights * kPixels, kBlockWeights + kRestOfBlock,
+    net.layers.push_back({fmt::format("block{}", block), kBlockWeights * kPixels, kBlockWeights + kRestOfBlock,
                           kBlobs * kFeatures * kPixels});
   CnnLayer classifier = dense("classifier", kFeatures, 1000);
   classifier.activations += kFeatures;

@@ -1,6 +1,9 @@
 #include "apps-traces/generators/cnn_training.hpp"
 
+#include <fmt/format.h>
+
 #include "apps-traces/generators/rank_writer.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast {
 namespace {
@@ -26,8 +29,7 @@ Training training_of(const Cnn& net, int batch, const TraceOptions& options) {
   training.steps = options.whole("steps", 4);
   const int images = options.whole("batch", batch);
   if (images % training.gpus != 0)
-    throw InputError("option batch: " + std::to_string(images) + " images cannot be divided among " +
-                     std::to_string(training.gpus) + " GPUs");
+    throw InputError(fmt::format("option batch: {} images cannot be divided among {} GPUs", images, training.gpus));
   training.images = images / training.gpus;
   const std::string reduce = options.text("reduce", "end");
   if (reduce != "end" && reduce != "layer")
@@ -85,7 +87,7 @@ class Iteration {
 
 std::vector<TraceOption> cnn_options(int batch) {
   return {{"gpus", "8 unless said"},
-          {"batch", "images of an iteration, all GPUs together, " + std::to_string(batch) + " unless said"},
+          {"batch", fmt::format("images of an iteration, all GPUs together, {} unless said", batch)},
           {"steps", "iterations, 4 unless said"},
           {"reduce",
            "end: one all_reduce behind the backward pass, as the paper says (default); layer: one for each "
@@ -104,13 +106,13 @@ void write_cnn(const Cnn& net, int batch, const TraceOptions& options, TraceSink
       "compute: multiply-adds of the layers, three passes, at the rate that convnet-benchmarks shows for cuDNN R4 on a "
       "Titan X, scaled by nominal peaks",
       "assumed: the rate does not depend on the images of a GPU; images are copied as 32-bit values, one batch ahead",
-      "assumed: " + std::to_string(training.launch_s) + " s of CPU for each layer and pass"};
+      fmt::format("assumed: {:f} s of CPU for each layer and pass", training.launch_s)};
   std::vector<RankWriter> ranks = start_ranks(header, training.gpus, sink);
   std::vector<std::int64_t> inputs;
   for (RankWriter& rank : ranks) inputs.push_back(Iteration(net, training, rank).copy_batch());
   for (int step = 1; step <= training.steps; ++step)
     for (RankWriter& rank : ranks) {
-      std::int64_t& input = inputs[static_cast<std::size_t>(rank.rank())];
+      std::int64_t& input = inputs[at(rank.rank())];
       input = Iteration(net, training, rank).run(input, step == training.steps);
     }
 }

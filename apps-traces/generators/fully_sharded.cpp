@@ -2,6 +2,8 @@
 // parameters are gathered before its forward pass and again before its backward pass, while the layer before computes,
 // and its gradients are summed and scattered behind it: three times the parameters a step, where plain data parallel
 // training moves twice as many.
+#include <fmt/format.h>
+
 #include "apps-traces/generators/transformer_model.hpp"
 
 namespace linkcast {
@@ -25,7 +27,7 @@ class ShardedRank {
     for (int at = 0; at < model_.layers; ++at) {
       const RankWriter::Ids ready = gathers ? RankWriter::Ids{gathered} : RankWriter::Ids{};
       if (gathers && at + 1 < model_.layers) gathered = gather();
-      computed_ = rank_.compute("0", name + " " + std::to_string(layer_at(at)),
+      computed_ = rank_.compute("0", fmt::format("{} {}", name, layer_at(at)),
                                 times * (model_.attention_s() + model_.mlp_s()), ready);
       if (times > 1)
         rank_.collective("communication", "reduce_scatter", "all", model_.layer_parameters() * gradient_B_,

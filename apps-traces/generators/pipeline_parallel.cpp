@@ -1,6 +1,8 @@
 // Layers in stages, one GPU each. Microbatches pass them one behind the other: a stage sends its activations to the
 // next one, and in training gets their gradients back. GPipe does all forward passes first, 1F1B forward and backward
 // passes in turn, which keeps fewer microbatches at the same time.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "apps-traces/generators/transformer_model.hpp"
@@ -35,7 +37,7 @@ class Stage {
 
   /// source: GPipe, section 2.3: what passes between stages are the activations at their border
   void pass(const std::string& name, int microbatch, double times, int from, int to) {
-    const std::string tag = name + " " + std::to_string(microbatch);
+    const std::string tag = fmt::format("{} {}", name, microbatch);
     const auto is_stage = [this](int rank) { return rank >= 0 && rank < model_.gpus; };
     RankWriter::Ids ready;
     if (is_stage(from)) ready = {rank_.recv("receive " + name, from, model_.activation_B(), tag)};

@@ -1,5 +1,7 @@
 #pragma once
 // Writes what one rank does, with ids in order. Each call returns the id that later events wait for.
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <utility>
 
@@ -91,7 +93,7 @@ class RankWriter {
 
 /// Before memory is taken for them.
 inline void refuse_many_ranks(double ranks) {
-  if (ranks > kMostRanks) throw InputError("options: they make more than " + std::to_string(kMostRanks) + " ranks");
+  if (ranks > kMostRanks) throw InputError(fmt::format("options: they make more than {} ranks", kMostRanks));
 }
 
 /// Writers of ranks 0 to n - 1, and a group "all" of them in the header.

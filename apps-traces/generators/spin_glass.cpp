@@ -1,10 +1,13 @@
 // The Heisenberg spin glass of paper 004: even-odd over-relaxation of a lattice of L^3 spins that is cut along one
 // dimension. Each half step computes the boundary, then exchanges it with both neighbours while it computes the bulk.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "apps-traces/generators/rank_writer.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast {
 namespace {
@@ -55,8 +58,8 @@ Lattice lattice_of(const TraceOptions& options) {
   lattice.side = options.whole("L", 256, 2);
   lattice.steps = options.whole("steps", 3);
   if (lattice.side % (2 * lattice.nodes) != 0)
-    throw InputError("option L: " + std::to_string(lattice.side) + " planes cannot be cut into " +
-                     std::to_string(lattice.nodes) + " parts of an even number each");
+    throw InputError(fmt::format("option L: {} planes cannot be cut into {} parts of an even number each", lattice.side,
+                                 lattice.nodes));
   lattice.staged = one_of(options, "staging", "none", "program");
   const double plane = static_cast<double>(lattice.side) * lattice.side, spins = plane * lattice.side;
   const double own = spins / lattice.nodes, bulk_s = options.seconds("bulk", bulk_of_spin_s(own));
@@ -77,8 +80,8 @@ std::vector<HaloMessage> halo_of(const Lattice& lattice, int rank) {
   for (int side = 0; side < kSides; ++side) {
     const int up = side == 0 ? 1 : lattice.nodes - 1, down = lattice.nodes - up;
     for (int component = 0; component < kComponents; ++component)
-      halo.push_back({std::to_string(side) + std::to_string(component), (rank + up) % lattice.nodes,
-                      (rank + down) % lattice.nodes});
+      halo.push_back(
+          {fmt::format("{}{}", side, component), (rank + up) % lattice.nodes, (rank + down) % lattice.nodes});
   }
   return halo;
 }
@@ -146,7 +149,7 @@ class SpinGlass final : public TraceGenerator {
     std::vector<RankWriter::Ids> needed(ranks.size());
     for (int step = 0; step < lattice.steps; ++step)
       for (RankWriter& rank : ranks) {
-        RankWriter::Ids& mine = needed[static_cast<std::size_t>(rank.rank())];
+        RankWriter::Ids& mine = needed[at(rank.rank())];
         for (int parity = 0; parity < kParities; ++parity) half_step(lattice, rank, mine);
         rank.sync(mine);
         rank.step();

@@ -1,6 +1,8 @@
 // Tartan's ConvNet2 (paper 000, section IV-A): AlexNet with data parallel convolutions and model parallel dense layers,
 // each GPU copying to each other. Computation and copies are asynchronous: gradients of a layer move while the layers
 // before it go on.
+#include <fmt/format.h>
+
 #include "apps-traces/generators/cnn_networks.hpp"
 #include "apps-traces/generators/rank_writer.hpp"
 
@@ -60,8 +62,8 @@ class ConvnetIteration {
     Ids done;
     for (int distance = 1; distance < gpus_; ++distance) {
       const int to = (rank_.rank() + distance) % gpus_, from = (rank_.rank() + gpus_ - distance) % gpus_;
-      done.push_back(rank_.send("to " + std::to_string(to), to, size_B, what, {after}));
-      done.push_back(rank_.recv("from " + std::to_string(from), from, size_B, what, {after}));
+      done.push_back(rank_.send(fmt::format("to {}", to), to, size_B, what, {after}));
+      done.push_back(rank_.recv(fmt::format("from {}", from), from, size_B, what, {after}));
     }
     return done;
   }
@@ -83,8 +85,7 @@ class ConvNet2 final : public TraceGenerator {
   void run(const TraceOptions& options, TraceSink& sink) const override {
     const int gpus = options.whole("gpus", 4), batch = options.whole("batch", 128);
     if (batch % gpus != 0)
-      throw InputError("option batch: " + std::to_string(batch) + " images cannot be divided among " +
-                       std::to_string(gpus) + " GPUs");
+      throw InputError(fmt::format("option batch: {} images cannot be divided among {} GPUs", batch, gpus));
     const Cnn net = alexnet();
     TraceHeader header;
     header.name = "tartan_cnn";

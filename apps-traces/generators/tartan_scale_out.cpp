@@ -1,5 +1,7 @@
 // Tartan's seven applications over nodes, one GPU each (paper 000, section IV-B). The text gives decomposition and kind
 // of communication; it gives no time and no size: those are options, with the published codes' structure as default.
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 
@@ -42,8 +44,8 @@ RankWriter::Ids faces(const ScaleOutRun& run, RankWriter& rank, std::size_t dime
   for (const int step : {-1, 1}) {
     if (at + step < 0 || at + step >= run.parts[dimension]) continue;
     const int peer = rank.rank() + step * stride;
-    const std::string side = std::to_string(dimension) + (step < 0 ? "-" : "+");
-    const std::string from = std::to_string(dimension) + (step < 0 ? "+" : "-");
+    const std::string side = fmt::format("{}{}", dimension, step < 0 ? "-" : "+");
+    const std::string from = fmt::format("{}{}", dimension, step < 0 ? "+" : "-");
     done.push_back(rank.send("send " + side, peer, size_B, what + side, after));
     done.push_back(rank.recv("receive " + side, peer, size_B, what + from, after));
   }
@@ -103,7 +105,7 @@ void prb(const ScaleOutRun& run, RankWriter& rank) {
     const std::int64_t done = rank.compute("0", "multiply", run.pass_s(kEntries * 12) / n, here);
     if (stop == n - 1) continue;
     const double size_B = run.cells() * 8;
-    const std::string tag = "part " + std::to_string(stop);
+    const std::string tag = fmt::format("part {}", stop);
     here = {rank.send("send", next, size_B, tag, {done}), rank.recv("receive", before, size_B, tag, {done})};
   }
   if (n > 1) rank.collective("0", "all_reduce", "all", 8);
@@ -167,8 +169,7 @@ ScaleOutRun run_of(const ScaleOutApplication& application, const TraceOptions& o
     throw InputError("option scaling: '" + scaling + "' is neither strong nor weak");
   for (std::size_t d = 0; d < run.parts.size(); ++d) {
     if (scaling == "strong" && side % run.parts[d] != 0)
-      throw InputError("option side: " + std::to_string(side) + " cells cannot be cut into " +
-                       std::to_string(run.parts[d]) + " parts");
+      throw InputError(fmt::format("option side: {} cells cannot be cut into {} parts", side, run.parts[d]));
     run.local[d] = static_cast<double>(side) / (scaling == "strong" ? run.parts[d] : 1);
   }
   return run;
@@ -180,7 +181,7 @@ class ScaleOut final : public TraceGenerator {
 
   [[nodiscard]] std::vector<TraceOption> options() const override {
     return {{"nodes", "one GPU each, 4 unless said"},
-            {"side", "cells along a side, " + std::to_string(application_.side) + " unless said (assumed)"},
+            {"side", fmt::format("cells along a side, {} unless said (assumed)", application_.side)},
             {"scaling", "strong: the domain is divided (default); weak: each node has side^3 cells"},
             {"steps", "3 unless said"},
             {"memory", "bytes a second of the GPU's memory, which bounds computation, 732e9 unless said (P100)"}};

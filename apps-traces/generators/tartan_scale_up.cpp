@@ -1,6 +1,8 @@
 // Six of Tartan's seven applications in one node (paper 000, section IV-A; the seventh is tartan_convnet2.cpp): a
 // master on the CPU and GPUs that serve it. The text gives pattern and order; it gives no time and no size: those are
 // options.
+#include <fmt/format.h>
+
 #include "apps-traces/generators/rank_writer.hpp"
 
 namespace linkcast {
@@ -128,10 +130,9 @@ class ScaleUp final : public TraceGenerator {
             {"scaling", "strong: compute is divided among the GPUs (default); weak: each has all of it"},
             {"iterations", "5 unless said"},
             {"compute",
-             "time of an iteration on one GPU, " + std::to_string(application_.compute_s) + " s unless said (assumed)"},
-            {"size", "bytes that a GPU hands in or is given in a phase, " +
-                         std::to_string(static_cast<long>(application_.size_B)) +
-                         " unless said (assumed: " + application_.why + ")"}};
+             fmt::format("time of an iteration on one GPU, {:f} s unless said (assumed)", application_.compute_s)},
+            {"size", fmt::format("bytes that a GPU hands in or is given in a phase, {} unless said (assumed: {})",
+                                 static_cast<long>(application_.size_B), application_.why)}};
   }
 
   void run(const TraceOptions& options, TraceSink& sink) const override {

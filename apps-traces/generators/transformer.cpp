@@ -1,6 +1,8 @@
 // Training of a transformer as Megatron-LM does it. Tensor parallel ranks reduce activations twice a layer and pass;
 // stages send them to the next stage, one forward and one backward pass in turn (1F1B); replicas reduce gradients at
 // the end of the step; the first and the last stage share an embedding and reduce its gradients.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "apps-traces/generators/rank_writer.hpp"
@@ -38,7 +40,7 @@ class StageRank {
   [[nodiscard]] int peer(int stage) const { return job_.rank_of(stage, replica_, shard_); }
 
   void forward(int microbatch) {
-    const std::string tag = "forward " + std::to_string(microbatch);
+    const std::string tag = fmt::format("forward {}", microbatch);
     RankWriter::Ids ready;
     if (!first()) ready = {rank_.recv("receive forward", peer(stage_ - 1), job_.activation_B(), tag)};
     std::int64_t done = layers("forward", 1, ready);
@@ -47,7 +49,7 @@ class StageRank {
   }
 
   void backward(int microbatch) {
-    const std::string tag = "backward " + std::to_string(microbatch);
+    const std::string tag = fmt::format("backward {}", microbatch);
     RankWriter::Ids ready;
     if (!last()) ready = {rank_.recv("receive backward", peer(stage_ + 1), job_.activation_B(), tag)};
     if (last()) compute("output backward", 2 * job_.output_flops(), {});
@@ -63,7 +65,7 @@ class StageRank {
   std::int64_t layers(const std::string& name, double passes, RankWriter::Ids ready) {
     if (job_.tensor == 1)
       return compute(name, passes * job_.layers_per_stage() * (job_.attention_flops() + job_.mlp_flops()), ready);
-    const std::string group = "tensor " + std::to_string(stage_) + " " + std::to_string(replica_);
+    const std::string group = fmt::format("tensor {} {}", stage_, replica_);
     std::int64_t done = 0;
     for (int layer = 0; layer < job_.layers_per_stage(); ++layer)
       for (const double flops : {job_.attention_flops(), job_.mlp_flops()}) {
@@ -82,10 +84,9 @@ class StageRank {
     const double positions = first() ? job_.position_parameters() : 0;
     const double own = (job_.layers_per_stage() * job_.layer_parameters() + embedding + positions) / job_.tensor;
     if (job_.data > 1)
-      rank_.collective("0", "all_reduce", "data " + std::to_string(stage_) + " " + std::to_string(shard_),
-                       own * job_.gradient_B);
+      rank_.collective("0", "all_reduce", fmt::format("data {} {}", stage_, shard_), own * job_.gradient_B);
     if (job_.pipeline > 1 && (first() || last()))
-      rank_.collective("0", "all_reduce", "embedding " + std::to_string(replica_) + " " + std::to_string(shard_),
+      rank_.collective("0", "all_reduce", fmt::format("embedding {} {}", replica_, shard_),
                        job_.embedding_parameters() / job_.tensor * job_.gradient_B);
   }
 
@@ -100,7 +101,7 @@ void add_groups(const TransformerJob& job, TraceHeader& header) {
       for (int shard = 0; shard < job.tensor; ++shard) {
         const int rank = job.rank_of(stage, replica, shard);
         const auto join = [&](const std::string& kind, int a, int b) {
-          header.groups[kind + " " + std::to_string(a) + " " + std::to_string(b)].push_back(rank);
+          header.groups[fmt::format("{} {} {}", kind, a, b)].push_back(rank);
         };
         if (job.tensor > 1) join("tensor", stage, replica);
         if (job.data > 1) join("data", stage, shard);

@@ -1,5 +1,7 @@
 #include "apps-traces/generators/transformer_model.hpp"
 
+#include <fmt/format.h>
+
 namespace linkcast {
 namespace {
 
@@ -27,8 +29,7 @@ double value_of(const TraceOptions& options) {
 
 void must_divide(const std::string& option, int whole, int parts, const std::string& what) {
   if (whole % parts != 0)
-    throw InputError("option " + option + ": " + std::to_string(whole) + " cannot be divided by " +
-                     std::to_string(parts) + " (" + what + ")");
+    throw InputError(fmt::format("option {}: {} cannot be divided by {} ({})", option, whole, parts, what));
 }
 
 bool yes_or_no(const TraceOptions& options, const std::string& key, bool otherwise) {

@@ -1,5 +1,6 @@
 // Chakra's execution traces (protobuf): the graph of what one rank computes and communicates, one file a rank.
 #include <chakra_et.pb.h>
+#include <fmt/format.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/util/delimited_message_util.h>
 
@@ -16,6 +17,7 @@
 #include "apps-traces/import/lines.hpp"
 #include "sim/plugin/trace_source.hpp"
 #include "sim/records/packed_file.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast {
 namespace {
@@ -61,7 +63,7 @@ class ChakraFile {
     if (json_ ? !json_->take(read) : !take(read)) return std::nullopt;
     Node node;
     node.id = read.id();
-    at_ = path_ + ": node " + std::to_string(read.id());
+    at_ = fmt::format("{}: node {}", path_, read.id());
     node.event.name = read.name();
     node.needs.assign(read.data_deps().begin(), read.data_deps().end());
     if (settings_.control) node.needs.insert(node.needs.end(), read.ctrl_deps().begin(), read.ctrl_deps().end());
@@ -78,8 +80,7 @@ class ChakraFile {
       ++messages_;
       return true;
     }
-    if (!at_end)
-      throw InputError(path_ + ": message " + std::to_string(messages_ + 1) + " is not one of Chakra's schema");
+    if (!at_end) throw InputError(fmt::format("{}: message {} is not one of Chakra's schema", path_, messages_ + 1));
     return false;
   }
 
@@ -100,7 +101,7 @@ class ChakraFile {
         compute(read, node);
         return;
       default:
-        fail("type " + std::to_string(static_cast<int>(read.type())) + " is not known");
+        fail(fmt::format("type {} is not known", static_cast<int>(read.type())));
     }
   }
 
@@ -120,8 +121,7 @@ class ChakraFile {
     node.resource = "messages";
     node.event.size_B = static_cast<double>(whole(read, "comm_size"));
     const std::int64_t peer = whole(read, sends ? "comm_dst" : "comm_src");
-    if (peer >= settings_.ranks)
-      fail("rank " + std::to_string(peer) + ", but files of " + std::to_string(settings_.ranks) + " ranks");
+    if (peer >= settings_.ranks) fail(fmt::format("rank {}, but files of {} ranks", peer, settings_.ranks));
     node.event.peer = static_cast<int>(peer);
     if (find(read, "comm_tag") != nullptr) node.event.tag = std::to_string(whole(read, "comm_tag"));
   }
@@ -129,7 +129,7 @@ class ChakraFile {
   void collective(const chakra_et::Node& read, Node& node) const {
     node.event.kind = TraceKind::kCollective;
     const auto type = static_cast<std::size_t>(whole(read, "comm_type"));
-    if (type >= kCollectives.size()) fail("comm_type " + std::to_string(type) + " is not known");
+    if (type >= kCollectives.size()) fail(fmt::format("comm_type {} is not known", type));
     node.event.op = kCollectives[type];
     node.event.size_B = type == kBarrier ? 4 : static_cast<double>(whole(read, "comm_size"));
     node.event.group = "all";
@@ -139,7 +139,7 @@ class ChakraFile {
       const auto group = settings_.groups.find(node.event.group);
       if (group == settings_.groups.end()) fail("pg_name " + shown(node.event.group) + " is not among the groups");
       if (std::find(group->second.begin(), group->second.end(), rank_) == group->second.end())
-        fail("rank " + std::to_string(rank_) + " is not in group " + shown(node.event.group));
+        fail(fmt::format("rank {} is not in group {}", rank_, shown(node.event.group)));
     } else if (const auto* name = find(read, "pg_name"); name != nullptr) {
       if (group_.empty()) group_ = name->string_val();
       if (group_ != name->string_val())
@@ -219,8 +219,7 @@ void write_rank(const std::string& path, int rank, const Settings& settings, Tra
     for (const std::uint64_t id : std::set<std::uint64_t>(nodes[i].needs.begin(), nodes[i].needs.end())) {
       const auto found = by_id.find(id);
       if (found == by_id.end())
-        throw InputError(path + ": node " + std::to_string(nodes[i].id) + ": waits for node " + std::to_string(id) +
-                         ", which is not there");
+        throw InputError(fmt::format("{}: node {}: waits for node {}, which is not there", path, nodes[i].id, id));
       before[i].push_back(found->second);
       ++waiting[found->second];
     }
@@ -250,7 +249,7 @@ std::map<std::string, std::vector<int>> read_groups(const std::string& path, int
     const auto members = r.required<std::vector<int>>(item.key());
     const bool wrong = std::any_of(members.begin(), members.end(), [&](int m) { return m < 0 || m >= ranks; });
     if (wrong || members.empty() || std::set<int>(members.begin(), members.end()).size() != members.size())
-      r.fail(item.key(), "must be ranks of 0 to " + std::to_string(ranks - 1) + ", each once");
+      r.fail(item.key(), fmt::format("must be ranks of 0 to {}, each once", ranks - 1));
     groups[item.key()] = members;
   }
   if (groups.empty()) throw InputError(path + ": names no group");
@@ -264,8 +263,8 @@ std::vector<std::string> by_rank(const std::vector<std::string>& files) {
     const std::string stem = std::filesystem::path(file).stem().extension().string();
     const auto rank = trace_whole(stem.empty() ? stem : stem.substr(1));
     if (!rank || *rank < 0 || *rank >= static_cast<std::int64_t>(files.size())) return files;
-    if (!ordered[static_cast<std::size_t>(*rank)].empty()) return files;
-    ordered[static_cast<std::size_t>(*rank)] = file;
+    if (!ordered[at(*rank)].empty()) return files;
+    ordered[at(*rank)] = file;
   }
   return ordered;
 }
@@ -303,8 +302,7 @@ class ChakraImporter final : public TraceImporter {
     header.notes.emplace_back("assumed: comm_size is the whole of a collective, as nccl-tests says it");
     header.notes.emplace_back("assumed: nodes that do not wait for each other run at once; memory nodes are compute");
     sink.header(header);
-    for (int rank = 0; rank < settings.ranks; ++rank)
-      write_rank(files[static_cast<std::size_t>(rank)], rank, settings, sink);
+    for (int rank = 0; rank < settings.ranks; ++rank) write_rank(files[at(rank)], rank, settings, sink);
   }
 };
 

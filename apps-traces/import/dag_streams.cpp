@@ -1,5 +1,7 @@
 #include "apps-traces/import/dag_streams.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -22,7 +24,7 @@ std::string DagStreams::add(std::size_t operation, const std::string& resource,
     ++of_resource;
   }
   if (chosen == streams_.size())
-    streams_.push_back({resource, resource + (of_resource == 0 ? "" : "." + std::to_string(of_resource)), 0});
+    streams_.push_back({resource, resource + (of_resource == 0 ? "" : fmt::format(".{}", of_resource)), 0});
   if (clock.size() <= chosen) clock.resize(chosen + 1, 0);
   clock[chosen] = ++streams_[chosen].length;
   done_[operation] = std::move(clock);

@@ -1,4 +1,6 @@
 // Dumps of torch.distributed's flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE), one a rank, into a trace.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "apps-traces/import/flight_recorder_job.hpp"
@@ -45,7 +47,7 @@ class RankCalls {
     event.size_B = job_.size_B(rank_, entry);
     take_times(entry, event);
     if (joins) {
-      event.stream = group + " message " + std::to_string(stream.together++);
+      event.stream = fmt::format("{} message {}", group, stream.together++);
       event.after = stream.together_before;
       stream.before.push_back(*event.id);
     } else {

@@ -1,5 +1,7 @@
 #include "apps-traces/import/flight_recorder_job.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -13,7 +15,7 @@ namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::string counted(std::size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 /// The last number of a file's name: nccl_trace_rank_3, dump-3.json.gz.
@@ -24,8 +26,8 @@ std::optional<int> number_in(const std::string& path) {
 }
 
 std::string named(const Entry& entry) {
-  return (entry.message ? "p2p_seq_id " : "collective_seq_id ") + std::to_string(entry.sequence) + " of group " +
-         shown(entry.group);
+  return fmt::format("{}{} of group {}", entry.message ? "p2p_seq_id " : "collective_seq_id ", entry.sequence,
+                     shown(entry.group));
 }
 
 /// Every rank has a buffer of the same size, in whose parts it may not be equal.
@@ -65,7 +67,7 @@ std::vector<int> Job::members(int rank, const Entry& entry) const {
 
 std::string Job::group_of(int rank, const Entry& entry) const {
   const std::vector<int> ranks = members(rank, entry);
-  return entry.group + " of " + std::to_string(ranks.size()) + " from " + std::to_string(ranks.front());
+  return fmt::format("{} of {} from {}", entry.group, ranks.size(), ranks.front());
 }
 
 void Job::read_groups() {
@@ -82,9 +84,9 @@ void Job::read_groups() {
       sizes.insert(ranks_of.size());
       for (const int member : ranks_of)
         if (!alone_ && member >= ranks())
-          throw InputError(entry.place + ": group " + shown(entry.group) + " has rank " + std::to_string(member) +
-                           ", and files of " + counted(dumps_.size(), "rank") +
-                           " are given: give those of all, or of one alone");
+          throw InputError(
+              fmt::format("{}: group {} has rank {}, and files of {} are given: give those of all, or of one alone",
+                          entry.place, shown(entry.group), member, counted(dumps_.size(), "rank")));
       groups_[name] = alone_ ? std::vector<int>{0} : ranks_of;
     }
   for (const std::string& name : assumed)
@@ -99,7 +101,7 @@ void Job::read_groups() {
 int Job::peer_of(int rank, const Entry& entry) const {
   const std::vector<int> ranks_of = members(rank, entry);
   if (entry.peer < 0 || at(entry.peer) >= ranks_of.size())
-    throw InputError(entry.place + "/profiling_name: peer " + std::to_string(entry.peer) + " is not in the group");
+    throw InputError(fmt::format("{}/profiling_name: peer {} is not in the group", entry.place, entry.peer));
   return ranks_of[at(entry.peer)];
 }
 
@@ -195,9 +197,8 @@ void Job::tell_unfinished() {
       if (count++ == 0) first = &entry;
     }
     if (count == 0) continue;
-    notes_.push_back("finding: rank " + std::to_string(rank) + ": " + counted(count, "call") +
-                     " never completed, the first " + first->op + ", " + named(*first) + ", " + first->state +
-                     ": left out");
+    notes_.push_back(fmt::format("finding: rank {}: {} never completed, the first {}, {}, {}: left out", rank,
+                                 counted(count, "call"), first->op, named(*first), first->state));
   }
 }
 
@@ -205,8 +206,8 @@ void Job::tell_calls() {
   std::size_t partial = 0, uneven = 0, lonely = 0;
   for (const auto& [key, call] : calls_) {
     const auto members = static_cast<int>(groups_.at(std::get<0>(key)).size());
-    const std::string where = ": collective_seq_id " + std::to_string(std::get<1>(key)) + " of group " +
-                              shown(std::get<0>(key)) + ", " + call.first_place;
+    const std::string where = fmt::format(": collective_seq_id {} of group {}, {}", std::get<1>(key),
+                                          shown(std::get<0>(key)), call.first_place);
     if (call.other_op)
       notes_.push_back("finding: ranks call different operations" + where + ": left out");
     else if (call.other_size && of_equal_sizes(call.op))
@@ -231,7 +232,7 @@ void Job::tell_calls() {
   int markers = 0;
   for (const Dump& dump : dumps_) markers += dump.markers;
   if (markers > 0)
-    notes_.push_back("passed over: " + std::to_string(markers) + " entries that only end a group of coalesced calls");
+    notes_.push_back(fmt::format("passed over: {} entries that only end a group of coalesced calls", markers));
 }
 
 }  // namespace linkcast::flight

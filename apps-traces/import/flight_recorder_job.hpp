@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps-traces/import/flight_recorder_file.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::flight {
 
@@ -16,7 +17,7 @@ class Job {
   explicit Job(const std::vector<std::string>& files);
 
   [[nodiscard]] int ranks() const { return static_cast<int>(dumps_.size()); }
-  [[nodiscard]] const Dump& dump(int rank) const { return dumps_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const Dump& dump(int rank) const { return dumps_[at(rank)]; }
   /// Ranks of each group of the trace, by its name there.
   [[nodiscard]] const std::map<std::string, std::vector<int>>& groups() const { return groups_; }
   /// Group of an entry, as the trace names it.
@@ -26,7 +27,7 @@ class Job {
   /// Bytes as the trace counts them, of a collective those of all parts.
   [[nodiscard]] double size_B(int rank, const Entry& entry) const;
   /// The i-th entry of a rank: every rank of its group has it, and every one completed it.
-  [[nodiscard]] bool whole(int rank, std::size_t i) const { return whole_[static_cast<std::size_t>(rank)][i] != 0; }
+  [[nodiscard]] bool whole(int rank, std::size_t i) const { return whole_[at(rank)][i] != 0; }
   /// Notes: assumed, found, left out.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 

@@ -1,4 +1,6 @@
 // GOAL, the text format of LogGOPSim: for each rank computations, sends and receives, and which requires which.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -90,7 +92,7 @@ class Goal {
     if (tokens_.peek().empty()) return std::nullopt;
     expect("rank");
     const int rank = whole("a rank", 0, ranks_ - 1);
-    if (!seen_.insert(rank).second) tokens_.fail("rank " + std::to_string(rank) + " is there twice");
+    if (!seen_.insert(rank).second) tokens_.fail(fmt::format("rank {} is there twice", rank));
     expect("{");
     while (!tokens_.take_if("}")) statement(ops);
     return rank;
@@ -106,8 +108,7 @@ class Goal {
     const std::string text = found();
     const std::optional<std::int64_t> value = trace_whole(tokens_.take());
     if (!value || *value < least || *value > most)
-      tokens_.fail(text + " is not " + what + ": a whole number from " + std::to_string(least) + " to " +
-                   std::to_string(most));
+      tokens_.fail(fmt::format("{} is not {}: a whole number from {} to {}", text, what, least, most));
     return static_cast<int>(*value);
   }
 
@@ -231,7 +232,7 @@ class RankWriter {
     event.id = ids[index];
     event.name = op.label;
     const bool calc = op.kind == TraceKind::kCompute;
-    event.stream = streams.add(index, calc ? "cpu" + std::to_string(op.cpu) : "nic" + std::to_string(op.nic), before);
+    event.stream = streams.add(index, calc ? fmt::format("cpu{}", op.cpu) : fmt::format("nic{}", op.nic), before);
     for (const std::size_t earlier : before)
       if (!streams.same_stream(index, earlier)) event.after.push_back(ids[earlier]);
     if (calc) {
@@ -248,8 +249,8 @@ class RankWriter {
     std::vector<char> can(ops.size(), 0);
     for (const std::size_t i : order) can[i] = 1;
     const auto first = static_cast<std::size_t>(std::find(can.begin(), can.end(), 0) - can.begin());
-    throw InputError(file_ + " line " + std::to_string(ops[first].line) + ": operation " + shown(ops[first].label) +
-                     " of rank " + std::to_string(rank_) + " waits for itself through what it requires");
+    throw InputError(fmt::format("{} line {}: operation {} of rank {} waits for itself through what it requires", file_,
+                                 ops[first].line, shown(ops[first].label), rank_));
   }
 
   int rank_;
@@ -266,7 +267,7 @@ class GoalImporter final : public TraceImporter {
   }
 
   void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const override {
-    if (files.size() != 1) throw InputError("file: goal reads one file, not " + std::to_string(files.size()));
+    if (files.size() != 1) throw InputError(fmt::format("file: goal reads one file, not {}", files.size()));
     const double unit_s = options.seconds("unit", 1e-9);
     constexpr double kLogGopsEager = 65535;  // source: LogGOPSim, default of its option -S
     Goal goal(files[0]);

@@ -1,5 +1,7 @@
 #include "apps-traces/import/kineto_bundle.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/records/object_reader.hpp"
@@ -46,19 +48,18 @@ class Model {
 
  private:
   [[noreturn]] void fail(int step, const std::string& what) const {
-    throw InputError(file_, "/timings", "step " + std::to_string(step) + what + ": the steps have to be alike");
+    throw InputError(file_, "/timings", fmt::format("step {}{}: the steps have to be alike", step, what));
   }
   void check_count(std::size_t collectives, int step) const {
     if (collectives != collectives_.size())
-      fail(step, " has " + std::to_string(collectives) + " NCCL kernels, and the step with operators " +
-                     std::to_string(collectives_.size()));
+      fail(step, fmt::format(" has {} NCCL kernels, and the step with operators {}", collectives, collectives_.size()));
   }
   void describe(GpuWork& work, std::size_t number) const {
     if (number >= collectives_.size()) return;  // check_count says so
     const GpuWork& same = *collectives_[number];
     if (same.name != work.name)
-      fail(work.step, ": NCCL kernel " + std::to_string(number) + " is " + work.name +
-                          ", and in the step with operators " + same.name);
+      fail(work.step,
+           fmt::format(": NCCL kernel {} is {}, and in the step with operators {}", number, work.name, same.name));
     work.collective = same.collective;
   }
   /// Those before a piece of work; one that the step with operators does not have is nobody's.

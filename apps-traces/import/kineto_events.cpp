@@ -1,5 +1,7 @@
 #include "apps-traces/import/kineto_events.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -17,7 +19,7 @@ double number(const std::string& file, std::size_t index, const Json& event, con
 }  // namespace
 
 void fail(const std::string& file, std::size_t event, const std::string& what) {
-  throw InputError(file, "/traceEvents/" + std::to_string(event), what);
+  throw InputError(file, fmt::format("/traceEvents/{}", event), what);
 }
 
 std::string text_of(const Json& args, const char* key) {
@@ -72,7 +74,7 @@ bool on_gpu(const Event& event) {
 bool by_runtime(const Event& event) { return event.category == "cuda_runtime" || event.category == "cuda_driver"; }
 
 bool is_span(const Event& event, const char* head) {
-  return event.category == "user_annotation" && event.name.rfind(head, 0) == 0;
+  return event.category == "user_annotation" && event.name.starts_with(head);
 }
 
 }  // namespace linkcast::kineto

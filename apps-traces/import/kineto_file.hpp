@@ -41,7 +41,7 @@ struct GpuWork {
   bool exchange = false;   ///< launched by the code that exchanges gradients
   std::string copy{};      ///< h2d, d2h, d2d to another GPU; empty: no copy
   int from = -1, to = -1;  ///< of a d2d: GPU numbers of the process, -1: not recorded
-  int peer = -1;           ///< of a d2d: the rank at the other end, see kineto_peers.hpp
+  int peer = -1;           ///< of a d2d: the rank at the other end, see find_peers() of recorded_trace.cpp
   double size_B = 0;       ///< of a copy
   bool communicates = false;
   Collective collective{};  ///< if it communicates

@@ -1,5 +1,7 @@
 #include "apps-traces/import/lines.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -23,7 +25,7 @@ Lines::Lines(std::string path) : path_(std::move(path)) {
 bool Lines::next() {
   if (!std::getline(*stream_, text_)) {
     text_.clear();  // it keeps its last line otherwise
-    if (stream_->bad()) throw InputError(path_ + " line " + std::to_string(number_) + ": cannot be read further");
+    if (stream_->bad()) throw InputError(fmt::format("{} line {}: cannot be read further", path_, number_));
     return false;
   }
   ++number_;
@@ -32,7 +34,7 @@ bool Lines::next() {
 }
 
 void Lines::fail(const std::string& what) const {
-  throw InputError(path_ + " line " + std::to_string(number_) + ": " + what);
+  throw InputError(fmt::format("{} line {}: {}", path_, number_, what));
 }
 
 std::vector<std::string> trace_words(std::string_view line) {

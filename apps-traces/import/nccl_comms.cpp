@@ -1,10 +1,13 @@
 #include "apps-traces/import/nccl_comms.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "sim/records/trace.hpp"
+#include "sim/units/index.hpp"
 #include "sim/units/regex.hpp"
 
 namespace linkcast {
@@ -16,8 +19,7 @@ int whole(const NcclLine& line, const std::string& key, int least, int most, con
   const std::string text = line.behind(key);
   const std::optional<std::int64_t> value = trace_whole(text);
   if (!value || *value < least || *value > most)
-    lines.fail(key + " " + shown(text) + " is not a whole number from " + std::to_string(least) + " to " +
-               std::to_string(most));
+    lines.fail(fmt::format("{} {} is not a whole number from {} to {}", key, shown(text), least, most));
   return static_cast<int>(*value);
 }
 
@@ -97,7 +99,7 @@ std::string NcclComms::identity(const NcclLine& line, int ranks, int rank) {
   const auto known = identities_.find({line.process, parent});
   if (known != identities_.end())
     return known->second + " split " + line.behind("splitCount") + " color " + line.behind("color");
-  return "of " + std::to_string(ranks) + " number " + std::to_string(unnamed_[{ranks, rank}]++);
+  return fmt::format("of {} number {}", ranks, unnamed_[{ranks, rank}]++);
 }
 
 void NcclComms::add(const NcclLine& line, const Lines& lines) {
@@ -111,18 +113,17 @@ void NcclComms::add(const NcclLine& line, const Lines& lines) {
   const auto [found, added] = by_identity_.emplace(id, comms_.size());
   constexpr long kMostMembers = 10'000'000;  // of all communicators together; a job has far fewer. source: ours
   if (added && (members_ += ranks) > kMostMembers)
-    lines.fail("communicators of more than " + std::to_string(kMostMembers) + " ranks together");
+    lines.fail(fmt::format("communicators of more than {} ranks together", kMostMembers));
   if (added) comms_.push_back({"", std::vector<int>(static_cast<std::size_t>(ranks), -1), {}});
   NcclComm& comm = comms_[found->second];
   if (static_cast<int>(comm.owners.size()) != ranks)
-    lines.fail("the communicator has " + std::to_string(comm.owners.size()) + " ranks elsewhere, here " +
-               std::to_string(ranks));
+    lines.fail(fmt::format("the communicator has {} ranks elsewhere, here {}", comm.owners.size(), ranks));
   const int gpu = line.behind("cudaDev").empty() ? line.gpu : whole(line, "cudaDev", 0, kMostRanks, lines);
-  const int owner = owners_.emplace(line.process + " " + std::to_string(gpu), owners_.size()).first->second;
-  int& member = comm.owners[static_cast<std::size_t>(rank)];
-  if (member >= 0 && member != owner) lines.fail("rank " + std::to_string(rank) + " of it is another process already");
+  const int owner = owners_.emplace(fmt::format("{} {}", line.process, gpu), owners_.size()).first->second;
+  int& member = comm.owners[linkcast::at(rank)];
+  if (member >= 0 && member != owner) lines.fail(fmt::format("rank {} of it is another process already", rank));
   if (member < 0 && std::find(comm.owners.begin(), comm.owners.end(), owner) != comm.owners.end())
-    lines.fail("GPU " + std::to_string(gpu) + " of this process is another rank of it already");
+    lines.fail(fmt::format("GPU {} of this process is another rank of it already", gpu));
   member = owner;
   identities_[pointer] = id;
   live_[pointer] =
@@ -138,19 +139,19 @@ void NcclComms::finish() {
   for (NcclComm& comm : comms_) {
     const auto missing = std::find(comm.owners.begin(), comm.owners.end(), -1);
     if (missing != comm.owners.end())
-      throw InputError("a communicator has " + std::to_string(comm.owners.size()) +
-                       " ranks, but there is no log of rank " + std::to_string(missing - comm.owners.begin()) +
-                       " of it: give the logs of all ranks");
+      throw InputError(
+          fmt::format("a communicator has {} ranks, but there is no log of rank {} of it: give the logs of all ranks",
+                      comm.owners.size(), missing - comm.owners.begin()));
     const bool all = comm.owners.size() == owners_.size();
-    comm.name = all && world == nullptr ? "world" : "comm " + std::to_string(++number);
+    comm.name = all && world == nullptr ? "world" : fmt::format("comm {}", ++number);
     if (!all || world != nullptr) continue;
     world = &comm;
     for (std::size_t rank = 0; rank < comm.owners.size(); ++rank)
-      by_owner[static_cast<std::size_t>(comm.owners[rank])] = static_cast<int>(rank);
+      by_owner[linkcast::at(comm.owners[rank])] = static_cast<int>(rank);
   }
   rank_of_owner_ = by_owner;
   for (NcclComm& comm : comms_)
-    for (const int owner : comm.owners) comm.ranks.push_back(by_owner[static_cast<std::size_t>(owner)]);
+    for (const int owner : comm.owners) comm.ranks.push_back(by_owner[linkcast::at(owner)]);
 }
 
 void NcclComms::at(const NcclLine& line, const Lines& lines) {
@@ -168,7 +169,7 @@ NcclComms::Member NcclComms::member(const NcclLine& line, const std::string& poi
                " was not set up in the log: it needs NCCL_DEBUG=INFO and "
                "NCCL_DEBUG_SUBSYS=INIT,COLL from the start");
   const NcclComm& comm = comms_[found->second.comm];
-  return {&comm, comm.ranks[static_cast<std::size_t>(found->second.rank)]};
+  return {&comm, comm.ranks[linkcast::at(found->second.rank)]};
 }
 
 }  // namespace linkcast

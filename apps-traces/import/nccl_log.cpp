@@ -1,4 +1,6 @@
 // The debug log of NCCL (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,COLL): every call with its communicator and stream.
+#include <fmt/format.h>
+
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -62,8 +64,8 @@ std::optional<double> seconds_of(const std::string& stamp) {
 double whole(const NcclLine& line, const std::string& key, double most, const Lines& lines) {
   const std::optional<std::int64_t> value = trace_whole(line.behind(key));
   if (!value || *value < 0 || static_cast<double>(*value) > most)
-    lines.fail(key + " " + shown(line.behind(key)) + " is not a whole number of 0 to " +
-               std::to_string(static_cast<std::int64_t>(most)));
+    lines.fail(fmt::format("{} {} is not a whole number of 0 to {}", key, shown(line.behind(key)),
+                           static_cast<std::int64_t>(most)));
   return static_cast<double>(*value);
 }
 
@@ -133,7 +135,7 @@ class RankCalls {
     TraceEvent event = base(call, stream);
     std::vector<std::int64_t>& before = before_[stream];
     if (joins) {  // beside the ones before it, on a stream of its own
-      event.stream = stream + " message " + std::to_string(together_.size());
+      event.stream = fmt::format("{} message {}", stream, together_.size());
       event.after = together_before_;
       before.push_back(*event.id);
     } else {
@@ -152,7 +154,7 @@ class RankCalls {
  private:
   std::string stream_name(const std::string& printed) {
     if (printed == "(nil)") return "0";
-    return streams_.emplace(printed, "stream " + std::to_string(streams_.size() + 1)).first->second;
+    return streams_.emplace(printed, fmt::format("stream {}", streams_.size() + 1)).first->second;
   }
 
   TraceEvent base(const Call& call, const std::string& stream) {

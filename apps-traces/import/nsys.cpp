@@ -1,4 +1,6 @@
 // SQLite exports of Nsight Systems into a trace: each GPU of each process is a rank.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -105,11 +107,12 @@ int ranks_of(const std::vector<Timeline>& timelines, const TraceOptions& options
     for (const NcclKernel& kernel : timeline.kernels) any = any || !kernel.calls.empty();
   }
   if (given > 1 && said > given)
-    throw InputError(timelines.front().file + ": of a job of " + std::to_string(said) + " ranks, and files of " +
-                     std::to_string(given) + " GPUs are given: give those of all, or of one alone");
+    throw InputError(
+        fmt::format("{}: of a job of {} ranks, and files of {} GPUs are given: give those of all, or of one alone",
+                    timelines.front().file, said, given));
   if (options.has("ranks") && (given > 1 || !any)) {
     if (options.whole("ranks", 0) == given) return given;
-    const std::string why = given > 1 ? "they hold " + std::to_string(given) + " GPUs, each of which is a rank"
+    const std::string why = given > 1 ? fmt::format("they hold {} GPUs, each of which is a rank", given)
                                       : "no range of NVTX says what its GPU calls of NCCL";
     throw InputError("option ranks: is for one GPU that calls NCCL, alone: " + timelines.front().file + ": " + why);
   }
@@ -122,7 +125,7 @@ int ranks_of(const std::vector<Timeline>& timelines, const TraceOptions& options
 }
 
 std::string counted(std::int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::vector<std::string> notes_of(const std::vector<Timeline>& timelines, const Found& found, std::int64_t graphs) {
@@ -141,11 +144,12 @@ std::vector<std::string> notes_of(const std::vector<Timeline>& timelines, const 
   std::int64_t unlaunched = 0;
   for (const Timeline& timeline : timelines) unlaunched += timeline.unlaunched;
   if (unlaunched > 0)
-    notes.push_back("left out: work of " + std::to_string(unlaunched) + " calls that the recording does not hold");
+    notes.push_back(fmt::format("left out: work of {} calls that the recording does not hold", unlaunched));
   if (graphs > 0)
     notes.push_back(
-        "left out: " + std::to_string(graphs) +
-        " launches of CUDA graphs recorded as a whole: 'nsys profile --cuda-graph-trace=node' lists their kernels");
+        fmt::format("left out: {} launches of CUDA graphs recorded as a whole: 'nsys profile --cuda-graph-trace=node' "
+                    "lists their kernels",
+                    graphs));
   return notes;
 }
 

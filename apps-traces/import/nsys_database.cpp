@@ -1,5 +1,6 @@
 #include "apps-traces/import/nsys_database.hpp"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "apps-traces/import/lines.hpp"
 #include "sim/records/packed_file.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::nsys {
 namespace {
@@ -102,7 +104,7 @@ std::string Row::text(int column) const {
 }
 
 void Row::fail(int column, const std::string& what) const {
-  throw InputError(place_ + ", column " + columns_[static_cast<std::size_t>(column)] + ": " + what);
+  throw InputError(place_ + ", column " + columns_[at(column)] + ": " + what);
 }
 
 Database::Database(std::string path) : path_(std::move(path)) {
@@ -166,12 +168,12 @@ void Database::read(const std::string& table, const std::vector<std::string>& co
   std::string place;
   while ((state = sqlite3_step(raw)) == SQLITE_ROW) {
     if (++rows > kMostRows) throw InputError(path_ + ": table " + table + ": more than 50 million rows");
-    place = path_ + ": table " + table + " row " + std::to_string(rows);
+    place = fmt::format("{}: table {} row {}", path_, table, rows);
     take(Row(raw, place, columns));
   }
   if (state != SQLITE_DONE)
-    throw InputError(path_ + ": table " + table + ": is broken behind row " + std::to_string(rows) + ": " +
-                     sqlite3_errmsg(database_));
+    throw InputError(
+        fmt::format("{}: table {}: is broken behind row {}: {}", path_, table, rows, sqlite3_errmsg(database_)));
 }
 
 }  // namespace linkcast::nsys

@@ -1,5 +1,7 @@
 #include "apps-traces/import/nsys_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -117,7 +119,7 @@ class Reader {
     if (fresh) {
       Timeline timeline;
       timeline.file = path_;
-      timeline.place = "process " + std::to_string(process >> 24 & 0xffffff) + ", GPU " + std::to_string(device);
+      timeline.place = fmt::format("process {}, GPU {}", process >> 24 & 0xffffff, device);
       all_.timelines.push_back(std::move(timeline));
     }
     const Number number{process, row.whole(kCorrelation)};

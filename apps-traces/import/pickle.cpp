@@ -1,5 +1,7 @@
 #include "apps-traces/import/pickle.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "apps-traces/import/lines.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast {
 namespace {
@@ -37,9 +40,9 @@ class PickleMachine {
       if (!put_scalar(code) && !put_text(code) && !put_container(code) && !use_memory(code)) refuse(code);
     }
   }
-  [[nodiscard]] const Value& value(int index) const { return values_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] const Value& value(int index) const { return values_[at(index)]; }
   [[noreturn]] void fail(const std::string& what) const {
-    throw InputError(file_ + ": byte " + std::to_string(began_) + ": " + what);
+    throw InputError(fmt::format("{}: byte {}: {}", file_, began_, what));
   }
 
  private:
@@ -97,7 +100,7 @@ class PickleMachine {
   void append(Value::Kind kind, const std::vector<int>& items) {
     const int top = pop();
     stack_.push_back(top);
-    Value& into = values_[static_cast<std::size_t>(top)];
+    Value& into = values_[at(top)];
     if (into.kind != kind) fail("the pickle adds to what is no list or dictionary");
     if (kind == Value::Kind::kDictionary && items.size() % 2 != 0) fail("a dictionary has a key without a value");
     into.items.insert(into.items.end(), items.begin(), items.end());
@@ -108,7 +111,7 @@ class PickleMachine {
     switch (code) {
       case kProtocol: {
         const std::uint8_t version = byte();
-        if (version > 5) fail("pickle of protocol " + std::to_string(version) + ": 2 to 5 are known");
+        if (version > 5) fail(fmt::format("pickle of protocol {}: 2 to 5 are known", version));
         return true;
       }
       case 0x95:  // FRAME: how much follows, which the file says too
@@ -260,7 +263,7 @@ class PickleMachine {
         {'o', "OBJ"},    {0x81, "NEWOBJ"},       {0x92, "NEWOBJ_EX"}, {'P', "PERSID"}, {'Q', "BINPERSID"},
         {0x82, "EXT1"},  {0x83, "EXT2"},         {0x84, "EXT4"}};
     const auto named = kCode.find(code);
-    if (named == kCode.end()) fail("instruction " + std::to_string(code) + " of a pickle is not read");
+    if (named == kCode.end()) fail(fmt::format("instruction {} of a pickle is not read", code));
     std::string what = named->second;
     if (code == 'c') {
       const std::string_view rest = bytes_.substr(at_);
@@ -288,7 +291,7 @@ class AsJson {
   Json of(int index, int depth = 0) {
     constexpr int kDeepest = 100;
     constexpr std::size_t kMostParts = 20'000'000, kMostText_B = std::size_t{1} << 28;  // source: ours
-    if (depth > kDeepest) machine_.fail("nested deeper than " + std::to_string(kDeepest) + " levels");
+    if (depth > kDeepest) machine_.fail(fmt::format("nested deeper than {} levels", kDeepest));
     const Value& value = machine_.value(index);
     text_B_ += value.text.size();
     if (++parts_ > kMostParts || text_B_ > kMostText_B) machine_.fail("names its parts too often: no dump of calls");

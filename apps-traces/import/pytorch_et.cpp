@@ -1,5 +1,7 @@
 // PyTorch's execution trace (ExecutionTraceObserver): the operators of each rank with their tensors, and no times.
 // These come from Kineto's timeline of the same run, as chakra_trace_link joins the two.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -9,6 +11,7 @@
 #include "apps-traces/import/lines.hpp"
 #include "apps-traces/import/torch_files.hpp"
 #include "sim/plugin/trace_source.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast {
 namespace {
@@ -39,7 +42,7 @@ std::vector<int> members(const TorchComm& comm, const RankFile& rank, int world)
 }
 
 std::string group_name(const TorchComm& comm, const std::vector<int>& ranks) {
-  return comm.process_group + " of " + std::to_string(ranks.size()) + " from " + std::to_string(ranks.front());
+  return fmt::format("{} of {} from {}", comm.process_group, ranks.size(), ranks.front());
 }
 
 /// The operators of one rank as events, in the order of calls.
@@ -52,7 +55,7 @@ class Calls {
   [[nodiscard]] bool more() const { return at_ < rank_.trace.nodes.size(); }
   void next() {
     const TorchNode& node = rank_.trace.nodes[at_++];
-    if (node.name.rfind(step_, 0) == 0 && std::exchange(any_step_, true)) put_step();
+    if (node.name.starts_with(step_) && std::exchange(any_step_, true)) put_step();
     if (node.comm) {
       put_comm(node);
     } else if (rank_.times) {
@@ -71,7 +74,7 @@ class Calls {
  private:
   void put_comm(const TorchNode& node) {
     const TorchComm& comm = *node.comm;
-    const std::string place = rank_.trace.file + ": node " + std::to_string(node.id);
+    const std::string place = fmt::format("{}: node {}", rank_.trace.file, node.id);
     const auto op = c10d_operation(comm.name);  // a barrier is an all_reduce of nothing
     if (!op) {
       static const std::set<std::string> kNothing{
@@ -87,10 +90,9 @@ class Calls {
       event.op = *op;
       event.group = group_name(comm, ranks);
     } else {
-      if (comm.rank < 0 || comm.rank >= static_cast<int>(ranks.size()) ||
-          ranks[static_cast<std::size_t>(comm.rank)] >= header_.ranks)
-        throw InputError(place + ": peer " + std::to_string(comm.rank) + " is not in the group");
-      event.peer = ranks[static_cast<std::size_t>(comm.rank)];
+      if (comm.rank < 0 || comm.rank >= static_cast<int>(ranks.size()) || ranks[at(comm.rank)] >= header_.ranks)
+        throw InputError(fmt::format("{}: peer {} is not in the group", place, comm.rank));
+      event.peer = ranks[at(comm.rank)];
       event.tag = comm.process_group;
     }
     put(event, node);
@@ -171,8 +173,9 @@ std::vector<RankFile> read_ranks(const std::vector<std::string>& files) {
   if (ranks.empty()) throw InputError(files[0] + ": is Kineto's timeline: an execution trace of PyTorch is missing");
   if (times.empty()) return ranks;
   if (times.size() != ranks.size())
-    throw InputError("file: " + std::to_string(ranks.size()) + " execution traces and " + std::to_string(times.size()) +
-                     " timelines of Kineto: one of each per rank is expected, or no timeline");
+    throw InputError(fmt::format(
+        "file: {} execution traces and {} timelines of Kineto: one of each per rank is expected, or no timeline",
+        ranks.size(), times.size()));
   std::set<std::int64_t> pids;
   for (const RankFile& rank : ranks) pids.insert(rank.trace.pid);
   const bool by_pid = pids.size() == ranks.size();
@@ -180,7 +183,7 @@ std::vector<RankFile> read_ranks(const std::vector<std::string>& files) {
     const auto same = [&](const RankFile& rank) { return rank.trace.pid == times[i].pid; };
     const auto found = by_pid ? std::find_if(ranks.begin(), ranks.end(), same) : ranks.begin() + static_cast<long>(i);
     if (found == ranks.end() || found->times)
-      throw InputError(times[i].file + ": no execution trace is of its process " + std::to_string(times[i].pid));
+      throw InputError(fmt::format("{}: no execution trace is of its process {}", times[i].file, times[i].pid));
     found->times = std::move(times[i]);
   }
   std::stable_sort(ranks.begin(), ranks.end(),
@@ -198,11 +201,11 @@ void add_groups(const std::vector<RankFile>& ranks, TraceHeader& header) {
       if (header.ranks == 1) group = {0};
       for (const int member : group)
         if (member < 0 || member >= header.ranks)
-          throw InputError(rank.trace.file + ": node " + std::to_string(node.id) + ": rank " + std::to_string(member) +
-                           " of process group " + shown(node.comm->process_group) + ", but files of " +
-                           std::to_string(header.ranks) + " ranks: give those of all, or of one alone");
+          throw InputError(fmt::format(
+              "{}: node {}: rank {} of process group {}, but files of {} ranks: give those of all, or of one alone",
+              rank.trace.file, node.id, member, shown(node.comm->process_group), header.ranks));
       if (std::set<int>(group.begin(), group.end()).size() != group.size())
-        throw InputError(rank.trace.file + ": node " + std::to_string(node.id) + ": a process group has a rank twice");
+        throw InputError(fmt::format("{}: node {}: a process group has a rank twice", rank.trace.file, node.id));
       header.groups[name] = group;
     }
 }

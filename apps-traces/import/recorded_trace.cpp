@@ -1,18 +1,174 @@
 #include "apps-traces/import/recorded_trace.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <boost/math/statistics/linear_regression.hpp>
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
-#include "apps-traces/import/collective_overlap.hpp"
-#include "apps-traces/import/kineto_peers.hpp"
 #include "apps-traces/import/kineto_repetitions.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::kineto {
 namespace {
+
+/// How much longer collectives take while their GPUs compute.
+struct CollectiveOverlap {
+  double slowdown = 1;  ///< a collective takes this many times as long while one of its ranks computes; at least 1
+  int calls = 0;        ///< it was fitted to; 0: nothing was seen both ways
+};
+
+// A line of fewer calls, or of shares closer together, says nothing. source: ours; apps-traces/measure/overlap.py
+constexpr std::size_t kFewestCalls = 8;
+constexpr double kLeastSpread = 0.25;
+
+/// Computation of a rank's GPU, as stretches of time that do not touch.
+class Computing {
+ public:
+  explicit Computing(const RankRecording& rank) {
+    for (const GpuWork& work : rank.work)
+      if (!work.communicates && work.copy.empty()) spans_.emplace_back(work.start_s, work.end_s);
+    std::sort(spans_.begin(), spans_.end());
+    std::size_t kept = 0;
+    for (const auto& [start_s, end_s] : spans_) {
+      if (kept > 0 && start_s <= spans_[kept - 1].second)
+        spans_[kept - 1].second = std::max(spans_[kept - 1].second, end_s);
+      else
+        spans_[kept++] = {start_s, end_s};
+    }
+    spans_.resize(kept);
+  }
+  [[nodiscard]] double share_of(const GpuWork& work) const {
+    if (work.end_s <= work.start_s) return 0;
+    auto span = std::upper_bound(spans_.begin(), spans_.end(), std::pair(work.start_s, work.start_s));
+    if (span != spans_.begin()) --span;
+    double both_s = 0;
+    for (; span != spans_.end() && span->first < work.end_s; ++span)
+      both_s += std::max(0.0, std::min(work.end_s, span->second) - std::max(work.start_s, span->first));
+    return both_s / (work.end_s - work.start_s);
+  }
+
+ private:
+  std::vector<std::pair<double, double>> spans_;
+};
+
+/// One call, as the rank saw it that waited least.
+struct SeenCall {
+  std::size_t ranks = 0;
+  double time_s = 0, share = 0;
+};
+using CallKind = std::tuple<std::string, double, std::string>;  ///< operation, bytes, group
+using CallTurn = std::pair<std::string, long>;                  ///< group, and which of its calls
+using SeenCalls = std::map<CallTurn, std::pair<CallKind, SeenCall>>;
+
+void add_calls(const RankRecording& rank, SeenCalls& calls) {
+  const Computing computing(rank);
+  std::map<std::string, long> turns;
+  for (const GpuWork& work : rank.work) {
+    const Collective& what = work.collective;
+    if (!work.communicates || what.peer >= 0) continue;
+    auto& [kind, call] = calls[{what.group, turns[what.group]++}];
+    kind = {what.op, what.size_B, what.group};
+    const double time_s = work.end_s - work.start_s;
+    if (call.ranks++ == 0 || time_s < call.time_s) {
+      call.time_s = time_s;
+      call.share = computing.share_of(work);
+    }
+  }
+}
+
+/// Time alone and beside computation, of the line through all calls.
+std::pair<double, double> ends_of_line(const std::vector<SeenCall>& calls) {
+  std::vector<double> shares, times_s;
+  for (const SeenCall& call : calls) {
+    shares.push_back(call.share);
+    times_s.push_back(call.time_s);
+  }
+  const auto [alone_s, more_s] = boost::math::statistics::simple_ordinary_least_squares(shares, times_s);
+  return {alone_s, alone_s + more_s};
+}
+
+bool tells(const std::vector<SeenCall>& calls) {
+  if (calls.size() < kFewestCalls) return false;
+  const auto [least, most] = std::minmax_element(
+      calls.begin(), calls.end(), [](const SeenCall& a, const SeenCall& b) { return a.share < b.share; });
+  return most->share - least->share >= kLeastSpread;
+}
+
+/// Ranks wait for each other in a collective: the one that waited least shows what it takes. Its time over calls of one
+/// operation, size and group is a line of the share of it in which that rank computed; one factor for all kinds, each
+/// weighed by its calls and time.
+/// @param ranks  of one job, in order
+CollectiveOverlap collective_overlap(const std::vector<RankRecording>& ranks) {
+  SeenCalls calls;
+  for (const RankRecording& rank : ranks) add_calls(rank, calls);
+  std::map<CallKind, std::vector<SeenCall>> kinds;
+  for (const auto& [turn, call] : calls) {
+    const auto group = ranks.front().groups.find(turn.first);
+    // A rank that was not recorded may be the one that others waited for.
+    const std::size_t members = group == ranks.front().groups.end() ? ranks.size() : group->second.size();
+    if (call.second.ranks == members) kinds[call.first].push_back(call.second);
+  }
+  CollectiveOverlap all;
+  double alone_s = 0, beside_s = 0;
+  for (const auto& [kind, same] : kinds) {
+    if (!tells(same)) continue;
+    const auto [alone, beside] = ends_of_line(same);
+    if (alone <= 0) continue;
+    alone_s += alone * static_cast<double>(same.size());
+    beside_s += beside * static_cast<double>(same.size());
+    all.calls += static_cast<int>(same.size());
+  }
+  if (alone_s > 0) all.slowdown = std::max(1.0, beside_s / alone_s);
+  return all;
+}
+
+/// The only rank but this one whose GPU has a number; -1: none, or several.
+int rank_with(const std::vector<RankRecording>& ranks, const RankRecording& own, int gpu) {
+  int found = -1;
+  for (const RankRecording& rank : ranks) {
+    if (&rank == &own || gpu < 0 || rank.gpu != gpu) continue;
+    if (found >= 0) return -1;
+    found = rank.rank;
+  }
+  return found;
+}
+
+/// Sets the peer of each copy between GPUs. One whose other end is no rank's GPU, or could be that of several, is no
+/// copy any more: it keeps its recorded time.
+/// @returns  what was assumed, and what could not be told
+std::vector<std::string> find_peers(std::vector<RankRecording>& ranks) {
+  long pulled = 0, unknown = 0;
+  for (RankRecording& rank : ranks)
+    for (GpuWork& work : rank.work) {
+      if (work.copy != "d2d") continue;
+      const bool pushes = work.from == rank.gpu;
+      work.peer =
+          rank.gpu >= 0 && (pushes || work.to == rank.gpu) ? rank_with(ranks, rank, pushes ? work.to : work.from) : -1;
+      if (work.peer >= 0) {
+        pulled += pushes ? 0 : 1;
+        continue;
+      }
+      work.copy.clear();
+      ++unknown;
+    }
+  std::vector<std::string> notes;
+  if (pulled > 0)
+    notes.push_back(fmt::format(
+        "assumed: {} copies from other GPUs take as long as copies to them: a trace has those alone", pulled));
+  if (unknown > 0)
+    notes.push_back(
+        fmt::format("assumed: {} copies between GPUs take as long as recorded on any machine: the recordings do not "
+                    "say which rank's GPU is at the other end",
+                    unknown));
+  return notes;
+}
 
 constexpr double kPercent = 100;
 constexpr double kPerSecond = 1e9;  // source: Kineto prints times in nanoseconds
@@ -222,11 +378,12 @@ std::string recording_note(const std::vector<RankRecording>& ranks, const Repeti
     }
   const auto text = [](double time_s) { return to_text(Seconds{rounded(time_s)}); };
   const std::string lender = options.text("lender", "");
-  return "host_s is without the profiler: medians over ranks and steps, less what recording costs the CPU (" +
-         text(cost.launch_s) + " a launch, " + text(cost.call_s) + " another call of CUDA, " + text(cost.operator_s) +
-         " an operator, " + text(cost.collective_s) + " a collective" +
-         (lender.empty() ? "" : "; fitted for " + lender) + "); recording_s is what was recorded beyond it, " +
-         std::to_string(std::lround(kPercent * recording_s / (host_s + recording_s))) + " % of all";
+  return fmt::format(
+      "host_s is without the profiler: medians over ranks and steps, less what recording costs the CPU ({} a launch, "
+      "{} another call of CUDA, {} an operator, {} a collective{}); recording_s is what was recorded beyond it, {} % "
+      "of all",
+      text(cost.launch_s), text(cost.call_s), text(cost.operator_s), text(cost.collective_s),
+      lender.empty() ? "" : "; fitted for " + lender, std::lround(kPercent * recording_s / (host_s + recording_s)));
 }
 
 /// Whether NVSwitches multicast: as said, or as the kernels show.
@@ -268,14 +425,16 @@ TraceHeader header_of(const RecordingTool& tool, const std::vector<RankRecording
     for (const RankRecording& rank : ranks)
       if (rank.step_time_s) header.step_time_s = std::max(header.step_time_s.value_or(0), *rank.step_time_s);
   if (header.step_time_s && !(*header.step_time_s > 0)) throw InputError("option step-time: must be above 0");
-  header.notes = {recording_note(ranks, repetitions, cost, options),
-                  "slowdown beside collectives: fitted to " + std::to_string(repetitions.kernels_seen_both_ways()) +
-                      " kernels that were recorded with and without one on the same GPU",
-                  "collective_slowdown beside compute: " +
-                      (overlap.calls > 0 ? "fitted to " + std::to_string(overlap.calls) + " calls"
-                                         : std::string("1, no kind of call was recorded beside more and less of it")),
-                  "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
-                  "for the oldest exchange that none waits for, since recordings do not say which event"};
+  header.notes = {
+      recording_note(ranks, repetitions, cost, options),
+      fmt::format(
+          "slowdown beside collectives: fitted to {} kernels that were recorded with and without one on the same GPU",
+          repetitions.kernels_seen_both_ways()),
+      "collective_slowdown beside compute: " +
+          (overlap.calls > 0 ? fmt::format("fitted to {} calls", overlap.calls)
+                             : std::string("1, no kind of call was recorded beside more and less of it")),
+      "assumed: an exchange waits for the work launched before it; a stream that waits for an event waits "
+      "for the oldest exchange that none waits for, since recordings do not say which event"};
   if (ranks.front().execution_trace)
     header.notes.push_back(
         "assumed: recording an execution trace at the same time cost nothing: it did, so that CPU times are too long "
@@ -300,8 +459,7 @@ int steps_to_skip(const TraceOptions& options, const std::vector<RankRecording>&
     std::set<int> steps;
     for (const GpuWork& work : rank.work) steps.insert(work.step);
     if (static_cast<int>(steps.size()) <= skip)
-      throw InputError("option skip: " + std::to_string(skip) + " leaves none of the " + std::to_string(steps.size()) +
-                       " steps of " + rank.file);
+      throw InputError(fmt::format("option skip: {} leaves none of the {} steps of {}", skip, steps.size(), rank.file));
   }
   return skip;
 }
@@ -329,9 +487,9 @@ void take_alone(RankRecording& recording) {
   std::erase_if(recording.work, [](const GpuWork& work) {
     return work.communicates && (work.collective.op == "send" || work.collective.op == "recv");
   });
-  recording.alone = "one rank (" + std::to_string(recording.rank) + ") of " + std::to_string(recording.ranks) +
-                    " alone: replay it with --ranks " + std::to_string(recording.ranks) +
-                    ", the others taken alike, each group as all ranks";
+  recording.alone = fmt::format(
+      "one rank ({}) of {} alone: replay it with --ranks {}, the others taken alike, each group as all ranks",
+      recording.rank, recording.ranks, recording.ranks);
   std::set<std::size_t> sizes;
   for (auto& [name, members] : recording.groups) {
     sizes.insert(members.size());
@@ -339,7 +497,7 @@ void take_alone(RankRecording& recording) {
   }
   if (sizes.size() > 1) recording.alone += "; assumed: its groups, of different sizes, are all of all ranks";
   if (recording.work.size() < before)
-    recording.alone += "; left out: " + std::to_string(before - recording.work.size()) + " sends and receives";
+    recording.alone += fmt::format("; left out: {} sends and receives", before - recording.work.size());
   recording.rank = 0;
   recording.ranks = 1;
 }

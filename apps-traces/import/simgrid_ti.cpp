@@ -1,4 +1,6 @@
 // Time-independent traces of SimGrid's SMPI: one action a line, of MPI calls and of the flops between them.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <map>
 #include <set>
@@ -75,8 +77,8 @@ Survey survey_of(const std::vector<std::string>& files) {
   if (static_cast<int>(seen.size()) != survey.ranks) {
     int missing = 0;
     while (seen.count(missing) > 0) ++missing;
-    throw InputError(files[0] + ": no action of rank " + std::to_string(missing) + ", but of rank " +
-                     std::to_string(survey.ranks - 1) + ": is a file missing?");
+    throw InputError(fmt::format("{}: no action of rank {}, but of rank {}: is a file missing?", files[0], missing,
+                                 survey.ranks - 1));
   }
   return survey;
 }

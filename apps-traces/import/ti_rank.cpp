@@ -1,9 +1,13 @@
 #include "apps-traces/import/ti_rank.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
+
+#include "sim/units/index.hpp"
 
 namespace linkcast {
 namespace {
@@ -16,7 +20,7 @@ constexpr std::array<double, 15> kTiElement_B{8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4
 const char* const kCollectiveRequest = "collective";
 
 std::string key_of(std::int64_t from, std::int64_t to, std::int64_t tag) {
-  return std::to_string(from) + ">" + std::to_string(to) + "#" + std::to_string(tag);
+  return fmt::format("{}>{}#{}", from, to, tag);
 }
 
 }  // namespace
@@ -37,7 +41,7 @@ class TiRank::Call {
   [[nodiscard]] std::size_t count() const { return words_.size() - 2; }
   [[noreturn]] void fail(const std::string& what) const { lines_.fail(name_ + ": " + what); }
   void expect(std::size_t least, const std::string& what) const {
-    if (count() < least) fail("takes " + what + ", here are " + std::to_string(count()) + " parameters");
+    if (count() < least) fail(fmt::format("takes {}, here are {} parameters", what, count()));
   }
   [[nodiscard]] double number(std::size_t index, const std::string& what) const {
     const std::optional<double> value = trace_number(words_[index + 2]);
@@ -52,8 +56,8 @@ class TiRank::Call {
   [[nodiscard]] int rank(std::size_t index, int ranks) const {
     const std::int64_t value = whole(index, "a rank");
     if (value < 0 || value >= ranks)
-      fail("rank " + std::to_string(value) + " is not one of 0 to " + std::to_string(ranks - 1) +
-           (value < 0 ? "; a receive from any rank cannot be replayed" : ""));
+      fail(fmt::format("rank {} is not one of 0 to {}{}", value, ranks - 1,
+                       value < 0 ? "; a receive from any rank cannot be replayed" : ""));
     return static_cast<int>(value);
   }
   /// Bytes of an element of the type that stands there, if one does.
@@ -61,8 +65,8 @@ class TiRank::Call {
     if (index >= count()) return otherwise;
     const std::int64_t type = whole(index, "a datatype");
     if (type < 0 || type >= static_cast<std::int64_t>(kTiElement_B.size()))
-      fail("datatype " + std::to_string(type) + " is not known: 0 to " + std::to_string(kTiElement_B.size() - 1));
-    return kTiElement_B[static_cast<std::size_t>(type)];
+      fail(fmt::format("datatype {} is not known: 0 to {}", type, kTiElement_B.size() - 1));
+    return kTiElement_B[at(type)];
   }
   [[nodiscard]] std::vector<double> counts(std::size_t index, int ranks) const {
     std::vector<double> all;
@@ -247,7 +251,7 @@ void TiRank::gather_v(const Call& call) {
   std::map<int, double> to, from;
   if (rank_ != root) to[root] = call.number(0, "a count") * element_B;
   for (int rank = 0; rank_ == root && rank < ranks_; ++rank)
-    if (rank != root) from[rank] = counts[static_cast<std::size_t>(rank)] * element_B;
+    if (rank != root) from[rank] = counts[at(rank)] * element_B;
   put_together("gatherv", to, from);
 }
 
@@ -260,7 +264,7 @@ void TiRank::scatter_v(const Call& call) {
   std::map<int, double> to, from;
   if (rank_ != root) from[root] = call.number(n, "a count") * element_B;
   for (int rank = 0; rank_ == root && rank < ranks_; ++rank)
-    if (rank != root) to[rank] = counts[static_cast<std::size_t>(rank)] * element_B;
+    if (rank != root) to[rank] = counts[at(rank)] * element_B;
   put_together("scatterv", to, from);
 }
 
@@ -274,8 +278,8 @@ void TiRank::all_to_all_v(const Call& call) {
   std::map<int, double> to, from;
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
-    to[rank] = sent[static_cast<std::size_t>(rank)] * sent_B;
-    from[rank] = received[static_cast<std::size_t>(rank)] * received_B;
+    to[rank] = sent[at(rank)] * sent_B;
+    from[rank] = received[at(rank)] * received_B;
   }
   put_together("alltoallv", to, from);
 }
@@ -344,7 +348,7 @@ std::int64_t TiRank::put(TraceEvent event, bool is_request, const std::string& k
       request.stream = free_streams_.back();
       free_streams_.pop_back();
     }
-    event.stream = "request " + std::to_string(request.stream);
+    event.stream = fmt::format("request {}", request.stream);
     if (last_blocking_ > 0) event.after = {last_blocking_};
     open_.push_back(std::move(request));
   } else {

@@ -56,7 +56,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"simgrid/|xbt/|smpi/", ["sim/engine"]),
     (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp", "sim/platform/symmetry.cpp"]),
     (r"boost/functional/hash\.hpp$", ["sim/placement/gpu_sets.cpp"]),
-    (r"boost/math/statistics/", ["apps-traces/import/collective_overlap.cpp"]),
+    (r"boost/math/statistics/", ["apps-traces/import/recorded_trace.cpp"]),
     (r"boost/math/distributions/", ["validate/diagnosis/healthy_noise.cpp"]),
     (r"CLI/", ["cli", "calibrate/bench", "calibrate/choices"]),
     (r"Eigen/", ["calibrate/fit", "validate/diagnosis"]),
