@@ -5,8 +5,8 @@
 #include "cli/command.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
-#include "sim/emulation/compare.hpp"
-#include "sim/emulation/study.hpp"
+#include "validate/emulation/compare.hpp"
+#include "validate/emulation/study.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/emulation/compare.hpp"
-#include "sim/emulation/study.hpp"
 #include "sim/records/nccl_choices.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "validate/emulation/compare.hpp"
+#include "validate/emulation/study.hpp"
 
 namespace linkcast::test::emulated_choices_test {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "calibrate/bench/emulation.hpp"
 #include "calibrate/bench/record_file.hpp"
-#include "sim/emulation/compare.hpp"
-#include "sim/emulation/study.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/error_of.hpp"
+#include "validate/emulation/compare.hpp"
+#include "validate/emulation/study.hpp"
 
 namespace linkcast::test::bench_emulation_test {
 namespace {

@@ -1,11 +1,11 @@
 // linkcast emulate: wishes, files, forecasts, comparison.
 #include "calibrate/import/emulated_topology.hpp"
 #include "calibrate/import/nccl_graph_dump.hpp"
-#include "sim/emulation/compare.hpp"
-#include "sim/emulation/study.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"
+#include "validate/emulation/compare.hpp"
+#include "validate/emulation/study.hpp"
 
 namespace linkcast::test::emulate_test {
 namespace {

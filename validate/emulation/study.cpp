@@ -1,4 +1,4 @@
-#include "sim/emulation/study.hpp"
+#include "validate/emulation/study.hpp"
 
 #include <cmath>
 #include <filesystem>

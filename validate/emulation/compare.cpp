@@ -1,4 +1,4 @@
-#include "sim/emulation/compare.hpp"
+#include "validate/emulation/compare.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/nccl_graph_dump.hpp"
-#include "sim/emulation/study.hpp"
 #include "sim/records/measurement.hpp"
 #include "sim/units/factors.hpp"
 #include "sim/units/statistics.hpp"
+#include "validate/emulation/study.hpp"
 
 namespace linkcast::emulation {
 namespace fs = std::filesystem;

@@ -1,14 +1,16 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
 
-#include "sim/emulation/wish.hpp"
 #include "sim/placement/gpu_sets.hpp"
 #include "sim/platform/symmetry.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/units/index.hpp"
 #include "sim/units/sequence.hpp"
+#include "validate/emulation/wish.hpp"
 
 namespace linkcast::emulation {
 namespace {
@@ -64,7 +66,7 @@ std::vector<int> shape_of(const WishedLinks& links) {
 
 std::string joined_numbers(const std::vector<int>& numbers) {
   std::string text;
-  for (const int number : numbers) text += (text.empty() ? "" : "-") + std::to_string(number);
+  for (const int number : numbers) text += fmt::format("{}{}", text.empty() ? "" : "-", number);
   return text;
 }
 
@@ -108,16 +110,15 @@ std::vector<std::set<Edge>> graphs(int gpus) {
 
 Wish graph_wish(int gpus, const std::set<Edge>& graph, const std::vector<int>& counts, const std::string& suffix) {
   Wish wish;
-  wish.id = "g" + std::to_string(gpus);
+  wish.id = fmt::format("g{}", gpus);
   wish.links.between.assign(at(gpus), std::vector<int>(at(gpus), 0));
   wish.links.to_switch.assign(at(gpus), 0);
   wish.links.socket.assign(at(gpus), 0);
   std::size_t i = 0;
   for (const auto& [a, b] : graph) {
     wish.links.between[at(a)][at(b)] = wish.links.between[at(b)][at(a)] = counts[i++ % counts.size()];
-    wish.id += "-" + std::to_string(a) + std::to_string(b);
-    wish.about += (wish.about.empty() ? "" : ", ") + std::to_string(a) + "-" + std::to_string(b) + " x" +
-                  std::to_string(wish.links.between[at(a)][at(b)]);
+    wish.id += fmt::format("-{}{}", a, b);
+    wish.about += fmt::format("{}{}-{} x{}", wish.about.empty() ? "" : ", ", a, b, wish.links.between[at(a)][at(b)]);
   }
   wish.id += graph.empty() ? "-none" : suffix;
   if (graph.empty()) wish.about = "no NVLink";
@@ -128,9 +129,9 @@ Wish graph_wish(int gpus, const std::set<Edge>& graph, const std::vector<int>& c
 
 std::vector<Wish> subset_wishes(const Platform& machine, const std::string& name, int gpus) {
   const int all = machine.gpu_count();
-  if (gpus < 2 || gpus > all) throw InputError("--gpus: " + name + " has 2 to " + std::to_string(all) + " to choose");
+  if (gpus < 2 || gpus > all) throw InputError(fmt::format("--gpus: {} has 2 to {} to choose", name, all));
   if (placement::number_of_sets(all, gpus) > kMostSets)
-    throw InputError("--gpus: " + name + " has more than " + std::to_string(kMostSets) + " sets of so many");
+    throw InputError(fmt::format("--gpus: {} has more than {} sets of so many", name, kMostSets));
   const auto symmetries = gpu_symmetries(machine, std::vector<int>(at(all), 0));
   std::vector<Wish> wishes;
   std::map<std::vector<int>, std::size_t> known;  // places by shape, of so few GPUs that all numberings can be tried
@@ -160,7 +161,7 @@ std::vector<Wish> graph_wishes(int gpus) {
       wishes.push_back(graph_wish(gpus, graph, {0}, ""));
       continue;
     }
-    for (const int count : kCounts) wishes.push_back(graph_wish(gpus, graph, {count}, "-x" + std::to_string(count)));
+    for (const int count : kCounts) wishes.push_back(graph_wish(gpus, graph, {count}, fmt::format("-x{}", count)));
     if (graph.size() > 1) wishes.push_back(graph_wish(gpus, graph, {kCounts.rbegin(), kCounts.rend()}, "-mixed"));
   }
   return wishes;

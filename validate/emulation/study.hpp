@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
-#include "sim/emulation/wish.hpp"
 #include "sim/records/object_reader.hpp"
+#include "validate/emulation/wish.hpp"
 
 namespace linkcast::emulation {
 
