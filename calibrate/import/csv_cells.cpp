@@ -1,5 +1,7 @@
 #include "calibrate/import/csv_cells.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace linkcast {
@@ -14,7 +16,7 @@ std::string trimmed_cell(const std::string& text) {
 class Scanner {
  public:
   explicit Scanner(const TextFile& file) : file_(file), text_(file.text()) {
-    if (text_.rfind("\xEF\xBB\xBF", 0) == 0) at_ = 3;  // the mark that spreadsheets put before UTF-8
+    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // the mark that spreadsheets put before UTF-8
   }
   [[nodiscard]] bool done() const { return at_ >= text_.size(); }
   [[nodiscard]] int line() const { return line_; }
@@ -84,8 +86,8 @@ std::vector<CsvRow> read_csv(const TextFile& file) {
     while (scanner.skip_comma()) row.cells.push_back(scanner.cell());
     if (!scanner.done() && !scanner.skip_line_end()) file.fail_at(scanner.line(), "a carriage return inside a line");
     if (!rows.empty() && row.cells.size() != rows.front().cells.size())
-      file.fail_at(row.line, "has " + std::to_string(row.cells.size()) + " cells, the first row " +
-                                 std::to_string(rows.front().cells.size()));
+      file.fail_at(row.line,
+                   fmt::format("has {} cells, the first row {}", row.cells.size(), rows.front().cells.size()));
     rows.push_back(row);
   }
   if (rows.empty()) file.fail_at(1, "holds no row");

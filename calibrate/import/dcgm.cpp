@@ -1,5 +1,7 @@
 // JSON of NVIDIA DCGM's diagnosis (dcgmi diag -r 2 or higher, --json): the PCIe test, copies between GPUs and host
 // memory. What its nvbandwidth test printed is read by the importer of nvbandwidth.
+#include <fmt/format.h>
+
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/device_names.hpp"
 #include "calibrate/import/option_values.hpp"
@@ -61,8 +63,8 @@ class Dcgm {
     const std::string status = result.required<std::string>("status");
     const int gpu = gpu_of_result(result);
     if (status != "Pass" && status != "PASS")
-      record_.note("finding: the PCIe test of " + (gpu < 0 ? "a GPU" : "GPU " + std::to_string(gpu)) + " says " +
-                   status + ".");
+      record_.note("finding: the PCIe test of " + (gpu < 0 ? "a GPU" : fmt::format("GPU {}", gpu)) + " says " + status +
+                   ".");
     for (const char* key : {"info", "warnings"}) {
       if (!result.has(key)) continue;
       const Json& said = result.raw(key);
@@ -117,8 +119,10 @@ class DcgmImporter final : public Importer {
     RecordBuilder record(request, "dcgm-pcie", "dcgm_pcie", "back_to_back");
     const auto said = option_bytes(request, "copy");
     if (!said)
-      record.note("assumed: copies are " + std::to_string(kDcgmCopy_B) +
-                  " bytes, the default of the PCIe test, which it does not print. Option copy says otherwise.");
+      record.note(
+          fmt::format("assumed: copies are {} bytes, the default of the PCIe test, which it does not print. Option "
+                      "copy says otherwise.",
+                      kDcgmCopy_B));
     Dcgm dcgm(request, record, said.value_or(kDcgmCopy_B));
     for (const std::string& path : request.files) dcgm.read(TextFile(path));
     record.source("NVIDIA DCGM, dcgmi diag");

@@ -1,5 +1,7 @@
 #include "calibrate/import/decimal.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -31,7 +33,7 @@ std::optional<double> decimal(std::string_view text, int exponent) {
     if (!value) return std::nullopt;
     printed = *value;
   }
-  const auto scaled = whole_text<double>(std::string(text.substr(0, mark)) + "e" + std::to_string(printed + exponent));
+  const auto scaled = whole_text<double>(fmt::format("{}e{}", text.substr(0, mark), printed + exponent));
   return scaled && std::isfinite(*scaled) ? scaled : std::nullopt;
 }
 

@@ -1,14 +1,16 @@
 #include "calibrate/import/device_names.hpp"
 
+#include <fmt/format.h>
+
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/option_values.hpp"
 
 namespace linkcast {
 
 bool is_device(const std::string& text, const std::string& kind) {
-  if (text.rfind(kind, 0) != 0) return false;
+  if (!text.starts_with(kind)) return false;
   const auto number = whole_number(std::string_view(text).substr(kind.size()));
-  return number && text == kind + std::to_string(*number);
+  return number && text == fmt::format("{}{}", kind, *number);
 }
 
 DeviceNames::DeviceNames(const ImportRequest& request)
@@ -17,15 +19,14 @@ DeviceNames::DeviceNames(const ImportRequest& request)
 int DeviceNames::number(int printed) const {
   if (gpus_.empty()) return printed;
   if (printed >= static_cast<int>(gpus_.size()))
-    throw InputError("--option gpus: names " + std::to_string(gpus_.size()) + " GPUs, the files print device " +
-                     std::to_string(printed));
+    throw InputError(fmt::format("--option gpus: names {} GPUs, the files print device {}", gpus_.size(), printed));
   return gpus_[static_cast<std::size_t>(printed)];
 }
 
 std::string DeviceNames::note() const {
   if (gpus_.empty()) return "assumed: printed device n is gpu<n> of the topology; option gpus says otherwise.";
   std::string list;
-  for (const int gpu : gpus_) list += " " + std::to_string(gpu);
+  for (const int gpu : gpus_) list += fmt::format(" {}", gpu);
   return "Printed devices 0, 1, ... are gpu" + list + " of the topology: said by option gpus.";
 }
 

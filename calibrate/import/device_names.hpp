@@ -1,5 +1,7 @@
 #pragma once
 // Printed device numbers as GPUs of the topology.
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -17,7 +19,7 @@ class DeviceNames {
 
   /// Number of the GPU that the files call `printed`. @throws InputError  if option gpus does not name it
   [[nodiscard]] int number(int printed) const;
-  [[nodiscard]] std::string id(int printed) const { return "gpu" + std::to_string(number(printed)); }
+  [[nodiscard]] std::string id(int printed) const { return fmt::format("gpu{}", number(printed)); }
   /// For the record: how devices were named.
   [[nodiscard]] std::string note() const;
 

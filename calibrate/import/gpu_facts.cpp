@@ -1,20 +1,22 @@
 #include "calibrate/import/gpu_facts.hpp"
 
+#include <fmt/format.h>
+
 #include "calibrate/import/gpu_models.hpp"
 #include "sim/records/topology_writer.hpp"
 
 namespace linkcast::topology_import {
 namespace {
 
-std::string gpu_id(std::size_t index) { return "gpu" + std::to_string(index); }
+std::string gpu_id(std::size_t index) { return fmt::format("gpu{}", index); }
 
 /// NVLink of a generation, at the rate of this compute capability if that has it; how many links is not known.
 NvlinkType type_of_generation(const TopologyRequest& request, int generation, int sm) {
   auto type = nvlink_of(sm);
   if (!type || type->generation != generation) type = nvlink_of_generation(generation);
   if (!type)
-    request.fail("nvlink", "no NVLink of generation " + std::to_string(generation) +
-                               " is known: " + known_generations(CableFamily::kAccelerator));
+    request.fail("nvlink", fmt::format("no NVLink of generation {} is known: {}", generation,
+                                       known_generations(CableFamily::kAccelerator)));
   type->links = 0;
   return *type;
 }
@@ -24,8 +26,8 @@ void name_models(const TopologyRequest& request, GpuQuestion& question, const st
   auto& models = question.models;
   for (const SmiList& list : lists) {
     if (list.gpus.size() != models.size())
-      throw InputError(list.file + ": lists " + std::to_string(list.gpus.size()) + " GPUs, " + question.file + " has " +
-                       std::to_string(models.size()));
+      throw InputError(
+          fmt::format("{}: lists {} GPUs, {} has {}", list.file, list.gpus.size(), question.file, models.size()));
     for (std::size_t i = 0; i < models.size(); ++i) {
       if (!models[i].empty() && models[i] != list.gpus[i].model)
         throw InputError(list.file + ": " + gpu_id(i) + " is '" + list.gpus[i].model + "', elsewhere '" + models[i] +
@@ -67,7 +69,7 @@ class Resolver {
   int sm_of(std::size_t index, const std::optional<GpuModel>& known) const {
     const auto option = request_.number("sm");
     if (known && option && known->sm != *option)
-      request_.fail("sm", "'" + question_.models[index] + "' has " + std::to_string(known->sm));
+      request_.fail("sm", fmt::format("'{}' has {}", question_.models[index], known->sm));
     if (known) return known->sm;
     if (option) return *option;
     const std::string& model = question_.models[index];
@@ -103,7 +105,7 @@ void Resolver::resolve_links(std::size_t index, const std::optional<GpuModel>& k
     facts.nvlink->links = known->nvlinks;
     facts.nvlink_source = "of " + facts.model;
     if (option && *option != facts.nvlink->generation)
-      request_.fail("nvlink", "'" + facts.model + "' has NVLink " + std::to_string(facts.nvlink->generation));
+      request_.fail("nvlink", fmt::format("'{}' has NVLink {}", facts.model, facts.nvlink->generation));
   } else if (known && needed) {
     throw InputError(question_.file + ": " + gpu_id(index) + " has NVLinks, but '" + facts.model + "' has none");
   } else if (option) {
@@ -127,10 +129,10 @@ void Resolver::check_rates(std::size_t index, const GpuFacts& facts) const {
   for (const SmiList& list : lists_)
     for (const double shown : list.gpus[index].link_GBps) {
       if (!facts.nvlink || !shows_as(*facts.nvlink, shown))
-        throw InputError(
-            list.file + ": " + gpu_id(index) + ": " + rate_text({shown * 1e9}) + " is no rate of " +
-            (facts.nvlink ? "NVLink " + std::to_string(facts.nvlink->generation) + ", " + rate_text(facts.nvlink->rate)
-                          : "a GPU without NVLink"));
+        throw InputError(list.file + ": " + gpu_id(index) + ": " + rate_text({shown * 1e9}) + " is no rate of " +
+                         (facts.nvlink
+                              ? fmt::format("NVLink {}, {}", facts.nvlink->generation, rate_text(facts.nvlink->rate))
+                              : "a GPU without NVLink"));
     }
 }
 

@@ -1,5 +1,7 @@
 #include "calibrate/import/hwloc_links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +26,7 @@ class NvlinkReader {
     constexpr std::size_t kMostDevices = 256;  // far more than a machine has. source: ours
     const auto values = values_below(node, "u64values");
     if (indices_.empty() || indices_.size() > kMostDevices || values.size() != indices_.size() * indices_.size())
-      node.fail("has " + std::to_string(values.size()) + " values for " + std::to_string(indices_.size()) + " devices");
+      node.fail(fmt::format("has {} values for {} devices", values.size(), indices_.size()));
     for (const std::string& value : values) {
       const auto number = whole_number(value);
       if (!number) node.fail("'" + value.substr(0, 40) + "' is no whole number of MB/s");
@@ -76,8 +78,8 @@ LinkMatrix HwlocNvlinks::links(const std::vector<GpuFacts>& gpus) const {
       const double count = MBps[a][b] / one_MBps;
       constexpr double kRounding = 0.02;  // of what hwloc prints. source: ours
       if (std::round(count) < 1 || std::abs(count - std::round(count)) > kRounding * count)
-        node.fail(std::to_string(static_cast<long>(MBps[a][b])) + " MB/s of gpu" + std::to_string(a) + " to gpu" +
-                  std::to_string(b) + " is no multiple of a link's " + std::to_string(static_cast<long>(one_MBps)));
+        node.fail(fmt::format("{} MB/s of gpu{} to gpu{} is no multiple of a link's {}", static_cast<long>(MBps[a][b]),
+                              a, b, static_cast<long>(one_MBps)));
       links[a][b] = static_cast<int>(std::round(count));
     }
   return links;

@@ -2,6 +2,8 @@
 // NVLinks where its distances have them; further files give them too: nvidia-smi topo -m, -L and nvlink -s.
 // Limits: pci_link_speed is the state of the link when lstopo ran, and idle GPUs may run theirs slower. Sockets are
 // Packages; NUMA nodes inside one are not told apart. Adapters are those with an OpenFabrics device; no Ethernet.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -121,12 +123,12 @@ class HwlocXml {
 
 void HwlocXml::read_package(const XmlNode& node, Place& place) {
   CpuPart cpu;
-  cpu.id = "cpu" + std::to_string(node.number("os_index", 0));
+  cpu.id = fmt::format("cpu{}", node.number("os_index", 0));
   cpu.model = info_of(node, "CPUModel");
   const std::string maker = info_of(node, "CPUVendor");
   cpu.vendor = maker == "GenuineIntel" ? "intel" : maker == "AuthenticAMD" ? "amd" : "";
-  if (cpu.model.rfind("POWER", 0) == 0) cpu.vendor = "ibm";
-  if (maker == "ARM" || cpu.model.rfind("Neoverse", 0) == 0) cpu.vendor = "arm";
+  if (cpu.model.starts_with("POWER")) cpu.vendor = "ibm";
+  if (maker == "ARM" || cpu.model.starts_with("Neoverse")) cpu.vendor = "arm";
   for (const CpuPart& other : cpus_)
     if (other.id == cpu.id) node.fail("os_index", "two Packages have the same number");
   cpus_.push_back(cpu);
@@ -152,7 +154,7 @@ std::string package_below(const XmlNode& node) {
   std::vector<std::string> found;
   for (const XmlNode& child : node.children("object"))
     if (const std::string type = child.text("type"); type == "Package" || type == "Socket")
-      found.push_back("cpu" + std::to_string(child.number("os_index", 0)));
+      found.push_back(fmt::format("cpu{}", child.number("os_index", 0)));
   return found.size() == 1 ? found.front() : "";
 }
 
@@ -191,7 +193,7 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
     if (known) os.fail("name", "a second " + subtype + " device on one PCI device");
     known = number;
     if (const std::string model = info_of(os, "GPUModel"); !model.empty()) endpoint.model = model;
-    if (const std::string uuid = info_of(os, "NVIDIAUUID"); uuid.rfind("GPU-", 0) == 0) endpoint.uuid = uuid;
+    if (const std::string uuid = info_of(os, "NVIDIAUUID"); uuid.starts_with("GPU-")) endpoint.uuid = uuid;
   }
   if (endpoint.cuda || endpoint.nvml) {
     gpus_.push_back(std::move(endpoint));
@@ -201,7 +203,7 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
     if (endpoint.model.empty()) endpoint.model = info_of(node, "PCIDevice");
     unnamed_.push_back(std::move(endpoint));
   } else if (!fabric.empty()) {
-    endpoint.id = "nic" + std::to_string(adapters_.size());
+    endpoint.id = fmt::format("nic{}", adapters_.size());
     endpoint.model = fabric;
     adapters_.push_back(std::move(endpoint));
   }
@@ -237,9 +239,9 @@ void HwlocXml::number_gpus() {
   std::sort(gpus_.begin(), gpus_.end(), [&](const auto& a, const auto& b) { return number(a) < number(b); });
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     if (number(gpus_[i]) != static_cast<int>(i))
-      gpus_[i].port.node.fail("number " + std::to_string(number(gpus_[i])) + " where " + std::to_string(i) +
-                              " is expected: GPUs count from 0 without gaps, each once");
-    gpus_[i].id = "gpu" + std::to_string(i);
+      gpus_[i].port.node.fail(fmt::format("number {} where {} is expected: GPUs count from 0 without gaps, each once",
+                                          number(gpus_[i]), i));
+    gpus_[i].id = fmt::format("gpu{}", i);
   }
 }
 
@@ -254,8 +256,7 @@ void HwlocXml::check_cpus() {
 LinkMatrix HwlocXml::links() const {
   const std::size_t count = gpus_.size();
   if (matrix_ && matrix_->gpus != static_cast<int>(count))
-    throw InputError(matrix_->file + ": has " + std::to_string(matrix_->gpus) + " GPUs, " + file_.path() + " has " +
-                     std::to_string(count));
+    throw InputError(fmt::format("{}: has {} GPUs, {} has {}", matrix_->file, matrix_->gpus, file_.path(), count));
   if (matrix_) return nvlinks_of(*matrix_);
   for (const SmiList& list : lists_)
     for (const SmiGpu& gpu : list.gpus)
@@ -271,7 +272,7 @@ std::string HwlocXml::switch_above(const Place& place) {
   std::string above = place.cpu.empty() ? cpus_.front().id : place.cpu;
   for (std::size_t i = 1; i < place.bridges.size(); i += 2) {
     const HwlocPort& upstream = place.bridges[i];
-    const auto [at, is_new] = switches_.try_emplace(upstream.bus, "plx" + std::to_string(switches_.size()));
+    const auto [at, is_new] = switches_.try_emplace(upstream.bus, fmt::format("plx{}", switches_.size()));
     if (is_new) uplinks_.push_back({at->second, above, upstream});
     above = at->second;
   }
@@ -302,8 +303,7 @@ void HwlocXml::add_port(const Endpoint& endpoint, const GpuFacts* gpu) {
   std::optional<Rated> link;
   if (endpoint.port.speed_Bps > 0 && !by_option) {
     link = rated(endpoint.port, generation);
-    if (!link)
-      endpoint.port.node.fail("pci_link_speed", "is no rate of PCI Express 1 to " + std::to_string(generation));
+    if (!link) endpoint.port.node.fail("pci_link_speed", fmt::format("is no rate of PCI Express 1 to {}", generation));
   }
   if (!link && gpu && gpu->pcie) link = Rated{*gpu->pcie, gpu->pcie_source};
   if (!link && request_.pcie()) link = Rated{*request_.pcie(), "as --option pcie says"};
@@ -315,7 +315,7 @@ Json HwlocXml::run() {
   const XmlNode root = file_.root();
   if (root.name() != "topology") root.fail("not XML of hwloc: its root is topology");
   const std::string version = root.find("version").value_or("1");  // hwloc 1 wrote none
-  if (version != "1" && version.rfind("1.", 0) != 0 && version.rfind("2.", 0) != 0 && version.rfind("3.", 0) != 0)
+  if (version != "1" && !version.starts_with("1.") && !version.starts_with("2.") && !version.starts_with("3."))
     root.fail("version", "'" + version + "' is not 1, 2.x or 3.x");
   for (const XmlNode& object : root.children("object")) read_object(object, {});
   number_gpus();

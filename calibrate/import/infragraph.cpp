@@ -1,5 +1,7 @@
 // JSON of InfraGraph 3 -> topology/1: one device of the file, the node of a system. What linkcast itself exports comes
 // back as it was; of other files kinds of links are read from names, and what these do not say is assumed or asked for.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -130,9 +132,9 @@ void Reader::name_nodes() {
     const int first = is_run ? std::stoi(match[2]) : 0;
     for (int i = 0; i < part.count; ++i) {
       if (passive({c, i}) || (is({c, i}, "switch") && !joined.count({c, i}))) continue;
-      std::string id = prefix + std::to_string(first + i);
+      std::string id = fmt::format("{}{}", prefix, first + i);
       if (part.count == 1 && single.whole(plain)) id = plain;
-      if (is({c, i}, "xpu")) id = "gpu" + std::to_string(gpus++);
+      if (is({c, i}, "xpu")) id = fmt::format("gpu{}", gpus++);
       if (!taken.insert(id).second)
         throw InputError(device_.file, part.pointer + "/name", "'" + id + "' is the name of two things");
       ids_[{c, i}] = id;

@@ -1,5 +1,7 @@
 #include "calibrate/import/infragraph_graph.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -28,7 +30,7 @@ std::string chosen(ObjectReader& r, const std::vector<std::string>& allowed) {
 Component read_component(ObjectReader r) {
   Component c{r.required<std::string>("name"), text_or_empty(r, "description"), "", r.required<int>("count"),
               r.pointer()};
-  if (c.count < 1 || c.count > kMostNodes) r.fail("count", "must be from 1 to " + std::to_string(kMostNodes));
+  if (c.count < 1 || c.count > kMostNodes) r.fail("count", fmt::format("must be from 1 to {}", kMostNodes));
   c.type = chosen(r, {"custom", "device", "cpu", "xpu", "nic", "memory", "port", "switch"});
   if (c.type == "custom") c.type = r.object("custom").required<std::string>("type");
   static const Regex nvswitch(R"((?i)nv-?_?(l|link)?-?_?sw(itch)?[0-9]*)");  // of the package's blueprints
@@ -103,7 +105,7 @@ std::vector<Node> endpoint(const Device& device, ObjectReader r) {
   const std::string slice = open == std::string::npos ? "" : text.substr(open + 1, text.size() - open - 2);
   const auto indices = closed ? sliced(slice, found->count) : std::nullopt;
   if (!indices || indices->empty())
-    r.fail("component", "'" + text + "' is no slice of the " + std::to_string(found->count) + " " + name);
+    r.fail("component", fmt::format("'{}' is no slice of the {} {}", text, found->count, name));
   std::vector<Node> nodes;
   for (const int i : *indices) nodes.push_back({static_cast<int>(found - device.components.begin()), i});
   return nodes;
@@ -117,7 +119,7 @@ void read_edge(ObjectReader r, Device& device, std::set<std::tuple<Node, Node, i
   const auto left = endpoint(device, r.object("ep1")), right = endpoint(device, r.object("ep2"));
   const std::string scheme = r.choice("scheme", {"one2one", "many2many"});
   if (left.size() * right.size() > kMostPairs && scheme == "many2many")
-    r.fail("scheme", "joins more than " + std::to_string(kMostPairs) + " pairs");
+    r.fail("scheme", fmt::format("joins more than {} pairs", kMostPairs));
   const auto join = [&](const Node& a, const Node& b) {
     const int number = static_cast<int>(link - device.links.begin());
     if (a == b || !seen.emplace(std::min(a, b), std::max(a, b), number).second) return;

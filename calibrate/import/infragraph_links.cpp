@@ -1,5 +1,7 @@
 #include "calibrate/import/infragraph_links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -65,8 +67,8 @@ CableFacts nvlink(const Device& device, const Link& link, const std::string& tex
   const int share = ends.gpu_edges > 0 ? ends.gpu_links / ends.gpu_edges : 0;
   if (!link.bytes_per_s && share > 1 && share * ends.gpu_edges == ends.gpu_links) {
     cable.count = share;
-    cable.note = "assumed: " + std::to_string(share) + " links, of the " + std::to_string(ends.gpu_links) +
-                 " of the GPU's model on its " + std::to_string(ends.gpu_edges) + " edges, at their nominal rate";
+    cable.note = fmt::format("assumed: {} links, of the {} of the GPU's model on its {} edges, at their nominal rate",
+                             share, ends.gpu_links, ends.gpu_edges);
     return cable;
   }
   if (!link.bytes_per_s) {
@@ -97,12 +99,12 @@ CableFacts pcie(const Device& device, const Link& link, const std::string& text,
   if (port.generation == 0 && told) port = *told;
   if (port.generation == 0 && ends.pcie > 0) {
     port.generation = ends.pcie;
-    note = "assumed: PCIe " + std::to_string(ends.pcie) + ", the generation of the GPU's model";
+    note = fmt::format("assumed: PCIe {}, the generation of the GPU's model", ends.pcie);
   }
   if (port.generation == 0) refuse(device, link, "does not say which PCIe this is: add --option pcie=4x16");
   if (port.width == 0) {
     port.width = told ? told->width : kLanes;
-    if (!told && !link.bytes_per_s) note += (note.empty() ? "assumed: " : ", ") + std::to_string(port.width) + " lanes";
+    if (!told && !link.bytes_per_s) note += fmt::format("{}{} lanes", note.empty() ? "assumed: " : ", ", port.width);
   }
   const BytesPerSecond rate = link.bytes_per_s ? BytesPerSecond{*link.bytes_per_s} : port.rate();
   return {port.kind(), 1, rate, note};

@@ -1,5 +1,7 @@
 #include "calibrate/import/matrix_table.hpp"
 
+#include <fmt/format.h>
+
 #include "calibrate/import/decimal.hpp"
 
 namespace linkcast {
@@ -16,7 +18,7 @@ int read_header(TextFile& file, const std::string& corner, const std::string& na
   }
   for (std::size_t i = 0; i < words.size(); ++i)
     if (whole_number(words[i]) != static_cast<int>(i))
-      file.fail(name + ": '" + words[i] + "' stands where column number " + std::to_string(i) + " is due");
+      file.fail(fmt::format("{}: '{}' stands where column number {} is due", name, words[i], i));
   if (words.empty()) file.fail(name + ": the line of column numbers is due");
   file.next();
   return static_cast<int>(words.size());
@@ -31,10 +33,10 @@ MatrixTable read_matrix(TextFile& file, const std::string& corner, const std::st
     auto words = words_of(file.line());
     if (words.empty() || !whole_number(words.front())) break;
     if (whole_number(words.front()) != table.rows())
-      file.fail(name + ": row " + words.front() + " stands where row " + std::to_string(table.rows()) + " is due");
+      file.fail(fmt::format("{}: row {} stands where row {} is due", name, words.front(), table.rows()));
     if (static_cast<int>(words.size()) - 1 != table.columns)
-      file.fail(name + ": row " + words.front() + " has " + std::to_string(words.size() - 1) + " values for " +
-                std::to_string(table.columns) + " columns");
+      file.fail(
+          fmt::format("{}: row {} has {} values for {} columns", name, words.front(), words.size() - 1, table.columns));
     file.expect_line_end();
     words.erase(words.begin());
     table.cells.push_back(words);
@@ -49,8 +51,7 @@ double positive_cell(const TextFile& file, const MatrixTable& table, int row, in
   const auto r = static_cast<std::size_t>(row), c = static_cast<std::size_t>(column);
   const auto value = decimal(table.cells[r][c], exponent);
   if (!value || !(*value > 0))
-    file.fail_at(table.lines[r],
-                 "'" + table.cells[r][c] + "' in column " + std::to_string(column) + " is not a number above 0");
+    file.fail_at(table.lines[r], fmt::format("'{}' in column {} is not a number above 0", table.cells[r][c], column));
   return *value;
 }
 

@@ -1,5 +1,7 @@
 // Matrices of copies as CSV, such as people make of MGBench's GPU-to-GPU tests: the row sends to the column.
 // The matrix holds nothing but rates: size, unit, duplex, transport and timing are options.
+#include <fmt/format.h>
+
 #include "calibrate/import/csv_cells.hpp"
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/device_names.hpp"
@@ -44,16 +46,14 @@ void check_numbers(const TextFile& file, const std::vector<CsvRow>& rows) {
   const std::vector<std::string>& head = rows.front().cells;
   for (std::size_t i = 1; i < head.size(); ++i)
     if (whole_number(head[i]) != static_cast<int>(i) - 1)
-      file.fail_at(rows.front().line,
-                   "'" + head[i] + "' stands where column number " + std::to_string(i - 1) + " is due");
+      file.fail_at(rows.front().line, fmt::format("'{}' stands where column number {} is due", head[i], i - 1));
   if (head.size() < 3) file.fail_at(rows.front().line, "a matrix has at least two columns of GPUs");
   for (std::size_t i = 1; i < rows.size(); ++i)
     if (whole_number(rows[i].cells.front()) != static_cast<int>(i) - 1)
-      file.fail_at(rows[i].line,
-                   "'" + rows[i].cells.front() + "' stands where row number " + std::to_string(i - 1) + " is due");
+      file.fail_at(rows[i].line, fmt::format("'{}' stands where row number {} is due", rows[i].cells.front(), i - 1));
   if (rows.size() != head.size())
-    file.fail_at(rows.back().line, "the matrix ends after " + std::to_string(rows.size() - 1) + " of " +
-                                       std::to_string(head.size() - 1) + " rows");
+    file.fail_at(rows.back().line,
+                 fmt::format("the matrix ends after {} of {} rows", rows.size() - 1, head.size() - 1));
 }
 
 void add_matrix(const TextFile& file, const CsvSettings& s, const DeviceNames& devices, RecordBuilder& record) {
@@ -66,11 +66,13 @@ void add_matrix(const TextFile& file, const CsvSettings& s, const DeviceNames& d
       const std::string& cell = line.cells[static_cast<std::size_t>(column) + 1];
       if (not_measured(cell)) continue;
       if (row == column)
-        file.fail_at(line.line, "'" + cell + "' for GPU " + std::to_string(row) +
-                                    " and itself: leave it empty, N/A or -: how local copies count is not said");
+        file.fail_at(
+            line.line,
+            fmt::format("'{}' for GPU {} and itself: leave it empty, N/A or -: how local copies count is not said",
+                        cell, row));
       const auto rate = rate_of(cell, s.unit);
       if (!rate || !(*rate > 0))
-        file.fail_at(line.line, "'" + cell + "' in column " + std::to_string(column) + " is not a number above 0");
+        file.fail_at(line.line, fmt::format("'{}' in column {} is not a number above 0", cell, column));
       Json point{{"transport", s.transport}, {"source", devices.id(row)}, {"target", devices.id(column)}};
       if (s.full_duplex) point["bidirectional"] = true;
       point["size_B"] = s.size_B;

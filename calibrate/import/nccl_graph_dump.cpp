@@ -1,5 +1,7 @@
 #include "calibrate/import/nccl_graph_dump.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <sstream>
 
@@ -42,7 +44,7 @@ DumpedGraph graph_of(const XmlNode& node) {
     for (const XmlNode& gpu : channel.children("gpu")) graph.orders.back().push_back(gpu_of(gpu));
   }
   if (static_cast<int>(graph.orders.size()) != graph.channels)
-    node.fail("nchannels", std::to_string(graph.orders.size()) + " channels follow");
+    node.fail("nchannels", fmt::format("{} channels follow", graph.orders.size()));
   return graph;
 }
 

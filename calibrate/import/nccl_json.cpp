@@ -1,4 +1,6 @@
 // JSON of nccl-tests -J: "devices" and "results"; keys that are not needed are passed over.
+#include <fmt/format.h>
+
 #include "calibrate/import/nccl_log.hpp"
 #include "sim/records/object_reader.hpp"
 
@@ -18,7 +20,7 @@ std::string scalar(ObjectReader& r, const std::string& key) {
 NcclRank read_rank(ObjectReader& r, int due) {
   NcclRank rank;
   rank.rank = r.required<int>("rank");
-  if (rank.rank != due) r.fail("rank", "is " + std::to_string(rank.rank) + " where " + std::to_string(due) + " is due");
+  if (rank.rank != due) r.fail("rank", fmt::format("is {} where {} is due", rank.rank, due));
   rank.group = r.optional<int>("group").value_or(0);
   rank.host = r.required<std::string>("hostname");
   rank.device = r.required<int>("device");

@@ -1,5 +1,7 @@
 // Tables of nccl-tests become collectives of one node or of several.
 // The text of older versions does not name its operation: option op or the name of the file says it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -61,7 +63,7 @@ struct SaidMembers {
     if (text && !list) {
       gpu_count = static_cast<int>(*option_count(request, "gpus"));
       constexpr int kMost = 1024;  // far more than a node has. source: ours
-      if (*gpu_count > kMost) throw InputError("--option gpus: at most " + std::to_string(kMost) + " on a node");
+      if (*gpu_count > kMost) throw InputError(fmt::format("--option gpus: at most {} on a node", kMost));
     } else {
       gpus = option_gpus(request, "gpus");
     }
@@ -93,9 +95,8 @@ std::vector<std::vector<NcclRank>> by_host(const NcclRun& run) {
     if (!names.insert(name).second)
       throw InputError(run.place + ": ranks of " + name + " do not follow each other: run them node by node");
     if (ranks.size() != hosts.front().size())
-      throw InputError(run.place + ": " + hosts.front().front().host + " has " + std::to_string(hosts.front().size()) +
-                       " ranks, " + name + " " + std::to_string(ranks.size()) +
-                       ": schema measurement/1 has equal nodes");
+      throw InputError(fmt::format("{}: {} has {} ranks, {} {}: schema measurement/1 has equal nodes", run.place,
+                                   hosts.front().front().host, hosts.front().size(), name, ranks.size()));
     for (std::size_t i = 0; i < ranks.size(); ++i)
       if (ranks[i].device != hosts.front()[i].device)
         throw InputError(run.place + ": the ranks of " + hosts.front().front().host + " and " + name +
@@ -127,17 +128,16 @@ Json members_of(const NcclRun& run, const SaidMembers& said) {
   if (run.ranks.size() < 2) throw InputError(run.place + ": one rank: a collective has at least two");
   const std::vector<std::vector<NcclRank>> hosts = by_host(run);
   if (said.nodes && *said.nodes != static_cast<int>(hosts.size()))
-    throw InputError("--option nodes: is " + std::to_string(*said.nodes) + ", " + run.place + " prints " +
-                     std::to_string(hosts.size()));
+    throw InputError(fmt::format("--option nodes: is {}, {} prints {}", *said.nodes, run.place, hosts.size()));
   std::vector<int> gpus = said.alone();
   if (!gpus.empty() && gpus.size() != hosts.front().size())
-    throw InputError("--option gpus: names " + std::to_string(gpus.size()) + " GPUs, " + run.place + " has " +
-                     std::to_string(hosts.front().size()) + (hosts.size() > 1 ? " ranks a node" : " ranks"));
+    throw InputError(fmt::format("--option gpus: names {} GPUs, {} has {}{}", gpus.size(), run.place,
+                                 hosts.front().size(), hosts.size() > 1 ? " ranks a node" : " ranks"));
   if (!gpus.empty()) return members_json(gpus, hosts.size());
   for (const NcclRank& rank : hosts.front()) {
     if (std::count(gpus.begin(), gpus.end(), rank.device) > 0)
-      throw InputError(run.place + ": two ranks print device " + std::to_string(rank.device) +
-                       ": add --option gpus=0,1,... in rank order");
+      throw InputError(fmt::format("{}: two ranks print device {}: add --option gpus=0,1,... in rank order", run.place,
+                                   rank.device));
     gpus.push_back(rank.device);
   }
   return members_json(gpus, hosts.size());
@@ -250,7 +250,7 @@ void note_library(const NcclRun& run, RecordBuilder& record) {
   const std::string library = nearest_nccl(major, minor);
   if (library.empty()) return;
   record.library(library);
-  const std::string printed = std::to_string(major) + "." + std::to_string(minor);
+  const std::string printed = fmt::format("{}.{}", major, minor);
   record.environment("library_version", printed, run.place);
   record.note((run.rccl ? "assumed: RCCL chooses as the NCCL whose number it has; library: " : "library: ") + maker +
               " " + printed + " was printed" +
@@ -284,7 +284,7 @@ void note_multicast(const NcclRun& run, const std::optional<std::string>& said, 
 
 std::string operation_of_program(const std::string& program) {
   for (const std::string& op : kOps)
-    if (program == op || program.rfind(op + "_perf", 0) == 0) return op;
+    if (program == op || program.starts_with(op + "_perf")) return op;
   return "";
 }
 

@@ -1,6 +1,8 @@
 // Text of nccl-tests and rccl-tests, anywhere in a log: a table begins with its head "size count type ... time algbw
 // busbw", with or without '#' and whatever launchers put in front; what stands above it says the rest as far as it is
 // there. What is no row is passed over inside a table, and named.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -30,7 +32,7 @@ void note_nvls(const TextFile& file, NcclRun& run) {
   if (const Match match = channels.whole(file.line()); match && !run.nvls) run.nvls = match[1] != "0";
 }
 
-std::string place_of(const TextFile& file) { return file.path() + ":" + std::to_string(file.number()); }
+std::string place_of(const TextFile& file) { return fmt::format("{}:{}", file.path(), file.number()); }
 
 void read_rank(const TextFile& file, NcclRun& run) {
   static const Regex rank(
@@ -40,7 +42,7 @@ void read_rank(const TextFile& file, NcclRun& run) {
   const auto number = whole_number(match[1]), device = whole_number(match[5]);
   const auto group = match.has(2) ? whole_number(match[2]) : 0;
   if (number != static_cast<int>(run.ranks.size()))
-    file.fail("rank " + match[1] + " stands where rank " + std::to_string(run.ranks.size()) + " is due");
+    file.fail(fmt::format("rank {} stands where rank {} is due", match[1], run.ranks.size()));
   if (!device || !group) file.fail("device or group is no number");
   run.ranks.push_back({*number, *group, *device, match[4], match[6], match[7], match[3]});
 }
@@ -83,7 +85,7 @@ std::string without_glue(const std::string& word, const std::string& column) {
 NcclRow read_row(const TextFile& file, const Columns& columns) {
   auto words = words_of(file.line());
   if (words.size() < columns.size())
-    file.fail("has " + std::to_string(words.size()) + " values for " + std::to_string(columns.size()) + " columns");
+    file.fail(fmt::format("has {} values for {} columns", words.size(), columns.size()));
   std::string& last = words[columns.size() - 1];
   last = without_glue(last, columns.back());
   NcclRow row;
@@ -140,11 +142,11 @@ class TextReader {
   void read_table(const Columns& columns);
   [[nodiscard]] bool ends_table() const {
     const std::string_view said = said_in(file_.line());
-    return said.rfind("Out of bounds values", 0) == 0 || said.rfind("Avg bus bandwidth", 0) == 0;
+    return said.starts_with("Out of bounds values") || said.starts_with("Avg bus bandwidth");
   }
   [[nodiscard]] bool begins_run() const {
     const std::string_view said = said_in(file_.line());
-    return said.rfind("nThread ", 0) == 0 || said.rfind("Collective test starting:", 0) == 0 || !head_of(file_).empty();
+    return said.starts_with("nThread ") || said.starts_with("Collective test starting:") || !head_of(file_).empty();
   }
   void pass_over();
 
@@ -182,9 +184,9 @@ void TextReader::read_line() {
     run_.program = typed[1];
   if (const Match match = version.whole(said)) run_.version = match[1];
   if (const Match match = rccl_tests.whole(said)) run_.rccl = true;
-  if (said.rfind("nThread ", 0) == 0) read_settings(said);
-  if (said.rfind("Rank ", 0) == 0 && said.find(" Pid ") != std::string_view::npos) read_rank(file_, run_);
-  if (said.rfind("Out of bounds values", 0) == 0 && said.find("FAILED") != std::string_view::npos)
+  if (said.starts_with("nThread ")) read_settings(said);
+  if (said.starts_with("Rank ") && said.find(" Pid ") != std::string_view::npos) read_rank(file_, run_);
+  if (said.starts_with("Out of bounds values") && said.find("FAILED") != std::string_view::npos)
     file_.fail("the program found wrong data: not a measurement");
 }
 
@@ -194,7 +196,7 @@ void TextReader::pass_over() {
   if (++passed_over_ > kMostShown) return;
   std::string text;
   for (const char c : said_in(file_.line()).substr(0, kShown)) text += c >= ' ' && c <= '~' ? c : '?';
-  run_.notes.push_back("Passed over in the table, line " + std::to_string(file_.number()) + ": '" + text + "'.");
+  run_.notes.push_back(fmt::format("Passed over in the table, line {}: '{}'.", file_.number(), text));
 }
 
 void TextReader::read_table(const Columns& columns) {
@@ -212,7 +214,7 @@ void TextReader::read_table(const Columns& columns) {
     if (!words.empty() && words.front() != "#" && !is_debug_line(file_.line())) pass_over();
   }
   if (run_.rows.empty()) file_.fail("the table has no row");
-  if (passed_over_ > 3) run_.notes.push_back(std::to_string(passed_over_) + " lines of the table were passed over.");
+  if (passed_over_ > 3) run_.notes.push_back(fmt::format("{} lines of the table were passed over.", passed_over_));
   if (file_.at_end() || !ends_table())
     run_.notes.push_back("The table of " + file_name(run_.place) +
                          " has no '# Out of bounds values' below it: more rows may be " + "missing.");

@@ -3,6 +3,8 @@
 // without a PCI device (virtual ones) have no place here and are named in the source of the record.
 #include "calibrate/import/nccl_xml.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -127,7 +129,7 @@ PciePort NcclXml::port_of(const XmlNode& pci) const {
     if (number.size() > suffix.size() && number.compare(number.size() - suffix.size(), suffix.size(), suffix) == 0)
       number.resize(number.size() - suffix.size());
   const int generation = pcie_generation(number);
-  const bool unknown_speed = speed.empty() || speed.rfind("Unknown", 0) == 0;
+  const bool unknown_speed = speed.empty() || speed.starts_with("Unknown");
   if (generation == 0 && !unknown_speed)
     pci.fail("link_speed", "'" + speed + "' is no speed of PCI Express, e.g. '16.0 GT/s PCIe', or Unknown");
   const bool unknown_width = width == 0 || width == 255;  // sysfs of links that are down
@@ -142,7 +144,7 @@ PciePort NcclXml::port_of(const XmlNode& pci) const {
 
 void NcclXml::read_pci(const XmlNode& node, const Parent& parent) {
   const std::string kind = lower(node.text("class"));
-  const auto is = [&](const char* start) { return kind.rfind(start, 0) == 0; };
+  const auto is = [&](const char* start) { return kind.starts_with(start); };
   bool inner = false;
   for (const XmlNode& child : node.children()) {
     const std::string name = child.name();
@@ -162,7 +164,7 @@ void NcclXml::read_pci(const XmlNode& node, const Parent& parent) {
 }
 
 void NcclXml::read_switch(const XmlNode& node, const Parent& parent) {
-  const std::string id = "plx" + std::to_string(switches_.size());
+  const std::string id = fmt::format("plx{}", switches_.size());
   if (!switches_.emplace(lower(node.text("busid")), id).second) node.fail("busid", "is listed twice");
   devices_.push_back({node, id, "pcie_switch", "", parent.id, port_of(node)});
   for (const XmlNode& child : node.children("pci")) read_pci(child, {id, parent.cpu, parent.vendor});
@@ -183,7 +185,7 @@ void NcclXml::read_nic(const XmlNode& node, const XmlNode& pci, const Parent& pa
     const auto speed = net.find("speed");
     model += (model.empty() ? "" : "; ") + net.text("name") + (speed ? ", " + *speed + " Mb/s" : "");
   }
-  const std::string id = "nic" + std::to_string(adapters_++);
+  const std::string id = fmt::format("nic{}", adapters_++);
   devices_.push_back({pci, id, "nic", model, parent.id, port_of(pci)});
 }
 
@@ -200,11 +202,10 @@ void NcclXml::number_gpus() {
   for (const auto& [dev, index] : by_dev_) {
     const auto expected = static_cast<int>(ordered.size());
     if (dev != expected && !partial_)
-      gpus_[index].node.fail("dev", "dev " + std::to_string(expected) +
-                                        " is missing: --option partial=yes numbers the "
-                                        "GPUs that are there from 0");
-    if (dev != expected)
-      left_out_.push_back("dev " + std::to_string(dev) + " is called gpu" + std::to_string(expected));
+      gpus_[index].node.fail(
+          "dev",
+          fmt::format("dev {} is missing: --option partial=yes numbers the GPUs that are there from 0", expected));
+    if (dev != expected) left_out_.push_back(fmt::format("dev {} is called gpu{}", dev, expected));
     ordered.push_back(std::move(gpus_[index]));
   }
   gpus_ = std::move(ordered);
@@ -215,33 +216,32 @@ GpuLinkType NcclXml::link_type(const Gpu& gpu) const {
   const auto known = nvlink_of(gpu.sm);
   const auto option = request_.number("nvlink");
   if (known && option && known->generation != *option)
-    request_.fail("nvlink",
-                  "GPUs of sm " + std::to_string(gpu.sm) + " have NVLink " + std::to_string(known->generation));
+    request_.fail("nvlink", fmt::format("GPUs of sm {} have NVLink {}", gpu.sm, known->generation));
   if (known) return {known->kind(), known->rate, known->links};
   if (option)
     if (const auto type = nvlink_of_generation(*option)) return {type->kind(), type->rate, type->links};
-  gpu.node.fail("sm", "no NVLink is known for compute capability " + std::to_string(gpu.sm) +
-                          ": --option nvlink=" + known_generations(CableFamily::kAccelerator) + " says which it is");
+  gpu.node.fail("sm", fmt::format("no NVLink is known for compute capability {}: --option nvlink={} says which it is",
+                                  gpu.sm, known_generations(CableFamily::kAccelerator)));
 }
 
 /// Device at the other end; empty if it is to be left out.
 std::string NcclXml::nvlink_target(const XmlNode& link, std::size_t gpu) {
   const std::string target = lower(link.text("target")), kind = lower(link.text("tclass"));
-  const auto is = [&](const char* start) { return kind.rfind(start, 0) == 0; };
+  const auto is = [&](const char* start) { return kind.starts_with(start); };
   if (is_gpu_class(kind)) {
     const auto other = find_gpu(target);
     if (other == gpu) link.fail("target", "a GPU has no link to itself");
-    if (other) return "gpu" + std::to_string(*other);
+    if (other) return fmt::format("gpu{}", *other);
     if (!partial_)
       link.fail("target", "no gpu with busid '" + target + "': --option partial=yes leaves such links out");
-    left_out_.push_back("NVLinks of gpu" + std::to_string(gpu) + " to " + target);
+    left_out_.push_back(fmt::format("NVLinks of gpu{} to {}", gpu, target));
     return "";
   }
   if (kind == "0x068001" || (is("0x0604") && gpus_[gpu].vendor == "ibm")) return gpus_[gpu].cpu;
   if (kind != "0x068000")
     link.fail("tclass", "'" + kind + "' is not known: 0x03.... a GPU, 0x068000 an NVSwitch, 0x068001 a CPU");
-  const bool hidden = target.rfind("ffff", 0) == 0;
-  const auto [at, is_new] = nvswitches_.try_emplace(hidden ? "" : target, "nvs" + std::to_string(nvswitches_.size()));
+  const bool hidden = target.starts_with("ffff");
+  const auto [at, is_new] = nvswitches_.try_emplace(hidden ? "" : target, fmt::format("nvs{}", nvswitches_.size()));
   if (is_new) writer_.device(at->second, "nvswitch", "", "baseboard0");
   return at->second;
 }
@@ -256,7 +256,7 @@ void NcclXml::read_links_of(std::size_t gpu) {
       if (target.empty()) continue;
       Bundle& bundle = bundles_[{gpu, target}];
       bundle.count += count;
-      const bool merged = target.rfind("nvs", 0) == 0 && nvswitches_.count("") != 0;
+      const bool merged = target.starts_with("nvs") && nvswitches_.count("") != 0;
       bundle.source =
           kNcclFormat + ": " + link.name() + " count" +
           (merged ? "; assumed: one device stands for all NVSwitches, which the dump does not tell apart" : "") +
@@ -264,7 +264,7 @@ void NcclXml::read_links_of(std::size_t gpu) {
     } else if (link.name() == "c2c") {
       const int each = link.number("bw", 1);  // MB/s
       if (each > 9'999'999) link.fail("bw", "faster than any link, in MB/s");
-      writer_.cable("gpu" + std::to_string(gpu), gpus_[gpu].cpu, "c2c", count, {each * 1e6},
+      writer_.cable(fmt::format("gpu{}", gpu), gpus_[gpu].cpu, "c2c", count, {each * 1e6},
                     kNcclFormat + ": c2c count and bw, in MB/s");
     } else {
       link.fail("unknown element: a gpu holds nvlink, xgmi and c2c");
@@ -279,26 +279,23 @@ void NcclXml::add_nvlinks() {
     const auto& [gpu, target] = ends;
     const GpuLinkType type = link_type(gpus_[gpu]);
     if ((links[gpu] += bundle.count) > type.links && type.links > 0 && !told_)
-      gpus_[gpu].node.fail("more NVLinks than the " + std::to_string(type.links) + " that GPUs of sm " +
-                           std::to_string(gpus_[gpu].sm) + " have");
+      gpus_[gpu].node.fail(fmt::format("more NVLinks than the {} that GPUs of sm {} have", type.links, gpus_[gpu].sm));
     int count = bundle.count;
-    if (target.rfind("gpu", 0) == 0) {
+    if (target.starts_with("gpu")) {
       const auto other = static_cast<std::size_t>(*whole_number(target.substr(3)));
-      const auto back = bundles_.find({other, "gpu" + std::to_string(gpu)});
+      const auto back = bundles_.find({other, fmt::format("gpu{}", gpu)});
       const int returned = back == bundles_.end() ? 0 : back->second.count;
       if (link_type(gpus_[other]).kind != type.kind)
         gpus_[gpu].node.fail("NVLinks to " + target + ", which has NVLinks of another generation");
       if (returned != bundle.count && told_)  // of a file that is written by hand, no finding
-        gpus_[gpu].node.fail(std::to_string(bundle.count) + " NVLinks to " + target + ", which has " +
-                             std::to_string(returned) + " back");
+        gpus_[gpu].node.fail(fmt::format("{} NVLinks to {}, which has {} back", bundle.count, target, returned));
       if (returned != bundle.count && (other > gpu || returned == 0))  // a broken link shows so
-        findings_.push_back("finding: " + std::to_string(bundle.count) + " links of gpu" + std::to_string(gpu) +
-                            " to " + target + ", " + std::to_string(returned) + " back: taken as " +
-                            std::to_string(std::min(count, returned)));
+        findings_.push_back(fmt::format("finding: {} links of gpu{} to {}, {} back: taken as {}", bundle.count, gpu,
+                                        target, returned, std::min(count, returned)));
       count = std::min(count, returned);
       if (other < gpu || count == 0) continue;  // its own turn has added the cable
     }
-    writer_.cable("gpu" + std::to_string(gpu), target, type.kind, count, type.rate, bundle.source);
+    writer_.cable(fmt::format("gpu{}", gpu), target, type.kind, count, type.rate, bundle.source);
   }
 }
 
@@ -337,8 +334,7 @@ Json NcclXml::run() {
   std::vector<GpuFacts> facts(gpus_.size());
   const std::string model = request_.option("gpu").value_or("");
   if (const auto known = find_gpu_model(model); known && known->sm != gpus_.front().sm)
-    request_.fail(
-        "gpu", "'" + model + "' has " + std::to_string(known->sm) + ", the file " + std::to_string(gpus_.front().sm));
+    request_.fail("gpu", fmt::format("'{}' has {}, the file {}", model, known->sm, gpus_.front().sm));
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     facts[i].sm = gpus_[i].sm;
     facts[i].model = model;
@@ -349,7 +345,7 @@ Json NcclXml::run() {
   for (const Device& device : devices_) writer_.device(device.id, device.kind, device.model);
   add_nvlinks();
   for (std::size_t i = 0; i < gpus_.size(); ++i)
-    writer_.cable("gpu" + std::to_string(i), gpus_[i].parent, gpus_[i].port.link.kind(), 1, gpus_[i].port.link.rate(),
+    writer_.cable(fmt::format("gpu{}", i), gpus_[i].parent, gpus_[i].port.link.kind(), 1, gpus_[i].port.link.rate(),
                   gpus_[i].port.source);
   for (const Device& device : devices_)
     writer_.cable(device.id, device.parent, device.port.link.kind(), 1, device.port.link.rate(), device.port.source);

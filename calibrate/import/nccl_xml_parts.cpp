@@ -1,5 +1,7 @@
 #include "calibrate/import/nccl_xml_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -14,7 +16,7 @@ std::string lower_text(std::string text) {
   return text;
 }
 
-bool begins(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+bool begins(const std::string& text, const char* start) { return text.starts_with(start); }
 
 /// PCI elements of a file for NCCL_TOPO_FILE.
 struct Found {
@@ -39,7 +41,7 @@ void walk(const XmlNode& above, Found& found) {
 CpuPart nccl_cpu_part(const XmlNode& node) {
   CpuPart cpu;
   const int numa = node.number("numaid", -1);
-  cpu.id = "cpu" + std::to_string(std::max(0, numa));
+  cpu.id = fmt::format("cpu{}", std::max(0, numa));
   if (!node.find("arch")) return cpu;
   const std::string arch = lower_text(node.text("arch")), maker = node.find("vendor").value_or("");
   if (arch == "ppc64" || arch == "ppc64le")
@@ -53,7 +55,7 @@ CpuPart nccl_cpu_part(const XmlNode& node) {
   cpu.model = arch + (maker.empty() ? "" : " " + maker);
   if (!node.find("familyid") || !node.find("modelid")) return cpu;
   const int family = node.number("familyid", -1), model = node.number("modelid", -1);
-  cpu.model += " family " + std::to_string(family) + " model " + std::to_string(model);
+  cpu.model += fmt::format(" family {} model {}", family, model);
   if (cpu.vendor != "intel" || family != 6 || model < 0) return cpu;
   // source: Intel Xeon datasheets: E5/E7 v4 QPI 9.6 GT/s; UPI of Skylake-SP (model 85) 10.4, Ice Lake-SP (106, 108)
   // 11.2, Sapphire Rapids (143) 16 and Emerald Rapids (207) 20 GT/s; 2 bytes a transfer and direction
@@ -107,8 +109,9 @@ std::vector<std::string> complete_nccl_file(const XmlFile& file, const TopologyR
   }
   std::vector<std::string> notes = {"assumed: " + *name + " at the bus ids of GPUs, numbered in their order"};
   if (switched && !request.yes_or_no("nvswitch"))
-    notes.push_back("assumed: the " + std::to_string(model->nvlinks) + " NVLinks of each " + *name +
-                    " lead to NVSwitches, the file holds none (option nvswitch=no)");
+    notes.push_back(
+        fmt::format("assumed: the {} NVLinks of each {} lead to NVSwitches, the file holds none (option nvswitch=no)",
+                    model->nvlinks, *name));
   if (!switched && model->nvlinks > 0) notes.emplace_back("assumed: no NVLinks, the file holds none");
   return notes;
 }

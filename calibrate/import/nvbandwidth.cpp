@@ -1,5 +1,7 @@
 // Tests of nvbandwidth become copies and loads; what schema measurement/1 cannot say is named in a note.
 // The program prints no buffer size: option buffer says it, or a note says what was assumed.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -103,7 +105,7 @@ void Tests::add_cell(const NvbandwidthTest& test, const TestKind& kind, const Nv
   const bool not_run = text == "N/A";
   if (!kind.host && row == column) {  // versions before N/A print 0.00
     if (!not_run && value != 0.0)
-      throw InputError(matrix.places[row] + ": '" + text + "' for GPU " + std::to_string(row) + " and itself");
+      throw InputError(fmt::format("{}: '{}' for GPU {} and itself", matrix.places[row], text, row));
     return;
   }
   const bool row_is_source = sides_of(matrix).arrow != "<-";
@@ -113,8 +115,7 @@ void Tests::add_cell(const NvbandwidthTest& test, const TestKind& kind, const Nv
     return;
   }
   if (!value || !(*value > 0))
-    throw InputError(matrix.places[row] + ": '" + text + "' in column " + std::to_string(column) +
-                     " is not a number above 0");
+    throw InputError(fmt::format("{}: '{}' in column {} is not a number above 0", matrix.places[row], text, column));
   if (kind.bidirectional) p["payload_count"] = 2;
   record_.add(p, kind.latency ? "time_s" : "bandwidth_Bps", *value);
 }
@@ -123,8 +124,8 @@ void Tests::add_matrix(const NvbandwidthTest& test, const TestKind& kind, const 
   check_title(kind, matrix);
   const std::size_t columns = matrix.cells.front().size(), due = kind.host ? 1 : columns;
   if (matrix.cells.size() != due)
-    throw InputError(matrix.places.back() + ": the matrix of test " + test.name + " ends after " +
-                     std::to_string(matrix.cells.size()) + " rows, " + std::to_string(due) + " are due");
+    throw InputError(fmt::format("{}: the matrix of test {} ends after {} rows, {} are due", matrix.places.back(),
+                                 test.name, matrix.cells.size(), due));
   for (std::size_t row = 0; row < due; ++row)
     for (std::size_t column = 0; column < columns; ++column) add_cell(test, kind, matrix, row, column);
 }
@@ -148,10 +149,10 @@ void Tests::add(const NvbandwidthTest& test) {
     return;
   }
   if (kind.latency)
-    record_.note("assumed: latency tests load " + std::to_string(kPointer_B) + " bytes at a time from a chain of " +
-                 std::to_string(kChain_B) +
-                 " bytes, whatever the buffer; between GPUs the row owns the memory and the "
-                 "column loads, which the program does not print.");
+    record_.note(
+        fmt::format("assumed: latency tests load {} bytes at a time from a chain of {} bytes, whatever the buffer; "
+                    "between GPUs the row owns the memory and the column loads, which the program does not print.",
+                    kPointer_B, kChain_B));
   if (kind.bidirectional)
     record_.note("bidirectional: the Total matrices, which add up both directions.");
   else if (!kind.latency && !kind.host)
@@ -167,8 +168,9 @@ std::int64_t buffer_of(const ImportRequest& request, const NvbandwidthLog& log, 
     throw InputError("--option buffer: is needed, version '" + log.version +
                      "' of nvbandwidth has another default than 512MiB: say the size of -b, e.g. 64MiB");
   record.note(
-      "assumed: copies are " + std::to_string(kBuffer_B) +
-      " bytes, the default buffer of nvbandwidth; the program does not print -b. Option buffer says otherwise.");
+      fmt::format("assumed: copies are {} bytes, the default buffer of nvbandwidth; the program does not print -b. "
+                  "Option buffer says otherwise.",
+                  kBuffer_B));
   return kBuffer_B;
 }
 

@@ -1,6 +1,8 @@
 // Text of nvbandwidth. Every line of a test is understood or an error; what stands before the first test is not looked
 // at but for versions and devices.
 
+#include <fmt/format.h>
+
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/matrix_table.hpp"
 #include "calibrate/import/nvbandwidth_log.hpp"
@@ -10,7 +12,7 @@
 namespace linkcast {
 namespace {
 
-std::string place_of(const TextFile& file, int line) { return file.path() + ":" + std::to_string(line); }
+std::string place_of(const TextFile& file, int line) { return fmt::format("{}:{}", file.path(), line); }
 
 bool is_title(const std::string& line) {
   static const Regex title(R"(.*\((row|column)\).*\((GB/s|ns|us)\)\s*)");
@@ -30,7 +32,7 @@ void read_header(TextFile& file, NvbandwidthLog& log) {
       log.facts.emplace_back(fact_key(match[1]), match[2]);
     } else if ((match = device.whole(file.line()))) {
       if (whole_number(match[1]) != static_cast<int>(log.gpus.size()))
-        file.fail("device " + match[1] + " stands where device " + std::to_string(log.gpus.size()) + " is due");
+        file.fail(fmt::format("device {} stands where device {} is due", match[1], log.gpus.size()));
       log.gpus.push_back(match[2]);
     }
   }

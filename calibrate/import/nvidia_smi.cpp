@@ -1,5 +1,7 @@
 #include "calibrate/import/nvidia_smi.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "calibrate/import/topology_request.hpp"
@@ -20,7 +22,7 @@ struct Patterns {
 void add_gpu(SmiList& list, const Match& match, int line) {
   const auto number = whole_number(match[1]);
   if (number != static_cast<int>(list.gpus.size()))
-    fail_at(list.file, line, "GPU " + std::to_string(list.gpus.size()) + " is expected here, not " + match[1]);
+    fail_at(list.file, line, fmt::format("GPU {} is expected here, not {}", list.gpus.size(), match[1]));
   static const Regex uuid(R"(GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})");
   list.gpus.push_back({match[2], uuid.whole(match[3]) ? match[3] : "", {}});
 }

@@ -1,11 +1,13 @@
 #include "calibrate/import/nvlink_wiring.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace linkcast::topology_import {
 namespace {
 
-std::string wired_gpu_id(std::size_t index) { return "gpu" + std::to_string(index); }
+std::string wired_gpu_id(std::size_t index) { return fmt::format("gpu{}", index); }
 
 /// Sets of two and more GPUs that NVLinks join, in number order.
 std::vector<std::vector<std::size_t>> islands_of(const LinkMatrix& links) {
@@ -35,9 +37,9 @@ class Island {
     const NvlinkType& type = *gpus_[members_.front()].nvlink;
     for (const std::size_t gpu : members_)
       if (gpus_[gpu].nvlink->generation != type.generation)
-        throw InputError(question_.file + ": " + wired_gpu_id(members_.front()) + " and " + wired_gpu_id(gpu) +
-                         " are joined, but have NVLink " + std::to_string(type.generation) + " and " +
-                         std::to_string(gpus_[gpu].nvlink->generation));
+        throw InputError(fmt::format("{}: {} and {} are joined, but have NVLink {} and {}", question_.file,
+                                     wired_gpu_id(members_.front()), wired_gpu_id(gpu), type.generation,
+                                     gpus_[gpu].nvlink->generation));
   }
 
   /// True: NVSwitch.
@@ -74,8 +76,8 @@ class Island {
   [[nodiscard]] bool could_be_either() const;
   [[nodiscard]] std::string rate_source() const {
     const GpuFacts& gpu = gpus_[members_.front()];
-    return "NVLink " + std::to_string(gpu.nvlink->generation) + " " + gpu.nvlink_source +
-           ", nominal rate from the datasheet, one direction";
+    return fmt::format("NVLink {} {}, nominal rate from the datasheet, one direction", gpu.nvlink->generation,
+                       gpu.nvlink_source);
   }
 
   const LinkMatrix& links_;
@@ -106,8 +108,9 @@ std::string Island::lost(std::size_t gpu, Count count) const {
     most = std::max(most, count(other));
   }
   if (count(gpu) == most) return "";
-  return "; finding: " + wired_gpu_id(gpu) + " shows " + std::to_string(count(gpu)) + " NVLinks where others show " +
-         std::to_string(most) + ": some may be down, nvidia-smi nvlink -s lists them";
+  return fmt::format(
+      "; finding: {} shows {} NVLinks where others show {}: some may be down, nvidia-smi nvlink -s lists them",
+      wired_gpu_id(gpu), count(gpu), most);
 }
 
 int Island::most_links(std::size_t gpu) const {
@@ -143,16 +146,17 @@ bool Island::on_nvswitch() const {
     return true;
   }
   if (question_.nvswitch != false && could_be_either())
-    throw InputError(question_.file + ": NV" + std::to_string(pair_links()) + " of " + names() +
-                     " can be straight cables or an NVSwitch: add --option nvswitch=yes or nvswitch=no");
+    throw InputError(
+        fmt::format("{}: NV{} of {} can be straight cables or an NVSwitch: add --option nvswitch=yes or nvswitch=no",
+                    question_.file, pair_links(), names()));
   if (fits_straight()) return false;
   if (question_.nvswitch != false && fits_nvswitch()) return true;
   const auto wrong = *std::find_if(members_.begin(), members_.end(),
                                    [&](std::size_t gpu) { return shown_links(gpu) > most_links(gpu); });
-  throw InputError(question_.file + ": " + wired_gpu_id(wrong) + " shows " + std::to_string(shown_links(wrong)) +
-                   " NVLinks to others, but has at most " + std::to_string(most_links(wrong)) +
-                   (question_.nvswitch == false ? ": add --option nvswitch=yes if an NVSwitch joins them"
-                                                : ", and no NVSwitch fits"));
+  throw InputError(fmt::format("{}: {} shows {} NVLinks to others, but has at most {}{}", question_.file,
+                               wired_gpu_id(wrong), shown_links(wrong), most_links(wrong),
+                               question_.nvswitch == false ? ": add --option nvswitch=yes if an NVSwitch joins them"
+                                                           : ", and no NVSwitch fits"));
 }
 
 void Island::add_straight(TopologyWriter& writer) const {
@@ -162,21 +166,21 @@ void Island::add_straight(TopologyWriter& writer) const {
       const int count = links_[a][b];
       if (b <= a || count == 0) continue;
       writer.cable(wired_gpu_id(a), wired_gpu_id(b), gpus_[a].nvlink->kind(), count, gpus_[a].nvlink->rate,
-                   question_.source + ": NV" + std::to_string(count) + "; straight, " +
-                       (question_.nvswitch ? "as --option nvswitch says" : "for no NVSwitch fits") + "; " +
-                       rate_source() + lost(a, shown) + lost(b, shown));
+                   fmt::format("{}: NV{}; straight, {}; {}{}{}", question_.source, count,
+                               question_.nvswitch ? "as --option nvswitch says" : "for no NVSwitch fits", rate_source(),
+                               lost(a, shown), lost(b, shown)));
     }
 }
 
 void Island::add_nvswitch(TopologyWriter& writer, int number) const {
-  const std::string id = "nvs" + std::to_string(number);
-  writer.device(id, "nvswitch", "", "baseboard" + std::to_string(number));
+  const std::string id = fmt::format("nvs{}", number);
+  writer.device(id, "nvswitch", "", fmt::format("baseboard{}", number));
   for (const std::size_t gpu : members_)
     writer.cable(wired_gpu_id(gpu), id, gpus_[gpu].nvlink->kind(), widest(gpu), gpus_[gpu].nvlink->rate,
-                 question_.source + ": NV" + std::to_string(widest(gpu)) + " to all others; NVSwitch, " +
-                     (question_.nvswitch ? "as --option nvswitch says" : "for straight cables need more links") +
-                     "; assumed: one device stands for all switches; " + rate_source() +
-                     lost(gpu, [&](std::size_t other) { return widest(other); }));
+                 fmt::format("{}: NV{} to all others; NVSwitch, {}; assumed: one device stands for all switches; {}{}",
+                             question_.source, widest(gpu),
+                             question_.nvswitch ? "as --option nvswitch says" : "for straight cables need more links",
+                             rate_source(), lost(gpu, [&](std::size_t other) { return widest(other); })));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Text of the OSU micro-benchmarks: messages of MPI between one pair of processes, and collectives of MPI.
 // The programs do not print where their processes ran: options say it.
 
+#include <fmt/format.h>
+
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/message_ends.hpp"
 #include "calibrate/import/option_values.hpp"
@@ -15,8 +17,7 @@ void check_pairs(const ImportRequest& request, const std::string& path, const Os
   if (!log.program->many_pairs) return;
   const auto said = option_count(request, "pairs");
   if (log.pairs > 0 && said && *said != log.pairs)
-    throw InputError("--option pairs: is " + std::to_string(*said) + ", " + path + " prints " +
-                     std::to_string(log.pairs));
+    throw InputError(fmt::format("--option pairs: is {}, {} prints {}", *said, path, log.pairs));
   if (log.pairs == 0 && !said)
     throw InputError("--option pairs: is needed, " + log.program->name + " does not print how many pairs ran: pairs=1");
   if ((log.pairs > 0 ? log.pairs : *said) != 1)
@@ -66,7 +67,7 @@ std::vector<int> gpus_of(const ImportRequest& request, const OsuTable& log) {
   if (text->find(',') != std::string::npos) return *option_gpus(request, "gpus");
   constexpr int kMost = 1024;  // far more than a node has. source: ours
   const auto count = option_count(request, "gpus").value_or(0);
-  if (count > kMost) throw InputError("--option gpus: at most " + std::to_string(kMost) + " on a node");
+  if (count > kMost) throw InputError(fmt::format("--option gpus: at most {} on a node", kMost));
   std::vector<int> all;
   for (int gpu = 0; gpu < static_cast<int>(count); ++gpu) all.push_back(gpu);
   return all;
@@ -138,7 +139,7 @@ void add_table(const ImportRequest& request, const std::string& path, const OsuT
     record.note(file_name(path) + " does not print which memory held the buffers: options src and dst say it.");
   if (!log.program->latency)
     record.note(log.window > 0
-                    ? log.program->name + ": window of " + std::to_string(log.window) + " messages."
+                    ? fmt::format("{}: window of {} messages.", log.program->name, log.window)
                     : "assumed: " + log.program->name + " had its default window of 64 messages; it is not printed.");
 }
 

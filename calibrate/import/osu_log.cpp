@@ -1,5 +1,7 @@
 #include "calibrate/import/osu_log.hpp"
 
+#include <fmt/format.h>
+
 #include "calibrate/import/decimal.hpp"
 #include "sim/units/regex.hpp"
 
@@ -103,11 +105,11 @@ void read_rows(TextFile& file, const OsuColumns& columns, OsuTable& table) {
     if (!row.whole(file.line())) break;
     const auto words = words_of(file.line());
     if (words.size() != columns.count)
-      file.fail("has " + std::to_string(words.size()) + " values for " + std::to_string(columns.count) + " columns");
+      file.fail(fmt::format("has {} values for {} columns", words.size(), columns.count));
     file.expect_line_end();
     if (columns.validation > 0 && words[columns.validation] != "Pass")
       file.fail("the received data were wrong: not a measurement");
-    table.rows.push_back({file.path() + ":" + std::to_string(file.number()), words[0], words[columns.value]});
+    table.rows.push_back({fmt::format("{}:{}", file.path(), file.number()), words[0], words[columns.value]});
   }
   if (table.rows.empty()) file.fail("the table has no row");
 }

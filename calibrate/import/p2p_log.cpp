@@ -1,5 +1,7 @@
 #include "calibrate/import/p2p_log.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "calibrate/import/decimal.hpp"
@@ -21,18 +23,16 @@ void read_device(const TextFile& file, P2pRun& run) {
   const Match match = device.whole(unindented(file.line()));
   if (!match) file.fail("is no line 'Device: 0, NAME, pciBusID: ...'");
   if (whole_number(match[1]) != static_cast<int>(run.gpus.size()))
-    file.fail("device " + match[1] + " stands where device " + std::to_string(run.gpus.size()) + " is due");
+    file.fail(fmt::format("device {} stands where device {} is due", match[1], run.gpus.size()));
   run.gpus.push_back(match[2]);
 }
 
 void check_size(const TextFile& file, const P2pRun& run, const MatrixTable& table, const std::string& name) {
   const int size = run.size();
   if (table.columns != size)
-    file.fail_at(table.lines.front() - 1,
-                 name + ": has " + std::to_string(table.columns) + " columns for " + std::to_string(size) + " devices");
+    file.fail_at(table.lines.front() - 1, fmt::format("{}: has {} columns for {} devices", name, table.columns, size));
   if (table.rows() != size)
-    file.fail_at(table.lines.back(),
-                 name + ": ends after " + std::to_string(table.rows()) + " of " + std::to_string(size) + " rows");
+    file.fail_at(table.lines.back(), fmt::format("{}: ends after {} of {} rows", name, table.rows(), size));
 }
 
 void read_access(TextFile& file, P2pRun& run) {
@@ -128,15 +128,15 @@ class P2pReader {
   void read_line() {
     const std::string_view line = unindented(file_.line());
     P2pMatrix matrix;
-    if (line.rfind(kHeader, 0) == 0) end_run();
-    if (line.rfind("Device: ", 0) == 0) read_device(file_, run_);
-    if (line.rfind(kAccess, 0) == 0) {
+    if (line.starts_with(kHeader)) end_run();
+    if (line.starts_with("Device: ")) read_device(file_, run_);
+    if (line.starts_with(kAccess)) {
       if (!run_.matrices.empty()) end_run();  // a run whose first lines were cut off
       read_access(file_, run_);
     } else if (read_title(file_, matrix)) {
       read_figures(file_, run_, matrix);
     } else {
-      if (line.rfind("D\\D", 0) == 0) file_.fail("a matrix without a title that says what it is");
+      if (line.starts_with("D\\D")) file_.fail("a matrix without a title that says what it is");
       file_.next();
     }
   }

@@ -1,5 +1,7 @@
 #include "calibrate/import/pcie_clusters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -89,8 +91,7 @@ void PlaceFinder::join_by_affinity() {
                     " is SYS, but NUMA affinities and other entries put both into one node");
     if (const auto numa = numa_of(nodes_.root(a)); row.numa && numa != row.numa)
       fail_at(matrix_.file, row.line,
-              row.name + " has NUMA affinity " + std::to_string(*row.numa) + ", but its entries put it into node " +
-                  std::to_string(*numa));
+              fmt::format("{} has NUMA affinity {}, but its entries put it into node {}", row.name, *row.numa, *numa));
   }
 }
 

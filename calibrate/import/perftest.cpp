@@ -1,4 +1,6 @@
 // Text of perftest's ib_write_bw, ib_read_bw, ib_send_bw and of their latency tests: verbs from one node to another.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "calibrate/import/decimal.hpp"
@@ -89,9 +91,9 @@ std::optional<PerftestTable> next_table(TextFile& file, PerftestTable before) {
   for (file.next(); !file.at_end() && row.whole(file.line()); file.next()) {
     const auto words = words_of(file.line());
     if (words.size() != head.columns)
-      file.fail("has " + std::to_string(words.size()) + " values for " + std::to_string(head.columns) + " columns");
+      file.fail(fmt::format("has {} values for {} columns", words.size(), head.columns));
     file.expect_line_end();
-    table.rows.push_back({file.path() + ":" + std::to_string(file.number()), words[0], words[head.value]});
+    table.rows.push_back({fmt::format("{}:{}", file.path(), file.number()), words[0], words[head.value]});
   }
   if (table.rows.empty()) file.fail("the table has no row");
   return table;

@@ -1,6 +1,8 @@
 // `rocm-smi --showtopo` -> topology/1: which GPUs XGMI joins, and their NUMA nodes.
 // Limits: it names no model, no number of links and no PCIe switch: option gpu says the first, of the others the
 // model's known number is taken and PCIe straight to the CPU.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -40,14 +42,13 @@ class RocmReader {
       const Match match = numa.whole(plain_log_line(lines_[at_]));
       if (!match) continue;
       if (whole_number(match[1]) != static_cast<int>(topo.numa.size()))
-        fail("GPU " + match[1] + " stands where " + std::to_string(topo.numa.size()) + " is due");
+        fail(fmt::format("GPU {} stands where {} is due", match[1], topo.numa.size()));
       topo.numa.push_back(whole_number(match[2]).value_or(0));  // -1: one node
     }
     if (topo.types.empty()) throw InputError(path_ + ": no table 'Link Type between two GPUs' of " + kRocm);
     for (const std::size_t size : {topo.hops.size(), topo.numa.size()})
       if (size > 0 && size != topo.types.size())
-        throw InputError(path_ + ": its tables are of " + std::to_string(size) + " and of " +
-                         std::to_string(topo.types.size()) + " GPUs");
+        throw InputError(fmt::format("{}: its tables are of {} and of {} GPUs", path_, size, topo.types.size()));
     return topo;
   }
 
@@ -59,13 +60,13 @@ class RocmReader {
     for (++at_; at_ < lines_.size() && words_of(plain_log_line(lines_[at_])).empty();) ++at_;
     if (at_ >= lines_.size()) throw InputError(path_ + ": ends where a table is due");
     const std::size_t count = words_of(plain_log_line(lines_[at_])).size();
-    if (count > kMostRocmGpus) fail("more than " + std::to_string(kMostRocmGpus) + " GPUs");
+    if (count > kMostRocmGpus) fail(fmt::format("more than {} GPUs", kMostRocmGpus));
     Cells cells;
     while (cells.size() < count) {
       if (++at_ >= lines_.size()) throw InputError(path_ + ": ends inside a table");
       auto words = words_of(plain_log_line(lines_[at_]));
-      if (words.size() != count + 1 || words.front() != "GPU" + std::to_string(cells.size()))
-        fail("the row of GPU" + std::to_string(cells.size()) + " with " + std::to_string(count) + " entries is due");
+      if (words.size() != count + 1 || words.front() != fmt::format("GPU{}", cells.size()))
+        fail(fmt::format("the row of GPU{} with {} entries is due", cells.size(), count));
       words.erase(words.begin());
       cells.push_back(std::move(words));
     }
@@ -92,16 +93,13 @@ class RocmTopoImporter final : public Importer {
     std::set<int> nodes(topo.numa.begin(), topo.numa.end());
     if (nodes.empty()) nodes.insert(0);
     for (const int node : nodes)
-      cpus.push_back({"cpu" + std::to_string(node),
-                      "",
-                      request.choice("cpu", {"intel", "amd", "ibm", "arm"}).value_or(""),
-                      "",
-                      {}});
+      cpus.push_back(
+          {fmt::format("cpu{}", node), "", request.choice("cpu", {"intel", "amd", "ibm", "arm"}).value_or(""), "", {}});
     add_cpus(writer, cpus);
     add_xgmi(writer, topo, gpus, file);
     for (std::size_t i = 0; i < count; ++i) {
       if (!gpus[i].pcie) throw InputError(file + ": PCIe generation and width are not known: add --option pcie=5x16");
-      writer.cable("gpu" + std::to_string(i), "cpu" + std::to_string(topo.numa.empty() ? 0 : topo.numa[i]),
+      writer.cable(fmt::format("gpu{}", i), fmt::format("cpu{}", topo.numa.empty() ? 0 : topo.numa[i]),
                    gpus[i].pcie->kind(), 1, gpus[i].pcie->rate(),
                    "assumed: straight to the CPU of its NUMA node; " + gpus[i].pcie_source);
     }
@@ -119,17 +117,18 @@ class RocmTopoImporter final : public Importer {
       int peers = 0;
       for (std::size_t b = 0; b < gpus.size(); ++b) {
         if (topo.types[a][b] != topo.types[b][a])
-          throw InputError(file + ": GPU" + std::to_string(a) + " to GPU" + std::to_string(b) + " is " +
-                           topo.types[a][b] + ", back it is " + topo.types[b][a]);
+          throw InputError(
+              fmt::format("{}: GPU{} to GPU{} is {}, back it is {}", file, a, b, topo.types[a][b], topo.types[b][a]));
         if (joined(a, b)) ++peers;
       }
       const GpuLinkType type = infinity_fabric_of(gpus[a].sm);
       const int share = peers > 0 && type.links % peers == 0 ? std::max(1, type.links / peers) : 1;
       for (std::size_t b = a + 1; b < gpus.size(); ++b)
         if (joined(a, b))
-          writer.cable("gpu" + std::to_string(a), "gpu" + std::to_string(b), type.kind, share, type.rate,
-                       kRocm + ": XGMI; assumed: " + std::to_string(share) +
-                           " links a pair, nominal rate from the data sheet, one direction");
+          writer.cable(
+              fmt::format("gpu{}", a), fmt::format("gpu{}", b), type.kind, share, type.rate,
+              fmt::format("{}: XGMI; assumed: {} links a pair, nominal rate from the data sheet, one direction", kRocm,
+                          share));
     }
   }
   const std::set<std::string> kKeys = {"gpu", "sm", "pcie", "nvlink", "cpu", "pcie_peer"};

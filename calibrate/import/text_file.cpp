@@ -1,5 +1,7 @@
 #include "calibrate/import/text_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -38,8 +40,8 @@ void TextFile::expect_short_lines() const {
   constexpr std::size_t longest = 10000;  // a row of a matrix of 576 GPUs has 6000 characters
   for (std::size_t i = 0; i < lines_.size(); ++i)
     if (lines_[i].size() > longest)
-      fail_at(static_cast<int>(i) + 1, "a line of " + std::to_string(lines_[i].size()) + " characters, at most " +
-                                           std::to_string(longest) + ": no text of such a program");
+      fail_at(static_cast<int>(i) + 1,
+              fmt::format("a line of {} characters, at most {}: no text of such a program", lines_[i].size(), longest));
 }
 
 void TextFile::expect_line_end() const {
@@ -56,7 +58,7 @@ void TextFile::strip_launchers() {
   }
 }
 
-bool TextFile::starts_with(std::string_view prefix) const { return !at_end() && line().rfind(prefix, 0) == 0; }
+bool TextFile::starts_with(std::string_view prefix) const { return !at_end() && line().starts_with(prefix); }
 
 void TextFile::skip_blank() {
   while (!at_end() && line().find_first_not_of(" \t") == std::string::npos) next();
@@ -71,7 +73,7 @@ void TextFile::fail(const std::string& what) const {
 }
 
 void TextFile::fail_at(int line, const std::string& what) const {
-  throw InputError(path_ + ":" + std::to_string(line) + ": " + what);
+  throw InputError(fmt::format("{}:{}: {}", path_, line, what));
 }
 
 }  // namespace linkcast

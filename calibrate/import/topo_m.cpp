@@ -2,6 +2,8 @@
 // Limits: the table shows NVLink or PCIe for a pair, not both; what NVLink hides is assumed straight to the CPU, unless
 // an adapter near both GPUs shows it. Host bridges of one NUMA node (PHB, NODE) are one CPU device. Bridges behind PXB
 // are two levels of switches, however many there are.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -57,9 +59,9 @@ class TopoM {
 
  private:
   [[nodiscard]] std::string id_of(std::size_t row) const {
-    return row < gpus_.size() ? "gpu" + std::to_string(row) : "nic" + std::to_string(row - gpus_.size());
+    return row < gpus_.size() ? fmt::format("gpu{}", row) : fmt::format("nic{}", row - gpus_.size());
   }
-  [[nodiscard]] std::string cpu_of(std::size_t row) const { return "cpu" + std::to_string(places_[row].cpu); }
+  [[nodiscard]] std::string cpu_of(std::size_t row) const { return fmt::format("cpu{}", places_[row].cpu); }
   [[nodiscard]] std::vector<CpuPart> cpu_parts() const;
   /// Figures that the table leaves open as a whole.
   [[nodiscard]] std::string table_notes() const;
@@ -93,7 +95,7 @@ std::vector<CpuPart> TopoM::cpu_parts() const {
   std::set<int> numbers;
   for (const PciePlace& place : places_) numbers.insert(place.cpu);
   std::vector<CpuPart> cpus;
-  for (const int number : numbers) cpus.push_back({"cpu" + std::to_string(number), "", vendor, "", {}});
+  for (const int number : numbers) cpus.push_back({fmt::format("cpu{}", number), "", vendor, "", {}});
   return cpus;
 }
 
@@ -117,12 +119,12 @@ void TopoM::name_switches() {
   int count = 0;
   for (const auto& [pix, devices] : size) {
     if (devices < 2 && lowers[places_[member(pix)].pxb].size() < 2) continue;
-    lower_[pix] = "plx" + std::to_string(count++);
+    lower_[pix] = fmt::format("plx{}", count++);
     writer_.device(lower_[pix], "pcie_switch");
   }
   for (const auto& [pxb, below] : lowers) {
     if (below.size() < 2) continue;
-    upper_[pxb] = "plx" + std::to_string(count++);
+    upper_[pxb] = fmt::format("plx{}", count++);
     writer_.device(upper_[pxb], "pcie_switch");
   }
 }

@@ -1,5 +1,7 @@
 #include "calibrate/import/topo_matrix.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -45,7 +47,7 @@ std::vector<std::string> device_names(const std::string& header) {
 }
 
 std::optional<int> gpu_number(const std::string& name) {
-  return name.rfind("GPU", 0) == 0 ? whole_number(name.substr(3)) : std::nullopt;
+  return name.starts_with("GPU") ? whole_number(name.substr(3)) : std::nullopt;
 }
 
 /// Where the table's head stands: a line that begins with GPU0, above one that begins with GPU0 and has an X.
@@ -114,7 +116,7 @@ void MatrixReader::read_header() {
   std::string line = *next();
   affinity_ = affinities_in(line);
   const auto columns = device_names(line);
-  if (columns.size() > kMostDevices) fail("more than " + std::to_string(kMostDevices) + " devices");
+  if (columns.size() > kMostDevices) fail(fmt::format("more than {} devices", kMostDevices));
   for (const std::string& column : columns) {
     const auto number = gpu_number(column);
     if (number && number != static_cast<int>(matrix_.rows.size()))
@@ -125,10 +127,10 @@ void MatrixReader::read_header() {
 }
 
 MatrixCell MatrixReader::read_cell(const std::string& text) const {
-  if (text.rfind("NV", 0) == 0) {
+  if (text.starts_with("NV")) {
     const auto links = whole_number(text.substr(2));
     if (!links || *links < 1 || *links > kMostLinks)
-      fail("'" + text + "': NV is followed by the number of links, 1 to " + std::to_string(kMostLinks));
+      fail(fmt::format("'{}': NV is followed by the number of links, 1 to {}", text, kMostLinks));
     return {PathClass::kNvlink, *links};
   }
   if (text == "SOC") return {PathClass::kSys, 0};  // its name in drivers before 2018
@@ -146,8 +148,7 @@ void MatrixReader::read_affinity(MatrixRow& row, const std::vector<std::string>&
   const bool nothing = std::all_of(fields.begin(), fields.end(), [](const auto& text) { return text == "N/A"; });
   if (nothing) return;
   if (!affinity_.empty() && fields.size() > affinity_.size())
-    fail("'" + row.name + "' has " + std::to_string(fields.size()) + " affinities, the first line names " +
-         std::to_string(affinity_.size()));
+    fail(fmt::format("'{}' has {} affinities, the first line names {}", row.name, fields.size(), affinity_.size()));
   if (fields.size() < affinity_.size() || affinity_.empty()) {  // which are missing cannot be told, but cores can
     if (fields.front().find_first_of("-,") != std::string::npos) row.cpu_affinity = fields.front();
     return;
@@ -165,8 +166,7 @@ void MatrixReader::read_row(MatrixRow& row) {
   if (fields.empty() || fields[0] != row.name) fail("the row of '" + row.name + "' is expected here");
   row.line = line_;
   const std::size_t count = matrix_.rows.size();
-  if (fields.size() < 1 + count)
-    fail("'" + row.name + "' has " + std::to_string(fields.size() - 1) + " entries, not " + std::to_string(count));
+  if (fields.size() < 1 + count) fail(fmt::format("'{}' has {} entries, not {}", row.name, fields.size() - 1, count));
   for (std::size_t i = 1; i <= count; ++i) row.cells.push_back(read_cell(fields[i]));
   const auto self = static_cast<std::size_t>(&row - matrix_.rows.data());
   for (std::size_t i = 0; i < count; ++i)

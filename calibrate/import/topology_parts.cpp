@@ -1,5 +1,7 @@
 #include "calibrate/import/topology_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -41,7 +43,7 @@ std::string title_of(const std::vector<GpuFacts>& gpus) {
   const std::string count = std::to_string(gpus.size());
   if (!first.model.empty() && all(&GpuFacts::model)) return count + " x " + first.model;
   if (all(&GpuFacts::sm))
-    return count + " GPUs of compute capability " + std::to_string(first.sm / 10) + "." + std::to_string(first.sm % 10);
+    return fmt::format("{} GPUs of compute capability {}.{}", count, first.sm / 10, first.sm % 10);
   return count + " GPUs";
 }
 

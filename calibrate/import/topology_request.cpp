@@ -1,5 +1,7 @@
 #include "calibrate/import/topology_request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -36,7 +38,7 @@ bool is_utf8(const std::string& text) {
 
 BytesPerSecond PcieLink::rate() const {
   const auto lane = pcie_lane(generation);
-  if (!lane) throw InvariantError("no rate of PCIe generation " + std::to_string(generation));
+  if (!lane) throw InvariantError(fmt::format("no rate of PCIe generation {}", generation));
   return width * *lane;
 }
 
@@ -71,8 +73,8 @@ TopologyRequest::TopologyRequest(const ImportRequest& request, const std::set<st
   for (const auto& [key, value] : request.options)
     if (!keys.count(key)) fail(key, "unknown option; known to this format: " + (keys.empty() ? "none" : joined(keys)));
   if (request.files.empty() || request.files.size() > most_files)
-    throw InputError("file: " + std::to_string(request.files.size()) + " files are given, this format reads " +
-                     (most_files == 1 ? "one" : "one to " + std::to_string(most_files)));
+    throw InputError(fmt::format("file: {} files are given, this format reads {}", request.files.size(),
+                                 most_files == 1 ? "one" : fmt::format("one to {}", most_files)));
 }
 
 void TopologyRequest::fail(const std::string& key, const std::string& what) const {
@@ -144,7 +146,7 @@ std::string read_text(const std::string& path) {
 }
 
 void fail_at(const std::string& file, int line, const std::string& what) {
-  throw InputError(file + " line " + std::to_string(line) + ": " + what);
+  throw InputError(fmt::format("{} line {}: {}", file, line, what));
 }
 
 }  // namespace linkcast::topology_import

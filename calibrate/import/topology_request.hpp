@@ -1,5 +1,7 @@
 #pragma once
 // Options that importers of topologies have in common.
+#include <fmt/format.h>
+
 #include <optional>
 #include <set>
 #include <string>
@@ -15,7 +17,7 @@ struct PcieLink {
   int generation = 0, width = 0;
   [[nodiscard]] std::string kind() const { return std::string(cable_kind_of(CableFamily::kPcie, generation)->name); }
   [[nodiscard]] std::string text() const {  ///< "PCIe 3 x16"
-    return "PCIe " + std::to_string(generation) + " x" + std::to_string(width);
+    return fmt::format("PCIe {} x{}", generation, width);
   }
   /// One direction. @pre  a known generation
   [[nodiscard]] BytesPerSecond rate() const;

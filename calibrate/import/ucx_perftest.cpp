@@ -1,4 +1,6 @@
 // Text of ucx_perftest: messages of UCX, on which MPI libraries send theirs.
+#include <fmt/format.h>
+
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/message_ends.hpp"
 #include "calibrate/import/option_values.hpp"
@@ -45,10 +47,9 @@ std::vector<UcxRun> read_runs(TextFile& file) {
     if (words.empty() || words.front() != "Final:") continue;
     if (!table) file.fail("the head of the table, with latency or overhead (usec), does not stand above");
     if (words.size() != kUcxColumns)
-      file.fail("has " + std::to_string(words.size() - 1) + " values for " + std::to_string(kUcxColumns - 1) +
-                " columns");
+      file.fail(fmt::format("has {} values for {} columns", words.size() - 1, kUcxColumns - 1));
     file.expect_line_end();
-    run.place = file.path() + ":" + std::to_string(file.number());
+    run.place = fmt::format("{}:{}", file.path(), file.number());
     run.time = words[kOverallTime];
     run.rate = words[kOverallRate];
     runs.push_back(run);
@@ -65,7 +66,7 @@ void add_run(const ImportRequest& request, const UcxRun& run, const std::string&
   if (!said && !printed)
     throw InputError("--option size: is needed, " + path + " does not print the message size of every run: size=8MiB");
   if (said && printed && *said != *printed)
-    throw InputError("--option size: is " + std::to_string(*said) + ", " + run.place + " is of " + run.size + " bytes");
+    throw InputError(fmt::format("--option size: is {}, {} is of {} bytes", *said, run.place, run.size));
   Json point{{"transport", "mpi"}, {"source", ends.source}, {"target", ends.target}};
   if (ends.between_nodes) point["between_nodes"] = true;
   point["size_B"] = said ? *said : *printed;

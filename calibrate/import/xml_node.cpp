@@ -1,5 +1,7 @@
 #include "calibrate/import/xml_node.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -19,7 +21,7 @@ class Checker final : public pugi::xml_tree_walker {
   bool for_each(pugi::xml_node& node) override {
     if (node.type() != pugi::node_element) return true;
     const XmlNode element(file_, node);
-    if (depth() > kDeepest) element.fail("nested deeper than " + std::to_string(kDeepest) + " elements");
+    if (depth() > kDeepest) element.fail(fmt::format("nested deeper than {} elements", kDeepest));
     std::set<std::string> names;
     for (const pugi::xml_attribute attribute : node.attributes())
       if (!names.insert(attribute.name()).second) element.fail(attribute.name(), "is given twice");
@@ -78,11 +80,11 @@ std::string XmlNode::text(const char* attribute) const {
 
 int XmlNode::number(const char* attribute, int least) const {
   const std::string value = text(attribute);
-  const bool minus = value.rfind('-', 0) == 0;
+  const bool minus = value.starts_with('-');
   const auto number = whole_number(minus ? value.substr(1) : value);
   const int signed_number = number.value_or(0) * (minus ? -1 : 1);
   if (!number || signed_number < least)
-    fail(attribute, "'" + value + "' is no whole number of at least " + std::to_string(least));
+    fail(attribute, fmt::format("'{}' is no whole number of at least {}", value, least));
   return signed_number;
 }
 
@@ -100,18 +102,18 @@ std::string XmlNode::path() const {
     for (pugi::xml_node other = node.previous_sibling(node.name()); other; other = other.previous_sibling(node.name()))
       ++before;
     const bool alone = before == 1 && !node.next_sibling(node.name());
-    path = "/" + std::string(node.name()) + (alone ? "" : "[" + std::to_string(before) + "]") + path;
+    path = "/" + std::string(node.name()) + (alone ? "" : fmt::format("[{}]", before)) + path;
   }
   return path;
 }
 
 void XmlNode::fail(const std::string& what) const {
-  const std::string place = file_->path() + " line " + std::to_string(file_->line_of(node_.offset_debug()));
+  const std::string place = fmt::format("{} line {}", file_->path(), file_->line_of(node_.offset_debug()));
   throw InputError(place, path(), what);
 }
 
 void XmlNode::fail(const char* attribute, const std::string& what) const {
-  const std::string place = file_->path() + " line " + std::to_string(file_->line_of(node_.offset_debug()));
+  const std::string place = fmt::format("{} line {}", file_->path(), file_->line_of(node_.offset_debug()));
   throw InputError(place, path() + "/@" + attribute, what);
 }
 
