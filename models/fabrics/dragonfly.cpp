@@ -1,4 +1,6 @@
 // Dragonfly: groups in which every two switches share a cable, and every two groups share some.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "models/fabrics/switched_fabric.hpp"
@@ -58,7 +60,7 @@ class DragonflyFabric final : public fabrics::SwitchedFabric {
   }
 
   [[nodiscard]] std::string switch_name(int number) const override {
-    return "group" + std::to_string(number / size_.switches) + "/switch" + std::to_string(number % size_.switches);
+    return fmt::format("group{}/switch{}", number / size_.switches, number % size_.switches);
   }
 
   [[nodiscard]] int ways(int from, int to) const override {
@@ -176,9 +178,9 @@ void check_ports(const ObjectReader& parameters, const DragonflySize& size, int 
   fabrics::check_global_ports(parameters, global, size.switches, "switches", global_ports);
   const std::int64_t ports = static_cast<std::int64_t>(endpoint_ports) + size.switches - 1 + global_ports;
   if (ports > radix)
-    parameters.fail("radix", std::to_string(radix) + " ports are too few: " + std::to_string(endpoint_ports) +
-                                 " to endpoints, " + std::to_string(size.switches - 1) + " inside the group and " +
-                                 std::to_string(global_ports) + " to other groups");
+    parameters.fail(
+        "radix", fmt::format("{} ports are too few: {} to endpoints, {} inside the group and {} to other groups", radix,
+                             endpoint_ports, size.switches - 1, global_ports));
   fabrics::check_group_numbers(parameters, global, static_cast<std::int64_t>(size.switches) * (size.switches - 1) / 2);
 }
 

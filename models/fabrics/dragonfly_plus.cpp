@@ -1,4 +1,6 @@
 // Dragonfly+: groups that are two-level fat trees, with every two groups joined between their spines.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/fabrics/switched_fabric.hpp"
@@ -56,9 +58,9 @@ class DragonflyPlusFabric final : public fabrics::SwitchedFabric {
 
   [[nodiscard]] std::string switch_name(int number) const override {
     const int inside = number % size_.stride();
-    return "group" + std::to_string(group(number)) +
-           (inside < size_.leaves ? "/leaf" + std::to_string(inside)
-                                  : "/spine" + std::to_string(inside - size_.leaves));
+    return fmt::format(
+        "group{}{}", group(number),
+        inside < size_.leaves ? fmt::format("/leaf{}", inside) : fmt::format("/spine{}", inside - size_.leaves));
   }
 
   // Only leaves have endpoints, so `from` and `to` are leaves.
@@ -128,11 +130,11 @@ void check_ports(const ObjectReader& parameters, const DragonflyPlusSize& size, 
   const fabrics::GroupCables global{size.groups, size.global_links};
   fabrics::check_global_ports(parameters, global, size.spines, "spines", global_ports);
   if (size.leaves + static_cast<std::int64_t>(global_ports) > radix)
-    parameters.fail("radix", std::to_string(radix) + " ports of a spine are too few: " + std::to_string(size.leaves) +
-                                 " to leaves and " + std::to_string(global_ports) + " to other groups");
+    parameters.fail("radix", fmt::format("{} ports of a spine are too few: {} to leaves and {} to other groups", radix,
+                                         size.leaves, global_ports));
   if (static_cast<std::int64_t>(size.spines) + endpoint_ports > radix)
-    parameters.fail("radix", std::to_string(radix) + " ports of a leaf are too few: " + std::to_string(size.spines) +
-                                 " to spines and " + std::to_string(endpoint_ports) + " for endpoints");
+    parameters.fail("radix", fmt::format("{} ports of a leaf are too few: {} to spines and {} for endpoints", radix,
+                                         size.spines, endpoint_ports));
   fabrics::check_group_numbers(parameters, global, static_cast<std::int64_t>(size.leaves) * size.spines);
 }
 

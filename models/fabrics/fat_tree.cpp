@@ -1,4 +1,6 @@
 // Fat tree of two or three levels, full or tapered.
+#include <fmt/format.h>
+
 #include "models/fabrics/fat_tree_fabric.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 
@@ -33,8 +35,10 @@ fabrics::TreeSize three_levels(ObjectReader& parameters, int radix, int endpoint
   size.leaf_cables = fabrics::parallel_cables(parameters, "uplinks_per_leaf", size.tops);
   const int cores = fabrics::count_of(parameters, "cores");
   if (cores % size.tops != 0)
-    parameters.fail("cores", std::to_string(cores) + " core switches do not divide into one set for each of the " +
-                                 std::to_string(size.tops) + " aggregation switches of a pod");
+    parameters.fail(
+        "cores",
+        fmt::format("{} core switches do not divide into one set for each of the {} aggregation switches of a pod",
+                    cores, size.tops));
   size.cores = cores / size.tops;
   size.core_cables = fabrics::parallel_cables(parameters, "uplinks_per_aggregation", size.cores);
   const std::int64_t leaf_cables = size.leaf_cables, core_cables = size.core_cables;

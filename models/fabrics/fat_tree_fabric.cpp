@@ -1,5 +1,7 @@
 #include "models/fabrics/fat_tree_fabric.hpp"
 
+#include <fmt/format.h>
+
 namespace linkcast::fabrics {
 
 std::int64_t TreeSize::cables() const {
@@ -37,14 +39,13 @@ FabricLink FatTreeFabric::switch_cable(int cable) const {
 std::string FatTreeFabric::switch_name(int number) const {
   const bool three = size_.cores > 0;
   const auto in_pod = [&](int index, int each, const std::string& what) {
-    return "pod" + std::to_string(index / each) + "/" + what + std::to_string(index % each);
+    return fmt::format("pod{}/{}{}", index / each, what, index % each);
   };
-  if (number < size_.all_leaves())
-    return three ? in_pod(number, size_.leaves, "leaf") : "leaf" + std::to_string(number);
+  if (number < size_.all_leaves()) return three ? in_pod(number, size_.leaves, "leaf") : fmt::format("leaf{}", number);
   number -= size_.all_leaves();
   if (number < size_.all_tops())
-    return three ? in_pod(number, size_.tops, "aggregation") : "spine" + std::to_string(number);
-  return "core" + std::to_string(number - size_.all_tops());
+    return three ? in_pod(number, size_.tops, "aggregation") : fmt::format("spine{}", number);
+  return fmt::format("core{}", number - size_.all_tops());
 }
 
 int FatTreeFabric::ways(int from, int to) const {
@@ -101,16 +102,15 @@ int FatTreeFabric::core_up(int pod, int top, int core, int parallel) const {
 int parallel_cables(ObjectReader& parameters, const std::string& key, int switches) {
   const int cables = count_of(parameters, key);
   if (cables % switches != 0)
-    parameters.fail(key, std::to_string(cables) + " cables do not spread evenly over " + std::to_string(switches) +
-                             " switches above");
+    parameters.fail(key, fmt::format("{} cables do not spread evenly over {} switches above", cables, switches));
   return cables / switches;
 }
 
 void check_radix(const ObjectReader& parameters, int radix, std::int64_t down, std::int64_t up,
                  const std::string& which) {
   if (down + up > radix)
-    parameters.fail("radix", std::to_string(radix) + " ports are too few for a switch of the level " + which + ": " +
-                                 std::to_string(down) + " down and " + std::to_string(up) + " up");
+    parameters.fail("radix", fmt::format("{} ports are too few for a switch of the level {}: {} down and {} up", radix,
+                                         which, down, up));
 }
 
 void check_tree(const ObjectReader& parameters, const TreeSize& size) {

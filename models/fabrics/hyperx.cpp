@@ -1,4 +1,6 @@
 // HyperX: switches in a grid of any number of dimensions; two that differ in one coordinate alone share a cable.
+#include <fmt/format.h>
+
 #include <numeric>
 #include <utility>
 
@@ -50,7 +52,7 @@ class HyperXFabric final : public fabrics::SwitchedFabric {
   [[nodiscard]] std::string switch_name(int number) const override {
     std::string name = "switch";
     for (std::size_t d = 0; d < dimensions_.size(); ++d)
-      name += (d == 0 ? "" : ".") + std::to_string(dimensions_[d].coordinate(number));
+      name += fmt::format("{}{}", d == 0 ? "" : ".", dimensions_[d].coordinate(number));
     return name;
   }
 
@@ -94,16 +96,15 @@ class HyperX final : public FabricGenerator {
     if (sizes.empty()) parameters.fail("dimensions", "a hyperx needs at least one dimension");
     std::int64_t switches = 1, ports = 0;
     for (const int size : sizes) {
-      if (size < 2)
-        parameters.fail("dimensions", "a dimension of " + std::to_string(size) + " joins nothing: at least 2");
+      if (size < 2) parameters.fail("dimensions", fmt::format("a dimension of {} joins nothing: at least 2", size));
       switches *= size;
       ports += size - 1;
       fabrics::checked_count(parameters, "dimensions", switches * ports, "links");
     }
     const int radix = fabrics::count_of(parameters, "radix");
     if (placement.ports() + ports > radix)
-      parameters.fail("radix", std::to_string(radix) + " ports are too few: " + std::to_string(placement.ports()) +
-                                   " to endpoints and " + std::to_string(ports) + " to other switches");
+      parameters.fail("radix", fmt::format("{} ports are too few: {} to endpoints and {} to other switches", radix,
+                                           placement.ports(), ports));
     const int nodes = placement.endpoints() / nics_per_node;
     placement.group(parameters, 1, nodes, static_cast<int>(switches), static_cast<int>(switches), "dimensions");
     fabrics::checked_count(parameters, "dimensions", 2 * (placement.endpoints() + switches * ports / 2), "links");

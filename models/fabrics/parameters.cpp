@@ -1,5 +1,7 @@
 #include "models/fabrics/parameters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,13 +13,13 @@ namespace linkcast::fabrics {
 
 int count_of(ObjectReader& parameters, const std::string& key, int least) {
   const int count = parameters.required<int>(key);
-  if (count < least) parameters.fail(key, "must be at least " + std::to_string(least));
+  if (count < least) parameters.fail(key, fmt::format("must be at least {}", least));
   return count;
 }
 
 int checked_count(const ObjectReader& parameters, const std::string& key, std::int64_t count, const std::string& what) {
   if (count > std::numeric_limits<int>::max() / 2)
-    parameters.fail(key, "too large: " + std::to_string(count) + " " + what + ", at most 2^30 can be numbered");
+    parameters.fail(key, fmt::format("too large: {} {}, at most 2^30 can be numbered", count, what));
   return static_cast<int>(count);
 }
 
@@ -48,9 +50,9 @@ void check_global_ports(const ObjectReader& parameters, const GroupCables& cable
                         const std::string& what, int ports_of_each) {
   const std::int64_t there = static_cast<std::int64_t>(switches) * ports_of_each;
   if (cables.of_a_group() <= there) return;
-  parameters.fail("groups", std::to_string(cables.each) + " cables to each of " + std::to_string(cables.groups - 1) +
-                                " other groups need " + std::to_string(cables.of_a_group()) + " global ports; the " +
-                                std::to_string(switches) + " " + what + " of a group have " + std::to_string(there));
+  parameters.fail("groups",
+                  fmt::format("{} cables to each of {} other groups need {} global ports; the {} {} of a group have {}",
+                              cables.each, cables.groups - 1, cables.of_a_group(), switches, what, there));
 }
 
 void check_group_numbers(const ObjectReader& parameters, const GroupCables& cables, std::int64_t local_cables) {
@@ -66,29 +68,28 @@ Placement::Placement(ObjectReader& parameters, int nics_per_node, const std::str
   checked_count(parameters, "nodes", static_cast<std::int64_t>(nodes_) * nics_, "endpoints");
   const int switches_per_node = given_switches ? *given_switches : count_of(parameters, "switches_per_node");
   if (nics_ % switches_per_node != 0)
-    parameters.fail("switches_per_node", "the " + std::to_string(nics_) + " NICs of a node do not spread evenly over " +
-                                             std::to_string(switches_per_node) + " switches");
+    parameters.fail("switches_per_node", fmt::format("the {} NICs of a node do not spread evenly over {} switches",
+                                                     nics_, switches_per_node));
   nics_per_switch_ = nics_ / switches_per_node;
   ports_ = count_of(parameters, ports_key);
   if (ports_ % nics_per_switch_ != 0)
-    parameters.fail(ports_key, std::to_string(ports_) + " ports do not divide into nodes with " +
-                                   std::to_string(nics_per_switch_) + " NICs each at one switch");
+    parameters.fail(ports_key, fmt::format("{} ports do not divide into nodes with {} NICs each at one switch", ports_,
+                                           nics_per_switch_));
 }
 
 void Placement::group(const ObjectReader& parameters, int groups, int nodes_per_group, int switches, int stride,
                       const std::string& switches_key) {
   if (switches % switches_per_node() != 0)
-    parameters.fail(switches_key, std::to_string(switches) + " switches do not divide into sets of " +
-                                      std::to_string(switches_per_node()) + " (switches_per_node)");
+    parameters.fail(switches_key, fmt::format("{} switches do not divide into sets of {} (switches_per_node)", switches,
+                                              switches_per_node()));
   const std::int64_t room = static_cast<std::int64_t>(switches / switches_per_node()) * nodes_per_block();
   if (nodes_per_group > room)
     parameters.fail(parameters.has("nodes_per_group") ? "nodes_per_group" : "nodes",
-                    std::to_string(nodes_per_group) + " nodes do not fit: " + std::to_string(switches) +
-                        " switches with " + std::to_string(ports_) + " ports for NICs take " + std::to_string(room));
+                    fmt::format("{} nodes do not fit: {} switches with {} ports for NICs take {}", nodes_per_group,
+                                switches, ports_, room));
   if (static_cast<std::int64_t>(groups) * nodes_per_group < nodes_)
-    parameters.fail("nodes", std::to_string(nodes_) + " nodes do not fit: " + std::to_string(groups) + " groups of " +
-                                 std::to_string(nodes_per_group) + " take " +
-                                 std::to_string(static_cast<std::int64_t>(groups) * nodes_per_group));
+    parameters.fail("nodes", fmt::format("{} nodes do not fit: {} groups of {} take {}", nodes_, groups,
+                                         nodes_per_group, static_cast<std::int64_t>(groups) * nodes_per_group));
   nodes_per_group_ = nodes_per_group;
   stride_ = stride;
 }

@@ -1,4 +1,6 @@
 // Rail-optimised: NIC k of every node of a unit hangs at the unit's leaf of rail k; spines join all leaves.
+#include <fmt/format.h>
+
 #include "models/fabrics/fat_tree_fabric.hpp"
 #include "sim/plugin/fabric_generator.hpp"
 
@@ -17,8 +19,8 @@ class RailFabric final : public fabrics::FatTreeFabric {
 
  protected:
   [[nodiscard]] std::string switch_name(int number) const override {
-    if (number >= size().leaves) return "spine" + std::to_string(number - size().leaves);
-    return "unit" + std::to_string(number / rails_) + "/rail" + std::to_string(number % rails_);
+    if (number >= size().leaves) return fmt::format("spine{}", number - size().leaves);
+    return fmt::format("unit{}/rail{}", number / rails_, number % rails_);
   }
   [[nodiscard]] int switch_distance(int from, int to) const override { return from / rails_ == to / rails_ ? 1 : 2; }
 

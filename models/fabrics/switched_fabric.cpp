@@ -1,5 +1,7 @@
 #include "models/fabrics/switched_fabric.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace linkcast::fabrics {
@@ -25,7 +27,7 @@ FabricLink SwitchedFabric::link(int id) const {
 }
 
 std::string SwitchedFabric::vertex_name(int vertex) const {
-  return vertex < endpoints() ? "nic" + std::to_string(vertex) : switch_name(vertex - endpoints());
+  return vertex < endpoints() ? fmt::format("nic{}", vertex) : switch_name(vertex - endpoints());
 }
 
 int SwitchedFabric::minimal_ways(int from, int to) const {

@@ -1,6 +1,7 @@
 #pragma once
 // What every fabric of switches has alike: each NIC has one cable to its switch, everything else is between switches.
 #include "models/fabrics/parameters.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::fabrics {
 
@@ -60,7 +61,7 @@ class SwitchedFabric : public Fabric {
   [[nodiscard]] int link_of(int cable, bool forward) const { return 2 * (endpoints() + cable) + (forward ? 0 : 1); }
 
  private:
-  [[nodiscard]] int switch_of(int endpoint) const { return switch_of_[static_cast<std::size_t>(endpoint)]; }
+  [[nodiscard]] int switch_of(int endpoint) const { return switch_of_[at(endpoint)]; }
 
   std::vector<int> switch_of_;  ///< per endpoint
   std::vector<FabricLinkClass> classes_;

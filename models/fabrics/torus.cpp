@@ -1,4 +1,6 @@
 // Torus: nodes in a grid of any number of dimensions, each dimension closed to rings. The NIC is the router.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/fabrics/parameters.hpp"
@@ -23,7 +25,7 @@ class TorusFabric final : public Fabric {
   [[nodiscard]] int switches() const override { return 0; }
   [[nodiscard]] int links() const override { return 2 * nodes_ * static_cast<int>(sizes_.size()); }
   [[nodiscard]] const std::vector<FabricLinkClass>& classes() const override { return classes_; }
-  [[nodiscard]] std::string vertex_name(int vertex) const override { return "nic" + std::to_string(vertex); }
+  [[nodiscard]] std::string vertex_name(int vertex) const override { return fmt::format("nic{}", vertex); }
 
   [[nodiscard]] FabricLink link(int id) const override {
     const auto dimension = static_cast<std::size_t>(id / 2 / nodes_);
@@ -99,13 +101,14 @@ class Torus final : public FabricGenerator {
     if (sizes.empty()) parameters.fail("dimensions", "a torus needs at least one dimension");
     std::int64_t nodes = 1;
     for (const int size : sizes) {
-      if (size < 2) parameters.fail("dimensions", "a dimension of " + std::to_string(size) + " is no ring: at least 2");
+      if (size < 2) parameters.fail("dimensions", fmt::format("a dimension of {} is no ring: at least 2", size));
       nodes *= size;
       fabrics::checked_count(parameters, "dimensions", 2 * nodes * static_cast<std::int64_t>(sizes.size()), "links");
     }
     if (nics_per_node != 1)
-      parameters.fail("nics", "the NIC of a torus is its router: name the one NIC of " + std::to_string(nics_per_node) +
-                                  " that is in the torus");
+      parameters.fail(
+          "nics",
+          fmt::format("the NIC of a torus is its router: name the one NIC of {} that is in the torus", nics_per_node));
     auto classes = fabrics::read_link_classes(parameters, {"torus"});
     parameters.finish();
     return std::make_unique<TorusFabric>(std::move(classes), sizes);

@@ -1,5 +1,7 @@
 #include "models/libraries/matrix_rings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/libraries/pair_rings.hpp"
@@ -14,13 +16,13 @@ namespace {
 constexpr long kMaxSteps = 100'000;
 
 std::string plural(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 /// "GPU 4" or "GPUs 0 1 2"
 std::string name_of(const std::vector<int>& members, const std::vector<int>& gpus) {
   std::string text = members.size() == 1 ? "GPU" : "GPUs";
-  for (const int member : members) text += " " + std::to_string(gpus[static_cast<std::size_t>(member)]);
+  for (const int member : members) text += fmt::format(" {}", gpus[static_cast<std::size_t>(member)]);
   return text;
 }
 
@@ -90,12 +92,12 @@ RingPacking pack(const PairTable& pairs) {
 
 std::string search_note(const RingPacking& packing) {
   if (packing.complete) return "";
-  return "; the search was stopped after " + std::to_string(packing.steps) + " hops tried, more rings may exist";
+  return fmt::format("; the search was stopped after {} hops tried, more rings may exist", packing.steps);
 }
 
 RingPlan nvlink_rings(RingPacking packing, int members) {
   const std::size_t count = packing.rings.size();
-  std::string why = plural(count, "closed NVLink ring") + " over all " + std::to_string(members) + " GPUs, ";
+  std::string why = fmt::format("{} over all {} GPUs, ", plural(count, "closed NVLink ring"), members);
   why += packing.links_per_ring < 1
              ? "half a link per hop each: with every link counted twice there are more than twice the rings"
              : "each with one link per hop to itself";

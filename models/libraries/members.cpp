@@ -1,5 +1,7 @@
 #include "models/libraries/members.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -13,9 +15,8 @@ void check_members(const Platform& platform, const std::vector<int>& gpus) {
   const int count = platform.gpu_count();
   std::set<int> seen;
   for (const int gpu : gpus) {
-    if (gpu < 0 || gpu >= count)
-      throw InputError("gpus: no GPU " + std::to_string(gpu) + ": 0 to " + std::to_string(count - 1) + " exist");
-    if (!seen.insert(gpu).second) throw InputError("gpus: GPU " + std::to_string(gpu) + " is given twice");
+    if (gpu < 0 || gpu >= count) throw InputError(fmt::format("gpus: no GPU {}: 0 to {} exist", gpu, count - 1));
+    if (!seen.insert(gpu).second) throw InputError(fmt::format("gpus: GPU {} is given twice", gpu));
   }
 }
 

@@ -1,4 +1,6 @@
 // NCCL 2.0-2.4 on one node: rings from a matrix of links, LL or Simple by size per thread.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/libraries/compute_capability.hpp"
@@ -81,8 +83,8 @@ class NcclMatrix final : public EarlyLibrary {
       made.channels = headed_rings(cluster, made.channels, nic_heads(cluster, gpus));
     }
     made.nodes = nodes;
-    made.why = std::to_string(made.channels.size()) + " rings over " + std::to_string(nodes) +
-               " nodes; inside a node: " + (gpus.size() == 1 ? "one GPU" : made.why);
+    made.why = fmt::format("{} rings over {} nodes; inside a node: {}", made.channels.size(), nodes,
+                           gpus.size() == 1 ? "one GPU" : made.why);
     return made;
   }
 

@@ -1,5 +1,7 @@
 #include "models/libraries/pair_rings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace linkcast {
@@ -36,8 +38,7 @@ std::string host_hops(const PairTable& pairs, const std::vector<int>& ring, cons
   for (std::size_t i = 0; i < ring.size(); ++i) {
     const int from = ring[i], to = ring[(i + 1) % ring.size()];
     if (pairs.at(from, to).kind == PairKind::kHostMemory)
-      hops.push_back(std::to_string(gpus[static_cast<std::size_t>(from)]) + "->" +
-                     std::to_string(gpus[static_cast<std::size_t>(to)]));
+      hops.push_back(fmt::format("{}->{}", gpus[static_cast<std::size_t>(from)], gpus[static_cast<std::size_t>(to)]));
   }
   if (hops.empty()) return "every hop by peer access";
   return (hops.size() == 1 ? "hop " : "hops ") + listed(hops) + " through host memory";

@@ -1,5 +1,7 @@
 #include "models/libraries/graph/across.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -92,9 +94,9 @@ Communicator build_across(const Version& version, const Cluster& cluster, const 
   made.nvls_channels = made.nvls_channels > 0 ? found : 0;
   const double network = nodes > 2 ? made.network_channel_bandwidth.si / 2 : made.network_channel_bandwidth.si;
   made.nvls_channel_bandwidth = {std::min(made.nvls_channel_bandwidth.si, network)};
-  made.why = std::to_string(made.channels.size()) + " rings over " + std::to_string(nodes) + " nodes and " +
-             std::to_string(found) + " NICs of each, ways to NICs of class " + made.network_class +
-             "; inside a node: " + (gpus.size() == 1 ? "one GPU" : made.why);
+  made.why =
+      fmt::format("{} rings over {} nodes and {} NICs of each, ways to NICs of class {}; inside a node: {}",
+                  made.channels.size(), nodes, found, made.network_class, gpus.size() == 1 ? "one GPU" : made.why);
   return made;
 }
 
