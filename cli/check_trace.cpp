@@ -1,5 +1,7 @@
 #include "cli/check_trace.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -37,14 +39,13 @@ class Whole {
     for (const auto& [group, calls] : calls_)
       for (const int rank : members_.at(group))
         if (calls_of(calls, rank) != calls.begin()->second)
-          fail("group '" + group + "': rank " + std::to_string(calls.begin()->first) + " calls " +
-               std::to_string(calls.begin()->second) + " collectives, rank " + std::to_string(rank) + " calls " +
-               std::to_string(calls_of(calls, rank)));
+          fail(fmt::format("group '{}': rank {} calls {} collectives, rank {} calls {}", group, calls.begin()->first,
+                           calls.begin()->second, rank, calls_of(calls, rank)));
     for (const auto& [ends, more] : messages_)
       if (more != 0)
-        fail("rank " + std::to_string(std::get<0>(ends)) + " to rank " + std::to_string(std::get<1>(ends)) +
-             (std::get<2>(ends).empty() ? "" : " with tag '" + std::get<2>(ends) + "'") + ": " +
-             std::to_string(std::abs(more)) + (more > 0 ? " more sends than receives" : " more receives than sends"));
+        fail(fmt::format("rank {} to rank {}{}: {}{}", std::get<0>(ends), std::get<1>(ends),
+                         std::get<2>(ends).empty() ? "" : " with tag '" + std::get<2>(ends) + "'", std::abs(more),
+                         more > 0 ? " more sends than receives" : " more receives than sends"));
     const auto [least, most] = std::minmax_element(steps_.begin(), steps_.end());
     if (*least < *most)
       log::Log("check").warning("{}: rank {} has {} steps and rank {} {}: it may have been cut off", reader_.name(),
@@ -53,14 +54,14 @@ class Whole {
 
  private:
   void collective(const TraceEvent& event) {
-    const std::string place = reader_.name() + " line " + std::to_string(reader_.line());
+    const std::string place = fmt::format("{} line {}", reader_.name(), reader_.line());
     if (ops_.count(event.op) == 0) {
       std::string known;
       for (const std::string& op : ops_) known += (known.empty() ? "" : ", ") + op;
       throw InputError(place, "/op", "'" + event.op + "' is no collective: one of " + known);
     }
     if (members_.at(event.group).count(event.rank) == 0)
-      throw InputError(place, "/group", "rank " + std::to_string(event.rank) + " is not in '" + event.group + "'");
+      throw InputError(place, "/group", fmt::format("rank {} is not in '{}'", event.rank, event.group));
     ++calls_[event.group][event.rank];
   }
   static long calls_of(const std::map<int, long>& calls, int rank) {
@@ -85,8 +86,7 @@ std::string check_trace(const std::string& path) {
   Whole whole(reader);
   while (const std::optional<TraceEvent> event = reader.next()) whole.event(*event);
   whole.end();
-  return "trace/1 (" + std::to_string(whole.events()) + " events of " + std::to_string(reader.header().ranks) +
-         " ranks)";
+  return fmt::format("trace/1 ({} events of {} ranks)", whole.events(), reader.header().ranks);
 }
 
 }  // namespace linkcast::cli

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "cli/command.hpp"
@@ -25,7 +27,7 @@ std::map<std::string, std::string> told(const RecordOptions& o) {
 int bundles_in(const fs::path& folder) {
   int found = 0;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".json" && entry.path().stem().string().rfind("rank", 0) == 0) ++found;
+    if (entry.path().extension() == ".json" && entry.path().stem().string().starts_with("rank")) ++found;
   return found;
 }
 
@@ -41,8 +43,10 @@ void run_record(Context& context, const RecordOptions& o) {
   const int found = bundles_in(o.out);
   const int needed = o.warm_up + o.untraced + o.recorded + 3;  // two warm a profiler up, one is with operators
   if (found == 0)
-    throw InputError("record: nothing was recorded: no process took " + std::to_string(needed) +
-                     " steps of an optimizer of PyTorch; loops without one use linkcast_record.Recorder");
+    throw InputError(
+        fmt::format("record: nothing was recorded: no process took {} steps of an optimizer of PyTorch; loops without "
+                    "one use linkcast_record.Recorder",
+                    needed));
   log::Log("cli").note("{} bundles: linkcast import kineto {}/rank*.json --out trace.jsonl", found, o.out);
 }
 

@@ -23,7 +23,7 @@ std::string long_option(const CLI::Option& option) {
 /// Without what CLI11's checks add: "TEXT:{table,json,csv}", "INT:INT in [0 - 9]", "INT:POSITIVE".
 std::string plain_type(const std::string& type) {
   for (const std::string base : {"TEXT", "INT", "UINT", "FLOAT"})
-    if (type.rfind(base + ":", 0) == 0) return base;
+    if (type.starts_with(base + ":")) return base;
   const std::size_t checked = type.find(":{");
   return checked == std::string::npos ? type : type.substr(0, checked);
 }

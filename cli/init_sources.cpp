@@ -1,5 +1,7 @@
 #include "cli/init_sources.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -144,7 +146,7 @@ InitSources sort_outputs(const std::vector<std::string>& files, const std::strin
                        "or hwloc");
     if (found.size() == 1) lists.push_back(file);
     for (std::size_t i = 0; found.size() > 1 && i < found.size(); ++i)
-      lists.push_back(kept(folder, "list-" + std::to_string(i) + ".txt", found[i]));
+      lists.push_back(kept(folder, fmt::format("list-{}.txt", i), found[i]));
   }
   InitSources sources;
   for (const char* format : {"hwloc-xml", "nccl-xml", "topo-m", "rocm-topo"})  // what says most first

@@ -51,8 +51,8 @@ std::string naming_needed(const std::string& what, const CLI::App& command) {
 std::string naming_option(const std::string& text, const CLI::App& command) {
   const std::string what = naming_inside(text, command);
   const std::string query = std::string(kCommandLine) + ":";
-  if (what.rfind(query + " option ", 0) == 0) return query + " --" + what.substr(query.size() + 1);
-  if (what.rfind(query + "/", 0) == 0) {
+  if (what.starts_with(query + " option ")) return query + " --" + what.substr(query.size() + 1);
+  if (what.starts_with(query + "/")) {
     const std::size_t begin = query.size() + 1;
     return option_of(what.substr(begin, what.find_first_of("/:", begin) - begin)) + what.substr(what.find(": ", begin));
   }
@@ -61,7 +61,7 @@ std::string naming_option(const std::string& text, const CLI::App& command) {
   const std::string rest = what.substr(key.size());
   const bool of_option = key == "option" && rest.find(':') != std::string::npos;
   const std::string option = option_of(key);
-  if (!has_option(command, option) || !(of_option || rest.rfind(": ", 0) == 0)) return what;
+  if (!has_option(command, option) || !(of_option || rest.starts_with(": "))) return what;
   return option + naming_needed(rest, command);
 }
 

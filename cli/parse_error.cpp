@@ -45,13 +45,13 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) 
   const CLI::App& command = running_command(app);
   const std::vector<std::string> left = command.remaining();
   const auto option =
-      std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.rfind("--", 0) == 0; });
+      std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.starts_with("--"); });
   if (option != left.end()) {
     const std::string name = option->substr(0, option->find('='));
     return "unknown option " + name + did_you_mean(name, option_names_of(command)) + " (see --help)";
   }
   const std::vector<std::string> below = subcommand_names_of(command);
-  if (!left.empty() && !below.empty() && left.front().rfind('-', 0) != 0) {
+  if (!left.empty() && !below.empty() && !left.front().starts_with('-')) {
     const std::string what = command.get_parent() == nullptr ? "subcommand" : "subcommand of " + command.get_name();
     return "unknown " + what + " '" + left.front() + "'" + did_you_mean(left.front(), below) + " (see --help)";
   }

@@ -1,5 +1,7 @@
 #include "cli/place_formats.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace linkcast::cli {
@@ -25,8 +27,7 @@ std::string rankfile(const Json& gpus, const Platform& platform, const std::stri
                      ", each rank takes device OMPI_COMM_WORLD_LOCAL_RANK\n";
   int rank = 0;
   for (const Json& gpu : gpus)
-    text += "rank " + std::to_string(rank++) + "=" + host +
-            " slot=" + std::to_string(socket_number(platform, gpu.get<int>())) + ":*\n";
+    text += fmt::format("rank {}={} slot={}:*\n", rank++, host, socket_number(platform, gpu.get<int>()));
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/size_range.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "sim/query/key_text.hpp"
@@ -39,7 +41,7 @@ std::vector<double> SizeRange::sizes() const {
   std::vector<double> sizes;
   for (double size = first; size <= last; size = times ? std::floor(size * factor_value_) : size + step) {
     if (sizes.size() == kMostSizes || (!sizes.empty() && size <= sizes.back()))
-      throw InputError("--maxbytes: more than " + std::to_string(kMostSizes) + " sizes: use a larger step");
+      throw InputError(fmt::format("--maxbytes: more than {} sizes: use a larger step", kMostSizes));
     sizes.push_back(size);
   }
   return sizes;

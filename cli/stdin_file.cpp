@@ -1,6 +1,7 @@
 #include "cli/stdin_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -51,7 +52,7 @@ std::string keep(int from, const std::string& name) {
     work::refuse_memory_in_use(kept_B += static_cast<double>(size));
     write_whole(file, block.data(), static_cast<std::size_t>(size));
   }
-  return "/proc/self/fd/" + std::to_string(file);
+  return fmt::format("/proc/self/fd/{}", file);
 }
 
 /// A pipe is read once, however many options name it.

@@ -25,8 +25,8 @@ std::string joined_lines(const std::vector<std::string>& lines, const std::strin
 std::vector<std::string> option_pairs(const std::string& line) {
   std::vector<std::string> pairs;
   for (const std::string& word : words_of(line)) {
-    const bool of_option = !pairs.empty() && pairs.back().rfind("--", 0) == 0 &&
-                           pairs.back().find(' ') == std::string::npos && word.rfind('-', 0) != 0;
+    const bool of_option = !pairs.empty() && pairs.back().starts_with("--") &&
+                           pairs.back().find(' ') == std::string::npos && !word.starts_with('-');
     if (of_option)
       pairs.back() += " " + word;
     else
@@ -68,7 +68,7 @@ std::string wrapped_lines(const std::string& text) {
     const std::string before(indent, ' '), behind(indent == 0 ? 0 : indent + 2, ' ');
     if (line.size() <= kColumns)
       lines.push_back(line);
-    else if (line.rfind(kCommandStart, 0) == 0)
+    else if (line.starts_with(kCommandStart))
       lines.push_back(wrapped_command(line));
     else
       lines.push_back(before + joined_lines(wrapped(line, kColumns - behind.size()), "\n" + behind));

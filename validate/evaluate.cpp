@@ -1,5 +1,7 @@
 #include "validate/evaluate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +24,7 @@ Values with_constants(const Claim& claim, Values values) {
   if (claim.expected.is_number()) values["expected"] = claim.expected.get<double>();
   if (claim.expected.is_array())
     for (std::size_t i = 0; i < claim.expected.size(); ++i)
-      if (claim.expected[i].is_number()) values["expected_" + std::to_string(i)] = claim.expected[i].get<double>();
+      if (claim.expected[i].is_number()) values[fmt::format("expected_{}", i)] = claim.expected[i].get<double>();
   return values;
 }
 
@@ -64,7 +66,7 @@ bool feeds(const Observable& quantity, const std::set<std::string>& names) {
   if (names.count(quantity.name)) return true;
   if (quantity.reduce.empty() || quantity.reduce[0] != "none") return false;
   const std::string prefix = quantity.name + "_";
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return name.rfind(prefix, 0) == 0; });
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return name.starts_with(prefix); });
 }
 
 /// Evaluates the row's predicate on the measurements it names.

@@ -110,7 +110,7 @@ double rising(const Points& points) {
 /// "from_90" -> 0.9; nothing if the name is no such reducer.
 std::optional<double> share_of(const std::string& name) {
   const std::string prefix = "from_";
-  const std::string digits = name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : "";
+  const std::string digits = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
   if (digits.size() != 2 || digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
   return std::stod(digits) / 100;
 }

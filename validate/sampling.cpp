@@ -1,5 +1,7 @@
 #include "validate/sampling.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -36,7 +38,7 @@ Json filled(const Json& form, const Bindings& bindings) {
   return out;
 }
 
-Json gpu_id(int gpu) { return "gpu" + std::to_string(gpu); }
+Json gpu_id(int gpu) { return fmt::format("gpu{}", gpu); }
 
 std::vector<Choice> values_of(const Domain& domain) {
   std::vector<Choice> choices;
@@ -95,7 +97,7 @@ const Json* at_path(const Json& result, const std::string& path) {
   return at;
 }
 
-std::string suffix(double label) { return "_" + std::to_string(static_cast<long long>(label)); }
+std::string suffix(double label) { return fmt::format("_{}", static_cast<long long>(label)); }
 
 /// The recursion over a quantity's variables.
 class Sample {
@@ -180,7 +182,7 @@ class Sample {
   std::vector<Labelled> structure_points(const Json& query, const Json& result) {
     const Structure& structure = *quantity_->structure;
     const Wiring& wiring = sampler_->wiring(plain(query.at("platform")));
-    const bool ring = structure.measure.rfind("ring_", 0) == 0;
+    const bool ring = structure.measure.starts_with("ring_");
     if (ring && !result.contains("channels")) throw InputError(where_ + ": " + structure.measure + " needs kind rings");
     const auto numbers =
         ring ? wiring.ring_links(result["channels"], structure.measure == "ring_min_links") : wiring.measure(structure);

@@ -1,5 +1,7 @@
 #include "validate/scoreboard.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <iomanip>
@@ -46,7 +48,7 @@ int modelled(const Json& counts) {
 
 /// "62 of 108", of those that can be modelled.
 std::string passed_text(const Json& counts) {
-  return std::to_string(counts[to_text(ClaimVerdict::kPass)].get<int>()) + " of " + std::to_string(modelled(counts));
+  return fmt::format("{} of {}", counts[to_text(ClaimVerdict::kPass)].get<int>(), modelled(counts));
 }
 
 std::string share_text(const Json& counts) {

@@ -22,7 +22,7 @@ bool is_discrete(const Observable& quantity) {
   static const std::set<std::string> counting = {"count", "argmin", "argmax", "rising", "rank"};
   if (quantity.equals || quantity.contains || quantity.exists || !has_unit(quantity.key)) return true;
   for (const std::string& name : quantity.reduce)
-    if (counting.count(name) > 0 || name.rfind("from_", 0) == 0) return true;
+    if (counting.count(name) > 0 || name.starts_with("from_")) return true;
   return false;
 }
 
@@ -32,7 +32,7 @@ std::set<std::string> continuous_names(const Claim& claim, const Values& values)
     for (const Observable& quantity : claim.quantities) {
       const bool whole = name == quantity.name;
       const bool part =
-          !quantity.reduce.empty() && quantity.reduce[0] == "none" && name.rfind(quantity.name + "_", 0) == 0;
+          !quantity.reduce.empty() && quantity.reduce[0] == "none" && name.starts_with(quantity.name + "_");
       if ((whole || part) && !is_discrete(quantity) && values.count(name) > 0 && std::isfinite(values.at(name)))
         names.insert(name);
     }

@@ -1,5 +1,7 @@
 #include "calibrate/fit/least_squares.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
@@ -80,8 +82,8 @@ MedianEstimate estimate_median(const std::vector<double>& values) {
 LinearFit robust_fit(const std::vector<Observation>& observations, const std::vector<std::string>& names) {
   const auto columns = static_cast<Eigen::Index>(names.size());
   if (observations.size() < names.size())
-    throw InputError("a fit of " + std::to_string(names.size()) + " parameters (" + names.front() +
-                     ", ...) needs at least as many points, there are " + std::to_string(observations.size()));
+    throw InputError(fmt::format("a fit of {} parameters ({}, ...) needs at least as many points, there are {}",
+                                 names.size(), names.front(), observations.size()));
   const System s = scaled_system(observations, columns);
   refuse_rank_deficient(s, names);
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(s.a.rows());

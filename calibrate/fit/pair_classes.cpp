@@ -1,5 +1,7 @@
 #include "calibrate/fit/pair_classes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -137,8 +139,9 @@ void compare_with_wiring(PairClasses& found, const Topology& topology, const std
       const double longer = (found.rate ? there / here : here / there) - 1;
       char text[64];
       std::snprintf(text, sizeof text, " %.1f %% %s than ", 100 * std::abs(longer), longer > 0 ? "slower" : "faster");
-      found.unlike.push_back(joined(compact(topology, odd, all)) + (odd.size() == 1 ? " is" : " are") + text +
-                             std::to_string(found.classes[home].wirings.at(wiring)) + " wired alike (" + wiring + ")");
+      found.unlike.push_back(fmt::format("{}{}{}{} wired alike ({})", joined(compact(topology, odd, all)),
+                                         odd.size() == 1 ? " is" : " are", text, found.classes[home].wirings.at(wiring),
+                                         wiring));
     }
   if (!found.rate) return;  // that copies over different cables start alike is no finding
   for (std::size_t c = 0; c < found.classes.size(); ++c) {

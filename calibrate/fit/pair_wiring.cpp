@@ -1,5 +1,7 @@
 #include "calibrate/fit/pair_wiring.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace linkcast::fit {
@@ -13,7 +15,7 @@ std::string way_text(const Platform& wires, const std::vector<int>& links) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = link_at(wires, links[i]);
     const Cable& cable = wires.topology().cables[static_cast<std::size_t>(link.cable)];
-    const std::string bundle = cable.kind + " x" + std::to_string(cable.count);
+    const std::string bundle = fmt::format("{} x{}", cable.kind, cable.count);
     if (bundles.find(bundle) == std::string::npos) bundles += (bundles.empty() ? "" : " and ") + bundle;
     if (i == 0) continue;
     via += (via.empty() ? " via " : ", ") + to_text(wires.topology().devices[static_cast<std::size_t>(link.from)].kind);
@@ -31,8 +33,7 @@ std::string staged_text(const Platform& wires, int source, int target) {
                        [&](int other) { return link_at(wires, link).cable == link_at(wires, other).cable; });
   });
   if (shared == 0) return "same socket";
-  return shared == 1 ? "one cable up to the host in common"
-                     : std::to_string(shared) + " cables up to the host in common";
+  return shared == 1 ? "one cable up to the host in common" : fmt::format("{} cables up to the host in common", shared);
 }
 
 }  // namespace
@@ -40,8 +41,8 @@ std::string staged_text(const Platform& wires, int source, int target) {
 std::string wiring_of(const Platform& wires, const std::string& transport, int source, int target) {
   if (source == target) return "one device";
   if (transport == "staged") return staged_text(wires, source, target);
-  if (transport.rfind("h2d", 0) == 0) return way_text(wires, wires.from_host(target).links);
-  if (transport.rfind("d2h", 0) == 0) return way_text(wires, wires.to_host(source).links);
+  if (transport.starts_with("h2d")) return way_text(wires, wires.from_host(target).links);
+  if (transport.starts_with("d2h")) return way_text(wires, wires.to_host(source).links);
   const auto& route = wires.peer_route(source, target);
   return route ? way_text(wires, route->links) : "no way of its own";
 }

@@ -1,5 +1,7 @@
 #include "calibrate/fit/pieces.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -86,7 +88,7 @@ bool falls(const Piece& before, const Piece& next, double join_B, double first_B
 
 std::vector<Piece> fit_pieces(const std::vector<SizePoint>& points, int most, PieceForms forms) {
   if (points.size() < 3)
-    throw InputError("a curve over message sizes needs at least 3 sizes, there are " + std::to_string(points.size()));
+    throw InputError(fmt::format("a curve over message sizes needs at least 3 sizes, there are {}", points.size()));
   const double penalty = std::log(static_cast<double>(points.size()));
   const Candidates candidates = all_candidates(points, forms);
   // best[k][i]: points 0..i covered by k+1 pieces

@@ -1,5 +1,7 @@
 #include "calibrate/fit/suspicious.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -80,12 +82,12 @@ std::string line_of(const std::vector<const Suspicious*>& groups) {
   }
   std::string line = groups[0]->transport + (groups[0]->single ? ", from rest" : "") + ": ";
   if (clearest)
-    line += "one of two times at " + std::to_string(two) + " of " + std::to_string(of) + " points, " +
-            sizes_text(first_B, last_B) + ", e.g. " + to_text(Seconds{clearest->low_s}) + " and " +
-            to_text(Seconds{clearest->high_s}) + " at " + to_text(Bytes{clearest->size_B});
+    line += fmt::format("one of two times at {} of {} points, {}, e.g. {} and {} at {}", two, of,
+                        sizes_text(first_B, last_B), to_text(Seconds{clearest->low_s}),
+                        to_text(Seconds{clearest->high_s}), to_text(Bytes{clearest->size_B}));
   if (outliers > 0)
-    line += (clearest ? "; " : "") + std::to_string(outliers) + " outliers at " + std::to_string(points) + " of " +
-            std::to_string(of) + " points, up to " + printed("%.3g", worst) + " times the median";
+    line += fmt::format("{}{} outliers at {} of {} points, up to {} times the median", clearest ? "; " : "", outliers,
+                        points, of, printed("%.3g", worst));
   return line;
 }
 

@@ -1,5 +1,7 @@
 #include "calibrate/learn/accuracy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -88,8 +90,8 @@ std::vector<Part> parts_of(const std::vector<Sample>& samples, const std::vector
   if (parts.empty() && !keys.empty()) {
     std::string there;
     for (const std::string& key : keys) there += (there.empty() ? "" : "; ") + values_of(samples, key);
-    throw InputError("--leave-out: nothing would be left to learn from: all " + std::to_string(samples.size()) +
-                     " collectives are alike: " + there);
+    throw InputError(fmt::format("--leave-out: nothing would be left to learn from: all {} collectives are alike: {}",
+                                 samples.size(), there));
   }
   return parts;
 }
@@ -99,8 +101,8 @@ std::vector<Sample> samples_of_part(const std::vector<Sample>& samples, const Pa
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(found),
                [&](const Sample& sample) { return part.holds(sample); });
   if (found.empty())
-    throw InputError("--hold-out: '" + part.text() + "': none of the " + std::to_string(samples.size()) +
-                     " collectives is of it, which are of " + values_of(samples, part.key()));
+    throw InputError(fmt::format("--hold-out: '{}': none of the {} collectives is of it, which are of {}", part.text(),
+                                 samples.size(), values_of(samples, part.key())));
   return found;
 }
 

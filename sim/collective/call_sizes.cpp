@@ -1,5 +1,7 @@
 #include "sim/collective/call_sizes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -14,11 +16,11 @@ namespace {
 void read_row(const Json& list, int ranks, const std::string& file, const std::string& pointer,
               std::vector<double>& parts_B) {
   if (!list.is_array() || static_cast<int>(list.size()) != ranks)
-    throw InputError(file, pointer, "must be an array of " + std::to_string(ranks) + " sizes, one for each rank");
+    throw InputError(file, pointer, fmt::format("must be an array of {} sizes, one for each rank", ranks));
   for (std::size_t i = 0; i < list.size(); ++i) {
     const double part = list[i].is_number() ? list[i].get<double>() : -1;
     if (!(part >= 0) || part > kLargest_B || part != std::floor(part))
-      throw InputError(file, pointer + "/" + std::to_string(i), "must be a whole number of bytes from 0 to 2^53");
+      throw InputError(file, fmt::format("{}/{}", pointer, i), "must be a whole number of bytes from 0 to 2^53");
     parts_B.push_back(part);
   }
 }
@@ -32,9 +34,9 @@ std::vector<double> read_parts(PartSizes which, int ranks, ObjectReader& r) {
     return parts_B;
   }
   if (!list.is_array() || static_cast<int>(list.size()) != ranks)
-    r.fail("sizes_B", "must be an array of " + std::to_string(ranks) + " rows, what each rank sends to each");
+    r.fail("sizes_B", fmt::format("must be an array of {} rows, what each rank sends to each", ranks));
   for (std::size_t i = 0; i < list.size(); ++i)
-    read_row(list[i], ranks, r.file(), pointer + "/" + std::to_string(i), parts_B);
+    read_row(list[i], ranks, r.file(), fmt::format("{}/{}", pointer, i), parts_B);
   return parts_B;
 }
 

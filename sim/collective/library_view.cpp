@@ -1,5 +1,7 @@
 #include "sim/collective/library_view.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/activities/network_end.hpp"
 #include "sim/units/index.hpp"
 
@@ -11,7 +13,7 @@ Json hops_json(const std::vector<Hop>& hops) {
   for (const Hop& hop : hops)
     list.push_back(hop.kind == HopKind::kPeer         ? "peer"
                    : hop.kind == HopKind::kHostMemory ? "host memory"
-                                                      : "relay gpu" + std::to_string(hop.via));
+                                                      : fmt::format("relay gpu{}", hop.via));
   return list;
 }
 

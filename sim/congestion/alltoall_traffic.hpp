@@ -6,6 +6,7 @@
 #include "sim/activities/message_ways.hpp"
 #include "sim/congestion/switch_pairs.hpp"
 #include "sim/platform/cluster.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::congestion {
 
@@ -41,7 +42,7 @@ class AlltoallTraffic {
     return static_cast<std::size_t>(from) * static_cast<std::size_t>(cluster_.nics()) + static_cast<std::size_t>(to);
   }
   [[nodiscard]] double port_bytes(const std::vector<int>& messages, int nic) const {
-    return messages[static_cast<std::size_t>(nic)] * (traffic_.nodes - 1.0) * traffic_.bytes * traffic_.stored;
+    return messages[at(nic)] * (traffic_.nodes - 1.0) * traffic_.bytes * traffic_.stored;
   }
   void add_between(int from_nic, int to_nic, SwitchPairs::Traffic& messages) const;
   /// Per switch that a NIC of that number is at: how many.

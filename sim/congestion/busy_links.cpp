@@ -61,11 +61,10 @@ BusyLinks BusyLinks::of_messages(activities::ClusterProblem& made) {
   std::map<int, NoisyWay> last;  // by sender
   for (const activities::ClusterProblem::Crossed& crossed : made.crossed()) {
     const NoisyWay way = noisy_way(made.cluster().fabric(), crossed.from, crossed.to);
-    const double bytes = problem.activities[static_cast<std::size_t>(crossed.activity)].work_B;
+    const double bytes = problem.activities[at(crossed.activity)].work_B;
     const std::size_t pair = busy.pair_of(way);
     for (const Use& use : crossed.uses)
-      busy.hold(pair, use.constraint,
-                bytes * use.weight / problem.capacity_Bps[static_cast<std::size_t>(use.constraint)]);
+      busy.hold(pair, use.constraint, bytes * use.weight / problem.capacity_Bps[at(use.constraint)]);
     last[crossed.from] = way;
   }
   for (const auto& [from, way] : last) busy.last_.push_back(way);

@@ -8,6 +8,7 @@
 #include "sim/congestion/head_of_line.hpp"
 #include "sim/plugin/collective.hpp"
 #include "sim/records/input_error.hpp"
+#include "sim/units/index.hpp"
 
 namespace linkcast::congestion {
 namespace {
@@ -76,8 +77,7 @@ std::vector<std::map<Ends, double>> rates_of(const LoneJob& job) {
     const auto activity = static_cast<std::size_t>(crossed.activity);
     const double work_B = job.made.problem().activities[activity].work_B;
     if (work_B > 0)
-      rates[static_cast<std::size_t>(job.round[activity])][{crossed.from, crossed.to}] +=
-          crossed.weight * work_B / job.moving_s[activity];
+      rates[at(job.round[activity])][{crossed.from, crossed.to}] += crossed.weight * work_B / job.moving_s[activity];
   }
   return rates;
 }
@@ -128,8 +128,7 @@ CrossingSlowdown slowed_beside(const LoneJob& job, const NetworkLoad& load, Json
                              {"service_level", load.beside[i].service_level},
                              {"sends_of_port", sends[i] / static_cast<double>(rates.size())}});
   return [slow, rounds = job.round](const NoisyWay& way, int activity) {
-    const std::map<Ends, double>& of_round =
-        (*slow)[static_cast<std::size_t>(rounds[static_cast<std::size_t>(activity)])];
+    const std::map<Ends, double>& of_round = (*slow)[at(rounds[static_cast<std::size_t>(activity)])];
     const auto found = of_round.find({way.from, way.to});
     return found == of_round.end() ? 1 : found->second;  // moves nothing
   };

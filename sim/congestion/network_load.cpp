@@ -1,5 +1,7 @@
 #include "sim/congestion/network_load.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -25,7 +27,7 @@ std::uint64_t read_seed(ObjectReader& r, const char* key) {
 
 int read_level(ObjectReader& r) {
   const int level = r.optional<int>("service_level").value_or(kDefaultLevel);
-  if (level < 0 || level >= kLevels) r.fail("service_level", "must be 0 to " + std::to_string(kLevels - 1));
+  if (level < 0 || level >= kLevels) r.fail("service_level", fmt::format("must be 0 to {}", kLevels - 1));
   return level;
 }
 
@@ -41,8 +43,7 @@ NetworkLoad read_noise(ObjectReader& r, const Calibration& calibration, log::Pro
   }
   load.seed = read_seed(r, "noise");
   load.samples = r.optional<int>("samples").value_or(kUsualSamples);
-  if (load.samples < 1 || load.samples > kMostSamples)
-    r.fail("samples", "must be 1 to " + std::to_string(kMostSamples));
+  if (load.samples < 1 || load.samples > kMostSamples) r.fail("samples", fmt::format("must be 1 to {}", kMostSamples));
   if (crosses == Crosses::kNothing) return load;
   load.noise = NoiseModel::of(calibration);
   if (!load.noise) r.fail("noise", "was never fitted on " + calibration.topology);
@@ -72,8 +73,8 @@ std::unique_ptr<Cluster> place_jobs(const Cluster& cluster, int nodes, const Net
   std::vector<int> jobs = {nodes};
   for (const JobBeside& job : load.beside) jobs.push_back(job.nodes);
   if (std::accumulate(jobs.begin(), jobs.end(), 0) > cluster.nodes())
-    throw InputError("beside: all jobs together have more than the " + std::to_string(cluster.nodes()) +
-                     " nodes of the fabric");
+    throw InputError(
+        fmt::format("beside: all jobs together have more than the {} nodes of the fabric", cluster.nodes()));
   if (load.allocation == "random") return placed_cluster(cluster, random_order(cluster.nodes(), load.allocation_seed));
   return load.beside.empty() ? nullptr : placed_cluster(cluster, packed_order(cluster, jobs));
 }
@@ -109,7 +110,7 @@ void put_percentiles(Json& out, const NetworkLoad& load, const SampleTimes& time
   out["service_level"] = load.service_level;
   out["quiet_s"] = quiet_s;
   for (const int percent : kPercent)
-    out["percentiles"]["p" + std::to_string(percent)] = percentile(times, percent).time_s();
+    out["percentiles"][fmt::format("p{}", percent)] = percentile(times, percent).time_s();
   double sum = 0;
   for (const SampleTime& one : times) sum += one.time_s();
   out["mean_s"] = sum / static_cast<double>(times.size());

@@ -1,5 +1,7 @@
 #include "sim/copy/copy_request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -203,8 +205,8 @@ activities::ClusterEnd read_end(const Cluster& machine, const ObjectReader& r, c
                         std::all_of(node.begin() + 4, node.end(), [](unsigned char c) { return std::isdigit(c); });
   const int number = numbered ? std::stoi(node.substr(4)) : -1;
   if (number < 0 || number >= machine.nodes() || slash == std::string::npos)
-    r.fail(key, "'" + text + "' is no GPU or CPU of a node: node0/gpu0 to node" + std::to_string(machine.nodes() - 1) +
-                    "/gpu" + std::to_string(machine.node().gpu_count() - 1));
+    r.fail(key, fmt::format("'{}' is no GPU or CPU of a node: node0/gpu0 to node{}/gpu{}", text, machine.nodes() - 1,
+                            machine.node().gpu_count() - 1));
   return {number, activities::device_by_id(machine.node(), text.substr(slash + 1), r, key)};
 }
 
@@ -245,7 +247,7 @@ CopyRequest read_flows(const Cluster& machine, ObjectReader& r, log::Progress& p
   if (!list.is_array() || list.empty()) r.fail("flows", "must be a non-empty array of [src, dst, size_B]");
   request.copies.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
-    request.copies.push_back(read_flow(machine, list[i], r.file(), r.pointer("flows") + "/" + std::to_string(i)));
+    request.copies.push_back(read_flow(machine, list[i], r.file(), fmt::format("{}/{}", r.pointer("flows"), i)));
     request.names_nodes = request.names_nodes || names_node(list[i][0]) || names_node(list[i][1]);
   }
   read_flow_keys(machine, r, request, progress);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/activities/request.hpp"
@@ -49,7 +51,7 @@ Json routes_between(const Cluster& machine, Solver& solver, const CopyRequest& b
     else
       fabric.minimal_way(from, to, which, way);
     routes.push_back(to_json(forecast_copies(machine, solver, request)));
-    routes.back()["way"] = (detour ? "detour " : "minimal ") + std::to_string(which);
+    routes.back()["way"] = fmt::format("{}{}", detour ? "detour " : "minimal ", which);
     routes.back()["hops"] = way.size();
   };
   for (int which = 0; which < std::min(most, minimal); ++which) add(false, which);
@@ -72,7 +74,7 @@ Json routes_answer(const Cluster& machine, Solver& solver, ObjectReader& r) {
   int most = kRoutes;
   if (copy.message) {
     most = r.optional<int>("k").value_or(kRoutes);
-    if (most < 1 || most > kMostRoutes) r.fail("k", "must be 1 to " + std::to_string(kMostRoutes));
+    if (most < 1 || most > kMostRoutes) r.fail("k", fmt::format("must be 1 to {}", kMostRoutes));
   } else {
     if (r.has("k")) r.fail("k", "is of ways between nodes, and both ends are in one");
     base.timing = Timing::kBackToBack;

@@ -1,5 +1,7 @@
 #include "sim/exporters/drawing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,8 +48,8 @@ const char* colour_of(const std::string& kind) {
 double width_of(const Cable& cable) { return 1 + std::min(cable.count, 8); }
 
 std::string text_of(const Cable& cable) {
-  return std::to_string(cable.count) + " x " + cable.kind + ", " + to_text(cable.bandwidth) +
-         (cable.count > 1 ? " each" : "");
+  return fmt::format("{} x {}, {}{}", cable.count, cable.kind, to_text(cable.bandwidth),
+                     cable.count > 1 ? " each" : "");
 }
 
 /// Where each device stands.

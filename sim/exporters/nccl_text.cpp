@@ -1,5 +1,7 @@
 #include "sim/exporters/nccl_text.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/records/input_error.hpp"
 
 namespace linkcast::exporters::nccl {
@@ -10,8 +12,8 @@ constexpr std::size_t kLongest = 254;  // source: NVIDIA/nccl src/graph/xml.h, M
 void check(const std::string& key, const std::string& value) {
   const bool printable = value.find_first_of("\"<>&\r\n") == std::string::npos;
   if (!printable || value.size() > kLongest)
-    throw InputError("'" + value + "' cannot be the " + key + " of a file for NCCL: no quotes, <, > or &, at most " +
-                     std::to_string(kLongest) + " characters");
+    throw InputError(fmt::format(
+        "'{}' cannot be the {} of a file for NCCL: no quotes, <, > or &, at most {} characters", value, key, kLongest));
 }
 
 void write(const Element& element, const std::string& indent, std::string& out) {

@@ -16,7 +16,7 @@ struct Lender {
 };
 
 /// Whether a machine found this parameter itself.
-inline bool own(const Parameter& parameter) { return parameter.provenance.rfind("inherited", 0) != 0; }
+inline bool own(const Parameter& parameter) { return !parameter.provenance.starts_with("inherited"); }
 
 /// Parameters of a machine from others, best first, with errors that are at least those between machines of different
 /// kinds.

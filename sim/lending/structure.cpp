@@ -1,5 +1,7 @@
 #include "sim/lending/structure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -10,7 +12,7 @@
 namespace linkcast::lending {
 namespace {
 
-bool is_amd_model(std::string_view words) { return words.rfind("MI", 0) == 0; }
+bool is_amd_model(std::string_view words) { return words.starts_with("MI"); }
 
 const Device& end_of(const Topology& topology, const Cable& cable, int other_than) {
   return topology.devices[static_cast<std::size_t>(cable.a == other_than ? cable.b : cable.a)];
@@ -52,7 +54,7 @@ Structure structure_of(const Topology& topology) {
     }
     found.join = other.kind == DeviceKind::kGpu ? Join::kMesh : Join::kSwitch;
     found.join_generation = cable_generation(cable.kind);
-    found.join_name = found.join_generation > 0                   ? "NVLink " + std::to_string(found.join_generation)
+    found.join_name = found.join_generation > 0                   ? fmt::format("NVLink {}", found.join_generation)
                       : trait_of(cable.kind) == CableTrait::kChip ? "NVLink-C2C"
                                                                   : "Infinity Fabric";
   }

@@ -1,5 +1,7 @@
 #include "sim/placement/named_nodes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -114,12 +116,12 @@ std::string sizes_text(const NodeGroups& groups, const FabricGroups& fabric) {
     ++leaves;
     most = std::max(most, group.nodes.size());
   }
-  std::string text = std::to_string(leaves) + " leaf switches of up to " + std::to_string(most) +
-                     " nodes do not fit onto the fabric, whose groups are";
+  std::string text =
+      fmt::format("{} leaf switches of up to {} nodes do not fit onto the fabric, whose groups are", leaves, most);
   for (int level = 0; level < fabric.levels(); ++level) {
     std::map<int, int> sizes;
     for (int node = 0; node < fabric.nodes(); ++node) ++sizes[fabric.group(level, node)];
-    text += (level == 0 ? " " : ", ") + std::to_string(sizes.size()) + " of " + std::to_string(sizes.begin()->second);
+    text += fmt::format("{}{} of {}", level == 0 ? " " : ", ", sizes.size(), sizes.begin()->second);
   }
   return text + " nodes";
 }

@@ -1,5 +1,7 @@
 #include "sim/platform/bisection.hpp"
 
+#include <fmt/format.h>
+
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
 #include <cmath>
@@ -49,7 +51,7 @@ std::vector<bool> sink_side(const FlowGraph& graph, std::size_t sink) {
 Rate rate_of(const Fabric& fabric, const FabricLink& link) {
   const double rate = fabric.classes()[static_cast<std::size_t>(link.link_class)].bandwidth.si;
   constexpr double most = 9.2e18;  // source: below 2^63, the range of Rate
-  if (!(rate >= 1 && rate < most)) throw InputError("bisection: a link of " + std::to_string(rate) + " B/s");
+  if (!(rate >= 1 && rate < most)) throw InputError(fmt::format("bisection: a link of {:f} B/s", rate));
   return std::llround(rate);
 }
 
@@ -91,8 +93,7 @@ Cut bisection(const Fabric& fabric, int half) {
   // The largest flow equals the smallest cut. source: L. Ford, D. Fulkerson, 1956; half a byte a cable: rounding of
   // rates
   if (std::abs(cut.bandwidth.si - static_cast<double>(flow)) > 0.5 * cut.cables + 1e-9 * static_cast<double>(flow))
-    throw InvariantError("bisection: a cut of " + std::to_string(cut.bandwidth.si) + " B/s for a flow of " +
-                         std::to_string(flow) + " B/s");
+    throw InvariantError(fmt::format("bisection: a cut of {} B/s for a flow of {} B/s", cut.bandwidth.si, flow));
   return cut;
 }
 

@@ -1,5 +1,7 @@
 #include "sim/platform/edit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -54,7 +56,7 @@ int links_of(const Edit& edit, const std::string& text) {
   constexpr int most = 1000;  // far above any bundle: a typing error, not a request
   const int count = whole_number(text);
   if (count < 1 || count > most)
-    refuse(edit.text, "'" + text + "' is not a number of links from 1 to " + std::to_string(most));
+    refuse(edit.text, fmt::format("'{}' is not a number of links from 1 to {}", text, most));
   return count;
 }
 
@@ -99,14 +101,14 @@ void read_add(Edit& edit, std::string rest) {
 void read_set(Edit& edit, const std::string& rest) {
   const std::string kind = "kind=", bandwidth = "bandwidth=";
   const auto colon = rest.find(':');
-  if (rest.rfind(kind, 0) == 0) {
+  if (rest.starts_with(kind)) {
     edit.whole_kind = true;
     edit.subject = rest.substr(kind.size(), colon == std::string::npos ? colon : colon - kind.size());
     if (colon == std::string::npos || edit.subject.empty()) refuse_form(edit);
     const std::string value = rest.substr(colon + 1);
-    if (value.rfind("latency", 0) == 0)
+    if (value.starts_with("latency"))
       refuse(edit.text, "a cable has no latency of its own: set a start-up, e.g. set transport.peer.r0.startup_s=5us");
-    if (value.rfind(bandwidth, 0) != 0) refuse_form(edit);
+    if (!value.starts_with(bandwidth)) refuse_form(edit);
     try {
       edit.bandwidth = parse_bandwidth(value.substr(bandwidth.size()));
     } catch (const UnitError& error) {
@@ -186,7 +188,7 @@ const std::vector<std::string>& edit_verbs() {
 
 Edit parse_edit(const std::string& text) {
   std::string plain = trimmed(text);
-  if (plain.rfind("--", 0) == 0) plain.erase(0, 2);
+  if (plain.starts_with("--")) plain.erase(0, 2);
   const auto end = plain.find_first_of(" =:");
   const auto& verbs = edit_verbs();
   const auto verb = std::find(verbs.begin(), verbs.end(), plain.substr(0, end));
@@ -222,7 +224,7 @@ std::vector<Edit> parse_edits(const std::vector<std::string>& texts) {
 
 bool names_kind(const std::string& pattern, const std::string& kind) {
   if (is_socket_cable(kind)) return pattern == kind;
-  return !pattern.empty() && kind.rfind(pattern, 0) == 0;
+  return !pattern.empty() && kind.starts_with(pattern);
 }
 
 }  // namespace linkcast

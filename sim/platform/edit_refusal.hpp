@@ -1,4 +1,6 @@
 #pragma once
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <string>
 
@@ -19,7 +21,7 @@ std::string listed(const List& list) {
   std::size_t shown = 0;
   for (const std::string& item : list)
     if (shown++ < most) text += (text.empty() ? "" : ", ") + item;
-  return text + (list.size() > most ? ", and " + std::to_string(list.size() - most) + " more" : "");
+  return text + (list.size() > most ? fmt::format(", and {} more", list.size() - most) : "");
 }
 
 }  // namespace linkcast

@@ -1,5 +1,7 @@
 #include "sim/platform/edited_plane.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/platform/edit_refusal.hpp"
@@ -45,7 +47,7 @@ std::vector<Edit> cable_edits(const Edit& edit, int device, const std::string& p
   }
   const std::string& id = wiring.devices[static_cast<std::size_t>(device)].id;
   if (edits.empty()) refuse(edit, "no such cable: " + id + " has none to " + plane);
-  if (left > 0) refuse(edit, id + " has " + std::to_string(edit.count - left) + " links to " + plane + " only");
+  if (left > 0) refuse(edit, fmt::format("{} has {} links to {} only", id, edit.count - left, plane));
   return edits;
 }
 

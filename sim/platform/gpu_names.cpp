@@ -1,5 +1,7 @@
 #include "sim/platform/gpu_names.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -30,7 +32,7 @@ const Device& gpu_at(const Topology& topology, std::size_t number) {
   return topology.devices[static_cast<std::size_t>(topology.gpus()[number])];
 }
 
-bool is_uuid(const std::string& name) { return name.rfind("gpu-", 0) == 0; }
+bool is_uuid(const std::string& name) { return name.starts_with("gpu-"); }
 
 /// One end of a cable in an edit.
 std::string edited_end(const Topology& topology, const std::string& end) {
@@ -52,7 +54,7 @@ std::string without_driver_names(const Topology& topology, std::string text) {
     const auto read = read_gpu_text(name);
     const auto gpu = whole && read ? find_driver_name(topology, read->driver) : std::nullopt;
     if (whole && !gpu && is_uuid(lower_case(name))) throw InputError("edit: " + no_gpu(topology, name));
-    out += text.substr(0, at) + (gpu ? "gpu" + std::to_string(*gpu) : name);  // a number may look like a bus id
+    out += text.substr(0, at) + (gpu ? fmt::format("gpu{}", *gpu) : name);  // a number may look like a bus id
     text.erase(0, at + name.size());
   }
   return out + text;
@@ -80,7 +82,7 @@ std::optional<int> find_driver_name(const Topology& topology, const std::string&
   std::optional<int> found;
   for (std::size_t k = 0; k < topology.gpus().size(); ++k) {
     const Device& gpu = gpu_at(topology, k);
-    const bool named = is_uuid(name) ? lower_case(gpu.uuid).rfind(name, 0) == 0 : gpu.bus_id == name;
+    const bool named = is_uuid(name) ? lower_case(gpu.uuid).starts_with(name) : gpu.bus_id == name;
     if (named && found) return std::nullopt;
     if (named) found = static_cast<int>(k);
   }
@@ -88,8 +90,7 @@ std::optional<int> find_driver_name(const Topology& topology, const std::string&
 }
 
 std::string no_gpu(const Topology& topology, const std::string& name) {
-  const std::string text =
-      name + " is no GPU of " + topology.name + ": 0 to " + std::to_string(topology.gpus().size() - 1);
+  const std::string text = fmt::format("{} is no GPU of {}: 0 to {}", name, topology.name, topology.gpus().size() - 1);
   const auto read = read_gpu_text(name);
   if (!read || read->driver.empty()) return text;
   const bool uuid = is_uuid(read->driver);
@@ -103,14 +104,14 @@ std::string no_gpu(const Topology& topology, const std::string& name) {
 }
 
 std::string gpu_device(const Topology& topology, const std::string& name) {
-  if (const auto slash = name.find('/'); name.rfind("node", 0) == 0 && slash != std::string::npos)
+  if (const auto slash = name.find('/'); name.starts_with("node") && slash != std::string::npos)
     return name.substr(0, slash + 1) + gpu_device(topology, name.substr(slash + 1));
   const auto read = read_gpu_text(name);
   if (!read || (read->driver.empty() && read->first != read->last)) return name;
-  if (read->driver.empty()) return "gpu" + std::to_string(read->first);
+  if (read->driver.empty()) return fmt::format("gpu{}", read->first);
   const auto gpu = find_driver_name(topology, read->driver);
   if (!gpu) throw InputError(no_gpu(topology, name));
-  return "gpu" + std::to_string(*gpu);
+  return fmt::format("gpu{}", *gpu);
 }
 
 std::vector<int> gpu_list(const Topology& topology, const std::string& text) {

@@ -1,5 +1,7 @@
 #include "sim/query/gpu_values.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/platform/gpu_names.hpp"
@@ -8,7 +10,7 @@ namespace linkcast::query {
 namespace {
 
 Json device_value(const Json& value, const Topology& topology) {
-  if (value.is_number_integer() && value >= 0) return "gpu" + std::to_string(value.get<std::int64_t>());
+  if (value.is_number_integer() && value >= 0) return fmt::format("gpu{}", value.get<std::int64_t>());
   return value.is_string() ? Json(gpu_device(topology, value.get_ref<const std::string&>())) : value;
 }
 
@@ -64,7 +66,7 @@ Json with_gpu_numbers(const KeyTable& table, const Json& query, const Topology& 
     const std::string at = pointer + "/" + key.name;
     if (key.type == ValueType::kObjects && found->is_array()) {
       std::size_t i = 0;
-      for (Json& one : *found) one = with_gpu_numbers(key.fields, one, topology, file, at + "/" + std::to_string(i++));
+      for (Json& one : *found) one = with_gpu_numbers(key.fields, one, topology, file, fmt::format("{}/{}", at, i++));
     } else if (key.gpus != GpuNames::kNone) {
       try {
         *found = numbered(key, *found, topology);

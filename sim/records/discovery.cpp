@@ -1,5 +1,7 @@
 #include "sim/records/discovery.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -13,15 +15,15 @@ namespace {
 
 int whole(ObjectReader& r, const std::string& key, int least) {
   const int value = r.required<int>(key);
-  if (value < least) r.fail(key, "must be at least " + std::to_string(least));
+  if (value < least) r.fail(key, fmt::format("must be at least {}", least));
   return value;
 }
 
 int gpu_number(ObjectReader& r, const std::string& key) {
   const auto id = r.required<std::string>(key);
   int number = -1;
-  if (id.rfind("gpu", 0) == 0) std::from_chars(id.data() + 3, id.data() + id.size(), number);
-  if (number < 0 || id != "gpu" + std::to_string(number)) r.fail(key, "'" + id + "': a gpu is called gpu<number>");
+  if (id.starts_with("gpu")) std::from_chars(id.data() + 3, id.data() + id.size(), number);
+  if (number < 0 || id != fmt::format("gpu{}", number)) r.fail(key, "'" + id + "': a gpu is called gpu<number>");
   return number;
 }
 
@@ -110,7 +112,7 @@ Discovery read_discovery(const std::string& path) {
   r.finish();
   if (points.gpus.empty() && points.waived == 0) r.fail("points", "holds no point");
   for (auto& [number, gpu] : points.gpus) {
-    const std::string expected = "gpu" + std::to_string(d.gpus.size());
+    const std::string expected = fmt::format("gpu{}", d.gpus.size());
     if (number != static_cast<int>(d.gpus.size()))
       r.fail("points", expected + (points.waived_gpus.count(expected) ? " was waived" : " is missing") +
                            ": gpus count from 0 without gaps");
@@ -119,8 +121,7 @@ Discovery read_discovery(const std::string& path) {
   }
   for (const auto& [ends, pair] : points.pairs) {
     if (std::max(ends.first, ends.second) >= static_cast<int>(d.gpus.size()))
-      r.fail("points",
-             "gpu" + std::to_string(std::max(ends.first, ends.second)) + " of a pair is not among the devices");
+      r.fail("points", fmt::format("gpu{} of a pair is not among the devices", std::max(ends.first, ends.second)));
     d.pairs.push_back(pair);
   }
   d.waived = points.waived;

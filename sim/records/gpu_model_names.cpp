@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 4> kBehind = {"SXM", "PCIE", "NVL", "ADA"
 /// "RTX6000ADA" as "RTX 6000 ADA".
 std::string unglued(const std::string& word) {
   for (const std::string_view before : kBefore)
-    if (word.size() > before.size() && word.rfind(before, 0) == 0)
+    if (word.size() > before.size() && word.starts_with(before))
       return std::string(before) + " " + unglued(word.substr(before.size()));
   for (const std::string_view behind : kBehind)
     if (const auto at = word.find(behind); at != std::string::npos && at > 0)

@@ -1,5 +1,7 @@
 #include "sim/records/launch_record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -26,8 +28,8 @@ std::vector<int> read_gpus(ObjectReader& r) {
   std::vector<int> gpus = r.required<std::vector<int>>("gpus");
   if (gpus.empty()) r.fail("gpus", "names no GPU");
   for (auto gpu = gpus.begin(); gpu != gpus.end(); ++gpu) {
-    if (*gpu < 0) r.fail("gpus", "GPUs count from 0: " + std::to_string(*gpu) + " is none");
-    if (std::find(gpus.begin(), gpu, *gpu) != gpu) r.fail("gpus", "names GPU " + std::to_string(*gpu) + " twice");
+    if (*gpu < 0) r.fail("gpus", fmt::format("GPUs count from 0: {} is none", *gpu));
+    if (std::find(gpus.begin(), gpu, *gpu) != gpu) r.fail("gpus", fmt::format("names GPU {} twice", *gpu));
   }
   return gpus;
 }

@@ -1,5 +1,7 @@
 #include "sim/records/measurement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <sstream>
@@ -16,7 +18,7 @@ std::vector<double> positive(ObjectReader& r, const std::string& key) {
   auto values = r.required<std::vector<double>>(key);
   if (values.empty()) r.fail(key, "must hold at least one repetition");
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!(values[i] > 0)) throw InputError(r.file(), r.pointer(key) + "/" + std::to_string(i), "must be above 0");
+    if (!(values[i] > 0)) throw InputError(r.file(), fmt::format("{}/{}", r.pointer(key), i), "must be above 0");
   return values;
 }
 
@@ -118,7 +120,7 @@ MeasuredCollective read_collective(ObjectReader r, int place) {
   if (c.gpus.size() * static_cast<std::size_t>(c.nodes) < 2) r.fail("gpus", "a collective has at least two members");
   for (std::size_t i = 0; i < c.gpus.size(); ++i)
     if (c.gpus[i] < 0 || std::count(c.gpus.begin(), c.gpus.end(), c.gpus[i]) > 1)
-      r.fail("gpus/" + std::to_string(i), "each member is named once, by its number");
+      r.fail(fmt::format("gpus/{}", i), "each member is named once, by its number");
   if (r.has("algorithm")) c.algorithm = r.choice("algorithm", {"Ring", "Tree", "CollNet", "NVLS", "NVLSTree", "PAT"});
   if (r.has("protocol")) c.protocol = r.choice("protocol", {"LL", "LL128", "Simple"});
   if (r.has("launch")) c.launch = r.choice("launch", launch_kinds());

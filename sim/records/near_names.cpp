@@ -20,7 +20,7 @@ std::string plain(const std::string& name) {
 /// Whether a word of a name, behind - or _, begins so: "h100" of "hgx-h100".
 bool has_word(const std::string& name, const std::string& typed) {
   for (std::size_t at = name.find_first_of("-_."); at != std::string::npos; at = name.find_first_of("-_.", at + 1))
-    if (plain(name.substr(at)).rfind(typed, 0) == 0) return true;
+    if (plain(name.substr(at)).starts_with(typed)) return true;
   return false;
 }
 
@@ -56,7 +56,7 @@ std::vector<std::string> near_names(const std::string& name, const std::vector<s
       fewest = errors;
       near.push_back(candidate);
     }
-    if (typed.size() >= kLeastBeginning && (other.rfind(typed, 0) == 0 || has_word(candidate, typed)))
+    if (typed.size() >= kLeastBeginning && (other.starts_with(typed) || has_word(candidate, typed)))
       longer.push_back(candidate);
   }
   const bool mistyped = longer.empty() || fewest == 0;

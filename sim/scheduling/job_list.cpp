@@ -1,5 +1,7 @@
 #include "sim/scheduling/job_list.hpp"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <set>
 
@@ -47,7 +49,7 @@ JobList read_job_list(const std::string& path) {
   std::set<std::string> ids;
   long line = 0;
   for (std::string text; std::getline(file, text);) {
-    const std::string name = path + " line " + std::to_string(++line);
+    const std::string name = fmt::format("{} line {}", path, ++line);
     const Json json = parse_json(text, name);
     ObjectReader r(json, name);
     if (line == 1) {

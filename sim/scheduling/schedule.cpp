@@ -1,5 +1,7 @@
 #include "sim/scheduling/schedule.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -17,8 +19,7 @@ class Queue {
       : machine_(machine), policy_(std::move(policy)), seed_(seed), free_(static_cast<std::size_t>(machine.gpus()), 1) {
     for (const ScheduledJob& job : list.jobs) {
       if (job.gpus > machine.gpus())
-        throw InputError("job " + job.id + " needs " + std::to_string(job.gpus) + " GPUs, the machine has " +
-                         std::to_string(machine.gpus()));
+        throw InputError(fmt::format("job {} needs {} GPUs, the machine has {}", job.id, job.gpus, machine.gpus()));
       const double best_s = job.compute_s + machine.best_s(job);
       outcomes_.push_back({&job, {}, 0, 0, static_cast<double>(job.iterations) * best_s, 0});
     }

@@ -1,5 +1,7 @@
 #include "sim/serve/kubernetes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -47,7 +49,7 @@ void refuse_unknown_annotations(const Json& object, const std::vector<std::strin
   std::string list;
   for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
   for (const auto& item : annotations.items())
-    if (item.key().rfind(kOurs, 0) == 0 && std::find(known.begin(), known.end(), item.key()) == known.end())
+    if (item.key().starts_with(kOurs) && std::find(known.begin(), known.end(), item.key()) == known.end())
       throw InputError(kExtenderName, place, "annotation " + item.key() + " is none of " + list);
 }
 
@@ -71,7 +73,7 @@ int gpus_of(const Json& pod) {
     if (!containers.is_array()) return;
     for (std::size_t i = 0; i < containers.size(); ++i)
       if (const Json limits = at(containers[i], "/resources/limits"); limits.is_object() && limits.contains(kGpus))
-        fold(count_of(limits[kGpus], "/Pod" + std::string(list) + "/" + std::to_string(i) + "/resources/limits"));
+        fold(count_of(limits[kGpus], fmt::format("/Pod{}/{}/resources/limits", list, i)));
   };
   int together = 0, first = 0;
   wanted("/spec/containers", [&](int gpus) { together += gpus; });
@@ -160,8 +162,7 @@ std::string refusal(const PodAsk& pod, const NodeOffer& node, const Free& free, 
   if (!node.state) return node.unknown;
   try {
     const int left = free(*node.state);
-    if (left < pod.gpus)
-      return "linkcast: " + std::to_string(pod.gpus) + " GPUs are asked for, and " + std::to_string(left) + " are free";
+    if (left < pod.gpus) return fmt::format("linkcast: {} GPUs are asked for, and {} are free", pod.gpus, left);
     static_cast<void>(time_of(*node.state));
   } catch (const InputError& error) {
     return std::string("linkcast: ") + error.what();
@@ -186,7 +187,7 @@ ExtenderArgs read_extender_args(const Json& json, const NodeStates::Nodes& state
     args.by_name = true;
     if (!names->is_array()) throw InputError(kExtenderName, "/NodeNames", "must be an array of texts");
     for (std::size_t i = 0; i < names->size(); ++i) {
-      const std::string place = "/NodeNames/" + std::to_string(i);
+      const std::string place = fmt::format("/NodeNames/{}", i);
       if (!(*names)[i].is_string()) throw InputError(kExtenderName, place, "must be a text");
       args.nodes.push_back(offer_of((*names)[i].get<std::string>(), Json(), args.pod, states, platform_of, place));
     }
@@ -197,7 +198,7 @@ ExtenderArgs read_extender_args(const Json& json, const NodeStates::Nodes& state
   if (!items.is_array()) throw InputError(kExtenderName, "/Nodes/items", "missing, or no array");
   args.node_list = *nodes;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string place = "/Nodes/items/" + std::to_string(i);
+    const std::string place = fmt::format("/Nodes/items/{}", i);
     const Json name = at(items[i], "/metadata/name");
     if (!name.is_string()) throw InputError(kExtenderName, place + "/metadata/name", "missing, or no text");
     args.nodes.push_back(offer_of(name.get<std::string>(), items[i], args.pod, states, platform_of, place));

@@ -1,5 +1,6 @@
 #include "sim/work/in_order.hpp"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ InOrder::InOrder(std::size_t threads) {
   } catch (const std::system_error&) {
     const std::size_t started = threads_.size();
     end();
-    throw InputError("--jobs: the system starts no more than " + std::to_string(started) + " threads");
+    throw InputError(fmt::format("--jobs: the system starts no more than {} threads", started));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "validate/diagnosis/benchmark_log.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -161,7 +163,7 @@ Json facts_of(const DiagnosedLog& log) {
 std::string bus_text(const DiagnosedLog& log, const Platform& platform, const std::string& part) {
   std::string text;
   for (const auto& [number, bus] : log.buses) {
-    const std::string id = "gpu" + std::to_string(number);
+    const std::string id = fmt::format("gpu{}", number);
     if (!Regex(id + R"(\b)").find(part)) continue;
     text += (text.empty() ? "" : ", ") + id + " is device [" + bus + "] of the log";
     for (const Device& device : platform.topology().devices)

@@ -12,7 +12,7 @@ using Edits = std::vector<std::string>;
 std::string number_text(double value) { return Json(value).dump(); }
 
 bool between_nodes(const validate::ComparedPoint& point) {
-  return point.query.value("nodes", 1) > 1 || point.query.value("dst", "").rfind("node1/", 0) == 0;
+  return point.query.value("nodes", 1) > 1 || point.query.value("dst", "").starts_with("node1/");
 }
 
 /// One adapter, its port, its rail: slower, or gone so that the library does without.

@@ -1,5 +1,7 @@
 #include "validate/diagnosis/fleet.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -180,7 +182,7 @@ FleetLog fleet_log(const std::string& name, const Measurement& measurement) {
   }
   for (const MeasuredCollective& c : measurement.collectives) {
     Judged judged;
-    judged.group = c.op + " x" + std::to_string(c.gpus.size() * static_cast<std::size_t>(c.nodes));
+    judged.group = fmt::format("{} x{}", c.op, c.gpus.size() * static_cast<std::size_t>(c.nodes));
     judged.family = "collective";
     judged.size_B = c.size_B;
     add(log, judged.group + " " + c.algorithm + c.protocol + (c.in_place ? "in place " : "") + to_text(Bytes{c.size_B}),
@@ -191,8 +193,7 @@ FleetLog fleet_log(const std::string& name, const Measurement& measurement) {
 
 std::vector<FleetMember> fleet_of(const std::vector<FleetLog>& logs) {
   if (logs.size() <= kLeastOthers)
-    throw InputError("--baseline: " + std::to_string(logs.size()) +
-                     " logs: three at least, or nothing tells which is odd");
+    throw InputError(fmt::format("--baseline: {} logs: three at least, or nothing tells which is odd", logs.size()));
   std::vector<FleetMember> members;
   for (std::size_t i = 0; i < logs.size(); ++i) {
     members.push_back(Member(logs, i).judge());

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 
@@ -15,7 +17,7 @@ std::vector<std::string> keys_of(const validate::Comparison& comparison) {
   std::vector<std::string> keys;
   for (const validate::ComparedPoint& p : comparison.points) {
     const std::string key = p.transport + "|" + p.variant + "|" + p.ends + "|" + to_text(Bytes{p.size_B});
-    keys.push_back(key + "|" + std::to_string(seen[key]++));
+    keys.push_back(fmt::format("{}|{}", key, seen[key]++));
   }
   return keys;
 }
