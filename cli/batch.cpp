@@ -48,28 +48,28 @@ class Batch {
       if (in.live() && !in.has_next()) std::cout.flush();  // who writes a line may wait for its answer
       if (!in.next(line)) return;
       work_.advance(done_);
-      put(answer(context_.catalogue(), line, done_ + 1));
+      put(answer(context_.catalogue(), memories_, line, done_ + 1));
     }
   }
 
   /// Each thread has a catalogue of its own, so that none waits for another.
   void run(Lines& in, std::size_t threads) {
     const std::string data_dir = context_.catalogue().data_dir();
-    std::vector<std::unique_ptr<catalogue::Catalogue>> catalogues(threads);
+    std::vector<std::unique_ptr<Own>> of_threads(threads);
     std::atomic<std::size_t> together = 1;
     work::InOrder pieces(threads);
     std::vector<std::string> lines;
     long first = 1;
     const auto add = [&] {
       const bool flush = in.live() && !in.has_next();
-      pieces.add([this, &data_dir, &catalogues, &together, flush, first,
+      pieces.add([this, &data_dir, &of_threads, &together, flush, first,
                   lines = std::exchange(lines, {})](std::size_t thread) {
         const auto begin = std::chrono::steady_clock::now();
-        std::unique_ptr<catalogue::Catalogue>& own = catalogues[thread];
-        if (!own) own = std::make_unique<catalogue::Catalogue>(data_dir);
+        std::unique_ptr<Own>& own = of_threads[thread];
+        if (!own) own = std::make_unique<Own>(data_dir);
         std::vector<query::LineAnswer> answers;
         for (std::size_t i = 0; i < lines.size(); ++i)
-          answers.push_back(answer(*own, lines[i], first + static_cast<long>(i)));
+          answers.push_back(answer(own->catalogue, own->memories, lines[i], first + static_cast<long>(i)));
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
         const double fit = kPiece_s * static_cast<double>(lines.size()) / std::max(took.count(), 1e-9);
         together = std::clamp(static_cast<std::size_t>(fit), std::size_t{1}, kMostTogether);
@@ -92,9 +92,17 @@ class Batch {
   }
 
  private:
-  [[nodiscard]] query::LineAnswer answer(catalogue::Catalogue& catalogue, const std::string& line, long number) const {
+  /// What a thread has of its own.
+  struct Own {
+    explicit Own(const std::string& data_dir) : catalogue(data_dir) {}
+    catalogue::Catalogue catalogue;
+    query::Memories memories{};
+  };
+
+  [[nodiscard]] query::LineAnswer answer(catalogue::Catalogue& catalogue, query::Memories& memories,
+                                         const std::string& line, long number) const {
     if (query::is_blank(line)) return {};
-    return query::answer_line(catalogue, line, path_ + " line " + std::to_string(number), options_);
+    return query::answer_line(catalogue, line, path_ + " line " + std::to_string(number), options_, &memories);
   }
 
   void put(const query::LineAnswer& answer) {
@@ -108,6 +116,7 @@ class Batch {
   Context& context_;
   std::string path_;
   query::BatchOptions options_;
+  query::Memories memories_{};
   log::Work work_;
   long done_ = 0;
 };

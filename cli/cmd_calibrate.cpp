@@ -104,7 +104,7 @@ void run_trace_fit(Context& context, const TraceFit& o) {
   const std::unique_ptr<TraceReader> reader = catalogue::open_trace(context.catalogue().data_dir(), o.trace, {});
   refuse_same_file("--out", o.out, reader->name());
   TraceOut out(o.out, context.progress());  // before the fit, which takes its time
-  const double scale = replay::fit_host_scale(context.catalogue(), o.platform, o.trace, step_s);
+  const double scale = replay::fit_host_scale(context.catalogue(), context.machine(o.platform), o.trace, step_s);
   TraceHeader header = reader->header();
   header.host_scale = scale;
   header.notes.push_back("host_scale: fitted so that a step without exchange takes the " + to_text(Seconds{step_s}) +

@@ -52,7 +52,7 @@ std::string check_file(Context& context, const std::string& path) {
   }
   if (schema == "variant/1") {
     const Variant variant = read_variant(path);
-    static_cast<void>(variant_platform(variant, context.catalogue().platform(variant.base)));
+    static_cast<void>(variant_platform(variant, context.machine(variant.base)->platform()));
   }
   if (schema == "measurement/1") read_measurement(path);
   if (schema == "launch/1") read_launch_record(path);

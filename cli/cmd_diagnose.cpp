@@ -47,7 +47,7 @@ void run(DiagnoseOptions& o, Context& context) {
   else
     out["fleet"] = run_fleet(request, context);
   if (!request.platform.empty())
-    for (const std::string& note : context.catalogue().platform(request.platform).calibration().notes)
+    for (const std::string& note : context.machine(request.platform)->platform().calibration().notes)
       log::Log("cli").warning("{}", note);
   print_as_data(context, out);
 }

@@ -44,7 +44,7 @@ std::vector<emulation::Wish> wishes_of(Context& context, const std::string& text
     return emulation::subset_wishes(machine, name_of(text), gpus);
   }
   if (ending == ".json") return emulation::subset_wishes(nominal(read_topology(text)), name_of(text), gpus);
-  return emulation::subset_wishes(nominal(context.catalogue().platform(context.edited(text)).wiring()), text, gpus);
+  return emulation::subset_wishes(nominal(context.edited(text)->platform().wiring()), text, gpus);
 }
 
 void print_study(const EmulateOptions& o, const emulation::StudyRequest& request, const Json& forecast) {
@@ -100,7 +100,7 @@ emulation::StudyRequest request_of(const EmulateOptions& o, Context& context) {
   if (!o.graphs && o.wished.empty()) throw InputError("emulate: name a platform or a topology file, or --graphs");
   if (o.gpus == 0) throw InputError("--gpus: is required, except with --compare");
   const int real = static_cast<int>(bus_ids_of_topology_file(o.onto).size()),
-            known = context.catalogue().platform(o.machine).gpu_count();
+            known = context.machine(o.machine)->platform().gpu_count();
   if (o.gpus > std::min(real, known))
     throw InputError("--gpus: " + o.onto + " has " + std::to_string(real) + " GPUs, and " + o.machine + " " +
                      std::to_string(known));

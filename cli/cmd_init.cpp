@@ -92,7 +92,7 @@ void run_init(const InitOptions& o, Context& context) {
   tell_record(record);
   fs::create_directories(o.out);
   write_file("--out", topology_path, record.dump(1) + "\n");
-  const Platform& platform = context.catalogue().platform(topology_path);
+  const Platform& platform = context.machine(topology_path)->platform();
   fit::FitResult result;
   result.calibration = platform.calibration();
   result.calibration.wiring = record;

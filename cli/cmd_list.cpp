@@ -25,7 +25,7 @@ std::vector<Row> rows_of(const std::string& what, Context& context) {
   };
   if (what == "platforms")
     for (const std::string& id : context.catalogue().platforms()) {
-      const Platform& platform = context.catalogue().platform(id);
+      const Platform& platform = context.machine(id)->platform();
       rows.push_back({id, platform.wiring().title, platform.wiring().source});
     }
   if (what == "collectives") plugins(collectives().list());

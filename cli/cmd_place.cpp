@@ -128,7 +128,7 @@ void print_for_others(Context& context, const PlaceOptions& o, const Json& resul
   if (context.format == "cuda")
     std::cout << cuda_line(result["gpus"]) << '\n';
   else
-    std::cout << rankfile(result["gpus"], context.catalogue().platform(context.edited(o.query.platform())), host_of(o));
+    std::cout << rankfile(result["gpus"], context.edited(o.query.platform())->platform(), host_of(o));
 }
 
 /// A job on standard input, its answer as JSON.

@@ -108,30 +108,30 @@ void read(ReplayOptions& o, Context& context) {
   if (o.utilisation) o.asked["utilisation"] = true;
   constexpr const char* name = "command line";
   try {
-    const Topology& topology = context.catalogue().platform(o.query.platform()).topology();
+    const Topology& topology = context.machine(o.query.platform())->platform().topology();
     const Json asked = query::with_gpu_numbers(query::query_kinds().get("replay").keys(), o.asked, topology, name);
     ObjectReader r(asked, name);
     static_cast<void>(r.required<std::string>("kind"));
-    o.request = replay::read_replay_request(r.required<std::string>("platform"), r);
+    o.request = replay::read_replay_request(context.machine(r.required<std::string>("platform")), r);
   } catch (const InputError& error) {
     throw in_options(error, "replay");
   }
 }
 
 /// On the platform with or without edits.
-Json result_on(const std::string& platform, ReplayOptions& o, Context& context) {
+Json result_on(const catalogue::MachinePtr& machine, ReplayOptions& o, Context& context) {
   ReplayProgress progress(context.progress());
-  o.request.platform = platform;
+  o.request.machine = machine;
   o.request.watcher = &progress;
   Json result{{"kind", "replay"}};
   result.update(replay::replay_answer(context.catalogue(), o.request));
   o.request.watcher = nullptr;
-  query::put_provenance(context.catalogue(), platform, o.asked, context.solver, result);
+  query::put_provenance(*machine, o.asked, context.solver, result);
   return result;
 }
 
 Json both_results(ReplayOptions& o, Context& context) {
-  Json out{{"before", result_on(o.query.platform(), o, context)},
+  Json out{{"before", result_on(context.machine(o.query.platform()), o, context)},
            {"after", result_on(context.edited(o.query.platform()), o, context)}};
   out["change"] = query::change_of(out["before"], out["after"]);
   return out;

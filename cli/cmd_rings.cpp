@@ -83,7 +83,7 @@ void print_rings(const Json& result) {
 
 /// GPUs of a query by any of their names.
 std::vector<int> numbered(Context& context, const Json& query) {
-  const Topology& topology = context.catalogue().platform(query["platform"].get<std::string>()).topology();
+  const Topology& topology = context.machine(query["platform"].get<std::string>())->platform().topology();
   const query::KeyTable& keys = query::query_kinds().get("rings").keys();
   return query::with_gpu_numbers(keys, query, topology, "command line")["gpus"].get<std::vector<int>>();
 }
@@ -111,9 +111,9 @@ void add_rings(CLI::App& app, Context& context) {
     if (o->nccl_graph && context.whatif) throw InputError("--nccl-graph: one file, not one before and one after");
     const Json result = run_query(context, query);
     if (o->nccl_graph)
-      write_out(o->out, exporters::nccl::graph_xml(context.catalogue().communicator(
-                            context.edited(o->query.platform()), result["library"].get<std::string>(),
-                            numbered(context, query))));
+      write_out(o->out, exporters::nccl::graph_xml(
+                            *context.edited(o->query.platform())
+                                 ->communicator(result["library"].get<std::string>(), numbered(context, query))));
     else if (print_as_data(context, result, context.whatif ? "" : "channels"))
       return;
     else if (context.whatif)

@@ -33,8 +33,8 @@ void print_schedule(const Json& result) {
 
 void run_schedule(const ScheduleOptions& o, Context& context) {
   const scheduling::JobList list = scheduling::read_job_list(o.jobs);
-  const std::string id = context.edited(o.platform);
-  scheduling::Machine machine(context.catalogue(), id, o.nodes, o.library);
+  const catalogue::MachinePtr edited = context.edited(o.platform);
+  scheduling::Machine machine(context.catalogue(), edited, o.nodes, o.library);
   const std::vector<std::string> known = scheduling::Machine::policies();
   std::string all;
   for (const std::string& policy : known) all += (all.empty() ? "" : ", ") + policy;
@@ -50,7 +50,7 @@ void run_schedule(const ScheduleOptions& o, Context& context) {
   if (o.nodes > 0) query["nodes"] = o.nodes;
   if (!o.library.empty()) query["library"] = o.library;
   if (!o.policies.empty()) query["policies"] = o.policies;
-  query::put_provenance(context.catalogue(), id, query, "", result);
+  query::put_provenance(*edited, query, "", result);
   if (!print_as_data(context, result, "policies")) print_schedule(result);
 }
 

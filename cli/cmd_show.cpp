@@ -80,7 +80,8 @@ void show(Context& context, const ShowOptions& o) {
   if (!o.out.empty() && !o.nccl_topo && !o.infragraph && !o.svg)
     throw InputError("show: --out needs --nccl-topo, --infragraph or --svg");
   if (context.whatif) return show_change(context, o);
-  const Platform& shown = context.catalogue().platform(context.edited(o.platform));
+  const catalogue::MachinePtr machine = context.edited(o.platform);
+  const Platform& shown = machine->platform();
   if (o.fabric)
     show_fabric(context, o, shown.wiring());
   else if (o.nccl_topo)

@@ -96,8 +96,9 @@ bool compare_files(Context& context, const ValidateOptions& o) {
   refuse_claims(context, o.against);
   for (const std::string& path : o.against) {
     const Measurement measurement = measurement_of(path);
-    const std::string id = context.edited(o.platform.empty() ? measurement.topology : o.platform);
-    const validate::Comparison comparison = validate::compare(context.catalogue(), measurement, o.limits, id);
+    const validate::Comparison comparison =
+        validate::compare(context.catalogue(), measurement, o.limits,
+                          context.edited(o.platform.empty() ? measurement.topology : o.platform));
     within = within && comparison.within_limits();
     any = any || !comparison.points.empty();
     if (!any && path == o.against.back())

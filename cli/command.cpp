@@ -10,12 +10,12 @@
 #include "cli/option_names.hpp"
 #include "cli/progress.hpp"
 #include "cli/query_options.hpp"
+#include "sim/engine/worker_program.hpp"
 #include "sim/log/log.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/whatif.hpp"
 #include "sim/records/atomic_file.hpp"
-#include "sim/records/own_program.hpp"
 #include "sim/units/table.hpp"
 #include "sim/work/estimate.hpp"
 
@@ -23,7 +23,7 @@ namespace linkcast::cli {
 namespace fs = std::filesystem;
 
 std::string default_data_dir() {
-  const fs::path program = own_program();
+  const fs::path program = worker_program();
   for (const fs::path& candidate : {program.parent_path().parent_path(),
                                     program.parent_path().parent_path() / "share" / "linkcast", fs::current_path()})
     if (fs::is_directory(candidate / "topologies") && fs::is_directory(candidate / "models" / "params"))
@@ -80,7 +80,7 @@ void add_limit_options(CLI::App& app, Context& context) {
 }
 
 void Context::settle_limits() const {
-  work::Limits& limits = work::limits();
+  work::Limits limits = work::limits();
   if (!max_memory.empty()) {
     limits.memory_B = work::parse_memory_limit(max_memory, "--max-memory");
     ::setenv(work::kMemoryVariable, max_memory.c_str(), 1);
@@ -89,6 +89,7 @@ void Context::settle_limits() const {
     limits.time_s = work::parse_time_limit(max_time, "--max-time");
     ::setenv(work::kTimeVariable, max_time.c_str(), 1);
   }
+  work::set_limits(limits);
 }
 
 std::string Context::stopped_at() const {

@@ -37,8 +37,12 @@ class Context {
 
   /// What the edit options say, as the `edits` of a query.
   [[nodiscard]] std::vector<std::string> edit_list() const;
-  /// Id under which the catalogue knows the platform with the edits.
-  std::string edited(const std::string& platform) { return catalogue().edited(platform, edit_list()); }
+  /// A platform as it is. @throws InputError  unknown
+  catalogue::MachinePtr machine(const std::string& platform) { return catalogue().machine(platform); }
+  /// A platform with what the edit options say.
+  catalogue::MachinePtr edited(const std::string& platform) {
+    return catalogue().edited(machine(platform), edit_list());
+  }
   /// Made when first needed, so that --help never reads a file.
   catalogue::Catalogue& catalogue();
   /// Once the options are read, before any work. @param progress  show it. @throws InputError  LINKCAST_LOG names no

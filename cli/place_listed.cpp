@@ -11,7 +11,7 @@
 #include "cli/texts.hpp"
 #include "sim/log/log.hpp"
 #include "sim/placement/slurm.hpp"
-#include "sim/records/hostlist.hpp"
+#include "sim/units/hostlist.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -112,10 +112,10 @@ Json take_named_nodes(CLI::App& command, const ListedNodes& listed) {
 Json place_on_listed(Context& context, const ListedNodes& listed, const std::string& platform, Json query) {
   if (context.whatif) throw InputError("--free: whatif compares placements on one node");
   const placement::SlurmNodes nodes = placement::read_slurm_nodes(read_json_file(listed.free), listed.free);
-  const std::string id = context.edited(platform);
+  const catalogue::MachinePtr machine = context.edited(platform);
   std::vector<placement::NodeCandidate> candidates;
   for (const placement::SlurmNode& node : nodes.nodes)
-    candidates.push_back(placement::candidate_of(context.catalogue(), node, platform, id));
+    candidates.push_back(placement::candidate_of(context.catalogue(), node, platform, machine));
   Json asked = query;
   for (const char* key : {"kind", "platform"}) asked.erase(key);
   asked["top"] = 1;

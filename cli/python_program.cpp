@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "sim/records/own_program.hpp"
+#include "sim/engine/worker_program.hpp"
 
 namespace linkcast::cli {
 namespace fs = std::filesystem;
@@ -58,7 +58,7 @@ int run_hooked(std::vector<std::string> command, const std::string& folder,
 }
 
 void become_python(const Context& context, const std::string& script, const std::vector<std::string>& arguments) {
-  const fs::path program = own_program();
+  const fs::path program = worker_program();
   if (!fs::equivalent(program, "/proc/self/exe"))
     throw InputError(script + ": takes the place of the process that asks: run the command linkcast instead");
   const std::string data = fs::absolute(context.data_dir.empty() ? default_data_dir() : context.data_dir).string();

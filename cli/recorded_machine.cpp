@@ -64,9 +64,9 @@ bool has_all(const Calibration& calibration, const std::vector<TraceOption>& kno
 /// @returns  empty where neither it nor the measured host has them
 std::string lender_of(Context& context, const std::vector<TraceOption>& known, const std::string& machine) {
   catalogue::Catalogue& catalogue = context.catalogue();
-  if (!machine.empty() && has_all(catalogue.platform(machine).calibration(), known)) return machine;
+  if (!machine.empty() && has_all(catalogue.machine(machine)->platform().calibration(), known)) return machine;
   const std::string& lent = launch::measured_host();
-  return catalogue.has_platform(lent) && has_all(catalogue.platform(lent).calibration(), known) ? lent : "";
+  return catalogue.has_platform(lent) && has_all(catalogue.machine(lent)->platform().calibration(), known) ? lent : "";
 }
 
 /// That a machine has other GPUs than those a trace was recorded on; empty: not by their names.
@@ -93,7 +93,7 @@ std::string machine_of(Context& context, const std::map<std::string, std::string
   const std::string machine = option_of(options, named ? "machine" : "lender");
   std::string why = "no machine is named";
   if (!machine.empty()) {
-    const Topology& topology = context.catalogue().platform(machine).topology();
+    const Topology& topology = context.machine(machine)->platform().topology();
     const std::string other = other_gpus(topology, header);
     why = too_few_gpus(topology, header);
     if (why.empty() && named && !other.empty())
@@ -115,7 +115,7 @@ void fit_host(Context& context, const std::map<std::string, std::string>& option
     return;
   }
   const std::vector<std::string> edits = split(option_of(options, "edits"), ';');
-  const std::string edited = edits.empty() ? machine : context.catalogue().edited(machine, edits);
+  const catalogue::MachinePtr edited = context.catalogue().edited(context.machine(machine), edits);
   const std::string measured = to_text(Seconds{*header.step_time_s});
   const replay::HostAnchor anchor = replay::anchor_host(context.catalogue(), edited, trace, *header.step_time_s);
   header.host_scale = anchor.scale;
@@ -136,7 +136,7 @@ void lend_parameters(Context& context, const std::vector<TraceOption>& known,
   if (!wants) return;
   const std::string lender = lender_of(context, known, option_of(options, "machine"));
   if (lender.empty()) return;
-  const Calibration& calibration = context.catalogue().platform(lender).calibration();
+  const Calibration& calibration = context.machine(lender)->platform().calibration();
   for (const TraceOption& option : known)
     if (!option.parameter.empty())
       options.emplace(option.key, Json(calibration.find(option.parameter)->value).dump() + "s");

@@ -204,13 +204,13 @@ ComparedPoint described(const Calibration&, const Measurement& measurement, cons
 // A host may be so much slower than its forecast. source: seven of one kind differ by 1.65 (docs/launch.md)
 constexpr double kSlowHost = 2;
 
-void add_host(catalogue::Catalogue&, const Json&, const Json&, const MeasuredPoint&, const Measurement&,
-              ComparedPoint&) {}
-void add_host(catalogue::Catalogue&, const Json&, const Json&, const MeasuredFlows&, const Measurement&,
-              ComparedPoint&) {}
+void add_host(catalogue::Catalogue&, const catalogue::MachinePtr&, const Json&, const Json&, const MeasuredPoint&,
+              const Measurement&, ComparedPoint&) {}
+void add_host(catalogue::Catalogue&, const catalogue::MachinePtr&, const Json&, const Json&, const MeasuredFlows&,
+              const Measurement&, ComparedPoint&) {}
 /// Whether the host may be what takes the time. Of an unknown issuer the interval reaches from none to the slowest.
-void add_host(catalogue::Catalogue& catalogue, const Json& query, const Json& result, const MeasuredCollective& c,
-              const Measurement& measurement, ComparedPoint& point) {
+void add_host(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const Json& query,
+              const Json& result, const MeasuredCollective& c, const Measurement& measurement, ComparedPoint& point) {
   const auto may_limit = [](const Json& answer) {
     return answer.contains("host_s") && kSlowHost * answer["host_s"].get<double>() > answer["device_s"].get<double>();
   };
@@ -218,9 +218,9 @@ void add_host(catalogue::Catalogue& catalogue, const Json& query, const Json& re
   if (!issuer_of(measurement, c).empty() || !result.contains("launch")) return;
   Json other = query;
   other["launch"] = "pytorch";
-  const Json slowest = query::answer(catalogue, other);
+  const Json slowest = query::answer(catalogue, other, machine);
   other["launch"] = "graph";
-  const Json none = query::answer(catalogue, other);
+  const Json none = query::answer(catalogue, other, machine);
   if (slowest.contains("error") || none.contains("error")) return;
   point.host = may_limit(slowest);
   point.low_s = std::min(point.low_s, none.at("time_low_s").get<double>());
@@ -246,13 +246,13 @@ bool Comparison::within_limits() const {
 }
 
 Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits,
-                   const std::string& platform_id) {
+                   const catalogue::MachinePtr& given) {
   Comparison comparison;
   comparison.file = measurement.path;
   comparison.sha256 = measurement.sha256;
-  const std::string id = platform_id.empty() ? measurement.topology : platform_id;
-  const Platform& platform = catalogue.platform(id);
-  comparison.platform = catalogue.edits_of(id) ? platform.topology().name : id;
+  const catalogue::MachinePtr machine = given ? given : catalogue.machine(measurement.topology);
+  const Platform& platform = machine->platform();
+  comparison.platform = machine->title();
   if (platform.topology().name != measurement.topology)
     comparison.note = "measured on topology " + measurement.topology + ", compared with " + platform.topology().name;
   comparison.fitted = is_fitted(platform.calibration(), measurement);
@@ -265,8 +265,8 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
     work.advance(done++);
     Json result, query;
     try {
-      query = query_of(platform, id, measurement, measured);
-      result = query::answer(catalogue, query);
+      query = query_of(platform, machine->name(), measurement, measured);
+      result = query::answer(catalogue, query, machine);
     } catch (const InputError& error) {
       result["error"] = error.what();
     }
@@ -278,7 +278,7 @@ Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measureme
     point.predicted_s = result.at("time_s").get<double>();
     point.low_s = result.at("time_low_s").get<double>();
     point.high_s = result.at("time_high_s").get<double>();
-    add_host(catalogue, query, result, measured, measurement, point);
+    add_host(catalogue, machine, query, result, measured, measurement, point);
     for (const Json& link : result.contains("route") ? result["route"] : result["bottleneck"])
       point.links.push_back(link.get<std::string>());
     point.moved_B = moved_by(result);

@@ -54,11 +54,10 @@ struct Comparison {
 };
 
 /// Predicts every copy and group of copies of a measurement.
-/// @param platform  id, also of an edited platform, or calibration file; empty: the shipped platform of the
-///                  measurement's topology
+/// @param machine  null: the shipped platform of the measurement's topology
 /// @throws InputError  no such platform
 Comparison compare(catalogue::Catalogue& catalogue, const Measurement& measurement, const CompareLimits& limits,
-                   const std::string& platform = "");
+                   const catalogue::MachinePtr& machine = nullptr);
 
 /// @param points  every point too
 Json to_json(const Comparison& comparison, bool points = false);

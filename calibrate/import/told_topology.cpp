@@ -134,7 +134,8 @@ class Filler {
       const int generation = step->up ? cable_generation(step->up->kind) : 0;
       const auto lane = pcie_lane(generation);
       at.set("link_speed", lane ? pcie_transfers(generation) + " GT/s PCIe" : "");
-      at.set("link_width", lane ? std::to_string(std::lround(step->up->count * (step->up->says() / *lane))) : "0");
+      at.set("link_width",
+             lane ? std::to_string(std::lround(step->up->count * (step->up->reported_bandwidth() / *lane))) : "0");
       added_.emplace(step->device, at);
     }
     listed_.emplace(gpu, at);

@@ -10,8 +10,8 @@
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/text_file.hpp"
-#include "sim/records/hostlist.hpp"
 #include "sim/records/node_groups.hpp"
+#include "sim/units/hostlist.hpp"
 #include "sim/units/regex.hpp"
 
 namespace linkcast {

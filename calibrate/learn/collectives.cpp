@@ -13,30 +13,42 @@
 namespace linkcast::learn {
 namespace {
 
-const char* const kId = "calibration being fitted";  // of the platform in the catalogue
+const char* const kName = "calibration being fitted";  // of the machine
 
 std::string unit_of(const std::string& name) {
   const ParameterRow* row = find_parameter_row(name);
   return row != nullptr ? std::string(row->unit) : "1";
 }
 
-/// The forecast of one sample at whatever the platform has learned.
-class Model {
- public:
-  Model(catalogue::Catalogue& catalogue, const Topology& topology, const Calibration& calibration)
-      : catalogue_(catalogue), platform_(catalogue.adopt(kId, topology, calibration)) {}
+/// The forecast of a sample on a machine, which need not be in the catalogue.
+Json answer_on(const catalogue::MachinePtr& machine, catalogue::Catalogue& catalogue, const Sample& sample) {
+  return query::answer(catalogue, validate::collective_query(kName, *sample.file, *sample.collective), machine);
+}
 
-  Json answer(const Sample& sample, Asked* asked = nullptr) {
-    platform_.note_asked(asked);
-    Json answer = query::answer(catalogue_, validate::collective_query(kId, *sample.file, *sample.collective));
-    platform_.note_asked(nullptr);
-    return answer;
+catalogue::MachinePtr machine_of(const Topology& topology, const Calibration& calibration) {
+  return std::make_shared<const catalogue::Machine>(kName, Platform(topology, calibration));
+}
+
+/// Machines at values that a fit tries: the last one is kept, since a fit asks for many samples at the same values.
+class Trials {
+ public:
+  Trials(catalogue::MachinePtr base, const std::vector<fit::Unknown>& unknowns)
+      : base_(std::move(base)), unknowns_(unknowns) {}
+
+  const catalogue::MachinePtr& at(const std::vector<double>& values) {
+    if (machine_ && values == values_) return machine_;
+    std::map<std::string, Parameter> changed;
+    for (std::size_t k = 0; k < values.size(); ++k)
+      changed[unknowns_[k].name] = {values[k], 0, unit_of(unknowns_[k].name), "tried"};
+    machine_ = base_->with_library_parameters(changed);
+    values_ = values;
+    return machine_;
   }
-  void teach(const std::string& name, double value) { platform_.teach(name, {value, 0, unit_of(name), "tried"}); }
 
  private:
-  catalogue::Catalogue& catalogue_;
-  Platform& platform_;
+  catalogue::MachinePtr base_, machine_;
+  const std::vector<fit::Unknown>& unknowns_;
+  std::vector<double> values_;
 };
 
 Point point_of(const Sample& sample, const Json& answer) {
@@ -60,17 +72,18 @@ struct Dependence {
   std::map<std::string, std::vector<std::size_t>> points;
 };
 
-Dependence dependence_of(Model& model, const Calibration& calibration, const std::vector<Sample>& samples,
-                         std::vector<std::string>& refused) {
+Dependence dependence_of(catalogue::Catalogue& catalogue, const catalogue::Machine& machine,
+                         const std::vector<Sample>& samples, std::vector<std::string>& refused) {
+  const Calibration& calibration = machine.platform().calibration();
   Dependence found;
   for (const Sample& sample : samples) {
-    Asked asked;
-    const Json answer = model.answer(sample, &asked);
+    const auto used = std::make_shared<ParametersUsed>();
+    const Json answer = answer_on(machine.recording(used), catalogue, sample);
     if (answer.contains("error")) {
       refused.push_back(sample.file->path + ": " + answer["error"].get<std::string>());
       continue;
     }
-    for (const auto& [name, taken] : asked) {
+    for (const auto& [name, taken] : *used) {
       if (const Parameter* own = calibration.find(name); own && own->provenance == "fitted") continue;
       const double spread = taken.measured ? std::max(taken.spread, kOtherMachine) : taken.spread;
       found.priors.try_emplace(name, Prior{taken.value, spread});
@@ -159,10 +172,10 @@ std::vector<Sample> samples_of(const std::vector<Measurement>& measurements) {
 
 std::vector<Point> forecasts(catalogue::Catalogue& catalogue, const Topology& topology, const Calibration& calibration,
                              const std::vector<Sample>& samples, std::vector<std::string>& refused) {
-  Model model(catalogue, topology, calibration);
+  const catalogue::MachinePtr machine = machine_of(topology, calibration);
   std::vector<Point> points;
   for (const Sample& sample : samples) {
-    const Json answer = model.answer(sample);
+    const Json answer = answer_on(machine, catalogue, sample);
     if (answer.contains("error"))
       refused.push_back(sample.file->path + ": " + answer["error"].get<std::string>());
     else
@@ -175,8 +188,8 @@ Lesson learn_collectives(catalogue::Catalogue& catalogue, const Topology& topolo
                          const std::vector<Sample>& samples) {
   Lesson lesson;
   if (samples.empty()) return lesson;
-  Model model(catalogue, topology, calibration);
-  const Dependence dependence = dependence_of(model, calibration, samples, lesson.refused);
+  const catalogue::MachinePtr machine = machine_of(topology, calibration);
+  const Dependence dependence = dependence_of(catalogue, *machine, samples, lesson.refused);
   fit::MapRequest request;
   request.points = dependence.samples.size();
   request.progress = &catalogue.progress();
@@ -184,13 +197,11 @@ Lesson learn_collectives(catalogue::Catalogue& catalogue, const Topology& topolo
     request.unknowns.push_back({name, prior});
     request.depending.push_back(dependence.points.at(name));
   }
-  std::vector<double> taught;
+  Trials trials(machine, request.unknowns);
   request.log_error = [&](std::size_t i, const std::vector<double>& values) {
-    for (std::size_t k = 0; k < values.size(); ++k)
-      if (taught.empty() || taught[k] != values[k]) model.teach(request.unknowns[k].name, values[k]);
-    taught = values;
     const Sample& sample = dependence.samples[i];
-    return std::log(model.answer(sample).at("time_s").get<double>() / median(sample.collective->time_s));
+    return std::log(answer_on(trials.at(values), catalogue, sample).at("time_s").get<double>() /
+                    median(sample.collective->time_s));
   };
   const fit::MapResult result = fit::fit_map(request);
   lesson.sigma = result.sigma;

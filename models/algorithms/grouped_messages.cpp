@@ -174,7 +174,7 @@ class GroupedMessages final : public Algorithm {
   [[nodiscard]] Routes routes() const override { return Routes::kPairs; }
   /// The base is that of the smallest messages, which take LL; what Simple costs more is what it costs a ring more.
   [[nodiscard]] CollectiveCost cost(const CostRequest& request) const override {
-    const Calibration& known = request.platform.calibration();
+    const LibraryParameters known = request.platform.library_parameters();
     const Communicator& communicator = request.communicator;
     const std::string& protocol = request.protocol;
     CollectiveCost cost, smallest;

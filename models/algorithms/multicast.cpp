@@ -27,7 +27,7 @@ std::vector<std::vector<int>> multicast_orders(const Communicator& communicator)
 
 collective::CollectiveCost multicast_cost(const collective::CostRequest& request, const std::string& algorithm,
                                           const key::SwitchRows& rows) {
-  const Calibration& known = request.platform.calibration();
+  const LibraryParameters known = request.platform.library_parameters();
   const std::string& library = request.communicator.library;
   collective::CollectiveCost cost;
   const Learned share = learned(known, library, key::nvls_link_share,

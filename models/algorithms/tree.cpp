@@ -24,10 +24,10 @@ constexpr double kTreeShare = 0.5;
 
 /// Measured, or as a ring's.
 void set_tree_latency(const CostRequest& request, CollectiveCost& cost) {
-  const Calibration& known = request.platform.calibration();
+  const LibraryParameters known = request.platform.library_parameters();
   const std::string family = library_family(request.communicator.library);
-  const Parameter* base = known.find(key::tree_base[request.protocol].of_all(family));
-  const Parameter* hop = known.find(key::tree_hop[request.protocol].of_all(family));
+  const Parameter* base = request.platform.calibration().find(key::tree_base[request.protocol].of_all(family));
+  const Parameter* hop = request.platform.calibration().find(key::tree_hop[request.protocol].of_all(family));
   if (base != nullptr && hop != nullptr) {
     cost.base_s = base->value;
     cost.base_spread = ErrorPart(base->stderr_ / base->value);

@@ -83,9 +83,9 @@ BytesPerSecond nic_bandwidth(const Cluster& cluster, int nic) {
   cluster.fabric().minimal_way(cluster.endpoint(0, nic), cluster.endpoint(1, nic), 0, way);
   const FabricLink port = cluster.fabric().link(way.front());
   const FabricLinkClass& host = cluster.fabric().classes()[static_cast<std::size_t>(port.link_class)];
-  const auto& told = cluster.node().topology().told_rates;
-  const auto known = told.find(host.name);
-  return known != told.end() ? known->second : host.bandwidth;
+  const auto& reported = cluster.node().topology().reported_rates;
+  const auto known = reported.find(host.name);
+  return known != reported.end() ? known->second : host.bandwidth;
 }
 
 }  // namespace linkcast

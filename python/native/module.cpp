@@ -17,12 +17,12 @@
 
 #include "cli/command_line.hpp"
 #include "sim/engine/run_events.hpp"
+#include "sim/engine/worker_program.hpp"
 #include "sim/query/batch_line.hpp"
 #include "sim/query/build_version.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/whatif.hpp"
-#include "sim/records/own_program.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::python {
@@ -62,20 +62,27 @@ auto unlocked(Work work) {
 
 Text dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// Catalogues of one data folder, each used by one thread at a time. One whose user threw Stopped is not seen again.
+/// What one thread answers queries with.
+struct Desk {
+  explicit Desk(const Text& data_dir) : catalogue(data_dir) {}
+  catalogue::Catalogue catalogue;
+  query::Memories memories{};
+};
+
+/// Desks of one data folder, each used by one thread at a time. One whose user threw Stopped is not seen again.
 class Catalogues {
  public:
   explicit Catalogues(Text data_dir) : data_dir_(std::move(data_dir)) {}
 
-  std::unique_ptr<catalogue::Catalogue> take() {
+  std::unique_ptr<Desk> take() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (idle_.empty()) return std::make_unique<catalogue::Catalogue>(data_dir_);
+    if (idle_.empty()) return std::make_unique<Desk>(data_dir_);
     auto one = std::move(idle_.back());
     idle_.pop_back();
     return one;
   }
 
-  void give_back(std::unique_ptr<catalogue::Catalogue> one) {
+  void give_back(std::unique_ptr<Desk> one) {
     const std::lock_guard<std::mutex> lock(mutex_);
     idle_.push_back(std::move(one));
   }
@@ -96,7 +103,7 @@ class Catalogues {
  private:
   Text data_dir_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<catalogue::Catalogue>> idle_;
+  std::vector<std::unique_ptr<Desk>> idle_;
 };
 
 /// Threads that answer the lines of a batch, each with a catalogue of its own.
@@ -137,21 +144,22 @@ class Batch {
     if (stop_) throw Stopped();
   }
 
-  void answer_chunk(catalogue::Catalogue& catalogue, std::size_t begin) {
+  void answer_chunk(Desk& desk, std::size_t begin) {
     for (std::size_t i = begin; i < std::min(begin + chunk_, lines_.size()); ++i) {
       check_stop();
       if (query::is_blank(lines_[i])) continue;
-      answers_[i] = query::answer_line(catalogue, lines_[i], name_ + " line " + std::to_string(i + 1)).text;
+      const Text place = name_ + " line " + std::to_string(i + 1);
+      answers_[i] = query::answer_line(desk.catalogue, lines_[i], place, {}, &desk.memories).text;
     }
   }
 
   void work() {
     try {
       const EventCheck check([this] { check_stop(); });
-      auto catalogue = catalogues_.take();
+      auto desk = catalogues_.take();
       for (std::size_t begin = next_.fetch_add(chunk_); begin < lines_.size(); begin = next_.fetch_add(chunk_))
-        answer_chunk(*catalogue, begin);
-      catalogues_.give_back(std::move(catalogue));
+        answer_chunk(*desk, begin);
+      catalogues_.give_back(std::move(desk));
     } catch (const Stopped&) {
     } catch (...) {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -254,7 +262,7 @@ void translate(std::exception_ptr thrown) {
 PYBIND11_MODULE(_native, m) {
   m.doc() = "linkcast in this process: JSON in, JSON out";
   py::register_exception_translator(translate);
-  m.def("set_program", [](const Text& path) { set_own_program(path); });
+  m.def("set_program", [](const Text& path) { set_worker_program(path); });
   m.def("version", [] { return std::make_pair(Text(query::build_version()), Text(query::build_commit())); });
   m.def("command", command, py::arg("words"), py::arg("input") = "");
   m.def("text", text, py::arg("value"), py::arg("unit"));
@@ -265,23 +273,28 @@ PYBIND11_MODULE(_native, m) {
            [](Catalogues& self, const Text& query, const Text& name) {
              return unlocked([&] {
                const Json asked = parse_json(query, name);
-               return self.with_one([&](auto& one) { return dumped(query::answer_or_throw(one, asked, name)); });
+               return self.with_one([&](Desk& desk) {
+                 return dumped(query::answer_or_throw(desk.catalogue, asked, name, &desk.memories));
+               });
              });
            })
       .def("whatif",
            [](Catalogues& self, const Text& query, const Text& name) {
              return unlocked([&] {
                const Json asked = parse_json(query, name);
-               return self.with_one([&](auto& one) { return dumped(query::whatif_answer(one, asked, name)); });
+               return self.with_one([&](Desk& desk) {
+                 return dumped(query::whatif_answer(desk.catalogue, asked, name, &desk.memories));
+               });
              });
            })
-      .def(
-          "check",
-          [](Catalogues& self, const Text& platform, const std::vector<Text>& edits) {
-            unlocked([&] {
-              return self.with_one([&](auto& one) { return one.platform(one.edited(platform, edits)).wiring().title; });
-            });
-          })
+      .def("check",
+           [](Catalogues& self, const Text& platform, const std::vector<Text>& edits) {
+             unlocked([&] {
+               return self.with_one([&](Desk& desk) {
+                 return desk.catalogue.edited(desk.catalogue.machine(platform), edits)->platform().wiring().title;
+               });
+             });
+           })
       .def("batch", [](Catalogues& self, const std::vector<Text>& lines, const Text& name, std::size_t jobs) {
         return unlocked([&] { return Batch(self, lines, name, jobs).answers(); });
       });

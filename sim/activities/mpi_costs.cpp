@@ -26,7 +26,7 @@ constexpr double kPageableShare = 0.34, kShareSpread = 0.5;
 constexpr double kMeasuredSpread = 0.2;  // source: assumed, buffers of a library against those of a benchmark
 
 double asked(const Platform& node, const std::string& library, const LibraryRow& row) {
-  return learned(node.calibration(), library, row).value;
+  return learned(node.library_parameters(), library, row).value;
 }
 
 /// Of the way of the first GPU to host memory.
@@ -75,8 +75,8 @@ StagingCosts staging_costs(const Platform& node, const std::string& library) {
     const auto& cap = known.get("d2h_pageable").regimes.back().rate_cap;
     if (cap) rate = {cap->value, kMeasuredSpread};
   }
-  const Learned copy = learned(node.calibration(), library, key::staging_rate, rate);
-  const Learned begin = learned(node.calibration(), library, key::staging_copy, start);
+  const Learned copy = learned(node.library_parameters(), library, key::staging_rate, rate);
+  const Learned begin = learned(node.library_parameters(), library, key::staging_copy, start);
   return {begin.value,
           copy.value,
           asked(node, library, key::staging_fresh),
@@ -102,7 +102,7 @@ double own_copy_s(const Platform& node, double bytes) {
 
 CombineCost combine_cost(const Platform& node, const std::string& library, bool on_host) {
   if (on_host) {
-    const Learned rate = learned(node.calibration(), library, key::host_reduce);
+    const Learned rate = learned(node.library_parameters(), library, key::host_reduce);
     return {0, rate.value, {}, rate.measured, ErrorPart(rate)};
   }
   const Regime& copy = node.transports().get("local").regimes.back();

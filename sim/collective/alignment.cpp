@@ -29,7 +29,8 @@ int part_width_B(int part, double distance_B) {
 Learned narrow_rate(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
                     int width_B) {
   const Prior believed = library.narrow_share(platform, communicator, width_B);
-  return learned(platform.calibration(), communicator.library, width_B == 8 ? key::narrow8 : key::narrow4, believed);
+  return learned(platform.library_parameters(), communicator.library, width_B == 8 ? key::narrow8 : key::narrow4,
+                 believed);
 }
 
 void narrow_blocks(const Platform& platform, const RingLibrary& library, const Communicator& communicator,

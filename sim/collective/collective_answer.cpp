@@ -65,20 +65,19 @@ struct Surroundings {
   const Cluster* shared = nullptr;    ///< with others
   std::unique_ptr<Cluster> placed{};  ///< where the nodes are not the first ones
 
-  void read_others(catalogue::Catalogue& catalogue, const std::string& platform_id, const PlacedCollective& first,
-                   const CollectiveRanks& ranks, ObjectReader& r) {
-    others = collective::read_others(catalogue, platform_id, first, ranks.nodes, r);
-    if (!others.empty()) shared = &shared_machine(catalogue, platform_id, ranks.nodes, others);
+  void read_others(const catalogue::Machine& machine, const PlacedCollective& first, const CollectiveRanks& ranks,
+                   ObjectReader& r) {
+    others = collective::read_others(machine, first, ranks.nodes, r);
+    if (!others.empty()) shared = &shared_machine(machine, ranks.nodes, others);
   }
   void refuse_alternatives(const ObjectReader& r) const {
     if (!others.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
     if (load.any()) r.fail("alternatives", "are forecast alone, not in noise or beside other jobs");
   }
   /// All nodes are alike to a job on one of them alone.
-  void place(catalogue::Catalogue& catalogue, const std::string& platform_id, const CollectiveRanks& ranks) {
+  void place(const catalogue::Machine& machine, const CollectiveRanks& ranks) {
     if (ranks.one_node() && load.beside.empty()) return;
-    placed =
-        congestion::place_jobs(ranks.one_node() ? catalogue.cluster(platform_id) : ranks.machine, ranks.nodes, load);
+    placed = congestion::place_jobs(ranks.one_node() ? machine.cluster() : ranks.machine, ranks.nodes, load);
   }
   [[nodiscard]] const Cluster& machine(const CollectiveRanks& ranks) const { return placed ? *placed : ranks.machine; }
   /// @returns  nothing where the job is alone
@@ -94,13 +93,13 @@ struct Surroundings {
 /// Key launch: who issues the calls of all communicators.
 class Launcher {
  public:
-  Launcher(catalogue::Catalogue& catalogue, const std::string& platform_id, const RingLibrary& library,
+  Launcher(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const RingLibrary& library,
            ObjectReader& r) {
     const bool said = r.has("launch");
     kind_ = launch::kind_named(said ? r.choice("launch", launch_kinds()) : library.usual_launch());
     const auto scale = launch::read_host_scale(r, kind_);
     if (kind_ == launch::Kind::kGraph) return;
-    costs_.emplace(catalogue, platform_id, scale);
+    costs_.emplace(catalogue, machine, scale);
     if (!costs_->known() && !said) kind_ = launch::Kind::kGraph;
   }
   /// Calls of a library that sends messages by itself are in its own times.
@@ -116,9 +115,9 @@ class Launcher {
 /// Of rings, trees and messages of a library: forecast alone, in the load of a network, or with others.
 class Asked {
  public:
-  Asked(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r)
+  Asked(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, ObjectReader& r)
       : op_name_(r.required<std::string>("op")),
-        ranks_(read_ranks(catalogue, platform_id, r)),
+        ranks_(read_ranks(machine, r)),
         size_(op_name_, ranks_.nodes * static_cast<int>(ranks_.gpus.size()), r),
         library_(read_library(ranks_, r)),
         calls_(read_calls(r)),
@@ -133,13 +132,12 @@ class Asked {
     alternatives_ = r.optional<bool>("alternatives").value_or(false);
     if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
     around_.load = read_load(ranks_, r, catalogue.progress());
-    around_.read_others(catalogue, platform_id, {library_, op_name_, size_.size_B(), calls_, switches_.nvls}, ranks_,
-                        r);
+    around_.read_others(machine, {library_, op_name_, size_.size_B(), calls_, switches_.nvls}, ranks_, r);
     if (alternatives_) around_.refuse_alternatives(r);
-    const Launcher launcher(catalogue, platform_id, ring_library(library_), r);
+    const Launcher launcher(catalogue, machine, ring_library(library_), r);
     r.finish();
-    around_.place(catalogue, platform_id, ranks_);
-    communicator_ = &communicator_of(catalogue, platform_id, library_, ranks_);
+    around_.place(machine, ranks_);
+    communicator_ = communicator_of(machine, library_, ranks_);
     launching_ = launcher.of(job());
     for (PlacedJob& other : around_.others) other.job.launching = launcher.of(other.job);
   }
@@ -189,7 +187,7 @@ class Asked {
   bool alternatives_ = false;
   launch::Launching launching_{};
   Surroundings around_{};
-  const Communicator* communicator_ = nullptr;
+  std::shared_ptr<const Communicator> communicator_{};
 };
 
 void read_transport(CollectiveJob& job, ObjectReader& r) {
@@ -199,16 +197,16 @@ void read_transport(CollectiveJob& job, ObjectReader& r) {
   if (!why.empty()) r.fail("transport", why);
 }
 
-CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
+CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, Solver& solver,
                                    ObjectReader& r) {
   const auto library_id = r.required<std::string>("library");
   const auto op_name = r.required<std::string>("op");
-  const CollectiveRanks ranks = read_ranks(catalogue, platform_id, r);
+  const CollectiveRanks ranks = read_ranks(machine, r);
   const Communicator members = schedule_ranks(library_id, ranks.nodes, ranks.gpus);
   const SizedCall size(op_name, members.ranks(), r);
   Surroundings around;
   around.load = read_load(ranks, r, catalogue.progress());
-  around.place(catalogue, platform_id, ranks);
+  around.place(machine, ranks);
   query::refuse_keys(r,
                      {"calls", "protocol", "algorithm_file", "nvls", "collnet", "pxn", "engine", "library_topology",
                       "p2p_level", "host_scale"},
@@ -221,7 +219,7 @@ CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const std::s
   const bool alternatives = r.optional<bool>("alternatives").value_or(false);
   PlacedCollective first{library_id, op_name, size.size_B()};
   first.transport = job.transport;
-  around.read_others(catalogue, platform_id, first, ranks, r);
+  around.read_others(machine, first, ranks, r);
   if (alternatives) around.refuse_alternatives(r);
   r.finish();
   if (auto forecast = around.forecast(job, solver)) return std::move(*forecast);
@@ -237,21 +235,20 @@ bool has_schedules(const Json& library) {
 
 }  // namespace
 
-Json collective_answer(catalogue::Catalogue& catalogue, const std::string& platform_id, Solver& solver,
+Json collective_answer(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& asked, Solver& solver,
                        ObjectReader& r) {
   const bool explain = query::read_explain(r);
-  const auto answered = [&](const std::string& platform, const CollectiveForecast& forecast) {
+  const auto answered = [&](const catalogue::Machine& machine, const CollectiveForecast& forecast) {
     Json out = to_json(forecast);
     if (explain)
-      out["terms"] =
-          uncertainty::explained(catalogue.platform(platform).calibration(), forecast.terms, forecast.time_s);
+      out["terms"] = uncertainty::explained(machine.platform().calibration(), forecast.terms, forecast.time_s);
     return out;
   };
   if (r.has("library") && has_schedules(r.raw("library")))
-    return answered(platform_id, schedule_answer(catalogue, platform_id, solver, r));
-  const std::string overridden = query::told_platform(catalogue, platform_id, r);
-  Json out = answered(overridden, Asked(catalogue, overridden, r).forecast(solver));
-  query::put_told(catalogue, overridden, out);
+    return answered(*asked, schedule_answer(catalogue, *asked, solver, r));
+  const catalogue::MachinePtr machine = query::read_library_topology(catalogue, asked, r);
+  Json out = answered(*machine, Asked(catalogue, *machine, r).forecast(solver));
+  query::put_library_topology(*machine, out);
   return out;
 }
 

@@ -38,7 +38,7 @@ void slow_down(CollectiveCost& cost, double slow, double hops) {
 
 void set_latency(const CostRequest& request, CollectiveCost& cost) {
   const auto of = [&](const LibraryRow& row, Seconds table) {
-    return learned(request.platform.calibration(), request.communicator.library, row, {table.si, kTableSpread});
+    return learned(request.platform.library_parameters(), request.communicator.library, row, {table.si, kTableSpread});
   };
   const Learned base = of(key::ring_base[request.protocol], request.library.base_latency(request.protocol));
   const Learned hop = of(key::ring_hop[request.protocol],
@@ -52,7 +52,7 @@ void set_latency(const CostRequest& request, CollectiveCost& cost) {
 
 void set_rates(const CostRequest& request, CollectiveCost& cost) {
   const Communicator& communicator = request.communicator;
-  const Calibration& known = request.platform.calibration();
+  const LibraryParameters known = request.platform.library_parameters();
   const LibraryRow& channel = key::ring_channel[request.protocol];
   const Prior inside =
       request.library.block_rate(request.platform, communicator, request.protocol).value_or(*channel.prior);
@@ -96,7 +96,7 @@ void set_table_latency(const CostRequest& request, const std::string& algorithm,
   const auto add = [&](const LibraryRow& row, double each_s, double count, bool& measured) {
     if (each_s * count <= 0) return;
     const Learned part =
-        learned(request.platform.calibration(), request.communicator.library, row, {each_s, kTableSpread});
+        learned(request.platform.library_parameters(), request.communicator.library, row, {each_s, kTableSpread});
     sum += part.value * count;
     error = std::hypot(error, part.spread * part.value * count);
     measured = measured && part.measured;
@@ -112,7 +112,7 @@ void set_table_latency(const CostRequest& request, const std::string& algorithm,
 double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
                   const CollectiveTraits& traits, int steps) {
   if (!traits.reduces || traits.gathers || traits.root || steps <= 0) return 1;
-  const Learned tail = learned(platform.calibration(), communicator.library, key::ring_tail[protocol]);
+  const Learned tail = learned(platform.library_parameters(), communicator.library, key::ring_tail[protocol]);
   return steps / (steps + tail.value);
 }
 

@@ -17,17 +17,16 @@ std::vector<int> read_gpus_of_each(ObjectReader& r, const Platform& node, int le
   return first_numbers(per_node);
 }
 
-CollectiveRanks read_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
+CollectiveRanks read_ranks(const catalogue::Machine& machine, ObjectReader& r) {
   const int nodes = r.optional<int>("nodes").value_or(1);
   if (nodes == 1) {
-    const Cluster& machine = catalogue.lone_node(platform_id);
-    return {machine, 1,
-            r.has("nodes") ? read_gpus_of_each(r, machine.node(), 2) : activities::read_gpus(r, machine.node(), 2)};
+    const Platform& node = machine.platform();
+    return {machine.lone_node(), 1, r.has("nodes") ? read_gpus_of_each(r, node, 2) : activities::read_gpus(r, node, 2)};
   }
-  const Cluster& machine = catalogue.cluster(platform_id);
-  if (nodes < 1 || nodes > machine.nodes())
-    r.fail("nodes", "must be 1 to " + std::to_string(machine.nodes()) + ", as many as the fabric joins");
-  return {machine, nodes, read_gpus_of_each(r, machine.node(), 1)};
+  const Cluster& cluster = machine.cluster();
+  if (nodes < 1 || nodes > cluster.nodes())
+    r.fail("nodes", "must be 1 to " + std::to_string(cluster.nodes()) + ", as many as the fabric joins");
+  return {cluster, nodes, read_gpus_of_each(r, cluster.node(), 1)};
 }
 
 std::string read_library(const CollectiveRanks& ranks, ObjectReader& r) {
@@ -46,10 +45,9 @@ void read_pxn(const std::string& library, CollectiveRanks& ranks, ObjectReader& 
   ranks.pxn = *wanted;
 }
 
-const Communicator& communicator_of(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                                    const std::string& library, const CollectiveRanks& ranks) {
-  return ranks.one_node() ? catalogue.communicator(platform_id, library, ranks.gpus)
-                          : catalogue.communicator_across(platform_id, library, ranks.nodes, ranks.gpus, ranks.pxn);
+std::shared_ptr<const Communicator> communicator_of(const catalogue::Machine& machine, const std::string& library,
+                                                    const CollectiveRanks& ranks) {
+  return machine.communicator(library, ranks.gpus, ranks.nodes, ranks.pxn);
 }
 
 }  // namespace linkcast::collective

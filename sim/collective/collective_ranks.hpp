@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/catalogue/machine.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::collective {
@@ -22,11 +22,11 @@ std::vector<int> read_gpus_of_each(ObjectReader& r, const Platform& node, int le
 /// Key pxn of several nodes, where the library has the choice.
 void read_pxn(const std::string& library, CollectiveRanks& ranks, ObjectReader& r);
 /// Keys gpus or gpus_per_node, and nodes; one node may be any machine's. @throws InputError  more than the machine has
-CollectiveRanks read_ranks(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
+CollectiveRanks read_ranks(const catalogue::Machine& machine, ObjectReader& r);
 /// Key library, else that of the machine's time that has such ranks.
 std::string read_library(const CollectiveRanks& ranks, ObjectReader& r);
 /// What it builds for them.
-const Communicator& communicator_of(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                                    const std::string& library, const CollectiveRanks& ranks);
+std::shared_ptr<const Communicator> communicator_of(const catalogue::Machine& machine, const std::string& library,
+                                                    const CollectiveRanks& ranks);
 
 }  // namespace linkcast::collective

@@ -90,20 +90,19 @@ void add_what_the_library_believes(Bytewise& shape, const Communicator& made) {
 
 }  // namespace
 
-CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const std::string& platform_id,
+CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const catalogue::Machine& machine,
                                         const std::string& library_id, const std::vector<CollectiveAsk>& all) {
-  const Cluster& machine = catalogue.lone_node(platform_id);
   std::vector<PlacedJob> placed;
   std::vector<CollectiveJob> jobs;
   for (const CollectiveAsk& ask : all) {
     PlacedCollective asked{library_id, ask.op, ask.size_B};
     asked.parts_B = ask.parts_B;
-    placed.push_back(place_job(catalogue, platform_id, asked, {{0}, ask.gpus}));
+    placed.push_back(place_job(machine, asked, {{0}, ask.gpus}));
     jobs.push_back(placed.back().job);
   }
   Solver& solver = catalogue.solver("fluid");
   if (jobs.size() == 1) return forecast_of(jobs.front(), run_alone(jobs.front(), solver));
-  return forecast_together(jobs, run_together(jobs, machine, solver));
+  return forecast_together(jobs, run_together(jobs, machine.lone_node(), solver));
 }
 
 CollectiveTimes forecast_alone(const Cluster& machine, const Library& library, const Communicator& communicator,

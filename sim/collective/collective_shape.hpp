@@ -24,7 +24,7 @@ struct CollectiveTimes {
 
 /// The first of `all` with the others beside it.
 /// @throws InputError
-CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const std::string& platform_id,
+CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const catalogue::Machine& machine,
                                         const std::string& library, const std::vector<CollectiveAsk>& all);
 
 /// The time of one with nothing beside it, of a communicator at hand. @throws InputError

@@ -52,18 +52,16 @@ bool messages_through_host(const Communicator& communicator) {
 void take_host_path(const Platform& platform, const Communicator& communicator, const std::string& protocol,
                     const LibraryRow& blocks, double share, CollectiveCost& cost) {
   if (!cost.measured) return;
-  const Calibration& calibration = platform.calibration();
+  const LibraryParameters known = platform.library_parameters();
   const std::string& library = communicator.library;
-  const Learned base =
-      learned(calibration, library, key::host_base[protocol], {cost.base_s + kHostLoad_s, kHostLoadSpread});
-  const Learned hop =
-      learned(calibration, library, key::host_hop[protocol], {cost.hop_s + kHostLoad_s, kHostLoadSpread});
+  const Learned base = learned(known, library, key::host_base[protocol], {cost.base_s + kHostLoad_s, kHostLoadSpread});
+  const Learned hop = learned(known, library, key::host_hop[protocol], {cost.hop_s + kHostLoad_s, kHostLoadSpread});
   cost.base_s = base.value;
   cost.base_spread = ErrorPart(base);
   cost.hop_s = hop.value;
   cost.hop_spread = ErrorPart(hop);
   const double asked_B = protocol == "LL" ? kAsked_LL_B : kAsked_B;
-  const Learned rate = learned(calibration, library, blocks, {asked_B / kHostLoad_s, kBlockSpread});
+  const Learned rate = learned(known, library, blocks, {asked_B / kHostLoad_s, kBlockSpread});
   if (share * rate.value < cost.channel_Bps) {
     cost.channel_Bps = share * rate.value;
     cost.channel_terms = {rate_term(uncertainty::term::kHostPath, rate, blocks)};
@@ -81,16 +79,16 @@ activities::HostHops host_hops(const Platform& platform, const Communicator& com
                                double elements_B, double buffers_B) {
   activities::HostHops hops;
   if (!through || !platform.transports().measured("h2d_sm")) return hops;
-  const Calibration& calibration = platform.calibration();
+  const LibraryParameters known = platform.library_parameters();
   const std::string& library = communicator.library;
   hops.steps = steps;
   hops.wire = with_header(std::min(kLargestPacket_B, kWarp * elements_B)) / with_header(kLargestPacket_B) /
-              learned(calibration, library, key::host_data_share).value;
+              learned(known, library, key::host_data_share).value;
   // The cache is shared by all GPUs of the CPU, as if all of them did the same.
   const int cpu = platform.socket_of(platform.gpu(communicator.gpus.front()));
   int sharers = 0;
   for (int gpu = 0; gpu < platform.gpu_count(); ++gpu) sharers += platform.socket_of(platform.gpu(gpu)) == cpu ? 1 : 0;
-  const double cache_B = learned(calibration, library, key::host_cache).value;
+  const double cache_B = learned(known, library, key::host_cache).value;
   hops.memory = std::max(0.0, 1 - cache_B / std::max(cache_B, sharers * buffers_B));
   return hops;
 }

@@ -11,13 +11,12 @@ namespace linkcast::collective {
 namespace {
 
 /// Node numbers, all different. @returns  those of the first job where there is no such key
-std::vector<int> read_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, int first_nodes,
-                            ObjectReader& r) {
+std::vector<int> read_nodes(const catalogue::Machine& machine, int first_nodes, ObjectReader& r) {
   if (!r.has("nodes")) return first_numbers(first_nodes);
   const auto nodes = r.required<std::vector<int>>("nodes");
   if (nodes.empty()) r.fail("nodes", "needs at least one node");
   if (nodes == std::vector<int>{0}) return nodes;
-  const int most = catalogue.cluster(platform_id).nodes();
+  const int most = machine.cluster().nodes();
   std::set<int> seen;
   for (const int node : nodes) {
     if (node < 0 || node >= most)
@@ -27,41 +26,41 @@ std::vector<int> read_nodes(catalogue::Catalogue& catalogue, const std::string& 
   return nodes;
 }
 
-PlacedJob read_other(catalogue::Catalogue& catalogue, const std::string& platform_id, const PlacedCollective& first,
-                     int first_nodes, ObjectReader& r) {
+PlacedJob read_other(const catalogue::Machine& machine, const PlacedCollective& first, int first_nodes,
+                     ObjectReader& r) {
   PlacedCollective asked = first;
   asked.op = r.required<std::string>("op");
-  PlacedNodes where{read_nodes(catalogue, platform_id, first_nodes, r), {}};
-  where.gpus = activities::read_gpus(r, catalogue.platform(platform_id), where.nodes.size() > 1 ? 1 : 2);
+  PlacedNodes where{read_nodes(machine, first_nodes, r), {}};
+  where.gpus = activities::read_gpus(r, machine.platform(), where.nodes.size() > 1 ? 1 : 2);
   const SizedCall size(asked.op, static_cast<int>(where.nodes.size() * where.gpus.size()), r);
   asked.size_B = size.size_B();
   asked.parts_B = size.op().parts_B();
   if (r.has("library")) asked.library = r.choice("library", libraries().names());
   r.finish();
-  return place_job(catalogue, platform_id, asked, where);
+  return place_job(machine, asked, where);
 }
 
 }  // namespace
 
-std::vector<PlacedJob> read_others(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                                   const PlacedCollective& first, int first_nodes, ObjectReader& r) {
+std::vector<PlacedJob> read_others(const catalogue::Machine& machine, const PlacedCollective& first, int first_nodes,
+                                   ObjectReader& r) {
   std::vector<PlacedJob> others;
   if (!r.has("with")) return others;
   const Json& list = r.raw("with");
   if (!list.is_array()) r.fail("with", "must be an array of {\"op\", \"size_B\", \"gpus\"}");
   for (std::size_t i = 0; i < list.size(); ++i) {
     ObjectReader one(list[i], r.file(), r.pointer("with") + "/" + std::to_string(i));
-    others.push_back(read_other(catalogue, platform_id, first, first_nodes, one));
+    others.push_back(read_other(machine, first, first_nodes, one));
   }
   return others;
 }
 
-const Cluster& shared_machine(catalogue::Catalogue& catalogue, const std::string& platform_id, int first_nodes,
+const Cluster& shared_machine(const catalogue::Machine& machine, int first_nodes,
                               const std::vector<PlacedJob>& others) {
   const bool one_node = first_nodes == 1 && std::all_of(others.begin(), others.end(), [](const PlacedJob& other) {
                           return nodes_of(other.job) == std::vector<int>{0};
                         });
-  return one_node ? catalogue.lone_node(platform_id) : catalogue.cluster(platform_id);
+  return one_node ? machine.lone_node() : machine.cluster();
 }
 
 }  // namespace linkcast::collective

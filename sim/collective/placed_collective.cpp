@@ -28,43 +28,38 @@ std::string usual_library_across(const Calibration& calibration) {
   return all ? calibration.default_library : "nccl-2.7";
 }
 
-PlacedJob place_job(catalogue::Catalogue& catalogue, const std::string& platform_id, const PlacedCollective& asked,
-                    const PlacedNodes& where) {
+PlacedJob place_job(const catalogue::Machine& machine, const PlacedCollective& asked, const PlacedNodes& where) {
   const bool alone = where.nodes.size() == 1;
-  const Cluster& machine = alone ? catalogue.lone_node(platform_id) : catalogue.cluster(platform_id);
-  const Calibration& calibration = machine.node().calibration();
+  const Cluster& cluster = alone ? machine.lone_node() : machine.cluster();
+  const Calibration& calibration = machine.platform().calibration();
   const std::string library = !asked.library.empty() ? asked.library
                               : alone                ? calibration.default_library
                                                      : usual_library_across(calibration);
-  std::vector<int> order = alone ? where.nodes : order_of(where.nodes, machine.nodes());
-  std::unique_ptr<Cluster> placed = alone ? nullptr : placed_cluster(machine, order);
+  std::vector<int> order = alone ? where.nodes : order_of(where.nodes, cluster.nodes());
+  std::unique_ptr<Cluster> placed = alone ? nullptr : placed_cluster(cluster, order);
   const int nodes = static_cast<int>(where.nodes.size());
   const Library& runs = libraries().get(library);
-  std::unique_ptr<Communicator> ranks;
-  if (runs.rings() == nullptr) ranks = std::make_unique<Communicator>(schedule_ranks(library, nodes, where.gpus));
+  const bool scheduled = runs.rings() == nullptr;
+  std::shared_ptr<const Communicator> ranks =
+      scheduled ? std::make_shared<const Communicator>(schedule_ranks(library, nodes, where.gpus))
+                : machine.communicator(library, where.gpus, nodes);
   std::unique_ptr<Collective> own;
   if (!asked.parts_B.empty()) own = collectives().get(asked.op).with_parts(asked.parts_B);
-  CollectiveJob job{placed ? *placed : machine,
-                    runs,
-                    ranks   ? *ranks
-                    : alone ? catalogue.communicator(platform_id, library, where.gpus)
-                            : catalogue.communicator_across(platform_id, library, nodes, where.gpus),
-                    own ? *own : collectives().get(asked.op),
-                    asked.op,
-                    asked.size_B};
+  CollectiveJob job{
+      placed ? *placed : cluster, runs, *ranks, own ? *own : collectives().get(asked.op), asked.op, asked.size_B};
   job.nvls = asked.nvls;
   job.calls = asked.calls;
-  if (ranks && !alone && runs.schedules()->staging(job.op) == Staging::kNone) job.transport = asked.transport;
+  if (scheduled && !alone && runs.schedules()->staging(job.op) == Staging::kNone) job.transport = asked.transport;
   if (const std::string why = transport_refusal(job); !why.empty()) throw InputError("transport: " + why);
   job.order = std::move(order);
   return {std::move(placed), std::move(ranks), std::move(own), std::move(job)};
 }
 
-activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,
+activities::Plan placed_collective(catalogue::Catalogue& catalogue, const catalogue::Machine& machine,
                                    const PlacedCollective& asked, const PlacedNodes& where) {
-  const PlacedJob placed = place_job(catalogue, platform_id, asked, where);
+  const PlacedJob placed = place_job(machine, asked, where);
   activities::Plan plan = forecast_to_share(placed.job, catalogue.solver("fluid"));
-  share(placed.job, catalogue.cluster(platform_id), plan);
+  share(placed.job, machine.cluster(), plan);
   return plan;
 }
 

@@ -23,18 +23,17 @@ struct PlacedCollective {
 };
 
 struct PlacedJob {
-  std::unique_ptr<Cluster> machine;     ///< the job's nodes first; null where they are the first ones, or one alone
-  std::unique_ptr<Communicator> ranks;  ///< of a library that has schedules
-  std::unique_ptr<Collective> own;      ///< with parts of its own
-  CollectiveJob job;                    ///< with its order
+  std::unique_ptr<Cluster> machine;  ///< the job's nodes first; null where they are the first ones, or one alone
+  std::shared_ptr<const Communicator> ranks;
+  std::unique_ptr<Collective> own;  ///< with parts of its own
+  CollectiveJob job;                ///< with its order; refers to the machine that it was placed on
 };
 
 /// @throws InputError  the library has no such ranks
-PlacedJob place_job(catalogue::Catalogue& catalogue, const std::string& platform_id, const PlacedCollective& asked,
-                    const PlacedNodes& where);
+PlacedJob place_job(const catalogue::Machine& machine, const PlacedCollective& asked, const PlacedNodes& where);
 
 /// On these nodes. @returns  with keys of the platform's cluster
-activities::Plan placed_collective(catalogue::Catalogue& catalogue, const std::string& platform_id,
+activities::Plan placed_collective(catalogue::Catalogue& catalogue, const catalogue::Machine& machine,
                                    const PlacedCollective& asked, const PlacedNodes& where);
 
 /// The library of the machine's time; where that is modelled for one node only, or has no sends,

@@ -19,9 +19,9 @@ std::vector<std::string> bottleneck_of(const Platform& node, const Communicator&
 
 }  // namespace
 
-Json rings_answer(catalogue::Catalogue& catalogue, const std::string& asked_id, ObjectReader& r) {
-  const std::string platform_id = query::told_platform(catalogue, asked_id, r);
-  CollectiveRanks ranks = read_ranks(catalogue, platform_id, r);
+Json rings_answer(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& asked, ObjectReader& r) {
+  const catalogue::MachinePtr machine = query::read_library_topology(catalogue, asked, r);
+  CollectiveRanks ranks = read_ranks(*machine, r);
   const Platform& node = ranks.machine.node();
   const std::string library_id = read_library(ranks, r);
   read_pxn(library_id, ranks, r);
@@ -31,11 +31,12 @@ Json rings_answer(catalogue::Catalogue& catalogue, const std::string& asked_id, 
     r.fail("op", *op + " is made of messages, which take no rings");
   const bool nvls = r.optional<bool>("nvls").value_or(true);
   r.finish();
-  const Communicator& communicator = communicator_of(catalogue, platform_id, library_id, ranks);
+  const auto built = communicator_of(*machine, library_id, ranks);
+  const Communicator& communicator = *built;
   Json out = communicator_json(communicator);
   out["library"] = library_id;
   out["ranks"] = ranks.nodes * static_cast<int>(ranks.gpus.size());
-  query::put_told(catalogue, platform_id, out);
+  query::put_library_topology(*machine, out);
   if (!ranks.one_node()) {
     out["nodes"] = communicator.nodes;
     out["gpus_per_node"] = communicator.gpus.size();

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sim/engine/simgrid_module.hpp"
+#include "sim/engine/worker_program.hpp"
 #include "sim/records/input_error.hpp"
-#include "sim/records/own_program.hpp"
 
 namespace linkcast {
 namespace {
@@ -15,7 +15,7 @@ constexpr const char* kModule = "liblinkcast_simgrid.so";
 
 /// Beside the program, above a test's, or where an installation has it.
 std::filesystem::path module_path() {
-  const std::filesystem::path folder = own_program().parent_path();
+  const std::filesystem::path folder = worker_program().parent_path();
   const std::array<std::filesystem::path, 3> places{folder, folder.parent_path(),
                                                     folder.parent_path() / "lib" / "linkcast"};
   for (const std::filesystem::path& place : places)

@@ -20,8 +20,8 @@
 
 #include "sim/engine/check.hpp"
 #include "sim/engine/simgrid_module.hpp"
+#include "sim/engine/worker_program.hpp"
 #include "sim/records/input_error.hpp"
-#include "sim/records/own_program.hpp"
 
 // The worker is this same program (of the Python module, the one beside it), executed anew under another name:
 // serve_if_worker() runs before main() and finds the Problem on its standard input. A plain fork would inherit the
@@ -234,7 +234,7 @@ std::string ask_worker(const std::string& bytes) {
   if (::pipe2(ends, O_CLOEXEC) != 0) throw InvariantError(std::string("native worker: ") + std::strerror(errno));
   File reply(ends[0]);
   File their_end(ends[1]);
-  const std::string program = own_program().string();
+  const std::string program = worker_program().string();
   const pid_t worker = ::fork();
   if (worker < 0) throw InvariantError(std::string("native worker: ") + std::strerror(errno));
   if (worker == 0) become_worker(program.c_str(), question.descriptor(), their_end.descriptor());

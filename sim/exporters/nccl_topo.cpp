@@ -35,7 +35,7 @@ Attributes port_of(const Cable* cable) {
   if (!cable) return {{"link_speed", ""}, {"link_width", "0"}};
   const int generation = cable_generation(cable->kind);
   const auto lane = pcie_lane(generation);
-  const long lanes = lane ? std::lround(cable->count * (cable->says() / *lane)) : 0;
+  const long lanes = lane ? std::lround(cable->count * (cable->reported_bandwidth() / *lane)) : 0;
   constexpr long most = 32;  // source: PCI Express Base Specification, widest link
   if (lanes < 1 || lanes > most)
     throw InputError(cable->id + ": " + cable->kind + " of this bandwidth is no PCIe link of 1 to 32 lanes");

@@ -43,10 +43,12 @@ Kind kind_named(const std::string& name) {
   return static_cast<Kind>(found - launch_kinds().begin());
 }
 
-HostCosts::HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id, std::optional<double> scale)
-    : own_(&catalogue.platform(platform_id).calibration()), scale_(scale) {
-  if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && own_->asked == nullptr) return;
-  if (catalogue.has_platform(measured_host())) lent_ = &catalogue.platform(measured_host()).calibration();
+HostCosts::HostCosts(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, std::optional<double> scale)
+    : parameters_(machine.platform().library_parameters()), own_(&parameters_.calibration()), scale_(scale) {
+  if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && !parameters_.records()) return;
+  if (!catalogue.has_platform(measured_host())) return;
+  measured_ = catalogue.machine(measured_host());
+  lent_ = &measured_->platform().calibration();
 }
 
 bool HostCosts::known() const { return has(own_, "process") || lent_ != nullptr; }
@@ -70,10 +72,9 @@ double HostCosts::value(const std::string& subject, const LaunchRow& row) const 
   const Parameter* parameter = from.find(name);
   if (parameter == nullptr && lent_ != nullptr) parameter = lent_->find(name);
   if (parameter == nullptr) throw InputError(from.path, "/parameters", "has no " + name + ", but others of launch");
-  if (own_->asked && is_learned(subject, row)) {
+  if (parameters_.records() && is_learned(subject, row)) {
     const double lent = own_->find(name) == nullptr ? kOtherHost : 0;
-    own_->asked->try_emplace(name,
-                             Learned{parameter->value, std::hypot(parameter->stderr_ / parameter->value, lent), true});
+    parameters_.record(name, {parameter->value, std::hypot(parameter->stderr_ / parameter->value, lent), true});
   }
   return parameter->value;
 }

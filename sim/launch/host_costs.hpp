@@ -43,9 +43,9 @@ struct HostTime {
 /// Of one machine, or of the one whose launches were measured (a wider interval then), each kind by itself.
 class HostCosts {
  public:
+  /// @param machine  outlives the costs
   /// @param scale  of all costs: a host that somebody knows, so that none is guessed after another machine's
-  /// @throws InputError  no such platform
-  HostCosts(catalogue::Catalogue& catalogue, const std::string& platform_id, std::optional<double> scale = {});
+  HostCosts(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, std::optional<double> scale = {});
 
   /// False where neither has any.
   [[nodiscard]] bool known() const;
@@ -64,8 +64,10 @@ class HostCosts {
   /// @param subject  whose spread it has
   [[nodiscard]] HostTime spread(const std::string& subject, double s) const;
 
-  const Calibration* own_ = nullptr;
-  const Calibration* lent_ = nullptr;
+  LibraryParameters parameters_;
+  const Calibration* own_;
+  catalogue::MachinePtr measured_;     ///< the machine whose launches were measured; null: not needed, or not there
+  const Calibration* lent_ = nullptr;  ///< of measured_
   std::optional<double> scale_{};
 };
 

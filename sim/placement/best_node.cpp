@@ -16,16 +16,17 @@ struct AskedNode {
 
 AskedNode asked_of_node(catalogue::Catalogue& catalogue, const NodeCandidate& node, Json query,
                         const std::string& name) {
-  const auto platform_id = node.use.at("platform").get<std::string>();
+  const catalogue::MachinePtr machine =
+      node.machine ? node.machine : catalogue.machine(node.use.at("platform").get<std::string>());
   for (const char* key : {"busy", "with"})
     if (node.use.contains(key)) query[key] = node.use[key];
-  const Platform& platform = catalogue.platform(platform_id);
+  const Platform& platform = machine->platform();
   ObjectReader use(query, name, node.place);
   AskedNode asked;
   asked.free = platform.gpu_count() - static_cast<int>(read_node_use(platform, use).busy.size());
   if (asked.free < query["ranks"].get<int>()) return asked;
   ObjectReader whole(query, name, node.place);
-  asked.request = read_place_request(catalogue, platform_id, whole);
+  asked.request = read_place_request(machine, whole);
   return asked;
 }
 

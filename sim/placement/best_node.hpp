@@ -10,9 +10,10 @@ namespace linkcast::placement {
 /// A node that may take the job.
 struct NodeCandidate {
   std::string name;
-  std::string place{};    ///< JSON pointer that errors name
-  Json use{};             ///< {platform, busy?, with?}
-  std::string refused{};  ///< why it takes no job; then there is no use
+  std::string place{};              ///< JSON pointer that errors name
+  Json use{};                       ///< {platform, busy?, with?}
+  std::string refused{};            ///< why it takes no job; then there is no use
+  catalogue::MachinePtr machine{};  ///< null: the platform that `use` names
 };
 
 /// No candidate has so many GPUs free now: it may have later.

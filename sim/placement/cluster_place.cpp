@@ -25,7 +25,8 @@ struct NodeNeighbour {
 };
 
 struct NodesRequest {
-  std::string platform, library;
+  catalogue::MachinePtr machine;
+  std::string library;
   JobSpec job;
   int machine_nodes = 0, ranks = 0, gpus_per_node = 0, top = 0;
   std::vector<char> free{};  ///< per node of the fabric
@@ -97,7 +98,7 @@ void read_neighbours(catalogue::Catalogue& catalogue, ObjectReader& r, NodesRequ
     }
     check_sizes(neighbour.job, static_cast<int>(neighbour.nodes.size()) * request.gpus_per_node, one);
     neighbour.traffic = traffic_of(collective::placed_collective(
-        catalogue, request.platform, asked_of(request.library, neighbour.job), {neighbour.nodes, request.gpus()}));
+        catalogue, *request.machine, asked_of(request.library, neighbour.job), {neighbour.nodes, request.gpus()}));
     request.neighbours.push_back(std::move(neighbour));
   }
 }
@@ -122,10 +123,10 @@ void read_machine(const Cluster& cluster, ObjectReader& r, NodesRequest& request
   std::fill(request.free.begin(), request.free.begin() + request.machine_nodes, 1);
 }
 
-NodesRequest read_request(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
-  const Cluster& cluster = catalogue.cluster(platform_id);
+NodesRequest read_request(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, ObjectReader& r) {
+  const Cluster& cluster = machine->cluster();
   NodesRequest request;
-  request.platform = platform_id;
+  request.machine = machine;
   read_machine(cluster, r, request);
   request.library = r.optional<std::string>("library").value_or("");
   request.job = read_job(r);
@@ -176,7 +177,7 @@ std::string groups_text(const Cluster& cluster, const std::vector<int>& counts) 
 class ClusterAnswer {
  public:
   ClusterAnswer(catalogue::Catalogue& catalogue, NodesRequest request)
-      : catalogue_(catalogue), q_(std::move(request)), cluster_(catalogue.cluster(q_.platform)), groups_(cluster_) {
+      : catalogue_(catalogue), q_(std::move(request)), cluster_(q_.machine->cluster()), groups_(cluster_) {
     std::vector<Background> others;
     for (const NodeNeighbour& one : q_.neighbours) others.push_back({&one.traffic, one.traffic.alone_s});
     log::Work work(catalogue_.progress(), "place", "forecasts");
@@ -223,10 +224,10 @@ class ClusterAnswer {
 
  private:
   activities::Plan forecast_on(const std::vector<int>& nodes) {
-    return collective::placed_collective(catalogue_, q_.platform, asked_of(q_.library, q_.job), {nodes, q_.gpus()});
+    return collective::placed_collective(catalogue_, *q_.machine, asked_of(q_.library, q_.job), {nodes, q_.gpus()});
   }
   TraceTime trace_on(const std::vector<int>& nodes, bool interval) {
-    return trace_on_nodes(catalogue_, q_.platform, q_.library, q_.job, nodes, q_.gpus_per_node, interval);
+    return trace_on_nodes(catalogue_, q_.machine, q_.library, q_.job, nodes, q_.gpus_per_node, interval);
   }
   /// Of a trace its time alone: it has no neighbours.
   Traffic traffic_on(const std::vector<int>& nodes) {
@@ -313,8 +314,8 @@ class ClusterAnswer {
 
 }  // namespace
 
-Json place_on_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
-  return ClusterAnswer(catalogue, read_request(catalogue, platform_id, r)).json();
+Json place_on_nodes(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, ObjectReader& r) {
+  return ClusterAnswer(catalogue, read_request(catalogue, machine, r)).json();
 }
 
 }  // namespace linkcast::placement

@@ -17,6 +17,6 @@ namespace linkcast::placement {
 ///           names beside nodes and switches [{name, nodes}] with groups;
 ///           neighbours [{job, nodes, before_s, time_s, slowdown}], search {exact, forecasts}, warnings
 /// @throws InputError
-Json place_on_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
+Json place_on_nodes(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, ObjectReader& r);
 
 }  // namespace linkcast::placement

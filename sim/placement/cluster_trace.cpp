@@ -6,13 +6,14 @@
 
 namespace linkcast::placement {
 
-TraceTime trace_on_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
-                         const JobSpec& job, const std::vector<int>& nodes, int gpus_per_node, bool interval) {
+TraceTime trace_on_nodes(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine,
+                         const std::string& library, const JobSpec& job, const std::vector<int>& nodes,
+                         int gpus_per_node, bool interval) {
   std::vector<int> gpus;
   for (const int node : nodes)
     for (int gpu = 0; gpu < gpus_per_node; ++gpu) gpus.push_back(node * gpus_per_node + gpu);
   replay::ReplayRequest request;
-  request.platform = platform_id;
+  request.machine = machine;
   request.library = library;
   request.nodes = *std::max_element(nodes.begin(), nodes.end()) + 1;
   request.gpus_per_node = gpus_per_node;

@@ -11,7 +11,8 @@ struct TraceTime {
 
 /// @param nodes  of the fabric, in rank order; each gives its first GPUs. @param interval  costs two more runs
 /// @throws InputError
-TraceTime trace_on_nodes(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
-                         const JobSpec& job, const std::vector<int>& nodes, int gpus_per_node, bool interval);
+TraceTime trace_on_nodes(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine,
+                         const std::string& library, const JobSpec& job, const std::vector<int>& nodes,
+                         int gpus_per_node, bool interval);
 
 }  // namespace linkcast::placement

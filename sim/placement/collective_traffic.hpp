@@ -8,11 +8,11 @@
 namespace linkcast::placement {
 
 /// On GPUs of one node. Keys are the platform's constraints. @param library  not empty
-Traffic node_traffic(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
+Traffic node_traffic(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const std::string& library,
                      const std::string& op, double size_B, const std::vector<int>& gpus);
 
 /// Over nodes. Keys are those of the platform's cluster. @param library  empty: usual_library_across()
-Traffic nodes_traffic(catalogue::Catalogue& catalogue, const std::string& platform_id, const std::string& library,
+Traffic nodes_traffic(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const std::string& library,
                       const std::string& op, double size_B, const collective::PlacedNodes& where);
 
 }  // namespace linkcast::placement

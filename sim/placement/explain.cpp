@@ -26,10 +26,9 @@ std::string first_of(const std::vector<std::string>& bottleneck) {
 }
 
 /// What the library builds; nullptr where no library of rings runs the job.
-const Communicator* communicator(catalogue::Catalogue& catalogue, const PlaceRequest& request,
-                                 const std::vector<int>& gpus) {
+std::shared_ptr<const Communicator> communicator(const PlaceRequest& request, const std::vector<int>& gpus) {
   if (gpus.size() < 2 || libraries().get(request.library).rings() == nullptr) return nullptr;
-  return &catalogue.communicator(request.platform, request.library, gpus);
+  return request.machine->communicator(request.library, gpus);
 }
 
 /// Of NCCL's classes of paths, nearest first. source: NCCL's src/graph/topo.h
@@ -56,9 +55,8 @@ std::string same_rings(const std::vector<int>& worse, const Score& better_score,
 
 }  // namespace
 
-std::string carried_by(catalogue::Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& gpus,
-                       const Score& score) {
-  const Communicator* made = communicator(catalogue, request, gpus);
+std::string carried_by(const PlaceRequest& request, const std::vector<int>& gpus, const Score& score) {
+  const auto made = communicator(request, gpus);
   if (gpus.size() < 2) return "one GPU";
   if (made == nullptr || !collective_over_rings(request)) return "limited by " + first_of(score.bottleneck);
   if (made->fallback) return "no NVLink ring: through host memory";
@@ -68,10 +66,10 @@ std::string carried_by(catalogue::Catalogue& catalogue, const PlaceRequest& requ
          ", class " + made->path_class;
 }
 
-std::string why_better(catalogue::Catalogue& catalogue, const PlaceRequest& request, const std::vector<int>& better,
-                       const std::vector<int>& worse, const Score& better_score, const Score& worse_score) {
-  const Communicator* good = communicator(catalogue, request, better);
-  const Communicator* bad = communicator(catalogue, request, worse);
+std::string why_better(const PlaceRequest& request, const std::vector<int>& better, const std::vector<int>& worse,
+                       const Score& better_score, const Score& worse_score) {
+  const auto good = communicator(request, better);
+  const auto bad = communicator(request, worse);
   if (good == nullptr || bad == nullptr) return same_rings(worse, better_score, worse_score);
   if (bad->fallback && !good->fallback)
     return good->link_equivalents > 0

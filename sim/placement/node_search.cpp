@@ -167,8 +167,9 @@ double NodeSearch::best_alone_s() const {
   return best_s;
 }
 
-NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Objective& objective,
-                       PlacementMemory& memory, log::Progress& progress) {
+NodeSearch search_node(const PlaceRequest& request, Objective& objective, PlacementMemory& memory,
+                       log::Progress& progress) {
+  const Platform& platform = request.machine->platform();
   GpuSet free;
   for (int gpu = 0; gpu < platform.gpu_count(); ++gpu)
     if (!std::binary_search(request.busy.begin(), request.busy.end(), gpu)) free.push_back(gpu);
@@ -177,7 +178,7 @@ NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Ob
   if (search.sets > kMostSets)
     throw InputError("ranks: " + std::to_string(request.ranks) + " of " + std::to_string(free.size()) +
                      " free GPUs of one node are too many sets to go through");
-  search.symmetries = memory.symmetries(request.platform, platform, colours_of(platform, request));
+  search.symmetries = memory.symmetries(request.machine, colours_of(platform, request));
   auto classes = set_classes(free, request.ranks, search.symmetries);
   std::optional<log::Work> work(std::in_place, progress, "place", "forecasts", std::ssize(classes));
   work::Rounds rounds("place", "forecasts", std::ssize(classes));

@@ -29,8 +29,8 @@ struct NodeSearch {
 };
 
 /// @throws InputError  more sets than can be gone through
-NodeSearch search_node(const Platform& platform, const PlaceRequest& request, Objective& objective,
-                       PlacementMemory& memory, log::Progress& progress);
+NodeSearch search_node(const PlaceRequest& request, Objective& objective, PlacementMemory& memory,
+                       log::Progress& progress);
 
 /// The best rank order of another set of the class: the image of the class's own under a symmetry.
 std::vector<int> order_of(const NodeSearch& search, const PlacementClass& which, const GpuSet& set);

@@ -42,16 +42,15 @@ class Pattern final : public Objective {
 
   Score score(const std::vector<int>& gpus) override {
     if (!request_.neighbours.empty() || scheduled_ || !request_.job.parts_B.empty()) return whole(gpus);
-    const auto shape =
-        of_job([&] { return memory_.shape(catalogue_, request_.platform, library_, request_.job.op, gpus); });
+    const auto shape = of_job([&] { return memory_.shape(request_.machine, library_, request_.job.op, gpus); });
     if (!shape) return whole(gpus);
     const double size_B = request_.job.size_B;
     const collective::CollectiveTimes* known = shape->times.find(size_B);
     if (known == nullptr)
       known = &shape->times.put(size_B, of_job([&] {
                                   return collective::forecast_alone(
-                                      catalogue_.lone_node(request_.platform), libraries().get(library_),
-                                      shape->communicator, request_.job.op, size_B, catalogue_.solver("fluid"));
+                                      request_.machine->lone_node(), libraries().get(library_), shape->communicator,
+                                      request_.job.op, size_B, catalogue_.solver("fluid"));
                                 }));
     Score score{known->time_s, known->low_s, known->high_s, known->time_s};
     score.told = false;
@@ -68,20 +67,20 @@ class Pattern final : public Objective {
     if (ranks_differ_) return true;
     if (gpus.size() <= 2) return false;
     if (scheduled_) return true;
-    return catalogue_.communicator(request_.platform, library_, gpus).fallback;
+    return request_.machine->communicator(library_, gpus)->fallback;
   }
 
   /// Of rings through the host: each has a hop at least that leaves a GPU towards its host.
   double least_s(const std::vector<int>& gpus) override {
     const Collective& op = collectives().get(request_.job.op);
     if (ranks_differ_ || !op.closed() || scheduled_) return 0;
-    const Platform& platform = catalogue_.platform(request_.platform);
+    const Platform& platform = request_.machine->platform();
     double fastest_Bps = 0;
     for (const int gpu : gpus) {
       const int link = platform.to_host(platform.gpu(gpu)).links.front();
       fastest_Bps = std::max(fastest_Bps, platform.constraints()[static_cast<std::size_t>(link)].capacity.value);
     }
-    const auto rings = catalogue_.communicator(request_.platform, library_, gpus).channels.size();
+    const auto rings = request_.machine->communicator(library_, gpus)->channels.size();
     return op.bytes_per_hop({request_.job.size_B}, request_.ranks).si / (static_cast<double>(rings) * fastest_Bps);
   }
 
@@ -92,7 +91,7 @@ class Pattern final : public Objective {
     for (const Neighbour& neighbour : request_.neighbours)
       all.push_back({neighbour.job.op, neighbour.gpus, neighbour.job.size_B, neighbour.job.parts_B});
     const collective::CollectiveForecast forecast =
-        of_job([&] { return collective::forecast_collectives(catalogue_, request_.platform, library_, all); });
+        of_job([&] { return collective::forecast_collectives(catalogue_, *request_.machine, library_, all); });
     Score score{forecast.time_s, forecast.interval.low_s, forecast.interval.high_s, forecast.time_s};
     if (forecast.beside) {
       score.alone_s = forecast.beside->alone_s;

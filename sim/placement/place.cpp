@@ -17,7 +17,7 @@ class NodeAnswer {
         request_(request),
         objective_(objective),
         search_(std::move(search)),
-        ranked_(rank(catalogue.platform(request.platform), request, search_)),
+        ranked_(rank(request.machine->platform(), request, search_)),
         best_alone_s_(search_.best_alone_s()) {}
 
   Json json() {
@@ -92,7 +92,7 @@ class NodeAnswer {
         put_score(row, score);
         row["regret"] = regret(score);
         row["class"] = number;
-        row["why"] = carried_by(catalogue_, request_, gpus, score);
+        row["why"] = carried_by(request_, gpus, score);
         rows.push_back(std::move(row));
         if (std::abs(score.time_s - which.score.time_s) <= kSame * which.score.time_s || !search_.exact) continue;
         search_.exact = false;
@@ -132,7 +132,7 @@ class NodeAnswer {
     const PlacementClass other = told(regret(first.score) > kSame ? first : worst);
     if (regret(other.score) <= kSame)
       return ranked_.size() == 1 ? "all sets are alike" : "all sets are as fast; this one leaves the best joined GPUs";
-    return why_better(catalogue_, request_, best.gpus, other.gpus, best.score, other.score);
+    return why_better(request_, best.gpus, other.gpus, best.score, other.score);
   }
 
   catalogue::Catalogue& catalogue_;
@@ -147,14 +147,14 @@ class NodeAnswer {
 }  // namespace
 
 Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request) {
-  return place(catalogue, request, catalogue.kept<PlacementMemory>());
+  PlacementMemory memory;
+  return place(catalogue, request, memory);
 }
 
 Json place(catalogue::Catalogue& catalogue, const PlaceRequest& request, PlacementMemory& memory) {
   const auto objective =
       request.job.is_trace() ? trace_objective(catalogue, request) : pattern_objective(catalogue, request, memory);
-  NodeSearch search =
-      search_node(catalogue.platform(request.platform), request, *objective, memory, catalogue.progress());
+  NodeSearch search = search_node(request, *objective, memory, catalogue.progress());
   return NodeAnswer(catalogue, request, *objective, std::move(search)).json();
 }
 

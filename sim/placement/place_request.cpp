@@ -137,10 +137,10 @@ NodeUse read_node_use(const Platform& platform, ObjectReader& r) {
   return use;
 }
 
-PlaceRequest read_place_request(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r) {
-  const Platform& platform = catalogue.platform(platform_id);
+PlaceRequest read_place_request(const catalogue::MachinePtr& machine, ObjectReader& r) {
+  const Platform& platform = machine->platform();
   PlaceRequest request;
-  request.platform = platform_id;
+  request.machine = machine;
   request.library = r.optional<std::string>("library").value_or(platform.calibration().default_library);
   request.job = read_job(r);
   request.ranks = r.required<int>("ranks");

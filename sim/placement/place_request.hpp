@@ -41,7 +41,7 @@ const std::string& to_text(PlaceObjective objective);
 PlaceObjective read_objective(ObjectReader& r);
 
 struct PlaceRequest {
-  std::string platform;  ///< id, edits included
+  catalogue::MachinePtr machine;  ///< edits included
   std::string library;
   JobSpec job;
   int ranks = 0;
@@ -64,6 +64,6 @@ NodeUse read_node_use(const Platform& platform, ObjectReader& r);
 
 /// Keys job (as read_job()), ranks, those of read_node_use(), objective? (time, neighbours, both), top?, library?.
 /// @throws InputError
-PlaceRequest read_place_request(catalogue::Catalogue& catalogue, const std::string& platform_id, ObjectReader& r);
+PlaceRequest read_place_request(const catalogue::MachinePtr& machine, ObjectReader& r);
 
 }  // namespace linkcast::placement

@@ -33,28 +33,29 @@ std::string key_of(std::string key, const std::vector<int>& numbers) {
 
 PlacementMemory::PlacementMemory() : symmetries_(kMostColourings), by_gpus_(kMostKept), by_shape_(kMostShapes) {}
 
-std::string PlacementMemory::short_name(const std::string& name) {
-  if (names_.size() >= kMostNames && names_.count(name) == 0) *this = PlacementMemory();
-  const std::uint32_t number = names_.try_emplace(name, static_cast<std::uint32_t>(names_.size())).first->second;
+std::string PlacementMemory::short_name(const catalogue::MachinePtr& machine, const std::string& what) {
+  if (next_name_ >= kMostNames && names_[machine].count(what) == 0) *this = PlacementMemory();
+  const auto [found, added] = names_[machine].try_emplace(what, next_name_);
+  if (added) ++next_name_;
+  const std::uint32_t number = found->second;
   return {reinterpret_cast<const char*>(&number), sizeof number};
 }
 
-std::vector<GpuPermutation> PlacementMemory::symmetries(const std::string& platform_id, const Platform& platform,
+std::vector<GpuPermutation> PlacementMemory::symmetries(const catalogue::MachinePtr& machine,
                                                         const std::vector<int>& colours) {
-  const std::string key = key_of(short_name(platform_id), colours);
+  const std::string key = key_of(short_name(machine, ""), colours);
   if (const auto* known = symmetries_.find(key)) return *known;
-  return symmetries_.put(key, gpu_symmetries(platform, colours));
+  return symmetries_.put(key, gpu_symmetries(machine->platform(), colours));
 }
 
-std::shared_ptr<PlacementMemory::Shape> PlacementMemory::shape(catalogue::Catalogue& catalogue,
-                                                               const std::string& platform_id,
+std::shared_ptr<PlacementMemory::Shape> PlacementMemory::shape(const catalogue::MachinePtr& machine,
                                                                const std::string& library, const std::string& op,
                                                                const std::vector<int>& gpus) {
-  const std::string context = short_name(platform_id + '\r' + library + '\r' + op);
+  const std::string context = short_name(machine, library + '\r' + op);
   const std::string key = key_of(context, gpus);
   if (const auto* known = by_gpus_.find(key)) return *known;
-  const Platform& platform = catalogue.platform(platform_id);
-  // The catalogue keeps what it builds, and there are many orders.
+  const Platform& platform = machine->platform();
+  // The machine keeps what it builds, and there are many orders.
   Communicator made = ring_library(library).build(platform, gpus);
   std::shared_ptr<Shape> shape;
   if (const auto text = collective::collective_shape(platform, made, op)) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -45,8 +46,7 @@ class PlacementMemory {
   PlacementMemory();
 
   /// gpu_symmetries(), kept.
-  std::vector<GpuPermutation> symmetries(const std::string& platform_id, const Platform& platform,
-                                         const std::vector<int>& colours);
+  std::vector<GpuPermutation> symmetries(const catalogue::MachinePtr& machine, const std::vector<int>& colours);
 
   /// What the GPUs of a job come down to, and the times that were forecast for it.
   struct Shape {
@@ -54,14 +54,18 @@ class PlacementMemory {
     BoundedMap<double, collective::CollectiveTimes> times;
   };
   /// @param gpus  in rank order. @returns  nullptr: the operation has none
-  std::shared_ptr<Shape> shape(catalogue::Catalogue& catalogue, const std::string& platform_id,
-                               const std::string& library, const std::string& op, const std::vector<int>& gpus);
+  std::shared_ptr<Shape> shape(const catalogue::MachinePtr& machine, const std::string& library, const std::string& op,
+                               const std::vector<int>& gpus);
 
  private:
-  /// A platform, or a library's operation on one, in four bytes.
-  std::string short_name(const std::string& name);
+  /// A library's operation on a machine, or the machine alone, in four bytes.
+  std::string short_name(const catalogue::MachinePtr& machine, const std::string& what);
 
-  std::unordered_map<std::string, std::uint32_t> names_;
+  /// Weak: an entry keeps no machine alive, and no later machine is taken for one that is gone.
+  using Machines = std::map<std::weak_ptr<const catalogue::Machine>, std::unordered_map<std::string, std::uint32_t>,
+                            std::owner_less<>>;
+  Machines names_;
+  std::uint32_t next_name_ = 0;
   BoundedMap<std::string, std::vector<GpuPermutation>> symmetries_;
   BoundedMap<std::string, std::shared_ptr<Shape>> by_gpus_, by_shape_;
 };

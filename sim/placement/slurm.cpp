@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "sim/records/hostlist.hpp"
+#include "sim/units/hostlist.hpp"
 #include "sim/units/regex.hpp"
 
 namespace linkcast::placement {
@@ -319,21 +319,22 @@ SlurmNodes read_slurm_nodes(const Json& printed, const std::string& name) {
 }
 
 NodeCandidate candidate_of(catalogue::Catalogue& catalogue, const SlurmNode& node, const std::string& platform,
-                           const std::string& id) {
+                           const catalogue::MachinePtr& machine) {
   NodeCandidate candidate{node.name};
   candidate.refused = node.unusable;
   if (candidate.refused.empty() && node.platform.empty() && platform.empty())
     candidate.refused = "no feature linkcast=PLATFORM says what it is";
   if (!candidate.refused.empty()) return candidate;
-  const std::string own = node.platform.empty() || node.platform == platform ? id : node.platform;
-  if (!platform.empty() && own != id) {
+  const bool as_said = node.platform.empty() || node.platform == platform;
+  if (!platform.empty() && !as_said) {
     candidate.refused = "it is a " + node.platform + ", not a " + platform;
     return candidate;
   }
-  const int gpus = catalogue.platform(own).gpu_count();
+  candidate.machine = as_said && machine ? machine : catalogue.machine(node.platform);
+  const std::string& own = candidate.machine->name();
+  const int gpus = candidate.machine->platform().gpu_count();
   if (gpus != node.gpus)
-    candidate.refused = "it has " + std::to_string(node.gpus) + " GPUs, a " + (platform.empty() ? own : platform) +
-                        " has " + std::to_string(gpus);
+    candidate.refused = "it has " + std::to_string(node.gpus) + " GPUs, a " + own + " has " + std::to_string(gpus);
   else
     candidate.use = {{"platform", own}, {"busy", node.busy}};
   return candidate;

@@ -29,9 +29,9 @@ struct SlurmNodes {
 SlurmNodes read_slurm_nodes(const Json& printed, const std::string& name);
 
 /// A node as Slurm says it is. @param platform  of nodes without a feature that says theirs; empty: they are refused.
-/// @param id  of that platform in the catalogue, edits included
+/// @param machine  that platform, edits included; null where `platform` is empty
 NodeCandidate candidate_of(catalogue::Catalogue& catalogue, const SlurmNode& node, const std::string& platform,
-                           const std::string& id);
+                           const catalogue::MachinePtr& machine);
 
 struct SlurmJob {
   std::string name;  ///< stands for the file in errors

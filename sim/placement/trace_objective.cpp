@@ -70,8 +70,7 @@ class TraceObjective final : public Objective {
 
   bool order_matters(const std::vector<int>& gpus) override {
     if (gpus.size() == 1) return false;
-    return ranks_differ_ || any_slow(gpus) ||
-           catalogue_.communicator(request_.platform, request_.library, gpus).fallback;
+    return ranks_differ_ || any_slow(gpus) || request_.machine->communicator(request_.library, gpus)->fallback;
   }
 
  private:
@@ -89,7 +88,7 @@ class TraceObjective final : public Objective {
   std::vector<double> run(const std::vector<replay::ReplayPart>& parts, replay::ReplayResult* out = nullptr,
                           bool interval = false) {
     replay::ReplayRequest replayed;
-    replayed.platform = request_.platform;
+    replayed.machine = request_.machine;
     replayed.library = request_.library;
     replayed.parts = parts;
     replayed.interval = interval;
@@ -116,7 +115,7 @@ class TraceObjective final : public Objective {
   }
 
   [[nodiscard]] bool any_slow(const std::vector<int>& gpus) {
-    const Platform& platform = catalogue_.platform(request_.platform);
+    const Platform& platform = request_.machine->platform();
     return std::any_of(gpus.begin(), gpus.end(), [&](int gpu) {
       return platform.topology().devices[static_cast<std::size_t>(platform.gpu(gpu))].slow > 1;
     });

@@ -58,7 +58,7 @@ double attained_Bps(const TransportModel& curve) {
 Cluster::Cluster(const Platform& node)
     : node_(&node), nodes_(1), per_node_(static_cast<int>(node.constraints().size())) {}
 
-Cluster::Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, FabricRouting routing,
+Cluster::Cluster(const Platform& node, std::shared_ptr<const Fabric> fabric, FabricRouting routing,
                  const std::vector<std::string>& nics)
     : node_(&node),
       fabric_(std::move(fabric)),
@@ -72,6 +72,12 @@ Cluster::Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, Fab
   find_wire_share();
   find_engine_rate();
   find_retry_rates();
+}
+
+Cluster Cluster::with_node(const Platform& node) const {
+  Cluster other = *this;
+  other.node_ = &node;
+  return other;
 }
 
 int Cluster::nearest_nic(int device, std::vector<int>& users) const {

@@ -28,8 +28,10 @@ class Cluster {
   /// @param node  outlives the cluster
   /// @param nics  ids of the node's NICs that the fabric joins, in the order of its endpoints
   /// @throws InputError  a GPU has no way to one of them
-  Cluster(const Platform& node, std::unique_ptr<const Fabric> fabric, FabricRouting routing,
+  Cluster(const Platform& node, std::shared_ptr<const Fabric> fabric, FabricRouting routing,
           const std::vector<std::string>& nics);
+  /// This cluster of nodes that differ from node() in parameters of libraries alone. @param node  outlives the cluster
+  [[nodiscard]] Cluster with_node(const Platform& node) const;
 
   [[nodiscard]] const Platform& node() const { return *node_; }
   /// Not of one node alone.
@@ -103,7 +105,7 @@ class Cluster {
   int nearest_nic(int device, std::vector<int>& users) const;
 
   const Platform* node_;
-  std::unique_ptr<const Fabric> fabric_;
+  std::shared_ptr<const Fabric> fabric_;
   FabricRouting routing_ = FabricRouting::kMinimal;
   int nodes_ = 0, per_node_ = 0;
   std::vector<int> nics_;    ///< device indices

@@ -21,21 +21,20 @@ class Editor {
       : base_(&base), edits_(&edits), elsewhere_(&elsewhere), wiring_(base.wiring()), fit_(base.calibration()) {}
 
   EditedPlatform run() {
-    EditedPlatform result;
+    std::vector<std::string> texts;
     for (const Edit& edit : *edits_) {
       for (const Edit& one : edits_of_plane(edit, wiring_)) apply(one);
-      result.texts.push_back(edit.text);
+      texts.push_back(edit.text);
     }
     finish_rates();
     for (const Edit& edit : *edits_)
       if (edit.verb == EditVerb::kSet && !edit.whole_kind) set_parameter(edit, wiring_, fit_);
-    const std::string edited = " (edited: " + listed(result.texts) + ")";
+    const std::string edited = " (edited: " + listed(texts) + ")";
     wiring_.name += edited;
     wiring_.title += edited;
     fit_.topology = wiring_.name;
-    result.platform = std::make_unique<Platform>(std::move(wiring_), std::move(fit_));
-    check_hosts(*result.platform);
-    result.notes = std::move(notes_);
+    EditedPlatform result{Platform(std::move(wiring_), std::move(fit_)), std::move(texts), std::move(notes_)};
+    check_hosts(result.platform);
     return result;
   }
 
@@ -303,7 +302,7 @@ void Editor::scale(const Edit& edit) {
   for (std::size_t i = 0; i < wiring_.cables.size(); ++i) {
     if (one ? i != only : !names_kind(edit.subject, wiring_.cables[i].kind)) continue;
     factors().factor[i] *= edit.factor;
-    wiring_.cables[i].told = wiring_.cables[i].says();
+    wiring_.cables[i].reported = wiring_.cables[i].reported_bandwidth();
     wiring_.cables[i].bandwidth.si *= edit.factor;
     ++scaled;
   }
@@ -343,7 +342,7 @@ void Editor::finish_rates() {
     const double slow = std::max(wiring_.devices[static_cast<std::size_t>(c.a)].slow,
                                  wiring_.devices[static_cast<std::size_t>(c.b)].slow);
     rates.factor[i] /= slow;
-    c.told = c.says();
+    c.reported = c.reported_bandwidth();
     c.bandwidth.si /= slow;
   }
   scale_rates(wiring_, rates, fit_);
@@ -361,6 +360,18 @@ void Editor::check_hosts(const Platform& edited) const {
 }
 
 }  // namespace
+
+std::optional<KindOffer> offer_of(const Platform& platform, const std::string& kind) {
+  for (const Cable& cable : platform.wiring().cables) {
+    if (cable.kind != kind) continue;
+    KindOffer offer{platform.wiring().name, cable.bandwidth, {}};
+    for (const auto& [name, parameter] : platform.calibration().parameters)
+      if (const ParameterName parts(name); parts.of() == ParameterOf::kCable && parts.subject == kind)
+        offer.parameters[name] = parameter;
+    return offer;
+  }
+  return std::nullopt;
+}
 
 EditedPlatform edited_platform(const Platform& base, const std::vector<Edit>& edits, const KindLookup& elsewhere) {
   return Editor(base, edits, elsewhere).run();

@@ -24,7 +24,7 @@ using KindLookup = std::function<std::optional<KindOffer>(const std::string& kin
 std::optional<KindOffer> offer_of(const Platform& platform, const std::string& kind);
 
 struct EditedPlatform {
-  std::unique_ptr<Platform> platform;
+  Platform platform;
   std::vector<std::string> texts;  ///< the edits in the order in which they took effect
   std::vector<std::string> notes;  ///< what is assumed of rates that nobody measured
 };

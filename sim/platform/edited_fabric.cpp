@@ -123,7 +123,7 @@ bool scale_fabric(const Edit& edit, Topology& topology, Calibration& calibration
   for (auto& [name, links] : fabric["links"].get_ref<Json::object_t&>()) {
     const double rate = rate_of(links);
     if (!(rate > 0) || !names_kind(edit.subject, links.value("cable", ""))) continue;
-    topology.told_rates.try_emplace(name, BytesPerSecond{rate});
+    topology.reported_rates.try_emplace(name, BytesPerSecond{rate});
     links["bandwidth"] = exact(rate * edit.factor);
     any = true;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/platform/edited.hpp"
 #include "sim/platform/routing.hpp"
 #include "sim/records/parameter_rows.hpp"
 
@@ -139,17 +138,6 @@ void scale_rates(const Topology& topology, const RateFactors& factors, Calibrati
       if (!scalings[k].nothing() && before.find(key))
         scale(calibration.parameters[key.name], scalings[k].factor, scalings[k].wider);
   }
-}
-
-std::optional<KindOffer> offer_of(const Platform& platform, const std::string& kind) {
-  for (const Cable& cable : platform.wiring().cables) {
-    if (cable.kind != kind) continue;
-    KindOffer offer{platform.wiring().name, cable.bandwidth, {}};
-    for (const auto& [name, parameter] : platform.calibration().parameters)
-      if (subject_of(name, ParameterOf::kCable) == kind) offer.parameters[name] = parameter;
-    return offer;
-  }
-  return std::nullopt;
 }
 
 }  // namespace linkcast

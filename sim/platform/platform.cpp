@@ -62,6 +62,24 @@ Platform::Platform(Topology topology, Calibration calibration)
   build_socket_routes();
 }
 
+Platform Platform::with_library_parameters(const std::map<std::string, Parameter>& changed) const {
+  Platform other = *this;
+  for (const auto& [name, parameter] : changed) other.calibration_.parameters[name] = parameter;
+  return other;
+}
+
+Platform Platform::recording(std::shared_ptr<ParametersUsed> used) const {
+  Platform other = *this;
+  other.used_ = std::move(used);
+  return other;
+}
+
+Platform Platform::with_library_topology(LibraryTopology seen) const {
+  Platform other = *this;
+  other.library_topology_ = std::move(seen);
+  return other;
+}
+
 void Platform::build_links() {
   for (std::size_t i = 0; i < topology_.cables.size(); ++i) {
     const Cable& cable = topology_.cables[i];

@@ -10,19 +10,9 @@
 #include "sim/platform/topology.hpp"
 #include "sim/platform/transport.hpp"
 #include "sim/records/calibration.hpp"
+#include "sim/records/learned.hpp"
 
 namespace linkcast {
-
-/// One direction of a cable. The opposite direction of link i is link i ^ 1.
-struct Link {
-  int cable = 0;
-  int from = 0, to = 0;  ///< device indices
-};
-
-/// Ordered directed links from one device to another; empty only when source == target.
-struct Route {
-  std::vector<int> links;  ///< indices into Platform::links()
-};
 
 /// Kinds of constraint a flow can be limited by.
 enum class ConstraintKind { kLink, kDuplex, kKernelDuplex, kHostMemory };
@@ -43,16 +33,18 @@ struct HostMemory {
 
 class Platform;
 
-/// What a communication library is told of a machine, whatever the machine is.
-struct Told {
-  std::shared_ptr<const Platform> machine{};  ///< its GPU k is the machine's GPU k; null: the machine as it is
-  std::string sha256{};                       ///< of the file that says so
-  /// GPUs with NVLinks to one that is told to have none back: no library takes both.
+/// What communication libraries are given in place of the machine's own topology (NCCL_TOPO_FILE, NCCL_P2P_LEVEL).
+struct LibraryTopology {
+  std::shared_ptr<const Platform> platform{};  ///< its GPU k is the machine's GPU k; null: the machine as it is
+  std::string sha256{};                        ///< of the file
+  /// GPUs with NVLinks to one that has none back in the file: no library takes both.
   std::vector<std::pair<int, int>> one_way{};
-  std::string
-      p2p_level{};  ///< worst class of path over which GPUs may access each other (NCCL_P2P_LEVEL); empty: unsaid
+  std::string p2p_level{};  ///< worst class of path over which GPUs access each other; empty: the library's own choice
+
+  [[nodiscard]] bool overrides() const { return platform != nullptr || !p2p_level.empty(); }
 };
 
+/// Immutable: whatever changes a platform returns another one.
 class Platform {
  public:
   /// @throws InputError  if the calibration is for another topology, or names a cable that does not exist
@@ -63,15 +55,19 @@ class Platform {
   /// As built: every switch and cable of the topology file.
   [[nodiscard]] const Topology& wiring() const { return wiring_; }
   [[nodiscard]] const Calibration& calibration() const { return calibration_; }
-  /// Replaces a parameter of a library (sim/records/learned.hpp), which nothing of the platform is built from.
-  void teach(const std::string& name, const Parameter& parameter) { calibration_.parameters[name] = parameter; }
-  /// Where forecasts note what they take. @param asked  outlives the platform, or is replaced; null: nowhere
-  void note_asked(std::map<std::string, Learned>* asked) { calibration_.asked = asked; }
-  /// From now on libraries take it for another one; the bytes still move over its own links.
-  void tell(Told told) { told_ = std::move(told); }
-  [[nodiscard]] const Told& told() const { return told_; }
-  /// The machine that a communication library believes it is on.
-  [[nodiscard]] const Platform& as_told() const { return told_.machine ? *told_.machine : *this; }
+  /// Parameters of libraries and of hosts as forecasts look them up.
+  [[nodiscard]] LibraryParameters library_parameters() const { return LibraryParameters(calibration_, used_.get()); }
+  /// This platform with other parameters of libraries or hosts (sim/records/learned.hpp): its links stay as they are.
+  [[nodiscard]] Platform with_library_parameters(const std::map<std::string, Parameter>& changed) const;
+  /// This platform, whose forecasts record the library parameters that they use.
+  [[nodiscard]] Platform recording(std::shared_ptr<ParametersUsed> used) const;
+  /// This platform, where libraries see another topology; the bytes still move over its own links.
+  [[nodiscard]] Platform with_library_topology(LibraryTopology seen) const;
+  [[nodiscard]] const LibraryTopology& library_topology() const { return library_topology_; }
+  /// The machine that a communication library sees.
+  [[nodiscard]] const Platform& as_library_sees() const {
+    return library_topology_.platform ? *library_topology_.platform : *this;
+  }
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
   /// Constraints; the first links().size() of them are the links in the same order.
   [[nodiscard]] const std::vector<Constraint>& constraints() const { return constraints_; }
@@ -142,7 +138,8 @@ class Platform {
   Topology topology_;
   Calibration calibration_;
   Transports transports_;
-  Told told_;
+  LibraryTopology library_topology_;
+  std::shared_ptr<ParametersUsed> used_;  ///< null: nobody records
   std::vector<Link> links_;
   std::vector<Constraint> constraints_;
   std::vector<int> duplex_of_cable_, kernel_duplex_of_cable_;

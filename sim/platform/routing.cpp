@@ -120,7 +120,7 @@ Topology merge_switch_planes(const Topology& topology) {
     if (same != merged.cables.end()) {
       same->count += cable.count;
       same->bandwidth = std::min(same->bandwidth, cable.bandwidth);  // striped evenly: the slowest sets the pace
-      same->told = std::min(same->says(), cable.says());
+      same->reported = std::min(same->reported_bandwidth(), cable.reported_bandwidth());
       same->edited = same->edited || cable.edited;
       continue;
     }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/platform/platform.hpp"
+#include "sim/platform/topology.hpp"
 
 namespace linkcast {
 

@@ -46,7 +46,7 @@ Properties properties(const Platform& platform, int index) {
   constexpr int kLinkKind = -1;  // beside the kinds of devices
   std::vector<double> figures = platform.link_figures(index);
   figures.insert(figures.end(),
-                 {static_cast<double>(cable.count), cable.bandwidth.si, cable.says().si,
+                 {static_cast<double>(cable.count), cable.bandwidth.si, cable.reported_bandwidth().si,
                   static_cast<double>(cable.edited), platform.constraints()[vertex(index)].capacity.value});
   return {kLinkKind, cable.kind, "", std::move(figures)};
 }

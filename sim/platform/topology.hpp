@@ -35,11 +35,22 @@ struct Cable {
   int count = 1;
   BytesPerSecond bandwidth;  ///< nominal, one cable, one direction
   std::string source;
-  bool edited = false;                   ///< a what-if edit gave it a rate that nobody measured
-  std::optional<BytesPerSecond> told{};  ///< nominal rate that it says it has, where edits scaled the one it has
+  bool edited = false;                       ///< a what-if edit gave it a rate that nobody measured
+  std::optional<BytesPerSecond> reported{};  ///< nominal rate that software reads, where edits scaled the actual one
 
-  /// What software that asks the machine hears: a link that is slower than it should be does not say so.
-  [[nodiscard]] BytesPerSecond says() const { return told.value_or(bandwidth); }
+  /// Nominal rate that software reads: a link that is slower than it should be does not report it.
+  [[nodiscard]] BytesPerSecond reported_bandwidth() const { return reported.value_or(bandwidth); }
+};
+
+/// One direction of a cable. The opposite direction of link i is link i ^ 1.
+struct Link {
+  int cable = 0;
+  int from = 0, to = 0;  ///< device indices
+};
+
+/// Ordered directed links from one device to another; empty only when source == target.
+struct Route {
+  std::vector<int> links;  ///< indices into Platform::links()
 };
 
 /// Which GPU pairs the CUDA runtime lets access each other's memory over PCIe.
@@ -60,8 +71,8 @@ class Topology {
   std::vector<Cable> cables;
   /// The network that joins many such nodes: a rule and its parameters (sim/plugin/fabric_generator.hpp); null if none.
   Json fabric;
-  /// By class of links: the nominal rate that software hears of, where edits scaled the one of `fabric`.
-  std::map<std::string, BytesPerSecond> told_rates;
+  /// By class of links: the nominal rate that software reads, where edits scaled the one of `fabric`.
+  std::map<std::string, BytesPerSecond> reported_rates;
 
   [[nodiscard]] std::optional<int> find(const std::string& device_id) const;
   /// Device indices of the GPUs in number order: gpus()[k] is the device "gpu<k>".

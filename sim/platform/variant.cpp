@@ -65,14 +65,15 @@ Platform variant_platform(const Variant& variant, const Platform& base) {
     check_verb(variant, edits.back(), i);
     texts.push_back(edits.back().text);
   }
-  EditedPlatform edited;
-  try {
-    edited = edited_platform(base, parse_edits(texts), [](const std::string&) { return std::nullopt; });
-  } catch (const InputError& error) {
-    throw InputError(variant.path, "/changes", error.what());
-  }
-  Topology topology = edited.platform->wiring();
-  Calibration calibration = edited.platform->calibration();
+  const EditedPlatform edited = [&] {
+    try {
+      return edited_platform(base, parse_edits(texts), [](const std::string&) { return std::nullopt; });
+    } catch (const InputError& error) {
+      throw InputError(variant.path, "/changes", error.what());
+    }
+  }();
+  Topology topology = edited.platform.wiring();
+  Calibration calibration = edited.platform.calibration();
   topology.name = calibration.topology = variant.name;
   topology.title = variant.title;
   topology.source = variant.source + ". All else as " + base.wiring().name + ": " + base.wiring().source;

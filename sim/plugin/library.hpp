@@ -30,7 +30,7 @@ class RingLibrary {
                                                   int /*nodes*/, bool /*pxn*/ = true) const {
     throw InputError("library: modelled for one node: take one of nccl-2.7 to nccl-2.30, or mpi-*");
   }
-  /// True if it believes a file about the machine (Platform::told()) instead of looking itself.
+  /// True if it believes a file about the machine (Platform::library_topology()) instead of looking itself.
   [[nodiscard]] virtual bool takes_topology_files() const { return false; }
   /// Whether build_across() has the choice of `pxn`.
   [[nodiscard]] virtual bool has_pxn() const { return false; }

@@ -28,14 +28,15 @@ Json row_of_error(const std::string& error, const std::string& name) {
 }  // namespace
 
 LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line, const std::string& name,
-                       const BatchOptions& options) {
+                       const BatchOptions& options, Memories* memories) {
   Json result{{"id", nullptr}};  // of a line that is not JSON
   LineAnswer answer;
   try {
     Json query = parse_json(line, name);
     if (query.is_object() && query.contains("id")) result["id"] = query["id"];
     add_edits(options.edits, query);
-    result = options.whatif ? whatif_answer(catalogue, query, name) : answer_or_throw(catalogue, query, name);
+    result = options.whatif ? whatif_answer(catalogue, query, name, memories)
+                            : answer_or_throw(catalogue, query, name, memories);
   } catch (const InputError& error) {
     result["error"] = error.what();
     answer.failed = true;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/query/memories.hpp"
 
 namespace linkcast::query {
 
@@ -21,8 +22,9 @@ struct LineAnswer {
 
 /// Answers one line of a batch; a wrong one costs no other its answer.
 /// @param name  stands for the file and the line in errors
+/// @param memories  of all lines; null: nothing is remembered
 LineAnswer answer_line(catalogue::Catalogue& catalogue, const std::string& line, const std::string& name,
-                       const BatchOptions& options = {});
+                       const BatchOptions& options = {}, Memories* memories = nullptr);
 
 /// Whether there is nothing to answer in a line.
 [[nodiscard]] inline bool is_blank(const std::string& line) {

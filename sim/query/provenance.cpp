@@ -9,9 +9,8 @@ constexpr std::size_t kInputs = 5;  // source: the keys below
 
 }  // namespace
 
-void put_provenance(catalogue::Catalogue& catalogue, const std::string& platform_id, const Json& query,
-                    const std::string& solver, Json& out) {
-  const Platform& platform = catalogue.platform(platform_id);
+void put_provenance(const catalogue::Machine& machine, const Json& query, const std::string& solver, Json& out) {
+  const Platform& platform = machine.platform();
   Json& inputs = out["inputs"] = Json::object();
   inputs.get_ref<Json::object_t&>().reserve(kInputs);
   inputs["query"] = query;
@@ -19,10 +18,8 @@ void put_provenance(catalogue::Catalogue& catalogue, const std::string& platform
   inputs["topology_sha256"] = platform.wiring().sha256;
   inputs["calibration_sha256"] = platform.calibration().sha256;
   for (const std::string& note : platform.calibration().notes) out["warnings"].push_back(note);
-  if (const EditedPlatform* edited = catalogue.edits_of(platform_id)) {
-    inputs["edits"] = edited->texts;
-    for (const std::string& note : edited->notes) out["warnings"].push_back(note);
-  }
+  if (!machine.edits().empty()) inputs["edits"] = machine.edits();
+  for (const std::string& note : machine.edit_notes()) out["warnings"].push_back(note);
   static const Json versions = {{"linkcast", build_version()}, {"git", build_commit()}};
   out["versions"] = versions;
 }

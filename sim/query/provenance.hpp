@@ -10,7 +10,6 @@ namespace linkcast::query {
 /// Adds inputs {query, solver?, topology_sha256, calibration_sha256, edits?} and versions {linkcast, git}; what edits
 /// assumed goes to the warnings.
 /// @param query  what was asked, so that it can be asked again. @param solver  empty: none was to choose
-void put_provenance(catalogue::Catalogue& catalogue, const std::string& platform_id, const Json& query,
-                    const std::string& solver, Json& out);
+void put_provenance(const catalogue::Machine& machine, const Json& query, const std::string& solver, Json& out);
 
 }  // namespace linkcast::query

@@ -36,6 +36,16 @@ void refuse_elsewhere(const QueryKind& kind, const Json& query) {
         throw InputError(key.name + ": " + key.elsewhere);
 }
 
+/// The answer of the query's own kind.
+KindAnswer by_kind(catalogue::Catalogue& catalogue, const Json& query, Memories* memories) {
+  return [&catalogue, &query, memories](const catalogue::MachinePtr& machine, ObjectReader& r) {
+    Solver& solver = catalogue.solver(r.optional<std::string>("solver").value_or("fluid"));
+    const QueryKind& kind = query_kinds().get(r.required<std::string>("kind"));
+    refuse_elsewhere(kind, query);
+    return kind.answer({catalogue, machine, query, solver, memories != nullptr ? memories->of(kind) : nullptr}, r);
+  };
+}
+
 /// For -v: what was chosen, and what it took to say so.
 class AnswerLog {
  public:
@@ -63,17 +73,18 @@ Registry<QueryKind>& query_kinds() {
   return registry;
 }
 
-Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name) {
-  return answer_or_throw(catalogue, query, name, [&](const std::string& platform_id, ObjectReader& r) {
-    Solver& solver = catalogue.solver(r.optional<std::string>("solver").value_or("fluid"));
-    const QueryKind& kind = query_kinds().get(r.required<std::string>("kind"));
-    refuse_elsewhere(kind, query);
-    return kind.answer({catalogue, platform_id, query, solver}, r);
-  });
+KindMemory* Memories::of(const QueryKind& kind) {
+  const auto [found, added] = by_kind_.try_emplace(&kind);
+  if (added) found->second = kind.new_memory();
+  return found->second.get();
+}
+
+Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name, Memories* memories) {
+  return answer_or_throw(catalogue, query, name, by_kind(catalogue, query, memories));
 }
 
 Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
-                     const KindAnswer& kind_answer) {
+                     const KindAnswer& kind_answer, const catalogue::MachinePtr& machine) {
   const AnswerLog log;
   ObjectReader r(query, name);
   Json out = Json::object();
@@ -84,29 +95,30 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
   const auto edits = r.optional<std::vector<std::string>>("edits").value_or(std::vector<std::string>{});
   const auto solver_id = r.optional<std::string>("solver").value_or("fluid");
   out["kind"] = kind;
-  std::string platform_id = base_id;
+  catalogue::MachinePtr edited;
   try {
-    platform_id = catalogue.edited(base_id, edits);
     static_cast<void>(catalogue.solver(solver_id));
-    const Json named =
-        with_gpu_numbers(query_kinds().get(kind).keys(), query, catalogue.platform(platform_id).topology(), name);
+    edited = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
+    const Json named = with_gpu_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
     ObjectReader numbered(named, name);
     for (const Key& key : common_keys())
       if (numbered.has(key.name)) static_cast<void>(numbered.raw(key.name));  // read above
-    Json result = kind_answer(platform_id, numbered);
+    Json result = kind_answer(edited, numbered);
     for (auto& [key, value] : result.get_ref<Json::object_t&>()) out[key] = std::move(value);
   } catch (const InputError& error) {
     const std::string what = error.what();
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);
   }
-  put_provenance(catalogue, platform_id, query, solver_id, out);
+  put_provenance(*edited, query, solver_id, out);
   log.answered(out, base_id);
   return out;
 }
 
-Json answer(catalogue::Catalogue& catalogue, const Json& query) {
+Json answer(catalogue::Catalogue& catalogue, const Json& query) { return answer(catalogue, query, nullptr); }
+
+Json answer(catalogue::Catalogue& catalogue, const Json& query, const catalogue::MachinePtr& machine) {
   try {
-    return answer_or_throw(catalogue, query, "query");
+    return answer_or_throw(catalogue, query, "query", by_kind(catalogue, query, nullptr), machine);
   } catch (const InputError& error) {
     Json out;
     if (query.is_object() && query.contains("id")) out["id"] = query["id"];

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/query/memories.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::query {
@@ -11,14 +12,18 @@ namespace linkcast::query {
 /// Sizes are bytes, times seconds, bandwidths bytes per second.
 /// A query that cannot be answered gives {"id": ..., "error": "..."}.
 Json answer(catalogue::Catalogue& catalogue, const Json& query);
+/// The same for a machine that is not in the catalogue. @param machine  in place of the one that the query names
+Json answer(catalogue::Catalogue& catalogue, const Json& query, const catalogue::MachinePtr& machine);
 
 /// The same, but throws. @param name  stands for the file in errors, e.g. "batch.jsonl line 3"
-Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name);
+/// @param memories  of whoever asks many; null: nothing is remembered
+Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
+                     Memories* memories = nullptr);
 
 /// What the kind of a query adds to the answer. @param r  has had id, kind, platform, edits and solver read
-using KindAnswer = std::function<Json(const std::string& platform_id, ObjectReader& r)>;
+using KindAnswer = std::function<Json(const catalogue::MachinePtr& machine, ObjectReader& r)>;
 /// The same for one who answers the kind in a way of his own.
 Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
-                     const KindAnswer& kind_answer);
+                     const KindAnswer& kind_answer, const catalogue::MachinePtr& machine = nullptr);
 
 }  // namespace linkcast::query

@@ -3,6 +3,7 @@
 #include "sim/catalogue/catalogue.hpp"
 #include "sim/plugin/registry.hpp"
 #include "sim/query/key.hpp"
+#include "sim/query/memories.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::query {
@@ -10,9 +11,10 @@ namespace linkcast::query {
 /// What is asked, besides the keys that the kind reads itself.
 struct Question {
   catalogue::Catalogue& catalogue;
-  const std::string& platform;  ///< with the edits
-  const Json& query;            ///< as given
+  const catalogue::MachinePtr& machine;  ///< with the edits
+  const Json& query;                     ///< as given
   Solver& solver;
+  KindMemory* memory = nullptr;  ///< from the kind's new_memory(); null: nothing is remembered
 };
 
 class QueryKind {
@@ -29,6 +31,8 @@ class QueryKind {
   /// @param r  the query; id, kind, platform, edits and solver are read already
   /// @throws InputError  as answer_or_throw()
   [[nodiscard]] virtual Json answer(const Question& asked, ObjectReader& r) const = 0;
+  /// An empty memory for Question::memory; null where the kind remembers nothing.
+  [[nodiscard]] virtual std::unique_ptr<KindMemory> new_memory() const { return nullptr; }
 };
 
 Registry<QueryKind>& query_kinds();

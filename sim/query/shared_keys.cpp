@@ -208,7 +208,7 @@ Key library_key() {
           .cli = {.name = "--library"}};
 }
 
-KeyTable told_keys() {
+KeyTable library_topology_keys() {
   return {
       {.name = "library_topology",
        .help = "NCCL topology file (NCCL_TOPO_FILE) that the library is told; bytes move over the machine's own links",
@@ -224,22 +224,25 @@ KeyTable told_keys() {
        .cli = {.name = "--p2p-level"}}};
 }
 
-Key told_result() { return {.name = "library_topology_sha256", .help = "of the file that the library was told"}; }
+Key library_topology_result() {
+  return {.name = "library_topology_sha256", .help = "of the file that the library was told"};
+}
 
-void read_told(ObjectReader& r, std::string& library_topology, std::string& p2p_level) {
+void read_library_topology(ObjectReader& r, std::string& library_topology, std::string& p2p_level) {
   library_topology = r.optional<std::string>("library_topology").value_or("");
   if (r.has("library_topology") && library_topology.empty()) r.fail("library_topology", "names no file");
   if (r.has("p2p_level")) p2p_level = r.choice("p2p_level", p2p_levels());
 }
 
-std::string told_platform(catalogue::Catalogue& catalogue, const std::string& platform, ObjectReader& r) {
+catalogue::MachinePtr read_library_topology(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine,
+                                            ObjectReader& r) {
   std::string file, level;
-  read_told(r, file, level);
-  return catalogue.told(platform, file, level);
+  read_library_topology(r, file, level);
+  return catalogue.with_library_topology(machine, file, level);
 }
 
-void put_told(catalogue::Catalogue& catalogue, const std::string& platform, Json& out) {
-  const std::string& sha256 = catalogue.platform(platform).told().sha256;
+void put_library_topology(const catalogue::Machine& machine, Json& out) {
+  const std::string& sha256 = machine.platform().library_topology().sha256;
   if (!sha256.empty()) out["library_topology_sha256"] = sha256;
 }
 

@@ -22,16 +22,18 @@ bool read_explain(ObjectReader& r);
 const KeyTable& member_keys();
 /// library
 Key library_key();
-/// What the library is told of the machine: library_topology, p2p_level.
-KeyTable told_keys();
-/// Of an answer that such a file entered.
-Key told_result();
-/// Reads these keys; what is not there stays empty. @throws InputError
-void read_told(ObjectReader& r, std::string& library_topology, std::string& p2p_level);
-/// The same. @param platform  with the edits. @returns  its id where libraries are told so. @throws InputError
-std::string told_platform(catalogue::Catalogue& catalogue, const std::string& platform, ObjectReader& r);
-/// Of told_platform(): puts told_result() where a file was given.
-void put_told(catalogue::Catalogue& catalogue, const std::string& platform, Json& out);
+/// The topology that the library is given in place of the machine's own: library_topology, p2p_level.
+KeyTable library_topology_keys();
+/// Key of an answer that depends on such a file: library_topology_sha256.
+Key library_topology_result();
+/// Reads library_topology_keys(); a key that is not there stays empty. @throws InputError
+void read_library_topology(ObjectReader& r, std::string& library_topology, std::string& p2p_level);
+/// Reads library_topology_keys(). @param machine  with the edits. @returns  the machine that libraries see so;
+/// `machine` itself where the query has none of the keys. @throws InputError
+catalogue::MachinePtr read_library_topology(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine,
+                                            ObjectReader& r);
+/// Puts library_topology_result() where the machine's libraries were given a file.
+void put_library_topology(const catalogue::Machine& machine, Json& out);
 /// bottleneck
 const Key& bottleneck_result();
 

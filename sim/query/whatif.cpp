@@ -67,13 +67,13 @@ Json change_of(const Json& before, const Json& after) {
   return change;
 }
 
-Json whatif_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name) {
+Json whatif_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name, Memories* memories) {
   if (!query.is_object() || !query.contains("edits") || query["edits"].empty())
     throw InputError(name + ": whatif needs at least one edit, e.g. --remove gpu0-gpu4");
   Json plain = query;
   plain.erase("edits");
-  Json before = answer_or_throw(catalogue, plain, name);
-  Json after = answer_or_throw(catalogue, query, name);
+  Json before = answer_or_throw(catalogue, plain, name, memories);
+  Json after = answer_or_throw(catalogue, query, name, memories);
   Json change = change_of(before, after);
   Json out;
   if (query.contains("id")) out["id"] = query["id"];

@@ -1,5 +1,6 @@
 #pragma once
 #include "sim/catalogue/catalogue.hpp"
+#include "sim/query/memories.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::query {
@@ -7,7 +8,8 @@ namespace linkcast::query {
 /// The query without and with its `edits`: {"before", "after", "change"}, the first two as answer_or_throw() gives
 /// them.
 /// @throws InputError  as answer_or_throw(), or no edits
-Json whatif_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name);
+Json whatif_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name,
+                   Memories* memories = nullptr);
 
 /// What differs between two results: numbers {"before", "after", "difference", "ratio"} (of what is not 0), of a list
 /// of things with an id {"gone", "new", "changed"}, else {"before", "after"}. Inputs, versions and warnings are left

@@ -41,8 +41,6 @@ struct SourceFile {
   std::string path, sha256;
 };
 
-struct Learned;
-
 struct Calibration {
   std::string path;
   std::string sha256;
@@ -57,8 +55,6 @@ struct Calibration {
   /// What every forecast has to say of it, e.g. that all of it is lent, and what to measure next.
   std::vector<std::string> notes{};
   Json wiring{};  ///< topology/1 of the machine where that is none of the shipped ones; null: a file of its own
-  /// Where forecasts note which parameters they asked for (sim/records/learned.hpp); null: nowhere.
-  std::map<std::string, Learned>* asked = nullptr;
 
   /// nullptr if there is none.
   [[nodiscard]] const Parameter* find(const ParameterKey& key) const { return find(key.name); }

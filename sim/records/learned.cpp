@@ -71,7 +71,9 @@ double variance_of(const Calibration& calibration, const std::vector<ErrorPart>&
   return std::max(0.0, variance);  // correlations are written with few digits
 }
 
-Learned learned(const Calibration& calibration, const std::string& library, const LibraryRow& row, const Prior& prior) {
+Learned learned(const LibraryParameters& parameters, const std::string& library, const LibraryRow& row,
+                const Prior& prior) {
+  const Calibration& calibration = parameters.calibration();
   const std::string family = library_family(library);
   const std::string own = row(library).name;
   Learned taken{prior.value, prior.spread, false};
@@ -81,13 +83,13 @@ Learned learned(const Calibration& calibration, const std::string& library, cons
     taken = as_learned(*any, 0, -1);
   else if (const Parameter* nearest = of_nearest(calibration, row, library))
     taken = as_learned(*nearest, kOtherVersion, -1);
-  if (calibration.asked) calibration.asked->try_emplace(own, taken);
+  parameters.record(own, taken);
   return taken;
 }
 
-Learned learned(const Calibration& calibration, const std::string& library, const LibraryRow& row) {
+Learned learned(const LibraryParameters& parameters, const std::string& library, const LibraryRow& row) {
   if (!row.prior) throw InvariantError("parameter " + row(library).name + " has no prior of its own");
-  return learned(calibration, library, row, *row.prior);
+  return learned(parameters, library, row, *row.prior);
 }
 
 }  // namespace linkcast

@@ -31,8 +31,28 @@ struct ErrorPart {
 /// Variance of the sum of all parts.
 double variance_of(const Calibration& calibration, const std::vector<ErrorPart>& parts);
 
-/// What forecasts took for every parameter that they asked for, by its name with the version: what data can teach.
-using Asked = std::map<std::string, Learned>;
+/// Library and host parameters that forecasts used, by name with the version: data can teach these.
+using ParametersUsed = std::map<std::string, Learned>;
+
+/// Parameters of communication libraries as one forecast looks them up: a view of a calibration, which records each
+/// look-up where somebody wants to know.
+class LibraryParameters {
+ public:
+  /// @param calibration, used  outlive the view; used may be null: nobody records
+  explicit LibraryParameters(const Calibration& calibration, ParametersUsed* used = nullptr)
+      : calibration_(&calibration), used_(used) {}
+
+  [[nodiscard]] const Calibration& calibration() const { return *calibration_; }
+  [[nodiscard]] bool records() const { return used_ != nullptr; }
+  /// Does nothing where nobody records, or the parameter was recorded before.
+  void record(const std::string& name, const Learned& value) const {
+    if (used_ != nullptr) used_->try_emplace(name, value);
+  }
+
+ private:
+  const Calibration* calibration_;
+  ParametersUsed* used_;
+};
 
 /// What a parameter of another machine of this GPU's generation says at best of this one: standard deviation of its
 /// logarithm. source: assumed; bases and block rates of V100, A100 and GH200, each fitted by itself, differ by 1.2
@@ -40,10 +60,11 @@ using Asked = std::map<std::string, Learned>;
 inline constexpr double kOtherMachine = 0.4;  // source: above
 
 /// Value and spread of a library's parameter in a forecast: the first that the calibration has of this version, of all
-/// versions, of the nearest version that was measured (with a wider spread); else the prior. Notes in calibration.asked
-/// what was asked. @param library  "nccl-2.8"
-Learned learned(const Calibration& calibration, const std::string& library, const LibraryRow& row, const Prior& prior);
+/// versions, of the nearest version that was measured (with a wider spread); else the prior. Records the
+/// look-up. @param library  "nccl-2.8"
+Learned learned(const LibraryParameters& parameters, const std::string& library, const LibraryRow& row,
+                const Prior& prior);
 /// With the prior of the row. @throws InvariantError  it has none
-Learned learned(const Calibration& calibration, const std::string& library, const LibraryRow& row);
+Learned learned(const LibraryParameters& parameters, const std::string& library, const LibraryRow& row);
 
 }  // namespace linkcast

@@ -71,7 +71,7 @@ class SharedPlans;
 
 /// What a network is made from.
 struct NetworkRequest {
-  std::string platform;
+  catalogue::MachinePtr machine;
   std::string library{};    ///< empty: the platform's default
   int nodes = 0;            ///< 0: one node alone
   int gpus_per_node = 0;    ///< 0: all

@@ -63,11 +63,11 @@ std::map<std::string, std::string> read_part_options(ObjectReader& r) {
   return options;
 }
 
-ReplayRequest read_replay_request(const std::string& platform, ObjectReader& r) {
+ReplayRequest read_replay_request(const catalogue::MachinePtr& machine, ObjectReader& r) {
   ReplayRequest request;
-  request.platform = platform;
+  request.machine = machine;
   request.library = r.optional<std::string>("library").value_or("");
-  query::read_told(r, request.library_topology, request.p2p_level);
+  query::read_library_topology(r, request.library_topology, request.p2p_level);
   request.local = r.optional<bool>("local").value_or(false);
   request.host_scale = r.optional<double>("host_scale");
   if (request.host_scale && *request.host_scale < 0) r.fail("host_scale", "must not be negative");

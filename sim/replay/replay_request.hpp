@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/catalogue/machine.hpp"
 #include "sim/records/object_reader.hpp"
 
 namespace linkcast::replay {
@@ -21,10 +22,10 @@ struct ReplayPart {
 };
 
 struct ReplayRequest {
-  std::string platform;
+  catalogue::MachinePtr machine;
   std::vector<ReplayPart> parts;
   std::string library{};                        ///< empty: the platform's default
-  std::string library_topology{}, p2p_level{};  ///< what the library is told: query::told_keys(); empty: nothing
+  std::string library_topology{}, p2p_level{};  ///< query::library_topology_keys(); empty: none
   std::string network{};    ///< a kind of network_kinds(); empty: "node", or "cluster" of several nodes
   int nodes = 0;            ///< of the platform, on its fabric; 0: one node
   int gpus_per_node = 0;    ///< 0: all
@@ -50,8 +51,8 @@ std::string piped_trace(const ReplayRequest& request);
 /// @throws InputError
 std::map<std::string, std::string> read_part_options(ObjectReader& r);
 
-/// Keys of a query of kind replay, see sim/replay/query/replay_query.cpp. @param platform  with the edits
+/// Keys of a query of kind replay, see sim/replay/query/replay_query.cpp. @param machine  with the edits
 /// @throws InputError
-ReplayRequest read_replay_request(const std::string& platform, ObjectReader& r);
+ReplayRequest read_replay_request(const catalogue::MachinePtr& machine, ObjectReader& r);
 
 }  // namespace linkcast::replay

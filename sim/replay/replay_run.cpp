@@ -274,10 +274,7 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
   utilisation.close(summary.makespan_s());
   if (timeline) timeline->close(utilisation);
   ReplayResult result;
-  // The id of an edited platform is a list of its edits, which is no name.
-  result.platform = catalogue.edits_of(request.platform) != nullptr
-                        ? catalogue.platform(request.platform).topology().name
-                        : request.platform;
+  result.platform = request.machine->title();
   result.makespan_s = summary.makespan_s();
   result.jobs = times_of(run, summary, operations);
   result.ranks = ranks_of(run, summary);
@@ -289,7 +286,7 @@ ReplayResult replay(catalogue::Catalogue& catalogue, const ReplayRequest& reques
   result.events = static_cast<long>(run.events());
   result.warnings = network.warnings().get<std::vector<std::string>>();
   tell_traces(run, summary, result);
-  tell_other_gpus(catalogue.platform(request.platform).topology(), result);
+  tell_other_gpus(request.machine->platform().topology(), result);
   if (request.interval) add_intervals(result, catalogue, request, ends ? &*ends : nullptr, run.used_network());
   return result;
 }

@@ -71,7 +71,7 @@ std::unique_ptr<ReplayNetwork> network_of(catalogue::Catalogue& catalogue, const
   const std::string usual = request.nodes == 0 ? "node" : "cluster";
   return network_kinds()
       .get(request.network.empty() ? usual : request.network)
-      .make(catalogue, {request.platform, request.library, request.nodes, request.gpus_per_node, request.transport, end,
+      .make(catalogue, {request.machine, request.library, request.nodes, request.gpus_per_node, request.transport, end,
                         std::move(plans)});
 }
 

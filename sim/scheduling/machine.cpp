@@ -20,12 +20,12 @@ constexpr int kMostForecasts = 40;  // ours: of one job; a day of 600 jobs takes
 
 }  // namespace
 
-Machine::Machine(catalogue::Catalogue& catalogue, std::string platform_id, int nodes, std::string library)
+Machine::Machine(catalogue::Catalogue& catalogue, catalogue::MachinePtr machine, int nodes, std::string library)
     : catalogue_(catalogue),
-      id_(std::move(platform_id)),
+      machine_(std::move(machine)),
       library_(std::move(library)),
-      platform_(catalogue.platform(id_)),
-      cluster_(nodes > 0 ? catalogue.cluster(id_) : catalogue.lone_node(id_)),
+      platform_(machine_->platform()),
+      cluster_(nodes > 0 ? machine_->cluster() : machine_->lone_node()),
       nodes_(std::max(nodes, 1)),
       of_node_(platform_.gpu_count()) {
   node_library_ = library_.empty() ? platform_.calibration().default_library : library_;
@@ -137,7 +137,7 @@ std::vector<int> Machine::gpus_of_node(const std::string& policy, const Schedule
 std::pair<std::vector<int>, double> Machine::best_set(const ScheduledJob& job, const placement::GpuSet& free) {
   if (job.op.empty() && job.gpus > 1) return {placement::GpuSet(free.begin(), free.begin() + job.gpus), 0};
   placement::PlaceRequest request;
-  request.platform = id_;
+  request.machine = machine_;
   request.library = node_library_;
   request.job = {job.op, job.size_B, ""};
   if (job.op.empty()) request.job = {"all_reduce", 1, ""};  // one GPU exchanges nothing: what it leaves decides
@@ -146,7 +146,7 @@ std::pair<std::vector<int>, double> Machine::best_set(const ScheduledJob& job, c
     if (!std::binary_search(free.begin(), free.end(), gpu)) request.busy.push_back(gpu);
   const auto objective = placement::pattern_objective(catalogue_, request, memory_);
   log::NoProgress none;  // many short ones: progress counts the jobs
-  const placement::NodeSearch search = placement::search_node(platform_, request, *objective, memory_, none);
+  const placement::NodeSearch search = placement::search_node(request, *objective, memory_, none);
   const std::vector<placement::Ranked> ranked = placement::rank(platform_, request, search);
   return {ranked.front().which->gpus, ranked.front().which->score.time_s};
 }
@@ -222,8 +222,8 @@ placement::Traffic Machine::call_on(const ScheduledJob& job, const collective::P
   const auto [known, added] = call_on_.try_emplace({job.op, job.size_B, where.nodes, where.gpus});
   if (added)
     known->second = where.nodes.size() == 1
-                        ? placement::node_traffic(catalogue_, id_, node_library_, job.op, job.size_B, where.gpus)
-                        : placement::nodes_traffic(catalogue_, id_, library_, job.op, job.size_B, where);
+                        ? placement::node_traffic(catalogue_, *machine_, node_library_, job.op, job.size_B, where.gpus)
+                        : placement::nodes_traffic(catalogue_, *machine_, library_, job.op, job.size_B, where);
   return known->second;
 }
 

@@ -29,7 +29,7 @@ class Machine {
  public:
   /// @param nodes  the first ones of the platform's fabric; 0: one node alone, which needs none
   /// @param library  empty: the platform's. @throws InputError  the platform has no fabric, or not so many nodes
-  Machine(catalogue::Catalogue& catalogue, std::string platform_id, int nodes, std::string library);
+  Machine(catalogue::Catalogue& catalogue, catalogue::MachinePtr machine, int nodes, std::string library);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -70,7 +70,8 @@ class Machine {
   placement::Traffic call_on(const ScheduledJob& job, const collective::PlacedNodes& where);
 
   catalogue::Catalogue& catalogue_;
-  std::string id_, library_, node_library_;
+  catalogue::MachinePtr machine_;
+  std::string library_, node_library_;
   const Platform& platform_;
   const Cluster& cluster_;
   std::optional<placement::FabricGroups> groups_{};

@@ -34,7 +34,7 @@ std::string platform_of_labels(catalogue::Catalogue& catalogue, const std::vecto
   const auto model = find_gpu_model(labels.product);
   std::vector<std::string> same_name, same_model;
   for (const std::string& id : served) {
-    const Platform& platform = catalogue.platform(id);
+    const Platform& platform = catalogue.machine(id)->platform();
     if (platform.gpu_count() != labels.count) continue;
     const std::string& name = platform.topology().devices[static_cast<std::size_t>(platform.gpu(0))].model;
     const auto own = find_gpu_model(name);

@@ -14,9 +14,8 @@ namespace {
 
 constexpr const char* kName = "query";
 constexpr const char* kPlace = "place";
-constexpr std::size_t kMostTimes = 100000;         // source: ours, about 0.2 kB each
-constexpr std::size_t kMostCommunicators = 50000;  // source: ours, about 2 kB each
-constexpr int kMostWarmed = 8;                     // ours: GPUs of a node whose busy sets, 256, are all gone through
+constexpr std::size_t kMostTimes = 100000;  // source: ours, about 0.2 kB each
+constexpr int kMostWarmed = 8;              // ours: GPUs of a node whose busy sets, 256, are all gone through
 
 bool is_file_name(const std::string& text) {
   std::error_code no_name;  // too long for one
@@ -35,7 +34,7 @@ void refuse_trace(const Json& value, const std::string& name, const std::string&
 Placer::Placer(catalogue::Catalogue& catalogue, std::vector<std::string> served)
     : catalogue_(catalogue), served_(std::move(served)), times_(kMostTimes) {
   if (served_.empty()) served_ = catalogue.platforms();
-  for (const std::string& id : served_) static_cast<void>(catalogue_.platform(id));
+  for (const std::string& id : served_) static_cast<void>(catalogue_.machine(id));
 }
 
 Json Placer::platforms() {
@@ -92,26 +91,24 @@ void Placer::refuse_platform(const std::string& id, const std::string& name, con
 Json Placer::query(const Json& query) {
   if (query.is_object() && query.value("kind", Json()) == "place") return place(query);
   refuse(query, kName);
-  catalogue_.forget_communicators_above(kMostCommunicators);
   return query::answer_or_throw(catalogue_, query, kName);
 }
 
 Json Placer::place(const Json& asked) {
   refuse(asked, kName);
-  catalogue_.forget_communicators_above(kMostCommunicators);
   Json query = asked;
   if (!query.contains("kind")) query["kind"] = "place";
   if (query["kind"] != "place") throw InputError(kName, "/kind", "must be place here: /v1/query answers the others");
   if (query.contains("nodes"))
     return query::answer_or_throw(catalogue_, query, kName);  // not of one node: nothing to remember
-  return query::answer_or_throw(catalogue_, query, kName, [&](const std::string& platform_id, ObjectReader& r) {
-    return placement::place(catalogue_, placement::read_place_request(catalogue_, platform_id, r), memory_);
+  return query::answer_or_throw(catalogue_, query, kName, [&](const catalogue::MachinePtr& machine, ObjectReader& r) {
+    return placement::place(catalogue_, placement::read_place_request(machine, r), memory_);
   });
 }
 
 int Placer::free_gpus(const Json& node) {
   ObjectReader r(node, "node");
-  const Platform& platform = catalogue_.platform(platform_of(r));
+  const Platform& platform = catalogue_.machine(platform_of(r))->platform();
   return platform.gpu_count() - static_cast<int>(placement::read_node_use(platform, r).busy.size());
 }
 
@@ -139,7 +136,7 @@ std::vector<placement::NodeCandidate> Placer::candidates(const NodeStates::Nodes
     if (posted.count(node.name) > 0) continue;
     try {
       if (!node.platform.empty()) refuse_platform(node.platform, "feature", "linkcast");
-      all.push_back(placement::candidate_of(catalogue_, node, "", ""));
+      all.push_back(placement::candidate_of(catalogue_, node, "", nullptr));
     } catch (const InputError& error) {
       all.push_back({node.name, "", {}, error.what()});
     }
@@ -156,7 +153,6 @@ Json Placer::place_slurm(const Json& job, const std::vector<placement::NodeCandi
     refuse_platform(node.use.at("platform").get<std::string>(), name, node.place + "/platform");
     refuse_files(kPlace, node.use, name, node.place);
   }
-  catalogue_.forget_communicators_above(kMostCommunicators);
   try {
     return placement::place_slurm_job(catalogue_, read, memory_);
   } catch (const placement::NoRoom& error) {
@@ -171,11 +167,11 @@ Json Placer::node_state(const Json& given, const std::string& name) {
   ObjectReader asked(given, name);
   const std::string platform = platform_of(asked);
   const Json state = query::with_gpu_numbers(query::query_kinds().get("place").keys(), given,
-                                             catalogue_.platform(platform).topology(), name);
+                                             catalogue_.machine(platform)->platform().topology(), name);
   ObjectReader r(state, name);
   static_cast<void>(platform_of(r));
   refuse_files(kPlace, state, name, "");
-  const placement::NodeUse use = placement::read_node_use(catalogue_.platform(platform), r);
+  const placement::NodeUse use = placement::read_node_use(catalogue_.machine(platform)->platform(), r);
   Json kept{{"platform", platform}, {"busy", use.busy}};
   if (r.has("with")) kept["with"] = r.raw("with");
   r.finish();

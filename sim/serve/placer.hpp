@@ -17,7 +17,7 @@ class Placer {
   Placer(catalogue::Catalogue& catalogue, std::vector<std::string> served);
 
   [[nodiscard]] const std::vector<std::string>& served() const { return served_; }
-  [[nodiscard]] int gpus(const std::string& platform) { return catalogue_.platform(platform).gpu_count(); }
+  [[nodiscard]] int gpus(const std::string& platform) { return catalogue_.machine(platform)->platform().gpu_count(); }
   /// [{id, gpus}]
   Json platforms();
 

@@ -4,27 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "sim/work/limits.hpp"
 #include "sim/work/stop.hpp"
 
 namespace linkcast::work {
-
-inline constexpr const char* kMemoryVariable = "LINKCAST_MAX_MEMORY";
-inline constexpr const char* kTimeVariable = "LINKCAST_MAX_TIME";
-
-/// What one request may take. Of the process: options --max-memory and --max-time, else LINKCAST_MAX_MEMORY and
-/// LINKCAST_MAX_TIME, else these.
-struct Limits {
-  double memory_B = 4294967296.0;  // source: ours, 4 GiB, what a laptop has to spare
-  double time_s = 600;             // source: ours, ten minutes; who waits longer says so
-};
-
-/// Of the process; set before threads start. The first call reads the environment.
-/// @throws InputError  it holds no size or no time
-Limits& limits();
-/// Of an option or of the environment, e.g. "16GiB", "2 h", "90 min", "30 s"; "none": no limit.
-/// @throws InputError  neither; begins with `name`
-double parse_memory_limit(const std::string& text, const std::string& name);
-double parse_time_limit(const std::string& text, const std::string& name);
 
 /// What is about to begin.
 struct Estimate {
@@ -41,9 +24,6 @@ std::string to_text(const Estimate& estimate);
 /// Said before work that can be long. Under a Scope with a deadline, what is left until it counts too.
 /// @throws InputError  more than Limits allow: the estimate, and what lifts the limit
 void expect(const Estimate& estimate);
-
-/// @throws InputError  so many bytes are more than Limits allow
-void refuse_memory_in_use(double memory_B);
 
 /// What this thread has worked.
 double thread_time_s();

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/work/estimate.hpp"
+#include "sim/work/limits.hpp"
 
 namespace linkcast::work {
 

@@ -18,10 +18,7 @@ KNOWN_CIRCLES = (
     {"cli/command", "cli/data_output", "cli/query_options"},
     {"sim/copy/copy_forecast", "sim/copy/message_queue", "sim/copy/message_window"},
     {"sim/placement/node_search", "sim/placement/ranking"},
-    {"sim/platform/edited", "sim/platform/edited_fabric", "sim/platform/edited_rates"},
-    {"sim/platform/platform", "sim/platform/routing"},
     {"sim/records/object_reader", "sim/records/quick_json"},
-    {"sim/work/estimate", "sim/work/stop"},
 )
 BOX_W, BOX_H, GAP_X, GAP_Y, MARGIN = 118, 34, 22, 62, 20  # pixels of the drawing
 

@@ -121,7 +121,7 @@ TEST_CASE("held-out communicators that contend on H200", "[paper]") {
 TEST_CASE("no parameter of H200 names the measured collectives as its source, but those through host memory",
           "[paper]") {
   catalogue::Catalogue catalogue(kRoot);
-  for (const SourceFile& file : catalogue.platform("hgx-h200").calibration().from)
+  for (const SourceFile& file : catalogue.machine("hgx-h200")->platform().calibration().from)
     CHECK((file.path.find("nccl_ops") == std::string::npos || file.path.find("host-nccl_ops") != std::string::npos));
 }
 

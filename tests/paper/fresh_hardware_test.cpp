@@ -73,7 +73,7 @@ Figures figures_of(const std::vector<validate::ComparedPoint>& points) {
 
 TEST_CASE("copies on fresh H200 GPUs, alone and together, are forecast within 2 %", "[paper]") {
   catalogue::Catalogue catalogue(kRoot);
-  const auto occasions = held_out_occasions(catalogue.platform("hgx-h200").calibration());
+  const auto occasions = held_out_occasions(catalogue.machine("hgx-h200")->platform().calibration());
   REQUIRE(occasions.count("20261121b") == 1);
   REQUIRE(occasions.count("20261121c") == 1);
   for (const std::string& occasion : occasions) {
@@ -98,7 +98,7 @@ TEST_CASE("copies on fresh H200 GPUs, alone and together, are forecast within 2 
 
 TEST_CASE("no copies that start together were fitted on any occasion", "[paper]") {
   catalogue::Catalogue catalogue(kRoot);
-  for (const SourceFile& file : catalogue.platform("hgx-h200").calibration().from)
+  for (const SourceFile& file : catalogue.machine("hgx-h200")->platform().calibration().from)
     CHECK(file.path.find("concurrency") == std::string::npos);
   const validate::Comparison comparison = compared(catalogue, "20261121a", "concurrency");
   for (const validate::ComparedPoint& point : comparison.points) CHECK_FALSE(point.determined);

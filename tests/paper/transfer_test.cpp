@@ -23,10 +23,11 @@ Transfer transfer(const std::string& target) {
   const Json how = read_json_file(kData + "/validate/plots/transfer.json");
   const std::string from = how.at("from");
   const Json& one = how.at("targets").at(target);
-  const std::string id = catalogue().edited(from, one.at("edits").get<std::vector<std::string>>());
-  const Platform& platform = catalogue().platform(id);
+  const catalogue::MachinePtr machine =
+      catalogue().edited(catalogue().machine(from), one.at("edits").get<std::vector<std::string>>());
+  const Platform& platform = machine->platform();
   // the wiring is that of the machine measured: as many links between each pair, at the same nominal rate
-  const Topology& wiring = catalogue().platform(target).wiring();
+  const Topology& wiring = catalogue().machine(target)->platform().wiring();
   for (const int a : wiring.gpus())
     for (const int b : wiring.gpus()) {
       const auto device = [&](int gpu) {
@@ -36,13 +37,14 @@ Transfer transfer(const std::string& target) {
       if (const Cable* cable = wiring.direct(a, b))
         REQUIRE(platform.wiring().direct(device(a), device(b))->bandwidth.si == cable->bandwidth.si);
     }
-  Transfer result{
-      validate::compare(catalogue(), read_measurement(kData + "/" + one.at("measured").get<std::string>()), {}, id), 0};
+  Transfer result{validate::compare(catalogue(), read_measurement(kData + "/" + one.at("measured").get<std::string>()),
+                                    {}, machine),
+                  0};
   CHECK_FALSE(result.comparison.fitted);
   CHECK(result.comparison.unanswered.empty());
-  const double nominal = catalogue().platform(from).wiring().direct(0, 1)->bandwidth.si;
+  const double nominal = catalogue().machine(from)->platform().wiring().direct(0, 1)->bandwidth.si;
   result.share_of_nominal =
-      catalogue().platform(from).calibration().find("cable.nvlink1.bandwidth_Bps")->value / nominal;
+      catalogue().machine(from)->platform().calibration().find("cable.nvlink1.bandwidth_Bps")->value / nominal;
   return result;
 }
 
@@ -96,7 +98,7 @@ TEST_CASE("host copies of ABCI's V100 node follow from P100 as closely as rates 
 
 TEST_CASE("edits apply to comparisons and name the platform", "[paper]") {
   const Measurement measurement = read_measurement(kData + "/calibrate/data/p100-dgx1/p2p-matrix.json");
-  const std::string slow = catalogue().edited("p100-dgx1", {"scale nvlink:0.5"});
+  const catalogue::MachinePtr slow = catalogue().edited(catalogue().machine("p100-dgx1"), {"scale nvlink:0.5"});
   const validate::Comparison plain = validate::compare(catalogue(), measurement, {}),
                              edited = validate::compare(catalogue(), measurement, {}, slow);
   CHECK(edited.platform == "p100-dgx1 (edited: scale nvlink:0.5)");

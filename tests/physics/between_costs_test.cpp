@@ -23,7 +23,7 @@ struct Cost {
 constexpr Cost kLL{6e-6, 0.9e-6, 5e-6}, kSimple{9e-6, 2.2e-6, kNetworkHop_s};
 
 std::string machine(double network_error = 0) {
-  Calibration c = catalogue().platform("hgx-h100").calibration();
+  Calibration c = catalogue().machine("hgx-h100")->platform().calibration();
   std::erase_if(c.parameters, [](const auto& one) { return one.first.rfind("nccl.", 0) == 0; });
   for (auto& [name, parameter] : c.parameters) parameter.stderr_ = 0;
   const auto set = [&](const std::string& name, double value, double error = 0) {
@@ -39,7 +39,7 @@ std::string machine(double network_error = 0) {
   }
   c.correlation = {};
   const std::string id = "between-costs-" + std::to_string(network_error);  // edited platforms are kept by their id
-  catalogue().adopt(id, catalogue().platform("hgx-h100").wiring(), c);
+  catalogue().adopt(id, catalogue().machine("hgx-h100")->platform().wiring(), c);
   return id;
 }
 

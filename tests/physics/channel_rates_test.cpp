@@ -32,7 +32,7 @@ using activities::ProblemBuilder;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kShare = (128.0 / 144) / (256.0 / 272);  // payload of a kernel's packets against a copy engine's
 
-const Platform& shipped(const std::string& name) { return catalogue().lone_node(name).node(); }
+const Platform& shipped(const std::string& name) { return catalogue().machine(name)->lone_node().node(); }
 
 std::map<int, double> weights(const Activity& activity) {
   std::map<int, double> found;
@@ -188,7 +188,7 @@ TEST_CASE("multicast: what one head's part takes of each link", "[physics][chann
 }
 
 TEST_CASE("trees over nodes: bytes of every port, up and down, from every node to its parent", "[physics][channels]") {
-  const Cluster& cluster = catalogue().cluster("alps");
+  const Cluster& cluster = catalogue().machine("alps")->cluster();
   for (const int nodes : {2, 3, 5, 8, 13})
     for (const int which : {0, 1}) {
       INFO(nodes << " " << which);
@@ -238,7 +238,7 @@ TEST_CASE("trees over nodes: bytes of every port, up and down, from every node t
 }
 
 TEST_CASE("aggregated trees and switches that reduce: bytes of every port, hops that delay", "[physics][channels]") {
-  const Cluster& cluster = catalogue().cluster("alps");
+  const Cluster& cluster = catalogue().machine("alps")->cluster();
   for (const int nodes : {2, 3, 6, 8}) {
     INFO(nodes);
     Communicator made;
@@ -279,7 +279,7 @@ TEST_CASE("aggregated trees and switches that reduce: bytes of every port, hops 
 }
 
 TEST_CASE("what is handed to another GPU's NIC takes NVLink for its part of the bytes", "[physics][channels]") {
-  const Cluster& cluster = catalogue().cluster("alps");
+  const Cluster& cluster = catalogue().machine("alps")->cluster();
   const Platform& node = cluster.node();
   Communicator made;
   made.gpus = {0, 1};
@@ -299,7 +299,7 @@ TEST_CASE("what is handed to another GPU's NIC takes NVLink for its part of the 
 }
 
 TEST_CASE("ways of messages: bytes stored a byte of payload", "[physics][channels]") {
-  const Cluster& cluster = catalogue().cluster("alps");
+  const Cluster& cluster = catalogue().machine("alps")->cluster();
   const Platform& node = cluster.node();
   const activities::MessageWays ways = activities::message_ways(cluster, {0, 2}, {}, 1.6);
   const int link = node.peer_route(node.gpu(0), node.gpu(2))->links.front();
@@ -335,7 +335,7 @@ TEST_CASE("costs of processes: copies of their own, reductions, on GPUs that nob
   CHECK_THAT(cost.time_s(4096), WithinRel(1e-6 + 4096 / 1e9, kExact));
   CHECK_THAT(cost.time_s(4097), WithinRel(4e-6 + 4097 / 10e9, kExact));
   CHECK_THAT(cost.adding_s(4096), WithinRel(4096 / 1e9, kExact));
-  const Platform& lumi = catalogue().cluster("lumi").node();
+  const Platform& lumi = catalogue().machine("lumi")->cluster().node();
   const auto access = activities::cpu_access(lumi, lumi.gpu(0));
   REQUIRE(access);
   CHECK_THAT(activities::own_copy_s(lumi, 1000), WithinRel(access->start_s + 1000 / access->rate_Bps, kExact));

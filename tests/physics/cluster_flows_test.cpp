@@ -117,7 +117,7 @@ TEST_CASE("a card's engine gives all its flows together what it gives one", "[ph
 }
 
 TEST_CASE("every link carries the bytes of the flows over it", "[physics]") {
-  const Cluster& machine = test::catalogue().cluster("leonardo");
+  const Cluster& machine = test::catalogue().machine("leonardo")->cluster();
   const auto solver = make_solver("fluid");
   const Json query{{"flows",
                     {{"node0/gpu0", "node1/gpu0", kSize_B},

@@ -17,10 +17,10 @@ const char* const kSmall =
     "fabric dragonfly_plus:nodes=16,groups=4,leaves_per_group=2,spines_per_group=2,nodes_per_group=4,"
     "endpoints_per_leaf=8,global_ports_per_spine=2,global_links=1,radix=40";
 
-std::string small() { return catalogue().edited("leonardo", {kSmall}); }
+catalogue::MachinePtr small() { return catalogue().edited(catalogue().machine("leonardo"), {kSmall}); }
 
 placement::Traffic all_reduce(const std::vector<int>& nodes) {
-  return placement::nodes_traffic(catalogue(), small(), "", "all_reduce", 268435456, {nodes, {0, 1, 2, 3}});
+  return placement::nodes_traffic(catalogue(), *small(), "", "all_reduce", 268435456, {nodes, {0, 1, 2, 3}});
 }
 
 double alone_s(const std::vector<int>& nodes) { return all_reduce(nodes).alone_s; }
@@ -35,7 +35,8 @@ Json place(Json changes) {
 }  // namespace
 
 TEST_CASE("groups of a fabric: nodes of a leaf, of a group") {
-  const placement::FabricGroups groups(catalogue().cluster(small()));
+  const catalogue::MachinePtr kept = small();
+  const placement::FabricGroups groups(kept->cluster());
   REQUIRE(groups.levels() == 2);
   for (int node = 0; node < 16; ++node) {
     CHECK(groups.group(0, node) == node / 2);
@@ -44,7 +45,8 @@ TEST_CASE("groups of a fabric: nodes of a leaf, of a group") {
 }
 
 TEST_CASE("packed nodes take the group that they fill best, spread ones a group each") {
-  const placement::FabricGroups groups(catalogue().cluster(small()));
+  const catalogue::MachinePtr kept = small();
+  const placement::FabricGroups groups(kept->cluster());
   std::vector<char> free(16, 1);
   free[0] = free[4] = free[5] = 0;  // groups of 3, 2, 4 and 4 free nodes
   CHECK(placement::packed_nodes(groups, free, 2) == std::vector<int>{6, 7});

@@ -46,7 +46,7 @@ TEST_CASE("a message between neighbours takes what was fitted", "[physics]") {
 }
 
 TEST_CASE("a far message pays the latency of its way and no bandwidth", "[physics]") {
-  const Fabric& fabric = catalogue().cluster("alps").fabric();
+  const Fabric& fabric = catalogue().machine("alps")->cluster().fabric();
   const Json near = message("alps", "node0/gpu0", "node1/gpu0", 1e8);
   const Json far = message("alps", "node0/gpu0", "node2000/gpu0", 1e8);
   CHECK(far["distance"] == "other group");
@@ -80,7 +80,7 @@ TEST_CASE("every route of a message is contiguous from GPU to GPU", "[physics]")
 }
 
 TEST_CASE("routes between nodes: every way there is, up to k of each kind", "[physics]") {
-  const Cluster& cluster = catalogue().cluster("leonardo");
+  const Cluster& cluster = catalogue().machine("leonardo")->cluster();
   const auto routes = [](int k) {
     return ask({{"platform", "leonardo"},
                 {"kind", "routes"},
@@ -140,7 +140,7 @@ TEST_CASE("double binary tree: both span all nodes, and no node is inner twice",
 /// Every NIC sends and receives each byte 2 (n - 1) / n times in a ring, shared by the NICs; a tree's inner nodes make
 /// up for their leaves, so that both trees together pass each byte twice.
 TEST_CASE("large all_reduce is bound by the NICs in use", "[physics]") {
-  const Cluster& cluster = catalogue().cluster("leonardo");
+  const Cluster& cluster = catalogue().machine("leonardo")->cluster();
   const double nic = 12.5e9 * cluster.wire_share();
   for (const int nodes : {2, 4, 9}) {
     const double size = 4e9, ranks = 4.0 * nodes;
@@ -162,7 +162,7 @@ TEST_CASE("blocks move no more between nodes than was measured of them there", "
 }
 
 TEST_CASE("hops of a tree over other links than the ring's take what the library says of those", "[physics]") {
-  const Platform& machine = catalogue().platform(unlearned("v100-dgx1"));
+  const Platform& machine = catalogue().machine(unlearned("v100-dgx1"))->platform();
   const RingLibrary& library = ring_library("nccl-2.18");
   Communicator made = library.build(machine, {0, 1, 2, 3});
   const auto hop_s = [&](const std::string& path_class) {
@@ -175,7 +175,7 @@ TEST_CASE("hops of a tree over other links than the ring's take what the library
 }
 
 TEST_CASE("the two trees together pass each byte twice by every NIC but the root's", "[physics]") {
-  const double nic = 12.5e9 * catalogue().cluster("leonardo").wire_share(), size = 4e9;
+  const double nic = 12.5e9 * catalogue().machine("leonardo")->cluster().wire_share(), size = 4e9;
   for (const int nodes : {4, 8, 16, 64}) {
     const Json tree = across("leonardo", nodes, 4, size, {{"algorithm", "tree"}, {"protocol", "Simple"}});
     CHECK_THAT(tree["time_s"].get<double>() - tree["latency_s"].get<double>(), WithinRel(2 * size / (4 * nic), 1e-6));
@@ -183,7 +183,7 @@ TEST_CASE("the two trees together pass each byte twice by every NIC but the root
 }
 
 TEST_CASE("one GPU a node uses one NIC", "[physics]") {
-  const double nic = 12.5e9 * catalogue().cluster("leonardo").wire_share();
+  const double nic = 12.5e9 * catalogue().machine("leonardo")->cluster().wire_share();
   const Json ring = across(unlearned("leonardo"), 4, 1, 1e9, {{"algorithm", "ring"}, {"protocol", "Simple"}});
   CHECK_THAT(ring["time_s"].get<double>() - ring["latency_s"].get<double>(), WithinRel(2 * 3 / 4.0 * 1e9 / nic, 1e-6));
   CHECK(ring["channels"] == Json::parse("[[0]]"));
@@ -191,7 +191,7 @@ TEST_CASE("one GPU a node uses one NIC", "[physics]") {
 
 TEST_CASE("adaptive routing spreads a hot pair of switches", "[physics]") {
   // Two switches of one group, 8 pairs across: one cable between them, 30 switches to go round by.
-  const Fabric& fabric = catalogue().cluster("alps").fabric();
+  const Fabric& fabric = catalogue().machine("alps")->cluster().fabric();
   std::vector<Demand> demands;
   std::map<int, std::vector<int>> by_switch;
   for (int nic = 0; nic < 64; ++nic) {
@@ -213,7 +213,7 @@ TEST_CASE("adaptive routing spreads a hot pair of switches", "[physics]") {
 
 TEST_CASE("detours that stand for all take the cables of a group evenly", "[physics]") {
   // Alps: 32 switches of a group, each with 8 of its 128 nodes in pairs; 27 cables to each of 20 other groups.
-  const Fabric& fabric = catalogue().cluster("alps").fabric();
+  const Fabric& fabric = catalogue().machine("alps")->cluster().fabric();
   const auto end = [](int group, int number) { return group * 512 + number / 2 * 32 + number % 2 * 2; };
   std::map<int, double> shares;  // of cables that leave group 0 for other groups than the target
   std::vector<WeightedLink> ways;

@@ -122,10 +122,10 @@ TEST_CASE("beside: nodes of a communicator are those that it names, else the fir
 }
 
 TEST_CASE("beside: keys of a job's machine on the one that several share", "[physics][beside]") {
-  const std::string id = catalogue().edited("hgx-h100", {kSwitch});
-  const Cluster& shared = catalogue().cluster(id);
+  const catalogue::MachinePtr id = catalogue().edited(catalogue().machine("hgx-h100"), {kSwitch});
+  const Cluster& shared = id->cluster();
   const PlacedCollective asked{"nccl-2.18", "all_reduce", 1e6};
-  const PlacedJob placed = collective::place_job(catalogue(), id, asked, {{5, 2}, {0, 1}});
+  const PlacedJob placed = collective::place_job(*id, asked, {{5, 2}, {0, 1}});
   CHECK(collective::nodes_of(placed.job) == std::vector<int>{5, 2});
   REQUIRE(placed.machine);
   const Cluster& own = *placed.machine;
@@ -150,44 +150,44 @@ TEST_CASE("beside: keys of a job's machine on the one that several share", "[phy
         CHECK(collective::shared_key(placed.job, shared, key) ==
               shared.key_of_engine(shared.endpoint(order[static_cast<std::size_t>(node)], nic), sends));
       }
-  const PlacedJob first = collective::place_job(catalogue(), id, asked, {{0}, {0, 1}});
+  const PlacedJob first = collective::place_job(*id, asked, {{0}, {0, 1}});
   const std::string link = shared.node().constraints()[3].id;
   CHECK(collective::name_of(first.job, 3) == link);  // of one node without the node
   CHECK(collective::name_of(placed.job, own.key(1, 3)) == own.id(own.key(1, 3)));
   CHECK(collective::nodes_of(first.job) == std::vector<int>{0});
   std::vector<PlacedJob> others;
-  others.push_back(collective::place_job(catalogue(), id, asked, {{0}, {2, 3}}));
-  CHECK(collective::shared_machine(catalogue(), id, 1, others).nodes() == 1);
-  CHECK(collective::shared_machine(catalogue(), id, 2, others).nodes() == 16);
-  others.push_back(collective::place_job(catalogue(), id, asked, {{3}, {2, 3}}));
-  CHECK(collective::shared_machine(catalogue(), id, 1, others).nodes() == 16);
+  others.push_back(collective::place_job(*id, asked, {{0}, {2, 3}}));
+  CHECK(collective::shared_machine(*id, 1, others).nodes() == 1);
+  CHECK(collective::shared_machine(*id, 2, others).nodes() == 16);
+  others.push_back(collective::place_job(*id, asked, {{3}, {2, 3}}));
+  CHECK(collective::shared_machine(*id, 1, others).nodes() == 16);
 }
 
 TEST_CASE("a job on some nodes: what it is asked for, and the library of its time", "[physics][beside]") {
   PlacedCollective asked{"", "allgatherv", 9e6, 7, false};
   asked.parts_B = {1e6, 2e6, 6e6};
-  const PlacedJob lone = collective::place_job(catalogue(), "hgx-h200", asked, {{0}, {3, 1, 2}});
-  CHECK(lone.job.communicator.library == catalogue().platform("hgx-h200").calibration().default_library);
+  const PlacedJob lone = collective::place_job(*catalogue().machine("hgx-h200"), asked, {{0}, {3, 1, 2}});
+  CHECK(lone.job.communicator.library == catalogue().machine("hgx-h200")->platform().calibration().default_library);
   CHECK(lone.job.calls == 7);
   CHECK_FALSE(lone.job.nvls);
   CHECK(lone.job.size_B == 9e6);
   CHECK(lone.job.op.parts_B() == asked.parts_B);
   CHECK(lone.job.communicator.gpus == std::vector<int>{3, 1, 2});
   CHECK_FALSE(lone.machine);
-  Calibration old = catalogue().platform("hgx-h200").calibration();
+  Calibration old = catalogue().machine("hgx-h200")->platform().calibration();
   old.default_library = "nccl-2.3";  // of one node
   CHECK(collective::usual_library_across(old) == "nccl-2.7");
   old.default_library = "nccl-2.12";
   CHECK(collective::usual_library_across(old) == "nccl-2.12");
   PlacedCollective rounds{"mpi-openmpi", "alltoall", 1e6};
   rounds.transport = "mpi_network";
-  const PlacedJob across = collective::place_job(catalogue(), "leonardo", rounds, {{4, 3, 2}, {0, 1}});
+  const PlacedJob across = collective::place_job(*catalogue().machine("leonardo"), rounds, {{4, 3, 2}, {0, 1}});
   CHECK(across.job.transport == "mpi_network");
   CHECK(across.job.ranks() == 6);
   CHECK(across.job.of_rounds());
-  CHECK(collective::place_job(catalogue(), "leonardo", rounds, {{0}, {0, 1}}).job.transport.empty());
+  CHECK(collective::place_job(*catalogue().machine("leonardo"), rounds, {{0}, {0, 1}}).job.transport.empty());
   rounds.op = "all_reduce";  // through host memory, where no such transport is
-  CHECK(collective::place_job(catalogue(), "leonardo", rounds, {{0, 1}, {0, 1}}).job.transport.empty());
+  CHECK(collective::place_job(*catalogue().machine("leonardo"), rounds, {{0, 1}, {0, 1}}).job.transport.empty());
 }
 
 TEST_CASE("as activities that share links a collective takes alone what it takes alone", "[physics][beside]") {
@@ -195,7 +195,7 @@ TEST_CASE("as activities that share links a collective takes alone what it takes
   const auto check = [&](const std::string& platform, const std::string& library, const std::string& op, double size_B,
                          const collective::PlacedNodes& where) {
     INFO(platform << " " << library << " " << op << " " << size_B << " " << where.nodes.size());
-    const PlacedJob placed = collective::place_job(catalogue(), platform, {library, op, size_B}, where);
+    const PlacedJob placed = collective::place_job(*catalogue().machine(platform), {library, op, size_B}, where);
     const collective::CollectiveRun alone = collective::run_alone(placed.job, solver);
     const activities::Plan plan = collective::forecast_to_share(placed.job, solver);
     CHECK_THAT(plan.alone_s, WithinRel(alone.time_s(), kExact));
@@ -224,8 +224,8 @@ TEST_CASE("as activities that share links a collective takes alone what it takes
 }
 
 TEST_CASE("alternatives: fastest first, and a hint where one is clearly faster", "[physics][beside]") {
-  const Cluster& machine = catalogue().lone_node("hgx-h200");
-  const Communicator& made = catalogue().communicator("hgx-h200", "nccl-2.18", {0, 1, 2, 3});
+  const Cluster& machine = catalogue().machine("hgx-h200")->lone_node();
+  const Communicator made = *catalogue().machine("hgx-h200")->communicator("nccl-2.18", {0, 1, 2, 3});
   CollectiveJob job{machine, libraries().get("nccl-2.18"), made, collectives().get("all_reduce"), "all_reduce", 1e6};
   Solver& solver = catalogue().solver("fluid");
   collective::CollectiveForecast taken = collective::forecast_of(job, collective::run_alone(job, solver));

@@ -165,7 +165,7 @@ TEST_CASE("forecast of a run: what limits it", "[physics][made]") {
 TEST_CASE("forecast of a run: what was assumed is said, and nothing else", "[physics][made]") {
   const auto node = made_platform("hgx-h200", {});
   const Cluster machine(*node);
-  const Cluster& alps = catalogue().cluster("alps");
+  const Cluster& alps = catalogue().machine("alps")->cluster();
   const TableLibrary library;
   Communicator made = made_ring({0, 1, 2, 3}), nodes = made;
   nodes.nodes = 2;
@@ -289,11 +289,12 @@ TEST_CASE("how sure a forecast is: links, blocks and start-ups by their parts of
 // source of the widths: what the program assumes of what nobody measured, sim/collective/collective_forecast.cpp
 TEST_CASE("how sure a forecast is: wider by what was never measured", "[physics][made]") {
   const TableLibrary library;
-  const Cluster& alps = catalogue().cluster("alps");
+  const Cluster& alps = catalogue().machine("alps")->cluster();
   Communicator made = made_ring({0, 1, 2, 3}), nodes = made;
   nodes.nodes = 4;
   const auto added = [&](const std::string& algorithm, bool between) {
-    const CollectiveJob job = job_of(between ? alps : catalogue().lone_node("alps"), library, between ? nodes : made);
+    const CollectiveJob job =
+        job_of(between ? alps : catalogue().machine("alps")->lone_node(), library, between ? nodes : made);
     return std::sqrt(std::max(0.0, variance_of(job, run_of(algorithm)) - variance_of(job, run_of())));
   };
   for (const char* algorithm : {"collnet_direct", "collnet_chain", "nvls"})  // twice or half, at 90 %
@@ -314,7 +315,7 @@ TEST_CASE("how sure a forecast is: wider by what was never measured", "[physics]
 
 TEST_CASE("forecast beside others: who they are, and how much wider it is", "[physics][made]") {
   const TableLibrary library;
-  const Cluster &lone = catalogue().lone_node("alps"), &alps = catalogue().cluster("alps");
+  const Cluster &lone = catalogue().machine("alps")->lone_node(), &alps = catalogue().machine("alps")->cluster();
   const Communicator a = made_ring({0, 1}), b = made_ring({1, 2}), c = made_ring({3, 0});
   Communicator two = a;
   two.nodes = 2;

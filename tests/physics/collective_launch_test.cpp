@@ -86,10 +86,10 @@ TEST_CASE("how a collective is launched: kind, calls, costs of issuing and of wa
           "[physics][cost]") {
   const Communicator made = made_ring({0, 1, 2});
   const TableLibrary library;
-  const Cluster& machine = catalogue().lone_node("hgx-h200");
+  const Cluster& machine = catalogue().machine("hgx-h200")->lone_node();
   const CollectiveJob job{machine, library, made, collectives().get("alltoall"), "alltoall", 1e6, "", "",
                           true,    false,   7};
-  const launch::HostCosts costs(catalogue(), "hgx-h200");
+  const launch::HostCosts costs(catalogue(), *catalogue().machine("hgx-h200"));
   const auto fitted = [](const std::string& name) { return parameter("hgx-h200", "launch." + name); };
   const launch::Launching process = collective::launching_of(job, costs, launch::Kind::kProcess);
   CHECK(process.kind == launch::Kind::kProcess);
@@ -98,7 +98,7 @@ TEST_CASE("how a collective is launched: kind, calls, costs of issuing and of wa
   CHECK_THAT(process.wait.s, WithinRel(fitted("synchronise.call_s"), kExact));
   CHECK(process.inherited_from.empty());
   CHECK_FALSE(collective::launching_of(job, costs, launch::Kind::kGraph).by_host());
-  const launch::HostCosts lent(catalogue(), "dgx-a100");
+  const launch::HostCosts lent(catalogue(), *catalogue().machine("dgx-a100"));
   CHECK(collective::launching_of(job, lent, launch::Kind::kPytorch).inherited_from == "hgx-h200");
   // between nodes one thread a node issues for its own GPUs
   const auto host_s = [](int nodes) {

@@ -36,7 +36,7 @@ std::string machine(double block_Bps, double network_Bps) {
     values[std::string("network.") + protocol + ".channel_Bps"] = network_Bps;
   }
   const std::string id = "messages-" + std::to_string(block_Bps) + "-" + std::to_string(network_Bps);
-  catalogue().adopt(id, catalogue().platform("hgx-h100").wiring(), made_calibration("hgx-h100", values));
+  catalogue().adopt(id, catalogue().machine("hgx-h100")->platform().wiring(), made_calibration("hgx-h100", values));
   return id;
 }
 
@@ -116,12 +116,12 @@ TEST_CASE("messages between nodes: their blocks, and proxies where these are slo
 }
 
 TEST_CASE("messages between nodes that blocks limit are as unsure as the blocks are", "[physics][messages]") {
-  Calibration calibration = catalogue().platform(machine(0.2e9, 0.3e9)).calibration();
+  Calibration calibration = catalogue().machine(machine(0.2e9, 0.3e9))->platform().calibration();
   const auto variance = [&](const char* engine, const std::string& unsure) {
     Calibration made = calibration;
     if (!unsure.empty()) made.parameters.at(unsure).stderr_ = 0.4 * made.parameters.at(unsure).value;
     const std::string id = "messages-unsure" + unsure;
-    catalogue().adopt(id, catalogue().platform("hgx-h100").wiring(), made);
+    catalogue().adopt(id, catalogue().machine("hgx-h100")->platform().wiring(), made);
     const Json all = between(id, 3, 1, "alltoall", 512e6, {{"engine", engine}});
     CHECK(all["limited_by"] == "thread blocks");
     CHECK(all["bottlenecks"] == 0);
@@ -177,8 +177,8 @@ TEST_CASE("messages that miss 16 bytes are read in narrower accesses, those of s
 }
 
 TEST_CASE("messages: what limits those that end last, and what all of them load", "[physics][messages]") {
-  const std::string id = catalogue().edited(machine(1e12, 1e12), {kSwitch});
-  const Cluster& cluster = catalogue().cluster(id);
+  const catalogue::MachinePtr id = catalogue().edited(catalogue().machine(machine(1e12, 1e12)), {kSwitch});
+  const Cluster& cluster = id->cluster();
   activities::ClusterProblem problem(cluster);
   Activity one;
   one.work_B = 1e6;
@@ -203,7 +203,7 @@ TEST_CASE("messages: what limits those that end last, and what all of them load"
   // per byte of one message each port carries n - 1 of them out and n - 1 in, whichever engine adds them up
   Solver& solver = catalogue().solver("fluid");
   const int nodes = 4;
-  const Communicator& made = catalogue().communicator_across(id, "nccl-2.18", nodes, {0});
+  const Communicator made = *id->communicator("nccl-2.18", {0}, nodes);
   for (const char* engine : {"direct", "reduced"}) {
     CollectiveJob job{cluster, libraries().get("nccl-2.18"), made, collectives().get("alltoall"), "alltoall", 400e6};
     job.engine = engine;
@@ -224,7 +224,7 @@ TEST_CASE("messages: what limits those that end last, and what all of them load"
   }
   // of messages of several sizes per byte of the largest
   const auto own = collectives().get("alltoallv").with_parts({0, 30e6, 0, 0, 0, 10e6, 0, 0, 0});
-  const Communicator& three = catalogue().communicator_across(id, "nccl-2.18", 3, {0});
+  const Communicator three = *id->communicator("nccl-2.18", {0}, 3);
   const CollectiveJob uneven{cluster, libraries().get("nccl-2.18"), three, *own, "alltoallv", 30e6};
   std::map<int, double> loads;
   for (const Use& use : collective::run_messages(uneven, {false, true}, solver).loads)
@@ -239,8 +239,12 @@ TEST_CASE("messages: what limits those that end last, and what all of them load"
 TEST_CASE("messages: how many ranks each engine takes, and what cannot be asked", "[physics][messages]") {
   const std::string id = machine(1e12, 1e12);
   const auto job_of = [&](int nodes, const Communicator& made, const std::string& engine) {
-    CollectiveJob job{
-        catalogue().lone_node(id), libraries().get("nccl-2.18"), made, collectives().get("alltoall"), "alltoall", 1e6};
+    CollectiveJob job{catalogue().machine(id)->lone_node(),
+                      libraries().get("nccl-2.18"),
+                      made,
+                      collectives().get("alltoall"),
+                      "alltoall",
+                      1e6};
     job.engine = engine;
     static_cast<void>(nodes);
     return job;
@@ -281,7 +285,7 @@ TEST_CASE("messages in a node: queues of first and last links, and host memory b
   // NVSwitch: three messages of other GPUs to one share its last link; each has as many blocks as it gets
   const double block = 3e9;
   const std::string id = machine(block, 1e12);
-  const Platform& node = catalogue().platform(id);
+  const Platform& node = catalogue().machine(id)->platform();
   const double link = 18 * parameter(node, "cable.nvlink4.bandwidth_Bps") * (128.0 / 144) / (256.0 / 272);
   const auto takes = [&](const std::map<std::pair<int, int>, double>& parts) {
     Json query{{"platform", id},       {"kind", "collective"},   {"launch", "graph"},        {"op", "alltoallv"},

@@ -28,10 +28,11 @@ const Values kRates = {{"ring.Simple.base_s", 9e-6},       {"ring.Simple.hop_s",
 
 /// Nodes with NVSwitches at one switch.
 const Cluster& switched() {
-  static const std::string id = catalogue().edited(
-      "hgx-h100", {"fabric single_switch:nodes=16,radix=128,routing=minimal,source=test,links.host.cable=ib_ndr,"
-                   "links.host.bandwidth=50 GB/s,links.host.latency=300 ns,links.host.source=test,sharp=test"});
-  return catalogue().cluster(id);
+  static const catalogue::MachinePtr id =
+      catalogue().edited(catalogue().machine("hgx-h100"),
+                         {"fabric single_switch:nodes=16,radix=128,routing=minimal,source=test,links.host.cable=ib_ndr,"
+                          "links.host.bandwidth=50 GB/s,links.host.latency=300 ns,links.host.source=test,sharp=test"});
+  return id->cluster();
 }
 
 /// The library takes this, whatever it is asked for.
@@ -122,7 +123,7 @@ TEST_CASE("plan: trees in a node carry all bytes up and down, between nodes half
   take(library, "tree", 1);
   activities::ClusterProblem one(machine);
   CHECK(collective::plan(job_of(machine, library, made, "all_reduce", 9e6), one).hops.size() == 2);
-  const Cluster& alps = catalogue().cluster("alps");
+  const Cluster& alps = catalogue().machine("alps")->cluster();
   for (const auto& [blocks, used] : {std::pair{1, 1}, {3, 3}, {4, 4}, {9, 4}}) {
     Communicator nodes = made;
     nodes.nodes = 5;

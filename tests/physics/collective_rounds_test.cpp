@@ -79,7 +79,7 @@ TEST_CASE("rounds: copies of parts that differ in size are those of the rank wit
 
 // source: MPICH 4.0.2, src/mpi/coll (MPIR_Localcopy): a rank copies what it sends to itself
 TEST_CASE("rounds: what a rank keeps is copied inside its GPU first", "[physics][rounds]") {
-  const Ranks ranks(catalogue().lone_node("hgx-h200"), "mpi-mpich", 1, {0, 1, 2});
+  const Ranks ranks(catalogue().machine("hgx-h200")->lone_node(), "mpi-mpich", 1, {0, 1, 2});
   const Platform& node = ranks.machine.node();
   const auto kept_s = [&](const CollectiveJob& job) {
     const collective::ScheduledRun run = collective::run_scheduled(job, collective::algorithm_of(job), solver());
@@ -110,7 +110,8 @@ TEST_CASE("rounds: what a rank keeps is copied inside its GPU first", "[physics]
 }
 
 TEST_CASE("rounds: as activities that share links they take alone what they take alone", "[physics][rounds]") {
-  const Cluster &node = catalogue().lone_node("hgx-h200"), &cluster = catalogue().cluster("leonardo");
+  const Cluster &node = catalogue().machine("hgx-h200")->lone_node(),
+                &cluster = catalogue().machine("leonardo")->cluster();
   for (const char* library : {"mpi-openmpi", "mpi-mpich", "mpi-staged"})
     for (const Cluster* machine : {&node, &cluster})
       for (const char* op : {"all_reduce", "reduce_scatter", "all_gather", "alltoall", "broadcast", "scatter"})
@@ -127,7 +128,7 @@ TEST_CASE("rounds: as activities that share links they take alone what they take
 }
 
 TEST_CASE("rounds: many messages are one activity, no faster than the fullest link", "[physics][rounds]") {
-  const Ranks ranks(catalogue().lone_node("hgx-h200"), "mpi-mpich", 1, {0, 1});
+  const Ranks ranks(catalogue().machine("hgx-h200")->lone_node(), "mpi-mpich", 1, {0, 1});
   const CollectiveJob job = ranks.job("all_reduce", 1e6);
   const double capacity = ranks.machine.capacity(0);
   collective::ScheduledRun run;
@@ -158,7 +159,7 @@ TEST_CASE("rounds: many messages are one activity, no faster than the fullest li
 }
 
 TEST_CASE("rounds: every number and word of a forecast is that of the run", "[physics][rounds]") {
-  const Ranks ranks(catalogue().lone_node("hgx-h200"), "mpi-openmpi", 1, {4, 5, 6});
+  const Ranks ranks(catalogue().machine("hgx-h200")->lone_node(), "mpi-openmpi", 1, {4, 5, 6});
   const Platform& node = ranks.machine.node();
   const CollectiveJob job = ranks.job("all_reduce", 6e6);
   CollectiveRun run = run_of();
@@ -212,7 +213,7 @@ TEST_CASE("rounds: every number and word of a forecast is that of the run", "[ph
   CHECK(limited.limited_by.empty());
   for (int link = 0; link < 20; ++link) run.scheduled->times.limit_B[link] = 1e6;
   CHECK(collective::forecast_of_rounds(job, run).bottleneck.size() == 12);
-  const Ranks cray(catalogue().lone_node("hgx-h200"), "mpi-cray", 1, {0, 1});
+  const Ranks cray(catalogue().machine("hgx-h200")->lone_node(), "mpi-cray", 1, {0, 1});
   CHECK(says(collective::forecast_of_rounds(cray.job("all_reduce", 6e6), run_of()),
              "the choice of algorithms of mpi-cray is not public"));
   CHECK_FALSE(says(forecast, "is not public"));
@@ -223,9 +224,9 @@ TEST_CASE("rounds: how sure a forecast is, part by part", "[physics][rounds]") {
   calibration.valid_from_B = 1;
   calibration.valid_to_B = 1e12;
   calibration.scatter = {{"near", 0, 1e12, 0.11, 9}, {"far", 0, 1e12, 0.17, 9}};
-  const Platform node(catalogue().platform("hgx-h200").wiring(), calibration);
+  const Platform node(catalogue().machine("hgx-h200")->platform().wiring(), calibration);
   calibration.scatter.push_back({"mpi_collective", 0, 1e12, 0.05, 9});
-  const Platform fitted(catalogue().platform("hgx-h200").wiring(), calibration);
+  const Platform fitted(catalogue().machine("hgx-h200")->platform().wiring(), calibration);
   const Cluster machine(node), known(fitted);
   const auto variance = [&](const Cluster& on, const CollectiveRun& run) {
     const Ranks ranks(on, "mpi-openmpi", 1, {0, 1, 2});
@@ -270,7 +271,7 @@ TEST_CASE("rounds: algorithms of an operation, the others beside the one that is
     CHECK(std::set<std::string>(found.begin(), found.end()) == expected);
     CHECK(found.size() == expected.size());
   }
-  const Ranks ranks(catalogue().lone_node("hgx-h200"), "mpi-openmpi", 1, {0, 1, 2, 3});
+  const Ranks ranks(catalogue().machine("hgx-h200")->lone_node(), "mpi-openmpi", 1, {0, 1, 2, 3});
   const CollectiveJob job = ranks.job("all_gather", 8e6);
   CHECK(collective::scheduled_operation(ranks.job("allgatherv", 1)) == "all_gather");
   CHECK(collective::scheduled_operation(ranks.job("alltoallv", 1)) == "alltoall");

@@ -23,7 +23,7 @@ std::string shape_of(const Platform& node, const Communicator& made, const std::
 
 /// Two rings and two trees of four GPUs of a V100 DGX-1, of NCCL 2.18.
 Communicator rings() {
-  const Communicator& made = catalogue().communicator("v100-dgx1", "nccl-2.18", {0, 1, 2, 3});
+  const Communicator made = *catalogue().machine("v100-dgx1")->communicator("nccl-2.18", {0, 1, 2, 3});
   REQUIRE(made.channels.size() > 1);
   REQUIRE(made.trees.size() > 1);
   return made;
@@ -32,7 +32,7 @@ Communicator rings() {
 }  // namespace
 
 TEST_CASE("shapes of communicators differ by whatever a time depends on", "[physics][shape]") {
-  const Platform& node = catalogue().platform("v100-dgx1");
+  const Platform& node = catalogue().machine("v100-dgx1")->platform();
   const Communicator made = rings();
   const std::vector<std::pair<const char*, Change>> changes = {
       {"ranks", [](Communicator& c) { c.gpus.pop_back(); }},
@@ -70,7 +70,8 @@ TEST_CASE("shapes of communicators differ by whatever a time depends on", "[phys
 }
 
 TEST_CASE("shapes of GPUs: how slow and how old each is, not which it is", "[physics][shape]") {
-  const Communicator made = rings(), others = catalogue().communicator("v100-dgx1", "nccl-2.18", {4, 5, 6, 7});
+  const Communicator made = rings(),
+                     others = *catalogue().machine("v100-dgx1")->communicator("nccl-2.18", {4, 5, 6, 7});
   Communicator pair = made_ring({0, 1});
   const auto even = made_platform("v100-dgx1", {});
   std::set<std::string> seen;
@@ -132,7 +133,8 @@ TEST_CASE("collectives for those who ask thousands of them: what a query says", 
     return answer;
   };
   const auto of = [](const std::vector<collective::CollectiveAsk>& all) {
-    return collective::to_json(collective::forecast_collectives(catalogue(), "v100-dgx1", "nccl-2.18", all));
+    return collective::to_json(
+        collective::forecast_collectives(catalogue(), *catalogue().machine("v100-dgx1"), "nccl-2.18", all));
   };
   CHECK(of({{"all_reduce", {2, 0, 1}, 3e6}}) == query("all_reduce", {2, 0, 1}, 3e6));
   CHECK(of({{"allgatherv", {0, 1}, 5e6, {1e6, 4e6}}}) == query("allgatherv", {0, 1}, {1000000, 4000000}));

@@ -168,7 +168,7 @@ TEST_CASE("a relayed copy in chunks overlaps its two legs", "[physics]") {
 }
 
 TEST_CASE("a relay takes the faster way, and its chunks are the bytes of the copy", "[physics]") {
-  const Platform& platform = catalogue().platform("p100-dgx1");
+  const Platform& platform = catalogue().machine("p100-dgx1")->platform();
   for (const auto& [slow, fast] : {std::pair{"gpu0-gpu1", "gpu4"}, std::pair{"gpu0-gpu4", "gpu1"}}) {
     const Json answer = query::answer(catalogue(), {{"kind", "p2p"},
                                                     {"platform", "p100-dgx1"},
@@ -202,7 +202,7 @@ TEST_CASE("without a third GPU there is no relay", "[physics]") {
 }
 
 TEST_CASE("a staged copy between sockets crosses what joins them", "[physics]") {
-  const Platform& platform = catalogue().platform("p100-dgx1");
+  const Platform& platform = catalogue().machine("p100-dgx1")->platform();
   const int near = platform.gpu(0), far = platform.gpu(4);
   REQUIRE(platform.socket_of(near) != platform.socket_of(far));
   std::vector<int> down = platform.between_sockets(platform.socket_of(near), platform.socket_of(far)).links;
@@ -214,7 +214,7 @@ TEST_CASE("a staged copy between sockets crosses what joins them", "[physics]") 
 }
 
 TEST_CASE("requests go the other way and count in what a cable carries both ways", "[physics]") {
-  const Platform& platform = catalogue().platform("p100-dgx1");
+  const Platform& platform = catalogue().machine("p100-dgx1")->platform();
   const activities::ProblemBuilder builder(platform);
   bool both_ways = false;
   for (const int link : platform.to_host(platform.gpu(0)).links) {

@@ -55,7 +55,7 @@ TEST_CASE("nccl-1: host memory is pipelined, and slower than NVLink", "[physics]
 }
 
 TEST_CASE("a hop through host memory: what overlaps", "[physics]") {
-  const Platform& dgx1 = catalogue().lone_node("p100-dgx1").node();
+  const Platform& dgx1 = catalogue().machine("p100-dgx1")->lone_node().node();
   const activities::ProblemBuilder builder(dgx1);
   const Hop hop{3, 4, HopKind::kHostMemory};
   const double serial = activities::hop_path(builder, hop, 1).rate_cap;
@@ -75,7 +75,7 @@ TEST_CASE("a chain's calls overlap: each further GPU costs the thread that issue
   };
   const Json two = ask({0, 1}, "graph"), four = ask({0, 1, 2, 3}, "graph");
   CHECK_THAT(four["latency_s"].get<double>(), WithinRel(two["latency_s"].get<double>(), 1e-9));
-  const Calibration& own = catalogue().platform("p100-dgx1").calibration();
+  const Calibration& own = catalogue().machine("p100-dgx1")->platform().calibration();
   const double each =
       library == "nccl-1" ? own.find("launch.kernel.call_s")->value : own.find("launch.single_process.gpu_s")->value;
   const auto host_s = [&](const std::vector<int>& gpus) { return ask(gpus, "single_process")["host_s"].get<double>(); };

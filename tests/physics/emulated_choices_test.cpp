@@ -35,7 +35,7 @@ void write_dump(const fs::path& file, const NcclCase& one) {
 }
 
 Platform wiring_of(const std::string& id) {
-  Topology topology = catalogue().platform(id).wiring();
+  Topology topology = catalogue().machine(id)->platform().wiring();
   Calibration none;
   none.topology = topology.name;
   return {std::move(topology), std::move(none)};

@@ -93,12 +93,12 @@ enum class Keep { kAll, kKindsOnly };
 /// P100-DGX-1 with parts taken out of its calibration, and its switches' uplinks as bundles of `uplinks` cables.
 /// kKindsOnly: no cable, link or GPU is special.
 Platform p100(Keep keep, bool duplex, int uplinks = 1) {
-  Calibration calibration = catalogue().platform("p100-dgx1").calibration();
+  Calibration calibration = catalogue().machine("p100-dgx1")->platform().calibration();
   std::erase_if(calibration.parameters, [&](const auto& item) {
     const bool special = item.first.rfind("link.", 0) == 0 || item.first.find('@') != std::string::npos;
     return (keep == Keep::kKindsOnly && special) || (!duplex && item.first.find("duplex") != std::string::npos);
   });
-  Topology topology = catalogue().platform("p100-dgx1").wiring();
+  Topology topology = catalogue().machine("p100-dgx1")->platform().wiring();
   for (Cable& cable : topology.cables)
     if (cable.id.rfind("plx", 0) == 0) cable.count = uplinks;
   return {std::move(topology), std::move(calibration)};
@@ -155,7 +155,7 @@ TEST_CASE("time never falls as the size grows", "[physics][forecast]") {
 
 TEST_CASE("no copy beats its wires", "[physics][forecast]") {
   for (const std::string name : {"p100-dgx1", "v100-dgx1", "abci-v100", "dgx2"}) {
-    const Platform& platform = catalogue().platform(name);
+    const Platform& platform = catalogue().machine(name)->platform();
     for (int a = 0; a < platform.gpu_count(); ++a)
       for (int b = 0; b < platform.gpu_count(); ++b)
         for (const double size : {1e3, 1e6, 1e9}) {
@@ -175,7 +175,7 @@ TEST_CASE("no copy beats its wires", "[physics][forecast]") {
 TEST_CASE("no collective beats its links", "[physics][forecast]") {
   // all_reduce sends 2 (n-1)/n of the buffer out of every GPU. source: NVIDIA/nccl-tests doc/PERFORMANCE.md
   for (const std::string name : {"p100-dgx1", "v100-dgx1", "abci-v100", "dgx2"}) {
-    const Platform& platform = catalogue().platform(name);
+    const Platform& platform = catalogue().machine(name)->platform();
     for (int n = 2; n <= platform.gpu_count(); ++n) {
       double out_of_gpu0 = 0;
       for (const Cable& cable : platform.topology().cables)
@@ -191,7 +191,7 @@ TEST_CASE("no collective beats its links", "[physics][forecast]") {
 TEST_CASE("relabelling by a symmetry of the P100 NVLink graph changes no collective", "[physics][forecast]") {
   const std::vector<std::vector<int>> symmetries = {
       {4, 5, 6, 7, 0, 1, 2, 3}, {1, 0, 2, 3, 5, 4, 6, 7}, {3, 2, 1, 0, 7, 6, 5, 4}, {2, 0, 3, 1, 6, 4, 7, 5}};
-  const Topology& topology = catalogue().platform("p100-dgx1").topology();
+  const Topology& topology = catalogue().machine("p100-dgx1")->platform().topology();
   for (const auto& image : symmetries)
     for (int a = 0; a < 8; ++a)
       for (int b = 0; b < 8; ++b)
@@ -317,7 +317,7 @@ TEST_CASE("every prediction lies inside its own interval", "[physics][forecast]"
   for (const std::string name : {"p100-dgx1", "v100-dgx1", "abci-v100", "dgx2"})
     for (const double size : {1.0, 1000.0, 1e6, 1e9, 1e12}) {
       INFO(name << ", " << size << " B");
-      for (int b = 1; b < catalogue().platform(name).gpu_count(); ++b) {
+      for (int b = 1; b < catalogue().machine(name)->platform().gpu_count(); ++b) {
         inside(ask(p2p(name, 0, b, size)));
         inside(ask(p2p(name, 0, b, size, "staged")));
         inside(ask(collective(name, first(b + 1), size)));

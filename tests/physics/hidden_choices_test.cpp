@@ -53,7 +53,7 @@ TEST_CASE("a communicator beside is called as often as the first", "[physics][hi
   asked.size_B = kMiB;
   for (const int calls : {1, 7}) {
     asked.calls = calls;
-    CHECK(collective::place_job(catalogue(), "hgx-h200", asked, {{0}, {0, 1}}).job.calls == calls);
+    CHECK(collective::place_job(*catalogue().machine("hgx-h200"), asked, {{0}, {0, 1}}).job.calls == calls);
   }
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("a communicator beside moves what its sizes say", "[physics][hidden]")
 TEST_CASE("a ring between nodes ends at its last GPU and the NIC there, trees at their own", "[physics][hidden]") {
   for (const std::string platform : {"p100-dgx1", "dgx-a100", "hgx-h100", "leonardo", "summit"}) {
     const Json found = rings(platform);
-    const Cluster& cluster = catalogue().cluster(platform);
+    const Cluster& cluster = catalogue().machine(platform)->cluster();
     INFO(platform << found["nics"].dump());
     for (std::size_t ring = 0; ring < found["channels"].size(); ++ring) {
       const Json &in = found["nics"][ring]["in"], &out = found["nics"][ring]["out"];
@@ -83,7 +83,7 @@ TEST_CASE("a ring between nodes ends at its last GPU and the NIC there, trees at
 }
 
 TEST_CASE("rings of NCCL 2.3 leave by the NIC of their last GPU", "[physics][hidden]") {
-  const Cluster& cluster = catalogue().cluster("p100-dgx1");
+  const Cluster& cluster = catalogue().machine("p100-dgx1")->cluster();
   const Json found = rings("p100-dgx1", {{"library", "nccl-2.3"}});
   for (const Json& ring : found["nics"])
     for (const char* end : {"in", "out"})
@@ -157,19 +157,20 @@ TEST_CASE("a rank copies what it keeps of an alltoallv: the diagonal", "[physics
   for (std::size_t rank = 0; rank < 3; ++rank) {
     std::vector<std::vector<double>> sizes = {{0, 1000, 1000}, {1000, 0, 1000}, {1000, 1000, 0}};
     sizes[rank][rank] = kept;
-    CHECK_THAT(time(sizes) - none, WithinRel(activities::own_copy_s(catalogue().platform("leonardo"), kept), 1e-6));
+    CHECK_THAT(time(sizes) - none,
+               WithinRel(activities::own_copy_s(catalogue().machine("leonardo")->platform(), kept), 1e-6));
   }
 }
 
 TEST_CASE("a message that nobody measured starts with word to the other process", "[physics][hidden]") {
-  const Platform& alps = catalogue().platform("alps");
+  const Platform& alps = catalogue().machine("alps")->platform();
   const double copy_s = alps.transports().get("peer").regimes.front().startup.value, tell_s = 0.7e-6;
   CHECK_THAT(activities::inside_path(alps, alps.gpu(0), alps.gpu(1)).model.regimes.front().startup.value,
              WithinRel(tell_s + copy_s + activities::issue_and_wait_s(alps, false), 1e-12));
 }
 
 TEST_CASE("a card's engine starts for 3 us, or as long as a shorter message lasts", "[physics][hidden]") {
-  const Cluster& cluster = catalogue().cluster("apenet-plus");
+  const Cluster& cluster = catalogue().machine("apenet-plus")->cluster();
   const double rate_Bps = 1e9, engine_Bps = cluster.capacity(cluster.key_of_engine(0, false));
   activities::Message message;
   message.from = {0, cluster.node().gpu(0)};
@@ -185,7 +186,7 @@ TEST_CASE("a card's engine starts for 3 us, or as long as a shorter message last
 TEST_CASE("a library's message inside a node: links hold what is stored, payload is less", "[physics][hidden]") {
   const double stored = 1.6;
   for (const std::string platform : {"summit", "leonardo", "p100-dgx1"}) {
-    const Cluster& cluster = catalogue().cluster(platform);
+    const Cluster& cluster = catalogue().machine(platform)->cluster();
     const int last = cluster.node().gpu_count() - 1;
     const auto plain = activities::message_ways(cluster, {0, last}, {}, 1).inside[0][1];
     const auto packed = activities::message_ways(cluster, {0, last}, {}, stored).inside[0][1];
@@ -199,8 +200,8 @@ TEST_CASE("a library's message inside a node: links hold what is stored, payload
 
 TEST_CASE("buffers of a ring through host memory hold 4 MiB a block, or twice a part", "[physics][hidden]") {
   const std::string platform = "hgx-h200", library = "nccl-2.18";
-  collective::CollectiveJob job{catalogue().lone_node(platform), libraries().get(library),
-                                catalogue().communicator(platform, library, {0, 1, 2, 3}),
+  collective::CollectiveJob job{catalogue().machine(platform)->lone_node(), libraries().get(library),
+                                *catalogue().machine(platform)->communicator(library, {0, 1, 2, 3}),
                                 collectives().get("all_reduce"), "all_reduce"};
   job.size_B = 64 * kMiB;
   CHECK(collective::ring_buffers_B(job, 2) == 8 * kMiB);

@@ -31,7 +31,7 @@ Json window(const std::string& platform, double size_B, const Json& more = Json:
 }  // namespace
 
 TEST_CASE("without access by the CPU a message waits for a copy that its host issues", "[physics][mpi]") {
-  const Platform& alps = catalogue().platform("alps");
+  const Platform& alps = catalogue().machine("alps")->platform();
   CHECK_FALSE(activities::cpu_access(alps, alps.gpu(0)));
   const double copy_s = alps.transports().get("peer").regimes.front().startup.value;
   const double steps_s = copy_s + activities::issue_and_wait_s(alps, false);
@@ -40,7 +40,7 @@ TEST_CASE("without access by the CPU a message waits for a copy that its host is
 }
 
 TEST_CASE("where the CPU loads and stores, small messages need no copy and large ones a kernel", "[physics][mpi]") {
-  const Platform& lumi = catalogue().platform("lumi");
+  const Platform& lumi = catalogue().machine("lumi")->platform();
   REQUIRE(activities::cpu_access(lumi, lumi.gpu(0)));
   CHECK(message_s("lumi", 8) < message_s("alps", 8) / 2);
   CHECK(message_s("lumi", 8192) > message_s("lumi", 4096));
@@ -76,7 +76,7 @@ TEST_CASE("a window of messages that a GPU copies is a queue of copies", "[physi
 }
 
 TEST_CASE("a window of eager messages is as fast as the process that moves them", "[physics][mpi]") {
-  const Regime& eager = catalogue().platform("leonardo").transports().message("mpi_socket")->regimes.front();
+  const Regime& eager = catalogue().machine("leonardo")->platform().transports().message("mpi_socket")->regimes.front();
   const double more_s =
       window("leonardo", 8192)["time_s"].get<double>() - window("leonardo", 4096)["time_s"].get<double>();
   CHECK_THAT(more_s, WithinRel(4096 / eager.rate_cap->value, 1e-9));
@@ -95,7 +95,7 @@ TEST_CASE("a window of eager messages is as fast as the process that moves them"
 TEST_CASE("osu_bw between two A100 with four NVLinks, copied messages: held out", "[physics][mpi]") {
   // source: calibrate/data/leonardo/osu-nv4.json; only sizes up to 8 KiB entered the machine's curve
   const Measurement m = read_measurement(test::data_dir() + "/calibrate/data/leonardo/osu-nv4.json");
-  const validate::Comparison comparison = validate::compare(catalogue(), m, {}, "");
+  const validate::Comparison comparison = validate::compare(catalogue(), m, {});
   REQUIRE(comparison.unanswered.empty());
   CHECK(comparison.held_out.points == 12);
   CHECK(comparison.held_out.median_error < 0.05);

@@ -14,7 +14,7 @@ launch::Launching issued(double host_s, double wait_s, int calls) {
 }
 
 double fitted(const std::string& name) {
-  return catalogue().platform("hgx-h200").calibration().find("launch." + name)->value;
+  return catalogue().machine("hgx-h200")->platform().calibration().find("launch." + name)->value;
 }
 
 Json collective(const std::string& op, int gpus, Json more) {

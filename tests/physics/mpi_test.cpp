@@ -141,7 +141,7 @@ TEST_CASE("what is no power of two takes two rounds more", "[physics][mpi]") {
 TEST_CASE("steady state is step by step on real machines", "[physics][mpi]") {
   const auto solver = make_solver("fluid");
   for (const auto& [name, nodes] : {std::pair("leonardo", 12), std::pair("alps", 12), std::pair("summit", 8)}) {
-    const Cluster& cluster = catalogue().cluster(name);
+    const Cluster& cluster = catalogue().machine(name)->cluster();
     const Platform& node = cluster.node();
     for (const double size : {4096.0, 8388608.0}) {
       activities::ScheduleJob job{

@@ -59,7 +59,7 @@ TEST_CASE("a message that was measured faster than one NIC goes over several", "
 
 TEST_CASE("several NICs carry no more than their cables", "[physics]") {
   for (const char* platform : {"abci-v100", "abci-a100", "lassen", "summit", "summitdev", "leonardo"}) {
-    const Cluster& cluster = catalogue().cluster(platform);
+    const Cluster& cluster = catalogue().machine(platform)->cluster();
     const double port =
         cluster.nics_for(1) == 1 ? cluster.capacity(cluster.key_of_fabric_link(0)) / cluster.wire_share() : 0;
     for (const char* memory : {"cpu0", "gpu0"}) {

@@ -39,7 +39,7 @@ Json collective_of(int nodes, const Json& more) {
   return ask(query);
 }
 
-NoiseModel leonardo_noise() { return *NoiseModel::of(catalogue().platform("leonardo").calibration()); }
+NoiseModel leonardo_noise() { return *NoiseModel::of(catalogue().machine("leonardo")->platform().calibration()); }
 
 }  // namespace
 
@@ -67,7 +67,7 @@ TEST_CASE("a ring runs at the pace of its slowest hop", "[physics]") {
   constexpr int kNodes = 40;  // four leaves of one group: three hops from leaf to leaf and one back
   const Json quiet = ring_of(kNodes, Json::object());
   const double quiet_flow_s = quiet["time_s"].get<double>() - quiet["latency_s"].get<double>();
-  const Fabric& fabric = catalogue().cluster("leonardo").fabric();
+  const Fabric& fabric = catalogue().machine("leonardo")->cluster().fabric();
   for (int seed = 0; seed < 5; ++seed) {
     const Background background(leonardo_noise(), static_cast<std::uint64_t>(seed), 0);
     double slowest = 1;
@@ -87,7 +87,7 @@ TEST_CASE("a ring inside one switch hears nothing", "[physics]") {
 }
 
 TEST_CASE("an alltoall by pairs of switches holds the same links as message by message", "[physics]") {
-  const Cluster& cluster = catalogue().cluster("leonardo");
+  const Cluster& cluster = catalogue().machine("leonardo")->cluster();
   constexpr int kNodes = 24;  // two leaves and a part of a third
   congestion::UniformTraffic traffic{kNodes, {0}, 1e6, 1.25, 1e12};
   activities::ClusterProblem messages(cluster);

@@ -27,7 +27,7 @@ Json result(int gpus, double size_B, const Json& more) {
 }  // namespace
 
 TEST_CASE("with multicast each GPU sends n + 1 parts of n and receives as many", "[physics]") {
-  const Platform& platform = catalogue().platform("hgx-h200");
+  const Platform& platform = catalogue().machine("hgx-h200")->platform();
   for (const int n : {4, 8}) {
     std::vector<int> members;
     for (int k = 0; k < n; ++k) members.push_back(k);
@@ -47,7 +47,7 @@ TEST_CASE("with multicast each GPU sends n + 1 parts of n and receives as many",
 }
 
 TEST_CASE("all_gather only stores, reduce_scatter only loads", "[physics]") {
-  const Platform& platform = catalogue().platform("hgx-h200");
+  const Platform& platform = catalogue().machine("hgx-h200")->platform();
   const std::vector<int> members = {0, 1, 2, 3};
   const activities::ProblemBuilder builder(platform);
   const double request = 16.0 / 144;
@@ -67,7 +67,7 @@ TEST_CASE("all_gather only stores, reduce_scatter only loads", "[physics]") {
 constexpr double kShare = 8 * 40 * 0.85 * (1 + 1.0 / 8 + 16.0 / 144) / (18 * 20.6);
 
 TEST_CASE("the time of multicast is that of the busier direction", "[physics]") {
-  const Parameter* link = catalogue().platform("hgx-h200").calibration().find("cable.nvlink4.bandwidth_Bps");
+  const Parameter* link = catalogue().machine("hgx-h200")->platform().calibration().find("cable.nvlink4.bandwidth_Bps");
   REQUIRE(link != nullptr);
   const double rate = kShare * 18 * link->value * (128.0 / 144) / (256.0 / 272);
   for (const int n : {3, 4, 8}) {
@@ -114,9 +114,9 @@ TEST_CASE("without NVLink there is no multicast, and without peers neither", "[p
 TEST_CASE("what was measured of multicast is taken, and fits the interval", "[physics]") {
   const Json believed = result(8, 512 * kMiB, Json::object());
   const auto with = [](const std::string& name, double value) {
-    Calibration calibration = catalogue().platform("hgx-h200").calibration();
+    Calibration calibration = catalogue().machine("hgx-h200")->platform().calibration();
     calibration.parameters["nccl.nvls." + name] = {value, 0, "", "fitted"};
-    catalogue().adopt("measured", catalogue().platform("hgx-h200").topology(), calibration);
+    catalogue().adopt("measured", catalogue().machine("hgx-h200")->platform().topology(), calibration);
     return ask("measured", 8, 512 * kMiB, Json::object());
   };
   const Json slow = with("channel_Bps", 5e9);

@@ -43,7 +43,7 @@ TEST_CASE("GPUs of one shape take the time of a forecast of their own, to the la
                {"gx8", "nccl-2.3"}};
   Draws random(11);
   for (const auto& [platform_id, library_id] : cases) {
-    const Platform& platform = catalogue().platform(platform_id);
+    const Platform& platform = catalogue().machine(platform_id)->platform();
     placement::PlacementMemory memory;
     int shared = 0;
     std::map<placement::PlacementMemory::Shape*, std::vector<int>> first;
@@ -52,11 +52,11 @@ TEST_CASE("GPUs of one shape take the time of a forecast of their own, to the la
       const std::vector<int> gpus = random_gpus(random, platform.gpu_count());
       const double size_B = random_size(random);
       INFO(platform_id << " " << library_id << " " << op << " " << Json(gpus).dump() << " " << size_B);
-      const auto shape = memory.shape(catalogue(), platform_id, library_id, op, gpus);
+      const auto shape = memory.shape(catalogue().machine(platform_id), library_id, op, gpus);
       REQUIRE(shape);
       shared += first.emplace(shape.get(), gpus).first->second != gpus ? 1 : 0;
       const collective::CollectiveTimes times =
-          collective::forecast_alone(catalogue().lone_node(platform_id), libraries().get(library_id),
+          collective::forecast_alone(catalogue().machine(platform_id)->lone_node(), libraries().get(library_id),
                                      shape->communicator, op, size_B, catalogue().solver("fluid"));
       const Json whole = query::answer(catalogue(), {{"kind", "collective"},
                                                      {"launch", "graph"},
@@ -79,8 +79,8 @@ TEST_CASE("a placement does not depend on what was placed before") {
   placement::PlacementMemory memory;
   for (int round = 0; round < 60; ++round) {
     const bool edited = random.below(4) == 0;
-    const std::string id = catalogue().edited(
-        random.below(2) == 0 ? "p100-dgx1" : "v100-dgx1",
+    const catalogue::MachinePtr id = catalogue().edited(
+        catalogue().machine(random.below(2) == 0 ? "p100-dgx1" : "v100-dgx1"),
         edited ? std::vector<std::string>{"slow gpu3:1.2", "scale gpu0-gpu4:0.5"} : std::vector<std::string>{});
     Json busy = Json::array();
     for (int gpu = 0; gpu < 8; ++gpu)
@@ -90,9 +90,9 @@ TEST_CASE("a placement does not depend on what was placed before") {
         {"job", round % 3 == 0 ? "broadcast:1MiB" : "all_reduce:" + std::to_string(random.below(1000000) + 1) + "B"},
         {"ranks", static_cast<int>(1 + random.below(static_cast<unsigned>(std::min(free, 5))))},
         {"busy", busy}};
-    INFO(id << " " << asked.dump());
+    INFO(id->title() << " " << asked.dump());
     ObjectReader r(asked, "test");
-    const placement::PlaceRequest request = placement::read_place_request(catalogue(), id, r);
+    const placement::PlaceRequest request = placement::read_place_request(id, r);
     CHECK(placement::place(catalogue(), request, memory) == placement::place(catalogue(), request));
   }
 }

@@ -24,7 +24,7 @@ double all_reduce_s(const std::string& platform, const std::vector<int>& gpus, c
 }
 
 bool is_fallback(const std::string& platform, const std::vector<int>& gpus, const std::string& library) {
-  return catalogue().communicator(platform, library, gpus).fallback;
+  return catalogue().machine(platform)->communicator(library, gpus)->fallback;
 }
 
 std::vector<placement::GpuSet> all_sets(int gpus, int size) {
@@ -52,7 +52,7 @@ TEST_CASE("one rank moves nothing, whatever counts: no GPU is worse than another
 
 TEST_CASE("symmetries keep every copy as fast as it was") {
   for (const char* id : {"p100-dgx1", "v100-dgx1", "summit", "hgx-h200", "gx8"}) {
-    const Platform& platform = catalogue().platform(id);
+    const Platform& platform = catalogue().machine(id)->platform();
     const std::vector<int> alike(static_cast<std::size_t>(platform.gpu_count()), 0);
     const auto symmetries = gpu_symmetries(platform, alike);
     INFO(id);
@@ -78,7 +78,7 @@ TEST_CASE("symmetries keep every copy as fast as it was") {
 }
 
 TEST_CASE("GPUs of different colours never change places") {
-  const Platform& platform = catalogue().platform("hgx-h200");
+  const Platform& platform = catalogue().machine("hgx-h200")->platform();
   std::vector<int> colours(8, 0);
   colours[3] = colours[5] = 1;
   for (const GpuPermutation& symmetry : gpu_symmetries(platform, colours))
@@ -90,7 +90,7 @@ TEST_CASE("GPUs of different colours never change places") {
 TEST_CASE("sets of one class have one all_reduce time, whatever the library") {
   for (const char* id : {"p100-dgx1", "v100-dgx1"})
     for (const char* library : {"nccl-2.3", "nccl-2.7", "nccl-2.18", "nccl-2.30"}) {
-      const Platform& platform = catalogue().platform(id);
+      const Platform& platform = catalogue().machine(id)->platform();
       const auto symmetries = gpu_symmetries(platform, std::vector<int>(8, 0));
       for (int size = 2; size <= 8; ++size)
         for (const auto& sets : placement::set_classes({0, 1, 2, 3, 4, 5, 6, 7}, size, symmetries))

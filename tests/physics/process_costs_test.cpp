@@ -14,12 +14,12 @@ namespace {
 
 /// The shipped machine with these parameters instead of all mpi.* that it has.
 Platform with(const std::string& shipped, const Values& values, const std::string& without = "mpi.") {
-  Calibration made = catalogue().platform(shipped).calibration();
+  Calibration made = catalogue().machine(shipped)->platform().calibration();
   std::erase_if(made.parameters,
                 [&](const auto& one) { return one.first.rfind("mpi.", 0) == 0 || one.first.rfind(without, 0) == 0; });
   for (const auto& [name, value] : values) made.parameters[name] = {value, 0.1 * value, "", "fitted"};
   made.correlation = {};
-  return {catalogue().platform(shipped).wiring(), made};
+  return {catalogue().machine(shipped)->platform().wiring(), made};
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ TEST_CASE("costs of messages: posting by where buffers are, eager sizes and NICs
   CHECK(other.post_s != host.post_s);
   CHECK(other.nics == 1);
   // where messages between host processes were measured nothing stands in for them
-  const Platform& summit = catalogue().platform("summit");
+  const Platform& summit = catalogue().machine("summit")->platform();
   REQUIRE((summit.transports().message("mpi_socket_host") || summit.transports().message("mpi_node_host")));
   CHECK(activities::message_costs(summit, "mpi-openmpi", true).inside.delay_s == Pace{}.delay_s);
   const activities::PostCost post = activities::post_cost(node, true),

@@ -24,7 +24,7 @@ constexpr double kSize_B = 2097152;
 Cluster cluster_on(std::unique_ptr<Fabric> fabric, int nics, FabricRouting routing = FabricRouting::kAdaptive) {
   std::vector<std::string> ids;
   for (int nic = 0; nic < nics; ++nic) ids.push_back("nic" + std::to_string(nic));
-  return Cluster(catalogue().platform(unlearned("alps", false)), std::move(fabric), routing, ids);
+  return Cluster(catalogue().machine(unlearned("alps", false))->platform(), std::move(fabric), routing, ids);
 }
 
 struct Asked {
@@ -98,16 +98,16 @@ TEST_CASE("reduced alltoall equals one activity a message where all detours shar
 
 TEST_CASE("reduced alltoall equals one activity a message on shipped machines", "[physics]") {
   for (const char* platform : {"alps", "leonardo", "lumi", "summit"})
-    for (const int nodes : {2, 11, 16}) check_equal(catalogue().cluster(platform), nodes, 4);
+    for (const int nodes : {2, 11, 16}) check_equal(catalogue().machine(platform)->cluster(), nodes, 4);
 }
 
 TEST_CASE("alltoall of 512 GPUs: reduced equals one activity a message", "[.long]") {
-  for (const char* platform : {"alps", "leonardo"}) check_equal(catalogue().cluster(platform), 128, 4);
+  for (const char* platform : {"alps", "leonardo"}) check_equal(catalogue().machine(platform)->cluster(), 128, 4);
 }
 
 TEST_CASE("reduced alltoall equals one activity a message over two groups and detours among all", "[physics]") {
-  check_equal(catalogue().cluster("alps"), 150, 1);
-  check_equal(catalogue().cluster("leonardo"), 200, 1);
+  check_equal(catalogue().machine("alps")->cluster(), 150, 1);
+  check_equal(catalogue().machine("leonardo")->cluster(), 200, 1);
 }
 
 TEST_CASE("alltoall below one switch waits for its ports", "[physics]") {
@@ -161,7 +161,7 @@ TEST_CASE("messages between nodes start after the library's latencies and the lo
   CHECK_THAT(at_one.plan.latency_s, WithinRel(base + hop + network, 1e-12));
   // Two host links and one between switches here, two host links there, at 300 ns each; the machine's cables are
   // scaled.
-  const double scale = parameter(catalogue().platform("alps"), "cable.slingshot.latency_scale");
+  const double scale = parameter(catalogue().machine("alps")->platform(), "cable.slingshot.latency_scale");
   const collective::MessageAnswer wide = run_on(cluster_on(test::dragonfly({2, 5, 2, 3}), 1), {"alltoall", 4, 1});
   CHECK_THAT(wide.plan.latency_s - at_one.plan.latency_s, WithinRel(scale * 300e-9, 1e-6));
 }
@@ -184,7 +184,7 @@ TEST_CASE("reduction is refused where ways follow endpoints", "[physics]") {
 }
 
 TEST_CASE("alltoall takes detours where minimal ways are busier than NICs", "[physics]") {
-  const Cluster& cluster = catalogue().cluster("alps");
+  const Cluster& cluster = catalogue().machine("alps")->cluster();
   const collective::MessageAnswer small = run_on(cluster, {"alltoall", 16, 4});  // 4 switches of a group of 32
   std::vector<int> way;
   cluster.fabric().minimal_way(0, 4 * 12, 0, way);
@@ -206,7 +206,7 @@ TEST_CASE("alltoall of ever more nodes has no jumps", "[physics]") {
     int first, last, step;
   };
   for (const Walk& walk : {Walk{"alps", 240, 300, 3}, Walk{"lumi", 236, 266, 5}, Walk{"leonardo", 540, 560, 5}}) {
-    const Cluster& cluster = catalogue().cluster(walk.platform);
+    const Cluster& cluster = catalogue().machine(walk.platform)->cluster();
     double before = 0;
     for (int nodes = walk.first; nodes <= walk.last; nodes += walk.step) {
       const collective::MessageAnswer answer = run_on(cluster, {"alltoall", nodes, 4});
@@ -219,7 +219,7 @@ TEST_CASE("alltoall of ever more nodes has no jumps", "[physics]") {
 }
 
 TEST_CASE("alltoall over full groups of a dragonfly lies between its NICs and detours over all groups", "[physics]") {
-  const Cluster& cluster = catalogue().cluster("alps");
+  const Cluster& cluster = catalogue().machine("alps")->cluster();
   const int all = 21, cables = 27, in_group = 128;  // topologies/alps.json
   for (const int groups : {2, 4, 8}) {
     const int nodes = groups * in_group;

@@ -83,7 +83,7 @@ std::string random_trace(unsigned seed, int steps, int first_recording) {
 
 replay::ReplayRequest request_of(const std::string& file, const std::string& platform, int nodes) {
   replay::ReplayRequest request;
-  request.platform = platform;
+  request.machine = test::catalogue().machine(platform);
   request.parts = {{file}};
   request.nodes = nodes;
   request.gpus_per_node = nodes > 0 ? kRanks / nodes : 0;

@@ -21,7 +21,7 @@ double makespan_s(const std::string& platform, const std::string& lines, const s
   std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":3,"source":"test","groups":{"pair":[0,1]}})" << '\n'
                       << lines;
   replay::ReplayRequest request;
-  request.platform = platform;
+  request.machine = test::catalogue().machine(platform);
   request.parts = {{file}};
   request.nodes = 3;
   request.gpus_per_node = 1;
@@ -133,7 +133,7 @@ double together_s(const std::string& op, const std::vector<std::vector<int>>& gr
   }
   std::ofstream(file) << header.dump() << '\n' << lines;
   replay::ReplayRequest request;
-  request.platform = test::catalogue().edited(unlearned("alps", false), {kTwoLeaves});
+  request.machine = test::catalogue().edited(test::catalogue().machine(unlearned("alps", false)), {kTwoLeaves});
   request.parts = {{file}};
   request.nodes = 4;
   request.gpus_per_node = gpus;
@@ -163,7 +163,7 @@ TEST_CASE("replay over nodes: a collective shares links with messages", "[replay
                         << '\n'
                         << lines;
     replay::ReplayRequest request;
-    request.platform = test::catalogue().edited(unlearned("alps", false), {kTwoLeaves});
+    request.machine = test::catalogue().edited(test::catalogue().machine(unlearned("alps", false)), {kTwoLeaves});
     request.parts = {{file}};
     request.nodes = 4;
     request.gpus_per_node = 1;
@@ -200,7 +200,7 @@ TEST_CASE("replay over nodes: a communicator is of its own GPUs", "[replay]") {
     }
     std::ofstream(file) << header.dump() << '\n' << lines;
     replay::ReplayRequest request;
-    request.platform = "alps";
+    request.machine = test::catalogue().machine("alps");
     request.parts = {{file}};
     request.nodes = 2;
     request.gpus_per_node = 4;
@@ -231,7 +231,7 @@ TEST_CASE("replay: one node is a cluster of one", "[replay]") {
                       << lines;
   const auto on = [&](int nodes) {
     replay::ReplayRequest request;
-    request.platform = platform;
+    request.machine = test::catalogue().machine(platform);
     request.parts = {{file}};
     request.nodes = nodes;
     request.library = library;
@@ -320,7 +320,7 @@ TEST_CASE("replay: a slow GPU computes slowly, and one GPU computes for one job"
   std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":1,"source":"test"})" << '\n'
                       << R"({"rank":0,"kind":"compute","time_s":1})" << '\n';
   replay::ReplayRequest request;
-  request.platform = test::catalogue().edited("hgx-h200", {"slow gpu0:4"});
+  request.machine = test::catalogue().edited(test::catalogue().machine("hgx-h200"), {"slow gpu0:4"});
   request.parts = {{file}};
   CHECK_THAT(replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>(),
              WithinRel(4, kExact));

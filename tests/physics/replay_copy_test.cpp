@@ -22,7 +22,7 @@ double replayed_s(const std::string& platform, const std::string& lines, const s
   const test::ScratchFolder folder;
   const std::string file = (folder / "copies.jsonl").string();
   std::ofstream(file) << R"({"schema":"trace/1","name":"t","source":"test","ranks":)" << ranks << "}\n" << lines;
-  replay::ReplayRequest request{platform, {{file}}};
+  replay::ReplayRequest request{test::catalogue().machine(platform), {{file}}};
   request.interval = false;
   request.network = network;
   return replay::to_json(replay::replay(test::catalogue(), request))["makespan_s"].get<double>();
@@ -66,7 +66,7 @@ TEST_CASE("replay: two copies of one GPU take turns as in predict flows", "[repl
   const std::string kind = GENERATE("h2d", "d2h");
   CAPTURE(platform, kind);
   const double size_B = 67108864;
-  const Platform& machine = test::catalogue().platform(platform);
+  const Platform& machine = test::catalogue().machine(platform)->platform();
   const std::string host = machine.topology().devices[at(machine.socket_of(machine.gpu(0)))].id;
   Json flow = kind == "h2d" ? Json{host, "gpu0", size_B} : Json{"gpu0", host, size_B};
   const Json answer = query::answer(test::catalogue(),
@@ -82,7 +82,7 @@ TEST_CASE("replay: copies of one engine to another GPU and the host queue as in 
   const auto [platform, peer] = GENERATE(Case{"hgx-h200", 3}, Case{"v100-dgx1", 1}, Case{"v100-dgx1", 5});
   const double size_B = GENERATE(4096.0, 67108864.0);
   CAPTURE(platform, peer, size_B);
-  const Platform& machine = test::catalogue().platform(platform);
+  const Platform& machine = test::catalogue().machine(platform)->platform();
   const std::string host = machine.topology().devices[at(machine.socket_of(machine.gpu(0)))].id;
   const std::string gpu = "gpu" + std::to_string(peer);
   const Json flows{{"gpu0", gpu, size_B}, {"gpu0", host, size_B}, {"gpu0", gpu, 2 * size_B}, {host, "gpu0", size_B}};

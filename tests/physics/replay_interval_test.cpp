@@ -33,7 +33,7 @@ Run replayed(const std::string& platform, const Json& lines, int nodes = 0) {
     for (const Json& line : lines) out << line.dump() << '\n';
   }
   replay::ReplayRequest request;
-  request.platform = platform;
+  request.machine = test::catalogue().machine(platform);
   request.parts = {{file}};
   request.nodes = nodes;
   request.gpus_per_node = nodes > 0 ? 1 : 0;
@@ -108,7 +108,7 @@ TEST_CASE("replay: what is computed has no interval, what waits for the network 
 
 TEST_CASE("replay: the interval of a step, and of each job", "[replay]") {
   replay::ReplayRequest request;
-  request.platform = "hgx-h200";
+  request.machine = test::catalogue().machine("hgx-h200");
   request.parts = {{"data_parallel", {}, 0, {{"ranks", "4"}}}, {"data_parallel", {}, 0, {{"ranks", "2"}}}};
   const Json result = replay::to_json(replay::replay(test::catalogue(), request));
   for (const Json& row : {result, result["jobs"][0], result["jobs"][1]}) {

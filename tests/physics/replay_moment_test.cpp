@@ -27,7 +27,8 @@ class Backwards final : public EventSource {
 TEST_CASE("replay: collectives of nothing that begin with other timers of a moment end", "[replay]") {
   const std::string platform = GENERATE("gx8", "summitdev", "leonardo", "hgx-h200");
   CAPTURE(platform);
-  replay::ReplayRequest request{platform, {{test::data_dir() + "/tests/input/traces/same-moment.jsonl"}}};
+  replay::ReplayRequest request{test::catalogue().machine(platform),
+                                {{test::data_dir() + "/tests/input/traces/same-moment.jsonl"}}};
   request.interval = false;
   const Json result = replay::to_json(replay::replay(test::catalogue(), request));
   CHECK(result["events"] == 9);

@@ -23,7 +23,7 @@ Json replayed(const Json& lines) {
     out << R"({"schema":"trace/1","name":"t","ranks":3,"source":"test","groups":{"all":[0,1,2]}})" << '\n';
     for (const Json& line : lines) out << line.dump() << '\n';
   }
-  replay::ReplayRequest request{"hgx-h200", {{file}}};
+  replay::ReplayRequest request{test::catalogue().machine("hgx-h200"), {{file}}};
   request.interval = false;
   return replay::to_json(replay::replay(test::catalogue(), request));
 }

@@ -26,7 +26,8 @@ Platform shipped(const std::string& name) {
 }
 
 std::unique_ptr<Platform> with(const Platform& base, const std::vector<std::string>& edits) {
-  return edited_platform(base, parse_edits(edits), [](const std::string&) { return std::nullopt; }).platform;
+  return std::make_unique<Platform>(
+      edited_platform(base, parse_edits(edits), [](const std::string&) { return std::nullopt; }).platform);
 }
 
 std::string error_of(const Platform& base, const std::string& edit) {

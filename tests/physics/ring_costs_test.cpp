@@ -28,7 +28,7 @@ const Values kMade = {
 
 /// @param errors  relative, of these; all others have none
 std::string machine(const std::string& id, const Values& changed = {}, const Values& errors = {}) {
-  Calibration c = catalogue().platform("hgx-h200").calibration();
+  Calibration c = catalogue().machine("hgx-h200")->platform().calibration();
   std::erase_if(c.parameters, [](const auto& one) { return one.first.rfind("nccl.", 0) == 0; });
   for (auto& [name, parameter] : c.parameters) parameter.stderr_ = 0;
   Values values = kMade;
@@ -38,7 +38,7 @@ std::string machine(const std::string& id, const Values& changed = {}, const Val
     c.parameters["nccl." + name] = {value, error * value, "", "fitted"};
   }
   c.correlation = {};
-  catalogue().adopt(id, catalogue().platform("hgx-h200").topology(), c);
+  catalogue().adopt(id, catalogue().machine("hgx-h200")->platform().topology(), c);
   return id;
 }
 

@@ -225,7 +225,7 @@ TEST_CASE("plans: bytes of the longest chain, loads by weight, places in a probl
   for (const Use& use : average.uses) weights[use.constraint] = use.weight;
   CHECK(weights == std::map<int, double>{{0, 10.0 / 180}, {3, 250.0 / 180}, {5, 95.0 / 180}});
 
-  const Cluster& node = catalogue().lone_node("hgx-h200");
+  const Cluster& node = catalogue().machine("hgx-h200")->lone_node();
   plan.own_limits.push_back({7e9, 3});
   plan.activities[0].queues = {5};
   activities::PlanProblem problem(node);

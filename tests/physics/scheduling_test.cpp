@@ -29,7 +29,7 @@ scheduling::ScheduledJob job(const std::string& id, int gpus, double arrival_s, 
 }
 
 std::vector<scheduling::JobOutcome> run(const scheduling::JobList& list, const std::string& policy) {
-  scheduling::Machine machine(catalogue(), "v100-dgx1", 0, "");
+  scheduling::Machine machine(catalogue(), catalogue().machine("v100-dgx1"), 0, "");
   log::NoProgress none;
   return scheduling::schedule(list, machine, policy, 7, none);
 }

@@ -21,7 +21,7 @@ std::string as_stranger(const std::string& id) {
   std::vector<lending::Lender> others;
   for (lending::Lender& one : catalogue::MachineFiles(kData).lenders())
     if (one.calibration.name != id) others.push_back(std::move(one));
-  Topology topology = catalogue().platform(id).wiring();
+  Topology topology = catalogue().machine(id)->platform().wiring();
   Calibration lent = lending::stranger(topology, others, usual_library(topology));
   lent.scatter = scatter_left_out(read_left_out(kData + "/calibrate/data/left-out.json"), false);
   catalogue().adopt("stranger-" + id, std::move(topology), std::move(lent));
@@ -50,7 +50,8 @@ Met met(const Files& files) {
   Met all;
   for (const auto& [id, file] : files) {
     const Measurement measured = read_measurement(kData + "/calibrate/data/" + file + ".json");
-    const validate::Comparison compared = validate::compare(catalogue(), measured, {}, as_stranger(id));
+    const validate::Comparison compared =
+        validate::compare(catalogue(), measured, {}, catalogue().machine(as_stranger(id)));
     std::vector<double> errors;
     int inside = 0;
     for (const validate::ComparedPoint& p : compared.points) {

@@ -129,7 +129,7 @@ TEST_CASE("CollNet is of fabrics that reduce, between nodes, and only where it i
 }
 
 TEST_CASE("a chain through nodes has one hop less than a ring, in load and in latency", "[physics]") {
-  const Cluster& cluster = catalogue().cluster("alps");
+  const Cluster& cluster = catalogue().machine("alps")->cluster();
   Communicator made;
   made.gpus = {0};
   made.nodes = 3;
@@ -152,7 +152,7 @@ TEST_CASE("a chain through nodes has one hop less than a ring, in load and in la
 }
 
 TEST_CASE("of two children in a tree the second talks to the parent's second GPU", "[physics]") {
-  const Cluster& cluster = catalogue().cluster("alps");
+  const Cluster& cluster = catalogue().machine("alps")->cluster();
   Communicator made;
   made.gpus = {0, 1};
   made.nodes = 8;
@@ -179,7 +179,7 @@ TEST_CASE("of two children in a tree the second talks to the parent's second GPU
 }
 
 TEST_CASE("ports that one message crossed do not bound the next", "[physics]") {
-  const Cluster& cluster = catalogue().cluster("alps");
+  const Cluster& cluster = catalogue().machine("alps")->cluster();
   REQUIRE(cluster.routing() == FabricRouting::kAdaptive);
   activities::ClusterProblem problem(cluster);
   problem.pass_fabric(0, 4, 1);

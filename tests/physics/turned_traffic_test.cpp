@@ -15,8 +15,8 @@ struct Loads {
 
 /// All nodes send as much to all others.
 Loads loads(const std::string& base, const std::string& fabric) {
-  const std::string id = catalogue().edited(base, {"fabric " + fabric});
-  const Cluster& cluster = catalogue().cluster(id);
+  const catalogue::MachinePtr id = catalogue().edited(catalogue().machine(base), {"fabric " + fabric});
+  const Cluster& cluster = id->cluster();
   std::vector<int> endpoints;
   for (int end = 0; end < cluster.fabric().endpoints(); ++end) endpoints.push_back(end);
   const congestion::SwitchPairs pairs(cluster, endpoints);

@@ -28,7 +28,7 @@ inline double parameter(const Platform& platform, const std::string& name) {
 
 /// The same of a shipped platform.
 inline double parameter(const std::string& platform, const std::string& name) {
-  return parameter(catalogue().platform(platform), name);
+  return parameter(catalogue().machine(platform)->platform(), name);
 }
 
 }  // namespace linkcast::test

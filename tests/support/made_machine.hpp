@@ -18,7 +18,7 @@ using Values = std::map<std::string, double>;
 /// The shipped calibration without errors, and of NCCL with these parameters alone.
 /// @param errors  relative, of these
 inline Calibration made_calibration(const std::string& shipped, const Values& nccl, const Values& errors = {}) {
-  Calibration made = catalogue().platform(shipped).calibration();
+  Calibration made = catalogue().machine(shipped)->platform().calibration();
   std::erase_if(made.parameters, [](const auto& one) { return one.first.rfind("nccl.", 0) == 0; });
   for (auto& [name, parameter] : made.parameters) parameter.stderr_ = 0;
   for (const auto& [name, value] : nccl) {
@@ -32,7 +32,7 @@ inline Calibration made_calibration(const std::string& shipped, const Values& nc
 /// @param slow  GPU numbers, and how many times as long their kernels take
 inline std::unique_ptr<Platform> made_platform(const std::string& shipped, const Values& nccl,
                                                const Values& errors = {}, const std::map<int, double>& slow = {}) {
-  Topology wiring = catalogue().platform(shipped).wiring();
+  Topology wiring = catalogue().machine(shipped)->platform().wiring();
   for (const auto& [gpu, times] : slow)
     for (Device& device : wiring.devices)
       if (device.id == "gpu" + std::to_string(gpu)) device.slow = times;

@@ -30,12 +30,12 @@ struct Asked {
 
 inline Asked asked(const NcclCase& one) {
   const RingLibrary& library = *libraries().get(asked_versions().at(one.version)).rings();
-  const Platform& platform = catalogue().platform(one.platform);
+  const Platform& platform = catalogue().machine(one.platform)->platform();
   std::vector<int> gpus(static_cast<std::size_t>(one.gpus));
   std::iota(gpus.begin(), gpus.end(), 0);
   return {library, platform,
           one.nodes == 1 ? library.build(platform, gpus)
-                         : library.build_across(catalogue().cluster(one.platform), gpus, one.nodes)};
+                         : library.build_across(catalogue().machine(one.platform)->cluster(), gpus, one.nodes)};
 }
 
 /// PCIe machines whose NICs are faster than the way between their sockets: NCCL crosses by the NICs, as between nodes,

@@ -35,7 +35,7 @@ inline double times_between(Random& random, double low, double high) {
 class Faults {
  public:
   Faults(catalogue::Catalogue& catalogue, const std::string& platform)
-      : catalogue_(catalogue), platform_(catalogue.platform(platform)) {}
+      : catalogue_(catalogue), platform_(catalogue.machine(platform)->platform()) {}
 
   std::optional<Truth> draw(const std::string& name, Random& random) {
     if (name == "healthy") return Truth{name, {}, {}};

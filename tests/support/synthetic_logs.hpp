@@ -31,7 +31,7 @@ inline Measurement empty_log(const std::string& platform, const std::string& ben
 }
 
 inline int gpus_of(catalogue::Catalogue& catalogue, const std::string& platform) {
-  return catalogue.platform(platform).gpu_count();
+  return catalogue.machine(platform)->platform().gpu_count();
 }
 
 /// all_reduce_perf -b 8 -e 1G -f 2, one process a GPU. source: README of nccl-tests
@@ -73,7 +73,7 @@ inline Measurement two_nodes_log(catalogue::Catalogue& catalogue, const std::str
 
 /// Whether the runtime lets these two access each other.
 inline bool peers(catalogue::Catalogue& catalogue, const std::string& platform, int from, int to) {
-  const Platform& machine = catalogue.platform(platform);
+  const Platform& machine = catalogue.machine(platform)->platform();
   return machine.peer_route(machine.gpu(from), machine.gpu(to)).has_value();
 }
 

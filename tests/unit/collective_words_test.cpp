@@ -213,7 +213,7 @@ TEST_CASE("answer about rings: orders, hops, blocks, and what the library assume
 }
 
 TEST_CASE("answer about rings: NICs by which they enter and leave", "[unit]") {
-  const Cluster& alps = catalogue().cluster("alps");
+  const Cluster& alps = catalogue().machine("alps")->cluster();
   const std::vector<std::string> ids = alps.nic_ids();
   REQUIRE(ids.size() == 4);
   Communicator made = made_ring({3, 1, 2});
@@ -243,7 +243,7 @@ TEST_CASE("answer about rings: NICs by which they enter and leave", "[unit]") {
 
 TEST_CASE("answer about rings: rows of the tuner and the one that is taken", "[unit]") {
   TableRings table;
-  const Platform& node = catalogue().platform("hgx-h200");
+  const Platform& node = catalogue().machine("hgx-h200")->platform();
   const Communicator made = made_ring({0, 1});
   const auto answer = [&] {
     return collective::tuner_json(table, node, made, {"all_reduce", {1e6}, "", "", true, false});

@@ -89,8 +89,8 @@ TEST_CASE("every result embeds what it was computed from", "[unit][contract]") {
   const std::string query = R"({"id":1,"platform":"dgx2","kind":"p2p","src":"gpu0","dst":"gpu1","size_B":1000})";
   const Json result = ask(query);
   CHECK(result["inputs"]["query"].dump() == query);
-  CHECK(result["inputs"]["topology_sha256"] == catalogue().platform("dgx2").wiring().sha256);
-  CHECK(result["inputs"]["calibration_sha256"] == catalogue().platform("dgx2").calibration().sha256);
+  CHECK(result["inputs"]["topology_sha256"] == catalogue().machine("dgx2")->platform().wiring().sha256);
+  CHECK(result["inputs"]["calibration_sha256"] == catalogue().machine("dgx2")->platform().calibration().sha256);
   CHECK(result["inputs"]["solver"] == "fluid");
   require_keys(result["versions"], {"linkcast", "git"});
   CHECK(ask(result["inputs"]["query"].dump()).dump() == result.dump());  // it can be run again from itself

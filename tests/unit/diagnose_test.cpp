@@ -22,7 +22,7 @@ Measurement copies(const std::vector<std::string>& edits) {
   measurement.topology = "p100-dgx1";
   measurement.bench = "p2p_copy";
   measurement.timing = "back_to_back";
-  const Platform& platform = catalogue().platform("p100-dgx1");
+  const Platform& platform = catalogue().machine("p100-dgx1")->platform();
   for (int from = 0; from < 8; ++from)
     for (int to = 0; to < 8; ++to) {
       if (from == to || platform.topology().direct(platform.gpu(from), platform.gpu(to)) == nullptr) continue;
@@ -138,7 +138,7 @@ TEST_CASE("diagnose: pairs without peer access are put together", "[diagnose]") 
   log.source = "p2pBandwidthLatencyTest of the CUDA samples, version not printed";
   const auto refused = [&](auto takes) {
     log.points.clear();
-    const Platform& platform = catalogue().platform("p100-dgx1");
+    const Platform& platform = catalogue().machine("p100-dgx1")->platform();
     for (int from = 0; from < 8; ++from)
       for (int to = 0; to < 8; ++to) {
         if (from == to || !platform.peer_route(platform.gpu(from), platform.gpu(to))) continue;

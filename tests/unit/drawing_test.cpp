@@ -14,7 +14,7 @@ namespace linkcast::test::drawing_test {
 TEST_CASE("a drawing shows every device once and every cable, and no box covers another", "[unit]") {
   for (const std::string& name : catalogue().platforms()) {
     INFO(name);
-    const Topology& t = catalogue().platform(name).wiring();
+    const Topology& t = catalogue().machine(name)->platform().wiring();
     const std::string text = exporters::to_svg(t);
     CHECK(text == exporters::to_svg(t));
     pugi::xml_document svg;

@@ -19,8 +19,8 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-const Platform& edited(const std::string& id, const Texts& edits) {
-  return catalogue().platform(catalogue().edited(id, edits));
+Platform edited(const std::string& id, const Texts& edits) {
+  return catalogue().edited(catalogue().machine(id), edits)->platform();
 }
 
 /// "gpu0-gpu1" to "2 x nvlink1", smaller device id first.
@@ -73,11 +73,11 @@ TEST_CASE("one grammar: as an option, with = and with spaces", "[unit][edit]") {
 TEST_CASE("the order of edits does not matter", "[unit][edit]") {
   Texts edits = {"add gpu0-gpu1:nvlink1", "disable nvlink", "slow gpu0:2", "scale pcie:0.5",
                  "set kind=nvlink1:bandwidth=30GB/s"};
-  const std::string first = catalogue().edited("p100-dgx1", edits);
+  const catalogue::MachinePtr first = catalogue().edited(catalogue().machine("p100-dgx1"), edits);
   std::sort(edits.begin(), edits.end());
-  do CHECK(catalogue().edited("p100-dgx1", edits) == first);
+  do CHECK(catalogue().edited(catalogue().machine("p100-dgx1"), edits) == first);
   while (std::next_permutation(edits.begin(), edits.end()));
-  const auto cables = wiring(catalogue().platform(first));
+  const auto cables = wiring(first->platform());
   CHECK(cables.at("gpu0-gpu1") == "1 x nvlink1 of 15 GB/s");  // disabled, wired anew, set, slowed
   CHECK(cables.count("gpu0-gpu2") == 0);
 }
@@ -97,7 +97,7 @@ TEST_CASE("a P100 DGX-1 edited to the wiring of a V100 DGX-1 is wired as its fil
        {"gpu0-gpu3", "gpu3-gpu2", "gpu2-gpu1", "gpu1-gpu5", "gpu5-gpu6", "gpu6-gpu7", "gpu7-gpu4", "gpu4-gpu0"})
     edits.push_back("add " + pair + ":nvlink2");
   const Platform& built = edited("p100-dgx1", edits);
-  CHECK(wiring(built) == wiring(catalogue().platform("v100-dgx1")));
+  CHECK(wiring(built) == wiring(catalogue().machine("v100-dgx1")->platform()));
   for (int gpus = 2; gpus <= 8; ++gpus) {
     std::vector<int> members;
     for (int gpu = 0; gpu < gpus; ++gpu) members.push_back(gpu);
@@ -108,12 +108,12 @@ TEST_CASE("a P100 DGX-1 edited to the wiring of a V100 DGX-1 is wired as its fil
   // the other way: half of each doubled cable out
   Texts back = {"swap nvlink2:nvlink1"};
   for (std::size_t i = 1; i < edits.size(); ++i) back.push_back("remove " + edits[i].substr(4, 9) + ":1");
-  CHECK(wiring(edited("v100-dgx1", back)) == wiring(catalogue().platform("p100-dgx1")));
+  CHECK(wiring(edited("v100-dgx1", back)) == wiring(catalogue().machine("p100-dgx1")->platform()));
 }
 
 TEST_CASE("adding what was removed gives the machine back", "[unit][edit]") {
   const Texts edits = {"remove gpu0-gpu4", "add gpu4-gpu0:nvlink1"};
-  CHECK(wiring(edited("p100-dgx1", edits)) == wiring(catalogue().platform("p100-dgx1")));
+  CHECK(wiring(edited("p100-dgx1", edits)) == wiring(catalogue().machine("p100-dgx1")->platform()));
   const Json query{{"kind", "p2p"}, {"platform", "p100-dgx1"}, {"src", "gpu0"}, {"dst", "gpu4"}, {"size_B", 1 << 26}};
   CHECK(ask(query, edits)["time_s"] == ask(query)["time_s"]);
 }
@@ -148,7 +148,7 @@ TEST_CASE("disable p2p: no GPU reaches another, the host stays", "[unit][edit]")
 }
 
 TEST_CASE("parameters of cables that are gone go, of those that stay stay", "[unit][edit]") {
-  const Platform& plain = catalogue().platform("p100-dgx1");
+  const Platform& plain = catalogue().machine("p100-dgx1")->platform();
   REQUIRE(plain.calibration().find("cable.pcie3@plx0-cpu0.duplex_Bps") != nullptr);
   const Platform& less = edited("p100-dgx1", {"disable nvlink", "remove nic0-plx0"});
   CHECK(less.calibration().find("cable.nvlink1.bandwidth_Bps") == nullptr);
@@ -218,7 +218,7 @@ TEST_CASE("more edited platforms than are kept: each answer is that of its own e
 }
 
 TEST_CASE("a fabric edit replaces what it names and keeps the rest", "[unit][edit]") {
-  const Json before = catalogue().platform("alps").wiring().fabric;
+  const Json before = catalogue().machine("alps")->platform().wiring().fabric;
   const Json after = edited("alps", {"fabric dragonfly:nodes=64,links.global.bandwidth=50GB/s"}).wiring().fabric;
   CHECK(after["nodes"] == 64);
   CHECK(after["links"]["global"]["bandwidth"] == "50GB/s");

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 const std::string kOnto = test::data_dir() + "/tests/input/nccl-topology-4-h200.xml";
 
 Platform structure_of(const std::string& id) {
-  Topology topology = catalogue().platform(id).wiring();
+  Topology topology = catalogue().machine(id)->platform().wiring();
   Calibration none;
   none.topology = topology.name;
   return {std::move(topology), std::move(none)};

@@ -17,7 +17,7 @@ const std::string kUuid = "GPU-8f2a1c00-0000-4000-8000-00000000000", kBus = "000
 /// The P100 DGX-1 with a driver's names: gpu<k> is ...k in both.
 const std::string& named() {
   static const std::string id = [] {
-    const Platform& shipped = catalogue().platform("p100-dgx1");
+    const Platform& shipped = catalogue().machine("p100-dgx1")->platform();
     Topology topology = shipped.wiring();
     for (std::size_t k = 0; k < topology.gpus().size(); ++k) {
       Device& gpu = topology.devices[static_cast<std::size_t>(topology.gpus()[k])];
@@ -80,7 +80,7 @@ TEST_CASE("lists of GPUs take ranges, ids and drivers' names", "[unit][gpu_names
 
 TEST_CASE("edits take every name of a GPU", "[unit][gpu_names]") {
   const auto said = [](const std::string& text) {
-    return edit_with_gpus(catalogue().platform(named()).wiring(), text);
+    return edit_with_gpus(catalogue().machine(named())->platform().wiring(), text);
   };
   for (const std::string& text :
        std::vector<std::string>{"remove 0-4", "remove GPU0-gpu4", "remove " + kUuid + "0-" + kBus + "4"})

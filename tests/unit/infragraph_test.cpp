@@ -79,7 +79,7 @@ TEST_CASE("InfraGraph: every platform comes back as it was written", "[unit][imp
   int read = 0;
   for (const std::string& name : catalogue().platforms()) {
     INFO(name);
-    const Topology& shipped = catalogue().platform(name).wiring();
+    const Topology& shipped = catalogue().machine(name)->platform().wiring();
     const Json written = Json::parse(exporters::infragraph_json(shipped));
     const Topology back =
         imported(written, {{"pcie_peer", shipped.pcie_peer == PciePeer::kNone ? "none" : "same_socket"}});
@@ -102,7 +102,7 @@ TEST_CASE("InfraGraph: every platform comes back as it was written", "[unit][imp
 // The P100 DGX-1 of another project: its NVLinks are those of the paper, its rates are not in the file.
 TEST_CASE("InfraGraph: the package's own DGX-1 has the NVLinks of ours", "[unit][import]") {
   const Topology t = import_file("infragraph", {"infragraph-dgx1.json"});
-  CHECK(nvlink_pairs(t) == nvlink_pairs(catalogue().platform("p100-dgx1").wiring()));
+  CHECK(nvlink_pairs(t) == nvlink_pairs(catalogue().machine("p100-dgx1")->platform().wiring()));
   REQUIRE(t.gpus().size() == 8);
   for (const int gpu : t.gpus()) CHECK(t.devices[static_cast<std::size_t>(gpu)].sm == 60);  // "NVIDIA Tesla P100 SXM2"
   int adapters = 0;

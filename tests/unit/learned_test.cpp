@@ -16,8 +16,8 @@ Calibration with(const std::map<std::string, double>& values) {
 
 const Prior kPrior = {3e-6, 0.7};
 
-Learned base(const Calibration& calibration, const std::string& library) {
-  return learned(calibration, library, key::ring_base["LL"], kPrior);
+Learned base(const Calibration& calibration, const std::string& library, ParametersUsed* used = nullptr) {
+  return learned(LibraryParameters(calibration, used), library, key::ring_base["LL"], kPrior);
 }
 
 }  // namespace
@@ -53,28 +53,30 @@ TEST_CASE("a parameter of another version is less sure, and NCCL 1 stands for no
   const Learned other = base(calibration, "nccl-1");
   CHECK_FALSE(other.measured);
   CHECK(other.spread == kPrior.spread);
-  CHECK_FALSE(learned(with({{"mpi.staging@openmpi.copy_s", 1}}), "mpi-mpich", key::staging_copy, kPrior).measured);
+  const Calibration mpi = with({{"mpi.staging@openmpi.copy_s", 1}});
+  CHECK_FALSE(learned(LibraryParameters(mpi), "mpi-mpich", key::staging_copy, kPrior).measured);
 }
 
-TEST_CASE("a calibration notes what was asked, and what was taken for it") {
-  Calibration calibration = with({{"nccl.ring.LL@2.8.base_s", 8}});
-  Asked asked;
-  calibration.asked = &asked;
-  base(calibration, "nccl-2.12");
-  learned(calibration, "nccl-2.12", key::ring_hop["LL"], kPrior);
-  REQUIRE(asked.size() == 2);
-  CHECK(asked.at("nccl.ring.LL@2.12.base_s").value == 8);
-  CHECK(asked.at("nccl.ring.LL@2.12.hop_s").value == kPrior.value);
+TEST_CASE("a view of a calibration records the parameters that were looked up, and their values") {
+  const Calibration calibration = with({{"nccl.ring.LL@2.8.base_s", 8}});
+  ParametersUsed used;
+  base(calibration, "nccl-2.12", &used);
+  learned(LibraryParameters(calibration, &used), "nccl-2.12", key::ring_hop["LL"], kPrior);
+  base(calibration, "nccl-2.8");  // nobody records this one
+  REQUIRE(used.size() == 2);
+  CHECK(used.at("nccl.ring.LL@2.12.base_s").value == 8);
+  CHECK(used.at("nccl.ring.LL@2.12.hop_s").value == kPrior.value);
 }
 
 TEST_CASE("parts of errors that hang together add up, or cancel") {
   Calibration calibration = with({{"nccl.ring.LL@2.8.base_s", 8}, {"nccl.ring.LL@2.8.hop_s", 2}});
   calibration.correlation = {{"nccl.ring.LL@2.8.base_s", "nccl.ring.LL@2.8.hop_s"}, {{}, {-0.8}}};
   const Learned first = base(calibration, "nccl-2.8");
-  const Learned second = learned(calibration, "nccl-2.8", key::ring_hop["LL"], kPrior);
+  const Learned second = learned(LibraryParameters(calibration), "nccl-2.8", key::ring_hop["LL"], kPrior);
   CHECK(first.correlated == 0);
   CHECK(second.correlated == 1);
-  CHECK(learned(calibration, "nccl-2.12", key::ring_hop["LL"], kPrior).correlated == -1);  // another version's
+  CHECK(learned(LibraryParameters(calibration), "nccl-2.12", key::ring_hop["LL"], kPrior).correlated ==
+        -1);  // another version's
   const auto variance = [&](double a, double b) {
     return variance_of(calibration, {ErrorPart(first).times(a), ErrorPart(second).times(b), ErrorPart(0.03)});
   };

@@ -77,7 +77,7 @@ TEST_CASE("a way of several links loses what the worst of them takes", "[unit]")
 }
 
 TEST_CASE("draws depend on seed, sample and switches only", "[unit]") {
-  const Fabric& fabric = catalogue().cluster("leonardo").fabric();
+  const Fabric& fabric = catalogue().machine("leonardo")->cluster().fabric();
   const NoisyWay far = noisy_way(fabric, 0, 4000), twin = noisy_way(fabric, 1, 4001), back = noisy_way(fabric, 4000, 0);
   CHECK(far.links == 3);
   CHECK(noisy_way(fabric, 0, 41).links == 2);  // next leaf of the same group
@@ -158,7 +158,7 @@ TEST_CASE("what cannot be a distribution is refused", "[unit]") {
 }
 
 TEST_CASE("nodes are placed without loss, and jobs apart where asked", "[unit]") {
-  const Cluster& cluster = catalogue().cluster("leonardo");
+  const Cluster& cluster = catalogue().machine("leonardo")->cluster();
   std::vector<int> order = random_order(cluster.nodes(), 5);
   CHECK(order == random_order(cluster.nodes(), 5));
   CHECK(order != random_order(cluster.nodes(), 6));

@@ -28,7 +28,7 @@ void check_time(const Json& answer) {
 
 /// Nominal rate of one link of a kind that GPU 0 has, and the rate that forecasts take, of one of them.
 double share_of_nominal(const std::string& id, const std::string& kind) {
-  const Platform& platform = catalogue().platform(id);
+  const Platform& platform = catalogue().machine(id)->platform();
   for (const Cable& cable : platform.wiring().cables)
     if (cable.kind == kind) return parameter(id, "cable." + kind + ".bandwidth_Bps") / cable.bandwidth.si;
   return 0;
@@ -40,7 +40,7 @@ TEST_CASE("every shipped platform answers copies, rings, collectives, and betwee
           "[unit][platforms]") {
   for (const std::string& id : catalogue().platforms()) {
     INFO(id);
-    const Platform& platform = catalogue().platform(id);
+    const Platform& platform = catalogue().machine(id)->platform();
     if (platform.gpu_count() > 1) {
       check_time(ask({{"platform", id}, {"kind", "p2p"}, {"src", "gpu0"}, {"dst", "gpu1"}, {"size_B", kMiB}}));
       const Json gpus = all_gpus(platform);
@@ -81,7 +81,7 @@ TEST_CASE("machines nobody measured: every parameter is lent, at the lender's sh
           "[unit][platforms]") {
   for (const std::string& id : kUnmeasured) {
     INFO(id);
-    const Calibration& calibration = catalogue().platform(id).calibration();
+    const Calibration& calibration = catalogue().machine(id)->platform().calibration();
     REQUIRE_FALSE(calibration.parameters.empty());
     for (const auto& [name, parameter] : calibration.parameters) {
       INFO(name);
@@ -100,7 +100,7 @@ TEST_CASE("machines nobody measured: every parameter is lent, at the lender's sh
 TEST_CASE("what kernels get of PCIe both ways is lent beside what copies get, though another machine measured it",
           "[unit][platforms]") {
   const auto nominal_Bps = [](const std::string& id) {
-    for (const Cable& cable : catalogue().platform(id).wiring().cables)
+    for (const Cable& cable : catalogue().machine(id)->platform().wiring().cables)
       if (cable.kind.starts_with("pcie")) return cable.bandwidth.si;
     return 0.0;
   };
@@ -157,8 +157,8 @@ TEST_CASE("the default library follows the generation of the GPUs", "[unit][plat
                                                                                     {"mi300x", "nccl-2.18"},
                                                                                     {"dgx-b200", "nccl-2.27"}}) {
     INFO(id);
-    CHECK(catalogue().platform(id).calibration().default_library == library);
-    if (id != "abci-v100") CHECK(usual_library(catalogue().platform(id).topology()) == library);
+    CHECK(catalogue().machine(id)->platform().calibration().default_library == library);
+    if (id != "abci-v100") CHECK(usual_library(catalogue().machine(id)->platform().topology()) == library);
   }
 }
 

@@ -17,7 +17,7 @@ using Thread = std::pair<int, int>;  ///< process, thread
 
 Json timeline_of(const std::string& trace, int repeat = 1) {
   std::ostringstream out;
-  replay::ReplayRequest request{"hgx-h200", {{trace}}};
+  replay::ReplayRequest request{test::catalogue().machine("hgx-h200"), {{trace}}};
   request.interval = false;
   request.repeat = repeat;
   request.timeline = &out;

@@ -29,7 +29,7 @@ std::string refusal(const std::string& library, const std::string& operation) {
 }  // namespace
 
 TEST_CASE("a tuner refuses an operation that the library does not have", "[unit]") {
-  const Platform& platform = test::catalogue().platform("v100-dgx1");
+  const Platform& platform = test::catalogue().machine("v100-dgx1")->platform();
   const std::string operation = GENERATE("scan", "unheard_of", "alltoall");
   for (const char* name : {"nccl-2.7", "nccl-2.18", "nccl-2.30"}) {
     const RingLibrary& library = ring_library(name);
@@ -42,7 +42,7 @@ TEST_CASE("a tuner refuses an operation that the library does not have", "[unit]
 }
 
 TEST_CASE("the matrix era, which has no cost model, refuses it too", "[unit]") {
-  const Platform& platform = test::catalogue().platform("v100-dgx1");
+  const Platform& platform = test::catalogue().machine("v100-dgx1")->platform();
   const RingLibrary& library = ring_library("nccl-2.3");
   const Communicator made = library.build(platform, {0, 1, 2, 3});
   for (const char* operation : {"scan", "unheard_of", "alltoall"})

@@ -15,11 +15,11 @@ namespace {
 
 const std::string kBase = "v100-dgx1", kSets = "v100-dgx1-fig19a", kPairs = "v100-dgx1-fig19b";
 
-const Topology& wiring(const std::string& id) { return catalogue().platform(id).wiring(); }
+const Topology& wiring(const std::string& id) { return catalogue().machine(id)->platform().wiring(); }
 
-int links(const std::string& id, int a, int b) {
-  const auto& gpus = wiring(id).gpus();
-  return wiring(id).direct_links(gpus[static_cast<std::size_t>(a)], gpus[static_cast<std::size_t>(b)]);
+int links(const Topology& wiring, int a, int b) {
+  const auto& gpus = wiring.gpus();
+  return wiring.direct_links(gpus[static_cast<std::size_t>(a)], gpus[static_cast<std::size_t>(b)]);
 }
 
 std::string with(const std::string& changes, const std::string& more = "") {
@@ -33,7 +33,7 @@ std::string refusal(const std::string& text) {
   const std::string path = (folder / "x.json").string();
   std::ofstream(path) << text;
   try {
-    static_cast<void>(variant_platform(read_variant(path), catalogue().platform(kBase)));
+    static_cast<void>(variant_platform(read_variant(path), catalogue().machine(kBase)->platform()));
   } catch (const InputError& error) {
     const std::string what = error.what();
     REQUIRE(what.rfind(path + ":", 0) == 0);
@@ -50,21 +50,21 @@ TEST_CASE("the two other wirings of a V100 DGX-1 keep six links a GPU and serve 
   for (const std::string& id : {kSets, kPairs})
     for (int gpu = 0; gpu < 8; ++gpu) {
       int total = 0;
-      for (int other = 0; other < 8; ++other) total += other == gpu ? 0 : links(id, gpu, other);
+      for (int other = 0; other < 8; ++other) total += other == gpu ? 0 : links(wiring(id), gpu, other);
       CHECK(total == 6);
     }
   for (int a = 0; a < 8; ++a)
-    for (int b = 0; b < a; ++b) CHECK(links(kSets, a, b) == (a / 4 == b / 4 ? 2 : 0));
+    for (int b = 0; b < a; ++b) CHECK(links(wiring(kSets), a, b) == (a / 4 == b / 4 ? 2 : 0));
   for (const auto& [a, b] : {std::pair(0, 3), std::pair(1, 2), std::pair(4, 7), std::pair(5, 6)})
-    CHECK(links(kPairs, a, b) == 3);
+    CHECK(links(wiring(kPairs), a, b) == 3);
   for (int a = 0; a < 8; ++a)
-    for (int b = 0; b < a; ++b) CHECK((links(kPairs, a, b) > 0) == (links(kBase, a, b) > 0));
+    for (int b = 0; b < a; ++b) CHECK((links(wiring(kPairs), a, b) > 0) == (links(wiring(kBase), a, b) > 0));
 }
 
 TEST_CASE("a variant shares parameters and everything but the changed cables with its base", "[unit]") {
   for (const std::string& id : {kSets, kPairs}) {
-    const auto &mine = catalogue().platform(id).calibration().parameters,
-               &base = catalogue().platform(kBase).calibration().parameters;
+    const auto &mine = catalogue().machine(id)->platform().calibration().parameters,
+               &base = catalogue().machine(kBase)->platform().calibration().parameters;
     REQUIRE(mine.size() == base.size());
     for (const auto& [name, parameter] : base) {
       CHECK(mine.at(name).value == parameter.value);
@@ -87,11 +87,12 @@ TEST_CASE("variants are platforms like others", "[unit]") {
   const auto known = catalogue().platforms();
   for (const std::string& id : {kSets, kPairs}) CHECK(std::count(known.begin(), known.end(), id) == 1);
   // edits lead from the base to the variant and, on top of it, back
-  const std::string back = catalogue().edited(
-      kPairs, {"remove gpu0-gpu3:1", "remove gpu1-gpu2:1", "remove gpu4-gpu7:1", "remove gpu5-gpu6:1",
-               "add gpu2-gpu3:nvlink2", "add gpu6-gpu7:nvlink2", "add gpu0-gpu4:nvlink2", "add gpu1-gpu5:nvlink2"});
+  const catalogue::MachinePtr back = catalogue().edited(
+      catalogue().machine(kPairs),
+      {"remove gpu0-gpu3:1", "remove gpu1-gpu2:1", "remove gpu4-gpu7:1", "remove gpu5-gpu6:1", "add gpu2-gpu3:nvlink2",
+       "add gpu6-gpu7:nvlink2", "add gpu0-gpu4:nvlink2", "add gpu1-gpu5:nvlink2"});
   for (int a = 0; a < 8; ++a)
-    for (int b = 0; b < a; ++b) CHECK(links(back, a, b) == links(kBase, a, b));
+    for (int b = 0; b < a; ++b) CHECK(links(back->platform().wiring(), a, b) == links(wiring(kBase), a, b));
   const auto run = test::run_program("calibrate fit " + test::data_dir() +
                                      "/calibrate/data/v100-hcm/p2p-matrix.json --topology v100-dgx1-fig19a --out -");
   CHECK(run.code == 2);

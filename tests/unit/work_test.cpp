@@ -21,10 +21,10 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /// The process's limits for the length of a test.
 class WithLimits {
  public:
-  explicit WithLimits(work::Limits wanted) : before_(work::limits()) { work::limits() = wanted; }
+  explicit WithLimits(work::Limits wanted) : before_(work::limits()) { work::set_limits(wanted); }
   WithLimits(const WithLimits&) = delete;
   WithLimits& operator=(const WithLimits&) = delete;
-  ~WithLimits() { work::limits() = before_; }
+  ~WithLimits() { work::set_limits(before_); }
 
  private:
   work::Limits before_;

@@ -36,8 +36,10 @@ Ranker ranker_of(catalogue::Catalogue& catalogue, const std::string& platform, c
                  const std::vector<validate::ComparedPoint>& points, const validate::Comparison& comparison) {
   std::vector<Judged> all;
   for (const validate::ComparedPoint& point : points) all.push_back(judged(point));
-  return {all, effects_of(catalogue, platform, edits, points, causes_of(catalogue.platform(platform), comparison)),
-          true};
+  return {
+      all,
+      effects_of(catalogue, platform, edits, points, causes_of(catalogue.machine(platform)->platform(), comparison)),
+      true};
 }
 
 // A point is slower than its like by that many times what they differ by. source: ours, the usual three; whether it is
@@ -110,9 +112,9 @@ const char* text_of(Verdict verdict) {
 
 Bench::Bench(catalogue::Catalogue& catalogue, const std::string& platform, const std::vector<std::string>& edits,
              const Measurement& like)
-    : comparison_(validate::compare(catalogue, like, {}, catalogue.edited(platform, edits))),
+    : comparison_(validate::compare(catalogue, like, {}, catalogue.edited(catalogue.machine(platform), edits))),
       judged_(not_host_bound(comparison_)),
-      no_access_(without_access(catalogue.platform(catalogue.edited(platform, edits)), like)),
+      no_access_(without_access(catalogue.edited(catalogue.machine(platform), edits)->platform(), like)),
       ranker_(ranker_of(catalogue, platform, edits, some_of(comparison_, judged_), comparison_)),
       levels_(ranker_.noise(), some_of(comparison_, judged_), kOddAlarm / 2) {}
 

@@ -32,11 +32,11 @@ std::map<std::string, Ranking> fleet_causes(catalogue::Catalogue& catalogue, con
                                             const std::vector<FleetMember>& members) {
   std::map<std::string, Ranking> causes;
   if (request.platform.empty()) return causes;
-  const std::string id = catalogue.edited(request.platform, request.edits);
+  const catalogue::MachinePtr machine = catalogue.edited(catalogue.machine(request.platform), request.edits);
   std::vector<validate::Comparison> compared;
   for (const DiagnosedLog& log : logs) {
-    if (!request.force) check_gpus(log, catalogue.platform(request.platform), request.platform);
-    compared.push_back(validate::compare(catalogue, log.measurement, {}, id));
+    if (!request.force) check_gpus(log, catalogue.machine(request.platform)->platform(), request.platform);
+    compared.push_back(validate::compare(catalogue, log.measurement, {}, machine));
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (!members[i].slow) continue;
@@ -52,7 +52,7 @@ std::map<std::string, Ranking> fleet_causes(catalogue::Catalogue& catalogue, con
 
 DiagnosedFile diagnose_file(catalogue::Catalogue& catalogue, const LogRequest& request, const std::string& path) {
   check_library(request.format.library);
-  const Platform& platform = catalogue.platform(request.platform);
+  const Platform& platform = catalogue.machine(request.platform)->platform();
   const DiagnosedLog log = read_log(request.format, platform.topology().name, path);
   if (!request.force) check_gpus(log, platform, request.platform);
   Bench bench(catalogue, request.platform, request.edits, log.measurement);
@@ -71,7 +71,7 @@ bool DiagnosedFleet::normal() const {
 DiagnosedFleet diagnose_fleet(catalogue::Catalogue& catalogue, const LogRequest& request) {
   check_library(request.format.library);
   const std::string topology =
-      request.platform.empty() ? "fleet" : catalogue.platform(request.platform).topology().name;
+      request.platform.empty() ? "fleet" : catalogue.machine(request.platform)->platform().topology().name;
   std::vector<DiagnosedLog> logs;
   std::vector<FleetLog> fleet;
   for (const std::string& path : fleet_names(request)) {

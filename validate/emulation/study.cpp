@@ -155,7 +155,7 @@ Json write_study(catalogue::Catalogue& catalogue, const StudyRequest& request) {
              {"cases", Json::array()}};
   Json forecast{{"schema", "emulation-forecast/1"},
                 {"machine", request.machine},
-                {"calibration_sha256", catalogue.platform(request.machine).calibration().sha256},
+                {"calibration_sha256", catalogue.machine(request.machine)->platform().calibration().sha256},
                 {"versions", {{"linkcast", query::build_version()}, {"git", query::build_commit()}}},
                 {"cases", Json::array()}};
   const std::vector<std::string> bus_ids = bus_ids_of_topology_file(request.onto);

@@ -30,7 +30,7 @@ std::string plural(int count, const std::string& noun) {
 
 /// The driver's consent is the machine's own; the user may forbid more, or allow it.
 Access access(const Platform& platform, bool proxies) {
-  const std::string& level = platform.told().p2p_level;
+  const std::string& level = platform.library_topology().p2p_level;
   const auto limit = level.empty() ? std::nullopt : path_class_of(level);
   if (!level.empty() && !limit) throw InputError("p2p_level: '" + level + "' is no class of path");
   return {platform.topology().pcie_peer != PciePeer::kNone, platform.topology().gpudirect_rdma, proxies, limit};
@@ -43,7 +43,7 @@ class Builder {
       : platform_(platform),
         traits_(version.search),
         gpus_(sorted(ranks)),
-        model_(platform.as_told(), gpus_, traits_, nics),
+        model_(platform.as_library_sees(), gpus_, traits_, nics),
         paths_(model_, traits_, access(platform, proxies)),
         plan_(plan_of(model_, paths_, traits_)) {
     made_.library = version.name;
@@ -55,7 +55,7 @@ class Builder {
     add_trees();
     add_nvls();
     if (paths_.nics() > 0) add_exits();
-    if (platform_.told().machine || !platform_.told().p2p_level.empty()) add_pairs();
+    if (platform_.library_topology().overrides()) add_pairs();
     made_.why = why();
     return std::move(made_);
   }

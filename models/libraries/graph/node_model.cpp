@@ -78,7 +78,7 @@ double pcie_bandwidth(const Cable& cable) {
   static const std::vector<double> kLibrary = {15, 30, 60, 120, 240, 480};
   const int named = cable_generation(cable.kind), newest = static_cast<int>(kLibrary.size());
   const int generation = named > 0 ? std::min(named, newest) : 3;
-  const double lanes = std::max(1.0, std::round(cable.says() / *pcie_lane(generation)));
+  const double lanes = std::max(1.0, std::round(cable.reported_bandwidth() / *pcie_lane(generation)));
   return cable.count * lanes * kLibrary[static_cast<std::size_t>(generation) - 1] / 80;
 }
 
@@ -194,8 +194,8 @@ void NodeModel::add_accelerator_links(int gpu) {
     if (device(*platform_, other).kind == DeviceKind::kNvswitch) to_switch += cable.count;
     if (node < 0) continue;
     if (trait_of(cable.kind) == CableTrait::kChip) {
-      connect(gpu, node, LinkKind::kC2c, cable.count * cable.says().si / kGiga);
-      connect(node, gpu, LinkKind::kC2c, cable.count * cable.says().si / kGiga);
+      connect(gpu, node, LinkKind::kC2c, cable.count * cable.reported_bandwidth().si / kGiga);
+      connect(node, gpu, LinkKind::kC2c, cable.count * cable.reported_bandwidth().si / kGiga);
     } else {
       nvlinks[static_cast<std::size_t>(node)] += cable.count;
     }

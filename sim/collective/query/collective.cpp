@@ -167,14 +167,15 @@ class CollectiveQuery final : public query::QueryKind {
                                                  query::member_keys(),
                                                  size_keys(),
                                                  choices(),
-                                                 query::told_keys(),
+                                                 query::library_topology_keys(),
                                                  surroundings(),
                                                  query::noise_keys(),
                                                  query::job_keys()});
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {
-    static const KeyTable table = query::joined({collective_results(), query::noise_results(), {query::told_result()}});
+    static const KeyTable table =
+        query::joined({collective_results(), query::noise_results(), {query::library_topology_result()}});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "predict collective"; }
@@ -189,7 +190,7 @@ class CollectiveQuery final : public query::QueryKind {
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
     if (asked.query.contains("with"))
       congestion::refuse_network_keys(asked.query, "is not modelled together with other communicators (with)");
-    return collective_answer(asked.catalogue, asked.platform, asked.solver, r);
+    return collective_answer(asked.catalogue, asked.machine, asked.solver, r);
   }
 };
 

@@ -116,11 +116,11 @@ KeyTable tuner_results() {
 class Rings final : public query::QueryKind {
  public:
   [[nodiscard]] const KeyTable& keys() const override {
-    static const KeyTable table = query::joined({query::member_keys(), model_keys(), query::told_keys()});
+    static const KeyTable table = query::joined({query::member_keys(), model_keys(), query::library_topology_keys()});
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {
-    static const KeyTable table = query::joined({ring_results(), tuner_results(), {query::told_result()}});
+    static const KeyTable table = query::joined({ring_results(), tuner_results(), {query::library_topology_result()}});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "rings"; }
@@ -130,7 +130,7 @@ class Rings final : public query::QueryKind {
         R"({"platform": "alps", "nodes": 4, "gpus_per_node": 4})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    return rings_answer(asked.catalogue, asked.platform, r);
+    return rings_answer(asked.catalogue, asked.machine, r);
   }
 };
 

@@ -76,7 +76,7 @@ std::optional<CopyHost> read_host(const query::Question& asked, ObjectReader& r)
   const bool issued = r.has("launch") && r.choice("launch", {"graph", "process"}) != "graph";
   const auto scale = launch::read_host_scale(r, issued ? launch::Kind::kProcess : launch::Kind::kGraph);
   if (!issued) return std::nullopt;
-  const launch::HostCosts costs(asked.catalogue, asked.platform, scale);
+  const launch::HostCosts costs(asked.catalogue, *asked.machine, scale);
   const bool by_kernel = asked.query.value("engine", "") == "sm";
   return CopyHost{costs.of_copy(by_kernel), costs.synchronise(), costs.lender(by_kernel ? "kernel" : "copy")};
 }
@@ -95,8 +95,8 @@ bool stays_in_first(const Json& query) {
 }  // namespace
 
 const Cluster& machine_of(const query::Question& asked, bool networked) {
-  const bool lone = asked.catalogue.platform(asked.platform).wiring().fabric.is_null() && stays_in_first(asked.query);
-  return networked && !lone ? asked.catalogue.cluster(asked.platform) : asked.catalogue.lone_node(asked.platform);
+  const bool lone = asked.machine->platform().wiring().fabric.is_null() && stays_in_first(asked.query);
+  return networked && !lone ? asked.machine->cluster() : asked.machine->lone_node();
 }
 
 }  // namespace linkcast::copy

@@ -88,7 +88,7 @@ class P2p final : public query::QueryKind {
             R"({"platform": "leonardo", "src": "node0/gpu0", "dst": "node9/gpu1", "size_B": 1048576, "noise": 3})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    const bool networked = names_nodes(asked.query) || names_nic(asked.catalogue.platform(asked.platform), asked.query);
+    const bool networked = names_nodes(asked.query) || names_nic(asked.machine->platform(), asked.query);
     return p2p_answer(machine_of(asked, networked), asked.solver, r, asked.catalogue.progress(), read_host(asked, r));
   }
 };

@@ -191,6 +191,10 @@ KeyTable search_results() {
                       whole("forecasts", "")}}};
 }
 
+struct Remembered final : query::KindMemory {
+  PlacementMemory placements;
+};
+
 class PlaceQuery final : public query::QueryKind {
  public:
   [[nodiscard]] const KeyTable& keys() const override {
@@ -207,8 +211,13 @@ class PlaceQuery final : public query::QueryKind {
             R"({"platform": "alps", "nodes": 8, "job": "all_reduce:64MiB", "ranks": 8})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (r.has("nodes") || r.has("groups")) return place_on_nodes(asked.catalogue, asked.platform, r);
-    return place(asked.catalogue, read_place_request(asked.catalogue, asked.platform, r));
+    if (r.has("nodes") || r.has("groups")) return place_on_nodes(asked.catalogue, asked.machine, r);
+    const PlaceRequest request = read_place_request(asked.machine, r);
+    if (asked.memory == nullptr) return place(asked.catalogue, request);
+    return place(asked.catalogue, request, static_cast<Remembered&>(*asked.memory).placements);
+  }
+  [[nodiscard]] std::unique_ptr<query::KindMemory> new_memory() const override {
+    return std::make_unique<Remembered>();
   }
 };
 

@@ -19,7 +19,7 @@ class FabricKind final : public QueryKind {
   [[nodiscard]] std::vector<std::string> examples() const override { return {R"({"platform": "alps"})"}; }
   [[nodiscard]] Json answer(const Question& asked, ObjectReader& r) const override {
     r.finish();
-    const Topology& wiring = asked.catalogue.platform(asked.platform).wiring();
+    const Topology& wiring = asked.machine->platform().wiring();
     return fabric_answer(wiring, build_fabric(wiring), false);
   }
 

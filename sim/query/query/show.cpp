@@ -76,7 +76,7 @@ class Show final : public QueryKind {
   [[nodiscard]] std::vector<std::string> examples() const override { return {R"({"platform": "gx8"})"}; }
   [[nodiscard]] Json answer(const Question& asked, ObjectReader& r) const override {
     r.finish();
-    return show_answer(asked.catalogue.platform(asked.platform));
+    return show_answer(asked.machine->platform());
   }
 };
 

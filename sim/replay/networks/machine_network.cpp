@@ -73,7 +73,7 @@ class MachineNetwork final : public FlowNetwork {
   }
 
   catalogue::Catalogue& catalogue_;
-  std::string platform_id_;
+  catalogue::MachinePtr asked_;  ///< whose links these are
   int nodes_, gpus_per_node_;
   std::string library_;  ///< of all that the jobs exchange, inside nodes too
   std::string transport_;
@@ -84,7 +84,7 @@ class MachineNetwork final : public FlowNetwork {
 MachineNetwork::MachineNetwork(catalogue::Catalogue& catalogue, const Cluster& machine, const NetworkRequest& request)
     : FlowNetwork(machine, request),
       catalogue_(catalogue),
-      platform_id_(request.platform),
+      asked_(request.machine),
       nodes_(std::max(request.nodes, 1)),
       gpus_per_node_(request.gpus_per_node > 0 ? request.gpus_per_node : machine.node().gpu_count()),
       library_(request.library),
@@ -184,12 +184,9 @@ Plan MachineNetwork::forecast(const collective::CollectiveJob& job) {
 /// A message inside a node.
 Plan MachineNetwork::by_kernels(const NetworkOp& op) {
   const KernelMessage message;
-  collective::CollectiveJob job{catalogue_.lone_node(platform_id_),
-                                libraries().get(library_),
-                                catalogue_.communicator(platform_id_, library_, local(op).gpus),
-                                message,
-                                "sendrecv",
-                                op.size_B};
+  const auto communicator = asked_->communicator(library_, local(op).gpus);
+  collective::CollectiveJob job{
+      asked_->lone_node(), libraries().get(library_), *communicator, message, "sendrecv", op.size_B};
   job.calls = 1;
   Plan plan = forecast(job);
   put_on_node(node_of(op), plan.activities);
@@ -198,9 +195,8 @@ Plan MachineNetwork::by_kernels(const NetworkOp& op) {
 
 Plan MachineNetwork::collective(const NetworkOp& op) {
   if (!in_one_node(op)) return over_nodes(op);
-  Plan plan = forecast(
-      collective::place_job(catalogue_, platform_id_, {library_, op.op, op.size_B, 1, op.nvls}, {{0}, local(op).gpus})
-          .job);
+  Plan plan =
+      forecast(collective::place_job(*asked_, {library_, op.op, op.size_B, 1, op.nvls}, {{0}, local(op).gpus}).job);
   put_on_node(node_of(op), plan.activities);
   return plan;
 }
@@ -229,7 +225,7 @@ Plan MachineNetwork::over_nodes(const NetworkOp& op) {
   const collective::PlacedNodes members = members_of(op);
   collective::PlacedCollective asked{library_, op.op, op.size_B, 1, op.nvls};
   asked.transport = transport_;
-  Plan plan = collective::placed_collective(catalogue_, platform_id_, asked, members);
+  Plan plan = collective::placed_collective(catalogue_, *asked_, asked, members);
   said().insert(plan.warnings.begin(), plan.warnings.end());
   return plan;
 }
@@ -287,7 +283,7 @@ class LoneNode final : public NetworkKind {
     if (request.nodes > 1) throw InputError("nodes: network node is one node alone");
     if (!request.transport.empty()) throw InputError("transport: is of messages between nodes, and needs nodes");
     if (request.gpus_per_node > 0) throw InputError("gpus_per_node: needs nodes");
-    return std::make_unique<MachineNetwork>(catalogue, catalogue.lone_node(request.platform), request);
+    return std::make_unique<MachineNetwork>(catalogue, request.machine->lone_node(), request);
   }
 };
 
@@ -295,7 +291,7 @@ class Nodes final : public NetworkKind {
  public:
   [[nodiscard]] std::unique_ptr<ReplayNetwork> make(catalogue::Catalogue& catalogue,
                                                     const NetworkRequest& request) const override {
-    return std::make_unique<MachineNetwork>(catalogue, catalogue.cluster(request.platform), request);
+    return std::make_unique<MachineNetwork>(catalogue, request.machine->cluster(), request);
   }
 };
 

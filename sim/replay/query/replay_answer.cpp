@@ -117,10 +117,10 @@ double sum_of(const Json& rows, const std::string& key) {
 
 Json replay_answer(catalogue::Catalogue& catalogue, const ReplayRequest& request) {
   Traffic traffic;
-  ReplayRequest told = request;
-  told.platform = catalogue.told(request.platform, request.library_topology, request.p2p_level);
-  Json result = to_json(replay(catalogue, told, {&traffic}));
-  query::put_told(catalogue, told.platform, result);
+  ReplayRequest seen = request;
+  seen.machine = catalogue.with_library_topology(request.machine, request.library_topology, request.p2p_level);
+  Json result = to_json(replay(catalogue, seen, {&traffic}));
+  query::put_library_topology(*seen.machine, result);
   result["traffic"] = traffic.json();
   for (const char* key : {"communication_s", "exposed_s"}) result["traffic"][key] = sum_of(result["ranks"], key);
   return result;

@@ -233,12 +233,13 @@ KeyTable summary_results() {
 class ReplayQuery final : public query::QueryKind {
  public:
   [[nodiscard]] const KeyTable& keys() const override {
-    static const KeyTable table = query::joined({trace_keys(), machine_keys(), query::told_keys(), more_keys()});
+    static const KeyTable table =
+        query::joined({trace_keys(), machine_keys(), query::library_topology_keys(), more_keys()});
     return table;
   }
   [[nodiscard]] const KeyTable& results() const override {
     static const KeyTable table =
-        query::joined({time_results(), detail_results(), summary_results(), {query::told_result()}});
+        query::joined({time_results(), detail_results(), summary_results(), {query::library_topology_result()}});
     return table;
   }
   [[nodiscard]] std::string command() const override { return "replay"; }
@@ -249,7 +250,7 @@ class ReplayQuery final : public query::QueryKind {
                 "gpus_per_node": 1, "transport": "pinned"})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    return replay_answer(asked.catalogue, read_replay_request(asked.platform, r));
+    return replay_answer(asked.catalogue, read_replay_request(asked.machine, r));
   }
 };
 

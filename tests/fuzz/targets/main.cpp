@@ -73,7 +73,7 @@ std::string data_dir() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace linkcast::fuzz;
   static const Target target = [] {
-    linkcast::work::limits() = {kMost_B, static_cast<double>(kLongest.count())};
+    linkcast::work::set_limits({kMost_B, static_cast<double>(kLongest.count())});
     return chosen();
   }();
   static const std::string path = folder() + "/input-" + std::to_string(getpid()) + target.suffix;

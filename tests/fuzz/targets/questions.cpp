@@ -5,7 +5,7 @@
 #include "sim/query/batch_line.hpp"
 #include "sim/query/whatif.hpp"
 #include "sim/records/gpu_model_names.hpp"
-#include "sim/records/hostlist.hpp"
+#include "sim/units/hostlist.hpp"
 #include "sim/units/parse.hpp"
 #include "sim/work/estimate.hpp"
 #include "tests/fuzz/targets/target.hpp"
@@ -21,8 +21,6 @@ catalogue::Catalogue& catalogue() {
 void ask(const Input& input, bool whatif) {
   const std::string line(input.bytes);
   if (line.find('\n') != std::string::npos) return;
-  constexpr std::size_t kMostKept = 1000;  // ours: communicators, so that memory stays flat
-  catalogue().forget_communicators_above(kMostKept);
   const query::LineAnswer answer = query::answer_line(catalogue(), line, "line", {{}, whatif, false});
   if (answer.broken) found(answer.text.substr(0, 2000));
 }
@@ -54,7 +52,7 @@ void word(const std::string& text, Read read) {
 }
 
 void words(const Input& input) {
-  static const Topology topology = catalogue().platform("v100-dgx1").topology();
+  static const Topology topology = catalogue().machine("v100-dgx1")->platform().topology();
   const std::string text(input.bytes);
   word(text, [](const std::string& t) { return parse_bytes(t); });
   word(text, [](const std::string& t) { return parse_seconds(t); });
@@ -68,7 +66,9 @@ void words(const Input& input) {
   word(text, [](const std::string& t) { return find_gpu_model(t).has_value(); });
 }
 
-void edited(const Input& input) { static_cast<void>(catalogue().edited("alps", {std::string(input.bytes)})); }
+void edited(const Input& input) {
+  static_cast<void>(catalogue().edited(catalogue().machine("alps"), {std::string(input.bytes)}));
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// Slurm's way to write many names: "n[1-4,07-10]", "rack[0-1]n[0-3]", "a,b".
+// Slurm's syntax for many names: "n[1-4,07-10]", "rack[0-1]n[0-3]", "a,b".
 #include <stdexcept>
 #include <string>
 #include <vector>

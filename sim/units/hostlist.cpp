@@ -1,4 +1,4 @@
-#include "sim/records/hostlist.hpp"
+#include "sim/units/hostlist.hpp"
 
 #include <algorithm>
 #include <cctype>
