@@ -5,13 +5,13 @@
 #include <iostream>
 
 #include "calibrate/pipelines/fit_machine.hpp"
+#include "calibrate/pipelines/import_files.hpp"
 #include "cli/command.hpp"
+#include "cli/draft_file.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
-#include "cli/trace_out.hpp"
 #include "sim/catalogue/open_trace.hpp"
 #include "sim/log/log.hpp"
-#include "sim/replay/host_scale.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::cli {
@@ -101,18 +101,17 @@ struct TraceFit {
 /// Copies the trace with a fitted host_scale in its header.
 void run_trace_fit(Context& context, const TraceFit& o) {
   const double step_s = parse_option_seconds("--local-step", o.local_step);
-  const std::unique_ptr<TraceReader> reader = catalogue::open_trace(context.catalogue().data_dir(), o.trace, {});
-  refuse_same_file("--out", o.out, reader->name());
-  TraceOut out(o.out, context.progress());  // before the fit, which takes its time
-  const double scale = replay::fit_host_scale(context.catalogue(), context.machine(o.platform), o.trace, step_s);
-  TraceHeader header = reader->header();
-  header.host_scale = scale;
-  header.notes.push_back("host_scale: fitted so that a step without exchange takes the " + to_text(Seconds{step_s}) +
-                         " that were measured without recording");
-  out.header(header);
-  while (const auto event = reader->next()) out.event(*event);
-  out.close();
-  log::Log("cli").note("{}", (std::ostringstream() << "host_scale " << scale).str());
+  refuse_same_file("--out", o.out, o.trace);
+  for (const catalogue::ShippedTrace& shipped : catalogue::shipped_traces(context.catalogue().data_dir()))
+    if (shipped.name == o.trace) refuse_same_file("--out", o.out, shipped.path);
+  DraftFile file("--out", o.out);  // before the fit, which takes its time
+  const double scale =
+      pipelines::fit_recorded_host(context.catalogue(), o.trace, o.platform, step_s, [&](std::string_view lines) {
+        file.out() << lines;
+        file.check();
+      });
+  file.close();
+  log::Log("cli").note("host_scale {:.6g}", scale);
 }
 
 void add_trace_fit(CLI::App& calibrate, Context& context) {

@@ -1,6 +1,7 @@
 // "linkcast help": any command, and pages that belong to no single one.
 #include <iostream>
 
+#include "calibrate/pipelines/import_files.hpp"
 #include "cli/command.hpp"
 #include "cli/help_format.hpp"
 #include "cli/man_page.hpp"
@@ -33,7 +34,7 @@ std::vector<std::string> names_below(const CLI::App& command) {
   for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(below->get_name());
   if (command.get_parent() == nullptr) names.insert(names.end(), {"edits", "formats", "applications"});
-  if (full_name(command) == "linkcast import") names = import_formats();
+  if (full_name(command) == "linkcast import") names = pipelines::import_formats();
   return names;
 }
 

@@ -1,19 +1,13 @@
-#include <algorithm>
-#include <filesystem>
 #include <utility>
 
-#include "calibrate/import/import_cost.hpp"
-#include "calibrate/import/importer.hpp"
+#include "calibrate/pipelines/import_files.hpp"
 #include "cli/command.hpp"
-#include "cli/import_notes.hpp"
+#include "cli/draft_file.hpp"
 #include "cli/plugin_pages.hpp"
 #include "cli/progress.hpp"
-#include "cli/recorded_machine.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/trace_out.hpp"
-#include "sim/catalogue/machine_files.hpp"
-#include "sim/plugin/trace_source.hpp"
-#include "sim/records/near_names.hpp"
+#include "sim/log/log.hpp"
 
 namespace linkcast::cli {
 namespace {
@@ -24,82 +18,38 @@ struct ImportOptions {
   ImportRequest request;
 };
 
-bool is_trace(const std::string& format) {
-  for (const PluginInfo& info : trace_importers().list())
-    if (info.name == format) return true;
-  return false;
-}
-
 void import_trace(const ImportOptions& o, Context& context) {
-  const TraceImporter& importer = trace_importers().get(o.format);
-  const std::vector<TraceOption> known = importer.options();
-  const TraceOptions options(o.request.options);
-  options.refuse_others(o.format, known);
-  for (const auto& [option, value] : {std::pair{"--machine", &o.request.machine}, {"--topology", &o.request.topology}})
-    if (!value->empty())
-      throw InputError(std::string(option) + ": " + o.format + " gives a trace, which is of no machine");
-  for (const std::string& file : o.request.files) {
-    if (std::filesystem::is_directory(file)) throw InputError(file + ": is a folder: name the files in it");
-    refuse_same_file("--out", o.out, file);
-  }
-  expect_import(o.format, o.request.files);
-  const auto of_machine = [](const TraceOption& option) { return option.key == "machine"; };
-  if (std::any_of(known.begin(), known.end(), of_machine)) {
-    std::map<std::string, std::string> lent = o.request.options;
-    lend_parameters(context, known, lent);
-    import_recorded(context, importer, o.request.files, lent, o.out);
-    return;
-  }
-  TraceOut sink(o.out, context.progress());
-  ToldTrace told(sink);
-  importer.run(o.request.files, options, told);
-  sink.close();
-  told.tell();
-}
-
-/// It would be one more rank, or one more repetition.
-void refuse_same_files(const std::vector<std::string>& files) {
-  for (auto file = files.begin(); file != files.end(); ++file)
-    for (auto before = files.begin(); before != file; ++before)
-      if (std::error_code none; std::filesystem::equivalent(*before, *file, none))
-        throw InputError(*file + ": is given twice" + (*before == *file ? "" : ", as " + *before + " too"));
-}
-
-/// File of the machine that --topology names by id or file; empty: neither.
-std::string topology_file(Context& context, const std::string& id) {
-  if (id.empty()) return "";
-  const catalogue::MachineFiles files(context.catalogue().data_dir());
-  if (catalogue::MachineFiles::is_file(id)) return id;
-  const std::string shipped = files.shipped_topology(id);
-  return std::filesystem::exists(shipped) ? shipped : "";
+  for (const std::string& file : o.request.files) refuse_same_file("--out", o.out, file);
+  DraftFile file("--out", o.out);  // before the work, which takes its time
+  const auto notes = pipelines::import_trace(context.catalogue(), o.format, o.request, [&](std::string_view lines) {
+    file.out() << lines;
+    file.check();
+  });
+  file.close();
+  tell(notes);
 }
 
 void run_import(ImportOptions& o, Context& context) {
   o.request.options = key_values(o.options, "import");
-  refuse_same_files(o.request.files);
-  o.format = import_format(o.format);
-  if (is_trace(o.format)) {
+  if (pipelines::gives_trace(o.format)) {
     import_trace(o, context);
     return;
   }
-  const std::vector<std::string> known = import_formats();
-  if (std::find(known.begin(), known.end(), o.format) == known.end()) throw unknown_name("format", o.format, known);
-  const std::string machine = topology_file(context, o.request.topology);
-  std::optional<Topology> wiring;
-  if (!machine.empty()) wiring = catalogue::MachineFiles(context.catalogue().data_dir()).read_wiring(machine);
-  if (wiring && machine == o.request.topology) o.request.topology = wiring->name;
-  expect_import(o.format, o.request.files);
   const auto imported = [&] {
     const Heartbeat waiting(context.console(), "import");
-    return import_record(o.format, o.request);
-  };
-  const Json record = imported();
-  check_gpus(record, wiring);
-  write_out(o.out, naming_stdin(record.dump(1)) + "\n");
-  tell_record(record);
+    return pipelines::import_measured(context.catalogue(), o.format, o.request);
+  }();
+  write_out(o.out, naming_stdin(imported.record.dump(1)) + "\n");
+  tell(imported.notes);
 }
 
 }  // namespace
+
+void tell(const std::vector<pipelines::Note>& notes) {
+  static const log::Log import_log("import");
+  for (const pipelines::Note& note : notes)
+    note.warning ? import_log.warning("{}", note.text) : import_log.note("{}", note.text);
+}
 
 void add_import(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("import", "turn other tools' output into measurements, topologies or traces");

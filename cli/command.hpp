@@ -11,6 +11,10 @@
 #include "sim/query/key_text.hpp"
 #include "sim/records/object_reader.hpp"
 
+namespace linkcast::pipelines {
+struct Note;
+}
+
 namespace linkcast::cli {
 
 class Console;
@@ -130,6 +134,8 @@ void print_whatif(const Json& result);
 void print_replays(const Json& result);
 /// Text of a fabric_answer().
 void print_fabric(const Json& fabric);
+/// Notes of an import to the log.
+void tell(const std::vector<pipelines::Note>& notes);
 /// Warnings of a result to stderr, one a line.
 void print_warnings(const Json& result);
 

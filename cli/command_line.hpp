@@ -7,7 +7,4 @@ namespace linkcast::cli {
 /// @param progress  show what takes long, and let Ctrl-C end it. @returns  exit code (cli/command.hpp)
 int command_line(int argc, const char* const* argv, bool progress);
 
-/// Control characters of quoted user text made visible, so that an error stays one line.
-std::string one_line(const std::string& text);
-
 }  // namespace linkcast::cli

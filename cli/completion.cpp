@@ -1,5 +1,6 @@
 #include "cli/completion.hpp"
 
+#include "calibrate/pipelines/import_files.hpp"
 #include "cli/help_format.hpp"
 #include "cli/plugin_pages.hpp"
 #include "sim/plugin/trace_source.hpp"
@@ -48,7 +49,7 @@ std::string listed_in(const std::string& help) {
 }
 
 std::vector<std::string> argument_words(const std::string& path, const CLI::Option& argument) {
-  if (path == "import" && argument.get_name(true, false) == "format") return import_formats();
+  if (path == "import" && argument.get_name(true, false) == "format") return pipelines::import_formats();
   if (path == "trace" && argument.get_name(true, false) == "application") return trace_generators().names();
   return checked_words(argument);
 }

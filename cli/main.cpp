@@ -13,6 +13,7 @@
 #include "cli/stdin_file.hpp"
 #include "cli/version.hpp"
 #include "sim/records/file_error.hpp"
+#include "sim/units/table.hpp"
 
 namespace {
 
@@ -97,19 +98,6 @@ int failed(const std::string& line, int code) {
 }
 
 }  // namespace
-
-std::string linkcast::cli::one_line(const std::string& text) {
-  constexpr char hex[] = "0123456789abcdef";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f)
-      out += c;
-    else
-      out += std::string("\\x") + hex[byte >> 4U] + hex[byte & 15U];
-  }
-  return out;
-}
 
 int linkcast::cli::command_line(int argc, const char* const* argv, bool progress) {
   try {

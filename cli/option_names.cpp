@@ -18,23 +18,27 @@ bool has_option(const CLI::App& command, const std::string& option) {
   return command.get_option_no_throw(option) != nullptr;
 }
 
-/// Where a word is followed by the name of one of the command's options: "set force" is "set --force", and by key and
-/// value: "option pcie=4x16" is "--option pcie=4x16".
-std::string naming_inside(std::string what, const CLI::App& command) {
-  const std::string letters = "abcdefghijklmnopqrstuvwxyz_-0123456789";
-  for (const std::string word : {"set ", "option "})
-    for (std::size_t at = what.find(word); at != std::string::npos; at = what.find(word, at + word.size())) {
-      if (at > 0 && what[at - 1] != ' ') continue;
-      const std::size_t begin = at + word.size(), end = std::min(what.find_first_not_of(letters, begin), what.size());
-      const bool of_value = word == "option " && end < what.size() && what[end] == '=';
-      const std::string option = of_value ? "--option" : option_of(what.substr(begin, end - begin));
-      if (end == begin || (!of_value && word == "option ") || !has_option(command, option)) continue;
-      if (of_value)
-        what.insert(at, "--");
-      else
-        what.replace(begin, end - begin, option);
-    }
-  return what;
+const std::string kKeyLetters = "abcdefghijklmnopqrstuvwxyz_-0123456789";
+
+/// The option of a key in the middle of a text, if the command has it: "set force" is "set --force", "by max_memory"
+/// "by --max-memory" (no other word has an underscore), and "option pcie=4x16" "--option pcie=4x16".
+std::string naming_inside(const std::string& what, const CLI::App& command) {
+  std::string text, before;
+  for (std::size_t begin = 0; begin < what.size();) {
+    const std::size_t end = std::min(what.find(' ', begin), what.size());
+    std::string word = what.substr(begin, end - begin);
+    const std::size_t length = std::min(word.find_first_not_of(kKeyLetters), word.size());
+    const std::string key = word.substr(0, length), rest = word.substr(length);
+    const bool is_key = before == "set" || (begin > 0 && key.find('_') != std::string::npos);
+    if (before == "option" && rest.starts_with("=") && has_option(command, "--option"))
+      text.insert(text.size() - std::string("option ").size(), "--");
+    else if (is_key && rest.size() < 2 && has_option(command, option_of(key)))
+      word = option_of(key) + rest;
+    text += word + (end < what.size() ? " " : "");
+    before = word;
+    begin = end + 1;
+  }
+  return text;
 }
 
 /// "... needs nodes" is "... needs --nodes".

@@ -69,10 +69,4 @@ std::string application_names() {
          "What one takes: linkcast help trace APPLICATION; all: linkcast help applications\n";
 }
 
-std::vector<std::string> import_formats() {
-  std::vector<std::string> names = importers().names();
-  for (const std::string& name : trace_importers().names()) names.push_back(name);
-  return names;
-}
-
 }  // namespace linkcast::cli

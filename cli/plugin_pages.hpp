@@ -16,7 +16,4 @@ std::string applications_page();
 std::string format_names();
 std::string application_names();
 
-/// Of importers of records and of traces.
-std::vector<std::string> import_formats();
-
 }  // namespace linkcast::cli

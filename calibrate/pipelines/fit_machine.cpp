@@ -54,7 +54,7 @@ void add_lenders(const catalogue::MachineFiles& files, bool unmeasured, fit::Fit
   request.l2_B = known_of(*request.topology).l2_B;
 }
 
-/// Leaves out points of transports that are not asked for.
+/// Leaves out points of transports that are not named.
 void keep_only(const std::vector<std::string>& transports, std::vector<Measurement>& measurements) {
   if (transports.empty()) return;
   const auto other = [&](const MeasuredPoint& p) {
@@ -77,44 +77,44 @@ void add_left_out(const fit::FitRequest& request, Calibration& calibration) {
   calibration.from.push_back({request.relative(path), sha256_of_file(path)});
 }
 
-fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& asked, const Topology& topology) {
+fit::FitRequest request_of(catalogue::Catalogue& catalogue, const MachineFit& machine, const Topology& topology) {
   const catalogue::MachineFiles files(catalogue.data_dir());
   fit::FitRequest request;
-  request.name = asked.name.empty() ? topology.name : asked.name;
-  request.default_library = asked.library.empty() ? usual_library(topology) : asked.library;
+  request.name = machine.name.empty() ? topology.name : machine.name;
+  request.default_library = machine.library.empty() ? usual_library(topology) : machine.library;
   static_cast<void>(libraries().get(request.default_library));  // throws on an unknown one, with the known ones
   request.data_dir = catalogue.data_dir();
   request.topology = &topology;
-  for (const std::string& path : asked.measurements) read_record(path, request);
-  for (const std::string& id : asked.inherit) request.inherited.push_back(read_calibration(files.calibration(id)));
-  for (const std::string& id : asked.inherit_library)
+  for (const std::string& path : machine.measurements) read_record(path, request);
+  for (const std::string& id : machine.inherit) request.inherited.push_back(read_calibration(files.calibration(id)));
+  for (const std::string& id : machine.inherit_library)
     request.library_lenders.push_back(read_calibration(files.calibration(id)));
   if (std::any_of(request.measurements.begin(), request.measurements.end(),
                   [](const Measurement& m) { return !m.spreads.empty(); }))
     request.distances = fabric_distances(topology);
-  request.bootstrap = asked.bootstrap;
+  request.bootstrap = machine.bootstrap;
   request.progress = &catalogue.progress();
-  keep_only(asked.only, request.measurements);
-  add_lenders(files, asked.unmeasured, request);
+  keep_only(machine.only, request.measurements);
+  add_lenders(files, machine.unmeasured, request);
   return request;
 }
 
 }  // namespace
 
-FittedMachine fit_machine(catalogue::Catalogue& catalogue, const MachineFit& asked) {
+FittedMachine fit_machine(catalogue::Catalogue& catalogue, const MachineFit& machine) {
   const catalogue::MachineFiles files(catalogue.data_dir());
-  const Topology topology = files.read_wiring(asked.topology);
-  const fit::FitRequest request = request_of(catalogue, asked, topology);
+  const Topology topology = files.read_wiring(machine.topology);
+  const fit::FitRequest request = request_of(catalogue, machine, topology);
   FittedMachine out;
-  out.fit = asked.unmeasured ? fit::lend_parameters(request) : fit::fit_parameters(request);
+  out.fit = machine.unmeasured ? fit::lend_parameters(request) : fit::fit_parameters(request);
   add_left_out(request, out.fit.calibration);
-  learn_or_hold_out(catalogue, asked, topology, request.measurements, out);
+  learn_or_hold_out(catalogue, machine, topology, request.measurements, out);
   if (!files.is_shipped(topology)) out.fit.calibration.wiring = read_json_file(topology.path);
   const Platform platform(topology, out.fit.calibration);
   SampleTime sample_time(platform, catalogue.solver("fluid"));
   const auto simulate = [&sample_time](const fit::Sample& sample) { return sample_time(sample); };
   fit::assess(out.fit, simulate);
-  if (asked.residuals) out.residuals = fit::residual_report(out.fit, platform.topology(), simulate);
+  if (machine.residuals) out.residuals = fit::residual_report(out.fit, platform.topology(), simulate);
   return out;
 }
 

@@ -35,7 +35,7 @@ struct FittedMachine {
   fit::FitResult fit;                     ///< with the learned parameters; fit::to_json() is the calibration file
   std::optional<learn::Lesson> lesson{};  ///< where named libraries' collectives were measured, and none left out
   std::vector<HeldOutPart> held_out{};    ///< by hold_out or leave_out
-  bool scored = false;                    ///< held_out was asked for
+  bool scored = false;                    ///< hold_out or leave_out was given
   Json residuals{};                       ///< measured against modelled, point by point
 };
 

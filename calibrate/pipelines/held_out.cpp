@@ -82,9 +82,9 @@ learn::Lesson learn_from(catalogue::Catalogue& catalogue, const Topology& topolo
 
 }  // namespace
 
-void learn_or_hold_out(catalogue::Catalogue& catalogue, const MachineFit& asked, const Topology& topology,
+void learn_or_hold_out(catalogue::Catalogue& catalogue, const MachineFit& machine, const Topology& topology,
                        const std::vector<Measurement>& measurements, FittedMachine& out) {
-  out.scored = !asked.hold_out.empty() || !asked.leave_out.empty();
+  out.scored = !machine.hold_out.empty() || !machine.leave_out.empty();
   const std::vector<learn::Sample> samples = learn::samples_of(measurements);
   if (samples.empty()) {
     if (out.scored) throw InputError("hold_out, leave_out: no measurement holds collectives of a named library");
@@ -96,12 +96,12 @@ void learn_or_hold_out(catalogue::Catalogue& catalogue, const MachineFit& asked,
     out.held_out.push_back({std::move(held), std::move(rows)});
   };
   std::vector<learn::Part> held;
-  for (const std::string& text : asked.hold_out) {
+  for (const std::string& text : machine.hold_out) {
     held.emplace_back(text);
     static_cast<void>(learn::samples_of_part(samples, held.back()));  // before the fit, which takes its time
   }
-  if (!asked.leave_out.empty()) {
-    const std::vector<learn::Part> parts = learn::parts_of(samples, asked.leave_out);
+  if (!machine.leave_out.empty()) {
+    const std::vector<learn::Part> parts = learn::parts_of(samples, machine.leave_out);
     log::Work work(catalogue.progress(), "left out", "parts", static_cast<std::int64_t>(parts.size()));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       work.advance(static_cast<std::int64_t>(i), parts[i].text());

@@ -5,8 +5,8 @@
 namespace linkcast::pipelines {
 
 /// Learns the library's parameters into out.fit, or forecasts what is left out: fills lesson and held_out.
-/// @param measurements  that were fitted. @throws InputError  parts are asked for where no library's collectives are
-void learn_or_hold_out(catalogue::Catalogue& catalogue, const MachineFit& asked, const Topology& topology,
+/// @param measurements  that were fitted. @throws InputError  parts are named where no library's collectives are
+void learn_or_hold_out(catalogue::Catalogue& catalogue, const MachineFit& machine, const Topology& topology,
                        const std::vector<Measurement>& measurements, FittedMachine& out);
 
 }  // namespace linkcast::pipelines

@@ -23,7 +23,7 @@ from .answers import Answer, Answers, Failure, WhatIf  # noqa: E402
 from .batches import batch, batch_lines  # noqa: E402
 from .engine import main, program, run  # noqa: E402
 from .errors import InputError, InternalError, LinkcastError  # noqa: E402
-from .files import Diagnosis, Import, Validation, diagnose, import_, validate  # noqa: E402
+from .files import Diagnosis, Fit, Import, Initialised, Validation, diagnose, fit, import_, init, validate  # noqa: E402
 from .kinds import Collective, Fabric, Flows, P2p, Place, Replay, Rings, Routes, Show  # noqa: E402
 from .platform import (  # noqa: E402
     Platform, ask, collective, fabric, flows, keys, p2p, place, platforms, predict, replay, rings, routes, show, version, whatif)
@@ -31,7 +31,7 @@ from .studies import Sweep, Wiring, report, sweep, wiring  # noqa: E402
 
 __version__ = version()
 __all__ = [
-    "Answer", "Answers", "Collective", "Diagnosis", "Fabric", "Failure", "Flows", "Import", "InputError", "InternalError",
+    "Answer", "Answers", "Collective", "Diagnosis", "Fabric", "Failure", "Fit", "Flows", "Import", "Initialised", "InputError", "InternalError",
     "LinkcastError", "P2p", "Place", "Platform", "Replay", "Rings", "Routes", "Show", "Sweep", "Validation", "WhatIf", "Wiring", "ask",
-    "batch", "batch_lines", "collective", "diagnose", "fabric", "flows", "import_", "keys", "main", "p2p", "place", "platforms", "predict",
+    "batch", "batch_lines", "collective", "diagnose", "fabric", "fit", "flows", "import_", "init", "keys", "main", "p2p", "place", "platforms", "predict",
     "program", "replay", "report", "rings", "routes", "run", "show", "sweep", "validate", "version", "whatif", "wiring"]

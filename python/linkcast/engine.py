@@ -16,7 +16,6 @@ from .errors import InputError, LinkcastError
 PACKAGE = Path(__file__).absolute().parent
 CHECKOUT = PACKAGE.parents[1]
 ERROR = "error: "
-ALONE = ("record", "report", "serve", "sweep", "wiring")  # commands that are Python programs, run one, or never end
 
 
 def program() -> Path:
@@ -67,21 +66,16 @@ def read(query: dict[str, Any]) -> str:
 
 
 def command(*words: object, text: str = "", good: tuple[int, ...] = (0, 4)) -> tuple[str, int, list[str]]:
-    """Standard output of `linkcast WORDS` in this process (a few need one of their own), its exit code, and the lines of standard error.
+    """Standard output of `linkcast WORDS`, a process of its own, its exit code, and the lines of standard error.
 
     @param good  exit codes that are no error; 4 is a failed claim or comparison"""
-    catalogues()  # which tells the module where it is
-    line = ["--data-dir", str(data_dir()), *map(str, words)]
-    if words and words[0] in ALONE:
-        done = subprocess.run([str(program()), *line], input=text, capture_output=True, text=True, check=False)
-        code, out, err = done.returncode, done.stdout, done.stderr
-    else:
-        code, out, err = _native.command(line, text)
-    lines = err.splitlines()
-    if code in good:
-        return out, code, lines
-    said = lines[-1].removeprefix(ERROR) if lines else out.strip()
-    raise InputError(said) if code == InputError.code else LinkcastError(said, code)
+    line = [str(program()), "--data-dir", str(data_dir()), *map(str, words)]
+    done = subprocess.run(line, input=text, capture_output=True, text=True, errors="replace", check=False)
+    lines = done.stderr.splitlines()
+    if done.returncode in good:
+        return done.stdout, done.returncode, lines
+    said = lines[-1].removeprefix(ERROR) if lines else done.stdout.strip()
+    raise InputError(said) if done.returncode == InputError.code else LinkcastError(said, done.returncode)
 
 
 def run(*words: object, text: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Files of measurements, claims and other tools: the commands diagnose, validate and import, in this process."""
+"""Files of measurements, claims and other tools: diagnose, validate, import, fit and init, in this process."""
 from __future__ import annotations
 
 import html
@@ -99,14 +99,56 @@ class Import(Answer):
         return frame_of([json.loads(line) for line in self.text.splitlines()[1:]])
 
 
-def _edits(platform: str | Platform) -> list[str]:
+class Fit(Answer):
+    """The calibration of a machine, fitted to measurements."""
+    TABLE = "parameters"
+    text: str  #: the calibration file
+    learned: dict[str, Any]  #: what was learned from and held out of collectives
+
+    def __init__(self, raw: dict[str, Any], text: str, learned: dict[str, Any]):
+        super().__init__(raw)
+        self.text, self.learned = text, learned
+
+    def __repr__(self) -> str:
+        return f"Fit({self.raw.get('platform')!r}, parameters={len(self.raw.get('parameters', {}))})"
+
+    def to_frame(self, key: str | None = None) -> pandas.DataFrame:
+        """A row a parameter: value, standard error, provenance."""
+        if key is not None:
+            return super().to_frame(key)
+        return frame_of([{"name": name, **row} for name, row in self.raw["parameters"].items()])
+
+
+class Initialised(Answer):
+    """A machine as init() found it, and its files."""
+    found: str
+    topology: str
+    platform: str
+    notes: list[str]
+
+
+def _machine(platform: str | Platform | None) -> tuple[str, list[str]]:
     if isinstance(platform, Platform):
-        return ["--platform", platform.name, *(f"--edit={edit}" for edit in platform.edits)]
-    return ["--platform", platform]
+        return platform.name, list(platform.edits)
+    return platform or "", []
 
 
-def _options(options: dict[str, Any]) -> list[str]:
-    return [f"--option={key}={value}" for key, value in options.items()]
+def _paths(given: Path | Sequence[Path]) -> list[str]:
+    return [os.fspath(given)] if isinstance(given, (str, os.PathLike)) else [os.fspath(path) for path in given]
+
+
+def _options(options: dict[str, Any]) -> dict[str, str]:
+    return {key: str(value) for key, value in options.items()}
+
+
+def _write(out: Path | None, text: str) -> None:
+    if out is None:
+        return
+    try:
+        with open(out, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"out: {os.fspath(out)}: {error.strerror}") from None
 
 
 def diagnose(platform: str | Platform, *files: Path, library: str = "", format: str = "", force: bool = False,
@@ -117,26 +159,28 @@ def diagnose(platform: str | Platform, *files: Path, library: str = "", format: 
     @param options  what the files do not print, as --option of `linkcast import`"""
     if not files:
         raise InputError("diagnose: no file")
-    words = ["diagnose", *_edits(platform), *_options(options), *["--force"] * force]
-    words += [f"--baseline={os.fspath(path)}" for path in baseline]
-    words += [f"--library={library}"] * bool(library) + [f"--format={format}"] * bool(format)
-    paths = ["--", *(os.fspath(file) for file in files)]
-    raw, code, _ = engine.command(*words, "--json", *paths)
-    return Diagnosis(json.loads(raw), code == 0, engine.run(*words, *paths))
+    name, edits = _machine(platform)
+    raw, text, normal = engine.catalogues().diagnose(_paths(files), name, edits, _paths(baseline), format, _options(options), library, force)
+    return Diagnosis(json.loads(raw), normal, text)
 
 
 def validate(*claims: str, against: Path | list[Path] | None = None, platform: str | Platform | None = None,
              median_limit: float | None = None, p95_limit: float | None = None) -> Validation:
     """Claims of papers by their ids (none: all), or measurement files, against forecasts."""
-    words: list[str] = ["validate", "--json"]
-    if platform is not None:
-        words += _edits(platform)
-    if against is not None:
-        words += [f"--against={os.fspath(path)}" for path in (against if isinstance(against, list) else [against])]
-    for option, limit in (("--median-limit", median_limit), ("--p95-limit", p95_limit)):
-        words += [f"{option}={limit!r}"] * (limit is not None)
-    raw, code, _ = engine.command(*words, *(["--", *claims] if claims else []))
-    return Validation(json.loads(raw), code == 0)
+    if against is None:
+        for key, value in (("platform", platform), ("median_limit", median_limit), ("p95_limit", p95_limit)):
+            if value is not None:
+                raise InputError(f"validate: {key}: needs against: claims name the platforms they are about")
+        raw, ok = engine.catalogues().validate(list(claims))
+        return Validation(json.loads(raw), ok)
+    if claims:
+        raise InputError("validate: give claims or against, not both")
+    for key, limit in (("median_limit", median_limit), ("p95_limit", p95_limit)):
+        if limit is not None and not limit >= 0:
+            raise InputError(f"{key}: must be 0 or more, e.g. 0.02")
+    name, edits = _machine(platform)
+    raw, ok = engine.catalogues().compare(_paths(against), name, edits, median_limit, p95_limit)
+    return Validation(json.loads(raw), ok)
 
 
 def import_(format: str, *files: Path, out: Path | None = None, machine: str = "", topology: str = "",
@@ -144,16 +188,36 @@ def import_(format: str, *files: Path, out: Path | None = None, machine: str = "
     """Other tools' output as a measurement, a topology or a trace; `linkcast.run("import", "--help")` lists the formats.
 
     @param out  file to write. @returns  the record (of a trace its lines, in `text`), and what was assumed or left out"""
-    words = ["import", *_options(options)]
-    words += [f"--machine={machine}"] * bool(machine) + [f"--topology={topology}"] * bool(topology)
-    if out is not None:
-        words.append(f"--out={os.fspath(out)}")
-    text, _, notes = engine.command(*words, "--", format, *(os.fspath(file) for file in files))
-    if out is not None:
-        with open(out, encoding="utf-8", errors="replace") as file:
-            text = file.read()
+    if not files:
+        raise InputError("import_: no file")
+    text, notes = engine.catalogues().import_(format, _paths(files), machine, topology, _options(options))
+    _write(out, text)
     try:
         raw = json.loads(text)
     except ValueError:  # a trace has a line an event
         raw = {}
     return Import(raw, text, notes)
+
+
+def fit(topology: Path, *measurements: Path, out: Path | None = None, name: str = "", library: str = "", unmeasured: bool = False,
+        only: Sequence[str] = (), inherit: Sequence[Path] = (), inherit_library: Sequence[Path] = (), hold_out: Sequence[str] = (),
+        leave_out: Sequence[str] = (), bootstrap: int = 50) -> Fit:
+    """Parameters of a machine from measurements, with standard errors: `linkcast calibrate fit`.
+
+    @param topology  id, topology file, or calibration file with its topology. @param out  calibration file to write
+    @param hold_out  parts of the collectives to forecast instead of learning from them, e.g. "nodes=2"
+    @param leave_out  keys (nodes, gpus, op, library, size): each part that they tell apart is held out in turn"""
+    text, learned = engine.catalogues().fit(
+        measurements=_paths(measurements), topology=os.fspath(topology), name=name, library=library, unmeasured=unmeasured,
+        only=list(only), inherit=_paths(inherit), inherit_library=_paths(inherit_library), hold_out=list(hold_out),
+        leave_out=list(leave_out), bootstrap=bootstrap)
+    _write(out, text)
+    return Fit(json.loads(text), text, json.loads(learned))
+
+
+def init(*files: Path, out: Path = ".", machine: str = "", force: bool = False, **options: Any) -> Initialised:
+    """This machine, or outputs of its tools in files, as a topology and a platform: `linkcast init`.
+
+    @param out  folder of the two files. @param machine  name (default: that of the host). @param force  replace files that are there"""
+    raw, _ = engine.catalogues().init(_paths(files), os.fspath(out), machine, _options(options), force)
+    return Initialised(json.loads(raw))

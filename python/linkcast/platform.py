@@ -112,13 +112,13 @@ def plain_query(query: dict[str, Any]) -> dict[str, Any]:
 
 def platforms() -> list[str]:
     """Names of the machines that linkcast knows."""
-    return [row["name"] for row in json.loads(engine.run("list", "platforms", "--json"))["platforms"]]
+    return engine.catalogues().platforms()
 
 
 def keys(kind: str) -> dict[str, str]:
     """What each key of a question is."""
     name = {"predict": "p2p"}.get(kind, kind)
-    rows = json.loads(engine.run("schema", name))["$defs"]["query"]["properties"]
+    rows = json.loads(_native.schema(name))["$defs"]["query"]["properties"]
     return {key: row.get("description", "") for key, row in rows.items()}
 
 

@@ -1,4 +1,4 @@
-// The Python module linkcast._native: questions and answers as JSON, commands as their text. python/linkcast makes
+// The Python module linkcast._native: questions and answers as JSON, and the pipelines of files. python/linkcast makes
 // objects of them. Python's lock is released while linkcast works.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -7,23 +7,31 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <iostream>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <sstream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "cli/command_line.hpp"
+#include "calibrate/pipelines/fit_machine.hpp"
+#include "calibrate/pipelines/init_machine.hpp"
 #include "sim/engine/run_events.hpp"
 #include "sim/engine/worker_program.hpp"
 #include "sim/query/batch_line.hpp"
 #include "sim/query/build_version.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
+#include "sim/query/schema.hpp"
 #include "sim/query/whatif.hpp"
+#include "sim/records/file_error.hpp"
 #include "sim/units/parse.hpp"
+#include "sim/units/table.hpp"
+#include "validate/chosen_claims.hpp"
+#include "validate/diagnosis/compare_files.hpp"
+#include "validate/diagnosis/report_text.hpp"
+#include "validate/scoreboard.hpp"
 
 namespace linkcast::python {
 namespace {
@@ -184,38 +192,88 @@ class Batch {
   std::vector<std::thread> threads_;
 };
 
-/// One stream of the process reads or writes a text.
-class Diverted {
- public:
-  Diverted(std::ios& stream, std::streambuf* to) : stream_(stream), before_(stream.rdbuf(to)) {}
-  Diverted(const Diverted&) = delete;
-  Diverted& operator=(const Diverted&) = delete;
-  ~Diverted() { stream_.rdbuf(before_); }  // and clears its state
+/// Notes as the command line says them.
+std::vector<Text> said(const std::vector<pipelines::Note>& notes) {
+  std::vector<Text> lines;
+  for (const pipelines::Note& note : notes) lines.push_back((note.warning ? "warning: " : "") + note.text);
+  return lines;
+}
 
- private:
-  std::ios& stream_;
-  std::streambuf* before_;
+struct Diagnosed {
+  Text answer, text;
+  bool normal = true;
 };
 
-/// A command of the program: exit code, standard output and standard error. One at a time.
-py::tuple command(std::vector<Text> words, const Text& input) {
-  static std::mutex one_at_a_time;
-  std::istringstream in(input);
-  std::ostringstream out, err;
-  const int code = unlocked([&] {
-    const std::lock_guard<std::mutex> lock(one_at_a_time);
-    const Diverted reads(std::cin, in.rdbuf()), writes(std::cout, out.rdbuf()), says(std::cerr, err.rdbuf());
-    words.insert(words.begin(), "linkcast");
-    std::vector<const char*> argv;
-    for (const Text& word : words) argv.push_back(word.c_str());
-    argv.push_back(nullptr);
-    return cli::command_line(static_cast<int>(words.size()), argv.data(), false);
-  });
-  const auto text = [](const Text& bytes) {
-    return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(bytes.data(), py::ssize_t(bytes.size()), "replace"));
-  };
-  return py::make_tuple(code, text(out.str()), text(err.str()));
+Diagnosed diagnose_answer(catalogue::Catalogue& catalogue, const diagnosis::LogRequest& request) {
+  Diagnosed out;
+  Json answer = Json::object();
+  if (!request.platform.empty()) answer["platform"] = request.platform;
+  if (request.baseline.empty()) {
+    answer["files"] = Json::array();
+    for (const Text& path : request.files) {
+      const diagnosis::DiagnosedFile file = diagnosis::diagnose_file(catalogue, request, path);
+      answer["files"].push_back(diagnosis::to_json(file));
+      out.text += diagnosis::text_of(file);
+      out.normal = out.normal && file.found.normal();
+    }
+  } else {
+    const diagnosis::DiagnosedFleet fleet = diagnosis::diagnose_fleet(catalogue, request);
+    answer["fleet"] = diagnosis::to_json(fleet);
+    out.text = diagnosis::text_of(fleet);
+    out.normal = fleet.normal();
+  }
+  out.answer = dumped(answer);
+  return out;
 }
+
+/// Answer, and whether no claim failed.
+std::pair<Text, bool> validate_claims(catalogue::Catalogue& catalogue, const std::vector<Text>& ids) {
+  const auto claims = validate::chosen_claims(catalogue.data_dir(), {ids, {}, {}});
+  const auto results = validate::evaluate(catalogue, claims);
+  return {dumped(validate::scoreboard_json(results)), validate::none_failed(results)};
+}
+
+/// Answer, and whether all are within the limits.
+std::pair<Text, bool> compare_answer(catalogue::Catalogue& catalogue, const diagnosis::CompareRequest& request) {
+  Json list = Json::array();
+  bool within = true;
+  for (const validate::Comparison& comparison : diagnosis::compare_files(catalogue, request)) {
+    list.push_back(validate::to_json(comparison, true));
+    within = within && comparison.within_limits();
+  }
+  return {dumped({{"comparisons", list}}), within};
+}
+
+/// Text of the file that `linkcast import` writes, and notes.
+std::pair<Text, std::vector<Text>> import_files(catalogue::Catalogue& catalogue, const Text& format,
+                                                const ImportRequest& request) {
+  if (pipelines::gives_trace(format)) {
+    Text lines;
+    const auto notes =
+        pipelines::import_trace(catalogue, format, request, [&](std::string_view more) { lines += more; });
+    return {lines, said(notes)};
+  }
+  const pipelines::ImportedRecord imported = pipelines::import_measured(catalogue, format, request);
+  return {imported.record.dump(1) + "\n", said(imported.notes)};
+}
+
+/// Text of the calibration file, and what was learned and held out.
+std::pair<Text, Text> fit_answer(catalogue::Catalogue& catalogue, const pipelines::MachineFit& request) {
+  const pipelines::FittedMachine fitted = pipelines::fit_machine(catalogue, request);
+  return {fit::to_json(fitted.fit).dump(1) + "\n", dumped(pipelines::to_json(fitted))};
+}
+
+std::pair<Text, std::vector<Text>> init_answer(catalogue::Catalogue& catalogue, const pipelines::NewMachine& request) {
+  const pipelines::InitialisedMachine result = pipelines::init_machine(catalogue, request);
+  return {dumped({{"found", result.found},
+                  {"topology", result.topology},
+                  {"platform", result.platform},
+                  {"notes", result.notes}}),
+          said(result.import_notes)};
+}
+
+/// Names of the shipped machines, sorted.
+std::vector<Text> platforms(catalogue::Catalogue& catalogue) { return catalogue.platforms(); }
 
 Text text(double value, const Text& unit) {
   if (unit == "s") return to_text(Seconds{value});
@@ -242,6 +300,27 @@ Text question(const Text& query) {
   return dumped(read);
 }
 
+using Texts = std::map<Text, Text>;
+
+pipelines::MachineFit fit_request(const py::kwargs& keys) {
+  pipelines::MachineFit request;
+  const auto read = [&keys](const char* key, auto& into) {
+    if (keys.contains(key)) into = keys[key].cast<std::decay_t<decltype(into)>>();
+  };
+  read("measurements", request.measurements);
+  read("topology", request.topology);
+  read("name", request.name);
+  read("library", request.library);
+  read("unmeasured", request.unmeasured);
+  read("only", request.only);
+  read("inherit", request.inherit);
+  read("inherit_library", request.inherit_library);
+  read("hold_out", request.hold_out);
+  read("leave_out", request.leave_out);
+  read("bootstrap", request.bootstrap);
+  return request;
+}
+
 /// One of the classes of linkcast.errors, so that there is one of each.
 void raise(const char* type, const Text& what) {
   const auto text = py::reinterpret_steal<py::object>(
@@ -253,10 +332,58 @@ void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const InputError& error) {
-    raise("InputError", cli::one_line(error.what()));
+    raise("InputError", one_line(error.what()));
+  } catch (const std::filesystem::filesystem_error& error) {
+    raise("InputError", one_line(file_error_text(error)));
   } catch (const InvariantError& error) {
     raise("InternalError", Text("internal error, please report: ") + error.what());
   }
+}
+
+/// Pipelines of files: they answer as the commands of their names do.
+void add_pipelines(py::class_<Catalogues>& catalogues) {
+  catalogues.def("platforms", [](Catalogues& self) { return self.with_one(platforms); })
+      .def("diagnose",
+           [](Catalogues& self, std::vector<Text> files, Text platform, std::vector<Text> edits,
+              std::vector<Text> baseline, Text format, Texts options, Text library, bool force) {
+             const diagnosis::LogRequest request{std::move(files),
+                                                 std::move(platform),
+                                                 std::move(edits),
+                                                 std::move(baseline),
+                                                 {std::move(format), std::move(options), std::move(library)},
+                                                 force};
+             const Diagnosed found =
+                 unlocked([&] { return self.with_one([&](auto& one) { return diagnose_answer(one, request); }); });
+             return py::make_tuple(found.answer, found.text, found.normal);
+           })
+      .def("validate",
+           [](Catalogues& self, const std::vector<Text>& ids) {
+             return unlocked([&] { return self.with_one([&](auto& one) { return validate_claims(one, ids); }); });
+           })
+      .def("compare",
+           [](Catalogues& self, std::vector<Text> files, Text platform, std::vector<Text> edits,
+              std::optional<double> median, std::optional<double> p95) {
+             const diagnosis::CompareRequest request{
+                 std::move(files), std::move(platform), std::move(edits), {median, p95}};
+             return unlocked([&] { return self.with_one([&](auto& one) { return compare_answer(one, request); }); });
+           })
+      .def("import_",
+           [](Catalogues& self, const Text& format, std::vector<Text> files, Text machine, Text topology,
+              Texts options) {
+             const ImportRequest request{std::move(files), std::move(machine), std::move(topology), std::move(options)};
+             return unlocked(
+                 [&] { return self.with_one([&](auto& one) { return import_files(one, format, request); }); });
+           })
+      .def("fit",
+           [](Catalogues& self, const py::kwargs& keys) {
+             const pipelines::MachineFit request = fit_request(keys);
+             return unlocked([&] { return self.with_one([&](auto& one) { return fit_answer(one, request); }); });
+           })
+      .def("init", [](Catalogues& self, std::vector<Text> files, Text out, Text machine, Texts options, bool force) {
+        const pipelines::NewMachine request{std::move(files), std::move(out), std::move(machine), std::move(options),
+                                            force};
+        return unlocked([&] { return self.with_one([&](auto& one) { return init_answer(one, request); }); });
+      });
 }
 
 PYBIND11_MODULE(_native, m) {
@@ -264,11 +391,11 @@ PYBIND11_MODULE(_native, m) {
   py::register_exception_translator(translate);
   m.def("set_program", [](const Text& path) { set_worker_program(path); });
   m.def("version", [] { return std::make_pair(Text(query::build_version()), Text(query::build_commit())); });
-  m.def("command", command, py::arg("words"), py::arg("input") = "");
+  m.def("schema", [](const Text& kind) { return dumped(query::kind_schema(kind)); });
   m.def("text", text, py::arg("value"), py::arg("unit"));
   m.def("question", question, py::arg("query"));
-  py::class_<Catalogues>(m, "Catalogues")
-      .def(py::init<Text>(), py::arg("data_dir"))
+  py::class_<Catalogues> catalogues(m, "Catalogues");
+  catalogues.def(py::init<Text>(), py::arg("data_dir"))
       .def("answer",
            [](Catalogues& self, const Text& query, const Text& name) {
              return unlocked([&] {
@@ -298,6 +425,7 @@ PYBIND11_MODULE(_native, m) {
       .def("batch", [](Catalogues& self, const std::vector<Text>& lines, const Text& name, std::size_t jobs) {
         return unlocked([&] { return Batch(self, lines, name, jobs).answers(); });
       });
+  add_pipelines(catalogues);
 }
 
 }  // namespace

@@ -66,6 +66,10 @@ std::vector<ShippedTrace> shipped_traces(const std::string& data_dir) {
   return traces;
 }
 
+std::unique_ptr<TraceReader> open_text(const std::string& text, const std::string& name) {
+  return std::make_unique<TraceReader>(std::make_unique<std::istringstream>(text), name);
+}
+
 std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::string& name,
                                         const std::map<std::string, std::string>& options) {
   if (is_application(name) && !std::filesystem::exists(name)) return generated(name, options);

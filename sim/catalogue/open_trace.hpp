@@ -26,4 +26,7 @@ std::string trace_path(const std::string& data_dir, const std::string& name);
 std::unique_ptr<TraceReader> open_trace(const std::string& data_dir, const std::string& name,
                                         const std::map<std::string, std::string>& options);
 
+/// A trace that is in memory. @param name  stands for a file in errors
+std::unique_ptr<TraceReader> open_text(const std::string& text, const std::string& name);
+
 }  // namespace linkcast::catalogue

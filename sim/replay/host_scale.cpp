@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "sim/replay/replay_run.hpp"
 #include "sim/units/parse.hpp"
 
 namespace linkcast::replay {
@@ -14,8 +13,8 @@ constexpr double kMost = 1024;   // source: ours, no CPU is a thousand times slo
 /// Step time of a trace by the scale of its CPU times; never falls.
 class Steps {
  public:
-  Steps(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const std::string& trace, bool local)
-      : catalogue_(catalogue), request_{machine, {{trace}}} {
+  Steps(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const ReplayPart& trace, bool local)
+      : catalogue_(catalogue), request_{machine, {trace}} {
     request_.local = local;
     request_.interval = false;
   }
@@ -51,17 +50,17 @@ class Steps {
 
 }  // namespace
 
-double fit_host_scale(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const std::string& trace,
+double fit_host_scale(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const ReplayPart& trace,
                       double local_step_s) {
   Steps steps(catalogue, machine, trace, true);
   const double least_s = steps(0);
   if (least_s > local_step_s)
-    throw InputError("local_step: what the GPUs of " + trace + " compute takes " + to_text(Seconds{least_s}) +
+    throw InputError("local_step: what the GPUs of " + trace.trace + " compute takes " + to_text(Seconds{least_s}) +
                      " a step, longer than " + to_text(Seconds{local_step_s}));
   return steps.scale_of(local_step_s, steps.beyond(local_step_s, "local_step"));
 }
 
-HostAnchor anchor_host(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const std::string& trace,
+HostAnchor anchor_host(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const ReplayPart& trace,
                        double step_s) {
   constexpr double kDelay = 0.005;  // source: ours, of a step: what the CPU adds before it counts as late
   Steps steps(catalogue, machine, trace, false);

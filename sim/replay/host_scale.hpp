@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/replay/replay_run.hpp"
 
 namespace linkcast::replay {
 
@@ -10,7 +10,7 @@ namespace linkcast::replay {
 /// takes what it was measured to take without recording. No network enters.
 /// @param local_step_s  measured, > 0
 /// @throws InputError  the trace has no steps, or what its GPUs compute takes longer alone
-double fit_host_scale(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const std::string& trace,
+double fit_host_scale(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const ReplayPart& trace,
                       double local_step_s);
 
 struct HostAnchor {
@@ -23,7 +23,7 @@ struct HostAnchor {
 /// What the CPU times of a recording have to be multiplied by so that a step on the machine it was recorded on, with
 /// all exchange, takes what it was measured to take without recording.
 /// @param step_s  measured, > 0. @throws InputError  the trace has no steps, or no CPU times that could reach it
-HostAnchor anchor_host(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const std::string& trace,
+HostAnchor anchor_host(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine, const ReplayPart& trace,
                        double step_s);
 
 }  // namespace linkcast::replay

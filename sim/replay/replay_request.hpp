@@ -1,6 +1,7 @@
 #pragma once
 // A replay as asked for: traces by name or file, a platform, placements.
 #include <map>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -19,6 +20,7 @@ struct ReplayPart {
   std::vector<int> gpus{};                       ///< of each rank; empty: the first ones that no part before has taken
   int ranks = 0;                                 ///< 0: as many as recorded
   std::map<std::string, std::string> options{};  ///< of the application
+  std::shared_ptr<const std::string> text{};     ///< the whole trace, of which `trace` then is only the name
 };
 
 struct ReplayRequest {

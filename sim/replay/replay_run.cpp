@@ -100,6 +100,11 @@ Length length_of_file(const std::string& path) {
   return {unpacked_size_B(path) / bytes * lines, 0, TraceReader(path).header().ranks};
 }
 
+Length length_of_text(const ReplayPart& part) {
+  return {static_cast<double>(std::count(part.text->begin(), part.text->end(), '\n')), 0,
+          catalogue::open_text(*part.text, part.trace)->header().ranks};
+}
+
 /// What a replay will take, from the applications' first steps and the lengths of files, without the replay.
 /// Where counting already exceeds work::limits() it ends: then this is less than it would be.
 work::Estimate estimate_of(const std::string& data_dir, const ReplayRequest& request) {
@@ -112,8 +117,9 @@ work::Estimate estimate_of(const std::string& data_dir, const ReplayRequest& req
   for (const ReplayPart& part : request.parts) {
     const bool application =
         std::find(known.begin(), known.end(), part.trace) != known.end() && !std::filesystem::exists(part.trace);
-    Length length =
-        application ? length_of_application(part, most) : length_of_file(catalogue::trace_path(data_dir, part.trace));
+    Length length = part.text     ? length_of_text(part)
+                    : application ? length_of_application(part, most)
+                                  : length_of_file(catalogue::trace_path(data_dir, part.trace));
     const double copies = part.ranks > 0 ? static_cast<double>(part.ranks) / length.ranks : 1;
     length.events *= copies * (first ? request.repeat : 1);
     sum.items += length.events;
@@ -162,7 +168,7 @@ std::vector<std::string> trace_warnings(const TraceFeed& feed, const JobTimes& j
                                  [](const OperationTimes& one) { return one.op != "message" && one.calls > 0; });
   if (recorded == 1 && ranks == 1 && calls)
     warnings.push_back(job.trace +
-                       " is of one rank, whose collectives take no time alone: --ranks N replays it on N, "
+                       " is of one rank, whose collectives take no time alone: ranks=N replays it on N, "
                        "all alike");
   if (recorded > 1 && ranks != recorded)
     warnings.push_back(

@@ -40,11 +40,12 @@ std::vector<ReplayJob> jobs_of(const ReplayRequest& request, const std::string& 
   std::vector<ReplayJob> jobs;
   std::set<int> taken;
   for (const ReplayPart& part : request.parts) {
-    auto feed = std::make_unique<TraceFeed>(catalogue::open_trace(data_dir, part.trace, part.options), part.ranks,
-                                            request.local);
-    if (jobs.empty() && request.repeat > 1)
-      feed->repeat(request.repeat,
-                   [part, data_dir] { return catalogue::open_trace(data_dir, part.trace, part.options); });
+    const auto open = [part, data_dir] {
+      return part.text ? catalogue::open_text(*part.text, part.trace)
+                       : catalogue::open_trace(data_dir, part.trace, part.options);
+    };
+    auto feed = std::make_unique<TraceFeed>(open(), part.ranks, request.local);
+    if (jobs.empty() && request.repeat > 1) feed->repeat(request.repeat, open);
     feed->share(runs);
     std::vector<int> placed = place(part, feed->ranks(), gpus, taken, jobs.empty() ? "placement" : "also");
     const std::optional<bool> recorded = feed->header().nvls;

@@ -116,6 +116,19 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
+std::string one_line(const std::string& text) {
+  constexpr char hex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f)
+      out += c;
+    else
+      out += std::string("\\x") + hex[byte >> 4U] + hex[byte & 15U];
+  }
+  return out;
+}
+
 std::string table_text(const Rows& rows) {
   const Layout layout = layout_of(rows);
   std::string text;

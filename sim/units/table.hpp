@@ -14,4 +14,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 /// row, each with its end.
 std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
+/// Shows control characters as escapes, so that an error that quotes a user's text stays one line.
+std::string one_line(const std::string& text);
+
 }  // namespace linkcast

@@ -39,7 +39,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "models/algorithms": [*FORECAST, "sim/launch", "sim/collective"],
     "calibrate/fit": [*BASE, "sim/work", "sim/log", "sim/platform", "sim/lending"],
     "calibrate/learn": [*BASE, "sim/log", "sim/platform", "sim/plugin", "sim/catalogue", "sim/query", "calibrate/fit", "validate"],
-    "calibrate/pipelines": [*PLAN, "sim/catalogue", "sim/query", "calibrate/fit", "calibrate/learn"],
+    "calibrate/pipelines": [*ANSWER, "sim/lending", "sim/replay", "calibrate/fit", "calibrate/learn", "calibrate/import"],
     "calibrate/import": [*MACHINE, "sim/work"],
     "calibrate/bench": BASE,
     "calibrate/choices": [],
@@ -48,7 +48,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
     "validate/emulation": [*ANSWER, "sim/placement", "calibrate/import"],
     "cli": [*ANSWER, "sim/lending", "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
             "calibrate/learn", "calibrate/pipelines", "calibrate/import", "validate", "validate/diagnosis", "validate/emulation"],
-    "python": [*BASE, "sim/engine", "sim/query", "cli"],
+    "python": [*BASE, "sim/engine", "sim/catalogue", "sim/query", "calibrate/pipelines", "validate", "validate/diagnosis"],
     "tests": ["sim", "cli", "models", "calibrate", "validate", "apps-traces"],
 }
 

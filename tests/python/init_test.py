@@ -59,7 +59,7 @@ class Init(InFolder):
         self.assertEqual(both[0].stderr, both[1].stderr)
         self.assertIn("--topology: mine has GPUs 'NVIDIA H200', the file names 'AMD Instinct MI300X'", both[0].stderr)
         again = self.init("--out", "box", "--machine", "mine", env=self.tool("nvidia-smi", NVIDIA))
-        self.assert_refused(again, "--force replaces it")
+        self.assert_refused(again, "set --force to replace it")
         forced = self.init("--out", "box", "--machine", "mine", "--force", env=self.tool("nvidia-smi", NVIDIA))
         self.assertEqual(forced.returncode, 0, forced.stderr)
 

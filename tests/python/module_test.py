@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 from program import PROGRAM, ROOT, SKIPPED, InFolder, answers, main, run
 
@@ -222,6 +223,47 @@ class Files(InFolder):
         out = self.folder / "record.json"
         kept = linkcast.import_("p2pBandwidthLatencyTest", LOG, machine="box", topology="p100-dgx1", engine="sm", out=out)
         self.assertEqual((out.read_text(), kept.raw), (done.stdout, json.loads(done.stdout)))
+
+    def test_import_of_a_trace(self):
+        goal = self.write("send.goal", "num_ranks 2\nrank 0 {\nl1: send 64b to 1 tag 0\n}\nrank 1 {\nl1: recv 64b from 0 tag 0\n}\n")
+        got, done = linkcast.import_("goal", goal), run("import", "goal", goal)
+        self.assertEqual((got.text, got.notes), (done.stdout, done.stderr.splitlines()))
+        self.assertEqual([row["kind"] for row in (json.loads(line) for line in got.text.splitlines()[1:])], ["send", "recv"])
+
+    def test_fit(self):
+        data = [ROOT / "calibrate/data/p100-dgx1" / name for name in ("p2p-matrix.json", "p2p-message-size.json")]
+        out = self.folder / "fitted.json"
+        run("calibrate", "fit", *data, "--topology", "p100-dgx1", "--bootstrap", "0", "--out", out)
+        got = linkcast.fit("p100-dgx1", *data, bootstrap=0, out=self.folder / "again.json")
+        self.assertEqual((got.text, (self.folder / "again.json").read_text()), (out.read_text(),) * 2)
+        self.assertEqual(linkcast.Platform(self.folder / "again.json").p2p("gpu0", "gpu1", 1).transport, "peer")
+        with self.assertRaisesRegex(linkcast.InputError, "^calibrate fit: no measurement given"):
+            linkcast.fit("p100-dgx1", bootstrap=0)
+
+    def test_init(self):
+        topo = ROOT / "tests/input/import/topo-virtual.txt"
+        done = run("init", topo, "--option", "gpu=A10G", "--machine", "vm", "--out", self.folder / "a", "--json")
+        got, said = linkcast.init(topo, machine="vm", out=self.folder / "b", gpu="A10G"), json.loads(done.stdout)
+        self.assertEqual((got.found, got.notes), (said["found"], said["notes"]))
+        for name in ("vm-topology.json", "vm.json"):
+            self.assertTrue((self.folder / "b" / name).is_file(), name)
+        with self.assertRaisesRegex(linkcast.InputError, "^out: .* is there already: set force to replace it"):
+            linkcast.init(topo, machine="vm", out=self.folder / "b", gpu="A10G")
+
+    def test_no_process_and_no_option(self):
+        """The pipelines run in this process, and their errors name keys, not options of a command line."""
+        with unittest.mock.patch("subprocess.Popen", side_effect=AssertionError("a process was started")):
+            linkcast.diagnose("p100-dgx1", LOG)
+            linkcast.validate("TPDS-001")
+            linkcast.import_("p2pBandwidthLatencyTest", LOG, machine="box", topology="p100-dgx1")
+            self.assertIn("p100-dgx1", linkcast.platforms())
+            for call, what in (
+                    (lambda: linkcast.diagnose("hgx-h100", LOG), "name the platform that it was run on, or set force"),
+                    (lambda: linkcast.import_("p2pBandwidthLatencyTest", LOG, machine="box", topology="hgx-h100"), "^topology: "),
+                    (lambda: linkcast.validate("none"), "^validate: unknown claim 'none'")):
+                with self.assertRaisesRegex(linkcast.InputError, what) as caught:
+                    call()
+                self.assertNotRegex(str(caught.exception), "--[a-z]")
 
 
 class Studies(InFolder):

@@ -62,7 +62,7 @@ TEST_CASE("traces of one rank, of other ranks, and of steps that some ranks have
   const std::string call = R"("kind":"collective","op":"all_reduce","group":"all","size_B":8})";
   write(1, R"({"rank":0,)" + call + "\n");
   CHECK(said(replay) ==
-        "warning: t is of one rank, whose collectives take no time alone: --ranks N replays it on N, all alike\n");
+        "warning: t is of one rank, whose collectives take no time alone: ranks=N replays it on N, all alike\n");
   CHECK(said(replay + "--ranks 2").find("of one rank") == std::string::npos);
   CHECK(said(replay + "--local").empty());
   write(2, R"({"rank":0,)" + call + "\n" + R"({"rank":1,)" + call + "\n");
@@ -126,7 +126,7 @@ TEST_CASE("wrong replays, imports and fits of traces", "[unit][trace]") {
       {replay + "--nodes 0", "--nodes: must be 1 or more\n"},
       {replay + "--nodes 2 --gpus-per-node 0", "--gpus-per-node: must be 1 or more\n"},
       {replay + "--solver native", "--solver: a replay knows fluid alone\n"},
-      {"whatif " + replay, "whatif needs at least one edit, e.g. --remove gpu0-gpu4\n"},
+      {"whatif " + replay, "whatif needs at least one edit, e.g. remove gpu0-gpu4\n"},
       {"whatif " + replay + "--slow gpu0:2 --timeline not-written.json", "--timeline: is of one run"},
       {"replay tests --platform alps", "tests: is a folder, not a file\n"},
       {"trace transformer --option recompute=2", "--option recompute: must be 0 or 1\n"},
@@ -199,6 +199,10 @@ TEST_CASE("import kineto fits the host so that the machine takes the step that w
   CHECK_THAT(
       Json::parse(run_program("replay '" + trace + "' --platform hgx-h200 --json").out)["step_time_s"].get<double>(),
       WithinRel(2.5e-3, 2e-3));
+  // No file but the one that is written: there need be no temporary folder.
+  CHECK(run_command("TMPDIR='" + (scratch / "none").string() + "' '" + test::program() + "' " + import +
+                    "--option step-time=2.5ms")
+            .code == 0);
   // Less than the kernel alone takes: its 1 us and the launch.
   CHECK(scale_at("500ns")["notes"].back().get<std::string>().find("the CPUs are taken as never late") !=
         std::string::npos);

@@ -1,4 +1,4 @@
-#include "cli/init_sources.hpp"
+#include "calibrate/pipelines/init_sources.hpp"
 
 #include <fmt/format.h>
 
@@ -11,12 +11,12 @@
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/topo_matrix.hpp"
 #include "calibrate/import/topology_request.hpp"
-#include "cli/command.hpp"
+#include "sim/records/atomic_file.hpp"
 #include "sim/units/pci_bus_id.hpp"
 #include "sim/units/regex.hpp"
 #include "sim/units/text.hpp"
 
-namespace linkcast::cli {
+namespace linkcast::pipelines {
 namespace {
 namespace fs = std::filesystem;
 
@@ -56,7 +56,7 @@ std::string first_line(const std::string& text) {
 std::string kept(const fs::path& folder, const std::string& name, const std::string& text) {
   fs::create_directories(folder);
   const std::string path = (folder / name).string();
-  write_file("--out", path, text);
+  write_output(path, text);
   return path;
 }
 
@@ -123,6 +123,14 @@ std::string table_format(const std::string& text) {
 
 }  // namespace
 
+void write_output(const std::string& path, const std::string& text) {
+  try {
+    write_atomically(path, text);
+  } catch (const InputError& error) {
+    throw InputError(std::string("out: ") + error.what());
+  }
+}
+
 InitSources ask_machine(const std::string& folder) {
   if (on_path("nvidia-smi")) return ask_nvidia(folder);
   if (on_path("rocm-smi")) return ask_amd(folder);
@@ -162,4 +170,4 @@ InitSources sort_outputs(const std::vector<std::string>& files, const std::strin
   return sources;
 }
 
-}  // namespace linkcast::cli
+}  // namespace linkcast::pipelines
