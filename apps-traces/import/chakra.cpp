@@ -111,7 +111,7 @@ class ChakraFile {
     if (read.duration_micros() > 0 || read.type() != chakra_et::COMP_NODE || find(read, "num_ops") == nullptr) return;
     const std::int64_t operations = whole(read, "num_ops");
     if (operations > 0 && settings_.flops == 0)
-      fail("has no duration, but num_ops: add --option flops-per-second=..., what one rank computes");
+      fail("has no duration, but num_ops: add option flops-per-second=..., what one rank computes");
     if (operations > 0) node.event.time_s = static_cast<double>(operations) / settings_.flops;
   }
 
@@ -144,7 +144,7 @@ class ChakraFile {
       if (group_.empty()) group_ = name->string_val();
       if (group_ != name->string_val())
         fail("a second process group " + shown(name->string_val()) +
-             ": add --option groups=FILE, JSON with the ranks of each, e.g. {\"0\": [0, 1]}");
+             ": add option groups=FILE, JSON with the ranks of each, e.g. {\"0\": [0, 1]}");
     }
     node.resource = "group " + node.event.group;
   }

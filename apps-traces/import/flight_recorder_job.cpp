@@ -93,7 +93,7 @@ void Job::read_groups() {
     notes_.push_back("assumed: group " + shown(name) + " is all ranks: pg_config does not list it");
   if (!alone_) return;
   notes_.push_back(
-      "one rank of many alone: replay it on more with --ranks, the others taken alike, each group as all "
+      "one rank of many alone: replay it on more by ranks, the others taken alike, each group as all "
       "ranks; sends and receives are left out");
   if (sizes.size() > 1) notes_.push_back("assumed: its groups, of different sizes, are all of all ranks");
 }

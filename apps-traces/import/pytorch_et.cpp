@@ -224,7 +224,7 @@ class PytorchEt final : public TraceImporter {
     if (!timed && !options.has("compute"))
       throw InputError(files[0] +
                        ": an execution trace has no times: add Kineto's timeline of each rank to the files, "
-                       "or --option compute=0us for communication alone");
+                       "or option compute=0us for communication alone");
     if (timed && options.has("compute")) throw InputError("option compute: the timelines of Kineto say it");
     const double compute_s = options.seconds("compute", 0);
     TraceHeader header;
@@ -237,7 +237,7 @@ class PytorchEt final : public TraceImporter {
                     "assumed: the CPU is never late and never waits but for steps; the format has no times of it",
                     "assumed: what uses the storage of a tensor waits for its last use on another stream",
                     "assumed: a barrier is an all_reduce of 4 bytes"};
-    if (ranks.size() == 1) header.notes.emplace_back("one rank alone: replay on more with --ranks");
+    if (ranks.size() == 1) header.notes.emplace_back("one rank alone: replay on more by ranks");
     for (const RankFile& rank : ranks)
       if (rank.trace.assumed_groups) {
         header.notes.emplace_back(

@@ -487,9 +487,9 @@ void take_alone(RankRecording& recording) {
   std::erase_if(recording.work, [](const GpuWork& work) {
     return work.communicates && (work.collective.op == "send" || work.collective.op == "recv");
   });
-  recording.alone = fmt::format(
-      "one rank ({}) of {} alone: replay it with --ranks {}, the others taken alike, each group as all ranks",
-      recording.rank, recording.ranks, recording.ranks);
+  recording.alone =
+      fmt::format("one rank ({}) of {} alone: replay it with ranks {}, the others taken alike, each group as all ranks",
+                  recording.rank, recording.ranks, recording.ranks);
   std::set<std::size_t> sizes;
   for (auto& [name, members] : recording.groups) {
     sizes.insert(members.size());

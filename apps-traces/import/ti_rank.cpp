@@ -149,7 +149,7 @@ void TiRank::compute(const Call& call) {
 
 void TiRank::put_flops(const Call& call, double flops) {
   if (flops == 0) return;
-  if (flops_ == 0) call.fail("needs --option flops-per-second=..., what one rank computes");
+  if (flops_ == 0) call.fail("needs option flops-per-second=..., what one rank computes");
   put_compute(flops / flops_, call.name());
 }
 

@@ -56,7 +56,7 @@ std::string transport_of(const TextFile& file, int line, const Cells& cells, con
   const auto it = cells.find("transport");
   std::string transport = it != cells.end() ? it->second : local ? "local" : host ? "host" : said.value_or("");
   if (transport.empty())
-    file.fail_at(line, "no transport: add a column transport, or --option transport=peer or staged for all pairs");
+    file.fail_at(line, "no transport: add a column transport, or option transport=peer or staged for all pairs");
   if ((transport == "local") != local || (transport == "host") != host)
     file.fail_at(line,
                  "transport '" + transport + "' does not fit " + cells.at("source") + " to " + cells.at("target"));

@@ -19,7 +19,7 @@ DeviceNames::DeviceNames(const ImportRequest& request)
 int DeviceNames::number(int printed) const {
   if (gpus_.empty()) return printed;
   if (printed >= static_cast<int>(gpus_.size()))
-    throw InputError(fmt::format("--option gpus: names {} GPUs, the files print device {}", gpus_.size(), printed));
+    throw InputError(fmt::format("option gpus: names {} GPUs, the files print device {}", gpus_.size(), printed));
   return gpus_[static_cast<std::size_t>(printed)];
 }
 

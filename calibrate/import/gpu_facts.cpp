@@ -57,7 +57,7 @@ class Resolver {
     resolve_links(index, known, facts);
     if (pcie_) {
       facts.pcie = pcie_;
-      facts.pcie_source = "as --option pcie says";
+      facts.pcie_source = "as option pcie says";
     } else if (known && known->pcie_generation > 0) {
       facts.pcie = PcieLink{known->pcie_generation, 16};
       facts.pcie_source = "assumed: " + facts.pcie->text() + ", the most that " + facts.model + " can do";
@@ -75,10 +75,10 @@ class Resolver {
     const std::string& model = question_.models[index];
     if (model.empty())
       throw InputError(question_.file +
-                       ": does not say which GPUs these are: add --option gpu=MODEL, e.g. gpu=H100, or a "
+                       ": does not say which GPUs these are: add option gpu=MODEL, e.g. gpu=H100, or a "
                        "file with the output of nvidia-smi -L");
     throw InputError(question_.file + ": " + gpu_id(index) + " is '" + model +
-                     "', a model not known here: add --option sm=NN, its compute capability x 10");
+                     "', a model not known here: add option sm=NN, its compute capability x 10");
   }
   void resolve_links(std::size_t index, const std::optional<GpuModel>& known, GpuFacts& facts) const;
   void check_rates(std::size_t index, const GpuFacts& facts) const;
@@ -110,7 +110,7 @@ void Resolver::resolve_links(std::size_t index, const std::optional<GpuModel>& k
     throw InputError(question_.file + ": " + gpu_id(index) + " has NVLinks, but '" + facts.model + "' has none");
   } else if (option) {
     facts.nvlink = type_of_generation(request_, *option, facts.sm);
-    facts.nvlink_source = "generation as --option nvlink says";
+    facts.nvlink_source = "generation as option nvlink says";
   } else if (shown > 0) {
     facts.nvlink = type_of_generation(request_, shown, facts.sm);
     facts.nvlink_source = "generation from the rate that nvidia-smi nvlink -s shows";
@@ -118,9 +118,8 @@ void Resolver::resolve_links(std::size_t index, const std::optional<GpuModel>& k
     facts.nvlink = type_of_generation(request_, nvlink_of(facts.sm)->generation, facts.sm);
     facts.nvlink_source = "generation of the compute capability";
   } else if (needed) {
-    throw InputError(question_.file + ": " + gpu_id(index) +
-                     " has NVLinks of unknown generation: add --option nvlink=N" +
-                     (facts.model.empty() ? " or --option gpu=MODEL" : ""));
+    throw InputError(question_.file + ": " + gpu_id(index) + " has NVLinks of unknown generation: add option nvlink=N" +
+                     (facts.model.empty() ? " or option gpu=MODEL" : ""));
   }
   check_rates(index, facts);
 }

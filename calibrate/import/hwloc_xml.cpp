@@ -227,7 +227,7 @@ void HwlocXml::number_gpus() {
   const bool differ = cuda && nvml && !all([](const Endpoint& gpu) { return gpu.cuda == gpu.nvml; });
   const auto chosen = request_.choice("numbers", {"cuda", "nvml"});
   if (differ && !chosen)
-    file_.root().fail("CUDA and NVML number the GPUs differently: --option numbers=cuda or nvml says whose to take");
+    file_.root().fail("CUDA and NVML number the GPUs differently: option numbers=cuda or nvml says whose to take");
   const bool take_nvml = chosen ? *chosen == "nvml" : !cuda;
   if (take_nvml ? !nvml : !cuda)
     file_.root().fail(std::string("some GPUs have no OSDev of subtype ") + (take_nvml ? "NVML" : "CUDA"));
@@ -306,8 +306,8 @@ void HwlocXml::add_port(const Endpoint& endpoint, const GpuFacts* gpu) {
     if (!link) endpoint.port.node.fail("pci_link_speed", fmt::format("is no rate of PCI Express 1 to {}", generation));
   }
   if (!link && gpu && gpu->pcie) link = Rated{*gpu->pcie, gpu->pcie_source};
-  if (!link && request_.pcie()) link = Rated{*request_.pcie(), "as --option pcie says"};
-  if (!link) endpoint.port.node.fail("pci_link_speed", "is not known: add --option pcie=4x16, or whatever it is");
+  if (!link && request_.pcie()) link = Rated{*request_.pcie(), "as option pcie says"};
+  if (!link) endpoint.port.node.fail("pci_link_speed", "is not known: add option pcie=4x16, or whatever it is");
   writer_.cable(endpoint.id, above, link->link.kind(), 1, link->link.rate(), link->source + place);
 }
 
@@ -346,8 +346,8 @@ Json HwlocXml::run() {
   constexpr int newest_known = 6;
   for (const Uplink& uplink : uplinks_) {
     auto link = uplink.port.speed_Bps > 0 ? rated(uplink.port, newest_known) : std::nullopt;
-    if (!link && request_.pcie()) link = Rated{*request_.pcie(), "as --option pcie says"};
-    if (!link) uplink.port.node.fail("pci_link_speed", "is not known: add --option pcie=4x16, or whatever it is");
+    if (!link && request_.pcie()) link = Rated{*request_.pcie(), "as option pcie says"};
+    if (!link) uplink.port.node.fail("pci_link_speed", "is not known: add option pcie=4x16, or whatever it is");
     writer_.cable(uplink.id, uplink.to, link->link.kind(), 1, link->link.rate(), link->source);
   }
   join_cpus(writer_, cpus_);

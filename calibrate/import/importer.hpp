@@ -14,7 +14,7 @@ struct ImportRequest {
   std::vector<std::string> files;
   std::string machine;   ///< id of the machine the files come from; also the name of an imported topology
   std::string topology;  ///< topology whose device ids the result uses; ignored by importers of topologies
-  std::map<std::string, std::string> options;  ///< what the files do not print: `--option key=value`
+  std::map<std::string, std::string> options;  ///< what the files do not print: `option key=value`
 };
 
 /// A key that a format takes in ImportRequest::options.

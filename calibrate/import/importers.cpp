@@ -20,7 +20,7 @@ Json import_record(const std::string& name, const ImportRequest& request) {
       known += (known.empty() ? "" : ", ") + option.key;
     }
     if (found) continue;
-    throw InputError("--option " + key + ": format '" + format + "' " +
+    throw InputError("option " + key + ": format '" + format + "' " +
                      (known.empty() ? "takes no option" : "has no such option: one of " + known));
   }
   return importer.run(request);

@@ -150,7 +150,7 @@ int Reader::sm_of(const Component& gpu) const {
     if (!name.empty())
       if (const auto model = find_gpu_model(name)) return model->sm;
   throw InputError(device_.file, gpu.pointer + "/description",
-                   "does not say which GPUs these are: add --option gpu=MODEL, e.g. gpu=H100, or --option sm=90");
+                   "does not say which GPUs these are: add option gpu=MODEL, e.g. gpu=H100, or option sm=90");
 }
 
 std::string Reader::vendor_of(const Component& cpu) const {

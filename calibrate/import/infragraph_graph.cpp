@@ -150,7 +150,7 @@ std::size_t pick(const std::string& path, std::vector<ObjectReader>& devices, co
   if (found.size() == 1) return found.front();
   if (name) throw InputError(path, "/devices", "has no device '" + *name + "': one of " + known);
   if (found.empty()) throw InputError(path, "/devices", "no device has a component of the type xpu");
-  throw InputError(path, "/devices", "several devices have an xpu: say which with --option device=NAME: " + known);
+  throw InputError(path, "/devices", "several devices have an xpu: say which with option device=NAME: " + known);
 }
 
 }  // namespace

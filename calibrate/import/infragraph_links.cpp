@@ -57,7 +57,7 @@ CableFacts nvlink(const Device& device, const Link& link, const std::string& tex
   const auto type = nvlink_of(ends.sm);
   const int named = number_in(text, "nv-?link[ _-]?(?:gen)?[ _-]?([1-9])");
   const int generation = request.number("nvlink").value_or(named > 0 ? named : type ? type->generation : 0);
-  if (generation == 0) refuse(device, link, "does not say which NVLink this is: add --option nvlink=GENERATION");
+  if (generation == 0) refuse(device, link, "does not say which NVLink this is: add option nvlink=GENERATION");
   const auto of_generation = nvlink_of_generation(generation);
   if (!of_generation)
     refuse(device, link, "NVLink is known of generation " + known_generations(CableFamily::kAccelerator));
@@ -101,7 +101,7 @@ CableFacts pcie(const Device& device, const Link& link, const std::string& text,
     port.generation = ends.pcie;
     note = fmt::format("assumed: PCIe {}, the generation of the GPU's model", ends.pcie);
   }
-  if (port.generation == 0) refuse(device, link, "does not say which PCIe this is: add --option pcie=4x16");
+  if (port.generation == 0) refuse(device, link, "does not say which PCIe this is: add option pcie=4x16");
   if (port.width == 0) {
     port.width = told ? told->width : kLanes;
     if (!told && !link.bytes_per_s) note += fmt::format("{}{} lanes", note.empty() ? "assumed: " : ", ", port.width);

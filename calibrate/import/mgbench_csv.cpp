@@ -22,7 +22,7 @@ CsvSettings settings_of(const ImportRequest& request) {
   const std::string why = "the matrix does not say it";
   CsvSettings s;
   const auto size = option_bytes(request, "size");
-  if (!size) throw InputError("--option size: is needed, " + why + ": bytes of a copy in one direction, e.g. 100MB");
+  if (!size) throw InputError("option size: is needed, " + why + ": bytes of a copy in one direction, e.g. 100MB");
   s.size_B = *size;
   s.unit = required_choice(request, "unit", {"MB/s", "GB/s", "MiB/s", "GiB/s"}, why);
   s.full_duplex = required_choice(request, "duplex", {"half", "full"}, why) == "full";

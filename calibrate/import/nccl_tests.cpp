@@ -37,15 +37,13 @@ std::string op_of(const NcclRun& run, const std::optional<std::string>& said, co
     const std::string op = operation_of_program(run.program);
     if (op.empty())
       throw InputError(run.place + ": program '" + run.program + "' measures no operation of schema measurement/1");
-    if (said && *said != op)
-      throw InputError("--option op: is '" + *said + "', " + run.place + " is of " + run.program);
+    if (said && *said != op) throw InputError("option op: is '" + *said + "', " + run.place + " is of " + run.program);
     return op;
   }
   if (said) return *said;
   const auto found = ops_of_name(file_name(path));
   if (found.size() != 1)
-    throw InputError(run.place +
-                     ": neither the text nor the file's name says the operation: add --option op=all_reduce");
+    throw InputError(run.place + ": neither the text nor the file's name says the operation: add option op=all_reduce");
   record.note("The operation of " + file_name(path) + " is that of the file's name; the text does not say it.");
   return *found.begin();
 }
@@ -63,7 +61,7 @@ struct SaidMembers {
     if (text && !list) {
       gpu_count = static_cast<int>(*option_count(request, "gpus"));
       constexpr int kMost = 1024;  // far more than a node has. source: ours
-      if (*gpu_count > kMost) throw InputError(fmt::format("--option gpus: at most {} on a node", kMost));
+      if (*gpu_count > kMost) throw InputError(fmt::format("option gpus: at most {} on a node", kMost));
     } else {
       gpus = option_gpus(request, "gpus");
     }
@@ -114,11 +112,11 @@ Json members_json(const std::vector<int>& gpus, std::size_t nodes) {
 Json said_members(const NcclRun& run, const SaidMembers& said) {
   const std::vector<int> gpus = said.alone();
   if (gpus.empty())
-    throw InputError(run.place + ": no line '# Rank 0 ...' says which GPUs ran: add --option gpus=8, their number on " +
+    throw InputError(run.place + ": no line '# Rank 0 ...' says which GPUs ran: add option gpus=8, their number on " +
                      "a node, or gpus=0,1,3,2 in rank order, and nodes=2 where there were several");
   const int nodes = said.nodes.value_or(1);
   if (gpus.size() * static_cast<std::size_t>(nodes) < 2)
-    throw InputError("--option gpus: one rank: a collective has at least two");
+    throw InputError("option gpus: one rank: a collective has at least two");
   return members_json(gpus, static_cast<std::size_t>(nodes));
 }
 
@@ -128,16 +126,16 @@ Json members_of(const NcclRun& run, const SaidMembers& said) {
   if (run.ranks.size() < 2) throw InputError(run.place + ": one rank: a collective has at least two");
   const std::vector<std::vector<NcclRank>> hosts = by_host(run);
   if (said.nodes && *said.nodes != static_cast<int>(hosts.size()))
-    throw InputError(fmt::format("--option nodes: is {}, {} prints {}", *said.nodes, run.place, hosts.size()));
+    throw InputError(fmt::format("option nodes: is {}, {} prints {}", *said.nodes, run.place, hosts.size()));
   std::vector<int> gpus = said.alone();
   if (!gpus.empty() && gpus.size() != hosts.front().size())
-    throw InputError(fmt::format("--option gpus: names {} GPUs, {} has {}{}", gpus.size(), run.place,
+    throw InputError(fmt::format("option gpus: names {} GPUs, {} has {}{}", gpus.size(), run.place,
                                  hosts.front().size(), hosts.size() > 1 ? " ranks a node" : " ranks"));
   if (!gpus.empty()) return members_json(gpus, hosts.size());
   for (const NcclRank& rank : hosts.front()) {
     if (std::count(gpus.begin(), gpus.end(), rank.device) > 0)
-      throw InputError(fmt::format("{}: two ranks print device {}: add --option gpus=0,1,... in rank order", run.place,
-                                   rank.device));
+      throw InputError(
+          fmt::format("{}: two ranks print device {}: add option gpus=0,1,... in rank order", run.place, rank.device));
     gpus.push_back(rank.device);
   }
   return members_json(gpus, hosts.size());
@@ -161,7 +159,7 @@ std::string launch_of(const NcclRun& run) {
 std::string launch_of(const NcclRun& run, const std::optional<std::string>& said, RecordBuilder& record) {
   const std::string told = launch_of(run);
   if (said && !told.empty() && *said != told)
-    throw InputError("--option launch: is '" + *said + "', " + run.place + " says " + told);
+    throw InputError("option launch: is '" + *said + "', " + run.place + " says " + told);
   if (told.empty() && !said)
     record.note("Who issued the calls cannot be told: small sizes say nothing about links (option launch).");
   return told.empty() ? said.value_or("") : told;
@@ -270,7 +268,7 @@ bool multicast_takes(const NcclRow& row) {
 void note_multicast(const NcclRun& run, const std::optional<std::string>& said, RecordBuilder& record) {
   std::optional<bool> nvls = said ? std::optional(*said == "on") : run.nvls;
   if (said && run.nvls && *run.nvls != *nvls)
-    throw InputError("--option nvls: is '" + *said + "', " + run.place + " says otherwise");
+    throw InputError("option nvls: is '" + *said + "', " + run.place + " says otherwise");
   if (!std::all_of(run.rows.begin(), run.rows.end(), multicast_takes)) {
     record.note("Multicast by NVSwitch does not take this type and reduction: these points are without it.");
     nvls = false;

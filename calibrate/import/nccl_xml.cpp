@@ -137,7 +137,7 @@ PciePort NcclXml::port_of(const XmlNode& pci) const {
   const std::string source = kNcclFormat + ": link_speed " + (unknown_speed ? "unknown" : speed) + ", link_width " +
                              (unknown_width ? "unknown" : std::to_string(width));
   if (!unknown_speed && !unknown_width) return {{generation, width}, source};
-  if (const auto option = request_.pcie()) return {*option, source + "; as --option pcie says"};
+  if (const auto option = request_.pcie()) return {*option, source + "; as option pcie says"};
   const PcieLink link{unknown_speed ? 3 : generation, unknown_width ? 16 : width};
   return {link, "assumed: " + link.text() + ", as NCCL does; " + source};
 }
@@ -203,8 +203,7 @@ void NcclXml::number_gpus() {
     const auto expected = static_cast<int>(ordered.size());
     if (dev != expected && !partial_)
       gpus_[index].node.fail(
-          "dev",
-          fmt::format("dev {} is missing: --option partial=yes numbers the GPUs that are there from 0", expected));
+          "dev", fmt::format("dev {} is missing: option partial=yes numbers the GPUs that are there from 0", expected));
     if (dev != expected) left_out_.push_back(fmt::format("dev {} is called gpu{}", dev, expected));
     ordered.push_back(std::move(gpus_[index]));
   }
@@ -220,7 +219,7 @@ GpuLinkType NcclXml::link_type(const Gpu& gpu) const {
   if (known) return {known->kind(), known->rate, known->links};
   if (option)
     if (const auto type = nvlink_of_generation(*option)) return {type->kind(), type->rate, type->links};
-  gpu.node.fail("sm", fmt::format("no NVLink is known for compute capability {}: --option nvlink={} says which it is",
+  gpu.node.fail("sm", fmt::format("no NVLink is known for compute capability {}: option nvlink={} says which it is",
                                   gpu.sm, known_generations(CableFamily::kAccelerator)));
 }
 
@@ -232,8 +231,7 @@ std::string NcclXml::nvlink_target(const XmlNode& link, std::size_t gpu) {
     const auto other = find_gpu(target);
     if (other == gpu) link.fail("target", "a GPU has no link to itself");
     if (other) return fmt::format("gpu{}", *other);
-    if (!partial_)
-      link.fail("target", "no gpu with busid '" + target + "': --option partial=yes leaves such links out");
+    if (!partial_) link.fail("target", "no gpu with busid '" + target + "': option partial=yes leaves such links out");
     left_out_.push_back(fmt::format("NVLinks of gpu{} to {}", gpu, target));
     return "";
   }

@@ -90,7 +90,7 @@ std::vector<std::string> complete_nccl_file(const XmlFile& file, const TopologyR
   const auto name = request.option("gpu");
   if (!name)
     file.root().fail(
-        "lists GPUs, but not which: a file for NCCL_TOPO_FILE, to which NCCL adds those that it finds: add --option "
+        "lists GPUs, but not which: a file for NCCL_TOPO_FILE, to which NCCL adds those that it finds: add option "
         "gpu=MODEL, e.g. gpu=H100");
   const auto model = find_gpu_model(*name);
   if (!model) request.fail("gpu", "'" + *name + "' is a model not known here");

@@ -23,7 +23,7 @@ struct GpuLinkType {
 GpuLinkType infinity_fabric_of(int sm);
 
 /// Adds in memory what NCCL finds on the machine and files for NCCL_TOPO_FILE therefore leave out: link_speed and
-/// link_width, GPUs of --option gpu below the PCI devices of GPUs, in the order of their bus ids, nic below adapters.
+/// link_width, GPUs of option gpu below the PCI devices of GPUs, in the order of their bus ids, nic below adapters.
 /// @returns what was assumed. @throws InputError  GPUs that nothing names, or some with and some without gpu
 std::vector<std::string> complete_nccl_file(const XmlFile& file, const TopologyRequest& request);
 

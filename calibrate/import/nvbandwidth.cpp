@@ -165,7 +165,7 @@ std::int64_t buffer_of(const ImportRequest& request, const NvbandwidthLog& log, 
   int major = 0, minor = 0;
   const bool read = std::sscanf(log.version.c_str(), "%d.%d", &major, &minor) == 2;
   if (!log.version.empty() && (!read || (major == 0 && minor < kMinorOfBuffer)))
-    throw InputError("--option buffer: is needed, version '" + log.version +
+    throw InputError("option buffer: is needed, version '" + log.version +
                      "' of nvbandwidth has another default than 512MiB: say the size of -b, e.g. 64MiB");
   record.note(
       fmt::format("assumed: copies are {} bytes, the default buffer of nvbandwidth; the program does not print -b. "

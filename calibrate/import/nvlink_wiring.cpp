@@ -141,22 +141,22 @@ bool Island::could_be_either() const {
 bool Island::on_nvswitch() const {
   if (question_.nvswitch == true) {
     if (!pairs_of_nvswitch())
-      throw InputError("--option nvswitch: the pairs of " + names() + " differ in " + question_.file +
+      throw InputError("option nvswitch: the pairs of " + names() + " differ in " + question_.file +
                        ": no NVSwitch joins them");
     return true;
   }
   if (question_.nvswitch != false && could_be_either())
     throw InputError(
-        fmt::format("{}: NV{} of {} can be straight cables or an NVSwitch: add --option nvswitch=yes or nvswitch=no",
+        fmt::format("{}: NV{} of {} can be straight cables or an NVSwitch: add option nvswitch=yes or nvswitch=no",
                     question_.file, pair_links(), names()));
   if (fits_straight()) return false;
   if (question_.nvswitch != false && fits_nvswitch()) return true;
   const auto wrong = *std::find_if(members_.begin(), members_.end(),
                                    [&](std::size_t gpu) { return shown_links(gpu) > most_links(gpu); });
-  throw InputError(fmt::format("{}: {} shows {} NVLinks to others, but has at most {}{}", question_.file,
-                               wired_gpu_id(wrong), shown_links(wrong), most_links(wrong),
-                               question_.nvswitch == false ? ": add --option nvswitch=yes if an NVSwitch joins them"
-                                                           : ", and no NVSwitch fits"));
+  throw InputError(fmt::format(
+      "{}: {} shows {} NVLinks to others, but has at most {}{}", question_.file, wired_gpu_id(wrong),
+      shown_links(wrong), most_links(wrong),
+      question_.nvswitch == false ? ": add option nvswitch=yes if an NVSwitch joins them" : ", and no NVSwitch fits"));
 }
 
 void Island::add_straight(TopologyWriter& writer) const {
@@ -167,7 +167,7 @@ void Island::add_straight(TopologyWriter& writer) const {
       if (b <= a || count == 0) continue;
       writer.cable(wired_gpu_id(a), wired_gpu_id(b), gpus_[a].nvlink->kind(), count, gpus_[a].nvlink->rate,
                    fmt::format("{}: NV{}; straight, {}; {}{}{}", question_.source, count,
-                               question_.nvswitch ? "as --option nvswitch says" : "for no NVSwitch fits", rate_source(),
+                               question_.nvswitch ? "as option nvswitch says" : "for no NVSwitch fits", rate_source(),
                                lost(a, shown), lost(b, shown)));
     }
 }
@@ -179,7 +179,7 @@ void Island::add_nvswitch(TopologyWriter& writer, int number) const {
     writer.cable(wired_gpu_id(gpu), id, gpus_[gpu].nvlink->kind(), widest(gpu), gpus_[gpu].nvlink->rate,
                  fmt::format("{}: NV{} to all others; NVSwitch, {}; assumed: one device stands for all switches; {}{}",
                              question_.source, widest(gpu),
-                             question_.nvswitch ? "as --option nvswitch says" : "for straight cables need more links",
+                             question_.nvswitch ? "as option nvswitch says" : "for straight cables need more links",
                              rate_source(), lost(gpu, [&](std::size_t other) { return widest(other); })));
 }
 

@@ -18,7 +18,7 @@ bool has_links(const LinkMatrix& links);
 struct WiringQuestion {
   std::string file;              ///< the matrix, for errors
   std::string source;            ///< the command that printed it
-  std::optional<bool> nvswitch;  ///< --option nvswitch
+  std::optional<bool> nvswitch;  ///< option nvswitch
 };
 
 /// Adds NVSwitches and NVLink cables. Each set of GPUs that NVLinks join is looked at for itself: it hangs on an

@@ -11,7 +11,7 @@ namespace linkcast {
 namespace {
 
 [[noreturn]] void fail(const std::string& key, const std::string& value, const std::string& allowed) {
-  throw InputError("--option " + key + ": '" + value + "' is not " + allowed);
+  throw InputError("option " + key + ": '" + value + "' is not " + allowed);
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ namespace {
 std::optional<std::string> option_text(const ImportRequest& request, const std::string& key) {
   const auto it = request.options.find(key);
   if (it == request.options.end()) return std::nullopt;
-  if (it->second.empty()) throw InputError("--option " + key + ": has no value");
+  if (it->second.empty()) throw InputError("option " + key + ": has no value");
   return it->second;
 }
 
@@ -47,7 +47,7 @@ std::optional<std::int64_t> option_bytes(const ImportRequest& request, const std
     if (bytes < 1 || bytes > kLargest_B) fail(key, *value, "a size from 1 B to 2^53 B");
     return static_cast<std::int64_t>(bytes);
   } catch (const UnitError& error) {
-    throw InputError("--option " + key + ": " + error.what());
+    throw InputError("option " + key + ": " + error.what());
   }
 }
 
@@ -71,7 +71,7 @@ std::optional<std::vector<int>> option_gpus(const ImportRequest& request, const 
 std::string required_choice(const ImportRequest& request, const std::string& key,
                             const std::vector<std::string>& allowed, const std::string& why) {
   const auto value = option_choice(request, key, allowed);
-  if (!value) throw InputError("--option " + key + ": is needed, " + why + ": one of " + joined(allowed));
+  if (!value) throw InputError("option " + key + ": is needed, " + why + ": one of " + joined(allowed));
   return *value;
 }
 

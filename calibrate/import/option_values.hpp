@@ -1,5 +1,5 @@
 #pragma once
-// Values of `--option key=value`, each checked where it is asked for.
+// Values of `option key=value`, each checked where it is asked for.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -17,9 +17,9 @@ void check_pairs(const ImportRequest& request, const std::string& path, const Os
   if (!log.program->many_pairs) return;
   const auto said = option_count(request, "pairs");
   if (log.pairs > 0 && said && *said != log.pairs)
-    throw InputError(fmt::format("--option pairs: is {}, {} prints {}", *said, path, log.pairs));
+    throw InputError(fmt::format("option pairs: is {}, {} prints {}", *said, path, log.pairs));
   if (log.pairs == 0 && !said)
-    throw InputError("--option pairs: is needed, " + log.program->name + " does not print how many pairs ran: pairs=1");
+    throw InputError("option pairs: is needed, " + log.program->name + " does not print how many pairs ran: pairs=1");
   if ((log.pairs > 0 ? log.pairs : *said) != 1)
     throw InputError(path + ": several pairs at once: schema measurement/1 has one pair a point");
 }
@@ -62,12 +62,12 @@ void add_messages(const OsuTable& log, const Json& ends, RecordBuilder& record) 
 std::vector<int> gpus_of(const ImportRequest& request, const OsuTable& log) {
   const auto text = option_text(request, "gpus");
   if (!text)
-    throw InputError("--option gpus: is needed, " + log.program->name +
+    throw InputError("option gpus: is needed, " + log.program->name +
                      " does not print who took part: gpus=8, their number on a node, or gpus=0,1,3,2 in rank order");
   if (text->find(',') != std::string::npos) return *option_gpus(request, "gpus");
   constexpr int kMost = 1024;  // far more than a node has. source: ours
   const auto count = option_count(request, "gpus").value_or(0);
-  if (count > kMost) throw InputError(fmt::format("--option gpus: at most {} on a node", kMost));
+  if (count > kMost) throw InputError(fmt::format("option gpus: at most {} on a node", kMost));
   std::vector<int> all;
   for (int gpu = 0; gpu < static_cast<int>(count); ++gpu) all.push_back(gpu);
   return all;
@@ -78,12 +78,12 @@ void add_collectives(const ImportRequest& request, const std::string& path, cons
   const std::string memory = option_choice(request, "memory", {"device", "host"}).value_or("");
   if (memory == "host" || (memory.empty() && log.device_memory == false))
     throw InputError(path + ": " + log.program->name +
-                     " had its buffers in host memory, and schema measurement/1 has collectives of GPUs: --option "
+                     " had its buffers in host memory, and schema measurement/1 has collectives of GPUs: option "
                      "memory=device where they were in GPU memory after all");
   const std::vector<int> gpus = gpus_of(request, log);
   const std::int64_t nodes = option_count(request, "nodes").value_or(1);
   if (static_cast<std::int64_t>(gpus.size()) * nodes < 2)
-    throw InputError("--option gpus: one rank: a collective has at least two");
+    throw InputError("option gpus: one rank: a collective has at least two");
   Json common{{"op", log.program->op}, {"gpus", gpus}};
   if (nodes > 1) common["nodes"] = nodes;
   if (log.program->per_rank)

@@ -121,7 +121,7 @@ void add_table(const ImportRequest& request, const std::string& path, const Perf
                RecordBuilder& record) {
   const MessageEnds ends = message_ends(request, true);
   if (!ends.between_nodes)
-    throw InputError("--option between_nodes: verbs in a loop on one node are not what schema measurement/1 has");
+    throw InputError("option between_nodes: verbs in a loop on one node are not what schema measurement/1 has");
   check_buffer("src", ends.source, table.on_gpu, path);
   check_buffer("dst", ends.target, table.on_gpu, path);
   const bool gpus = ends.source.starts_with("gpu") && ends.target.starts_with("gpu");

@@ -11,8 +11,8 @@ namespace linkcast {
 RecordBuilder::RecordBuilder(const ImportRequest& request, const std::string& kind, const std::string& bench,
                              const std::string& timing)
     : machine_(request.machine), topology_(request.topology), bench_(bench), timing_(timing) {
-  if (machine_.empty()) throw InputError("--machine: is needed: the id of the machine that was measured");
-  if (topology_.empty()) throw InputError("--topology: is needed: the topology whose GPUs were measured");
+  if (machine_.empty()) throw InputError("machine: is needed: the id of the machine that was measured");
+  if (topology_.empty()) throw InputError("topology: is needed: the topology whose GPUs were measured");
   if (request.files.empty()) throw InputError("file: at least one is needed");
   id_ = option_text(request, "id").value_or(machine_ + "-" + kind);
   for (const std::string& path : request.files) {

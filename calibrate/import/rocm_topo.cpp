@@ -98,7 +98,7 @@ class RocmTopoImporter final : public Importer {
     add_cpus(writer, cpus);
     add_xgmi(writer, topo, gpus, file);
     for (std::size_t i = 0; i < count; ++i) {
-      if (!gpus[i].pcie) throw InputError(file + ": PCIe generation and width are not known: add --option pcie=5x16");
+      if (!gpus[i].pcie) throw InputError(file + ": PCIe generation and width are not known: add option pcie=5x16");
       writer.cable(fmt::format("gpu{}", i), fmt::format("cpu{}", topo.numa.empty() ? 0 : topo.numa[i]),
                    gpus[i].pcie->kind(), 1, gpus[i].pcie->rate(),
                    "assumed: straight to the CPU of its NUMA node; " + gpus[i].pcie_source);

@@ -37,7 +37,7 @@ class TopoM {
     for (const GpuFacts& gpu : gpus_)
       if (!gpu.pcie)
         throw InputError(matrix_.file +
-                         ": PCIe generation and width are not known: add --option pcie=4x16, or whatever "
+                         ": PCIe generation and width are not known: add option pcie=4x16, or whatever "
                          "they are");
     places_ = pcie_places(matrix_);
   }
@@ -72,7 +72,7 @@ class TopoM {
   [[nodiscard]] PcieLink pcie_of(std::size_t row) const;
   [[nodiscard]] std::string pcie_source_of(std::size_t row) const {
     return row < gpus_.size() ? gpus_[row].pcie_source
-           : request_.pcie()  ? "as --option pcie says"
+           : request_.pcie()  ? "as option pcie says"
                               : "assumed: PCIe as of the GPUs";
   }
   /// The fastest port below a switch.

@@ -100,9 +100,9 @@ std::vector<Entry> yaml_entries_of(TextFile& file, const std::string& said) {
     names += (names.empty() ? "" : ", ") + section.name;
     if (said.empty() ? section.is_default || sections.size() == 1 : section.name == said) return section.entries;
   }
-  throw InputError(said.empty() ? file.path() + ": none of its topologies is cluster_default: add --option topology=" +
+  throw InputError(said.empty() ? file.path() + ": none of its topologies is cluster_default: add option topology=" +
                                       "NAME, one of " + names
-                                : "--option topology: '" + said + "' is not there: one of " + names);
+                                : "option topology: '" + said + "' is not there: one of " + names);
 }
 
 class Reader {
@@ -112,7 +112,7 @@ class Reader {
   Json switches(const std::string& topology) {
     Json list = Json::array();
     const bool yaml = is_yaml(file_);
-    if (!yaml && !topology.empty()) throw InputError("--option topology: is of topology.yaml");
+    if (!yaml && !topology.empty()) throw InputError("option topology: is of topology.yaml");
     for (const Entry& entry : yaml ? yaml_entries_of(file_, topology) : entries_of(file_)) {
       if (entry.values.count("blocksizes") > 0 && entry.values.size() == 1) continue;
       list.push_back(switch_of(entry));
@@ -197,7 +197,7 @@ class TopologyConf final : public Importer {
         {"topology", "of topology.yaml: which of its topologies (default: the cluster's default, or the only one)"}};
   }
   [[nodiscard]] Json run(const ImportRequest& request) const override {
-    if (request.machine.empty()) throw InputError("--machine: topology-conf needs a name for the cluster");
+    if (request.machine.empty()) throw InputError("machine: topology-conf needs a name for the cluster");
     if (request.files.size() != 1) throw InputError("file: topology-conf reads one file");
     TextFile file(request.files.front());
     Json record{{"schema", "node-groups/1"},

@@ -57,7 +57,7 @@ std::vector<ImportOption> described_options(const std::set<std::string>& keys) {
   std::vector<ImportOption> described;
   for (const std::string& key : keys) {
     const auto it = texts.find(key);
-    if (it == texts.end()) throw InvariantError("no text for --option " + key);
+    if (it == texts.end()) throw InvariantError("no text for option " + key);
     described.push_back({key, it->second});
   }
   return described;
@@ -66,9 +66,9 @@ std::vector<ImportOption> described_options(const std::set<std::string>& keys) {
 TopologyRequest::TopologyRequest(const ImportRequest& request, const std::set<std::string>& keys,
                                  std::size_t most_files)
     : request_(request) {
-  if (request.machine.empty()) throw InputError("--machine: is needed, it names the topology");
+  if (request.machine.empty()) throw InputError("machine: is needed, it names the topology");
   if (!is_topology_name(request.machine))
-    throw InputError("--machine: '" + request.machine +
+    throw InputError("machine: '" + request.machine +
                      "' is no name for a topology: words of a-z and 0-9 with hyphens between them");
   for (const auto& [key, value] : request.options)
     if (!keys.count(key)) fail(key, "unknown option; known to this format: " + (keys.empty() ? "none" : joined(keys)));
@@ -78,7 +78,7 @@ TopologyRequest::TopologyRequest(const ImportRequest& request, const std::set<st
 }
 
 void TopologyRequest::fail(const std::string& key, const std::string& what) const {
-  throw InputError("--option " + key + ": " + what);
+  throw InputError("option " + key + ": " + what);
 }
 
 std::optional<std::string> TopologyRequest::option(const std::string& key) const {
@@ -123,7 +123,7 @@ std::optional<PcieLink> TopologyRequest::pcie() const {
 bool TopologyRequest::pcie_peer() const { return choice("pcie_peer", {"none", "same_socket"}) == "same_socket"; }
 
 std::string TopologyRequest::pcie_peer_source() const {
-  if (const auto value = option("pcie_peer")) return "pcie_peer: as --option pcie_peer says";
+  if (const auto value = option("pcie_peer")) return "pcie_peer: as option pcie_peer says";
   return "assumed: no peer access over PCIe";
 }
 

@@ -40,10 +40,10 @@ class TopologyRequest {
   /// @throws InputError  if the value is no whole number above 0
   [[nodiscard]] std::optional<int> number(const std::string& key) const;
   [[nodiscard]] std::optional<bool> yes_or_no(const std::string& key) const;
-  /// --option pcie=4x16
+  /// option pcie=4x16
   [[nodiscard]] std::optional<PcieLink> pcie() const;
 
-  /// May GPUs of one socket access each other over PCIe? --option pcie_peer, else no.
+  /// May GPUs of one socket access each other over PCIe? option pcie_peer, else no.
   [[nodiscard]] bool pcie_peer() const;
   /// Text about it for the record's source.
   [[nodiscard]] std::string pcie_peer_source() const;

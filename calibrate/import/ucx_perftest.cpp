@@ -64,9 +64,9 @@ void add_run(const ImportRequest& request, const UcxRun& run, const std::string&
   const auto said = option_bytes(request, "size");
   const auto printed = whole_size(run.size);
   if (!said && !printed)
-    throw InputError("--option size: is needed, " + path + " does not print the message size of every run: size=8MiB");
+    throw InputError("option size: is needed, " + path + " does not print the message size of every run: size=8MiB");
   if (said && printed && *said != *printed)
-    throw InputError(fmt::format("--option size: is {}, {} is of {} bytes", *said, run.place, run.size));
+    throw InputError(fmt::format("option size: is {}, {} is of {} bytes", *said, run.place, run.size));
   Json point{{"transport", "mpi"}, {"source", ends.source}, {"target", ends.target}};
   if (ends.between_nodes) point["between_nodes"] = true;
   point["size_B"] = said ? *said : *printed;

@@ -49,19 +49,19 @@ Part::Part(const std::string& text) : text_(text) {
   key_ = text.substr(0, equals);
   if (equals == std::string::npos ||
       (key_ != "nodes" && key_ != "gpus" && key_ != "op" && key_ != "library" && key_ != "size"))
-    throw InputError("--hold-out: '" + text +
+    throw InputError("hold_out: '" + text +
                      "': one of nodes=N, gpus=N, op=NAME, library=NAME, size=FROM-TO (4MiB-: from 4 MiB on)");
   value_ = text.substr(equals + 1);
   if (key_ != "size") return;
   const auto dash = value_.find('-');
   if (dash == std::string::npos)
-    throw InputError("--hold-out: '" + text + "': a range of sizes is FROM-TO, as 64KiB-4MiB or 4MiB-");
+    throw InputError("hold_out: '" + text + "': a range of sizes is FROM-TO, as 64KiB-4MiB or 4MiB-");
   try {
     from_B_ = parse_bytes(value_.substr(0, dash)).si;
     to_B_ =
         dash + 1 < value_.size() ? parse_bytes(value_.substr(dash + 1)).si : std::numeric_limits<double>::infinity();
   } catch (const UnitError& error) {
-    throw InputError("--hold-out: '" + text + "': " + error.what());
+    throw InputError("hold_out: '" + text + "': " + error.what());
   }
 }
 
@@ -90,7 +90,7 @@ std::vector<Part> parts_of(const std::vector<Sample>& samples, const std::vector
   if (parts.empty() && !keys.empty()) {
     std::string there;
     for (const std::string& key : keys) there += (there.empty() ? "" : "; ") + values_of(samples, key);
-    throw InputError(fmt::format("--leave-out: nothing would be left to learn from: all {} collectives are alike: {}",
+    throw InputError(fmt::format("leave_out: nothing would be left to learn from: all {} collectives are alike: {}",
                                  samples.size(), there));
   }
   return parts;
@@ -101,7 +101,7 @@ std::vector<Sample> samples_of_part(const std::vector<Sample>& samples, const Pa
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(found),
                [&](const Sample& sample) { return part.holds(sample); });
   if (found.empty())
-    throw InputError(fmt::format("--hold-out: '{}': none of the {} collectives is of it, which are of {}", part.text(),
+    throw InputError(fmt::format("hold_out: '{}': none of the {} collectives is of it, which are of {}", part.text(),
                                  samples.size(), values_of(samples, part.key())));
   return found;
 }

@@ -98,13 +98,13 @@ std::string MachineFiles::shipped_topology(const std::string& id) const {
 std::string MachineFiles::topology(const std::string& id) const {
   if (fs::path(id).extension() != ".json" && fs::exists(shipped_topology(id))) return shipped_topology(id);
   if (is_file(id)) return id;
-  throw InputError("--topology: '" + id + "' is no file and no shipped machine: one of " + joined(platforms()));
+  throw InputError("topology: '" + id + "' is no file and no shipped machine: one of " + joined(platforms()));
 }
 
 std::string MachineFiles::calibration(const std::string& id) const {
   if (fs::path(id).extension() != ".json" && fs::exists(shipped_calibration(id))) return shipped_calibration(id);
   if (is_file(id)) return id;
-  throw InputError("--inherit: '" + id + "' is no file and no calibrated machine: one of " + joined(calibrated()));
+  throw InputError("inherit: '" + id + "' is no file and no calibrated machine: one of " + joined(calibrated()));
 }
 
 std::optional<std::string> MachineFiles::topology_of(const Calibration& calibration) const {
@@ -123,7 +123,7 @@ void MachineFiles::refuse_topology(const Calibration& calibration) const {
   throw InputError(calibration.path, "/topology",
                    "'" + calibration.topology +
                        "' is no shipped machine, and no topology/1 of that name lies beside this file: put it there, "
-                       "or fit again with --topology FILE, which writes the wiring into the calibration");
+                       "or fit again with that topology, which writes the wiring into the calibration");
 }
 
 Topology MachineFiles::read_topology_of(const Calibration& calibration) const {

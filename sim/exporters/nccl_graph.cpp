@@ -62,8 +62,9 @@ Element graph_of(int id, Pattern pattern, const Channels& channels, BytesPerSeco
 
 std::string graph_xml(const Communicator& communicator) {
   if (communicator.trees.empty())
-    throw InputError(communicator.library + " has no graphs: NCCL reads NCCL_GRAPH_FILE from 2.5 on, take --library " +
-                     "nccl-2.7 or later");
+    throw InputError(communicator.library +
+                     " has no graphs: NCCL reads NCCL_GRAPH_FILE from 2.5 on, set library to nccl-2.7 or "
+                     "later");
   return to_text({"graphs",
                   {{"version", "1"}},
                   {graph_of(0, Pattern::kRing, communicator.channels, communicator.library_channel_bandwidth,

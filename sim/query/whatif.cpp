@@ -69,7 +69,7 @@ Json change_of(const Json& before, const Json& after) {
 
 Json whatif_answer(catalogue::Catalogue& catalogue, const Json& query, const std::string& name, Memories* memories) {
   if (!query.is_object() || !query.contains("edits") || query["edits"].empty())
-    throw InputError(name + ": whatif needs at least one edit, e.g. --remove gpu0-gpu4");
+    throw InputError(name + ": whatif needs at least one edit, e.g. remove gpu0-gpu4");
   Json plain = query;
   plain.erase("edits");
   Json before = answer_or_throw(catalogue, plain, name, memories);

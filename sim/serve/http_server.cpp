@@ -95,7 +95,7 @@ class LimitedServer final : public httplib::Server {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path)
-      throw InputError("--socket: " + path + ": is too long, at most " + std::to_string(sizeof address.sun_path - 1) +
+      throw InputError("socket: " + path + ": is too long, at most " + std::to_string(sizeof address.sun_path - 1) +
                        " bytes");
     path.copy(address.sun_path, path.size());
     const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -105,7 +105,7 @@ class LimitedServer final : public httplib::Server {
     ::umask(before);
     if (!bound || ::listen(made, SOMAXCONN) != 0) {
       if (made >= 0) ::close(made);
-      throw InputError("--socket: " + path + ": cannot be made: in use, or not writable");
+      throw InputError("socket: " + path + ": cannot be made: in use, or not writable");
     }
     svr_sock_ = made;
   }

@@ -14,7 +14,7 @@ RequestLog::RequestLog(const std::string& file) {
   if (file.empty()) return;
   constexpr mode_t kMode = 0640;  // source: open(2): for the owner and those who read logs
   file_ = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
-  if (file_ < 0) throw InputError("--log: " + file + ": cannot be written");
+  if (file_ < 0) throw InputError("log: " + file + ": cannot be written");
 }
 
 RequestLog::~RequestLog() {

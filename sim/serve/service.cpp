@@ -153,7 +153,7 @@ HttpReply Service::caught(const std::string& route, HttpRequest& request) {
     constexpr int kGoneStatus = 499;  // source: nginx, "client closed request"; nobody reads it but the log
     if (why == Unanswered::kGone) return error_reply(kGoneStatus, "the client has closed the connection");
     return error_reply(504, "not answered within " + std::to_string(options_.workers.deadline.count()) +
-                                " ms: ask for less, or serve with a longer --deadline");
+                                " ms: ask for less, or serve with a longer deadline");
   } catch (const std::bad_alloc&) {
     return error_reply(400, "there is not enough memory for it");
   } catch (const std::exception& error) {

@@ -18,7 +18,7 @@ void expect(const Estimate& estimate) {
   const Limits& most = limits();
   if (estimate.memory_B > most.memory_B || estimate.time_s > most.time_s)
     throw InputError(to_text(estimate) + ", more than the limit of " + limit_text(most) +
-                     ": ask for less, or raise it by --max-memory and --max-time (" + kMemoryVariable + ", " +
+                     ": ask for less, or raise it by max_memory and max_time (" + kMemoryVariable + ", " +
                      kTimeVariable + ")");
   const Scope* scope = Scope::current();
   if (scope != nullptr && estimate.time_s > scope->left_s())

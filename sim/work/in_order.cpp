@@ -46,7 +46,7 @@ InOrder::InOrder(std::size_t threads) {
   } catch (const std::system_error&) {
     const std::size_t started = threads_.size();
     end();
-    throw InputError(fmt::format("--jobs: the system starts no more than {} threads", started));
+    throw InputError(fmt::format("jobs: the system starts no more than {} threads", started));
   }
 }
 

@@ -10,12 +10,28 @@ import cable_kinds
 import constants_source
 import include_rules
 import labels
+import messages
 import rooms
 import tree_rules
 import words
 from tree import code_only
 
 FORECAST = Path("sim/activities/x.cpp")
+
+
+class Messages(unittest.TestCase):
+    def found(self, text: str, name: str = "calibrate/import/x.cpp") -> int:
+        return len(messages.findings(Path(name), text))
+
+    def test_options_of_the_command_line(self):
+        for text in ('fail("add --option pcie=4x16");', 'InputError("--out: " + path);', 'fail("it is needed: "\n     "give --gpus");'):
+            self.assertEqual(self.found(text), 1, text)
+            self.assertEqual(self.found(text, "calibrate/bench/x.cpp"), 0, text)
+
+    def test_all_else(self):
+        for text in ('{.name = "--no-nvls"}', '{.name = "-p,--platform"}', '// say --gpus', 'fail("set force: run \'nvidia-smi --list-gpus\'");',
+                     'R"(exec bench --only x)"', 'fail("a -- b");', '"run \'nsys "\n"profile --trace=cuda\'"'):
+            self.assertEqual(self.found(text), 0, text)
 
 
 class Includes(unittest.TestCase):

@@ -247,7 +247,7 @@ TEST_CASE("files for NCCL from the command line", "[unit]") {
   CHECK(old.code == 2);
   CHECK(old.out.empty());
   CHECK(old.err ==
-        "error: nccl-2.3 has no graphs: NCCL reads NCCL_GRAPH_FILE from 2.5 on, take --library nccl-2.7 or later\n");
+        "error: nccl-2.3 has no graphs: NCCL reads NCCL_GRAPH_FILE from 2.5 on, set --library to nccl-2.7 or later\n");
   const Run lumi = run_program("show lumi --nccl-topo");
   CHECK(lumi.code == 2);
   CHECK(lines_of(lumi.err) == 1);

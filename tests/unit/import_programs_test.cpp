@@ -87,7 +87,7 @@ TEST_CASE("nvbandwidth: what is refused", "[unit][import]") {
             .find("is no output of nvbandwidth: it has neither 'nvbandwidth Version: ...' nor a test") !=
         std::string::npos);
   CHECK(error("v0.10.0", "v0.3") ==
-        "--option buffer: is needed, version '0.3' of nvbandwidth has another default than 512MiB: say the size of -b, "
+        "option buffer: is needed, version '0.3' of nvbandwidth has another default than 512MiB: say the size of -b, "
         "e.g. 64MiB");
   CHECK(error("Running host_to_device_memcpy_ce", "") == "FILE:13: the file ends here, 'Running TEST.' is missing");
   CHECK(error("SUM host_to_device_memcpy_ce", "TOTAL host") ==
@@ -158,7 +158,7 @@ TEST_CASE("nccl-tests of older versions: the file's name or an option says the o
   const std::string path = (scratch / "log.txt").string();
   std::ofstream(path) << text_of_file(sample_path(kAllReduce));
   CHECK(error_of("nccl-tests", {path}) ==
-        path + ":1: neither the text nor the file's name says the operation: add " + "--option op=all_reduce");
+        path + ":1: neither the text nor the file's name says the operation: add " + "option op=all_reduce");
   CHECK(imported_files("nccl-tests", {path}, {{"op", "reduce"}}).collectives[0].op == "reduce");
 }
 
@@ -228,13 +228,13 @@ TEST_CASE("nccl-tests: what is refused", "[unit][import]") {
   CHECK(error("sendrecv_perf", "hypercube_perf") ==
         "FILE:3: program 'hypercube_perf' measures no operation of schema measurement/1");
   CHECK(error("sendrecv_perf", "sendrecv_perf ", {{"op", "reduce"}}) ==
-        "--option op: is 'reduce', FILE:3 is of sendrecv_perf");
+        "option op: is 'reduce', FILE:3 is of sendrecv_perf");
   CHECK(error("Rank  1 Group  0 Pid 2152611 on   lrdn2296", "Rank  1 Group  0 Pid 2152611 on   lrdn2297") ==
         "FILE:3: the ranks of lrdn2296 and lrdn2297 print different devices: schema measurement/1 has equal nodes");
   CHECK(error("Rank  1 Group  0", "Rank  1 Group  1") ==
         "FILE:3: ranks of several groups ran at once: schema measurement/1 has one collective");
-  CHECK(error("device  1", "device  0") == "FILE:3: two ranks print device 0: add --option gpus=0,1,... in rank order");
-  CHECK(error("device  1", "device  1 ", {{"gpus", "0,1,2"}}) == "--option gpus: names 3 GPUs, FILE:3 has 2 ranks");
+  CHECK(error("device  1", "device  0") == "FILE:3: two ranks print device 0: add option gpus=0,1,... in rank order");
+  CHECK(error("device  1", "device  1 ", {{"gpus", "0,1,2"}}) == "option gpus: names 3 GPUs, FILE:3 has 2 ranks");
   CHECK(error("Rank  1", "Rank  2") == "FILE:7: rank 2 stands where rank 1 is due");
   CHECK(error("[0x56]", "(0x56)") == "FILE:7: is no line '# Rank 0 Pid 1 on HOST device 0 [0x07] NAME'");
   CHECK(error("  9.85    0.00    0.00      0", "  9.85    0.00    0.00      3") ==
@@ -279,7 +279,7 @@ TEST_CASE("osu latencies between two nodes", "[unit][import]") {
   CHECK(has_note(m, "Left out: messages of 0 bytes"));
   options.erase("pairs");
   CHECK(error_of("osu", {sample_path("osu-multi-lat-a100.txt")}, options) ==
-        "--option pairs: is needed, osu_multi_lat does not print how many pairs ran: pairs=1");
+        "option pairs: is needed, osu_multi_lat does not print how many pairs ran: pairs=1");
 }
 
 TEST_CASE("osu bandwidths are times in a queue, both ways together", "[unit][import]") {
@@ -317,13 +317,12 @@ TEST_CASE("osu: what is refused", "[unit][import]") {
   CHECK(error("osu-mbw-mr-a100.txt", "pairs: 1", "pairs: 4") ==
         "FILE: several pairs at once: schema measurement/1 has one pair a point");
   CHECK(error(bw, "v7.1", "v7.1", {{"src", "gpu0"}}) ==
-        "--option src and --option dst: are needed, the program does not print where it ran: src=gpu0 dst=gpu1");
+        "option src and option dst: are needed, the program does not print where it ran: src=gpu0 dst=gpu1");
   CHECK(error(bw, "v7.1", "v7.1", {{"src", "gpu0"}, {"dst", "gpu0"}}) ==
-        "--option dst: is 'gpu0' as src: add --option between_nodes=true if they are on two nodes");
-  CHECK(error(bw, "v7.1", "v7.1", {{"src", "gpu0"}, {"dst", "b"}}) ==
-        "--option dst: 'b' is no device: gpu<n> or cpu<n>");
+        "option dst: is 'gpu0' as src: add option between_nodes=true if they are on two nodes");
+  CHECK(error(bw, "v7.1", "v7.1", {{"src", "gpu0"}, {"dst", "b"}}) == "option dst: 'b' is no device: gpu<n> or cpu<n>");
   CHECK(error(latency, "v7.4", "v7.4") ==
-        "--option src: 'gpu0' does not fit FILE, whose buffers are in host memory: cpu<n>");
+        "option src: 'gpu0' does not fit FILE, whose buffers are in host memory: cpu<n>");
   CHECK(error_of("osu", {sample_path(bw), sample_path(latency)}, kPair) ==
         sample_path(latency) +
             ": osu_latency with tables of other timing: latencies time one message, bandwidths a queue, collectives "

@@ -50,13 +50,13 @@ const std::vector<Wrong> kNccl = {
      "FILE line 4:/system/cpu[1]/@arch: 'sparc' is not known: x86_64, ppc64, ppc64le, arm64, aarch64"},
     {{{"dev=\"2\"", "dev=\"1\""}}, "FILE line 23:/system/cpu[2]/pci/pci[1]/gpu/@dev: is listed twice"},
     {{{"dev=\"2\"", "dev=\"7\""}},
-     "FILE line 29:/system/cpu[2]/pci/pci[2]/gpu/@dev: dev 2 is missing: --option partial=yes numbers the GPUs that "
+     "FILE line 29:/system/cpu[2]/pci/pci[2]/gpu/@dev: dev 2 is missing: option partial=yes numbers the GPUs that "
      "are there from 0"},
     {{{"sm=\"70\"", "sm=\"130\""}},
-     "FILE line 7:/system/cpu[1]/pci/pci[1]/gpu/@sm: no NVLink is known for compute capability 130: --option nvlink=1 "
+     "FILE line 7:/system/cpu[1]/pci/pci[1]/gpu/@sm: no NVLink is known for compute capability 130: option nvlink=1 "
      "to 5 says which it is"},
     {{{"\"0000:05:00.0\" count=\"3\"", "\"0000:07:00.0\" count=\"3\""}},
-     "FILE line 8:/system/cpu[1]/pci/pci[1]/gpu/nvlink[1]/@target: no gpu with busid '0000:07:00.0': --option "
+     "FILE line 8:/system/cpu[1]/pci/pci[1]/gpu/nvlink[1]/@target: no gpu with busid '0000:07:00.0': option "
      "partial=yes leaves such links out"},
     {{{"\"0000:05:00.0\" count=\"3\"", "\"0000:04:00.0\" count=\"3\""}},
      "FILE line 8:/system/cpu[1]/pci/pci[1]/gpu/nvlink[1]/@target: a GPU has no link to itself"},
@@ -123,7 +123,7 @@ const std::vector<Wrong> kDgx1 = {
      {{"gpu", "V100-SXM2"}}},
     {{}, "FILE: gpu0 shows 6 NVLinks to others, but has at most 4, and no NVSwitch fits", {{"gpu", "P100"}}},
     {{},
-     "--option nvswitch: the pairs of gpu0 to gpu7 differ in FILE: no NVSwitch joins them",
+     "option nvswitch: the pairs of gpu0 to gpu7 differ in FILE: no NVSwitch joins them",
      {{"gpu", "V100"}, {"nvswitch", "yes"}}},
     {{}, "nvlink-h200.txt: lists 4 GPUs, FILE has 8", {}, {"nvlink-h200.txt"}}};
 
@@ -143,31 +143,31 @@ const std::vector<Wrong> kH200 = {
       {"\t X \tNV18\tNV18", "\t X "},
       {"GPU2\tNV18\tNV18\t X \tNV18\t0-63\t0\t\tN/A\n", ""},
       {"GPU3\tNV18\t X \t0-63\t0\t\tN/A\n", ""}},
-     "FILE: NV18 of gpu0 to gpu1 can be straight cables or an NVSwitch: add --option nvswitch=yes or nvswitch=no",
+     "FILE: NV18 of gpu0 to gpu1 can be straight cables or an NVSwitch: add option nvswitch=yes or nvswitch=no",
      {{"gpu", "H200"}}},
     {{},
-     "FILE: gpu0 shows 54 NVLinks to others, but has at most 18: add --option nvswitch=yes if an NVSwitch joins them",
+     "FILE: gpu0 shows 54 NVLinks to others, but has at most 18: add option nvswitch=yes if an NVSwitch joins them",
      {{"gpu", "H200"}, {"nvswitch", "no"}}},
     {{},
-     "FILE: does not say which GPUs these are: add --option gpu=MODEL, e.g. gpu=H100, or a file with the output of "
+     "FILE: does not say which GPUs these are: add option gpu=MODEL, e.g. gpu=H100, or a file with the output of "
      "nvidia-smi -L"},
     {{},
-     "FILE: gpu0 is 'H900', a model not known here: add --option sm=NN, its compute capability x 10",
+     "FILE: gpu0 is 'H900', a model not known here: add option sm=NN, its compute capability x 10",
      {{"gpu", "H900"}}},
-    {{}, "FILE: gpu0 has NVLinks of unknown generation: add --option nvlink=N", {{"gpu", "H900"}, {"sm", "130"}}},
+    {{}, "FILE: gpu0 has NVLinks of unknown generation: add option nvlink=N", {{"gpu", "H900"}, {"sm", "130"}}},
     {{},
-     "--option nvlink: no NVLink of generation 9 is known: 1 to 5",
+     "option nvlink: no NVLink of generation 9 is known: 1 to 5",
      {{"gpu", "H900"}, {"sm", "130"}, {"nvlink", "9"}}},
     {{},
-     "FILE: PCIe generation and width are not known: add --option pcie=4x16, or whatever they are",
+     "FILE: PCIe generation and width are not known: add option pcie=4x16, or whatever they are",
      {{"gpu", "H900"}, {"sm", "130"}, {"nvlink", "5"}}},
     {{},
-     "--option pcie: '7x16' is not GENERATIONxLANES, e.g. 4x16",
+     "option pcie: '7x16' is not GENERATIONxLANES, e.g. 4x16",
      {{"gpu", "H900"}, {"sm", "130"}, {"nvlink", "5"}, {"pcie", "7x16"}}},
-    {{}, "--option sm: 'H200' has 90", {{"gpu", "H200"}, {"sm", "80"}}},
-    {{}, "--option nvlink: 'H200' has NVLink 4", {{"gpu", "H200"}, {"nvlink", "3"}}},
+    {{}, "option sm: 'H200' has 90", {{"gpu", "H200"}, {"sm", "80"}}},
+    {{}, "option nvlink: 'H200' has NVLink 4", {{"gpu", "H200"}, {"nvlink", "3"}}},
     {{}, "FILE: gpu0 has NVLinks, but 'L40S' has none", {{"gpu", "L40S"}}},
-    {{}, "--option gpu: the files name the GPUs: 'NVIDIA H200'", {{"gpu", "H200"}}, {"nvlink-h200.txt"}},
+    {{}, "option gpu: the files name the GPUs: 'NVIDIA H200'", {{"gpu", "H200"}}, {"nvlink-h200.txt"}},
     {{}, "topo-h200.txt: no GPU: not the output of nvidia-smi -L or nvidia-smi nvlink -s", {}, {"topo-h200.txt"}}};
 
 const std::vector<Wrong> kHwloc = {
@@ -189,10 +189,10 @@ const std::vector<Wrong> kHwloc = {
      "FILE line 4:/topology: some GPUs have no OSDev of subtype NVML",
      {{"numbers", "nvml"}}},
     {{{"name=\"cuda0\"", "name=\"cuda4\""}, {"name=\"cuda1\"", "name=\"cuda0\""}, {"name=\"cuda4\"", "name=\"cuda1\""}},
-     "FILE line 4:/topology: CUDA and NVML number the GPUs differently: --option numbers=cuda or nvml says whose to "
+     "FILE line 4:/topology: CUDA and NVML number the GPUs differently: option numbers=cuda or nvml says whose to "
      "take"},
     {{{"name=\"cuda0\"", "name=\"cuda4\""}, {"name=\"cuda1\"", "name=\"cuda0\""}, {"name=\"cuda4\"", "name=\"cuda1\""}},
-     "--option numbers: nvidia-smi numbers GPUs as NVML does, so with its output only numbers=nvml can be",
+     "option numbers: nvidia-smi numbers GPUs as NVML does, so with its output only numbers=nvml can be",
      {{"numbers", "cuda"}},
      {"topo-abci-v100.txt"}},
     {{{"bridge_type=\"1-1\"", "bridge_type=\"2-1\""}},
@@ -205,11 +205,11 @@ const std::vector<Wrong> kHwloc = {
      "FILE line 12:/topology/object/object[1]/object[2]/object[1]/@pci_link_speed: 'fast' is no rate in GB/s"},
     {{{"15.753846", "0.0"}},
      "FILE line 29:/topology/object/object[1]/object[2]/object[1]/object/object[3]/object/@pci_link_speed: is not "
-     "known: add --option pcie=4x16, or whatever it is"},
+     "known: add option pcie=4x16, or whatever it is"},
     {{{"os_index=\"1\" gp_index=\"4\"", "os_index=\"0\" gp_index=\"4\""}},
      "FILE line 39:/topology/object/object[2]/@os_index: two Packages have the same number"},
     {{{"Tesla V100-SXM2-16GB", "Tesla X1000"}},
-     "FILE: gpu0 is 'Tesla X1000', a model not known here: add --option sm=NN, its compute capability x 10"},
+     "FILE: gpu0 is 'Tesla X1000', a model not known here: add option sm=NN, its compute capability x 10"},
     {{}, "topo-abci-v100.txt: a second output of nvidia-smi topo -m", {}, {"topo-h200.txt", "topo-abci-v100.txt"}},
     {{}, "topo-v100-dgx1.txt: has 8 GPUs, FILE has 4", {}, {"topo-v100-dgx1.txt"}},
     {{{"Tesla V100-SXM2-16GB", "NVIDIA H200"}},
@@ -229,19 +229,19 @@ TEST_CASE("a topology needs a name, known options and the right number of files"
     }
     return std::string("not refused");
   };
-  CHECK(error_of({}, "", 1) == "--machine: is needed, it names the topology");
+  CHECK(error_of({}, "", 1) == "machine: is needed, it names the topology");
   for (const std::string name : {"My-Box", "box-", "-box", "a--b", "a_b", "a/b"})
     CHECK(error_of({}, name, 1) ==
-          "--machine: '" + name + "' is no name for a topology: words of a-z and 0-9 with hyphens between them");
+          "machine: '" + name + "' is no name for a topology: words of a-z and 0-9 with hyphens between them");
   CHECK(error_of({{"speed", "9"}}, "box", 1) ==
-        "--option speed: unknown option; known to this format: gpu, nvlink, nvswitch, partial, pcie, pcie_peer");
+        "option speed: unknown option; known to this format: gpu, nvlink, nvswitch, partial, pcie, pcie_peer");
   CHECK(error_of({}, "box", 2) == "file: 2 files are given, this format reads one");
-  CHECK(error_of({{"partial", "maybe"}}, "box", 1) == "--option partial: 'maybe' is not allowed: one of no, yes");
+  CHECK(error_of({{"partial", "maybe"}}, "box", 1) == "option partial: 'maybe' is not allowed: one of no, yes");
   CHECK(error_of({{"pcie_peer", "all"}}, "box", 1) ==
-        "--option pcie_peer: 'all' is not allowed: one of none, same_socket");
-  CHECK(error_of({{"nvlink", "two"}}, "box", 1) == "--option nvlink: 'two' is no whole number above 0");
-  CHECK(error_of({{"nvlink", ""}}, "box", 1) == "--option nvlink: has no value");
-  CHECK(error_of({{"nvlink", "2"}}, "box", 1) == "--option nvlink: GPUs of sm 90 have NVLink 4");
+        "option pcie_peer: 'all' is not allowed: one of none, same_socket");
+  CHECK(error_of({{"nvlink", "two"}}, "box", 1) == "option nvlink: 'two' is no whole number above 0");
+  CHECK(error_of({{"nvlink", ""}}, "box", 1) == "option nvlink: has no value");
+  CHECK(error_of({{"nvlink", "2"}}, "box", 1) == "option nvlink: GPUs of sm 90 have NVLink 4");
   const Run twice = run_program("import nccl-xml x --machine x --option a=b --option a=c");
   CHECK(twice.err == "error: --option a: is given twice\n");
   CHECK(run_program("import nccl-xml x --option =c").err ==
@@ -255,7 +255,7 @@ TEST_CASE("what is not UTF-8 is refused", "[unit][import][bad_input]") {
   for (const std::string bytes : {"\x80", "\xc0\xaf", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\xaf"}) {
     const Changed file("nccl-c2c.xml", {{"aarch64", bytes}});
     CHECK(refusal("nccl-xml", file.path(), {{}, "", {}, {}}) == "FILE line 4: not UTF-8");
-    CHECK(refusal("topo-m", "topo-h200.txt", {{}, "", {{"gpu", bytes}}, {}}) == "--option gpu: is not UTF-8");
+    CHECK(refusal("topo-m", "topo-h200.txt", {{}, "", {{"gpu", bytes}}, {}}) == "option gpu: is not UTF-8");
   }
   const Changed good("nccl-v100-dgx1.xml", {{"mlx5_0", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"}});
   const Topology t = import_file("nccl-xml", {good.path()});

@@ -131,20 +131,20 @@ TEST_CASE("imports: machine, topology and options are checked", "[unit][import]"
     CHECK_THROWS_WITH(import_record(kP2p, request), what);
   };
   const std::vector<std::string> files = {sample_path(kWrites)};
-  refused({files, "", "t", {}}, "--machine: is needed: the id of the machine that was measured");
-  refused({files, "m", "", {}}, "--topology: is needed: the topology whose GPUs were measured");
+  refused({files, "", "t", {}}, "machine: is needed: the id of the machine that was measured");
+  refused({files, "m", "", {}}, "topology: is needed: the topology whose GPUs were measured");
   refused({files, "m", "t", {{"buffer", "1MiB"}}},
-          "--option buffer: format 'p2pBandwidthLatencyTest' has no such option: one of elements, latency_bytes, "
+          "option buffer: format 'p2pBandwidthLatencyTest' has no such option: one of elements, latency_bytes, "
           "access, engine, "
           "gpus, id");
   refused({files, "m", "t", {{"elements", "40M"}}},
           "--option elements: '40M' is not a whole number from 1 to 2^31 - 1");
   refused({files, "m", "t", {{"elements", "0"}}}, "--option elements: '0' is not a whole number from 1 to 2^31 - 1");
-  refused({files, "m", "t", {{"engine", "dma"}}}, "--option engine: 'dma' is not allowed: one of ce, sm");
+  refused({files, "m", "t", {{"engine", "dma"}}}, "option engine: 'dma' is not allowed: one of ce, sm");
   refused({files, "m", "t", {{"gpus", "0,1,1,2"}}},
-          "--option gpus: '0,1,1,2' is not a list of GPU numbers, each once: write 0,1,3,2");
-  refused({files, "m", "t", {{"gpus", "0,1,2"}}}, "--option gpus: names 3 GPUs, the files print device 3");
-  refused({files, "m", "t", {{"id", ""}}}, "--option id: has no value");
+          "option gpus: '0,1,1,2' is not a list of GPU numbers, each once: write 0,1,3,2");
+  refused({files, "m", "t", {{"gpus", "0,1,2"}}}, "option gpus: names 3 GPUs, the files print device 3");
+  refused({files, "m", "t", {{"id", ""}}}, "option id: has no value");
   CHECK_THROWS_WITH(import_record("mgbench", {files, "m", "t", {}}),
                     "unknown format 'mgbench' (did you mean 'mgbench-csv'?): one of csv, dcgm, discovery, hwloc-xml, "
                     "infragraph, mgbench-csv, nccl-tests, "
@@ -168,7 +168,7 @@ TEST_CASE("csv: what is refused", "[unit][import]") {
     return error_after("csv", "copies.csv", from, to, {{"timing", "single"}});
   };
   CHECK(error_of("csv", {sample_path("copies.csv")}) ==
-        "--option timing: is needed, the table does not say what a time is: one of single, back_to_back");
+        "option timing: is needed, the table does not say what a time is: one of single, back_to_back");
   CHECK(error(",engine", ",speed") ==
         "FILE:1: column 'speed' is not known: source, target, size_B, time_s are needed, transport, via, direction, "
         "bidirectional, engine allowed");
@@ -180,7 +180,7 @@ TEST_CASE("csv: what is refused", "[unit][import]") {
   CHECK(error("peer", "nvlink") ==
         "FILE:2: transport 'nvlink' is not allowed: one of local, peer, relay, staged, host");
   CHECK(error(",peer,", ",,") ==
-        "FILE:2: no transport: add a column transport, or --option transport=peer or staged for all pairs");
+        "FILE:2: no transport: add a column transport, or option transport=peer or staged for all pairs");
   CHECK(error("peer", "local") == "FILE:2: transport 'local' does not fit gpu0 to gpu1");
   CHECK(error("peer", "relay") == "FILE:2: a relay needs its column via, no other transport has one");
   CHECK(error("67108864", "64MiB") == "FILE:2: size_B '64MiB' is not a whole number of bytes of at least 1");
@@ -218,7 +218,7 @@ TEST_CASE("mgbench-csv: a matrix, the row sends", "[unit][import]") {
         "FILE:2: '500' for GPU 0 and itself: leave it empty, N/A or -: how local copies count is not said");
   options.erase("size");
   CHECK(error("GPU", "GPU ") ==
-        "--option size: is needed, the matrix does not say it: bytes of a copy in one direction, e.g. 100MB");
+        "option size: is needed, the matrix does not say it: bytes of a copy in one direction, e.g. 100MB");
 }
 
 TEST_CASE("an imported record is checked, fitted and compared", "[unit][import]") {

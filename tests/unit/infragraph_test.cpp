@@ -163,7 +163,7 @@ TEST_CASE("InfraGraph: what is wrong is named by its pointer", "[unit][import][b
   Json other = small(pcie, edges);
   other["devices"].push_back(other["devices"][0]);
   other["devices"][1]["name"] = "rack";
-  CHECK(refusal(other) == "/devices: several devices have an xpu: say which with --option device=NAME: box, rack");
+  CHECK(refusal(other) == "/devices: several devices have an xpu: say which with option device=NAME: box, rack");
   CHECK(refusal(other, {{"device", "rack"}}).empty());
   CHECK(refusal(other, {{"device", "hut"}}) == "/devices: has no device 'hut': one of box, rack");
   Json unknown = small(pcie, edges);

@@ -55,7 +55,7 @@ TEST_CASE("perftest: errors name file and line", "[unit][import]") {
     return refused("perftest", text.replace(text.find(from), from.size(), to), kHosts);
   };
   CHECK(refused("perftest", "no table", kHosts).find("FILE: is no output of perftest") == 0);
-  CHECK(refused("perftest", good, {}).find("--option src and --option dst: are needed") == 0);
+  CHECK(refused("perftest", good, {}).find("option src and option dst: are needed") == 0);
   CHECK(with("BW average[Gb/sec]", "BW median[Gb/sec]").find("FILE:19: the head of the table is due") == 0);
   CHECK(with("197.43", "-3").find("FILE:21: '-3' is not a number above 0") == 0);
   CHECK(with("197.43", "").find("FILE:21: has 4 values for 5 columns") == 0);
@@ -75,7 +75,7 @@ TEST_CASE("ucx_perftest: a table alone needs the size, latency is of one message
   const std::string good = text_of_file(sample_path("ucx-tag-bw.txt"));
   const Options ends{{"src", "gpu0"}, {"dst", "gpu1"}};
   const std::string table = good.substr(good.find("+--------------+"));
-  CHECK(refused("ucx_perftest", table, ends).find("--option size: is needed") == 0);
+  CHECK(refused("ucx_perftest", table, ends).find("option size: is needed") == 0);
   CHECK(refused("ucx_perftest", table.substr(table.find("[thread")), ends).find("FILE:2: the head of the table") == 0);
   CHECK(refused("ucx_perftest", good, {{"src", "cpu0"}, {"dst", "cpu1"}}).find("does not fit FILE") !=
         std::string::npos);

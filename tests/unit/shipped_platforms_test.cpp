@@ -141,7 +141,7 @@ TEST_CASE("calibrate fit --unmeasured refuses measurements and needs lenders", "
     CHECK(run.code == 2);
     return run.err;
   };
-  CHECK(error(fit).find("--unmeasured: needs --inherit") != std::string::npos);
+  CHECK(error(fit).find("--unmeasured: set --inherit") != std::string::npos);
   CHECK(error(fit + "calibrate/data/gx8/printed-copies.json --inherit models/params/gx8.json")
             .find("--unmeasured: takes no measurement") != std::string::npos);
 }

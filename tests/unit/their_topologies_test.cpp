@@ -201,8 +201,8 @@ TEST_CASE("Slurm: what scontrol prints, blocks, topology.yaml", "[unit][import]"
   CHECK(fabric.at("leaf1").nodes == std::vector<std::string>{"gpu01", "gpu02"});
   CHECK(groups("topology.yaml", {{"topology", "nvl"}}).size() == 2);
   CHECK_THROWS_WITH(groups("topology.yaml", {{"topology", "x"}}),
-                    "--option topology: 'x' is not there: one of nvl, fabric");
-  CHECK_THROWS_WITH(groups("topology-block.conf", {{"topology", "x"}}), "--option topology: is of topology.yaml");
+                    "option topology: 'x' is not there: one of nvl, fabric");
+  CHECK_THROWS_WITH(groups("topology-block.conf", {{"topology", "x"}}), "option topology: is of topology.yaml");
 }
 
 }  // namespace linkcast::test::their_topologies_test

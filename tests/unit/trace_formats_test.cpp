@@ -184,7 +184,7 @@ TEST_CASE("time-independent traces: what is refused", "[unit][trace_import][bad_
   const auto error = [](const std::string& text) { return trace_error("simgrid-ti", text); };
   CHECK(error("") == "FILE: holds no action");
   CHECK(error("0 init\n0 compute 5\n") ==
-        "FILE line 2: compute: needs --option flops-per-second=..., what one rank computes");
+        "FILE line 2: compute: needs option flops-per-second=..., what one rank computes");
   CHECK(error("0 init\n2 init\n") == "FILE: no action of rank 1, but of rank 2: is a file missing?");
   CHECK(error("0 fly 5\n") == "FILE line 1: action 'fly' is not known to this importer");
   CHECK(error("0 send 1 0 5\n1 init\n0 send 2 0 5\n") == "FILE line 3: send: rank 2 is not one of 0 to 1");

@@ -104,7 +104,7 @@ TEST_CASE("PyTorch: what is refused", "[unit][trace_import][bad_input]") {
   };
   CHECK(error(good) ==
         "FILE: an execution trace has no times: add Kineto's timeline of each rank to the files, or "
-        "--option compute=0us for communication alone");
+        "option compute=0us for communication alone");
   CHECK(error("{}") == "FILE: neither an execution trace of PyTorch (nodes) nor a timeline of Kineto (traceEvents)");
   CHECK(error(text_of_file(trace_sample("kineto-times.json"))) ==
         "FILE: is Kineto's timeline: an execution trace of PyTorch is missing");
@@ -141,7 +141,7 @@ TEST_CASE("Chakra: options", "[unit][trace_import]") {
   graph.control = 1;
   graph.node(2, chakra_et::COMP_NODE, {}, {{"is_cpu_op", 1}}, 5);
   CHECK(trace_error("chakra", graph.text()) ==
-        "FILE: node 1: has no duration, but num_ops: add --option flops-per-second=..., what one rank computes");
+        "FILE: node 1: has no duration, but num_ops: add option flops-per-second=..., what one rank computes");
   const auto data = trace_of("chakra", graph.text(), {{"flops-per-second", "1e6"}});
   CHECK(data->events[0].time_s == Approx(3e-3));
   CHECK(data->events[1].after.empty());

@@ -57,7 +57,7 @@ TEST_CASE("what takes more than the limits is refused, with the estimate and wha
   CHECK(
       slow ==
       "replay: about 1e+09 events, 1e+03 B of memory and 2 h, more than the limit of 1 MiB and 60 s: ask for less, or "
-      "raise it by --max-memory and --max-time (LINKCAST_MAX_MEMORY, LINKCAST_MAX_TIME)");
+      "raise it by max_memory and max_time (LINKCAST_MAX_MEMORY, LINKCAST_MAX_TIME)");
   CHECK(refusal({"replay", 1, "events", 3.0 * 1024 * 1024, 1}).find("3 MiB of memory") != std::string::npos);
   CHECK(refusal({"replay", 1, "events", 1, 61, true}).find("replay: at least 1 events") == 0);
   const WithLimits none({kInfinite, kInfinite});

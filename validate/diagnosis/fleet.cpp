@@ -193,12 +193,12 @@ FleetLog fleet_log(const std::string& name, const Measurement& measurement) {
 
 std::vector<FleetMember> fleet_of(const std::vector<FleetLog>& logs) {
   if (logs.size() <= kLeastOthers)
-    throw InputError(fmt::format("--baseline: {} logs: three at least, or nothing tells which is odd", logs.size()));
+    throw InputError(fmt::format("baseline: {} logs: three at least, or nothing tells which is odd", logs.size()));
   std::vector<FleetMember> members;
   for (std::size_t i = 0; i < logs.size(); ++i) {
     members.push_back(Member(logs, i).judge());
     if (members.back().points.empty())
-      throw InputError(logs[i].name + ": has no point in common with two others of --baseline");
+      throw InputError(logs[i].name + ": has no point in common with two others of the baseline");
   }
   return members;
 }

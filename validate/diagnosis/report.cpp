@@ -125,7 +125,7 @@ std::string next_step(const Diagnosis& diagnosis) {
   if (const std::vector<RankedKind> likely = likely_kinds(diagnosis); !likely.empty())
     return std::string(next_step(likely.front().kind));
   if (odd_levels(diagnosis.levels).empty()) return "nvidia-smi pmon -c 1; run it again on an idle machine";
-  return "nvidia-smi -q -d PERFORMANCE,CLOCK,ECC; the same run on more machines of the kind, and --baseline";
+  return "nvidia-smi -q -d PERFORMANCE,CLOCK,ECC; the same run on more machines of the kind, as baseline";
 }
 
 std::vector<std::string> odd_texts(const Diagnosis& diagnosis) {

@@ -38,7 +38,7 @@ void print_points(std::ostream& out, const Diagnosis& found, const Bench& bench)
                     rate_text(p.moved_B, p.measured_s), rate_text(p.moved_B, p.predicted_s)});
   }
   if (rows.size() > 1) out << table_text(rows);
-  if (telling.size() >= rows.size()) out << "and " << telling.size() - rows.size() + 1 << " more, see --json\n";
+  if (telling.size() >= rows.size()) out << "and " << telling.size() - rows.size() + 1 << " more in the JSON answer\n";
 }
 
 /// Verdict, and how many points are off by themselves.

@@ -117,11 +117,10 @@ Json forecast_of(catalogue::Catalogue& catalogue, const StudyRequest& request, c
 void check_folder(const StudyRequest& request) {
   std::error_code error;
   fs::create_directories(request.out, error);
-  if (error) throw InputError("--out: cannot make folder '" + request.out + "': " + error.message());
+  if (error) throw InputError("out: cannot make folder '" + request.out + "': " + error.message());
   const fs::path results = fs::path(request.out) / "results";
   if (fs::is_directory(results) && !fs::is_empty(results))
-    throw InputError("--out: '" + request.out +
-                     "' holds results, and a forecast comes before them: take another folder");
+    throw InputError("out: '" + request.out + "' holds results, and a forecast comes before them: take another folder");
   std::set<std::string> ids;
   for (const Wish& wish : request.wishes)
     if (!ids.insert(wish.id).second) throw InputError("two topologies are called '" + wish.id + "'");

@@ -129,9 +129,9 @@ Wish graph_wish(int gpus, const std::set<Edge>& graph, const std::vector<int>& c
 
 std::vector<Wish> subset_wishes(const Platform& machine, const std::string& name, int gpus) {
   const int all = machine.gpu_count();
-  if (gpus < 2 || gpus > all) throw InputError(fmt::format("--gpus: {} has 2 to {} to choose", name, all));
+  if (gpus < 2 || gpus > all) throw InputError(fmt::format("gpus: {} has 2 to {} to choose", name, all));
   if (placement::number_of_sets(all, gpus) > kMostSets)
-    throw InputError(fmt::format("--gpus: {} has more than {} sets of so many", name, kMostSets));
+    throw InputError(fmt::format("gpus: {} has more than {} sets of so many", name, kMostSets));
   const auto symmetries = gpu_symmetries(machine, std::vector<int>(at(all), 0));
   std::vector<Wish> wishes;
   std::map<std::vector<int>, std::size_t> known;  // places by shape, of so few GPUs that all numberings can be tried
@@ -154,7 +154,7 @@ std::vector<Wish> subset_wishes(const Platform& machine, const std::string& name
 }
 
 std::vector<Wish> graph_wishes(int gpus) {
-  if (gpus != 3 && gpus != 4) throw InputError("--graphs: of 3 or 4 GPUs");
+  if (gpus != 3 && gpus != 4) throw InputError("graphs: of 3 or 4 GPUs");
   std::vector<Wish> wishes;
   for (const std::set<Edge>& graph : graphs(gpus)) {
     if (graph.empty()) {
