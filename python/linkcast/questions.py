@@ -42,7 +42,7 @@ class Questions:
         return self._ask(kinds.Fabric, "fabric", {"id": id, "solver": solver})
 
     def flows(self, flows: Sequence[list[Any]] | str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
-              engine: Literal["dma", "sm"] | None = None, transport: str | None = None,
+              engine: Literal["copy_engine", "sm"] | None = None, transport: str | None = None,
               direction: Literal["read", "write"] | None = None, timing: Literal["single", "back_to_back"] | None = None,
               launch: Literal["graph", "process"] | None = None, host_scale: float | None = None, explain: bool | None = None,
               noise: int | None = None, samples: int | None = None, service_level: int | None = None) -> kinds.Flows:
@@ -53,7 +53,7 @@ class Questions:
 
     def p2p(self, src: str | int, dst: str | int, size_B: float | str, *, id: Any | None = None,
             solver: Literal["fluid", "native"] | None = None, transport: str | None = None, via: str | int | None = None,
-            engine: Literal["dma", "sm"] | None = None, direction: Literal["read", "write"] | None = None,
+            engine: Literal["copy_engine", "sm"] | None = None, direction: Literal["read", "write"] | None = None,
             timing: Literal["single", "back_to_back"] | None = None, launch: Literal["graph", "process"] | None = None,
             host_scale: float | None = None, explain: bool | None = None, chunk_B: float | str | None = None,
             pageable: bool | None = None, bidirectional: bool | None = None, noise: int | None = None,

@@ -21,7 +21,7 @@ int device_by_id(const Platform& platform, const std::string& id, const ObjectRe
 
 MoveBy read_engine(ObjectReader& r) {
   if (!r.has("engine")) return MoveBy::kDma;
-  return r.choice("engine", {"dma", "sm"}) == "sm" ? MoveBy::kSm : MoveBy::kDma;
+  return r.choice("engine", {"copy_engine", "sm"}) == "sm" ? MoveBy::kSm : MoveBy::kDma;
 }
 
 std::optional<bool> read_direction(ObjectReader& r) {

@@ -12,7 +12,7 @@ namespace linkcast::activities {
 /// GPU or CPU by id. @throws InputError  with the known ids
 int device_by_id(const Platform& platform, const std::string& id, const ObjectReader& r, const std::string& key);
 
-/// Optional keys of the query that become part of a transfer: engine (dma, sm), direction (read, write).
+/// Optional keys of the query that become part of a transfer: engine (copy_engine, sm), direction (read, write).
 MoveBy read_engine(ObjectReader& r);
 std::optional<bool> read_direction(ObjectReader& r);
 

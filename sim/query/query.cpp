@@ -5,6 +5,7 @@
 
 #include "sim/log/log.hpp"
 #include "sim/query/gpu_values.hpp"
+#include "sim/query/old_spellings.hpp"
 #include "sim/query/provenance.hpp"
 #include "sim/query/query_kind.hpp"
 
@@ -96,10 +97,12 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
   const auto solver_id = r.optional<std::string>("solver").value_or("fluid");
   out["kind"] = kind;
   catalogue::MachinePtr edited;
+  std::vector<std::string> renamed;
   try {
     static_cast<void>(catalogue.solver(solver_id));
     edited = catalogue.edited(machine ? machine : catalogue.machine(base_id), edits);
-    const Json named = with_gpu_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
+    Json named = with_gpu_numbers(query_kinds().get(kind).keys(), query, edited->platform().topology(), name);
+    renamed = respell(query_kinds().get(kind).keys(), named);
     ObjectReader numbered(named, name);
     for (const Key& key : common_keys())
       if (numbered.has(key.name)) static_cast<void>(numbered.raw(key.name));  // read above
@@ -109,7 +112,14 @@ Json answer_or_throw(catalogue::Catalogue& catalogue, const Json& query, const s
     const std::string what = error.what();
     throw what.rfind(name, 0) == 0 ? error : InputError(name + ": " + what);
   }
-  put_provenance(*edited, query, solver_id, out);
+  if (renamed.empty()) {
+    put_provenance(*edited, query, solver_id, out);
+  } else {
+    for (const std::string& warning : renamed) out["warnings"].push_back(warning);
+    Json respelled = query;
+    respell(query_kinds().get(kind).keys(), respelled);
+    put_provenance(*edited, respelled, solver_id, out);
+  }
   log.answered(out, base_id);
   return out;
 }

@@ -12,12 +12,12 @@ PAIR_OPTIONS = (
     {"transport": "staged", "bidirectional": True}, {"direction": "write"}, {"transport": "relay"}, {"transport": "peer"},
     {"engine": "sm", "direction": "read"}, {"timing": "back_to_back"}, {"transport": "relay", "chunk_B": 1 << 20},
     {"engine": "sm", "direction": "write", "bidirectional": True}, {"transport": "staged", "timing": "single"},
-    {"direction": "read", "bidirectional": True, "timing": "single"}, {"engine": "dma", "bidirectional": False})
+    {"direction": "read", "bidirectional": True, "timing": "single"}, {"engine": "copy_engine", "bidirectional": False})
 RELAYING = ("abci-v100", "alps", "leonardo", "lumi", "p100-dgx1", "summit", "v100-dgx1", "v100-dgx1-fig19b")
 HOST_OPTIONS = ({}, {"pageable": True}, {"engine": "sm"}, {"bidirectional": True}, {"transport": "host", "timing": "single"})
 FLOW_OPTIONS = (
     {}, {"engine": "sm"}, {"transport": "staged"}, {"direction": "read"}, {"timing": "back_to_back"},
-    {"engine": "sm", "direction": "read"}, {"transport": "peer", "direction": "write"}, {"engine": "dma", "timing": "single"})
+    {"engine": "sm", "direction": "read"}, {"transport": "peer", "direction": "write"}, {"engine": "copy_engine", "timing": "single"})
 MESSAGE_OPTIONS = ({}, {"bidirectional": True}, {"timing": "single"})
 QUEUED = ("gpudirect_rdma", "pinned")  # curves of which it is known how messages one behind the other go
 NIC_SIZES = (32, 4096, 65536, 1 << 20, 3 << 20)

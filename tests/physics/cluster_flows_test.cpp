@@ -63,7 +63,7 @@ TEST_CASE("one flow between nodes is the copy alone, from rest", "[physics]") {
 
 TEST_CASE("flows inside one node of a cluster are those of the node", "[physics]") {
   const std::vector<std::pair<int, int>> pairs = {{0, 1}, {0, 2}, {2, 1}, {1, 3}};
-  for (const char* engine : {"dma", "sm"}) {
+  for (const char* engine : {"copy_engine", "sm"}) {
     Json here = Json::array(), there = Json::array();
     for (const auto& [from, to] : pairs) {
       here.push_back({"gpu" + std::to_string(from), "gpu" + std::to_string(to), kSize_B});

@@ -111,15 +111,15 @@ TEST_CASE("from rest a copy takes longer than out of a queue", "[physics]") {
 
 TEST_CASE("copies take turns at their source, pushed or pulled", "[physics]") {
   const double wire = kSize / kRate;
-  const Json pushed = flows({{0, 1}, {0, 2}}, "dma", "write");
+  const Json pushed = flows({{0, 1}, {0, 2}}, "copy_engine", "write");
   CHECK_THAT(pushed["flow_times_s"][0].get<double>(), WithinRel(kSingle + kStart + wire, 1e-9));
   CHECK_THAT(pushed["flow_times_s"][1].get<double>(), WithinRel(kSingle + kTurn + 2 * (kStart + wire), 1e-9));
   // Two targets pull from one source: in turn, and the second does not wait for the first one's start-up.
-  const Json from_one = flows({{0, 1}, {0, 2}}, "dma", "read");
+  const Json from_one = flows({{0, 1}, {0, 2}}, "copy_engine", "read");
   CHECK_THAT(from_one["flow_times_s"][0].get<double>(), WithinRel(kPull + wire, 1e-9));
   CHECK_THAT(from_one["flow_times_s"][1].get<double>(), WithinRel(kPull + 2 * wire, 1e-9));
   // One target pulls from two sources: their engines differ, the target's link is shared.
-  const Json to_one = flows({{1, 0}, {2, 0}}, "dma", "read");
+  const Json to_one = flows({{1, 0}, {2, 0}}, "copy_engine", "read");
   for (const Json& time : to_one["flow_times_s"]) CHECK_THAT(time.get<double>(), WithinRel(kPull + 2 * wire, 1e-9));
 }
 
@@ -138,16 +138,16 @@ TEST_CASE("kernels share what copy engines take in turn", "[physics]") {
 TEST_CASE("where the first of queued copies decides, several picks are run", "[physics]") {
   const std::vector<std::pair<int, int>> ring_both = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {0, 3}, {1, 0}, {2, 1}, {3, 2}};
   const double lone = kSize / kRate;
-  const Json result = flows(ring_both, "dma", "write");
+  const Json result = flows(ring_both, "copy_engine", "write");
   CHECK(result["warnings"].size() == 1);
   // Two copies an engine in turn at best, all four phases apart at worst.
   CHECK(result["time_s"].get<double>() > 2 * lone);
   CHECK(result["time_s"].get<double>() < 4.5 * lone);
   CHECK(result["time_low_s"].get<double>() < 2.2 * lone);
   CHECK(result["time_high_s"].get<double>() > 2.8 * lone);
-  CHECK(flows(ring_both, "dma", "write") == result);
+  CHECK(flows(ring_both, "copy_engine", "write") == result);
   // Copies that meet no other engine's copies need no such thing.
-  CHECK(flows({{0, 1}, {0, 2}}, "dma", "write")["warnings"].empty());
+  CHECK(flows({{0, 1}, {0, 2}}, "copy_engine", "write")["warnings"].empty());
 }
 
 TEST_CASE("staging is limited by its own pace or by the cables", "[physics]") {

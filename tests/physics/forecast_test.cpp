@@ -122,7 +122,7 @@ TEST_CASE("fluid and native agree on copies", "[physics][forecast]") {
 TEST_CASE("fluid and native agree on twelve flows", "[physics][forecast]") {
   Json list = Json::array();
   for (int k = 0; k < 12; ++k) list.push_back({gpu(k % 8), gpu((k + 1 + 3 * k % 7) % 8), (k + 1) * 3e6});
-  for (const std::string engine : {"dma", "sm"}) {
+  for (const std::string engine : {"copy_engine", "sm"}) {
     require_solvers_agree(flows("p100-dgx1", list, engine));
     require_solvers_agree(with(flows("v100-dgx1", list, engine), "transport", "staged"));
   }
@@ -276,9 +276,9 @@ TEST_CASE("two copies of one copy engine take turns, kernels share", "[physics][
   const double size = 64 * kMiB;
   const double lone = time_of(p2p("p100-dgx1", 0, 1, size));
   const Json two = {{gpu(0), gpu(1), size}, {gpu(0), gpu(2), size}};
-  const Json dma = ask(flows("p100-dgx1", two, "dma"));
-  CHECK_THAT(dma["flow_times_s"][0].get<double>(), WithinRel(lone, kExact));
-  CHECK_THAT(dma["flow_times_s"][1].get<double>(), WithinRel(2 * lone, kExact));
+  const Json engines = ask(flows("p100-dgx1", two, "copy_engine"));
+  CHECK_THAT(engines["flow_times_s"][0].get<double>(), WithinRel(lone, kExact));
+  CHECK_THAT(engines["flow_times_s"][1].get<double>(), WithinRel(2 * lone, kExact));
   const double lone_sm = time_of(with(p2p("p100-dgx1", 0, 1, size), "engine", "sm"));
   const Json sm = ask(flows("p100-dgx1", two, "sm"));
   for (const Json& time : sm["flow_times_s"]) CHECK_THAT(time.get<double>(), WithinRel(lone_sm, kExact));
@@ -325,7 +325,7 @@ TEST_CASE("every prediction lies inside its own interval", "[physics][forecast]"
       inside(ask(p2p(name, 0, 0, size)));
       inside(ask(with(p2p(name, 0, 1, size), "dst", "cpu0")));
       inside(ask(with(p2p(name, 0, 1, size), "bidirectional", true)));
-      for (const std::string engine : {"dma", "sm"})
+      for (const std::string engine : {"copy_engine", "sm"})
         inside(ask(flows(name, {{gpu(0), gpu(1), size}, {gpu(1), gpu(2), size}}, engine)));
     }
 }

@@ -39,7 +39,7 @@ double moving(const Json& result) { return seconds(result) - result["latency_s"]
 
 TEST_CASE("a copy with a slow end takes exactly as many times as long", "[physics][whatif]") {
   for (const std::string platform : {"p100-dgx1", "v100-dgx1", "dgx2", "hgx-h200", "gx8"})
-    for (const std::string engine : {"dma", "sm"})
+    for (const std::string engine : {"copy_engine", "sm"})
       for (const double size : {1024.0, 67108864.0})
         for (const std::string slow : {"gpu0", "gpu1"}) {
           Json query = copy_of(platform, "gpu0", "gpu1", size);

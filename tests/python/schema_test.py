@@ -24,6 +24,34 @@ def kinds() -> list[dict]:
     return json.loads(run("list", "kinds", "--json").stdout)["kinds"]
 
 
+class OldSpellings(unittest.TestCase):
+    """docs/stability.md: an old value goes on working for one version, with a warning that names the new one."""
+
+    COPY = {"kind": "p2p", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu1", "size_B": 1 << 20}
+    FLOWS = {"kind": "flows", "platform": "p100-dgx1", "flows": [{"src": "gpu0", "dst": "gpu1", "size_B": 1 << 20}] * 2}
+
+    def test_dma_is_copy_engine(self):
+        for query in (self.COPY, self.FLOWS):
+            old, new, unset = answers([{**query, "engine": "dma"}, {**query, "engine": "copy_engine"}, query])
+            self.assertEqual(old["warnings"],
+                             [*new["warnings"], "engine: 'dma' is called 'copy_engine' now; the old name goes on working in this version only"])
+            self.assertEqual(old["inputs"], new["inputs"])  # what is written uses the new one
+            self.assertEqual({**old, "warnings": new["warnings"]}, new)
+            self.assertEqual(new["time_s"], unset["time_s"])
+
+    def test_it_is_no_other_key_and_no_other_kind(self):
+        rings = {"kind": "rings", "platform": "p100-dgx1", "gpus": [0, 1], "engine": "dma"}
+        collective = {"kind": "collective", "platform": "p100-dgx1", "gpus": [0, 1], "op": "all_reduce", "size_B": 1 << 20, "engine": "dma"}
+        for answer in answers([rings, collective, {**self.COPY, "direction": "dma"}]):
+            self.assertIn("error", answer)
+
+    def test_the_command_line_takes_it_too(self):
+        words = ("predict", "p2p", "-p", "p100-dgx1", "--src", "gpu0", "--dst", "gpu1", "--size", "1MiB", "--engine", "dma")
+        printed = run(*words)
+        self.assertEqual(printed.returncode, 0)
+        self.assertIn("'dma' is called 'copy_engine' now", printed.stdout + printed.stderr)
+
+
 class Tables(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -87,7 +87,7 @@ TEST_CASE("wrong copies", "[unit][bad_input]") {
        {kCopy + "--size 1MiB --via gpu7", "--via: gpu7 has no direct link to both ends: one of gpu1, gpu4\n"},
        {kCopy + "--size 1MiB --via gpu12", "--via: 'gpu12' is no GPU or CPU of p100-dgx1: one of " + kDevices},
        {kCopy + "--size 1MiB --via gpu4 --transport staged", "--via: only transport relay goes through another GPU\n"},
-       {kCopy + "--size 1MiB --engine steam", "--engine: 'steam' is not allowed: one of dma, sm\n"},
+       {kCopy + "--size 1MiB --engine steam", "--engine: 'steam' is not allowed: one of copy_engine, sm\n"},
        {kCopy + "--size 1MiB --solver oracle", "command line: unknown solver 'oracle'; known: fluid, native\n"},
        {"routes --platform p100-dgx1 --src gpu0 --dst moon", "--dst: 'moon' is no GPU or CPU of p100-dgx1"},
        {"show atari", "unknown platform 'atari': one of "}});

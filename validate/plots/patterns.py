@@ -23,7 +23,7 @@ WHAT = {"same_pair": "0>1 twice", "same_source": "out-cast from 0", "same_destin
 
 def query_of(point: dict, flows: list) -> dict:
     return {"kind": "flows", "platform": occasions.MACHINE, "flows": flows, "timing": "single",
-            "engine": "sm" if point["engine"] == "sm" else "dma", "direction": point["direction"]}
+            "engine": "sm" if point["engine"] == "sm" else "copy_engine", "direction": point["direction"]}
 
 
 def records(program: str, occasion: str | None = None) -> dict:

@@ -45,9 +45,9 @@ query::Key size_key(bool required) {
 
 query::Key engine_key() {
   return {.name = "engine",
-          .help = "dma (copy engines: copies of one take turns) or sm (kernels, which share)",
-          .unset = "dma",
-          .choices = {"dma", "sm"},
+          .help = "copy_engine (copies of one engine take turns) or sm (kernels, which share)",
+          .unset = "copy_engine",
+          .choices = {"copy_engine", "sm"},
           .example = "\"sm\"",
           .cli = {.name = "--engine"}};
 }
