@@ -342,7 +342,9 @@ void translate(std::exception_ptr thrown) {
 
 /// Pipelines of files: they answer as the commands of their names do.
 void add_pipelines(py::class_<Catalogues>& catalogues) {
-  catalogues.def("platforms", [](Catalogues& self) { return self.with_one(platforms); })
+  catalogues
+      .def("platforms",
+           [](Catalogues& self) { return self.with_one([](auto& one) { return platforms(one.catalogue); }); })
       .def("diagnose",
            [](Catalogues& self, std::vector<Text> files, Text platform, std::vector<Text> edits,
               std::vector<Text> baseline, Text format, Texts options, Text library, bool force) {
@@ -352,37 +354,41 @@ void add_pipelines(py::class_<Catalogues>& catalogues) {
                                                  std::move(baseline),
                                                  {std::move(format), std::move(options), std::move(library)},
                                                  force};
-             const Diagnosed found =
-                 unlocked([&] { return self.with_one([&](auto& one) { return diagnose_answer(one, request); }); });
+             const Diagnosed found = unlocked(
+                 [&] { return self.with_one([&](auto& one) { return diagnose_answer(one.catalogue, request); }); });
              return py::make_tuple(found.answer, found.text, found.normal);
            })
       .def("validate",
            [](Catalogues& self, const std::vector<Text>& ids) {
-             return unlocked([&] { return self.with_one([&](auto& one) { return validate_claims(one, ids); }); });
+             return unlocked(
+                 [&] { return self.with_one([&](auto& one) { return validate_claims(one.catalogue, ids); }); });
            })
       .def("compare",
            [](Catalogues& self, std::vector<Text> files, Text platform, std::vector<Text> edits,
               std::optional<double> median, std::optional<double> p95) {
              const diagnosis::CompareRequest request{
                  std::move(files), std::move(platform), std::move(edits), {median, p95}};
-             return unlocked([&] { return self.with_one([&](auto& one) { return compare_answer(one, request); }); });
+             return unlocked(
+                 [&] { return self.with_one([&](auto& one) { return compare_answer(one.catalogue, request); }); });
            })
       .def("import_",
            [](Catalogues& self, const Text& format, std::vector<Text> files, Text machine, Text topology,
               Texts options) {
              const ImportRequest request{std::move(files), std::move(machine), std::move(topology), std::move(options)};
-             return unlocked(
-                 [&] { return self.with_one([&](auto& one) { return import_files(one, format, request); }); });
+             return unlocked([&] {
+               return self.with_one([&](auto& one) { return import_files(one.catalogue, format, request); });
+             });
            })
       .def("fit",
            [](Catalogues& self, const py::kwargs& keys) {
              const pipelines::MachineFit request = fit_request(keys);
-             return unlocked([&] { return self.with_one([&](auto& one) { return fit_answer(one, request); }); });
+             return unlocked(
+                 [&] { return self.with_one([&](auto& one) { return fit_answer(one.catalogue, request); }); });
            })
       .def("init", [](Catalogues& self, std::vector<Text> files, Text out, Text machine, Texts options, bool force) {
         const pipelines::NewMachine request{std::move(files), std::move(out), std::move(machine), std::move(options),
                                             force};
-        return unlocked([&] { return self.with_one([&](auto& one) { return init_answer(one, request); }); });
+        return unlocked([&] { return self.with_one([&](auto& one) { return init_answer(one.catalogue, request); }); });
       });
 }
 

@@ -82,8 +82,8 @@ std::string limit_text(const Limits& limits) {
 void refuse_memory_in_use(double memory_B) {
   if (memory_B > limits().memory_B)
     throw InputError("memory: " + memory_text(memory_B) + " are in use, more than the limit of " +
-                     memory_text(limits().memory_B) + ": ask for less, or raise it by max_memory (" +
-                     kMemoryVariable + ")");
+                     memory_text(limits().memory_B) + ": ask for less, or raise it by max_memory (" + kMemoryVariable +
+                     ")");
 }
 
 }  // namespace linkcast::work
