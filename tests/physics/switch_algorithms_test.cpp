@@ -44,8 +44,8 @@ const std::string kReducing = kSwitch + ",sharp=test";
 
 /// Bytes that node 0 sends as many nodes on, of a channel that sends one byte, by PAT.
 std::map<int, double> shares_by_length(int nodes) {
-  static const std::string id = catalogue().edited("hgx-h100", {kSwitch});
-  const Cluster& cluster = catalogue().cluster(id);
+  const catalogue::MachinePtr machine = catalogue().edited(catalogue().machine("hgx-h100"), {kSwitch});
+  const Cluster& cluster = machine->cluster();
   Communicator made;
   made.gpus = {0};
   made.nodes = nodes;

@@ -52,10 +52,11 @@ TEST_CASE("the matrix era, which has no cost model, refuses it too", "[unit]") {
 
 TEST_CASE("a forecast of an operation that NCCL does not have is bad input in every version", "[unit]") {
   catalogue::Catalogue& all = test::catalogue();
+  const catalogue::MachinePtr machine = all.machine("v100-dgx1");
   for (const char* name : {"nccl-2.3", "nccl-2.7", "nccl-2.30"}) {
-    const collective::CollectiveJob job{all.lone_node("v100-dgx1"),
+    const collective::CollectiveJob job{machine->lone_node(),
                                         libraries().get(name),
-                                        all.communicator("v100-dgx1", name, {0, 1, 2, 3}),
+                                        *machine->communicator(name, {0, 1, 2, 3}),
                                         collectives().get("scan"),
                                         "scan",
                                         1048576};
