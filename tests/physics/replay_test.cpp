@@ -205,10 +205,12 @@ TEST_CASE("replay: one collective takes what its forecast says, and its links ca
                      {"calls", 1}};
     const double alone_s = query::answer_or_throw(test::catalogue(), query, "test")["time_s"].get<double>();
     write(1);
-    const Json once = replay::to_json(replay::replay(test::catalogue(), {platform, {{file}}}));
+    const Json once =
+        replay::to_json(replay::replay(test::catalogue(), {test::catalogue().machine(platform), {{file}}}));
     CHECK_THAT(once["makespan_s"].get<double>(), WithinRel(alone_s, kExact));
     write(3);
-    const Json thrice = replay::to_json(replay::replay(test::catalogue(), {platform, {{file}}}));
+    const Json thrice =
+        replay::to_json(replay::replay(test::catalogue(), {test::catalogue().machine(platform), {{file}}}));
     CHECK_THAT(thrice["makespan_s"].get<double>(), WithinRel(3 * alone_s, kExact));
     REQUIRE(thrice["links"].size() == once["links"].size());
     for (std::size_t i = 0; i < once["links"].size(); ++i)
@@ -222,9 +224,10 @@ TEST_CASE("replay: two jobs that share their narrowest link get half of it each"
   const std::string file = (scratch / "t.jsonl").string();
   std::ofstream(file) << R"({"schema":"trace/1","name":"t","ranks":2,"source":"test","groups":{"all":[0,1]}})" << '\n'
                       << collective(0, "67108864") << collective(1, "67108864");
-  const Json alone = replay::to_json(replay::replay(test::catalogue(), {unlearned("gx8"), {{file, {0, 7}}}}));
-  const Json both =
-      replay::to_json(replay::replay(test::catalogue(), {unlearned("gx8"), {{file, {0, 7}}, {file, {1, 6}}}}));
+  const Json alone = replay::to_json(
+      replay::replay(test::catalogue(), {test::catalogue().machine(unlearned("gx8")), {{file, {0, 7}}}}));
+  const Json both = replay::to_json(replay::replay(
+      test::catalogue(), {test::catalogue().machine(unlearned("gx8")), {{file, {0, 7}}, {file, {1, 6}}}}));
   double busiest = 0;
   for (const Json& link : alone["links"]) busiest = std::max(busiest, link["utilisation"].get<double>());
   // The start-up passes once; the bytes of both cross one link after it.
