@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "cli/lines.hpp"
+#include "sim/base/in_order.hpp"
 #include "sim/query/batch_line.hpp"
-#include "sim/work/in_order.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/log/log.hpp"
-#include "sim/plugin/collective.hpp"
+#include "sim/base/log.hpp"
+#include "sim/machine/collective.hpp"
 #include "sim/records/trace.hpp"
 
 namespace linkcast::cli {

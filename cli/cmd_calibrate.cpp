@@ -10,9 +10,9 @@
 #include "cli/draft_file.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
-#include "sim/catalogue/open_trace.hpp"
-#include "sim/log/log.hpp"
-#include "sim/units/parse.hpp"
+#include "sim/base/log.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/machine/open_trace.hpp"
 
 namespace linkcast::cli {
 namespace {

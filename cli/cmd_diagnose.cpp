@@ -3,7 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/trace_out.hpp"
-#include "sim/log/log.hpp"
+#include "sim/base/log.hpp"
 #include "validate/diagnosis/report_text.hpp"
 
 namespace linkcast::cli {

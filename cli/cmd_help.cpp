@@ -6,7 +6,7 @@
 #include "cli/help_format.hpp"
 #include "cli/man_page.hpp"
 #include "cli/plugin_pages.hpp"
-#include "sim/records/near_names.hpp"
+#include "sim/base/near_names.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/progress.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/trace_out.hpp"
-#include "sim/log/log.hpp"
+#include "sim/base/log.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -2,12 +2,12 @@
 #include <iostream>
 
 #include "cli/command.hpp"
-#include "sim/catalogue/open_trace.hpp"
-#include "sim/collective/algorithm.hpp"
-#include "sim/plugin/collective.hpp"
-#include "sim/plugin/fabric_generator.hpp"
-#include "sim/plugin/library.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/forecast/algorithm.hpp"
+#include "sim/machine/collective.hpp"
+#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/machine/open_trace.hpp"
+#include "sim/machine/trace_source.hpp"
 #include "sim/query/query_kind.hpp"
 #include "validate/claim.hpp"
 

@@ -8,8 +8,8 @@
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
-#include "sim/placement/place.hpp"
-#include "sim/placement/slurm.hpp"
+#include "sim/place/place.hpp"
+#include "sim/place/slurm.hpp"
 
 namespace linkcast::cli {
 namespace {

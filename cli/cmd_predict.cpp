@@ -9,9 +9,9 @@
 #include "cli/network_options.hpp"
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
+#include "sim/base/in_order.hpp"
+#include "sim/base/parse.hpp"
 #include "sim/query/query_kind.hpp"
-#include "sim/units/parse.hpp"
-#include "sim/work/in_order.hpp"
 
 namespace linkcast::cli {
 namespace {

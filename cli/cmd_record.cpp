@@ -4,7 +4,7 @@
 
 #include "cli/command.hpp"
 #include "cli/python_program.hpp"
-#include "sim/log/log.hpp"
+#include "sim/base/log.hpp"
 
 namespace linkcast::cli {
 namespace {

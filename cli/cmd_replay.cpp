@@ -7,7 +7,9 @@
 #include "cli/replay_tables.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
-#include "sim/platform/gpu_names.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/base/text.hpp"
+#include "sim/machine/gpu_names.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/provenance.hpp"
@@ -15,8 +17,6 @@
 #include "sim/query/whatif.hpp"
 #include "sim/replay/query/replay_answer.hpp"
 #include "sim/replay/replay_request.hpp"
-#include "sim/units/parse.hpp"
-#include "sim/units/text.hpp"
 
 namespace linkcast::cli {
 namespace {

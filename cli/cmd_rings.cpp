@@ -1,9 +1,9 @@
 #include <iostream>
 
 #include "cli/query_options.hpp"
-#include "sim/exporters/nccl_graph.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/query_kind.hpp"
+#include "topologies/formats/nccl_graph.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "cli/query_options.hpp"
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::cli {
 namespace {

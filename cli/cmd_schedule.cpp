@@ -4,8 +4,8 @@
 #include "cli/command.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
+#include "sim/place/schedule.hpp"
 #include "sim/query/provenance.hpp"
-#include "sim/scheduling/schedule.hpp"
 
 namespace linkcast::cli {
 namespace {

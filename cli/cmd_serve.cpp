@@ -11,10 +11,10 @@
 
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
-#include "sim/log/log.hpp"
-#include "sim/serve/http_server.hpp"
-#include "sim/serve/service.hpp"
-#include "sim/work/estimate.hpp"
+#include "cli/serve/http_server.hpp"
+#include "cli/serve/service.hpp"
+#include "sim/base/estimate.hpp"
+#include "sim/base/log.hpp"
 
 namespace linkcast::cli {
 namespace {

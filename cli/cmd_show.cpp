@@ -3,13 +3,13 @@
 #include "cli/command.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/wrap.hpp"
-#include "sim/exporters/drawing.hpp"
-#include "sim/exporters/infragraph.hpp"
-#include "sim/exporters/nccl_topo.hpp"
-#include "sim/log/log.hpp"
+#include "sim/base/log.hpp"
+#include "sim/base/parse.hpp"
 #include "sim/query/fabric_view.hpp"
 #include "sim/records/parameters.hpp"
-#include "sim/units/parse.hpp"
+#include "topologies/formats/drawing.hpp"
+#include "topologies/formats/infragraph.hpp"
+#include "topologies/formats/nccl_topo.hpp"
 
 namespace linkcast::cli {
 namespace {

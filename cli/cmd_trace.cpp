@@ -3,7 +3,7 @@
 #include "cli/plugin_pages.hpp"
 #include "cli/progress.hpp"
 #include "cli/trace_out.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast::cli {
 namespace {

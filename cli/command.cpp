@@ -10,14 +10,14 @@
 #include "cli/option_names.hpp"
 #include "cli/progress.hpp"
 #include "cli/query_options.hpp"
+#include "sim/base/atomic_file.hpp"
+#include "sim/base/estimate.hpp"
+#include "sim/base/log.hpp"
+#include "sim/base/table.hpp"
 #include "sim/engine/worker_program.hpp"
-#include "sim/log/log.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/whatif.hpp"
-#include "sim/records/atomic_file.hpp"
-#include "sim/units/table.hpp"
-#include "sim/work/estimate.hpp"
 
 namespace linkcast::cli {
 namespace fs = std::filesystem;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cli/data_output.hpp"
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "sim/query/key_text.hpp"
-#include "sim/records/object_reader.hpp"
 
 namespace linkcast::pipelines {
 struct Note;
@@ -54,7 +54,7 @@ class Context {
   void start_log(bool progress = true);
   /// --format json is --json. @throws InputError  both, and they differ
   void settle_format();
-  /// Hands --max-memory and --max-time to sim/work, and to the programs that this one starts.
+  /// Hands --max-memory and --max-time to sim/base, and to the programs that this one starts.
   void settle_limits() const;
   /// Of all that takes long; also in catalogue().
   log::Progress& progress() { return *progress_; }

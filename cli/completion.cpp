@@ -3,7 +3,7 @@
 #include "calibrate/pipelines/import_files.hpp"
 #include "cli/help_format.hpp"
 #include "cli/plugin_pages.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 #include "sim/query/query_kind.hpp"
 
 namespace linkcast::cli {

@@ -11,7 +11,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::cli {
 namespace {

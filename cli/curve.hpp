@@ -2,7 +2,7 @@
 // Answers over sizes, as nccl-tests prints its own.
 #include <vector>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::cli {
 

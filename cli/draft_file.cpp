@@ -4,7 +4,7 @@
 #include <iostream>
 #include <utility>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::cli {
 

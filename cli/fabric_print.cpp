@@ -5,7 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/wrap.hpp"
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::cli {
 namespace {

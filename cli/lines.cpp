@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cli/progress.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/work/estimate.hpp"
+#include "sim/base/estimate.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "cli/progress.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/version.hpp"
-#include "sim/records/file_error.hpp"
-#include "sim/units/table.hpp"
+#include "sim/base/file_error.hpp"
+#include "sim/base/table.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/texts.hpp"
-#include "sim/units/quantity.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast::cli {
 

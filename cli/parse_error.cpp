@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/option_names.hpp"
-#include "sim/records/near_names.hpp"
+#include "sim/base/near_names.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -2,8 +2,8 @@
 // A placement as other programs read it.
 #include <string>
 
-#include "sim/platform/platform.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast::cli {
 

@@ -9,9 +9,9 @@
 #include "calibrate/import/importer.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/texts.hpp"
-#include "sim/log/log.hpp"
-#include "sim/placement/slurm.hpp"
-#include "sim/units/hostlist.hpp"
+#include "sim/base/hostlist.hpp"
+#include "sim/base/log.hpp"
+#include "sim/place/slurm.hpp"
 
 namespace linkcast::cli {
 namespace {

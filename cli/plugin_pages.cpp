@@ -2,7 +2,7 @@
 
 #include "calibrate/import/importer.hpp"
 #include "cli/wrap.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <csignal>
 
 #include "cli/console.hpp"
-#include "sim/log/log.hpp"
-#include "sim/units/parse.hpp"
+#include "sim/base/log.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::cli {
 namespace {

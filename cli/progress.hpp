@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "sim/log/progress.hpp"
+#include "sim/base/progress.hpp"
+#include "sim/base/stop.hpp"
 #include "sim/replay/observer.hpp"
-#include "sim/work/stop.hpp"
 
 namespace linkcast::cli {
 

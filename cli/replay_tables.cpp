@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "cli/texts.hpp"
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "sim/base/input_error.hpp"
 #include "sim/query/key_text.hpp"
-#include "sim/records/input_error.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "sim/records/input_error.hpp"
-#include "sim/work/estimate.hpp"
+#include "sim/base/estimate.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::cli {
 

@@ -2,7 +2,7 @@
 // Numbers of a result as people read them.
 #include <string>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::cli {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cli/draft_file.hpp"
-#include "sim/log/progress.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/base/progress.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast::cli {
 

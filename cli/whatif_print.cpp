@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::cli {
 namespace {

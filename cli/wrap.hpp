@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/units/table.hpp"
+#include "sim/base/table.hpp"
 
 namespace linkcast::cli {
 

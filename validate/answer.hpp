@@ -3,7 +3,7 @@
 #include <functional>
 #include <stdexcept>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::validate {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "sim/units/text.hpp"
+#include "sim/base/text.hpp"
 #include "validate/expression.hpp"
 #include "validate/reduce.hpp"
 

@@ -7,11 +7,11 @@
 #include <sstream>
 #include <tuple>
 
+#include "sim/base/estimate.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/query/query.hpp"
 #include "sim/records/host_pattern.hpp"
 #include "sim/records/parameter_rows.hpp"
-#include "sim/units/statistics.hpp"
-#include "sim/work/estimate.hpp"
 #include "validate/measured_query.hpp"
 #include "validate/without_peers.hpp"
 

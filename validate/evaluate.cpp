@@ -9,9 +9,9 @@
 #include <optional>
 #include <set>
 
+#include "sim/base/estimate.hpp"
+#include "sim/base/in_order.hpp"
 #include "sim/query/query.hpp"
-#include "sim/work/estimate.hpp"
-#include "sim/work/in_order.hpp"
 #include "validate/measured_answer.hpp"
 #include "validate/sampling.hpp"
 

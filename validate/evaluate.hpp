@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/catalogue/catalogue.hpp"
-#include "sim/log/progress.hpp"
+#include "sim/base/progress.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "validate/answer.hpp"
 #include "validate/claim.hpp"
 #include "validate/sampling.hpp"

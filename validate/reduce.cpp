@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "sim/records/input_error.hpp"
-#include "sim/units/statistics.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace linkcast::validate {
 namespace {

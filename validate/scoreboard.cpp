@@ -7,7 +7,7 @@
 #include <iomanip>
 #include <sstream>
 
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::validate {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <set>
 
-#include "sim/platform/topology.hpp"
+#include "sim/machine/topology.hpp"
 
 namespace linkcast::validate {
 namespace {

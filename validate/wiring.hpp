@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::validate {
 

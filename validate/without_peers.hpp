@@ -1,5 +1,5 @@
 #pragma once
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 #include "sim/records/measurement.hpp"
 
 namespace linkcast::validate {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps-traces/generators/rank_writer.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast {
 namespace {

@@ -3,7 +3,7 @@
 // each iteration an all_reduce makes the parameters equal. What Caffe does besides: the next batch is copied to the
 // GPUs meanwhile, and the CPU launches layer by layer.
 #include "apps-traces/generators/cnn_networks.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 

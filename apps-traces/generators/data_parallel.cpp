@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "apps-traces/generators/rank_writer.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 namespace {

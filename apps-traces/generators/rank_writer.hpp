@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "apps-traces/generators/rank_writer.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "apps-traces/generators/rank_writer.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 

@@ -15,9 +15,9 @@
 #include "apps-traces/import/chakra_json.hpp"
 #include "apps-traces/import/dag_streams.hpp"
 #include "apps-traces/import/lines.hpp"
-#include "sim/plugin/trace_source.hpp"
-#include "sim/records/packed_file.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/packed_file.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 namespace {

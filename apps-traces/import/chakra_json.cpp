@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "apps-traces/import/lines.hpp"
-#include "sim/records/foreign_json.hpp"
-#include "sim/records/packed_file.hpp"
+#include "sim/base/foreign_json.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast {
 namespace {

@@ -5,7 +5,7 @@
 #include <istream>
 #include <string>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast {
 

@@ -5,7 +5,7 @@
 
 #include "apps-traces/import/flight_recorder_job.hpp"
 #include "apps-traces/import/lines.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast::flight {
 namespace {

@@ -5,10 +5,10 @@
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "apps-traces/import/pickle.hpp"
-#include "sim/records/foreign_json.hpp"
-#include "sim/records/packed_file.hpp"
+#include "sim/base/foreign_json.hpp"
+#include "sim/base/packed_file.hpp"
+#include "sim/base/regex.hpp"
 #include "sim/records/trace.hpp"
-#include "sim/units/regex.hpp"
 
 namespace linkcast::flight {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "apps-traces/import/lines.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast::flight {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps-traces/import/flight_recorder_file.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast::flight {
 

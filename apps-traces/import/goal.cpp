@@ -9,7 +9,7 @@
 
 #include "apps-traces/import/dag_streams.hpp"
 #include "apps-traces/import/lines.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 namespace {

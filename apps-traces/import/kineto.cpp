@@ -3,8 +3,8 @@
 
 #include "apps-traces/import/kineto_bundle.hpp"
 #include "apps-traces/import/recorded_trace.hpp"
-#include "sim/records/foreign_json.hpp"
-#include "sim/records/packed_file.hpp"
+#include "sim/base/foreign_json.hpp"
+#include "sim/base/packed_file.hpp"
 #include "sim/records/parameter_rows.hpp"
 
 namespace linkcast::kineto {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::kineto {
 

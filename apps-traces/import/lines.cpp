@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "sim/records/packed_file.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast {
 

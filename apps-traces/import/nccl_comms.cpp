@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/base/index.hpp"
+#include "sim/base/regex.hpp"
 #include "sim/records/trace.hpp"
-#include "sim/units/index.hpp"
-#include "sim/units/regex.hpp"
 
 namespace linkcast {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "apps-traces/import/nccl_comms.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 namespace {

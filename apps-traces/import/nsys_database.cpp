@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "apps-traces/import/lines.hpp"
-#include "sim/records/packed_file.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast::nsys {
 namespace {

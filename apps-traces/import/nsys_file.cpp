@@ -10,7 +10,7 @@
 #include "apps-traces/import/lines.hpp"
 #include "apps-traces/import/nsys_database.hpp"
 #include "apps-traces/import/nsys_nccl.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast::nsys {
 namespace {

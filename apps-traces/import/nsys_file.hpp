@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps-traces/import/nsys_nccl.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::nsys {
 

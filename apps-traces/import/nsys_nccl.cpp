@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "sim/records/foreign_json.hpp"
+#include "sim/base/foreign_json.hpp"
+#include "sim/base/regex.hpp"
 #include "sim/records/trace.hpp"
-#include "sim/units/regex.hpp"
 
 namespace linkcast::nsys {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apps-traces/import/lines.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast {
 namespace {

@@ -10,8 +10,8 @@
 #include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "apps-traces/import/torch_files.hpp"
-#include "sim/plugin/trace_source.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 namespace {

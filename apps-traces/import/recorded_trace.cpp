@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "apps-traces/import/kineto_repetitions.hpp"
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::kineto {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "apps-traces/import/kineto_file.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast::kineto {
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "apps-traces/import/ti_rank.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 namespace {

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <utility>
 
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps-traces/import/lines.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 

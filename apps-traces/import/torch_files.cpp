@@ -5,9 +5,9 @@
 #include <set>
 
 #include "apps-traces/import/lines.hpp"
-#include "sim/records/foreign_json.hpp"
-#include "sim/records/object_reader.hpp"
-#include "sim/records/packed_file.hpp"
+#include "sim/base/foreign_json.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast {
 namespace {

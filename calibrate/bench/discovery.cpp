@@ -9,7 +9,7 @@
 #include "calibrate/bench/cuda_check.hpp"
 #include "calibrate/bench/machine_facts.hpp"
 #include "calibrate/bench/record_file.hpp"
-#include "sim/records/atomic_file.hpp"
+#include "sim/base/atomic_file.hpp"
 
 namespace linkcast::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "calibrate/bench/nccl_sizes.hpp"
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::bench {
 namespace fs = std::filesystem;

@@ -14,7 +14,7 @@
 #include "calibrate/bench/launch_request.hpp"
 #include "calibrate/bench/nccl_worker.hpp"
 #include "calibrate/bench/session.hpp"
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/records/atomic_file.hpp"
+#include "sim/base/atomic_file.hpp"
 
 namespace linkcast::bench {
 namespace {

@@ -7,8 +7,8 @@
 #include <random>
 #include <tuple>
 
-#include "sim/records/input_error.hpp"
-#include "sim/work/estimate.hpp"
+#include "sim/base/estimate.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::fit {
 namespace {

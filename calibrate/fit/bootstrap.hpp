@@ -5,7 +5,7 @@
 #include <string>
 
 #include "calibrate/fit/fit_context.hpp"
-#include "sim/log/progress.hpp"
+#include "sim/base/progress.hpp"
 
 namespace linkcast::fit {
 

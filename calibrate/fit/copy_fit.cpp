@@ -5,7 +5,7 @@
 #include <set>
 
 #include "calibrate/fit/fit_context.hpp"
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::fit {
 namespace {

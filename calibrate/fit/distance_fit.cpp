@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "calibrate/fit/message_fit.hpp"
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -14,7 +14,7 @@
 #include "calibrate/fit/mpi_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
 #include "calibrate/fit/recording_fit.hpp"
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 #include "sim/records/learned.hpp"
 
 namespace linkcast::fit {

@@ -7,7 +7,7 @@
 
 #include "calibrate/fit/least_squares.hpp"
 #include "calibrate/fit/pieces.hpp"
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 #include "sim/records/calibration.hpp"
 #include "sim/records/measurement.hpp"
 #include "sim/records/parameter_rows.hpp"
@@ -35,7 +35,7 @@ inline constexpr std::string_view kMessageFamily = "mpi";
 
 /// One repetition of one copy.
 struct Sample {
-  std::string transport;                 ///< as in the calibration's names, see sim/platform/transport.hpp
+  std::string transport;                 ///< as in the calibration's names, see sim/machine/transport.hpp
   int source = 0, target = 0, via = -1;  ///< device indices
   double size_B = 0;
   double time_s = 0;

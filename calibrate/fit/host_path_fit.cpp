@@ -1,7 +1,7 @@
 // What NCCL's kernels pay for hops through host memory, from two GPUs without peer access.
 // Small ones, always in LL:     base + steps hop                          steps = 2 of all_reduce, else 1
 // Large ones, always in Simple: bytes of a hop x (1/u + 1/d + (steps - 1)/x) / steps / share
-// where u and d are what kernels store and load alone, x what they do each way at once (sim/activities/host_hops.cpp).
+// where u and d are what kernels store and load alone, x what they do each way at once (sim/plan/host_hops.cpp).
 #include <map>
 
 #include "calibrate/fit/fit_context.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/records/input_error.hpp"
-#include "sim/work/stop.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/stop.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/units/statistics.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace linkcast::fit {
 

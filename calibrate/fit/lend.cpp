@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/lending/lend.hpp"
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/machine/lend.hpp"
 
 namespace linkcast::fit {
 

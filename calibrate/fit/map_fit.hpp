@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/log/progress.hpp"
+#include "sim/base/progress.hpp"
 #include "sim/records/learned.hpp"
 
 namespace linkcast::fit {

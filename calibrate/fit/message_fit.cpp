@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::fit {
 namespace {

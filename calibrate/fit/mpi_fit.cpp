@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 #include "sim/records/parameter_rows.hpp"
 
 namespace linkcast::fit {

@@ -6,9 +6,9 @@
 
 #include "calibrate/fit/half_round_trips.hpp"
 #include "calibrate/fit/message_fit.hpp"
-#include "sim/platform/noise.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/random.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/random.hpp"
+#include "sim/machine/noise.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// Network noise (sim/platform/noise.hpp) from printed figures of distributions.
+// Network noise (sim/machine/noise.hpp) from printed figures of distributions.
 #include <map>
 #include <string>
 #include <vector>

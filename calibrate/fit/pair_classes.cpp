@@ -8,8 +8,8 @@
 #include <set>
 
 #include "calibrate/fit/pair_wiring.hpp"
-#include "sim/units/parse.hpp"
-#include "sim/units/text.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/base/text.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -2,7 +2,7 @@
 // How two devices are wired, as text that is the same for pairs wired alike.
 #include <string>
 
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast::fit {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "calibrate/fit/staged_shape.hpp"
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::fit {
 namespace {

@@ -7,7 +7,7 @@
 #include "calibrate/import/device_names.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
-#include "sim/units/text.hpp"
+#include "sim/base/text.hpp"
 
 namespace linkcast {
 namespace {

@@ -7,7 +7,7 @@
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast {
 namespace {

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "calibrate/import/xml_node.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast {
 namespace {

@@ -12,8 +12,8 @@
 #include "calibrate/import/nvlink_wiring.hpp"
 #include "calibrate/import/topology_parts.hpp"
 #include "calibrate/import/xml_node.hpp"
-#include "sim/units/pci_bus_id.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/pci_bus_id.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast::topology_import {
 namespace {

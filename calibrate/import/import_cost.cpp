@@ -1,9 +1,9 @@
 #include "calibrate/import/import_cost.hpp"
 
 #include "calibrate/import/importer.hpp"
-#include "sim/plugin/trace_source.hpp"
-#include "sim/records/packed_file.hpp"
-#include "sim/work/estimate.hpp"
+#include "sim/base/estimate.hpp"
+#include "sim/base/packed_file.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/plugin/reading_cost.hpp"
-#include "sim/plugin/registry.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/reading_cost.hpp"
+#include "sim/machine/registry.hpp"
 
 namespace linkcast {
 

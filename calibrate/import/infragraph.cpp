@@ -9,8 +9,8 @@
 #include "calibrate/import/gpu_models.hpp"
 #include "calibrate/import/infragraph_links.hpp"
 #include "calibrate/import/topology_request.hpp"
+#include "sim/base/regex.hpp"
 #include "sim/records/topology_writer.hpp"
-#include "sim/units/regex.hpp"
 
 namespace linkcast::infragraph {
 namespace {

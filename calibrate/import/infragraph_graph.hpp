@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::infragraph {
 

@@ -6,9 +6,9 @@
 #include <cctype>
 #include <cmath>
 
-#include "sim/platform/topology.hpp"
+#include "sim/base/regex.hpp"
+#include "sim/machine/topology.hpp"
 #include "sim/records/gpu_models.hpp"
-#include "sim/units/regex.hpp"
 
 namespace linkcast::infragraph {
 namespace {

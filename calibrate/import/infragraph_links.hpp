@@ -4,7 +4,7 @@
 
 #include "calibrate/import/infragraph_graph.hpp"
 #include "calibrate/import/topology_request.hpp"
-#include "sim/units/quantity.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast::infragraph {
 

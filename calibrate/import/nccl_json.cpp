@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/nccl_log.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast {
 namespace {

@@ -9,9 +9,9 @@
 #include "calibrate/import/nccl_log.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
-#include "sim/platform/gpu_names.hpp"
-#include "sim/plugin/library.hpp"
-#include "sim/plugin/usual_library.hpp"
+#include "sim/machine/gpu_names.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/machine/usual_library.hpp"
 #include "sim/records/launch_record.hpp"
 
 namespace linkcast {

@@ -8,8 +8,8 @@
 
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/nccl_log.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast {
 namespace {

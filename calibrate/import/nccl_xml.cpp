@@ -14,8 +14,8 @@
 #include "calibrate/import/gpu_models.hpp"
 #include "calibrate/import/nccl_xml_parts.hpp"
 #include "calibrate/import/topology_parts.hpp"
+#include "sim/base/pci_bus_id.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/units/pci_bus_id.hpp"
 
 namespace linkcast::topology_import {
 namespace {

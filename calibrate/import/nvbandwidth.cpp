@@ -10,7 +10,7 @@
 #include "calibrate/import/nvbandwidth_log.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast {
 namespace {

@@ -1,8 +1,8 @@
 // JSON of nvbandwidth -j: {"nvbandwidth": {"version", "testcases": [{"name", "status", "bandwidth_description",
 // "bandwidth_matrix", "sum"}], ...}}. Keys that are not needed are passed over.
 #include "calibrate/import/nvbandwidth_log.hpp"
-#include "sim/records/foreign_json.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/foreign_json.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast {
 namespace {

@@ -6,8 +6,8 @@
 #include "calibrate/import/decimal.hpp"
 #include "calibrate/import/matrix_table.hpp"
 #include "calibrate/import/nvbandwidth_log.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast {
 namespace {

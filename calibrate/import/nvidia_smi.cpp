@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "calibrate/import/topology_request.hpp"
-#include "sim/records/log_line.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/log_line.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast::topology_import {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "calibrate/import/decimal.hpp"
-#include "sim/platform/gpu_names.hpp"
-#include "sim/units/parse.hpp"
-#include "sim/units/text.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/base/text.hpp"
+#include "sim/machine/gpu_names.hpp"
 
 namespace linkcast {
 namespace {

@@ -8,7 +8,7 @@
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/osu_log.hpp"
 #include "calibrate/import/record_builder.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
 
 namespace linkcast {
 namespace {

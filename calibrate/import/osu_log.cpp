@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/decimal.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "calibrate/import/decimal.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/regex.hpp"
 
 namespace linkcast {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/text_file.hpp"
-#include "sim/records/file_hash.hpp"
+#include "sim/base/file_hash.hpp"
 
 namespace linkcast {
 

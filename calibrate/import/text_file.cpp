@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <sstream>
 
-#include "sim/records/input_error.hpp"
-#include "sim/records/log_line.hpp"
-#include "sim/records/object_reader.hpp"
-#include "sim/records/packed_file.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/log_line.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/base/packed_file.hpp"
 
 namespace linkcast {
 

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "calibrate/import/nccl_xml.hpp"
-#include "sim/platform/cpu_identity.hpp"
-#include "sim/plugin/topology_reader.hpp"
+#include "sim/base/file_hash.hpp"
+#include "sim/machine/cpu_identity.hpp"
+#include "sim/machine/topology_reader.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/records/file_hash.hpp"
 
 namespace linkcast::topology_import {
 namespace {

@@ -10,9 +10,9 @@
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/text_file.hpp"
+#include "sim/base/hostlist.hpp"
+#include "sim/base/regex.hpp"
 #include "sim/records/node_groups.hpp"
-#include "sim/units/hostlist.hpp"
-#include "sim/units/regex.hpp"
 
 namespace linkcast {
 namespace {

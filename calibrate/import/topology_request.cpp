@@ -7,8 +7,8 @@
 #include <map>
 #include <sstream>
 
-#include "sim/records/packed_file.hpp"
-#include "sim/units/text.hpp"
+#include "sim/base/packed_file.hpp"
+#include "sim/base/text.hpp"
 
 namespace linkcast::topology_import {
 namespace {

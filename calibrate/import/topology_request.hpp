@@ -7,8 +7,8 @@
 #include <string>
 
 #include "calibrate/import/importer.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/units/quantity.hpp"
 
 namespace linkcast::topology_import {
 

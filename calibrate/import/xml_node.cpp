@@ -7,7 +7,7 @@
 #include <set>
 
 #include "calibrate/import/topology_request.hpp"
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::topology_import {
 namespace {

@@ -9,9 +9,9 @@
 #include <set>
 #include <tuple>
 
-#include "sim/records/input_error.hpp"
-#include "sim/units/parse.hpp"
-#include "sim/units/statistics.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace linkcast::learn {
 namespace {

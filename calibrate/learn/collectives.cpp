@@ -5,9 +5,9 @@
 #include <map>
 
 #include "calibrate/fit/least_squares.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/query/query.hpp"
 #include "sim/records/parameters.hpp"
-#include "sim/units/statistics.hpp"
 #include "validate/measured_query.hpp"
 
 namespace linkcast::learn {
@@ -94,7 +94,7 @@ Dependence dependence_of(catalogue::Catalogue& catalogue, const catalogue::Machi
   return found;
 }
 
-/// As a forecast's interval calls it (sim/uncertainty/interval.hpp).
+/// As a forecast's interval calls it (sim/forecast/interval.hpp).
 std::string kind_of(const Point& point) {
   return std::string(point.library.starts_with("mpi") ? "mpi_" : "") + "collective" +
          (point.nodes > 1 ? "_network" : "");

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/fit/map_fit.hpp"
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "sim/records/measurement.hpp"
 
 namespace linkcast::learn {

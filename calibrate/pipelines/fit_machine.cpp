@@ -7,9 +7,9 @@
 #include "calibrate/fit/residuals.hpp"
 #include "calibrate/pipelines/held_out.hpp"
 #include "calibrate/pipelines/sample_time.hpp"
-#include "sim/log/log.hpp"
-#include "sim/plugin/usual_library.hpp"
-#include "sim/records/file_hash.hpp"
+#include "sim/base/file_hash.hpp"
+#include "sim/base/log.hpp"
+#include "sim/machine/usual_library.hpp"
 #include "sim/records/gpu_model_names.hpp"
 #include "sim/records/left_out.hpp"
 

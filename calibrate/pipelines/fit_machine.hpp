@@ -6,7 +6,7 @@
 
 #include "calibrate/fit/fit.hpp"
 #include "calibrate/learn/accuracy.hpp"
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 
 namespace linkcast::pipelines {
 

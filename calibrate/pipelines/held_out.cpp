@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "sim/log/log.hpp"
+#include "sim/base/log.hpp"
 
 namespace linkcast::pipelines {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibrate/import/importer.hpp"
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 
 namespace linkcast::pipelines {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/pipelines/import_files.hpp"
-#include "sim/log/log.hpp"
+#include "sim/base/log.hpp"
 
 namespace linkcast::pipelines {
 

@@ -7,9 +7,9 @@
 #include "calibrate/import/import_cost.hpp"
 #include "calibrate/pipelines/import_files.hpp"
 #include "calibrate/pipelines/import_notes.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/base/near_names.hpp"
+#include "sim/machine/trace_source.hpp"
 #include "sim/records/gpu_model_names.hpp"
-#include "sim/records/near_names.hpp"
 
 namespace linkcast::pipelines {
 namespace {

@@ -7,12 +7,12 @@
 #include "calibrate/import/import_cost.hpp"
 #include "calibrate/pipelines/import_files.hpp"
 #include "calibrate/pipelines/import_notes.hpp"
-#include "sim/catalogue/open_trace.hpp"
-#include "sim/launch/host_costs.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/base/text.hpp"
+#include "sim/forecast/host_costs.hpp"
+#include "sim/machine/open_trace.hpp"
+#include "sim/machine/trace_source.hpp"
 #include "sim/replay/host_scale.hpp"
-#include "sim/units/parse.hpp"
-#include "sim/units/text.hpp"
 
 namespace linkcast::pipelines {
 namespace {

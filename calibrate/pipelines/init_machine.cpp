@@ -9,7 +9,7 @@
 #include "calibrate/import/import_cost.hpp"
 #include "calibrate/pipelines/import_notes.hpp"
 #include "calibrate/pipelines/init_sources.hpp"
-#include "sim/lending/structure.hpp"
+#include "sim/machine/structure.hpp"
 
 namespace linkcast::pipelines {
 namespace {

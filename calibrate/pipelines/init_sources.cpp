@@ -11,10 +11,10 @@
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/topo_matrix.hpp"
 #include "calibrate/import/topology_request.hpp"
-#include "sim/records/atomic_file.hpp"
-#include "sim/units/pci_bus_id.hpp"
-#include "sim/units/regex.hpp"
-#include "sim/units/text.hpp"
+#include "sim/base/atomic_file.hpp"
+#include "sim/base/pci_bus_id.hpp"
+#include "sim/base/regex.hpp"
+#include "sim/base/text.hpp"
 
 namespace linkcast::pipelines {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/activities/transfer.hpp"
-#include "sim/platform/fabric_routing.hpp"
-#include "sim/platform/noise.hpp"
-#include "sim/plugin/fabric_generator.hpp"
+#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/fabric_routing.hpp"
+#include "sim/machine/noise.hpp"
+#include "sim/plan/transfer.hpp"
 
 namespace linkcast::pipelines {
 namespace {

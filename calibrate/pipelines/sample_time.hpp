@@ -6,7 +6,7 @@
 
 #include "calibrate/fit/fit.hpp"
 #include "sim/engine/problem.hpp"
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast::pipelines {
 

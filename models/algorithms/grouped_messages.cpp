@@ -4,12 +4,12 @@
 #include <optional>
 #include <utility>
 
-#include "sim/activities/channel_flows.hpp"
-#include "sim/activities/message_rates.hpp"
-#include "sim/activities/message_ways.hpp"
-#include "sim/collective/host_path.hpp"
-#include "sim/collective/message_start.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/forecast/host_path.hpp"
+#include "sim/forecast/message_start.hpp"
+#include "sim/plan/channel_flows.hpp"
+#include "sim/plan/message_rates.hpp"
+#include "sim/plan/message_ways.hpp"
 
 namespace linkcast {
 namespace {

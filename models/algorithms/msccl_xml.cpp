@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "models/algorithms/ring_cost.hpp"
-#include "sim/activities/channel_flows.hpp"
-#include "sim/collective/collective_plan.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/forecast/collective_plan.hpp"
+#include "sim/plan/channel_flows.hpp"
 
 namespace linkcast {
 namespace {

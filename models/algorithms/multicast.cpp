@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast {
 

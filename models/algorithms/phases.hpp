@@ -2,7 +2,7 @@
 // Phases that several algorithms share.
 #include <vector>
 
-#include "sim/collective/algorithm.hpp"
+#include "sim/forecast/algorithm.hpp"
 
 namespace linkcast {
 

@@ -4,11 +4,11 @@
 #include "models/algorithms/channel_fill.hpp"
 #include "models/algorithms/phases.hpp"
 #include "models/algorithms/ring_cost.hpp"
-#include "sim/collective/alignment.hpp"
-#include "sim/collective/collective_plan.hpp"
-#include "sim/collective/host_path.hpp"
-#include "sim/collective/narrow_steps.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/forecast/alignment.hpp"
+#include "sim/forecast/collective_plan.hpp"
+#include "sim/forecast/host_path.hpp"
+#include "sim/forecast/narrow_steps.hpp"
 
 namespace linkcast {
 namespace {

@@ -1,6 +1,6 @@
 #include "models/algorithms/ring_cost.hpp"
 
-#include "sim/collective/host_path.hpp"
+#include "sim/forecast/host_path.hpp"
 
 namespace linkcast {
 

@@ -1,6 +1,6 @@
 #pragma once
 // Costs of a ring's kernels: of rings, and of schedules that users write for such kernels.
-#include "sim/collective/collective_cost.hpp"
+#include "sim/forecast/collective_cost.hpp"
 
 namespace linkcast {
 

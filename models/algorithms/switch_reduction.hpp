@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/collective/collective_plan.hpp"
+#include "sim/forecast/collective_plan.hpp"
 
 namespace linkcast {
 

@@ -4,9 +4,9 @@
 
 #include "models/algorithms/channel_fill.hpp"
 #include "models/algorithms/tree_edges.hpp"
-#include "sim/collective/collective_plan.hpp"
-#include "sim/collective/host_path.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/forecast/collective_plan.hpp"
+#include "sim/forecast/host_path.hpp"
 
 namespace linkcast {
 namespace {

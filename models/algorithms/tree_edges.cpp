@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Double binary trees between nodes: who talks to whom on each edge, and the longest way from a leaf to the root.
-#include "sim/activities/channel_route.hpp"
-#include "sim/plugin/binary_tree.hpp"
+#include "sim/machine/binary_tree.hpp"
+#include "sim/plan/channel_route.hpp"
 
 namespace linkcast {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/plugin/collective.hpp"
-#include "sim/plugin/ring_arithmetic.hpp"
+#include "sim/machine/collective.hpp"
+#include "sim/machine/ring_arithmetic.hpp"
 
 namespace {
 

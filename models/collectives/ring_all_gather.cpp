@@ -1,5 +1,5 @@
 // Every rank's part goes around the ring. size: the gathered buffer.
-#include "sim/plugin/ring_collective.hpp"
+#include "sim/machine/ring_collective.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Reduce-scatter, then all-gather, on one ring.
-#include "sim/plugin/ring_collective.hpp"
+#include "sim/machine/ring_collective.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The root's buffer goes down a chain: the ring without the hop back to the root.
-#include "sim/plugin/ring_collective.hpp"
+#include "sim/machine/ring_collective.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Buffers are added up along a chain: the ring without the hop out of the root.
-#include "sim/plugin/ring_collective.hpp"
+#include "sim/machine/ring_collective.hpp"
 
 namespace {
 

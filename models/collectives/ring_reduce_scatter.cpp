@@ -1,5 +1,5 @@
 // Every part is reduced on its way around the ring. size: the send buffer.
-#include "sim/plugin/ring_collective.hpp"
+#include "sim/machine/ring_collective.hpp"
 
 namespace {
 

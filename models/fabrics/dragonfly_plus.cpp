@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "models/fabrics/switched_fabric.hpp"
-#include "sim/plugin/fabric_generator.hpp"
+#include "sim/machine/fabric_generator.hpp"
 
 namespace linkcast {
 namespace {

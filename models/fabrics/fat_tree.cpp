@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "models/fabrics/fat_tree_fabric.hpp"
-#include "sim/plugin/fabric_generator.hpp"
+#include "sim/machine/fabric_generator.hpp"
 
 namespace linkcast {
 namespace {

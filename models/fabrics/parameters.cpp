@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/platform/topology.hpp"
+#include "sim/machine/topology.hpp"
 #include "sim/records/cable_kinds.hpp"
 
 namespace linkcast::fabrics {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/platform/fabric.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/fabric.hpp"
 
 namespace linkcast::fabrics {
 

@@ -1,7 +1,7 @@
 #pragma once
 // What every fabric of switches has alike: each NIC has one cable to its switch, everything else is between switches.
 #include "models/fabrics/parameters.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast::fabrics {
 

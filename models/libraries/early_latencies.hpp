@@ -2,8 +2,8 @@
 // Base and hop latencies of versions without a cost model: those of the oldest version that has one, 2.5.
 #include <string>
 
-#include "sim/units/factors.hpp"
-#include "sim/units/quantity.hpp"
+#include "sim/base/factors.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast {
 

@@ -5,7 +5,7 @@
 #include "models/libraries/compute_capability.hpp"
 #include "models/libraries/early_blocks.hpp"
 #include "models/libraries/members.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
 
 namespace linkcast {
 

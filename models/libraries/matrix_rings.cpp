@@ -6,7 +6,7 @@
 
 #include "models/libraries/pair_rings.hpp"
 #include "models/libraries/ring_packing.hpp"
-#include "sim/units/sequence.hpp"
+#include "sim/base/sequence.hpp"
 
 namespace linkcast {
 namespace {

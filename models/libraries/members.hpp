@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast {
 

@@ -1,5 +1,5 @@
 // MPICH: algorithm by operation, ranks and bytes.
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
 
 namespace linkcast {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast {
 namespace {

@@ -3,8 +3,8 @@
 #include <map>
 #include <vector>
 
-#include "sim/platform/cluster.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/machine/cluster.hpp"
+#include "sim/machine/communicator.hpp"
 
 namespace linkcast {
 

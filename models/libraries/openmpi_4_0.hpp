@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
 
 namespace linkcast {
 

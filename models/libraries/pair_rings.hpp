@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/libraries/pair_transports.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/machine/communicator.hpp"
 
 namespace linkcast {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast {
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "sim/plugin/collective.hpp"
+#include "sim/machine/collective.hpp"
 
 namespace linkcast {
 namespace {

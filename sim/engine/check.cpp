@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast {
 namespace {

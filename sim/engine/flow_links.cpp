@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast {
 namespace {

@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "sim/base/index.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/stop.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/event_source.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/index.hpp"
-#include "sim/work/stop.hpp"
 
 namespace linkcast {
 

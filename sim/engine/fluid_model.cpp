@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "sim/base/index.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/run_events.hpp"
-#include "sim/units/index.hpp"
 
 namespace linkcast {
 

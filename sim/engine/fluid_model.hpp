@@ -1,9 +1,9 @@
 #pragma once
+#include "sim/base/log.hpp"
 #include "sim/engine/event_source.hpp"
 #include "sim/engine/fluid_engine.hpp"
 #include "sim/engine/many_flows.hpp"
 #include "sim/engine/problem.hpp"
-#include "sim/log/log.hpp"
 
 namespace linkcast {
 

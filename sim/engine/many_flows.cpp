@@ -7,11 +7,11 @@
 #include <numeric>
 #include <set>
 
+#include "sim/base/index.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/stop.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/event_source.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/index.hpp"
-#include "sim/work/stop.hpp"
 
 namespace linkcast {
 namespace {

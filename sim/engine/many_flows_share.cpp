@@ -3,9 +3,9 @@
 #include <functional>
 #include <utility>
 
+#include "sim/base/index.hpp"
+#include "sim/base/stop.hpp"
 #include "sim/engine/many_flows.hpp"
-#include "sim/units/index.hpp"
-#include "sim/work/stop.hpp"
 
 namespace linkcast {
 namespace {

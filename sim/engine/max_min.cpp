@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast {
 namespace {

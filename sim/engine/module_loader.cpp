@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
+#include "sim/base/input_error.hpp"
 #include "sim/engine/simgrid_module.hpp"
 #include "sim/engine/worker_program.hpp"
-#include "sim/records/input_error.hpp"
 
 namespace linkcast {
 namespace {

@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/input_error.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/simgrid_module.hpp"
 #include "sim/engine/worker_program.hpp"
-#include "sim/records/input_error.hpp"
 
 // The worker is this same program (of the Python module, the one beside it), executed anew under another name:
 // serve_if_worker() runs before main() and finds the Problem on its standard input. A plain fork would inherit the

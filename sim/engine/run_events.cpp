@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "sim/base/input_error.hpp"
 #include "sim/engine/simgrid_module.hpp"
-#include "sim/records/input_error.hpp"
 
 namespace linkcast {
 namespace {

@@ -20,8 +20,8 @@
 #if SIMGRID_VERSION < 33500
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #endif
-#include "sim/records/input_error.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast {
 namespace {

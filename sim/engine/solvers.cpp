@@ -1,8 +1,8 @@
 #include "sim/engine/solvers.hpp"
 
+#include "sim/base/input_error.hpp"
 #include "sim/engine/fluid_model.hpp"
 #include "sim/engine/native_solver.hpp"
-#include "sim/records/input_error.hpp"
 
 namespace linkcast {
 

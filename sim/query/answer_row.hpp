@@ -1,5 +1,5 @@
 #pragma once
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::query {
 

@@ -2,11 +2,11 @@
 
 #include <new>
 
+#include "sim/base/file_error.hpp"
+#include "sim/base/quick_json.hpp"
 #include "sim/query/answer_row.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/whatif.hpp"
-#include "sim/records/file_error.hpp"
-#include "sim/records/quick_json.hpp"
 
 namespace linkcast::query {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "sim/query/memories.hpp"
 
 namespace linkcast::query {

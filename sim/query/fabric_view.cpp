@@ -1,9 +1,9 @@
 #include "sim/query/fabric_view.hpp"
 
-#include "sim/bounds/fabric_facts.hpp"
-#include "sim/bounds/fabric_ports.hpp"
-#include "sim/bounds/node_peaks.hpp"
-#include "sim/work/stop.hpp"
+#include "sim/base/stop.hpp"
+#include "sim/machine/fabric_facts.hpp"
+#include "sim/machine/fabric_ports.hpp"
+#include "sim/machine/node_peaks.hpp"
 
 namespace linkcast::query {
 namespace {

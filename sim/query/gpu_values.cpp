@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/platform/gpu_names.hpp"
+#include "sim/machine/gpu_names.hpp"
 
 namespace linkcast::query {
 namespace {

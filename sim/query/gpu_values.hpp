@@ -1,6 +1,6 @@
 #pragma once
 // GPUs in queries by any of their names, before the kinds read them.
-#include "sim/platform/topology.hpp"
+#include "sim/machine/topology.hpp"
 #include "sim/query/key.hpp"
 
 namespace linkcast::query {

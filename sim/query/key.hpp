@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::query {
 
@@ -25,7 +25,7 @@ enum class ValueType {
   kAny
 };
 
-/// Which names of GPUs a key takes: 0, gpu0, 0-3, UUIDs and PCI bus ids (sim/platform/gpu_names.hpp).
+/// Which names of GPUs a key takes: 0, gpu0, 0-3, UUIDs and PCI bus ids (sim/machine/gpu_names.hpp).
 enum class GpuNames {
   kNone,
   kDevice,  ///< a text that names a device

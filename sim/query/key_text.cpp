@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sim/platform/gpu_names.hpp"
-#include "sim/units/parse.hpp"
-#include "sim/units/regex.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/base/regex.hpp"
+#include "sim/machine/gpu_names.hpp"
 
 namespace linkcast::query {
 

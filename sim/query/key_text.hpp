@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::query {
 
@@ -14,7 +14,7 @@ std::vector<std::string> at_colons(const std::string& text);
 /// "64MiB" in bytes; as nccl-tests, "64M" too, K, M, G and T being powers of 1024. @throws InputError
 double parse_size(const std::string& option, const std::string& text);
 
-/// The names of GPUs in a list (sim/platform/gpu_names.hpp): numbers, but UUIDs and bus ids as they are.
+/// The names of GPUs in a list (sim/machine/gpu_names.hpp): numbers, but UUIDs and bus ids as they are.
 Json gpus_of(const std::string& text, const std::string& option);
 /// A size as a key table takes it.
 Json size_of(const std::string& text, const std::string& option);

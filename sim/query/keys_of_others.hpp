@@ -2,7 +2,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::query {
 

@@ -2,8 +2,8 @@
 // What every result says of where it comes from.
 #include <string>
 
-#include "sim/catalogue/catalogue.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/catalogue.hpp"
 
 namespace linkcast::query {
 

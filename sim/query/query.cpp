@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "sim/log/log.hpp"
+#include "sim/base/log.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/old_spellings.hpp"
 #include "sim/query/provenance.hpp"

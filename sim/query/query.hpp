@@ -1,9 +1,9 @@
 #pragma once
 #include <functional>
 
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "sim/query/memories.hpp"
-#include "sim/records/object_reader.hpp"
 
 namespace linkcast::query {
 

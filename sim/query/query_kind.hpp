@@ -1,10 +1,10 @@
 #pragma once
 // Kinds of queries: one file each in sim/<room>/query, which registers itself.
-#include "sim/catalogue/catalogue.hpp"
-#include "sim/plugin/registry.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/catalogue.hpp"
+#include "sim/machine/registry.hpp"
 #include "sim/query/key.hpp"
 #include "sim/query/memories.hpp"
-#include "sim/records/object_reader.hpp"
 
 namespace linkcast::query {
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cctype>
 
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 
 namespace linkcast::query {
 namespace {
 
-constexpr double kMostSamples = 1e6;  // source: sim/congestion/network_load.cpp, ours
+constexpr double kMostSamples = 1e6;  // source: sim/plan/network_load.cpp, ours
 constexpr const char* kNotOfThisKind = "is of p2p and flows between nodes and of collectives";
 constexpr const char* kOfCollectives = "is of collectives between nodes";
 

@@ -1,8 +1,8 @@
 #pragma once
 // Rows that several kinds have.
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "sim/query/key.hpp"
-#include "sim/records/object_reader.hpp"
 
 namespace linkcast::query {
 

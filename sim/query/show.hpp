@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast::query {
 

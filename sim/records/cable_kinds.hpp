@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/units/quantity.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/records/file_hash.hpp"
+#include "sim/base/file_hash.hpp"
 #include "sim/records/parameters.hpp"
 
 namespace linkcast {

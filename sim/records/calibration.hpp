@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 #include "sim/records/parameters.hpp"
 
 namespace linkcast {

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
+#include "sim/base/object_reader.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/records/object_reader.hpp"
 
 namespace linkcast {
 namespace {

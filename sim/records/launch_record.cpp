@@ -6,8 +6,8 @@
 #include <cmath>
 #include <tuple>
 
-#include "sim/records/file_hash.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/file_hash.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <sstream>
 
-#include "sim/records/file_hash.hpp"
+#include "sim/base/file_hash.hpp"
 #include "sim/records/launch_record.hpp"
 
 namespace linkcast {

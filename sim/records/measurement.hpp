@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/object_reader.hpp"
-#include "sim/units/quantity.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast {
 

@@ -70,7 +70,7 @@ inline constexpr LinkRow link_retry_rate{{.what = "retry_rate",
                                           .addable = true,
                                           .below = 1}};
 
-// Transports: sim/platform/transport.hpp. A range has a start-up or is flat.
+// Transports: sim/machine/transport.hpp. A range has a start-up or is flat.
 inline constexpr RangeRow range_end{
     {.what = "to_B", .unit = "B", .meaning = "largest size of this range; unlimited in the last one"}};
 inline constexpr RangeRow startup{{.what = "startup_s", .unit = "s", .meaning = "time before the first byte"}};
@@ -106,7 +106,7 @@ inline constexpr RowOf<ParameterOf::kHostMemory> host_read{
 inline constexpr RowOf<ParameterOf::kHostMemory> host_both{
     {.what = "both_Bps", .unit = "B/s", .meaning = "the same of both together"}};
 
-// Other jobs: sim/platform/noise.hpp.
+// Other jobs: sim/machine/noise.hpp.
 inline constexpr RowOf<ParameterOf::kNoise> most_loss{
     {.what = "most_loss", .unit = "1", .meaning = "largest part of a link's rate that other jobs take"}};
 inline constexpr RowOf<ParameterOf::kNoise> loss_exponent{

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast {
 
@@ -56,7 +56,7 @@ struct ParameterRow {
   double below =
       std::numeric_limits<double>::infinity();  ///< values must be below; rates above 0, all others 0 or more
 
-  /// Whether links that differ in it are not alike (sim/platform/symmetry.hpp).
+  /// Whether links that differ in it are not alike (sim/machine/symmetry.hpp).
   [[nodiscard]] constexpr bool breaks_symmetry() const { return of == ParameterOf::kCable || of == ParameterOf::kLink; }
   /// Key of a row that is of no library. @param subject  as it stands in the name; empty: a machine has one
   [[nodiscard]] ParameterKey key(std::string_view subject_of_name) const;

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "sim/records/object_reader.hpp"
-#include "sim/units/quantity.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast {
 

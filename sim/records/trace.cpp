@@ -11,10 +11,10 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/records/packed_file.hpp"
-#include "sim/records/quick_json.hpp"
-#include "sim/units/index.hpp"
-#include "sim/units/quantity.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/packed_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/quick_json.hpp"
 
 namespace linkcast {
 /// Reads lines of a trace in one pass, for speed.

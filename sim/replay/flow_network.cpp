@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast::replay {
 namespace {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/activities/plan.hpp"
 #include "sim/engine/fluid_engine.hpp"
+#include "sim/plan/plan.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/replay/shared_plans.hpp"
 

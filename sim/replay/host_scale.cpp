@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::replay {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/catalogue/catalogue.hpp"
-#include "sim/plugin/registry.hpp"
-#include "sim/records/object_reader.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/catalogue.hpp"
+#include "sim/machine/registry.hpp"
 
 namespace linkcast::replay {
 

@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "sim/plugin/collective.hpp"
+#include "sim/base/index.hpp"
+#include "sim/machine/collective.hpp"
 #include "sim/replay/trace_feed.hpp"
-#include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast::replay {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/index.hpp"
+#include "sim/base/stop.hpp"
 #include "sim/engine/run_events.hpp"
-#include "sim/units/index.hpp"
-#include "sim/work/stop.hpp"
 
 namespace linkcast::replay {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/index.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/engine/run_events.hpp"
-#include "sim/units/index.hpp"
-#include "sim/units/statistics.hpp"
 
 namespace linkcast::replay {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "sim/plugin/collective.hpp"
+#include "sim/base/index.hpp"
+#include "sim/machine/collective.hpp"
 #include "sim/replay/replay.hpp"
-#include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/catalogue/machine.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/machine.hpp"
 
 namespace linkcast::replay {
 

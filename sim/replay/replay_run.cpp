@@ -6,16 +6,16 @@
 #include <filesystem>
 #include <istream>
 
-#include "sim/catalogue/open_trace.hpp"
-#include "sim/plugin/trace_source.hpp"
+#include "sim/base/estimate.hpp"
+#include "sim/base/packed_file.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/machine/open_trace.hpp"
+#include "sim/machine/trace_source.hpp"
 #include "sim/records/gpu_model_names.hpp"
-#include "sim/records/packed_file.hpp"
 #include "sim/replay/replay_interval.hpp"
 #include "sim/replay/summary.hpp"
 #include "sim/replay/timeline.hpp"
 #include "sim/replay/utilisation.hpp"
-#include "sim/units/statistics.hpp"
-#include "sim/work/estimate.hpp"
 
 namespace linkcast::replay {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // A replay from its request to its result.
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "sim/replay/observer.hpp"
 #include "sim/replay/replay_request.hpp"
 #include "sim/replay/replay_result.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/catalogue/open_trace.hpp"
+#include "sim/machine/open_trace.hpp"
 
 namespace linkcast::replay {
 namespace {

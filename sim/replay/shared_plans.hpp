@@ -3,7 +3,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "sim/activities/plan.hpp"
+#include "sim/plan/plan.hpp"
 #include "sim/replay/network.hpp"
 
 namespace linkcast::replay {

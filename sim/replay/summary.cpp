@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/units/index.hpp"
-#include "sim/units/statistics.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace linkcast::replay {
 void ReplaySummary::bring_up(State& state, double now_s) {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "sim/units/index.hpp"
-#include "sim/units/sequence.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/sequence.hpp"
 
 namespace linkcast::replay {
 namespace {

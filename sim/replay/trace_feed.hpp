@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/base/index.hpp"
 #include "sim/records/trace.hpp"
 #include "sim/replay/fed_event.hpp"
-#include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "sim/query/query.hpp"
 #include "tests/bench/cpu_time.hpp"
 

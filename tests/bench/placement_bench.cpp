@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "sim/query/query.hpp"
 #include "tests/bench/cpu_time.hpp"
 

@@ -14,7 +14,7 @@ from tree import ROOT, files, finish, text_of
 
 TABLE = Path("sim/records/cable_kinds.hpp")
 SCHEMA = Path("topologies/schema.json")
-ROOMS = ("sim", "cli", "models", "calibrate", "validate", "apps-traces")
+ROOMS = ("sim", "cli", "models", "topologies", "calibrate", "validate", "apps-traces")
 ROW = re.compile(r'CableKind\{\s*"([a-z0-9_]+\*?)",\s*"[a-z]*",\s*CableFamily::k(\w+)')
 GENERATOR = re.compile(r'fabric_generators\(\)\s*\.add\(\s*\{\s*"(\w+)"')
 BUILT = re.compile(r'"(nvlink|pcie|slingshot|ib_)"(?:\)|\s)*\+')
@@ -29,7 +29,7 @@ MEANT = {  # (file, kind): which word of which program
 }
 FOREIGN = {
     ("calibrate/import/nccl_xml.cpp", "c2c"): "an element of NCCL's topology file",
-    ("sim/exporters/nccl_topo.cpp", "c2c"): "the same element, written",
+    ("topologies/formats/nccl_topo.cpp", "c2c"): "the same element, written",
     ("calibrate/import/told_topology.cpp", "c2c"): "the same element, filled in as NCCL does",
 }
 

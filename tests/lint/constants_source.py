@@ -23,7 +23,7 @@ EXCEPTIONS = {  # (file, literal): why it needs no source
     ("calibrate/fit/least_squares.cpp", "1e-14"): "an iteration ends where doubles stop changing",
     ("calibrate/fit/fit_record.cpp", "0.95"): "names a statistic: the 95th percentile",
     ("validate/compare.cpp", "0.95"): "names a statistic: the 95th percentile",
-    ("sim/activities/request.cpp", "9007199254740992.0"): "2^53, the last whole number of which a double holds all below",
+    ("sim/plan/request.cpp", "9007199254740992.0"): "2^53, the last whole number of which a double holds all below",
 }
 
 

@@ -5,79 +5,67 @@ from pathlib import Path
 
 from tree import CPP, ROOT, files, finish, text_of
 
-BASE = ["sim/units", "sim/records"]
-MACHINE = [*BASE, "sim/platform", "sim/plugin"]
-PLAN = [*MACHINE, "sim/work", "sim/log", "sim/engine", "sim/activities"]
-FORECAST = [*PLAN, "sim/catalogue", "sim/uncertainty", "sim/congestion"]
-ANSWER = [*FORECAST, "sim/bounds", "sim/launch", "sim/collective", "sim/copy", "sim/query"]
+RECORDS = ["sim/base", "sim/records"]
+MACHINE = [*RECORDS, "sim/engine", "sim/machine"]
+QUERY = [*MACHINE, "sim/query"]
+FORECAST = [*QUERY, "sim/plan", "sim/forecast"]
 
 ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower floors first
-    "sim/units": [],
-    "sim/log": [],
-    "sim/records": ["sim/units"],
-    "sim/work": BASE,
-    "sim/platform": [*BASE, "sim/work"],
-    "sim/plugin": [*BASE, "sim/platform"],
-    "sim/engine": [*BASE, "sim/work", "sim/log"],
-    "sim/activities": [*MACHINE, "sim/work", "sim/engine"],
-    "sim/lending": MACHINE,
-    "sim/catalogue": [*MACHINE, "sim/work", "sim/lending", "sim/log", "sim/engine"],
-    "sim/bounds": [*MACHINE, "sim/work"],
-    "sim/uncertainty": PLAN,
-    "sim/congestion": PLAN,
-    "sim/query": [*FORECAST, "sim/bounds"],
-    "sim/launch": [*BASE, "sim/catalogue", "sim/uncertainty", "sim/query"],
-    "sim/collective": [*FORECAST, "sim/query", "sim/launch"],
-    "sim/copy": [*FORECAST, "sim/query", "sim/launch"],
-    "sim/replay": ANSWER,
-    "sim/placement": [*ANSWER, "sim/replay"],
-    "sim/scheduling": [*ANSWER, "sim/placement"],
-    "sim/serve": [*ANSWER, "sim/placement"],
-    "sim/exporters": MACHINE,
-    "apps-traces": [*BASE, "sim/plugin"],
-    "models": MACHINE,
-    "models/algorithms": [*FORECAST, "sim/launch", "sim/collective"],
-    "calibrate/fit": [*BASE, "sim/work", "sim/log", "sim/platform", "sim/lending"],
-    "calibrate/learn": [*BASE, "sim/log", "sim/platform", "sim/plugin", "sim/catalogue", "sim/query", "calibrate/fit", "validate"],
-    "calibrate/pipelines": [*ANSWER, "sim/lending", "sim/replay", "calibrate/fit", "calibrate/learn", "calibrate/import"],
-    "calibrate/import": [*MACHINE, "sim/work"],
-    "calibrate/bench": BASE,
+    "sim/base": [],
+    "sim/records": ["sim/base"],
+    "sim/engine": ["sim/base"],
+    "sim/machine": [*RECORDS, "sim/engine"],
+    "sim/query": MACHINE,
+    "sim/plan": MACHINE,
+    "sim/forecast": [*QUERY, "sim/plan"],
+    "sim/replay": FORECAST,
+    "sim/place": [*FORECAST, "sim/replay"],
+    "topologies/formats": MACHINE,
+    "apps-traces": [*RECORDS, "sim/machine"],
+    "models": [*RECORDS, "sim/machine"],
+    "models/algorithms": FORECAST,
+    "calibrate/fit": [*RECORDS, "sim/machine"],
+    "calibrate/learn": [*QUERY, "calibrate/fit", "validate"],
+    "calibrate/pipelines": [*FORECAST, "sim/replay", "calibrate/fit", "calibrate/learn", "calibrate/import"],
+    "calibrate/import": [*RECORDS, "sim/machine"],
+    "calibrate/bench": RECORDS,
     "calibrate/choices": [],
-    "validate": [*BASE, "sim/work", "sim/log", "sim/platform", "sim/catalogue", "sim/query"],
-    "validate/diagnosis": [*BASE, "sim/work", "sim/log", "sim/platform", "sim/plugin", "sim/catalogue", "sim/query", "calibrate/import", "validate"],
-    "validate/emulation": [*ANSWER, "sim/placement", "calibrate/import"],
-    "cli": [*ANSWER, "sim/lending", "sim/exporters", "sim/replay", "sim/placement", "sim/scheduling", "sim/serve", "calibrate/fit",
-            "calibrate/learn", "calibrate/pipelines", "calibrate/import", "validate", "validate/diagnosis", "validate/emulation"],
-    "python": [*BASE, "sim/engine", "sim/catalogue", "sim/query", "calibrate/pipelines", "validate", "validate/diagnosis"],
-    "tests": ["sim", "cli", "models", "calibrate", "validate", "apps-traces"],
+    "validate": QUERY,
+    "validate/diagnosis": [*QUERY, "calibrate/import", "validate"],
+    "validate/emulation": [*QUERY, "sim/place", "calibrate/import"],
+    "cli/serve": [*QUERY, "sim/place"],
+    "cli": [*FORECAST, "sim/replay", "sim/place", "topologies/formats", "calibrate/fit", "calibrate/pipelines", "calibrate/import",
+            "validate", "validate/diagnosis", "validate/emulation", "cli/serve"],
+    "python": [*QUERY, "calibrate/pipelines", "validate", "validate/diagnosis"],
+    "tests": ["sim", "cli", "models", "topologies", "calibrate", "validate", "apps-traces"],
 }
 
 LIBRARIES = [  # header, who may include it besides the tests: rooms or single files
     (r"simgrid/|xbt/|smpi/", ["sim/engine"]),
-    (r"boost/graph/", ["sim/platform/routing.cpp", "sim/platform/bisection.cpp", "sim/platform/symmetry.cpp"]),
-    (r"boost/functional/hash\.hpp$", ["sim/placement/gpu_sets.cpp"]),
+    (r"boost/graph/", ["sim/machine/routing.cpp", "sim/machine/bisection.cpp", "sim/machine/symmetry.cpp"]),
+    (r"boost/functional/hash\.hpp$", ["sim/place/gpu_sets.cpp"]),
     (r"boost/math/statistics/", ["apps-traces/import/recorded_trace.cpp"]),
     (r"boost/math/distributions/", ["validate/diagnosis/healthy_noise.cpp"]),
     (r"CLI/", ["cli", "calibrate/bench", "calibrate/choices"]),
     (r"Eigen/", ["calibrate/fit", "validate/diagnosis"]),
     (r"pybind11/", ["python"]),
-    (r"spdlog/", ["sim/log", "cli/console.hpp", "cli/console.cpp"]),
+    (r"spdlog/", ["sim/base/log.hpp", "sim/base/log.cpp", "sim/base/spdlog.cpp", "cli/console.hpp", "cli/console.cpp"]),
     (r"fmt/", [room for room in ARROWS if room not in ("calibrate/bench", "calibrate/choices")]),
     (r"muParser", ["validate"]),
     (r"pugixml", ["calibrate/import", "calibrate/choices", "models/algorithms/msccl_xml.cpp"]),
-    (r"httplib\.h$", ["sim/serve/connection.hpp", "sim/serve/http_server.cpp"]),
-    (r"re2/", ["sim/units/regex.cpp"]),
-    (r"^regex$", []),  # recurses with the length of its input: sim/units/regex.hpp instead
-    (r"openssl/", ["sim/records"]),
-    (r"zlib\.h$", ["sim/records/packed_file.cpp"]),
+    (r"httplib\.h$", ["cli/serve/connection.hpp", "cli/serve/http_server.cpp"]),
+    (r"re2/", ["sim/base/regex.cpp"]),
+    (r"^regex$", []),  # recurses with the length of its input: sim/base/regex.hpp instead
+    (r"openssl/", ["sim/base"]),
+    (r"zlib\.h$", ["sim/base/packed_file.cpp"]),
     (r"sqlite3\.h$", ["apps-traces/import/nsys_database.cpp"]),
-    (r"simdjson", ["sim/records/trace.cpp", "sim/records/quick_json.cpp"]),
+    (r"simdjson", ["sim/records/trace.cpp", "sim/base/quick_json.cpp"]),
     (r"google/protobuf/|chakra_et\.pb\.h$", ["apps-traces/import"]),
-    (r"nlohmann/", ["sim/records", "calibrate/bench"]),
+    (r"nlohmann/", ["sim/base", "calibrate/bench"]),
     (r"cuda|nccl|nvml|cooperative_groups|mpi\.h$", ["calibrate/bench"]),
     (r"catch2/|benchmark/", []),
     # sim/engine: the native solver runs in a child process, since SimGrid allows one engine a process; fsync and nothing else in atomic_file, isatty and the width of the terminal in console, exec in python_program, signals held back in cmd_serve
-    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/records/atomic_file.hpp", "sim/work/stop.cpp", "sim/work/in_order.cpp", "sim/serve/connection.hpp", "sim/serve/http_server.cpp", "sim/serve/request_log.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/stdin_file.cpp", "cli/lines.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
+    (r"(sys|netinet|arpa)/|(unistd|fcntl|sched|dlfcn|pthread|poll|numa|signal|spawn)\.h$", ["sim/engine", "sim/base/atomic_file.hpp", "sim/base/stop.cpp", "sim/base/in_order.cpp", "cli/serve/connection.hpp", "cli/serve/http_server.cpp", "cli/serve/request_log.cpp", "cli/console.cpp", "cli/python_program.cpp", "cli/stdin_file.cpp", "cli/lines.cpp", "cli/cmd_serve.cpp", "calibrate/bench", "calibrate/choices"]),
     (r"(elf|link|strings)\.h$", ["calibrate/choices"]),
     (r"[a-z_0-9]+$", list(ARROWS)),  # the standard library
 ]
@@ -122,7 +110,7 @@ def forbidden(name: Path, text: str) -> list[str]:
 
 
 def main() -> None:
-    names = files(*CPP, under=("sim", "cli", "python", "models", "calibrate", "validate", "apps-traces", "tests"))
+    names = files(*CPP, under=("sim", "cli", "python", "models", "topologies", "calibrate", "validate", "apps-traces", "tests"))
     finish("include rules", [finding for name in names for finding in forbidden(name, text_of(name))], len(names))
 
 

@@ -16,7 +16,7 @@ from tree import ROOT, files, text_of
 
 SUITES = ("unit", "physics", "paper")
 OWN_SUITE = {"refit"}  # tags
-VOCABULARY = {"units", "log", "records", "platform", "plugin", "query"}
+VOCABULARY = {"base", "records", "machine", "query"}
 ROOM_OF_TAG = {"fabric": "models", "mpi": "models", "blocks": "models", "nics": "models", "trace": "apps-traces",
                "trace_import": "apps-traces", "generators": "apps-traces", "import": "import", "fit": "fit", "replay": "replay"}
 CASE = re.compile(r'^TEST_CASE\(\s*((?:"(?:\\.|[^"\\])*"\s*)+)(?:,\s*"([^"]*)")?\s*\)', re.M)
@@ -31,7 +31,7 @@ def label_of(room: str) -> str:
 def rooms_of(headers: list[str]) -> set[str]:
     """Labels of the rooms of these headers, the vocabulary only where there is no other."""
     found = {label_of(room) for room in (room_of(Path(header)) for header in headers) if room not in (None, "tests")}
-    return found - VOCABULARY or found - {"units", "log"} or found
+    return found - VOCABULARY or found - {"base"} or found
 
 
 def included(text: str) -> list[str]:

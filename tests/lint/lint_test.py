@@ -16,7 +16,7 @@ import tree_rules
 import words
 from tree import code_only
 
-FORECAST = Path("sim/activities/x.cpp")
+FORECAST = Path("sim/plan/x.cpp")
 
 
 class Messages(unittest.TestCase):
@@ -39,22 +39,22 @@ class Includes(unittest.TestCase):
         return len(include_rules.forbidden(Path(name), "\n".join(f"#include {line}" for line in lines)))
 
     def test_arrows(self):
-        self.assertEqual(self.found("sim/units/x.cpp", '"sim/records/measurement.hpp"'), 1)
+        self.assertEqual(self.found("sim/base/x.cpp", '"sim/records/measurement.hpp"'), 1)
         self.assertEqual(self.found("models/x/y.cpp", '"sim/engine/problem.hpp"'), 1)
         self.assertEqual(self.found("cli/x.cpp", '"models/libraries/matrix_rings.hpp"'), 1)
-        self.assertEqual(self.found("sim/activities/x.cpp", '"sim/engine/problem.hpp"', '"sim/units/parse.hpp"'), 0)
+        self.assertEqual(self.found("sim/plan/x.cpp", '"sim/engine/problem.hpp"', '"sim/base/parse.hpp"'), 0)
 
     def test_files_must_exist(self):
-        self.assertEqual(self.found("cli/x.cpp", '"sim/units/none.hpp"'), 1)
+        self.assertEqual(self.found("cli/x.cpp", '"sim/base/none.hpp"'), 1)
         self.assertEqual(self.found("cli/x.cpp", '"../units/parse.hpp"'), 1)
 
     def test_libraries(self):
         for header in ("<simgrid/s4u.hpp>", "<Eigen/Dense>", "<muParser.h>", "<CLI/CLI.hpp>",
                        "<pugixml.hpp>", "<boost/graph/adjacency_list.hpp>"):
-            self.assertEqual(self.found("sim/activities/x.cpp", header, "<vector>"), 1, header)
-        self.assertEqual(self.found("sim/units/x.cpp", "<fmt/format.h>"), 0)
-        self.assertEqual(self.found("sim/platform/routing.cpp", "<boost/graph/adjacency_list.hpp>"), 0)
-        self.assertEqual(self.found("sim/platform/platform.cpp", "<boost/graph/adjacency_list.hpp>"), 1)
+            self.assertEqual(self.found("sim/plan/x.cpp", header, "<vector>"), 1, header)
+        self.assertEqual(self.found("sim/base/x.cpp", "<fmt/format.h>"), 0)
+        self.assertEqual(self.found("sim/machine/routing.cpp", "<boost/graph/adjacency_list.hpp>"), 0)
+        self.assertEqual(self.found("sim/machine/platform.cpp", "<boost/graph/adjacency_list.hpp>"), 1)
 
 
 class Rooms(unittest.TestCase):
@@ -80,7 +80,7 @@ class Rooms(unittest.TestCase):
     def test_stale(self):
         self.assertEqual(rooms.findings(rooms.arrows()), [])
         stale = rooms.arrows()
-        stale["sim/units"].add("sim/attic")
+        stale["sim/base"].add("sim/attic")
         stale["sim/attic"] = set()
         self.assertEqual(len(rooms.findings(stale)), 2)
 
@@ -107,14 +107,14 @@ class Constants(unittest.TestCase):
 
 
 class CableKinds(unittest.TestCase):
-    def found(self, text: str, name: str = "sim/activities/x.cpp") -> int:
+    def found(self, text: str, name: str = "sim/plan/x.cpp") -> int:
         return len(cable_kinds.named(Path(name), text, {kind for kind, _ in cable_kinds.kinds()}))
 
     def test_named(self):
         self.assertEqual(self.found('if (cable.kind == "xbus") f();'), 1)
         self.assertEqual(self.found('kind = "nvlink" + std::to_string(generation);'), 1)
         self.assertEqual(self.found('option("nvlink"); say("no xbus");  // "xbus"'), 0)
-        self.assertEqual(self.found('return "c2c";', "sim/exporters/nccl_topo.cpp"), 0)
+        self.assertEqual(self.found('return "c2c";', "topologies/formats/nccl_topo.cpp"), 0)
 
     def test_one_row_is_one_row(self):
         """A further generation needs no other file: neither the schema nor a list of kinds changes."""
@@ -145,7 +145,7 @@ class Labels(unittest.TestCase):
 
     def test_vocabulary_counts_alone_only(self):
         self.assertEqual(self.found("sim/records/json.hpp", "sim/engine/problem.hpp"), ["unit", "engine"])
-        self.assertEqual(self.found("sim/units/parse.hpp"), ["unit", "units"])
+        self.assertEqual(self.found("sim/base/parse.hpp"), ["unit", "units"])
 
     def test_a_suite_by_its_tag(self):
         self.assertEqual(self.found("tests/unit/program.hpp", tags="[refit]"), ["refit", "cli"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tree import CPP, files, finish, text_of
 
-ROOMS = ("sim", "models", "calibrate", "validate", "apps-traces")
+ROOMS = ("sim", "models", "topologies", "calibrate", "validate", "apps-traces")
 PROGRAMS = (Path("calibrate/bench"), Path("calibrate/choices"))  # programs of their own
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 TOKEN = re.compile(rf'(?P<raw>R"\((?:.|\n)*?\)")|(?P<text>{LITERAL}(?:\s*{LITERAL})*)|(?P<comment>//[^\n]*)|\'(?:[^\'\\\n]|\\.)\'')

@@ -5,17 +5,17 @@
 #include <map>
 
 #include "models/algorithms/tree_edges.hpp"
-#include "sim/activities/channel_flows.hpp"
-#include "sim/activities/channel_route.hpp"
-#include "sim/activities/host_hops.hpp"
-#include "sim/activities/inside_path.hpp"
-#include "sim/activities/link_queue.hpp"
-#include "sim/activities/message_rates.hpp"
-#include "sim/activities/message_ways.hpp"
-#include "sim/activities/mpi_costs.hpp"
-#include "sim/collective/alignment.hpp"
-#include "sim/collective/collective_plan.hpp"
-#include "sim/plugin/binary_tree.hpp"
+#include "sim/forecast/alignment.hpp"
+#include "sim/forecast/collective_plan.hpp"
+#include "sim/machine/binary_tree.hpp"
+#include "sim/plan/channel_flows.hpp"
+#include "sim/plan/channel_route.hpp"
+#include "sim/plan/host_hops.hpp"
+#include "sim/plan/inside_path.hpp"
+#include "sim/plan/link_queue.hpp"
+#include "sim/plan/message_rates.hpp"
+#include "sim/plan/message_ways.hpp"
+#include "sim/plan/mpi_costs.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
@@ -342,7 +342,7 @@ TEST_CASE("costs of processes: copies of their own, reductions, on GPUs that nob
   const activities::InsidePath path = activities::inside_path(lumi, lumi.gpu(0), lumi.gpu(1));
   REQUIRE(path.model.regimes.size() == 2);
   CHECK(path.model.regimes[0].to_B == access->up_to_B);
-  // 0.7 us to tell the other process, assumed in sim/activities/inside_path.cpp
+  // 0.7 us to tell the other process, assumed in sim/plan/inside_path.cpp
   CHECK_THAT(path.model.regimes[0].startup.value, WithinRel(0.7e-6 + access->start_s, kExact));
   CHECK_FALSE(activities::cpu_access(h200, h200.gpu(0)));
 }

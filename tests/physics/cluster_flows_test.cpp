@@ -3,9 +3,9 @@
 #include <iterator>
 #include <map>
 
-#include "sim/copy/copies.hpp"
-#include "sim/copy/copy_plan.hpp"
 #include "sim/engine/solvers.hpp"
+#include "sim/forecast/copies.hpp"
+#include "sim/forecast/copy_plan.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

@@ -1,10 +1,10 @@
 // Placement over nodes against every placement there is, and jobs on a small dragonfly+.
 #include <algorithm>
 
-#include "sim/placement/cluster_search.hpp"
-#include "sim/placement/collective_traffic.hpp"
+#include "sim/place/cluster_search.hpp"
+#include "sim/place/collective_traffic.hpp"
+#include "sim/place/schedule.hpp"
 #include "sim/query/query.hpp"
-#include "sim/scheduling/schedule.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 

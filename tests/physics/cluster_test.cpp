@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 
-#include "sim/collective/collective_cost.hpp"
-#include "sim/platform/adaptive_routing.hpp"
-#include "sim/plugin/binary_tree.hpp"
-#include "sim/plugin/fabric_generator.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/forecast/collective_cost.hpp"
+#include "sim/machine/adaptive_routing.hpp"
+#include "sim/machine/binary_tree.hpp"
+#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/library.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

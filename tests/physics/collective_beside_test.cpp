@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/collective/alternatives.hpp"
-#include "sim/collective/collective_run.hpp"
-#include "sim/collective/other_communicators.hpp"
-#include "sim/collective/placed_collective.hpp"
-#include "sim/congestion/jobs_beside.hpp"
-#include "sim/platform/placed_fabric.hpp"
+#include "sim/forecast/alternatives.hpp"
+#include "sim/forecast/collective_run.hpp"
+#include "sim/forecast/other_communicators.hpp"
+#include "sim/forecast/placed_collective.hpp"
+#include "sim/machine/placed_fabric.hpp"
+#include "sim/plan/jobs_beside.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"

@@ -1,10 +1,10 @@
 // What a collective costs beside its links, number by number: which parameter each cost is, what is believed without
 // it, how errors go on, and what slow GPUs, crowding blocks and host memory make of it.
-#include "sim/collective/collective_cost.hpp"
+#include "sim/forecast/collective_cost.hpp"
 
 #include <cmath>
 
-#include "sim/collective/host_path.hpp"
+#include "sim/forecast/host_path.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"
 
@@ -104,7 +104,7 @@ TEST_CASE("costs of a ring are its protocol's parameters, with their errors", "[
 }
 
 // source of the figures around which it is believed: what the program says where it believes them,
-// sim/collective/collective_cost.cpp, and NCCL's own in models/libraries/SOURCES.md
+// sim/forecast/collective_cost.cpp, and NCCL's own in models/libraries/SOURCES.md
 TEST_CASE("without parameters the library's table is believed, as far as versions differ", "[physics][cost]") {
   const auto node = made_platform("hgx-h200", {});
   Communicator far = nodes_of(2);

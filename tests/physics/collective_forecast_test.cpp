@@ -1,6 +1,6 @@
 // What is made of a run of a collective: the words and numbers of a forecast, and how sure it is, from runs written
 // down here number by number.
-#include "sim/collective/collective_forecast.hpp"
+#include "sim/forecast/collective_forecast.hpp"
 
 #include <cmath>
 
@@ -286,7 +286,7 @@ TEST_CASE("how sure a forecast is: links, blocks and start-ups by their parts of
                                                           1e-6));
 }
 
-// source of the widths: what the program assumes of what nobody measured, sim/collective/collective_forecast.cpp
+// source of the widths: what the program assumes of what nobody measured, sim/forecast/collective_forecast.cpp
 TEST_CASE("how sure a forecast is: wider by what was never measured", "[physics][made]") {
   const TableLibrary library;
   const Cluster& alps = catalogue().machine("alps")->cluster();

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/collective/alignment.hpp"
-#include "sim/collective/host_path.hpp"
-#include "sim/collective/narrow_steps.hpp"
+#include "sim/forecast/alignment.hpp"
+#include "sim/forecast/host_path.hpp"
+#include "sim/forecast/narrow_steps.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"
 

@@ -1,6 +1,6 @@
 // What the host sees of a collective: sends and receives counted as nccl-tests issues them, calls in a group, GPUs that
 // one thread issues for.
-#include "sim/collective/collective_launch.hpp"
+#include "sim/forecast/collective_launch.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,13 +1,13 @@
 // Operations made of messages: start-ups of sizes and protocols, what each message takes of blocks, cards and links,
 // and what is said of all of them together.
-#include "sim/collective/collective_messages.hpp"
+#include "sim/forecast/collective_messages.hpp"
 
 #include <cmath>
 #include <map>
 
-#include "sim/activities/link_queue.hpp"
-#include "sim/collective/collective_run.hpp"
-#include "sim/collective/host_path.hpp"
+#include "sim/forecast/collective_run.hpp"
+#include "sim/forecast/host_path.hpp"
+#include "sim/plan/link_queue.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"

@@ -1,14 +1,14 @@
 // What a library makes of a collective, of choices made up here: how blocks and bytes are dealt out to rings, trees,
 // heads and channels, what its last step takes, and what waiting at hops between nodes adds.
-#include "sim/collective/collective_plan.hpp"
+#include "sim/forecast/collective_plan.hpp"
 
 #include <cmath>
 #include <numeric>
 
 #include "models/algorithms/multicast.hpp"
 #include "models/algorithms/tree_edges.hpp"
-#include "sim/collective/collective_run.hpp"
-#include "sim/plugin/binary_tree.hpp"
+#include "sim/forecast/collective_run.hpp"
+#include "sim/machine/binary_tree.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"

@@ -2,11 +2,11 @@
 // widths of a forecast from runs written down here.
 #include <cmath>
 
-#include "sim/activities/mpi_costs.hpp"
-#include "sim/collective/algorithm.hpp"
-#include "sim/collective/collective_forecast.hpp"
-#include "sim/collective/collective_run.hpp"
-#include "sim/collective/schedule_forecast.hpp"
+#include "sim/forecast/algorithm.hpp"
+#include "sim/forecast/collective_forecast.hpp"
+#include "sim/forecast/collective_run.hpp"
+#include "sim/forecast/schedule_forecast.hpp"
+#include "sim/plan/mpi_costs.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"

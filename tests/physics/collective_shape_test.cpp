@@ -1,6 +1,6 @@
 // Sets of GPUs that placements take for the same: what a collective's time depends on tells two communicators apart,
 // which GPUs they are made of does not.
-#include "sim/collective/collective_shape.hpp"
+#include "sim/forecast/collective_shape.hpp"
 
 #include <functional>
 #include <set>

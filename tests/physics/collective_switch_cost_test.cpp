@@ -2,8 +2,8 @@
 // host memory makes of kernels that were measured over NVLink.
 #include <cmath>
 
-#include "sim/collective/collective_cost.hpp"
-#include "sim/collective/host_path.hpp"
+#include "sim/forecast/collective_cost.hpp"
+#include "sim/forecast/host_path.hpp"
 #include "sim/records/parameters.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"

@@ -1,9 +1,9 @@
 // Collectives of the graph era against closed forms: messages, alignment, trees, and what a ring's turn costs.
 #include <cmath>
 
-#include "sim/activities/link_queue.hpp"
-#include "sim/collective/alignment.hpp"
-#include "sim/plugin/collective.hpp"
+#include "sim/forecast/alignment.hpp"
+#include "sim/machine/collective.hpp"
+#include "sim/plan/link_queue.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

@@ -1,12 +1,12 @@
 // What copies at once do to each other, against closed forms: a machine of four GPUs behind one switch, made up so that
 // every expected number can be written down.
-#include "sim/copy/copies.hpp"
+#include "sim/forecast/copies.hpp"
 
 #include <cmath>
 #include <map>
 
-#include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
+#include "sim/plan/transfer.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

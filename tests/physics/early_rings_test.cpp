@@ -1,8 +1,8 @@
 // Collectives of the versions before cost models against closed forms: blocks that keep step, host memory, narrow
 // parts.
 #include "models/libraries/early_blocks.hpp"
-#include "sim/activities/channel_flows.hpp"
-#include "sim/collective/alignment.hpp"
+#include "sim/forecast/alignment.hpp"
+#include "sim/plan/channel_flows.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

@@ -1,8 +1,8 @@
 // Every check of a run can fail: on an engine with a fault, and on figures that are wrong.
+#include "sim/base/input_error.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/fluid_engine.hpp"
 #include "sim/engine/fluid_model.hpp"
-#include "sim/records/input_error.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace linkcast;

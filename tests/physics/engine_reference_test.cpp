@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <vector>
 
+#include "sim/base/input_error.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/fluid_engine.hpp"
 #include "sim/engine/fluid_model.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/records/input_error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/dice.hpp"
 #include "tests/support/plain_sharing.hpp"

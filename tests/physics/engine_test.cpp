@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/input_error.hpp"
 #include "sim/engine/check.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/records/input_error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/solve.hpp"
 

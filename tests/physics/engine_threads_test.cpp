@@ -4,9 +4,9 @@
 #include <thread>
 #include <vector>
 
+#include "sim/base/input_error.hpp"
 #include "sim/engine/run_events.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/records/input_error.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::engine_threads_test {

@@ -2,8 +2,8 @@
 #include <map>
 #include <set>
 
-#include "sim/bounds/fabric_facts.hpp"
-#include "sim/bounds/node_peaks.hpp"
+#include "sim/machine/fabric_facts.hpp"
+#include "sim/machine/node_peaks.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 

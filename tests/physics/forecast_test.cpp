@@ -6,8 +6,8 @@
 #include <numeric>
 #include <set>
 
-#include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
+#include "sim/plan/transfer.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

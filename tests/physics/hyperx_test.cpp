@@ -1,7 +1,7 @@
 // HyperX against closed forms: cables, load of every link, average way; and what it refuses.
 #include <numeric>
 
-#include "sim/bounds/fabric_facts.hpp"
+#include "sim/machine/fabric_facts.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 

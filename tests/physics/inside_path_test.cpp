@@ -1,5 +1,5 @@
 // Messages between GPUs of one node that nobody measured: made of their steps.
-#include "sim/activities/inside_path.hpp"
+#include "sim/plan/inside_path.hpp"
 
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"

@@ -1,5 +1,5 @@
 // Calls that a host issues: closed forms of who waits for whom.
-#include "sim/launch/launching.hpp"
+#include "sim/forecast/launching.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <map>
 
-#include "sim/activities/cluster_message.hpp"
 #include "sim/engine/solvers.hpp"
+#include "sim/plan/cluster_message.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"
 

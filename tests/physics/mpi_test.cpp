@@ -5,10 +5,10 @@
 #include <fstream>
 #include <tuple>
 
-#include "sim/activities/schedule_run.hpp"
-#include "sim/collective/algorithm.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/forecast/algorithm.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/plan/schedule_run.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/plugin/library.hpp"
-#include "sim/units/factors.hpp"
+#include "sim/base/factors.hpp"
+#include "sim/machine/library.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/nccl_records.hpp"
 

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "sim/plugin/library.hpp"
+#include "sim/base/factors.hpp"
+#include "sim/machine/library.hpp"
 #include "sim/records/nccl_choices.hpp"
-#include "sim/units/factors.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/nccl_records.hpp"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/congestion/busy_links.hpp"
-#include "sim/congestion/head_of_line.hpp"
+#include "sim/plan/busy_links.hpp"
+#include "sim/plan/head_of_line.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

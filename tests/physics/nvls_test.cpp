@@ -1,5 +1,5 @@
 // all_reduce with multicast by the NVSwitch: what each link carries, against the closed form.
-#include "sim/activities/channel_flows.hpp"
+#include "sim/plan/channel_flows.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/placement/place.hpp"
+#include "sim/base/random.hpp"
+#include "sim/place/place.hpp"
 #include "sim/query/query.hpp"
-#include "sim/units/random.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 

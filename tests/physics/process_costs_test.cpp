@@ -2,8 +2,8 @@
 // in where none was measured.
 #include <cmath>
 
-#include "sim/activities/mpi_costs.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
+#include "sim/plan/mpi_costs.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"

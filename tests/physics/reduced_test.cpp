@@ -4,8 +4,8 @@
 #include <ctime>
 #include <map>
 
-#include "sim/collective/collective_messages.hpp"
 #include "sim/engine/solvers.hpp"
+#include "sim/forecast/collective_messages.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

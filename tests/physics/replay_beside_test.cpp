@@ -9,9 +9,9 @@
 #include <sstream>
 #include <thread>
 
+#include "sim/base/index.hpp"
 #include "sim/replay/replay_interval.hpp"
 #include "sim/replay/replay_run.hpp"
-#include "sim/units/index.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"

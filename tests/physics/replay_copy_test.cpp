@@ -1,8 +1,8 @@
 // Copies of one GPU on two streams: the copy engine serves one at a time, in replay as in `predict flows`.
+#include "sim/base/index.hpp"
 #include "sim/query/query.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/replay/replay_run.hpp"
-#include "sim/units/index.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"

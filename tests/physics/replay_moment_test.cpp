@@ -1,8 +1,8 @@
 // Timers and ends of transfers in one moment: none of them may be the last that a replay handles.
 #include <limits>
 
+#include "sim/base/input_error.hpp"
 #include "sim/engine/run_events.hpp"
-#include "sim/records/input_error.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

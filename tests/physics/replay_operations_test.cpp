@@ -1,7 +1,7 @@
 // What a replay says of each kind of collective and of the recording, against times worked out by hand.
 #include <fstream>
 
-#include "sim/plugin/collective.hpp"
+#include "sim/machine/collective.hpp"
 #include "sim/query/query.hpp"
 #include "sim/replay/replay_run.hpp"
 #include "tests/support/catalogue.hpp"

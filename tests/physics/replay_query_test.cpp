@@ -1,7 +1,7 @@
 // Queries of kind replay, and replays whose time a formula gives.
 #include <fstream>
 
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/whatif.hpp"
 #include "tests/support/catch.hpp"

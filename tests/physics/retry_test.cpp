@@ -1,11 +1,11 @@
 // Links that send packets again, in closed form: rate, start-up, shared links, one direction, collectives, fabrics.
-#include "sim/activities/channel_flows.hpp"
-#include "sim/activities/cluster_message.hpp"
-#include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/platform/edited.hpp"
-#include "sim/platform/symmetry.hpp"
-#include "sim/plugin/fabric_generator.hpp"
+#include "sim/machine/edited.hpp"
+#include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/symmetry.hpp"
+#include "sim/plan/channel_flows.hpp"
+#include "sim/plan/cluster_message.hpp"
+#include "sim/plan/transfer.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "tests/support/catch.hpp"
 

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <fstream>
 
-#include "sim/activities/plan.hpp"
-#include "sim/activities/schedule_run.hpp"
-#include "sim/activities/staging_copies.hpp"
-#include "sim/collective/algorithm.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/plugin/collective.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/forecast/algorithm.hpp"
+#include "sim/machine/collective.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/plan/schedule_run.hpp"
+#include "sim/plan/staging_copies.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fabric_examples.hpp"

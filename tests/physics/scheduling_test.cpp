@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/records/input_error.hpp"
-#include "sim/scheduling/schedule.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/place/schedule.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "sim/collective/algorithm.hpp"
-#include "sim/plugin/collective.hpp"
+#include "sim/forecast/algorithm.hpp"
+#include "sim/machine/collective.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"

@@ -1,10 +1,10 @@
 // Machines as strangers: each measured one is forecast from the others, as if only its wiring were known.
-#include "sim/lending/stranger.hpp"
+#include "sim/machine/stranger.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "sim/plugin/usual_library.hpp"
+#include "sim/machine/usual_library.hpp"
 #include "sim/records/left_out.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "models/algorithms/tree_edges.hpp"
-#include "sim/plugin/binary_tree.hpp"
+#include "sim/machine/binary_tree.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <functional>
 
-#include "sim/activities/channel_flows.hpp"
-#include "sim/activities/plan.hpp"
-#include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
-#include "sim/platform/cluster.hpp"
+#include "sim/machine/cluster.hpp"
+#include "sim/plan/channel_flows.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/plan/transfer.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"
@@ -292,7 +292,7 @@ TEST_CASE("by hand: copies to and from the memory of either socket", "[physics][
 
 TEST_CASE("by hand: what the memory of a CPU takes beyond its cache", "[physics][transfer]") {
   const Platform platform = machine({}, true);
-  // 13.6 MB of the cache, written and read for two GPUs of the socket: assumed in sim/activities/host_memory.cpp
+  // 13.6 MB of the cache, written and read for two GPUs of the socket: assumed in sim/plan/host_memory.cpp
   const auto reaching = [](double n) { return 1 - 13.6e6 / std::max(13.6e6, 4 * n); };
   for (const double n : {1e6, 3.4e6, 5e6, 1e8}) {
     const double share = reaching(n);

@@ -1,7 +1,7 @@
 // Traffic of a large machine that is the same from turn to turn: one turn stands for all.
 #include <algorithm>
 
-#include "sim/congestion/switch_pairs.hpp"
+#include "sim/plan/switch_pairs.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // Schedules that users write in MSCCL's XML: against closed forms and NCCL's ring, and what is refused of them.
 #include <fstream>
 
-#include "sim/collective/collective_run.hpp"
+#include "sim/forecast/collective_run.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"

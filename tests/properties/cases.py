@@ -73,7 +73,7 @@ def never_less(answers: Answers) -> str:
 
 
 def aligned(query: Query, size_B: float) -> int:
-    """Parts of whole 16 bytes: a kernel moves others by smaller accesses, and slower (sim/collective/alignment.cpp)."""
+    """Parts of whole 16 bytes: a kernel moves others by smaller accesses, and slower (sim/forecast/alignment.cpp)."""
     machine = next(machine for machine in WITH_PAIRS if machine.name == query["platform"])
     step = ALIGNED_B * len(query.get("gpus", range(machine.gpus))) * query.get("nodes", 1)
     return max(1, round(size_B / step)) * step

@@ -11,7 +11,7 @@ from pathlib import Path
 PACKAGES = {"slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "curl": "curl"}
 NODES, GPUS, CORES = ("n1", "n2"), 8, 16
 START_S = 60  # until the nodes are there; they took 3 s
-PLUGIN = Path(__file__).resolve().parents[2] / "sim/serve/slurm"
+PLUGIN = Path(__file__).resolve().parents[2] / "cli/serve/slurm"
 
 
 def programs() -> dict:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real Slurm runs the plug-in of sim/serve/slurm: jobs go where the forecast says, and get the GPUs that it says."""
+"""A real Slurm runs the plug-in of cli/serve/slurm: jobs go where the forecast says, and get the GPUs that it says."""
 import json
 import os
 import re

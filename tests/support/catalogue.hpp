@@ -1,6 +1,6 @@
 #pragma once
 // The shipped platforms, loaded once for all tests of a program.
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "tests/support/paths.hpp"
 
 namespace linkcast::test {

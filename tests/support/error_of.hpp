@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::test {
 

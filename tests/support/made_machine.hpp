@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/collective/collective_plan.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/forecast/collective_plan.hpp"
+#include "sim/machine/library.hpp"
 #include "tests/support/catalogue.hpp"
 
 namespace linkcast::test {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
 #include "sim/records/nccl_choices.hpp"
 #include "tests/support/catalogue.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "sim/records/measurement.hpp"
 
 namespace linkcast::test {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 

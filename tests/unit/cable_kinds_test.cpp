@@ -2,7 +2,7 @@
 #include <set>
 
 #include "calibrate/import/gpu_models.hpp"
-#include "sim/platform/topology.hpp"
+#include "sim/machine/topology.hpp"
 #include "sim/records/gpu_models.hpp"
 #include "tests/support/catch.hpp"
 

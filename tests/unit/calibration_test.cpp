@@ -1,7 +1,7 @@
 // The reader of schema calibration/1. What it refuses stands in bad_input_test.cpp, one file a defect.
 #include "sim/records/calibration.hpp"
 
-#include "sim/records/file_hash.hpp"
+#include "sim/base/file_hash.hpp"
 #include "sim/records/parameters.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"

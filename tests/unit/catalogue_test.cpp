@@ -1,5 +1,5 @@
 // What a catalogue keeps of edited machines, and that those which it no longer keeps stay whole for who holds them.
-#include "sim/catalogue/catalogue.hpp"
+#include "sim/machine/catalogue.hpp"
 
 #include "sim/query/query.hpp"
 #include "tests/support/catch.hpp"

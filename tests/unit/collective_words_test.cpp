@@ -2,8 +2,8 @@
 // apply are not there.
 #include <set>
 
-#include "sim/collective/collective_forecast.hpp"
-#include "sim/collective/library_view.hpp"
+#include "sim/forecast/collective_forecast.hpp"
+#include "sim/forecast/library_view.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"
 

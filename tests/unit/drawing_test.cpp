@@ -1,5 +1,5 @@
 // Drawings of platforms: every device and cable is there, nothing covers anything else.
-#include "sim/exporters/drawing.hpp"
+#include "topologies/formats/drawing.hpp"
 
 #include <cmath>
 #include <pugixml.hpp>

@@ -1,5 +1,5 @@
 // What-if edits: their grammar, what they do to wiring and parameters, what is refused, and that nothing else changes.
-#include "sim/platform/edit.hpp"
+#include "sim/machine/edit.hpp"
 
 #include <algorithm>
 #include <map>

@@ -3,11 +3,11 @@
 #include <pugixml.hpp>
 #include <set>
 
-#include "sim/exporters/nccl_graph.hpp"
-#include "sim/exporters/nccl_topo.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/unit/import_topology.hpp"
 #include "tests/unit/nccl_graph.hpp"
+#include "topologies/formats/nccl_graph.hpp"
+#include "topologies/formats/nccl_topo.hpp"
 
 namespace linkcast::test::export_test {
 

@@ -1,5 +1,5 @@
 // `linkcast show PLATFORM --fabric` against what the papers say of the machines.
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 

@@ -1,7 +1,7 @@
 // `linkcast calibrate fit` as a program: what it reads, leaves out and writes.
 #include <fstream>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "sim/activities/transfer.hpp"
 #include "sim/engine/solvers.hpp"
+#include "sim/plan/transfer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/synthetic_copies.hpp"

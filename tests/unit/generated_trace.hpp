@@ -2,7 +2,7 @@
 // What a generator writes, kept whole.
 #include <map>
 
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 
 namespace linkcast::test {
 

@@ -1,9 +1,9 @@
 // GPUs by number, id, UUID and PCI bus id, wherever one is asked for.
-#include "sim/platform/gpu_names.hpp"
+#include "sim/machine/gpu_names.hpp"
 
+#include "sim/base/pci_bus_id.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query.hpp"
-#include "sim/units/pci_bus_id.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"

@@ -1,5 +1,5 @@
 // Names as Slurm writes them. Expected lists follow from scontrol(1), show hostnames.
-#include "sim/units/hostlist.hpp"
+#include "sim/base/hostlist.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "calibrate/import/importer.hpp"
-#include "sim/platform/topology.hpp"
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/machine/topology.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "sim/platform/platform.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast::test::import_topology_test {
 

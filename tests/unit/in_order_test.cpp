@@ -1,5 +1,5 @@
 // Pieces of work on several threads: their results come in order, what they throw comes in its place.
-#include "sim/work/in_order.hpp"
+#include "sim/base/in_order.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,9 +1,9 @@
 // InfraGraph: what linkcast exports comes back; a file of the package's own; slices, units and errors by hand.
-#include "sim/exporters/infragraph.hpp"
+#include "topologies/formats/infragraph.hpp"
 
 #include <set>
 
-#include "sim/units/regex.hpp"
+#include "sim/base/regex.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/unit/import_topology.hpp"
 

@@ -1,8 +1,8 @@
 // Machines as files: by what they hold, whatever they are called and wherever they lie.
 #include <fstream>
 
-#include "sim/lending/relatives.hpp"
-#include "sim/lending/structure.hpp"
+#include "sim/machine/relatives.hpp"
+#include "sim/machine/structure.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/unit/import_topology.hpp"

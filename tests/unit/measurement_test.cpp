@@ -1,7 +1,7 @@
 // The reader of schema measurement/1. What it refuses stands in bad_input_test.cpp, one file a defect.
 #include "sim/records/measurement.hpp"
 
-#include "sim/records/file_hash.hpp"
+#include "sim/base/file_hash.hpp"
 #include "sim/records/launch_record.hpp"
 #include "sim/records/left_out.hpp"
 #include "sim/records/nccl_choices.hpp"

@@ -1,6 +1,6 @@
 // Which algorithm an MPI takes, on both sides of each limit of its rules.
-#include "sim/plugin/collective.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/machine/collective.hpp"
+#include "sim/machine/library.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::mpi_rules_test {

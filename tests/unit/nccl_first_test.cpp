@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/platform/platform.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/machine/platform.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::nccl_first_test {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/platform/platform.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast::test::nccl_graph {
 

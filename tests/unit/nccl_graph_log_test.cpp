@@ -2,7 +2,7 @@
 // Expected: tests/input/nccl_2_28_9_h200.json, facts of its log.
 #include <cmath>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/nccl_graph.hpp"
 

@@ -3,9 +3,9 @@
 #include <map>
 #include <set>
 
-#include "sim/platform/platform.hpp"
-#include "sim/plugin/collective.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/machine/collective.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/machine/platform.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::nccl_matrix_test {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"

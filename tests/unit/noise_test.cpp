@@ -1,5 +1,5 @@
 // Distributions of network noise against closed forms, its draws, its requests, and where nodes are placed.
-#include "sim/platform/noise.hpp"
+#include "sim/machine/noise.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 #include <set>
 
 #include "calibrate/fit/fit.hpp"
-#include "sim/platform/placed_fabric.hpp"
+#include "sim/base/random.hpp"
+#include "sim/machine/placed_fabric.hpp"
 #include "sim/query/query.hpp"
 #include "sim/records/measurement.hpp"
-#include "sim/units/random.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 

@@ -1,11 +1,11 @@
 // Strict reading of JSON: every error names file and pointer.
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 #include <filesystem>
 #include <functional>
 #include <string>
 
-#include "sim/records/file_hash.hpp"
+#include "sim/base/file_hash.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/program.hpp"

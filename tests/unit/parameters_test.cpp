@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/platform/symmetry.hpp"
+#include "sim/machine/symmetry.hpp"
 #include "sim/records/parameter_rows.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"

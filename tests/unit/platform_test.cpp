@@ -1,10 +1,10 @@
 // Routes in closed form, and the rate of every link from its calibration.
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "sim/platform/routing.hpp"
+#include "sim/machine/routing.hpp"
 #include "sim/records/parameter_rows.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"

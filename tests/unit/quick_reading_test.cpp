@@ -3,8 +3,8 @@
 #include <random>
 #include <sstream>
 
-#include "sim/records/line_blocks.hpp"
-#include "sim/records/quick_json.hpp"
+#include "sim/base/line_blocks.hpp"
+#include "sim/base/quick_json.hpp"
 #include "sim/replay/queues.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/units/regex.hpp"
+#include "sim/base/regex.hpp"
 
 #include <stdexcept>
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "sim/collective/algorithm.hpp"
+#include "sim/forecast/algorithm.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::schedule_test {

@@ -1,7 +1,7 @@
 // Every shipped platform answers; those that nobody measured say so, with wide intervals.
 #include <fstream>
 
-#include "sim/plugin/usual_library.hpp"
+#include "sim/machine/usual_library.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/unit/program.hpp"
 

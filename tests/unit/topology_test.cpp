@@ -1,5 +1,5 @@
 // Topologies: the reader, the kinds of cables, and the shipped machines against what their papers print.
-#include "sim/platform/topology.hpp"
+#include "sim/machine/topology.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // check, list and replay with traces, by the real program.
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/kineto_timeline.hpp"
 #include "tests/unit/program.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/plugin/trace_source.hpp"
+#include "sim/machine/trace_source.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 

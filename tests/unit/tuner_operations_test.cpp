@@ -1,6 +1,6 @@
 // NCCL's cost models are of five operations; of others they say so.
-#include "sim/collective/collective_run.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/forecast/collective_run.hpp"
+#include "sim/machine/library.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::units_test {

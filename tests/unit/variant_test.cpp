@@ -1,5 +1,5 @@
 // Platforms that are another one but for a few cables: topologies/*.json of schema variant/1.
-#include "sim/platform/variant.hpp"
+#include "sim/machine/variant.hpp"
 
 #include <algorithm>
 #include <fstream>

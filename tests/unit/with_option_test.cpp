@@ -1,5 +1,5 @@
 // `predict collective --with OP:SIZE:GPUS[:NODES]`: the question that it stands for.
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/program.hpp"
 

@@ -2,8 +2,8 @@
 #include <limits>
 #include <thread>
 
-#include "sim/records/input_error.hpp"
-#include "sim/work/estimate.hpp"
+#include "sim/base/estimate.hpp"
+#include "sim/base/input_error.hpp"
 #include "tests/support/catch.hpp"
 
 namespace linkcast::test::work_test {

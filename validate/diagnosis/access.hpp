@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 #include "sim/records/measurement.hpp"
 
 namespace linkcast::diagnosis {

@@ -10,11 +10,11 @@
 
 #include "calibrate/import/import_cost.hpp"
 #include "calibrate/import/importer.hpp"
-#include "sim/plugin/library.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/base/packed_file.hpp"
+#include "sim/base/regex.hpp"
+#include "sim/machine/library.hpp"
 #include "sim/records/gpu_model_names.hpp"
-#include "sim/records/object_reader.hpp"
-#include "sim/records/packed_file.hpp"
-#include "sim/units/regex.hpp"
 
 namespace linkcast::diagnosis {
 namespace {

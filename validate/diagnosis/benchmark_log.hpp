@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 #include "sim/records/measurement.hpp"
 
 namespace linkcast::diagnosis {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/units/parse.hpp"
+#include "sim/base/parse.hpp"
 
 namespace linkcast::diagnosis {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "sim/units/statistics.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace linkcast::diagnosis {
 namespace {

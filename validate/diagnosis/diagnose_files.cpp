@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "sim/plugin/library.hpp"
+#include "sim/machine/library.hpp"
 #include "validate/diagnosis/report.hpp"
 
 namespace linkcast::diagnosis {

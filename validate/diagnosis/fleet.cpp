@@ -7,7 +7,7 @@
 #include <numbers>
 #include <set>
 
-#include "sim/units/statistics.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace linkcast::diagnosis {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "sim/units/statistics.hpp"
+#include "sim/base/statistics.hpp"
 #include "validate/diagnosis/fleet.hpp"
 
 namespace linkcast::diagnosis {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "sim/units/statistics.hpp"
+#include "sim/base/statistics.hpp"
 #include "validate/diagnosis/healthy_noise.hpp"
 
 namespace linkcast::diagnosis {

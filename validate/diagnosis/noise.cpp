@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/units/statistics.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace linkcast::diagnosis {
 namespace {

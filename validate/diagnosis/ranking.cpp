@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "sim/units/statistics.hpp"
+#include "sim/base/statistics.hpp"
 #include "validate/diagnosis/healthy_noise.hpp"
 
 namespace linkcast::diagnosis {

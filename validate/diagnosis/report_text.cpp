@@ -5,8 +5,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "sim/units/parse.hpp"
-#include "sim/units/table.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/base/table.hpp"
 #include "validate/diagnosis/fleet.hpp"
 #include "validate/diagnosis/report.hpp"
 

@@ -8,9 +8,9 @@
 
 #include "calibrate/import/importer.hpp"
 #include "calibrate/import/nccl_graph_dump.hpp"
+#include "sim/base/factors.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/records/measurement.hpp"
-#include "sim/units/factors.hpp"
-#include "sim/units/statistics.hpp"
 #include "validate/emulation/study.hpp"
 
 namespace linkcast::emulation {

@@ -2,7 +2,7 @@
 // What real GPUs did in a study's topologies, against what was forecast.
 #include <string>
 
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
 
 namespace linkcast::emulation {
 

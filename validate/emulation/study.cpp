@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <set>
 
-#include "sim/plugin/collective.hpp"
+#include "sim/base/atomic_file.hpp"
+#include "sim/base/file_hash.hpp"
+#include "sim/base/sequence.hpp"
+#include "sim/machine/collective.hpp"
 #include "sim/query/build_version.hpp"
 #include "sim/query/query.hpp"
-#include "sim/records/atomic_file.hpp"
-#include "sim/records/file_hash.hpp"
-#include "sim/units/sequence.hpp"
 
 namespace linkcast::emulation {
 namespace fs = std::filesystem;

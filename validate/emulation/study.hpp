@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/catalogue/catalogue.hpp"
-#include "sim/records/object_reader.hpp"
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/catalogue.hpp"
 #include "validate/emulation/wish.hpp"
 
 namespace linkcast::emulation {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "calibrate/import/emulated_topology.hpp"
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast::emulation {
 

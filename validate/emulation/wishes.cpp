@@ -5,11 +5,11 @@
 #include <numeric>
 #include <set>
 
-#include "sim/placement/gpu_sets.hpp"
-#include "sim/platform/symmetry.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/sequence.hpp"
+#include "sim/machine/symmetry.hpp"
+#include "sim/place/gpu_sets.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/units/index.hpp"
-#include "sim/units/sequence.hpp"
 #include "validate/emulation/wish.hpp"
 
 namespace linkcast::emulation {

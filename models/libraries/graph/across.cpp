@@ -10,7 +10,7 @@
 #include "models/libraries/graph/build.hpp"
 #include "models/libraries/graph/channel_plan.hpp"
 #include "models/libraries/node_rings.hpp"
-#include "sim/units/factors.hpp"
+#include "sim/base/factors.hpp"
 
 namespace linkcast::graph {
 namespace {

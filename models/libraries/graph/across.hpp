@@ -1,7 +1,7 @@
 #pragma once
 #include "models/libraries/graph/version.hpp"
-#include "sim/platform/cluster.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/machine/cluster.hpp"
+#include "sim/machine/communicator.hpp"
 
 namespace linkcast::graph {
 

@@ -7,7 +7,7 @@
 #include "models/libraries/compute_capability.hpp"
 #include "models/libraries/graph/known_plans.hpp"
 #include "models/libraries/members.hpp"
-#include "sim/units/factors.hpp"
+#include "sim/base/factors.hpp"
 
 namespace linkcast::graph {
 namespace {

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "models/libraries/compute_capability.hpp"
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast::graph {
 namespace {

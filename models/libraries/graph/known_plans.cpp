@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <unordered_map>
 
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast::graph {
 namespace {

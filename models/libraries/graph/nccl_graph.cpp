@@ -6,8 +6,8 @@
 #include "models/libraries/graph/build.hpp"
 #include "models/libraries/graph/node_model.hpp"
 #include "models/libraries/graph/tuner.hpp"
-#include "sim/plugin/library.hpp"
-#include "sim/units/factors.hpp"
+#include "sim/base/factors.hpp"
+#include "sim/machine/library.hpp"
 
 namespace linkcast::graph {
 namespace {

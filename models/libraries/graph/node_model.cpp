@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "models/libraries/compute_capability.hpp"
+#include "sim/base/factors.hpp"
+#include "sim/base/regex.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "sim/units/factors.hpp"
-#include "sim/units/regex.hpp"
 
 namespace linkcast::graph {
 namespace {

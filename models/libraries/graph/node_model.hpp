@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/libraries/graph/version.hpp"
-#include "sim/platform/platform.hpp"
+#include "sim/machine/platform.hpp"
 
 namespace linkcast::graph {
 

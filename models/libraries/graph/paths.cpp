@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/units/index.hpp"
+#include "sim/base/index.hpp"
 
 namespace linkcast::graph {
 namespace {

@@ -1,6 +1,6 @@
 // Figures of the search by version: each starts from the version before it and names what changed.
 #include "models/libraries/graph/version.hpp"
-#include "sim/records/input_error.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::graph {
 namespace {

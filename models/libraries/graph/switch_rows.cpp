@@ -4,7 +4,7 @@
 
 #include "models/libraries/compute_capability.hpp"
 #include "models/libraries/graph/tuner.hpp"
-#include "sim/units/factors.hpp"
+#include "sim/base/factors.hpp"
 
 namespace linkcast::graph {
 namespace {

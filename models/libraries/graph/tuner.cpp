@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "models/libraries/compute_capability.hpp"
-#include "sim/records/input_error.hpp"
-#include "sim/units/factors.hpp"
+#include "sim/base/factors.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::graph {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "models/libraries/graph/version.hpp"
 #include "models/libraries/ring_operation.hpp"
-#include "sim/plugin/communicator.hpp"
+#include "sim/machine/communicator.hpp"
 #include "sim/records/learned.hpp"
 
 namespace linkcast::graph {

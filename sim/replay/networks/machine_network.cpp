@@ -5,15 +5,15 @@
 #include <limits>
 #include <utility>
 
-#include "sim/activities/cluster_message.hpp"
-#include "sim/activities/transfer.hpp"
-#include "sim/collective/placed_collective.hpp"
-#include "sim/plugin/pair_collective.hpp"
+#include "sim/base/index.hpp"
+#include "sim/forecast/interval.hpp"
+#include "sim/forecast/placed_collective.hpp"
+#include "sim/forecast/verdict.hpp"
+#include "sim/machine/pair_collective.hpp"
+#include "sim/plan/cluster_message.hpp"
+#include "sim/plan/transfer.hpp"
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/network.hpp"
-#include "sim/uncertainty/interval.hpp"
-#include "sim/uncertainty/verdict.hpp"
-#include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 namespace {

@@ -3,9 +3,9 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/index.hpp"
 #include "sim/query/shared_keys.hpp"
 #include "sim/replay/trace_feed.hpp"
-#include "sim/units/index.hpp"
 
 namespace linkcast::replay {
 namespace {

@@ -1,5 +1,5 @@
 // Queries of kind replay: a batch line, a claim or a what-if asks for an application on a machine.
-#include "sim/platform/transport.hpp"
+#include "sim/machine/transport.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"

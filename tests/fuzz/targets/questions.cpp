@@ -1,13 +1,13 @@
 // Lines of a batch, and the words that options and keys take.
-#include "sim/catalogue/catalogue.hpp"
-#include "sim/placement/slurm.hpp"
-#include "sim/platform/gpu_names.hpp"
+#include "sim/base/estimate.hpp"
+#include "sim/base/hostlist.hpp"
+#include "sim/base/parse.hpp"
+#include "sim/machine/catalogue.hpp"
+#include "sim/machine/gpu_names.hpp"
+#include "sim/place/slurm.hpp"
 #include "sim/query/batch_line.hpp"
 #include "sim/query/whatif.hpp"
 #include "sim/records/gpu_model_names.hpp"
-#include "sim/units/hostlist.hpp"
-#include "sim/units/parse.hpp"
-#include "sim/work/estimate.hpp"
 #include "tests/fuzz/targets/target.hpp"
 
 namespace linkcast::fuzz {

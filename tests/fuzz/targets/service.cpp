@@ -1,5 +1,5 @@
 // The service: bodies to each path, and what comes in on a connection, byte by byte.
-#include "sim/serve/service.hpp"
+#include "cli/serve/service.hpp"
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "sim/serve/http_server.hpp"
+#include "cli/serve/http_server.hpp"
 #include "tests/fuzz/targets/target.hpp"
 
 namespace linkcast::fuzz {

@@ -1,0 +1,66 @@
+#include "sim/forecast/algorithm.hpp"
+
+#include <fstream>
+#include <utility>
+
+#include "sim/base/whole_file.hpp"
+
+namespace linkcast {
+
+Schedule Algorithm::schedule(const std::string& operation, int /*ranks*/) const {
+  throw InvariantError("an algorithm without rounds of " + operation);
+}
+
+collective::CollectiveCost Algorithm::cost(const collective::CostRequest& /*request*/) const {
+  throw InvariantError("an algorithm without routes");
+}
+
+void Algorithm::plan(const collective::CollectiveJob& /*job*/, activities::ClusterProblem& /*problem*/,
+                     collective::CollectivePlan& /*plan*/) const {
+  throw InvariantError("an algorithm without routes");
+}
+
+double Algorithm::first_byte_s(const collective::CollectiveJob& /*job*/,
+                               const activities::HopDelay& /*delay_s*/) const {
+  throw InvariantError("an algorithm without routes between nodes");
+}
+
+std::vector<std::vector<int>> Algorithm::orders(const Communicator& communicator) const {
+  std::vector<std::vector<int>> orders;
+  for (const Channel& ring : communicator.channels) orders.push_back(ring.order);
+  return orders;
+}
+
+bool Algorithms::add(PluginInfo info, const Factory& factory) {
+  const std::string name = info.name;
+  Registry<Algorithm>::add(std::move(info), factory);
+  return join_parameters("", get(name).parameters());
+}
+
+std::vector<std::string> Algorithms::names_of(Routes routes) const {
+  std::vector<std::string> found;
+  for (const std::string& name : names())
+    if (get(name).routes() == routes) found.push_back(name);
+  return found;
+}
+
+Algorithms& algorithms() {
+  static Algorithms registry;
+  return registry;
+}
+
+Registry<AlgorithmReader>& algorithm_readers() {
+  static Registry<AlgorithmReader> registry("format of algorithms");
+  return registry;
+}
+
+std::unique_ptr<Algorithm> read_algorithm(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw InputError(path + ": cannot be opened");
+  const std::string text = read_whole(in, path);
+  for (const std::string& name : algorithm_readers().names())
+    if (algorithm_readers().get(name).reads(text)) return algorithm_readers().get(name).read(text, path);
+  throw InputError(path + ": no algorithm: a schedule in MSCCL's XML begins with <algo");
+}
+
+}  // namespace linkcast

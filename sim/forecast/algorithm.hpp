@@ -1,0 +1,114 @@
+#pragma once
+// Algorithms of collectives, each one file of models/algorithms: routes over the channels of a communicator, whose
+// bytes flow in steady state, or rounds of messages between ranks, or both. Nothing else knows one by its name.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/forecast/collective_cost.hpp"
+#include "sim/machine/registry.hpp"
+#include "sim/machine/schedule.hpp"
+#include "sim/plan/channel_route.hpp"
+#include "sim/records/parameters.hpp"
+
+namespace linkcast {
+
+namespace collective {
+struct CollectiveJob;
+struct CollectivePlan;
+}  // namespace collective
+
+/// Operations that an algorithm runs by routes: none, those of rings and chains, or messages between pairs of ranks.
+enum class Routes { kNone, kChannels, kPairs };
+
+/// Hardware without which an algorithm does not run.
+struct Needs {
+  bool multicast = false;        ///< NVSwitches that reduce and multicast
+  bool reducing_fabric = false;  ///< switches between nodes that reduce
+};
+
+class Algorithm {
+ public:
+  Algorithm() = default;
+  Algorithm(const Algorithm&) = delete;
+  Algorithm& operator=(const Algorithm&) = delete;
+  virtual ~Algorithm() = default;
+
+  // Rounds of messages. `size` is the "size" column of nccl-tests, as in Collective; the root is rank 0.
+
+  /// Operations that it has as rounds.
+  [[nodiscard]] virtual std::vector<std::string> operations() const { return {}; }
+  /// @param operation  one of operations(). @param ranks  at least 2
+  [[nodiscard]] virtual Schedule schedule(const std::string& operation, int ranks) const;
+
+  // Routes, for those whose routes() are not kNone.
+
+  [[nodiscard]] virtual Routes routes() const { return Routes::kNone; }
+  /// Whether versions of libraries that have no cost model run it, whatever the size.
+  [[nodiscard]] virtual bool without_cost_model() const { return false; }
+  [[nodiscard]] virtual Needs needs(int /*nodes*/) const { return {}; }
+  /// Why it cannot be forced on so many nodes; empty where it can. @param collnet  the switches between nodes may
+  /// reduce
+  [[nodiscard]] virtual std::string refusal(int /*nodes*/, bool /*collnet*/) const { return ""; }
+  /// Costs without the bytes on the links: fitted on this machine, else the library's table and wide assumptions.
+  [[nodiscard]] virtual collective::CollectiveCost cost(const collective::CostRequest& request) const;
+  /// Adds one activity for each route, and to `plan`, which has the choice, costs, the first byte's latency and steps.
+  /// @throws InputError  the library has no such operation or algorithm
+  virtual void plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
+                    collective::CollectivePlan& plan) const;
+  /// Sum of `delay_s` over the hops between nodes that the first byte makes one after the other, seconds.
+  [[nodiscard]] virtual double first_byte_s(const collective::CollectiveJob& job,
+                                            const activities::HopDelay& delay_s) const;
+  /// Factor by which the time of the bytes, flow_s, grows where they wait for each other: filling, turns, tails.
+  [[nodiscard]] virtual double stretch(const collective::CollectiveJob& /*job*/,
+                                       const collective::CollectivePlan& /*plan*/, double /*flow_s*/) const {
+    return 1;
+  }
+  /// Part of the hops between nodes that passes while bytes flow, seconds. @param flow_s  time of the bytes
+  [[nodiscard]] virtual double hidden_s(const collective::CollectiveJob& /*job*/,
+                                        const collective::CollectivePlan& /*plan*/, double /*flow_s*/) const {
+    return 0;
+  }
+  /// Spread of ln(time) for what was never measured of it, without that of its parameters.
+  [[nodiscard]] virtual double unmeasured_spread(const collective::CollectiveJob& /*job*/) const { return 0; }
+  /// Assumptions that the user has to know of.
+  [[nodiscard]] virtual std::vector<std::string> warnings(const collective::CollectiveJob& /*job*/,
+                                                          const collective::CollectivePlan& /*plan*/) const {
+    return {};
+  }
+  /// GPUs of each distinct route as an answer names them; those of the rings unless it says otherwise.
+  [[nodiscard]] virtual std::vector<std::vector<int>> orders(const Communicator& communicator) const;
+  /// Rows of parameters that it alone has; they join parameter_rows() when it is registered.
+  [[nodiscard]] virtual std::vector<const ParameterRow*> parameters() const { return {}; }
+};
+
+class Algorithms : public Registry<Algorithm> {
+ public:
+  Algorithms() : Registry<Algorithm>("algorithm") {}
+  bool add(PluginInfo info, const Factory& factory);
+  /// Names of those with such routes.
+  [[nodiscard]] std::vector<std::string> names_of(Routes routes) const;
+};
+
+Algorithms& algorithms();
+
+/// Reads algorithms that users write.
+class AlgorithmReader {
+ public:
+  AlgorithmReader() = default;
+  AlgorithmReader(const AlgorithmReader&) = delete;
+  AlgorithmReader& operator=(const AlgorithmReader&) = delete;
+  virtual ~AlgorithmReader() = default;
+  /// Whether a file that begins so is of this format.
+  [[nodiscard]] virtual bool reads(const std::string& text) const = 0;
+  /// @throws InputError  with file and line: no algorithm of this format, or it does not end with the collective's
+  /// result
+  [[nodiscard]] virtual std::unique_ptr<Algorithm> read(const std::string& text, const std::string& path) const = 0;
+};
+
+Registry<AlgorithmReader>& algorithm_readers();
+/// @throws InputError  no file, none of the formats
+std::unique_ptr<Algorithm> read_algorithm(const std::string& path);
+
+}  // namespace linkcast

@@ -1,0 +1,47 @@
+#include "sim/forecast/alignment.hpp"
+
+#include <cmath>
+
+#include "sim/records/learned.hpp"
+#include "sim/records/parameter_rows.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+// source: NVIDIA CUDA C++ Programming Guide, device memory accesses: at most 16 bytes a thread and instruction, aligned
+constexpr int kWidestAccess_B = 16;
+constexpr double kElement_B = 4;  // source: NVIDIA/nccl-tests README, -d: float unless said otherwise
+
+}  // namespace
+
+int access_width_B(double distance_B) {
+  if (distance_B <= 0) return kWidestAccess_B;
+  const double whole_B = kElement_B * std::floor(distance_B / kElement_B);
+  int width_B = kWidestAccess_B;
+  while (width_B > kElement_B && std::fmod(whole_B, width_B) != 0) width_B /= 2;
+  return width_B;
+}
+
+int part_width_B(int part, double distance_B) {
+  return access_width_B(part * kElement_B * std::floor(distance_B / kElement_B));
+}
+
+Learned narrow_rate(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+                    int width_B) {
+  const Prior believed = library.narrow_share(platform, communicator, width_B);
+  return learned(platform.library_parameters(), communicator.library, width_B == 8 ? key::narrow8 : key::narrow4,
+                 believed);
+}
+
+void narrow_blocks(const Platform& platform, const RingLibrary& library, const Communicator& communicator,
+                   const std::string& protocol, double distance_B, CollectiveCost& cost) {
+  if (protocol == "LL" || distance_B <= 0) return;
+  const int width_B = access_width_B(distance_B);
+  if (width_B == kWidestAccess_B) return;
+  const Learned share = narrow_rate(platform, library, communicator, width_B);
+  cost.channel_Bps *= share.value;
+  cost.channel_terms.push_back(
+      rate_term(uncertainty::term::kAlignment, share, width_B == 8 ? key::narrow8 : key::narrow4));
+}
+
+}  // namespace linkcast::collective

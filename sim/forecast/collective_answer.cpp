@@ -1,0 +1,255 @@
+#include "sim/forecast/collective_answer.hpp"
+
+#include "sim/forecast/alternatives.hpp"
+#include "sim/forecast/call_sizes.hpp"
+#include "sim/forecast/collective_launch.hpp"
+#include "sim/forecast/collective_load.hpp"
+#include "sim/forecast/collective_ranks.hpp"
+#include "sim/forecast/other_communicators.hpp"
+#include "sim/forecast/schedule_forecast.hpp"
+#include "sim/forecast/verdict.hpp"
+#include "sim/plan/cluster_message.hpp"
+#include "sim/plan/jobs_beside.hpp"
+#include "sim/plan/request.hpp"
+#include "sim/query/keys_of_others.hpp"
+#include "sim/query/shared_keys.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+/// What the machine's switches may do for a collective, and which algorithm is forced.
+struct SwitchKeys {
+  std::string algorithm{};
+  bool nvls = true, collnet = false;
+
+  SwitchKeys(const CollectiveRanks& ranks, ObjectReader& r) {
+    Needs needs;
+    if (r.has("algorithm")) {
+      algorithm = r.choice("algorithm", algorithms().names_of(Routes::kChannels));
+      needs = algorithms().get(algorithm).needs(ranks.nodes);
+    }
+    nvls = r.optional<bool>("nvls").value_or(true);
+    if (needs.multicast && !nvls) r.fail("nvls", "leaves out the algorithm " + algorithm + " that is asked for");
+    const bool given = r.optional<bool>("collnet").value_or(false);
+    collnet = given || needs.reducing_fabric;
+    const std::string refusal = algorithm.empty() ? "" : algorithms().get(algorithm).refusal(ranks.nodes, collnet);
+    if (!refusal.empty()) r.fail("algorithm", refusal);
+    if (collnet) check_fabric(ranks, given ? "collnet" : "algorithm", r);
+  }
+
+ private:
+  static void check_fabric(const CollectiveRanks& ranks, const char* key, const ObjectReader& r) {
+    const Topology& topology = ranks.machine.node().topology();
+    if (ranks.one_node()) r.fail(key, "CollNet is of the switches between nodes, and all ranks are in one");
+    if (!topology.fabric.contains("sharp"))
+      r.fail(key, "the fabric of " + topology.name + " has no switches that reduce: its key sharp says where they do");
+  }
+};
+
+int read_calls(ObjectReader& r) {
+  const int calls = r.optional<int>("calls").value_or(kUsualCalls);
+  if (calls < 1) r.fail("calls", "must be at least 1");
+  return calls;
+}
+
+/// Keys of the network that all ranks are on; of one node nothing crosses it.
+congestion::NetworkLoad read_load(const CollectiveRanks& ranks, ObjectReader& r, log::Progress& progress) {
+  return congestion::read_network_load(r, ranks.machine.node().calibration(), progress,
+                                       ranks.one_node() ? congestion::Crosses::kNothing : congestion::Crosses::kFabric);
+}
+
+/// What runs beside a collective, and where all of it is.
+struct Surroundings {
+  congestion::NetworkLoad load{};
+  std::vector<PlacedJob> others{};
+  const Cluster* shared = nullptr;    ///< with others
+  std::unique_ptr<Cluster> placed{};  ///< where the nodes are not the first ones
+
+  void read_others(const catalogue::Machine& machine, const PlacedCollective& first, const CollectiveRanks& ranks,
+                   ObjectReader& r) {
+    others = collective::read_others(machine, first, ranks.nodes, r);
+    if (!others.empty()) shared = &shared_machine(machine, ranks.nodes, others);
+  }
+  void refuse_alternatives(const ObjectReader& r) const {
+    if (!others.empty()) r.fail("alternatives", "are forecast alone, not with other communicators");
+    if (load.any()) r.fail("alternatives", "are forecast alone, not in noise or beside other jobs");
+  }
+  /// All nodes are alike to a job on one of them alone.
+  void place(const catalogue::Machine& machine, const CollectiveRanks& ranks) {
+    if (ranks.one_node() && load.beside.empty()) return;
+    placed = congestion::place_jobs(ranks.one_node() ? machine.cluster() : ranks.machine, ranks.nodes, load);
+  }
+  [[nodiscard]] const Cluster& machine(const CollectiveRanks& ranks) const { return placed ? *placed : ranks.machine; }
+  /// @returns  nothing where the job is alone
+  [[nodiscard]] std::optional<CollectiveForecast> forecast(const CollectiveJob& job, Solver& solver) const {
+    if (load.any()) return forecast_in_load(job, load, solver);
+    if (others.empty()) return std::nullopt;
+    std::vector<CollectiveJob> jobs{job};
+    for (const PlacedJob& other : others) jobs.push_back(other.job);
+    return forecast_together(jobs, run_together(jobs, *shared, solver));
+  }
+};
+
+/// Key launch: who issues the calls of all communicators.
+class Launcher {
+ public:
+  Launcher(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const RingLibrary& library,
+           ObjectReader& r) {
+    const bool said = r.has("launch");
+    kind_ = launch::kind_named(said ? r.choice("launch", launch_kinds()) : library.usual_launch());
+    const auto scale = launch::read_host_scale(r, kind_);
+    if (kind_ == launch::Kind::kGraph) return;
+    costs_.emplace(catalogue, machine, scale);
+    if (!costs_->known() && !said) kind_ = launch::Kind::kGraph;
+  }
+  /// Calls of a library that sends messages by itself are in its own times.
+  [[nodiscard]] launch::Launching of(const CollectiveJob& job) const {
+    return kind_ == launch::Kind::kGraph || job.of_rounds() ? launch::Launching{} : launching_of(job, *costs_, kind_);
+  }
+
+ private:
+  launch::Kind kind_ = launch::Kind::kProcess;
+  std::optional<launch::HostCosts> costs_{};
+};
+
+/// Of rings, trees and messages of a library: forecast alone, in the load of a network, or with others.
+class Asked {
+ public:
+  Asked(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, ObjectReader& r)
+      : op_name_(r.required<std::string>("op")),
+        ranks_(read_ranks(machine, r)),
+        size_(op_name_, ranks_.nodes * static_cast<int>(ranks_.gpus.size()), r),
+        library_(read_library(ranks_, r)),
+        calls_(read_calls(r)),
+        switches_(ranks_, r),
+        protocol_(r.optional<std::string>("protocol").value_or("")) {
+    query::refuse_keys(r, {"transport"},
+                       "is of libraries that send messages (mpi-...), and " + library_ + " builds rings");
+    if (ranks_.one_node()) query::refuse_keys(r, {"engine"}, "is of messages between nodes, and all ranks are in one");
+    read_pxn(library_, ranks_, r);
+    if (r.has("protocol") && protocol_.empty()) r.fail("protocol", "names none");
+    if (r.has("algorithm_file")) read_own(r);
+    alternatives_ = r.optional<bool>("alternatives").value_or(false);
+    if (r.has("engine")) engine_ = r.choice("engine", {"direct", "reduced"});
+    around_.load = read_load(ranks_, r, catalogue.progress());
+    around_.read_others(machine, {library_, op_name_, size_.size_B(), calls_, switches_.nvls}, ranks_, r);
+    if (alternatives_) around_.refuse_alternatives(r);
+    const Launcher launcher(catalogue, machine, ring_library(library_), r);
+    r.finish();
+    around_.place(machine, ranks_);
+    communicator_ = communicator_of(machine, library_, ranks_);
+    launching_ = launcher.of(job());
+    for (PlacedJob& other : around_.others) other.job.launching = launcher.of(other.job);
+  }
+
+  [[nodiscard]] CollectiveForecast forecast(Solver& solver) const {
+    const CollectiveJob job = this->job();
+    if (!job.engine.empty() && !job.of_messages())
+      throw InputError("engine: " + op_name_ + " is no operation of messages");
+    if (auto forecast = around_.forecast(job, solver)) return std::move(*forecast);
+    CollectiveForecast forecast = forecast_of(job, run_alone(job, solver));
+    if (alternatives_ && !job.of_messages()) forecast.alternatives = alternatives_to(job, forecast, solver);
+    return forecast;
+  }
+
+ private:
+  void read_own(ObjectReader& r) {
+    if (!switches_.algorithm.empty()) r.fail("algorithm_file", "is taken instead of algorithm: give one of both");
+    own_ = read_algorithm(r.required<std::string>("algorithm_file"));
+  }
+  [[nodiscard]] CollectiveJob job() const {
+    return {around_.machine(ranks_),
+            libraries().get(library_),
+            *communicator_,
+            size_.op(),
+            op_name_,
+            size_.size_B(),
+            switches_.algorithm,
+            protocol_,
+            switches_.nvls,
+            switches_.collnet,
+            calls_,
+            engine_,
+            "",
+            {},
+            launching_,
+            own_.get()};
+  }
+
+  std::string op_name_;
+  CollectiveRanks ranks_;
+  SizedCall size_;
+  std::string library_;
+  int calls_;
+  SwitchKeys switches_;
+  std::string protocol_, engine_{};
+  std::unique_ptr<Algorithm> own_{};  ///< of a user's file
+  bool alternatives_ = false;
+  launch::Launching launching_{};
+  Surroundings around_{};
+  std::shared_ptr<const Communicator> communicator_{};
+};
+
+void read_transport(CollectiveJob& job, ObjectReader& r) {
+  if (!r.has("transport")) return;
+  job.transport = r.choice("transport", Transports::message_names());
+  const std::string why = transport_refusal(job);
+  if (!why.empty()) r.fail("transport", why);
+}
+
+CollectiveForecast schedule_answer(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, Solver& solver,
+                                   ObjectReader& r) {
+  const auto library_id = r.required<std::string>("library");
+  const auto op_name = r.required<std::string>("op");
+  const CollectiveRanks ranks = read_ranks(machine, r);
+  const Communicator members = schedule_ranks(library_id, ranks.nodes, ranks.gpus);
+  const SizedCall size(op_name, members.ranks(), r);
+  Surroundings around;
+  around.load = read_load(ranks, r, catalogue.progress());
+  around.place(machine, ranks);
+  query::refuse_keys(r,
+                     {"calls", "protocol", "algorithm_file", "nvls", "collnet", "pxn", "engine", "library_topology",
+                      "p2p_level", "host_scale"},
+                     "is of libraries that build rings, and " + library_id + " sends messages");
+  CollectiveJob job{around.machine(ranks), libraries().get(library_id), members, size.op(), op_name, size.size_B()};
+  read_transport(job, r);
+  if (r.has("launch") && r.choice("launch", launch_kinds()) != "graph")
+    r.fail("launch", "is of libraries that run kernels: the times of " + library_id + " hold its calls");
+  if (r.has("algorithm")) job.algorithm = r.choice("algorithm", algorithms_for(op_name));
+  const bool alternatives = r.optional<bool>("alternatives").value_or(false);
+  PlacedCollective first{library_id, op_name, size.size_B()};
+  first.transport = job.transport;
+  around.read_others(machine, first, ranks, r);
+  if (alternatives) around.refuse_alternatives(r);
+  r.finish();
+  if (auto forecast = around.forecast(job, solver)) return std::move(*forecast);
+  const CollectiveRun run = run_alone(job, solver);
+  CollectiveForecast forecast = forecast_of(job, run);
+  if (alternatives && !run.scheduled->times.steady) forecast.alternatives = other_schedules(job, run, solver);
+  return forecast;
+}
+
+bool has_schedules(const Json& library) {
+  return library.is_string() && libraries().get(library.get<std::string>()).schedules() != nullptr;
+}
+
+}  // namespace
+
+Json collective_answer(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& asked, Solver& solver,
+                       ObjectReader& r) {
+  const bool explain = query::read_explain(r);
+  const auto answered = [&](const catalogue::Machine& machine, const CollectiveForecast& forecast) {
+    Json out = to_json(forecast);
+    if (explain)
+      out["terms"] = uncertainty::explained(machine.platform().calibration(), forecast.terms, forecast.time_s);
+    return out;
+  };
+  if (r.has("library") && has_schedules(r.raw("library")))
+    return answered(*asked, schedule_answer(catalogue, *asked, solver, r));
+  const catalogue::MachinePtr machine = query::read_library_topology(catalogue, asked, r);
+  Json out = answered(*machine, Asked(catalogue, *machine, r).forecast(solver));
+  query::put_library_topology(*machine, out);
+  return out;
+}
+
+}  // namespace linkcast::collective

@@ -1,0 +1,133 @@
+#include "sim/forecast/collective_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/index.hpp"
+#include "sim/records/learned.hpp"
+
+namespace linkcast::collective {
+
+namespace term = uncertainty::term;
+
+namespace {
+
+// Two blocks together move no less than one of them alone, and so on: at most as many times slower as there are.
+constexpr double kMostCrowding = 1;  // source: counted, 1 + crowding = 2 for two blocks
+
+}  // namespace
+
+double slowest_member(const Platform& platform, const Communicator& communicator) {
+  double most = 1;
+  for (const int gpu : communicator.gpus)
+    most = std::max(most, platform.topology().devices[at(platform.gpu(gpu))].slow);
+  return most;
+}
+
+double mean_slowness(const Platform& platform, const Communicator& communicator) {
+  double sum = 0;
+  for (const int gpu : communicator.gpus) sum += platform.topology().devices[at(platform.gpu(gpu))].slow;
+  return sum / static_cast<double>(communicator.gpus.size());
+}
+
+void slow_down(CollectiveCost& cost, double slow, double hops) {
+  cost.base_s *= slow;
+  cost.hop_s *= hops;
+  cost.channel_Bps /= slow;
+}
+
+void set_latency(const CostRequest& request, CollectiveCost& cost) {
+  const auto of = [&](const LibraryRow& row, Seconds table) {
+    return learned(request.platform.library_parameters(), request.communicator.library, row, {table.si, kTableSpread});
+  };
+  const Learned base = of(key::ring_base[request.protocol], request.library.base_latency(request.protocol));
+  const Learned hop = of(key::ring_hop[request.protocol],
+                         request.library.hop_latency(request.protocol, request.communicator.path_class));
+  cost.base_s = base.value;
+  cost.base_spread = ErrorPart(base);
+  cost.hop_s = hop.value;
+  cost.hop_spread = ErrorPart(hop);
+  cost.measured = base.measured && hop.measured;
+}
+
+void set_rates(const CostRequest& request, CollectiveCost& cost) {
+  const Communicator& communicator = request.communicator;
+  const LibraryParameters known = request.platform.library_parameters();
+  const LibraryRow& channel = key::ring_channel[request.protocol];
+  const Prior inside =
+      request.library.block_rate(request.platform, communicator, request.protocol).value_or(*channel.prior);
+  const Learned rate = learned(known, communicator.library, channel, inside);
+  const Learned crowding = learned(known, communicator.library, key::ring_crowding[request.protocol]);
+  const double others = std::min(crowding.value, kMostCrowding) * std::sqrt(std::max(0, request.blocks - 1));
+  cost.channel_Bps = rate.value / (1 + others);
+  cost.channel_terms = {
+      rate_term(term::kSerialisation, rate, channel),
+      rate_term(term::kContention, crowding, key::ring_crowding[request.protocol], -others / (1 + others))};
+  if (const auto prior = request.library.host_wait(); prior && communicator.fallback) {
+    const Learned wait = learned(known, communicator.library, key::ring_host_wait[request.protocol], *prior);
+    cost.host_wait = wait.value;
+    // Of two ways of one rate the rate is 1 / (1 + wait).
+    cost.channel_terms.push_back(
+        rate_term(term::kHostPath, wait, key::ring_host_wait[request.protocol], -wait.value / (1 + wait.value)));
+  }
+  if (communicator.nodes == 1) return;
+  const Learned network = learned(known, communicator.library, key::network_channel[request.protocol]);
+  cost.network_Bps = network.value;
+  cost.network_spread = ErrorPart(network);
+  const Learned hop = learned(known, communicator.library, key::network_hop[request.protocol]);
+  cost.network_hop_s = hop.value;
+  cost.network_hop_spread = ErrorPart(hop);
+  cost.network_measured = hop.measured;
+}
+
+void set_network_rate(const CostRequest& request, CollectiveCost& cost) {
+  CollectiveCost rates;
+  set_rates(request, rates);
+  cost.network_Bps = rates.network_Bps;
+  cost.network_spread = rates.network_spread;
+}
+
+/// The errors of the parts are taken as independent.
+void set_table_latency(const CostRequest& request, const std::string& algorithm, const key::SwitchRows& rows,
+                       CollectiveCost& cost) {
+  const AlgorithmLatency table = request.library.algorithm_latency(request.communicator, algorithm);
+  double sum = 0, error = 0;
+  cost.measured = cost.network_measured = true;
+  const auto add = [&](const LibraryRow& row, double each_s, double count, bool& measured) {
+    if (each_s * count <= 0) return;
+    const Learned part =
+        learned(request.platform.library_parameters(), request.communicator.library, row, {each_s, kTableSpread});
+    sum += part.value * count;
+    error = std::hypot(error, part.spread * part.value * count);
+    measured = measured && part.measured;
+  };
+  add(rows.base, table.base_s, 1, cost.measured);
+  add(rows.hop, table.inside.each_s, table.inside.count, cost.measured);
+  add(rows.network_hop, table.between.each_s, table.between.count, cost.network_measured);
+  add(rows.rank, table.ranks.each_s, table.ranks.count, cost.measured);
+  cost.base_s = sum;
+  cost.base_spread = ErrorPart(sum > 0 ? error / sum : 0);
+}
+
+double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
+                  const CollectiveTraits& traits, int steps) {
+  if (!traits.reduces || traits.gathers || traits.root || steps <= 0) return 1;
+  const Learned tail = learned(platform.library_parameters(), communicator.library, key::ring_tail[protocol]);
+  return steps / (steps + tail.value);
+}
+
+uncertainty::Term rate_term(std::string_view label, const Learned& value, const ParameterRow& row, double factor) {
+  return {label, 0, ErrorPart(value).times(factor), value.measured ? uncertainty::kMeasured : uncertainty::kAssumed,
+          &row};
+}
+
+std::vector<uncertainty::Term> CollectiveCost::latency_terms(double inside, double between) const {
+  const std::string_view from = measured ? uncertainty::kMeasured : uncertainty::kTable;
+  const std::string_view network = network_measured ? uncertainty::kMeasured : uncertainty::kTable;
+  return {{term::kBase, base_s, base_spread.times(base_s), from},
+          {term::kHops, inside * hop_s, hop_spread.times(inside * hop_s), from},
+          {term::kHops, 0, slowness_spread.times(base_s + inside * hop_s), from},
+          {term::kHops, between * network_hop_s, network_hop_spread.times(between * network_hop_s), network}};
+}
+
+}  // namespace linkcast::collective

@@ -1,0 +1,80 @@
+#pragma once
+// What a collective costs beside the bytes on the links: fitted on this machine, else the library's own table.
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "sim/forecast/interval.hpp"
+#include "sim/machine/library.hpp"
+#include "sim/machine/platform.hpp"
+#include "sim/records/learned.hpp"
+#include "sim/records/parameter_rows.hpp"
+
+namespace linkcast::collective {
+
+struct CollectiveCost {
+  double base_s = 0, hop_s = 0, network_hop_s = 0;
+  ErrorPart base_spread, hop_spread, network_hop_spread;         ///< standard deviations of their logarithms
+  ErrorPart slowness_spread;                                     ///< of base and hops together, those of a tree
+  double channel_Bps = std::numeric_limits<double>::infinity();  ///< payload that one thread block moves
+  std::vector<uncertainty::Term> channel_terms{};                ///< spreads of its logarithm
+  double network_Bps = std::numeric_limits<double>::infinity();  ///< the same between nodes
+  ErrorPart network_spread;
+  double link_share = 1;  ///< of multicast: RingLibrary::multicast_share()
+  ErrorPart link_spread;
+  bool rate_measured = false;  ///< the share was
+  double host_wait = 1;        ///< RingLibrary::host_wait()
+  double turn_steps = 0;       ///< steps of a round in which a block sends nothing
+  bool measured = false;       ///< base and hop were
+  bool network_measured = false;
+
+  /// Of the first byte. @param inside, between  hops one after the other in nodes and between them
+  [[nodiscard]] double latency_s(double inside, double between) const {
+    return base_s + inside * hop_s + between * network_hop_s;
+  }
+  /// Its parts, with standard errors in seconds; hops between nodes last.
+  [[nodiscard]] std::vector<uncertainty::Term> latency_terms(double inside, double between) const;
+};
+
+/// Question for the costs of an algorithm.
+struct CostRequest {
+  const Platform& platform;
+  const RingLibrary& library;
+  const Communicator& communicator;
+  std::string protocol;
+  int blocks = 1;  ///< channels in use: they slow each other down
+};
+
+// For algorithms, which put their costs together from these.
+
+/// The library's table is no measurement: standard deviation of the logarithm of what it says.
+// source: it differs by up to a factor of 2 between versions for the same GPU (ring LL base 3.6 to 6.6 us, hop 0.4 to
+// 0.6 us), and measured bases by more: calls of 8 B on 4 GPUs of V100, A100 and GH200 take 8.2, 11.9 and 7.8 us where
+// it says 5 to 10
+inline constexpr double kTableSpread = 0.7;
+
+/// Base and hops of a ring inside a node: parameters `nccl.ring.<protocol>.*` of the machine, else the library's table.
+void set_latency(const CostRequest& request, CollectiveCost& cost);
+/// Rates of thread blocks as a ring's, and between nodes; hops between nodes.
+void set_rates(const CostRequest& request, CollectiveCost& cost);
+/// The same between nodes alone.
+void set_network_rate(const CostRequest& request, CollectiveCost& cost);
+/// All steps in base_s, by the library's table until they were measured: of an algorithm that is no ring and no tree.
+void set_table_latency(const CostRequest& request, const std::string& algorithm, const key::SwitchRows& rows,
+                       CollectiveCost& cost);
+
+/// How many times as long the slowest member's kernels take; the mean of all.
+double slowest_member(const Platform& platform, const Communicator& communicator);
+double mean_slowness(const Platform& platform, const Communicator& communicator);
+/// Kernels that take `slow` times as long; `hops` for the steps.
+void slow_down(CollectiveCost& cost, double slow, double hops);
+
+/// Share of a thread block's rate that is left to an operation whose last step sends nothing: a reduce_scatter.
+/// @param steps  that do send
+double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
+                  const CollectiveTraits& traits, int steps);
+
+/// Spread of a rate that follows from one parameter.
+uncertainty::Term rate_term(std::string_view label, const Learned& value, const ParameterRow& row, double factor = 1);
+
+}  // namespace linkcast::collective

@@ -1,0 +1,63 @@
+#pragma once
+// One collective of one communicator, whatever the machine and whoever runs it.
+#include <string>
+#include <vector>
+
+#include "sim/forecast/launching.hpp"
+#include "sim/machine/cluster.hpp"
+#include "sim/machine/collective.hpp"
+#include "sim/machine/library.hpp"
+
+namespace linkcast {
+class Algorithm;
+}
+
+namespace linkcast::collective {
+
+/// source: NVIDIA/nccl-tests README, -n, --iters: 20 by default
+inline constexpr int kUsualCalls = 20;
+
+/// Name of the algorithm of a group of sends and receives.
+inline constexpr const char* kGroupedMessages = "messages";
+
+/// What is asked: an operation of a size by a communicator that a library has built.
+struct CollectiveJob {
+  const Cluster& machine;  ///< a node is a cluster of one
+  const Library& library;
+  const Communicator& communicator;  ///< of a library that sends messages by a schedule: its ranks alone
+  const Collective& op;
+  std::string op_name;
+  double size_B = 0;                    ///< in the nccl-tests sense
+  std::string algorithm{}, protocol{};  ///< empty, or forced
+  bool nvls = true;                     ///< false: without multicast by NVSwitch, whatever the machine offers
+  bool collnet = false;                 ///< the switches between nodes reduce
+  int calls = kUsualCalls;              ///< made one behind the other; the time is that of one
+  std::string engine{};                 ///< of messages between nodes: direct, reduced; empty: reduced where exact
+  std::string transport{};              ///< of a schedule's messages between nodes; empty: what the library would take
+  /// Where node i of `machine` is on the machine that several jobs share; empty: node i of that one.
+  std::vector<int> order{};
+  launch::Launching launching{};   ///< who issues its calls; unless said the devices alone
+  const Algorithm* own = nullptr;  ///< a user's algorithm, in the place of the library's choice
+  /// How the library runs it; of a job whose communicator the library has built.
+  [[nodiscard]] const RingLibrary& rings() const { return *library.rings(); }
+  /// Whether the library sends it as rounds of messages.
+  [[nodiscard]] bool of_rounds() const { return library.rings() == nullptr; }
+  /// What a library of rings is called for: the operation, or what stands for it.
+  [[nodiscard]] std::string call() const { return op.grouped_call().empty() ? op_name : op.grouped_call(); }
+  [[nodiscard]] int ranks() const { return communicator.ranks(); }
+  [[nodiscard]] bool one_node() const { return communicator.nodes == 1; }
+  [[nodiscard]] const Platform& node() const { return machine.node(); }
+  /// Of one of its calls. @param device_s  that the devices take for it
+  [[nodiscard]] double launched_s(double device_s) const { return launching.time_s(device_s); }
+  /// Whether all ranks send their messages at once, instead of rings and trees.
+  [[nodiscard]] bool of_messages() const { return op.shape() == Shape::kPairs; }
+};
+
+/// Of a key of the machine, as people read it: of a job on one node without the node.
+std::string name_of(const CollectiveJob& job, int key);
+/// Of a key of the job's machine, the one in the machine that it shares with other jobs.
+int shared_key(const CollectiveJob& job, const Cluster& shared, int key);
+/// Nodes of the shared machine that it runs on, in rank order.
+std::vector<int> nodes_of(const CollectiveJob& job);
+
+}  // namespace linkcast::collective

@@ -1,0 +1,163 @@
+#include "sim/forecast/collective_run.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sim/base/index.hpp"
+#include "sim/base/stop.hpp"
+
+namespace linkcast::collective {
+namespace {
+
+CollectiveRun run_between(const CollectiveJob& job, Solver& solver, MessageParts wanted) {
+  MessageAnswer answer = run_messages(job, wanted, solver);
+  CollectiveRun run{answer.plan, answer.flow_s, 1, answer.limits};
+  run.messages = std::move(answer);
+  return run;
+}
+
+CollectiveRun run_rounds(const CollectiveJob& job, Solver& solver) {
+  CollectiveRun run;
+  run.scheduled = run_scheduled(job, algorithm_of(job), solver);
+  run.flow_s = run.scheduled->time_s();
+  return run;
+}
+
+/// One activity for all messages between nodes, each at the rate of the slowest.
+activities::Plan sum_to_share(CollectiveRun run) {
+  Activity flow{run.plan.latency_s, run.plan.busiest_B};
+  if (run.flow_s > 0) flow.rate_cap_Bps = flow.work_B / run.flow_s;
+  flow.uses = std::move(run.messages->loads);
+  activities::Plan plan;
+  plan.activities.push_back(std::move(flow));
+  return plan;
+}
+
+/// By the bytes of the messages that each link limited; of one activity for all that got its own rate as alone.
+void read_shared_rounds(const activities::PlanProblem& problem, const Solution& solution,
+                        const std::vector<int>& places, ScheduledRun& rounds) {
+  std::map<int, double> limit_B;
+  for (const int place : places)
+    if (const int limit = solution.limited_by[at(place)]; limit != kOwnCap)
+      limit_B[problem.key(limit)] += problem.problem().activities[at(place)].work_B;
+  if (!rounds.times.steady || !limit_B.empty()) rounds.times.limit_B = std::move(limit_B);
+}
+
+/// The time of one among several, at least that alone: where a neighbour delays some of its messages, max-min fair
+/// shares can let those that all others wait for go first, an order that nobody would have chosen. One activity for all
+/// messages that gets its own rate is limited as they are alone. @param together  comes as the run alone
+void read_shared(const activities::PlanProblem& problem, const Solution& solution, const std::vector<int>& places,
+                 CollectiveRun& together) {
+  if (places.empty()) return;  // it moves nothing
+  std::vector<int> limits;
+  double ended_s = 0;
+  for (const int place : places) {
+    ended_s = std::max(ended_s, solution.finish_s[at(place)]);
+    if (solution.limited_by.empty()) continue;
+    const int limit = solution.limited_by[at(place)];
+    limits.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
+  }
+  together.flow_s = std::max(together.flow_s, ended_s - together.plan.latency_s);
+  if (together.scheduled) {
+    if (!solution.limited_by.empty()) read_shared_rounds(problem, solution, places, *together.scheduled);
+    return;
+  }
+  if (!together.messages || (!limits.empty() && limits.front() != kOwnCap)) together.limited_by = std::move(limits);
+}
+
+/// Limits of the plan's own beside those of the links that it uses.
+void hold_back(const Cluster& machine, double stretch, activities::Plan& plan) {
+  if (stretch <= 1) return;
+  std::map<int, int> own;  // by key
+  for (Activity& activity : plan.activities) {
+    activity.rate_cap_Bps /= stretch;
+    const std::vector<Use> uses = activity.uses;
+    for (const Use& use : uses) {
+      const auto [limit, added] = own.try_emplace(use.constraint, static_cast<int>(plan.own_limits.size()));
+      if (added) plan.own_limits.push_back({machine.capacity(use.constraint) / stretch, use.constraint});
+      activity.uses.push_back({activities::own_limit(limit->second), use.weight});
+    }
+  }
+}
+
+}  // namespace
+
+void read_solution(const CollectiveJob& job, const activities::ClusterProblem& problem, const Solution& solution,
+                   CollectiveRun& run) {
+  run.flow_s = solution.makespan_s;
+  const Algorithm& algorithm = run.plan.choice.runs();
+  run.stretch = algorithm.stretch(job, run.plan, run.flow_s);
+  run.flow_s *= run.stretch;
+  const double hidden = algorithm.hidden_s(job, run.plan, run.flow_s);
+  run.plan.latency_s += run.plan.hidden_s - hidden;
+  run.plan.hidden_s = hidden;
+  run.limited_by.clear();
+  for (const int limit : solution.limited_by) run.limited_by.push_back(limit == kOwnCap ? kOwnCap : problem.key(limit));
+}
+
+CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, activities::ClusterProblem& problem) {
+  CollectiveRun run{plan(job, problem)};
+  read_solution(job, problem, solver.run(problem.problem()), run);
+  return run;
+}
+
+CollectiveRun run_alone(const CollectiveJob& job, Solver& solver, MessageParts wanted) {
+  if (job.of_rounds()) return run_rounds(job, solver);
+  if (job.of_messages() && !job.one_node()) return run_between(job, solver, wanted);
+  activities::ClusterProblem problem(job.machine);
+  return run_alone(job, solver, problem);
+}
+
+SharedRun run_to_share(const CollectiveJob& job, Solver& solver) {
+  if (job.of_rounds()) {
+    CollectiveRun run = run_rounds(job, solver);
+    activities::Plan plan = scheduled_to_share(job, *run.scheduled);
+    return {std::move(run), std::move(plan)};
+  }
+  if (job.of_messages() && !job.one_node()) {
+    CollectiveRun run = run_between(job, solver, {false, true});
+    activities::Plan plan = sum_to_share(run);
+    return {std::move(run), std::move(plan)};
+  }
+  activities::ClusterProblem problem(job.machine);
+  SharedRun shared{run_alone(job, solver, problem), {}};
+  shared.plan.activities = problem.problem().activities;
+  for (Activity& activity : shared.plan.activities) {
+    work::look();
+    if (activity.after.empty()) activity.delay_s += shared.run.plan.latency_s;
+    for (Use& use : activity.uses) use.constraint = problem.key(use.constraint);
+  }
+  hold_back(job.machine, shared.run.stretch, shared.plan);
+  return shared;
+}
+
+void share(const CollectiveJob& job, const Cluster& shared, activities::Plan& plan) {
+  for (Activity& flow : plan.activities) {
+    work::look();
+    for (Use& use : flow.uses)
+      if (!activities::is_own_limit(use.constraint)) use.constraint = shared_key(job, shared, use.constraint);
+  }
+  for (activities::OwnLimit& limit : plan.own_limits) limit.key = shared_key(job, shared, limit.key);
+}
+
+std::vector<Contended> run_together(const std::vector<CollectiveJob>& jobs, const Cluster& shared_machine,
+                                    Solver& solver) {
+  activities::PlanProblem problem(shared_machine);
+  std::vector<Contended> all;
+  std::vector<std::vector<int>> places;
+  for (const CollectiveJob& job : jobs) {
+    SharedRun shared = run_to_share(job, solver);
+    share(job, shared_machine, shared.plan);
+    places.push_back(problem.add(shared.plan));
+    all.push_back({shared.run, std::move(shared.run), false});
+  }
+  const Solution solution = solver.run(problem.problem());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    read_shared(problem, solution, places[i], all[i].together);
+    all[i].shared_late = solution.late_shares > 0;
+  }
+  return all;
+}
+
+}  // namespace linkcast::collective

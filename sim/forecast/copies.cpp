@@ -1,0 +1,30 @@
+#include "sim/forecast/copies.hpp"
+
+#include "sim/forecast/copy_forecast.hpp"
+#include "sim/forecast/verdict.hpp"
+#include "sim/query/shared_keys.hpp"
+
+namespace linkcast::copy {
+namespace {
+
+Json answered(const Cluster& machine, const CopyForecast& forecast, bool explain) {
+  Json out = to_json(forecast);
+  if (explain) out["terms"] = uncertainty::explained(machine.node().calibration(), forecast.terms, forecast.time_s);
+  return out;
+}
+
+}  // namespace
+
+Json p2p_answer(const Cluster& machine, Solver& solver, ObjectReader& r, log::Progress& progress,
+                const std::optional<CopyHost>& host) {
+  const bool explain = query::read_explain(r);
+  return answered(machine, forecast_copies(machine, solver, read_p2p(machine, r, progress, host)), explain);
+}
+
+Json flows_answer(const Cluster& machine, Solver& solver, ObjectReader& r, log::Progress& progress,
+                  const std::optional<CopyHost>& host) {
+  const bool explain = query::read_explain(r);
+  return answered(machine, forecast_copies(machine, solver, read_flows(machine, r, progress, host)), explain);
+}
+
+}  // namespace linkcast::copy

@@ -1,0 +1,329 @@
+#include "sim/forecast/copy_forecast.hpp"
+
+#include <algorithm>
+
+#include "sim/base/index.hpp"
+#include "sim/engine/many_flows.hpp"
+#include "sim/forecast/engine_orders.hpp"
+#include "sim/forecast/launching.hpp"
+#include "sim/forecast/message_queue.hpp"
+#include "sim/forecast/message_window.hpp"
+#include "sim/forecast/verdict.hpp"
+#include "sim/plan/noisy_message.hpp"
+#include "sim/query/shared_keys.hpp"
+
+namespace linkcast::copy {
+namespace {
+
+using query::ValueType;
+
+constexpr std::size_t kMembers = 24;  // source: ours, keys of an answer
+
+/// Judges the copies of one run and says how sure its time is.
+class Judge {
+ public:
+  Judge(const Cluster& machine, const CopyRequest& request, CopyRuns& runs, const Solution& shown)
+      : machine_(machine), request_(request), runs_(runs), shown_(shown) {}
+
+  /// @param time_s  that is shown
+  uncertainty::Uncertainty judge(double time_s, uncertainty::Verdict& verdict) {
+    const std::vector<PlannedCopy>& copies = runs_.median.plan.copies();
+    std::vector<activities::Transfer> inside;
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      if (copies[i].inside) {
+        judge_inside(copies[i], request_.copies[i].bytes, verdict);
+        inside.push_back(request_.inside);
+        inside.back().source = number_of(request_.copies[i].from);
+        inside.back().target = number_of(request_.copies[i].to);
+      } else {
+        judge_message(copies[i], request_.copies[i].bytes, verdict);
+      }
+    }
+    uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(verdict, time_s);
+    uncertainty::add_sharing(inside, verdict, uncertainty);
+    check_sizes(copies, time_s, verdict, uncertainty);
+    if (runs_.count > 1)
+      verdict.warnings.insert("copies wait for their copy engine and the hardware picks the first: the median of " +
+                              std::to_string(runs_.count) + " random choices");
+    if (shown_.late_shares > 0) verdict.warnings.insert(kSharedLate);
+    return uncertainty;
+  }
+
+  /// As the answer names a key of the cluster: without the node where the request names none.
+  [[nodiscard]] std::string name_of_key(int key) const {
+    return request_.names_nodes ? machine_.id(key) : machine_.node().constraints()[at(key)].id;
+  }
+
+ private:
+  /// Of a device among those of all nodes.
+  [[nodiscard]] int number_of(const activities::ClusterEnd& end) const {
+    return end.node * static_cast<int>(machine_.node().topology().devices.size()) + end.device;
+  }
+
+  void judge_inside(const PlannedCopy& copy, double bytes, uncertainty::Verdict& verdict) {
+    const Platform& node = machine_.node();
+    uncertainty::judge(node, *copy.inside, bytes, verdict);
+    const Problem& problem = runs_.median.plan.problem();
+    const std::vector<int>& limited_by = runs_.median.solution.limited_by;
+    const int limit = limited_by.empty() ? uncertainty::tightest(problem, problem.activities[at(copy.main)])
+                                         : limited_by[at(copy.main)];
+    const int first = machine_.key(copy.node, 0);
+    const int constraint =
+        limit == kOwnCap ? copy.inside->cap_link : runs_.median.plan.cluster_problem().key(limit) - first;
+    if (constraint >= 0)
+      uncertainty::judge_limit(node.constraints()[at(constraint)], name_of_key(first + constraint), verdict);
+  }
+
+  void judge_message(const PlannedCopy& copy, double bytes, uncertainty::Verdict& verdict) {
+    const activities::PlannedMessage& plan = *copy.between;
+    uncertainty::judge(machine_, plan, bytes, verdict);
+    const std::vector<int>& limited_by = runs_.median.solution.limited_by;
+    const int limit = limited_by.empty() ? kOwnCap : limited_by[at(copy.main)];
+    if (limit != kOwnCap) {
+      const int key = runs_.median.plan.cluster_problem().key(limit);
+      verdict.bottleneck.insert(machine_.id(key));
+      if (!machine_.calibrated(key))
+        verdict.warnings.insert("the rate of " + machine_.id(key) + " is nominal, not calibrated");
+    } else if (shown_.finish_s[at(copy.last)] > 2 * plan.latency_s) {
+      // the curve's own rate: what its narrowest link attained
+      const auto narrowest = std::min_element(plan.links.begin(), plan.links.end(), [&](int a, int b) {
+        return machine_.capacity(a) < machine_.capacity(b);
+      });
+      if (narrowest != plan.links.end()) verdict.bottleneck.insert(machine_.id(*narrowest));
+    }
+  }
+
+  void check_sizes(const std::vector<PlannedCopy>& copies, double time_s, uncertainty::Verdict& verdict,
+                   uncertainty::Uncertainty& uncertainty) {
+    const auto [smallest, largest] = std::minmax_element(
+        request_.copies.begin(), request_.copies.end(), [](const Copy& a, const Copy& b) { return a.bytes < b.bytes; });
+    const double from_B = machine_.node().calibration().valid_from_B;
+    double latency_s = 0;
+    for (const PlannedCopy& copy : copies) latency_s = std::max(latency_s, copy.latency_s());
+    const double grows = uncertainty::part_that_grows(latency_s, time_s);
+    if (smallest->bytes < from_B)
+      uncertainty::check_validity(machine_.node(), smallest->bytes, grows, verdict, uncertainty);
+    if (largest->bytes >= from_B)
+      uncertainty::check_validity(machine_.node(), largest->bytes, grows, verdict, uncertainty);
+  }
+
+  const Cluster& machine_;
+  const CopyRequest& request_;
+  CopyRuns& runs_;
+  const Solution& shown_;
+};
+
+LoneCopyForecast lone_copy(const Cluster& machine, const CopyRequest& request, const CopyPlan& plan,
+                           const Judge& judge) {
+  const PlannedCopy& copy = plan.copies().front();
+  LoneCopyForecast alone{copy.latency_s(), copy.transport()};
+  if (copy.inside) {
+    if (copy.inside->transport == "peer")
+      alone.direction = request.inside.read.value_or(copy.inside->model == "peer_read") ? "read" : "write";
+    if (copy.inside->via >= 0) alone.via = machine.node().topology().devices[at(copy.inside->via)].id;
+  } else {
+    alone.distance = copy.between->distance;
+    alone.nics = copy.between->nics;
+  }
+  alone.route.emplace();
+  for (const int key : plan.links_of(copy)) alone.route->push_back(judge.name_of_key(key));
+  return alone;
+}
+
+/// Draws of the noise, and the run that has the median one's times; of a round trip, of its way there.
+NoisyTimes draw_noise(CopyRuns& runs, Solver& solver, const congestion::NetworkLoad& load, Solution& shown) {
+  activities::ClusterProblem& problem = runs.median.plan.cluster_problem();
+  NoisyTimes noise{load, congestion::noisy_message_times(problem, load, solver), shown.makespan_s};
+  const congestion::SampleTime& median = congestion::percentile(noise.samples, 50);
+  shown = congestion::noisy_messages(problem, load, median.sample, solver);
+  if (load.round_trip) shown.makespan_s = median.time_s();
+  return noise;
+}
+
+/// @param done_s  when the devices have done a copy; from rest the host's work on it is in that
+double issued_s(const CopyRequest& request, double done_s) {
+  if (!request.host) return done_s;
+  return request.timing == Timing::kSingle ? done_s + request.host->wait.s : std::max(done_s, request.issue_s());
+}
+
+/// From rest the host's parts come on top, in a queue the slower of host and devices sets the pace.
+void add_host(const Cluster& machine, const CopyRequest& request, CopyForecast& forecast,
+              uncertainty::Verdict& verdict) {
+  const auto copies = static_cast<double>(request.copies.size());
+  const CopyHost& host = *request.host;
+  const bool single = request.timing == Timing::kSingle;
+  const double makespan_s = forecast.time_s, issue_s = request.issue_s();
+  const double devices_s = single ? makespan_s - issue_s : makespan_s;
+  const double shorter = forecast.interval.low_s / makespan_s, longer = forecast.interval.high_s / makespan_s;
+  forecast.time_s = issued_s(request, makespan_s);
+  forecast.issued = {true, issue_s, devices_s, issue_s > devices_s};
+  if (single) {
+    forecast.interval = {copies * host.issue.low_s + devices_s * shorter + host.wait.low_s,
+                         copies * host.issue.high_s + devices_s * longer + host.wait.high_s};
+  } else {
+    forecast.interval = {std::max(devices_s * shorter, copies * host.issue.low_s),
+                         std::max(devices_s * longer, copies * host.issue.high_s)};
+  }
+  if (forecast.issued->host_bound) verdict.bottleneck.clear();
+  const launch::Launching issuing{
+      launch::Kind::kProcess, 1, {issue_s, 0, copies * host.issue.high_s}, host.wait, host.lender};
+  const std::string warning = issuing.warning(machine.node().topology().name, devices_s);
+  if (!warning.empty()) verdict.warnings.insert(warning);
+}
+
+/// The terms that the time is made of, with the spreads of `uncertain`. Host and devices work at once in
+/// a queue: the slower of both is all of the time.
+std::vector<uncertainty::Term> terms_of(const CopyRequest& request, const CopyRuns& runs,
+                                        const uncertainty::Uncertainty& uncertain, const CopyForecast& forecast) {
+  namespace term = uncertainty::term;
+  std::vector<uncertainty::Term> terms;
+  double latency_s = 0;
+  for (const PlannedCopy& copy : runs.median.plan.copies()) latency_s = std::max(latency_s, copy.latency_s());
+  const bool by_host = forecast.issued && forecast.issued->by_host;
+  const bool host_alone = by_host && request.timing == Timing::kBackToBack && forecast.issued->host_bound;
+  const double devices_s = host_alone ? 0 : by_host ? forecast.issued->devices_s : forecast.time_s;
+  const double quiet_s = forecast.noise ? std::min(devices_s, forecast.noise->quiet_s) : devices_s;
+  const double base_s = std::min(latency_s, quiet_s);
+  terms.push_back({term::kBase, base_s});
+  terms.push_back({term::kSerialisation, quiet_s - base_s});
+  terms.push_back({term::kNoise, devices_s - quiet_s});
+  terms.push_back({term::kLaunch, forecast.time_s - devices_s});
+  terms.insert(terms.end(), uncertain.terms().begin(), uncertain.terms().end());
+  return terms;
+}
+
+query::Key timing_result() {
+  return {.name = "timing",
+          .help = "single (from rest) or back_to_back (one of a queue)",
+          .required = true,
+          .choices = {"single", "back_to_back"}};
+}
+
+}  // namespace
+
+CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request) {
+  if (is_window_in_node(request)) return forecast_window(machine, solver, request);
+  if (request.copies.front().message && request.timing == Timing::kBackToBack)
+    return forecast_queue(machine, solver, request);
+  CopyRuns runs = run_copies(machine, solver, request);
+  Solution shown = runs.median.solution;
+  CopyForecast forecast;
+  forecast.timing = request.timing;
+  const bool unmoved = request.load.draws() && !request.load.noise;
+  if (request.load.noise) forecast.noise = draw_noise(runs, solver, request.load, shown);
+  forecast.time_s = shown.makespan_s;
+  Judge judge(machine, request, runs, shown);
+  uncertainty::Verdict verdict;
+  const uncertainty::Uncertainty uncertainty = judge.judge(forecast.time_s, verdict);
+  const bool orders = runs.count > 1 && !request.load.noise;
+  forecast.interval = {uncertainty.around(orders ? runs.makespan.low_s : forecast.time_s).low_s,
+                       uncertainty.around(orders ? runs.makespan.high_s : forecast.time_s).high_s};
+  if (std::none_of(request.copies.begin(), request.copies.end(), [](const Copy& copy) { return copy.message; }))
+    forecast.issued.emplace();
+  if (request.host) add_host(machine, request, forecast, verdict);
+  forecast.terms = terms_of(request, runs, uncertainty, forecast);
+  double bytes = 0;
+  for (const Copy& copy : request.copies) bytes += copy.bytes;
+  forecast.bandwidth_Bps = bytes / forecast.time_s;
+  if (request.together)
+    for (const PlannedCopy& copy : runs.median.plan.copies())
+      forecast.flows.push_back({issued_s(request, shown.finish_s[at(copy.last)]), copy.transport()});
+  else
+    forecast.alone = lone_copy(machine, request, runs.median.plan, judge);
+  forecast.bottleneck = std::move(verdict.bottleneck);
+  forecast.warnings = std::move(verdict.warnings);
+  if (unmoved) {
+    forecast.noise = NoisyTimes{request.load, {{0, forecast.time_s}}, forecast.time_s};
+    forecast.warnings.insert(congestion::kStaysInNode);
+  }
+  return forecast;
+}
+
+query::KeyTable copy_results() {
+  return query::joined(
+      {query::interval_results(),
+       launch::launch_results(),
+       {query::terms_result(),
+        {.name = "bandwidth_Bps",
+         .type = ValueType::kNumber,
+         .help = "bytes over time, both ways added",
+         .required = true},
+        {.name = "latency_s", .type = ValueType::kNumber, .help = "start-up", .required = true},
+        {.name = "transport", .help = "that was taken", .required = true},
+        {.name = "direction", .help = "of a peer copy: read or write"},
+        {.name = "via", .help = "the relaying GPU"},
+        {.name = "distance", .help = "between nodes: what lies between them"},
+        {.name = "nics", .type = ValueType::kWhole, .help = "cards that share the message, if several"},
+        {.name = "route", .type = ValueType::kTexts, .help = "ids of the links on the way"},
+        timing_result(),
+        query::bottleneck_result(),
+        {.name = "limited_by",
+         .help = "what takes most of the time",
+         .required = true,
+         .choices = {"bandwidth", "start-up", "host"}}}});
+}
+
+query::KeyTable flow_results() {
+  return query::joined(
+      {query::interval_results(),
+       launch::launch_results(),
+       {query::terms_result(),
+        {.name = "flow_times_s", .type = ValueType::kNumbers, .help = "when each copy is done", .required = true},
+        {.name = "transports", .type = ValueType::kTexts, .help = "of each copy", .required = true},
+        {.name = "bandwidth_Bps", .type = ValueType::kNumber, .help = "all bytes over time_s", .required = true},
+        timing_result(),
+        query::bottleneck_result()}});
+}
+
+namespace {
+
+void put_issued(const CopyForecast& forecast, Json& out) {
+  if (!forecast.issued) return;
+  out["launch"] = launch::name_of(forecast.issued->by_host ? launch::Kind::kProcess : launch::Kind::kGraph);
+  if (!forecast.issued->by_host) return;
+  out["host_s"] = forecast.issued->host_s;
+  out["device_s"] = forecast.issued->devices_s;
+}
+
+std::string limit_of(const CopyForecast& forecast) {
+  if (forecast.issued && forecast.issued->host_bound) return "host";
+  const double devices_s = forecast.issued && forecast.issued->by_host ? forecast.issued->devices_s : forecast.time_s;
+  return devices_s > 2 * forecast.alone->latency_s ? "bandwidth" : "start-up";
+}
+
+}  // namespace
+
+Json to_json(const CopyForecast& forecast) {
+  Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(kMembers);
+  uncertainty::put_interval(out, forecast.time_s, forecast.interval);
+  put_issued(forecast, out);
+  if (const auto& alone = forecast.alone) {
+    out["bandwidth_Bps"] = forecast.bandwidth_Bps;
+    out["latency_s"] = alone->latency_s;
+    out["transport"] = alone->transport;
+    out["timing"] = name_of(forecast.timing);
+    if (!alone->direction.empty()) out["direction"] = alone->direction;
+    if (!alone->via.empty()) out["via"] = alone->via;
+    if (!alone->distance.empty()) out["distance"] = alone->distance;
+    if (alone->nics > 1) out["nics"] = alone->nics;
+    if (alone->route) out["route"] = *alone->route;
+  } else {
+    Json times_s = Json::array(), transports = Json::array();
+    for (const FlowForecast& flow : forecast.flows) {
+      times_s.push_back(flow.time_s);
+      transports.push_back(flow.transport);
+    }
+    out["flow_times_s"] = std::move(times_s);
+    out["transports"] = std::move(transports);
+    out["timing"] = name_of(forecast.timing);
+    out["bandwidth_Bps"] = forecast.bandwidth_Bps;
+  }
+  out["bottleneck"] = forecast.bottleneck;
+  if (forecast.alone) out["limited_by"] = limit_of(forecast);
+  if (const auto& noise = forecast.noise) congestion::put_percentiles(out, noise->load, noise->samples, noise->quiet_s);
+  out["warnings"] = forecast.warnings;
+  return out;
+}
+
+}  // namespace linkcast::copy

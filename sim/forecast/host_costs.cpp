@@ -1,0 +1,113 @@
+#include "sim/forecast/host_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/index.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/forecast/interval.hpp"
+#include "sim/records/learned.hpp"
+#include "sim/records/parameter_rows.hpp"
+
+namespace linkcast::launch {
+namespace {
+
+// Spread of ln(cost) between hosts, on top of that of one kind. source: assumed, a factor of 1.9 either way at 90 %:
+// seven hosts of one kind differ by 1.65 (docs/launch.md), and CPUs of servers by more
+constexpr double kOtherHost = 0.4;
+
+/// What times of collectives can teach: where one thread serves all GPUs, or Python does, the host is most of a small
+/// call.
+bool is_learned(const std::string& subject, const LaunchRow& row) {
+  if (subject == "kernel") return &row == &key::launch_call;
+  return (subject == "single_process" || subject == "pytorch") &&
+         (&row == &key::launch_call || &row == &key::launch_gpu);
+}
+
+bool has(const Calibration* calibration, const std::string& subject) {
+  return calibration != nullptr && calibration->find(key::launch_call(subject)) != nullptr;
+}
+
+}  // namespace
+
+const std::string& measured_host() {
+  static const std::string id = "hgx-h200";
+  return id;
+}
+
+const std::string& name_of(Kind kind) { return launch_kinds()[at(static_cast<int>(kind))]; }
+
+Kind kind_named(const std::string& name) {
+  const auto found = std::find(launch_kinds().begin(), launch_kinds().end(), name);
+  if (found == launch_kinds().end()) throw InvariantError("no kind of launch: " + name);
+  return static_cast<Kind>(found - launch_kinds().begin());
+}
+
+HostCosts::HostCosts(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, std::optional<double> scale)
+    : parameters_(machine.platform().library_parameters()), own_(&parameters_.calibration()), scale_(scale) {
+  if (has(own_, "process") && has(own_, "single_process") && has(own_, "pytorch") && !parameters_.records()) return;
+  if (!catalogue.has_platform(measured_host())) return;
+  measured_ = catalogue.machine(measured_host());
+  lent_ = &measured_->platform().calibration();
+}
+
+bool HostCosts::known() const { return has(own_, "process") || lent_ != nullptr; }
+
+const Calibration& HostCosts::of_subject(const std::string& subject) const {
+  const Calibration* from = has(own_, subject) ? own_ : lent_;
+  if (!has(from, subject))
+    throw InputError("launch: what issuing costs the host was never measured: fit " +
+                     parameter_subject(ParameterOf::kLaunch, subject) +
+                     ".* from a record of linkcast-bench --only launch, or take launch 'graph'");
+  return *from;
+}
+
+std::string HostCosts::lender(const std::string& subject) const {
+  return has(own_, subject) || !has(lent_, subject) ? "" : lent_->name;
+}
+
+double HostCosts::value(const std::string& subject, const LaunchRow& row) const {
+  const std::string name = row(subject).name;
+  const Calibration& from = of_subject(subject);
+  const Parameter* parameter = from.find(name);
+  if (parameter == nullptr && lent_ != nullptr) parameter = lent_->find(name);
+  if (parameter == nullptr) throw InputError(from.path, "/parameters", "has no " + name + ", but others of launch");
+  if (parameters_.records() && is_learned(subject, row)) {
+    const double lent = own_->find(name) == nullptr ? kOtherHost : 0;
+    parameters_.record(name, {parameter->value, std::hypot(parameter->stderr_ / parameter->value, lent), true});
+  }
+  return parameter->value;
+}
+
+HostTime HostCosts::spread(const std::string& subject, double s) const {
+  uncertainty::Uncertainty uncertainty;
+  uncertainty.add(uncertainty::term::kLaunch, value(subject, key::launch_sigma), uncertainty::kMeasured);
+  if (!lender(subject).empty() && !scale_) uncertainty.add(uncertainty::term::kLaunch, kOtherHost);
+  const double scaled_s = s * scale_.value_or(1);
+  const uncertainty::Interval interval = uncertainty.around(scaled_s);
+  return {scaled_s, interval.low_s, interval.high_s};
+}
+
+HostTime HostCosts::of(Kind kind, const Call& call) const {
+  if (kind == Kind::kGraph) return {};
+  const std::string& subject = name_of(kind);
+  const double send_s = value(subject, key::launch_send), further_s = (call.busiest_sends - 1) * send_s;
+  if (kind == Kind::kSingleProcess && !call.collected)
+    return spread("kernel", call.gpus * call.grouped * value("kernel", key::launch_call));
+  if (kind == Kind::kSingleProcess)
+    return spread(subject, value(subject, key::launch_call) +
+                               call.gpus * call.grouped * value(subject, key::launch_gpu) +
+                               (call.all_sends - call.gpus) * send_s);
+  if (kind == Kind::kProcess) return spread(subject, call.grouped * value(subject, key::launch_call) + further_s);
+  if (call.point_to_point) return spread(subject, value(subject, key::launch_batch) + further_s);
+  return spread(subject, value(subject, key::launch_call));
+}
+
+HostTime HostCosts::of_copy(bool by_kernel) const {
+  const std::string subject = by_kernel ? "kernel" : "copy";
+  return spread(subject, value(subject, key::launch_call));
+}
+
+HostTime HostCosts::synchronise() const { return spread("synchronise", value("synchronise", key::launch_call)); }
+
+}  // namespace linkcast::launch

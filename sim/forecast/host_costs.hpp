@@ -1,0 +1,74 @@
+#pragma once
+// What a host pays to issue work to GPUs: parameters launch.* of a calibration, and the cost of one call.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/machine/catalogue.hpp"
+#include "sim/records/launch_record.hpp"
+#include "sim/records/parameters.hpp"
+
+namespace linkcast::launch {
+
+/// Platform whose hosts stand for those that nobody measured. source: the only ones measured so far
+const std::string& measured_host();
+
+/// Who issues the calls of a collective, or copies.
+enum class Kind {
+  kGraph,          ///< nobody while they run: the time of the devices alone
+  kProcess,        ///< a process or a thread a GPU; of copies one CPU thread
+  kSingleProcess,  ///< one thread for all GPUs of a node, in one group
+  kPytorch         ///< torch.distributed, a process a GPU
+};
+/// As `launch` of a query: launch_kinds() is in the order of Kind.
+const std::string& name_of(Kind kind);
+/// @throws InvariantError  not one of launch_kinds()
+Kind kind_named(const std::string& name);
+
+/// One call as its host sees it. A send counts with the receive of the same message: half of it is at either end.
+struct Call {
+  int gpus = 1;                 ///< that one thread issues for, if it issues for several
+  double busiest_sends = 1;     ///< in one group of the GPU with most; 1 of anything that is no messages
+  double all_sends = 1;         ///< of all `gpus` together; as many as they of anything that is no messages
+  int grouped = 1;              ///< collectives that the library makes of it, in one group
+  bool point_to_point = false;  ///< sends and receives that the program itself asks for
+  bool collected = true;        ///< in a group, if one thread issues for several; else each launches as it is called
+};
+
+/// Seconds on the host, with the ends of its 90 % interval.
+struct HostTime {
+  double s = 0, low_s = 0, high_s = 0;
+};
+
+/// Of one machine, or of the one whose launches were measured (a wider interval then), each kind by itself.
+class HostCosts {
+ public:
+  /// @param machine  outlives the costs
+  /// @param scale  of all costs: a host that somebody knows, so that none is guessed after another machine's
+  HostCosts(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, std::optional<double> scale = {});
+
+  /// False where neither has any.
+  [[nodiscard]] bool known() const;
+  /// @returns 0 of graphs. @throws InputError  nothing was measured
+  [[nodiscard]] HostTime of(Kind kind, const Call& call) const;
+  /// To issue one copy. @param by_kernel  else by copy engine
+  [[nodiscard]] HostTime of_copy(bool by_kernel) const;
+  /// From the end of the work to the return of the call that waits for it.
+  [[nodiscard]] HostTime synchronise() const;
+  /// Machine that they were measured on; empty if it is this one. @param subject  name of a kind, copy, kernel
+  [[nodiscard]] std::string lender(const std::string& subject) const;
+
+ private:
+  [[nodiscard]] const Calibration& of_subject(const std::string& subject) const;
+  [[nodiscard]] double value(const std::string& subject, const LaunchRow& row) const;
+  /// @param subject  whose spread it has
+  [[nodiscard]] HostTime spread(const std::string& subject, double s) const;
+
+  LibraryParameters parameters_;
+  const Calibration* own_;
+  catalogue::MachinePtr measured_;     ///< the machine whose launches were measured; null: not needed, or not there
+  const Calibration* lent_ = nullptr;  ///< of measured_
+  std::optional<double> scale_{};
+};
+
+}  // namespace linkcast::launch

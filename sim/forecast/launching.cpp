@@ -1,0 +1,88 @@
+#include "sim/forecast/launching.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/statistics.hpp"
+
+namespace linkcast::launch {
+namespace {
+
+constexpr double kMatters = 0.5;  // of the devices' time: source: ours, so that twice the host would be the limit
+
+double call_s(double host_s, double device_s, double wait_s, int calls) {
+  return (host_s + (calls - 1) * std::max(host_s, device_s) + device_s + wait_s) / calls;
+}
+
+}  // namespace
+
+double Launching::time_s(double device_s) const {
+  return by_host() ? call_s(host.s, device_s, wait.s, calls) : device_s;
+}
+
+uncertainty::Interval Launching::around(const uncertainty::Interval& device) const {
+  if (!by_host()) return device;
+  return {call_s(host.low_s, device.low_s, wait.low_s, calls), call_s(host.high_s, device.high_s, wait.high_s, calls)};
+}
+
+std::vector<uncertainty::Term> Launching::terms(std::vector<uncertainty::Term> device, double device_s) const {
+  if (!by_host()) return device;
+  const double whole_s = time_s(device_s), part = host_bound(device_s) ? 1.0 / calls : 1;
+  for (uncertainty::Term& term : device) {
+    term.seconds *= part;
+    term.spread = term.spread.times(part * device_s / whole_s);
+  }
+  const double launch_s = whole_s - part * device_s;
+  const double spread = host.s > 0 ? std::log(host.high_s / host.s) / kNinetyPercentSigmas : 0;
+  device.push_back({uncertainty::term::kLaunch, launch_s, ErrorPart(spread * launch_s / whole_s),
+                    inherited_from.empty() ? uncertainty::kMeasured : uncertainty::kAssumed});
+  return device;
+}
+
+std::string Launching::warning(const std::string& machine, double device_s) const {
+  if (!by_host() || inherited_from.empty() || host.high_s < kMatters * device_s) return "";
+  return "what issuing costs the host (launch '" + name_of(kind) + "') was measured on " + inherited_from +
+         ", not on " + machine + ": launch 'graph' is the time of the devices alone";
+}
+
+query::Key launch_key(const std::vector<std::string>& kinds, const std::string& unset) {
+  return {.name = "launch",
+          .help =
+              "who issues it: graph (nobody: devices alone), process (a CPU thread a GPU, call after call), "
+              "single_process (one thread for all GPUs of a node), pytorch (torch.distributed)",
+          .unset = unset,
+          .choices = kinds,
+          .example = "\"graph\"",
+          .cli = {.name = "--launch"}};
+}
+
+query::Key host_scale_key() {
+  return {.name = "host_scale",
+          .type = query::ValueType::kNumber,
+          .help = "what issuing costs the CPU is multiplied by it: a host that is known to be slower or faster",
+          .unset = "1",
+          .example = "1.3",
+          .cli = {.name = "--host-scale"}};
+}
+
+std::optional<double> read_host_scale(ObjectReader& r, Kind kind) {
+  const auto scale = r.optional<double>("host_scale");
+  if (scale && !(*scale > 0)) r.fail("host_scale", "must be above 0");
+  if (scale && kind == Kind::kGraph) r.fail("host_scale", "is of a CPU that issues calls, and launch is graph");
+  return scale;
+}
+
+query::KeyTable launch_results() {
+  return {{.name = "launch", .help = "who issued it", .choices = launch_kinds()},
+          {.name = "host_s", .type = query::ValueType::kNumber, .help = "what issuing one call costs the host"},
+          {.name = "device_s", .type = query::ValueType::kNumber, .help = "what one call takes on the devices alone"}};
+}
+
+void put_launch(Json& out, const Launching& launching, double device_s) {
+  out["launch"] = name_of(launching.kind);
+  if (!launching.by_host()) return;
+  out["host_s"] = launching.host.s;
+  out["device_s"] = device_s;
+}
+
+}  // namespace linkcast::launch

@@ -1,0 +1,20 @@
+#pragma once
+// How a library sends one message of a group, and the time before its bytes.
+#include "sim/forecast/collective_plan.hpp"
+
+namespace linkcast::collective {
+
+struct MessageStart {
+  MessageChoice choice;
+  CollectiveCost cost;
+  double latency_s = 0;
+  std::vector<uncertainty::Term> latency_terms{};
+};
+
+/// Of a message of so many bytes. @throws InputError  the library has no messages, an algorithm or protocol is forced
+MessageStart message_start(const CollectiveJob& job, double bytes);
+
+/// Plan of a group whose largest message has so many bytes, without activities.
+CollectivePlan plan_of_group(const MessageStart& largest, double bytes);
+
+}  // namespace linkcast::collective

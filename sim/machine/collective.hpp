@@ -1,0 +1,78 @@
+#pragma once
+// A collective operation over a ring, how many bytes pass each hop in how many steps; or one made of messages between
+// pairs of ranks. Pure arithmetic.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/quantity.hpp"
+#include "sim/machine/registry.hpp"
+
+namespace linkcast {
+
+/// One message of a rank to another.
+struct PairMessage {
+  int from = 0, to = 0;  ///< ranks
+  Bytes size;
+};
+
+/// How its bytes go: around closed rings, along a chain that starts or ends at the root, or straight from pair to pair.
+enum class Shape { kRing, kChain, kPairs };
+
+/// What a call may say the sizes of: nothing, each rank's part, or what each rank sends each.
+enum class PartSizes { kEqual, kOfRanks, kOfPairs };
+
+struct CollectiveTraits {
+  bool reduces = false;  ///< buffers of several ranks are combined into one
+  bool gathers = false;  ///< whoever gets a result gets the parts of all ranks
+  bool root = false;     ///< rank 0 is unlike the others
+  PartSizes parts = PartSizes::kEqual;
+};
+
+/// `size` is the "size" column of nccl-tests: the larger of the send and the receive buffer of one rank.
+class Collective {
+ public:
+  /// @param parts_B  see parts_B()
+  explicit Collective(std::vector<double> parts_B = {}) : parts_B_(std::move(parts_B)) {}
+  Collective(const Collective&) = delete;
+  Collective& operator=(const Collective&) = delete;
+  virtual ~Collective() = default;
+  [[nodiscard]] virtual Shape shape() const = 0;
+  [[nodiscard]] virtual CollectiveTraits traits() const = 0;
+  /// Bytes of the parts of the buffer, by rank, or of pairs row by row of the senders, as Schedule numbers blocks.
+  /// Empty: all are equal.
+  [[nodiscard]] const std::vector<double>& parts_B() const { return parts_B_; }
+  /// The same operation with such parts; null: its parts are equal.
+  [[nodiscard]] virtual std::unique_ptr<Collective> with_parts(std::vector<double> /*parts_B*/) const {
+    return nullptr;
+  }
+  /// Of an operation whose parts may differ: the one with equal parts, whose schedules move the same parts.
+  [[nodiscard]] virtual std::string equal_parts() const { return ""; }
+  /// Of an operation that a library of rings lacks: what is called instead, once for each rank, all in one group.
+  [[nodiscard]] virtual std::string grouped_call() const { return ""; }
+  /// Bytes that cross the busiest hop of the ring(s) or chain(s) in total, for `size` on n ranks.
+  [[nodiscard]] virtual Bytes bytes_per_hop(Bytes size, int ranks) const = 0;
+  /// Sequential hops the last byte needs.
+  [[nodiscard]] virtual int steps(int ranks) const = 0;
+  /// Of a ring: the closing hop last -> first carries data too.
+  [[nodiscard]] bool closed() const { return shape() == Shape::kRing; }
+  /// Of rings: distance between the blocks of two ranks in a buffer; 0 if the library may place its pieces as it likes.
+  [[nodiscard]] virtual Bytes block_distance(Bytes /*size*/, int /*ranks*/) const { return {0}; }
+  /// Of pairs: messages that all ranks send at once.
+  [[nodiscard]] virtual std::vector<PairMessage> messages(Bytes /*size*/, int /*ranks*/) const { return {}; }
+  /// Of pairs: every rank sends one to every other, all of the same size, so that they need not be listed.
+  [[nodiscard]] virtual bool every_pair() const { return false; }
+  /// Of pairs: messages are parts of one buffer, side by side, and the thread blocks that send them also copy the part
+  /// that a rank keeps.
+  [[nodiscard]] virtual bool own_part() const { return false; }
+  /// busbw = algbw x factor. source: NVIDIA/nccl-tests doc/PERFORMANCE.md
+  [[nodiscard]] virtual double bus_factor(int ranks) const = 0;
+
+ private:
+  std::vector<double> parts_B_;
+};
+
+Registry<Collective>& collectives();
+
+}  // namespace linkcast

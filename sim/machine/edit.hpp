@@ -1,0 +1,39 @@
+#pragma once
+// What-if edits as text: one grammar for the command line and for the `edits` of a query. Meaning: docs/what-if.md.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/quantity.hpp"
+
+namespace linkcast {
+
+/// In the order in which they take effect, whatever the order in which they are given.
+enum class EditVerb { kFabric, kDisable, kRemove, kSwap, kAdd, kSet, kScale, kSlow, kFlaky };
+
+struct Edit {
+  EditVerb verb = EditVerb::kDisable;
+  std::string text;          ///< "remove gpu0-gpu4:1", the same for every way to write it
+  std::string subject;       ///< cable "a-b", cable kind, device, generator of a fabric, or a parameter's name
+  std::string kind;          ///< add, swap: the new kind; remove: that of the cable, where it was named
+  int count = 0;             ///< add, remove: links; 0: the whole bundle
+  double factor = 1;         ///< scale, slow; flaky: share of packets sent again
+  BytesPerSecond bandwidth;  ///< set kind=
+  bool whole_kind = false;   ///< set: of a kind, else of a parameter
+  std::vector<std::pair<std::string, std::string>> values;  ///< fabric: keys; set: the parameter's value
+};
+
+/// Names of the verbs: "fabric", "disable", ...
+const std::vector<std::string>& edit_verbs();
+
+/// "remove gpu0-gpu4", also "--remove gpu0-gpu4" and "remove=gpu0-gpu4". @throws InputError  which edit, what is
+/// allowed
+Edit parse_edit(const std::string& text);
+/// All of them in the order in which they take effect. @throws InputError  two of them contradict each other
+std::vector<Edit> parse_edits(const std::vector<std::string>& texts);
+
+/// True if `kind` is what a pattern names: itself, or a prefix of it ("nvlink", "pcie"). Cables between CPUs
+/// (nvlink_cpu, ...) are named in full only.
+bool names_kind(const std::string& pattern, const std::string& kind);
+
+}  // namespace linkcast

@@ -1,0 +1,69 @@
+#pragma once
+// The network between nodes: switches and cables that follow a rule, so that none of them is stored and every way is
+// computed when asked for. Structure and nominal rates only.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/base/quantity.hpp"
+
+namespace linkcast {
+
+/// What the links of one class have in common.
+struct FabricLinkClass {
+  std::string name;          ///< host, local, global, ...: unique in its fabric
+  std::string cable;         ///< slingshot, ib_hdr, apelink, ...
+  BytesPerSecond bandwidth;  ///< nominal, one direction
+  Seconds latency;           ///< from the start of one end to the start of the next: cable and the switch behind it
+  std::string source;
+};
+
+/// One direction of a cable. The opposite direction of link i is link i ^ 1.
+struct FabricLink {
+  int from = 0, to = 0;  ///< vertices: endpoints are 0 to endpoints() - 1, switches follow
+  int link_class = 0;    ///< index into Fabric::classes()
+};
+
+/// A fabric of a given size. Endpoint node * nics_per_node + k is NIC k of a node, however the rule places it.
+/// Ways are lists of links from an endpoint to another one, numbered so that neighbouring numbers share few links.
+class Fabric {
+ public:
+  Fabric() = default;
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+  virtual ~Fabric() = default;
+
+  [[nodiscard]] virtual int endpoints() const = 0;
+  [[nodiscard]] virtual int switches() const = 0;
+  /// Directed links: both directions of every cable.
+  [[nodiscard]] virtual int links() const = 0;
+  [[nodiscard]] virtual const std::vector<FabricLinkClass>& classes() const = 0;
+  [[nodiscard]] virtual FabricLink link(int id) const = 0;
+  /// "group3/leaf5"; an endpoint is "nic7".
+  [[nodiscard]] virtual std::string vertex_name(int vertex) const = 0;
+
+  /// Number of ways with the fewest links, at least 1; `from` and `to` differ.
+  [[nodiscard]] virtual int minimal_ways(int from, int to) const = 0;
+  /// Appends the links of minimal way `which`.
+  virtual void minimal_way(int from, int to, int which, std::vector<int>& links) const = 0;
+  /// Number of ways over an intermediate place (Valiant), 0 where the rule has none.
+  [[nodiscard]] virtual int detours(int /*from*/, int /*to*/) const { return 0; }
+  /// Appends the links of detour `which`.
+  virtual void detour(int /*from*/, int /*to*/, int /*which*/, std::vector<int>& /*links*/) const {}
+
+  /// Whether the ways between two endpoints are those between their switches, whichever endpoints of these they are.
+  [[nodiscard]] virtual bool ways_of_switches() const { return false; }
+  /// How often turned() has to be applied until every switch is back where it was; 1: no turn is known. A turn maps the
+  /// links between switches onto links of their class, and ways onto ways.
+  [[nodiscard]] virtual int turns() const { return 1; }
+  /// Vertex, which is a switch, and link, which is between switches, after a turn.
+  [[nodiscard]] virtual int turned_switch(int vertex) const { return vertex; }
+  [[nodiscard]] virtual int turned_link(int link) const { return link; }
+
+  /// How near two endpoints are, in words of this fabric, nearest first: "same switch", "same group", ...
+  [[nodiscard]] virtual const std::vector<std::string>& distances() const = 0;
+  /// Index into distances().
+  [[nodiscard]] virtual int distance(int from, int to) const = 0;
+};
+
+}  // namespace linkcast

@@ -1,0 +1,56 @@
+#pragma once
+// Where the files of machines are. What a file is, is said by its schema; its name and its folder decide nothing.
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/machine/lend.hpp"
+#include "sim/machine/topology.hpp"
+#include "sim/records/calibration.hpp"
+
+namespace linkcast::catalogue {
+
+class MachineFiles {
+ public:
+  using Machines = std::vector<lending::Lender>;
+  explicit MachineFiles(std::string data_dir) : data_dir_(std::move(data_dir)) {}
+
+  /// Whether a name can only be that of a file: it has a folder or ends in .json, or such a file is there.
+  static bool is_file(const std::string& name);
+  /// "schema" of a file. @throws InputError  none that a machine has
+  static std::string schema_of(const std::string& path);
+
+  /// Ids of shipped machines with parameters of their own, sorted.
+  [[nodiscard]] std::vector<std::string> calibrated() const;
+  /// Ids of all shipped machines, sorted: these, variants, and topologies that name the machines they inherit from.
+  [[nodiscard]] std::vector<std::string> platforms() const;
+  /// The file that a shipped machine is read from: its calibration, else its variant or topology; nothing: none is
+  /// called so.
+  [[nodiscard]] std::optional<std::string> shipped(const std::string& id) const;
+  /// Of a shipped one; whether it is there or not.
+  [[nodiscard]] std::string shipped_calibration(const std::string& id) const;
+  [[nodiscard]] std::string shipped_topology(const std::string& id) const;
+  /// Path of an id or of a file. @throws InputError  neither, with the known ids
+  [[nodiscard]] std::string topology(const std::string& id) const;
+  [[nodiscard]] std::string calibration(const std::string& id) const;
+  /// File of the machine that a calibration is of: beside it, else shipped. @returns nothing where there is none
+  [[nodiscard]] std::optional<std::string> topology_of(const Calibration& calibration) const;
+  [[noreturn]] void refuse_topology(const Calibration& calibration) const;
+  /// The machine that a calibration is of: that in the file itself, else of topology_of(). @throws InputError
+  [[nodiscard]] Topology read_topology_of(const Calibration& calibration) const;
+  /// What is wired to what, of an id, a topology file or a calibration file. @throws InputError
+  [[nodiscard]] Topology read_wiring(const std::string& id) const;
+  /// Whether the bytes of a topology are those of a shipped one.
+  [[nodiscard]] bool is_shipped(const Topology& topology) const;
+  /// The machines that a topology inherits from. @throws InputError  it names one without parameters of its own
+  [[nodiscard]] Machines inherited_by(const Topology& topology) const;
+  /// Every shipped machine that has parameters.
+  [[nodiscard]] Machines lenders() const;
+
+ private:
+  [[nodiscard]] Machines read_machines(const std::vector<std::string>& ids) const;
+  std::string data_dir_;
+};
+
+}  // namespace linkcast::catalogue

@@ -1,0 +1,88 @@
+#include "sim/machine/placed_fabric.hpp"
+
+#include <set>
+#include <utility>
+
+#include "sim/base/index.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/random.hpp"
+#include "sim/base/sequence.hpp"
+
+namespace linkcast {
+namespace {
+
+/// Switches that the NICs of a node hang at.
+std::set<int> switches_of(const Cluster& cluster, int node) {
+  std::set<int> found;
+  const Fabric& fabric = cluster.fabric();
+  std::vector<int> way;
+  for (int nic = 0; nic < cluster.nics(); ++nic) {
+    const int here = cluster.endpoint(node, nic);
+    way.clear();
+    fabric.minimal_way(here, here == 0 ? fabric.endpoints() - 1 : 0, 0, way);
+    found.insert(fabric.link(way.front()).to);
+  }
+  return found;
+}
+
+}  // namespace
+
+PlacedFabric::PlacedFabric(const Fabric& fabric, const std::vector<int>& order, int nics)
+    : fabric_(fabric), there_(at(fabric.endpoints())), here_(at(fabric.endpoints())) {
+  for (std::size_t node = 0; node < order.size(); ++node)
+    for (int nic = 0; nic < nics; ++nic) {
+      const int here = static_cast<int>(node) * nics + nic, there = order[node] * nics + nic;
+      there_[at(here)] = there;
+      here_[at(there)] = here;
+    }
+}
+
+FabricLink PlacedFabric::link(int id) const {
+  FabricLink link = fabric_.link(id);
+  if (link.from < fabric_.endpoints()) link.from = here_[at(link.from)];
+  if (link.to < fabric_.endpoints()) link.to = here_[at(link.to)];
+  return link;
+}
+
+std::vector<int> random_order(int nodes, std::uint64_t seed) {
+  std::vector<int> order = first_numbers(nodes);
+  for (int i = nodes - 1; i > 0; --i) {  // Fisher and Yates
+    const std::uint64_t draw = joined(mixed(seed), static_cast<std::uint64_t>(i));
+    std::swap(order[at(i)], order[draw % (at(i) + 1)]);
+  }
+  return order;
+}
+
+std::vector<int> packed_order(const Cluster& cluster, const std::vector<int>& jobs) {
+  std::vector<int> order;
+  std::vector<bool> taken(at(cluster.nodes()));
+  std::set<int> used;  // switches of the jobs before
+  int next = 0;
+  for (const int nodes : jobs) {
+    const auto shares = [&](int node) {
+      for (const int vertex : switches_of(cluster, node))
+        if (used.count(vertex) > 0) return true;
+      return false;
+    };
+    while (next < cluster.nodes() && shares(next)) ++next;
+    std::set<int> own;
+    for (int i = 0; i < nodes; ++i, ++next) {
+      if (next >= cluster.nodes()) throw InputError("beside: not enough nodes at switches of their own");
+      order.push_back(next);
+      taken[at(next)] = true;
+      own.merge(switches_of(cluster, next));
+    }
+    used.merge(own);
+  }
+  for (int node = 0; node < cluster.nodes(); ++node)
+    if (!taken[at(node)]) order.push_back(node);
+  return order;
+}
+
+std::unique_ptr<Cluster> placed_cluster(const Cluster& cluster, const std::vector<int>& order) {
+  return std::make_unique<Cluster>(cluster.node(),
+                                   std::make_unique<PlacedFabric>(cluster.fabric(), order, cluster.nics()),
+                                   cluster.routing(), cluster.nic_ids());
+}
+
+}  // namespace linkcast

@@ -1,0 +1,50 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/machine/topology.hpp"
+
+namespace linkcast {
+
+/// Which links a route may take and which devices it may pass through (its ends are always allowed).
+struct RoutingRule {
+  std::function<bool(const Cable&)> allows;
+  std::function<bool(const Device&)> transit;
+};
+
+/// Routes of fewest hops from one device to the others; ties go to the link listed first. The links outlive it.
+/// @source  breadth-first search of Boost.Graph
+class RoutesFrom {
+ public:
+  RoutesFrom(const Topology& topology, const std::vector<Link>& links, int source, const RoutingRule& rule);
+
+  /// @returns nullopt if the target cannot be reached
+  [[nodiscard]] std::optional<Route> to(int target) const;
+
+ private:
+  const std::vector<Link>* links_;
+  int source_;
+  std::vector<int> found_by_;  ///< per device the link that reached it first, -1 for none
+};
+
+/// One of them alone.
+std::optional<Route> shortest_route(const Topology& topology, const std::vector<Link>& links, int source, int target,
+                                    const RoutingRule& rule);
+
+/// Peer access over NVLink-like cables, only switches in between.
+RoutingRule accelerator_rule();
+/// Peer access over Infinity Fabric, which forwards through other GPUs.
+/// @source  paper 002 (SC24), section III-D: copies from one GCD reach every other
+RoutingRule forwarding_rule();
+/// From a device to a CPU: PCIe (and accelerator cables that end at a CPU), PCIe switches in between.
+RoutingRule host_rule();
+/// Peer access over PCIe: through switches and one root complex, never from CPU to CPU.
+RoutingRule pcie_peer_rule();
+/// CPU to CPU.
+RoutingRule socket_rule();
+
+/// All switches of one group become one device of that name; parallel cables add their counts.
+Topology merge_switch_planes(const Topology& topology);
+
+}  // namespace linkcast

@@ -1,0 +1,182 @@
+#include "sim/machine/topology.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "sim/base/file_hash.hpp"
+#include "sim/base/pci_bus_id.hpp"
+#include "sim/records/cable_kinds.hpp"
+
+namespace linkcast {
+namespace {
+
+const std::array<std::string, 6> kDeviceKinds = {"gpu", "cpu", "pcie_switch", "nvswitch", "nic", "switch"};
+
+bool starts_with(const std::string& text, std::string_view prefix) { return text.rfind(prefix, 0) == 0; }
+
+std::optional<int> gpu_number(const std::string& id) {
+  if (!starts_with(id, "gpu")) return std::nullopt;
+  int number = -1;
+  const auto [end, error] = std::from_chars(id.data() + 3, id.data() + id.size(), number);
+  if (error != std::errc() || end != id.data() + id.size() || number < 0) return std::nullopt;
+  if (id != "gpu" + std::to_string(number)) return std::nullopt;  // gpu01
+  return number;
+}
+
+Device read_device(ObjectReader r) {
+  Device d;
+  d.id = r.required<std::string>("id");
+  const auto kind = r.choice("kind", {kDeviceKinds.begin(), kDeviceKinds.end()});
+  d.kind = static_cast<DeviceKind>(std::find(kDeviceKinds.begin(), kDeviceKinds.end(), kind) - kDeviceKinds.begin());
+  d.model = r.optional<std::string>("model").value_or("");
+  d.sm = r.optional<int>("sm").value_or(0);
+  d.group = r.optional<std::string>("group").value_or("");
+  if (r.has("vendor")) d.vendor = r.choice("vendor", {"intel", "amd", "ibm", "arm"});
+  if (auto engine = r.optional_object("engine")) {
+    if (d.kind != DeviceKind::kNic) r.fail("engine", "belongs to a nic");
+    d.engine = read_nic_engine(std::move(*engine));
+  }
+  for (const char* key : {"uuid", "bus_id"})
+    if (r.has(key) && d.kind != DeviceKind::kGpu) r.fail(key, "belongs to a gpu");
+  d.uuid = r.optional<std::string>("uuid").value_or("");
+  if (r.has("bus_id")) {
+    const auto bus_id = r.required<std::string>("bus_id");
+    d.bus_id = pci_bus_id(bus_id);
+    if (d.bus_id.empty()) r.fail("bus_id", "'" + bus_id + "' is no PCI bus id, e.g. 0000:1b:00.0");
+  }
+  if (d.kind == DeviceKind::kGpu && d.sm <= 0) r.fail("sm", "a gpu needs its compute capability x 10, e.g. 60");
+  r.finish();
+  return d;
+}
+
+Cable read_cable(ObjectReader r, const Topology& topology) {
+  Cable c;
+  const auto ends = r.required<std::vector<std::string>>("between");
+  if (ends.size() != 2) r.fail("between", "must name two devices");
+  for (int end = 0; end < 2; ++end) {
+    const auto device = topology.find(ends[static_cast<std::size_t>(end)]);
+    if (!device)
+      throw InputError(r.file(), r.pointer("between") + "/" + std::to_string(end),
+                       "no device '" + ends[static_cast<std::size_t>(end)] + "' above");
+    (end == 0 ? c.a : c.b) = *device;
+  }
+  if (c.a == c.b) r.fail("between", "a cable joins two different devices");
+  c.id = ends[0] + "-" + ends[1];
+  c.kind = r.required<std::string>("kind");
+  if (!find_cable_kind(c.kind))
+    r.fail("kind", "unknown cable kind '" + c.kind + "': " + known_cable_kinds() + " are known");
+  c.count = r.required<int>("count");
+  if (c.count < 1) r.fail("count", "must be at least 1");
+  c.bandwidth = r.bandwidth("bandwidth");
+  if (c.bandwidth.si <= 0) r.fail("bandwidth", "must be above 0");
+  c.source = r.required<std::string>("source");
+  if (c.source.empty()) r.fail("source", "a rate without a source is not accepted");
+  r.finish();
+  return c;
+}
+
+/// "a-b" becomes "a-b:kind" where several kinds join the same devices; the same kind twice is an error.
+void name_cables(Topology& topology) {
+  std::map<std::pair<int, int>, std::vector<Cable*>> by_ends;
+  for (Cable& cable : topology.cables) by_ends[std::minmax(cable.a, cable.b)].push_back(&cable);
+  for (auto& [ends, cables] : by_ends) {
+    std::set<std::string> kinds;
+    for (Cable* cable : cables) {
+      cable->id = topology.devices[static_cast<std::size_t>(cable->a)].id + "-" +
+                  topology.devices[static_cast<std::size_t>(cable->b)].id;
+      if (!kinds.insert(cable->kind).second)
+        throw InputError(topology.path, "/cables",
+                         "'" + cable->id + "' (" + cable->kind + ") is listed twice: give it once with a count");
+      if (cables.size() > 1) cable->id += ":" + cable->kind;
+    }
+  }
+}
+
+}  // namespace
+
+const std::string& to_text(DeviceKind kind) { return kDeviceKinds.at(static_cast<std::size_t>(kind)); }
+
+bool is_accelerator_cable(const std::string& kind) { return is_of_family(kind, CableFamily::kAccelerator); }
+bool is_pcie_cable(const std::string& kind) { return is_of_family(kind, CableFamily::kPcie); }
+bool is_socket_cable(const std::string& kind) { return is_of_family(kind, CableFamily::kSocket); }
+bool is_fabric_cable(const std::string& kind) { return is_of_family(kind, CableFamily::kNetwork); }
+
+std::optional<int> Topology::find(const std::string& device_id) const {
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    if (devices[i].id == device_id) return static_cast<int>(i);
+  return std::nullopt;
+}
+
+const Cable* Topology::direct(int a, int b) const {
+  for (const Cable& cable : cables)
+    if (std::minmax(cable.a, cable.b) == std::minmax(a, b) && is_accelerator_cable(cable.kind)) return &cable;
+  return nullptr;
+}
+
+int Topology::direct_links(int a, int b) const {
+  const Cable* cable = direct(a, b);
+  return cable ? cable->count : 0;
+}
+
+std::set<std::string> Topology::cable_kinds() const {
+  std::set<std::string> kinds;
+  for (const Cable& cable : cables) kinds.insert(cable.kind);
+  if (!fabric.is_object() || !fabric.contains("links")) return kinds;
+  for (const Json& link : fabric.at("links"))
+    if (link.is_object() && link.contains("cable") && link.at("cable").is_string())
+      kinds.insert(link.at("cable").get<std::string>());
+  return kinds;
+}
+
+void Topology::index() {
+  std::map<int, int> by_number;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const Device& device = devices[i];
+    const std::string pointer = "/devices/" + std::to_string(i) + "/id";
+    if (!seen.insert(device.id).second) throw InputError(path, pointer, "duplicate device '" + device.id + "'");
+    if (device.kind != DeviceKind::kGpu) continue;
+    const auto number = gpu_number(device.id);
+    if (!number) throw InputError(path, pointer, "'" + device.id + "': a gpu is called gpu<number>");
+    by_number[*number] = static_cast<int>(i);
+  }
+  gpus_.clear();
+  for (const auto& [number, device] : by_number) {
+    if (number != static_cast<int>(gpus_.size()))
+      throw InputError(path, "/devices",
+                       "gpu" + std::to_string(gpus_.size()) + " is missing: gpus count from 0 without gaps");
+    gpus_.push_back(device);
+  }
+  if (gpus_.empty()) throw InputError(path, "/devices", "no gpu");
+  name_cables(*this);
+}
+
+Topology read_topology(const std::string& path) {
+  Topology t = parse_topology(read_json_file(path), path);
+  t.sha256 = sha256_of_file(path);
+  return t;
+}
+
+Topology parse_topology(const Json& json, const std::string& path) {
+  ObjectReader r(json, path);
+  r.schema("topology/1");
+  Topology t;
+  t.path = path;
+  t.name = r.required<std::string>("name");
+  t.title = r.required<std::string>("title");
+  t.source = r.required<std::string>("source");
+  t.pcie_peer = r.choice("pcie_peer", {"none", "same_socket"}) == "none" ? PciePeer::kNone : PciePeer::kSameSocket;
+  t.gpudirect_rdma = r.optional<bool>("gpudirect_rdma").value_or(true);
+  t.inherits = r.optional<std::vector<std::string>>("inherits").value_or(std::vector<std::string>{});
+  for (ObjectReader& d : r.objects("devices")) t.devices.push_back(read_device(d));
+  for (ObjectReader& c : r.objects("cables")) t.cables.push_back(read_cable(c, t));
+  if (r.has("fabric")) t.fabric = r.raw("fabric");
+  r.finish();
+  t.index();
+  return t;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,73 @@
+#pragma once
+// Where traces come from: foreign recordings and generators of applications. One file each; they register themselves.
+#include <string>
+#include <vector>
+
+#include "sim/machine/reading_cost.hpp"
+#include "sim/machine/registry.hpp"
+#include "sim/records/trace.hpp"
+
+namespace linkcast {
+
+/// Takes a trace event by event: neither a recording nor a generated trace has to fit into memory.
+class TraceSink {
+ public:
+  TraceSink() = default;
+  TraceSink(const TraceSink&) = delete;
+  TraceSink& operator=(const TraceSink&) = delete;
+  virtual ~TraceSink() = default;
+  virtual void header(const TraceHeader& header) = 0;
+  /// Events of one rank in its order. Those of different ranks should take turns: a reader keeps what lies between
+  /// them.
+  virtual void event(const TraceEvent& event) = 0;
+};
+
+/// What may be said to a source: `--option key=value`.
+struct TraceOption {
+  std::string key;
+  std::string text;         ///< for --help: what it says, which values, what holds without it
+  std::string parameter{};  ///< whose fitted value holds without it; empty: none
+};
+
+/// Values by key. @throws InputError  names the option and what is allowed
+class TraceOptions {
+ public:
+  explicit TraceOptions(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+  [[nodiscard]] bool has(const std::string& key) const { return values_.count(key) > 0; }
+  [[nodiscard]] std::string text(const std::string& key, const std::string& otherwise) const;
+  [[nodiscard]] int whole(const std::string& key, int otherwise, int least = 1) const;
+  /// With a unit, e.g. "4.75ms".
+  [[nodiscard]] double seconds(const std::string& key, double otherwise) const;
+  [[nodiscard]] double bytes(const std::string& key, double otherwise) const;
+  [[nodiscard]] double number(const std::string& key, double otherwise) const;
+  /// @throws InputError  a key that is none of these
+  void refuse_others(const std::string& source, const std::vector<TraceOption>& known) const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+/// Turns another tool's recording into a trace.
+class TraceImporter {
+ public:
+  virtual ~TraceImporter() = default;
+  [[nodiscard]] virtual std::vector<TraceOption> options() const { return {}; }
+  [[nodiscard]] virtual ReadingCost cost() const {
+    return {6e-8, 9};  // source: `limits_test.py --imports`: goal; others that are kept as a whole take less
+  }
+  /// @param files  in the order of the command line. @throws InputError  file and place of what cannot be read
+  virtual void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const = 0;
+};
+
+/// Writes the trace of an application from what a paper says of it.
+class TraceGenerator {
+ public:
+  virtual ~TraceGenerator() = default;
+  [[nodiscard]] virtual std::vector<TraceOption> options() const { return {}; }
+  virtual void run(const TraceOptions& options, TraceSink& sink) const = 0;
+};
+
+Registry<TraceImporter>& trace_importers();
+Registry<TraceGenerator>& trace_generators();
+
+}  // namespace linkcast

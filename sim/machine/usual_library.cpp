@@ -1,0 +1,51 @@
+#include "sim/machine/usual_library.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "sim/machine/library.hpp"
+
+namespace linkcast {
+namespace {
+
+/// From this compute capability (x 10) on. source: release dates: P100 2016, V100 2017 and Turing 2018 (NCCL 2.0 to
+/// 2.4), A100 2020 (NCCL 2.7, 2.8), Hopper and Ada 2022 (2.15 to 2.18), Blackwell 2024 and 2025 (2.23 to 2.27)
+constexpr std::array kByGeneration = {std::pair(0, "nccl-2.3"), std::pair(80, "nccl-2.8"), std::pair(89, "nccl-2.18"),
+                                      std::pair(100, "nccl-2.27")};
+
+}  // namespace
+
+std::string usual_library(const Topology& topology) {
+  int newest = 0;
+  for (const int gpu : topology.gpus()) newest = std::max(newest, topology.devices[static_cast<std::size_t>(gpu)].sm);
+  std::string found;
+  for (const auto& [sm, library] : kByGeneration)
+    if (newest >= sm) found = library;
+  return found;
+}
+
+std::pair<int, int> nccl_version(int code) {
+  // source: NVIDIA/nccl src/nccl.h.in, NCCL_VERSION: two digits for each part since 2.9, one for minor and patch before
+  constexpr int kSince = 10000;
+  return code >= kSince ? std::pair(code / 10000, code / 100 % 100) : std::pair(code / 1000, code / 100 % 10);
+}
+
+std::string nearest_nccl(int major, int minor) {
+  const std::pair wanted(major, minor);
+  std::pair<int, int> best;
+  std::string found;
+  for (const std::string& name : libraries().names()) {
+    std::pair<int, int> version(0, 0);
+    if (std::sscanf(name.c_str(), "nccl-%d.%d", &version.first, &version.second) < 1) continue;
+    const bool older = version <= wanted, best_older = best <= wanted;
+    const bool nearer = older ? !best_older || version > best : !best_older && version < best;
+    if (!found.empty() && !nearer) continue;
+    best = version;
+    found = name;
+  }
+  return found;
+}
+
+}  // namespace linkcast

@@ -1,0 +1,69 @@
+#pragma once
+// What a scheduler asks: GPUs for a job on one node, given what is busy and what the neighbours do.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/base/object_reader.hpp"
+#include "sim/machine/catalogue.hpp"
+
+namespace linkcast::placement {
+
+/// A collective over and over, or an application.
+struct JobSpec {
+  std::string op;                                ///< of a collective; empty: a trace
+  double size_B = 0;                             ///< of the collective
+  std::string trace;                             ///< file, shipped trace or application
+  std::map<std::string, std::string> options{};  ///< of the application
+  std::vector<double> parts_B{};                 ///< of a collective whose parts differ: Collective::parts_B()
+  int sized_ranks = 0;                           ///< that sizes of parts were given for; 0: for any
+  [[nodiscard]] bool is_trace() const { return op.empty(); }
+  /// As written on a command line: "all_reduce:67108864B", or the trace.
+  [[nodiscard]] std::string text() const;
+};
+
+/// Key job: "all_reduce:64MiB", "allgatherv:1MiB,2MiB", a trace, {op, size_B or sizes_B} or {trace, options}. @throws
+/// InputError
+JobSpec read_job(ObjectReader& r);
+
+/// @throws InputError  sizes of parts were given for another number of ranks
+void check_sizes(const JobSpec& job, int ranks, const ObjectReader& r);
+
+/// A job that runs already.
+struct Neighbour {
+  JobSpec job;
+  std::vector<int> gpus;  ///< in rank order
+};
+
+enum class PlaceObjective { kTime, kNeighbours, kBoth };
+const std::string& to_text(PlaceObjective objective);
+/// Key objective; of time if there is none.
+PlaceObjective read_objective(ObjectReader& r);
+
+struct PlaceRequest {
+  catalogue::MachinePtr machine;  ///< edits included
+  std::string library;
+  JobSpec job;
+  int ranks = 0;
+  std::vector<int> busy{};  ///< ascending; neighbours' GPUs are among them
+  std::vector<Neighbour> neighbours{};
+  PlaceObjective objective = PlaceObjective::kTime;
+  int top = 0;
+};
+
+inline constexpr int kUsualTop = 10;
+
+/// What runs on a node already.
+struct NodeUse {
+  std::vector<int> busy{};  ///< ascending; neighbours' GPUs are among them
+  std::vector<Neighbour> neighbours{};
+};
+
+/// Keys busy? [int or "gpu3"], with? [{job, gpus}]. @throws InputError
+NodeUse read_node_use(const Platform& platform, ObjectReader& r);
+
+/// Keys job (as read_job()), ranks, those of read_node_use(), objective? (time, neighbours, both), top?, library?.
+/// @throws InputError
+PlaceRequest read_place_request(const catalogue::MachinePtr& machine, ObjectReader& r);
+
+}  // namespace linkcast::placement

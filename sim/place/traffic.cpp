@@ -1,0 +1,95 @@
+#include "sim/place/traffic.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "sim/base/stop.hpp"
+#include "sim/engine/fluid_engine.hpp"
+
+namespace linkcast::placement {
+namespace {
+
+/// The constraints that own flows use, by key, and their own limits.
+class Shared {
+ public:
+  Shared(const Traffic& own, const Capacity& capacity_Bps) {
+    for (const activities::OwnLimit& limit : own.own_limits)
+      number_[activities::own_limit(static_cast<int>(number_.size()))] = fluid_.add_constraint(limit.capacity_Bps);
+    for (const Activity& flow : own.flows) {
+      work::look();
+      for (const Use& use : flow.uses) {
+        const auto [number, added] = number_.try_emplace(use.constraint, fluid_.constraints());
+        if (added) fluid_.add_constraint(capacity_Bps(use.constraint));
+      }
+    }
+  }
+  [[nodiscard]] bool any_of(const Activity& flow) const {
+    return std::any_of(flow.uses.begin(), flow.uses.end(),
+                       [&](const Use& use) { return use.constraint >= 0 && number_.count(use.constraint) > 0; });
+  }
+  int start(Activity flow) {
+    work::look();
+    std::vector<Use> uses;
+    for (const Use& use : flow.uses)
+      if (const auto number = number_.find(use.constraint); number != number_.end())
+        uses.push_back({number->second, use.weight});
+    flow.uses = std::move(uses);
+    for (int& queue : flow.queues) {
+      const auto [number, added] = queue_.try_emplace(queue, 0);
+      if (added) number->second = fluid_.add_queue();
+      queue = number->second;
+    }
+    return fluid_.start(flow);
+  }
+  /// Until so many have ended, in seconds: what others move does not end.
+  double run(std::size_t flows) {
+    for (std::size_t ended = 0; ended < flows; ended += fluid_.ended().size()) fluid_.advance(fluid_.next_event_s());
+    fluid_.check_carried();
+    return fluid_.now_s();
+  }
+
+ private:
+  FluidEngine fluid_;
+  std::unordered_map<int, int> number_, queue_;
+};
+
+}  // namespace
+
+Traffic traffic_of(activities::Plan plan) {
+  std::vector<Activity> average;
+  if (std::any_of(plan.activities.begin(), plan.activities.end(),
+                  [](const Activity& one) { return !one.after.empty(); }))
+    average.push_back(activities::average_of(plan));
+  return {std::move(plan.activities), plan.latency_s, plan.alone_s, std::move(plan.own_limits), std::move(average)};
+}
+
+double call_s(const Traffic& own, const std::vector<Background>& others, const Capacity& capacity_Bps) {
+  if (own.flows.empty()) return own.alone_s;
+  Shared shared(own, capacity_Bps);
+  bool any = false;
+  constexpr double kForever_B = 1e18;  // source: ours, more than a link moves in a year
+  for (const Background& other : others)
+    for (const Activity& flow : other.traffic->average.empty() ? other.traffic->flows : other.traffic->average) {
+      work::look();
+      if (!shared.any_of(flow)) continue;
+      any = true;
+      Activity average = flow;
+      average.rate_cap_Bps = std::min(flow.rate_cap_Bps, flow.work_B / other.period_s);
+      average.work_B = kForever_B;
+      average.delay_s = 0;
+      average.queues.clear();  // it never ends: what waits behind it would never begin
+      std::erase_if(average.uses, [](const Use& use) { return activities::is_own_limit(use.constraint); });
+      shared.start(std::move(average));
+    }
+  if (!any) return own.alone_s;
+  std::vector<int> handles;
+  for (Activity flow : own.flows) {
+    flow.delay_s -= own.latency_s;
+    for (int& before : flow.after) before = handles[static_cast<std::size_t>(before)];
+    handles.push_back(shared.start(std::move(flow)));
+  }
+  return std::max(own.alone_s, own.latency_s + shared.run(handles.size()));
+}
+
+}  // namespace linkcast::placement

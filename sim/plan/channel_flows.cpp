@@ -1,0 +1,127 @@
+#include "sim/plan/channel_flows.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "sim/plan/host_hops.hpp"
+
+namespace linkcast::activities {
+namespace {
+
+constexpr double kNoCap = std::numeric_limits<double>::infinity();
+
+double lowest_capacity(const Platform& platform, const std::vector<int>& links) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const int link : links)
+    lowest = std::min(lowest, platform.constraints()[static_cast<std::size_t>(link)].capacity.value);
+  return lowest;
+}
+
+}  // namespace
+
+/// A hop through host memory is store and forward: the sender fills a slice in host memory, then the receiver drains
+/// it. With one slice at a time (host_wait 1) the two ways do not overlap for one ring.
+HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait) {
+  const Platform& platform = builder.platform();
+  const int from = platform.gpu(hop.from), to = platform.gpu(hop.to);
+  if (hop.kind == HopKind::kPeer) return {platform.peer_route(from, to)->links, kNoCap};
+  if (hop.kind == HopKind::kRelay) {
+    const int via = platform.gpu(hop.via);
+    HopPath path{platform.peer_route(from, via)->links, kNoCap};
+    const std::vector<int>& onward = platform.peer_route(via, to)->links;
+    path.links.insert(path.links.end(), onward.begin(), onward.end());
+    return path;
+  }
+  const StagedRoute staged = staged_route(platform, from, to);
+  HopPath path{staged.up, kNoCap};
+  path.links.insert(path.links.end(), staged.down.begin(), staged.down.end());
+  const double up = std::min(lowest_capacity(platform, staged.up), host_kernel_Bps(platform, true));
+  const double down = std::min({lowest_capacity(platform, staged.down), builder.flow_cap(staged.down).rate_Bps,
+                                host_kernel_Bps(platform, false)});
+  path.rate_cap = 1 / (1 / std::min(up, down) + host_wait / std::max(up, down));
+  return path;
+}
+
+std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links) {
+  const Platform& platform = builder.platform();
+  std::vector<Use> uses = builder.uses(links, MoveBy::kSm);
+  for (Use& use : uses) {
+    const auto& constraint = platform.constraints()[static_cast<std::size_t>(use.constraint)];
+    if (is_accelerator_cable(platform.topology().cables[static_cast<std::size_t>(constraint.cable)].kind))
+      use.weight /= kernel_link_share(platform, constraint.cable);
+  }
+  return uses;
+}
+
+Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
+  const Platform& platform = builder.platform();
+  Activity flow;
+  std::vector<int> links;
+  for (const Hop& hop : hops) {
+    const HopPath path = hop_path(builder, hop, load.host_wait);
+    links.insert(links.end(), path.links.begin(), path.links.end());
+    flow.rate_cap_Bps =
+        std::min(flow.rate_cap_Bps, hop.kind == HopKind::kHostMemory ? path.rate_cap / load.host.wire : path.rate_cap);
+  }
+  const bool accelerators_only = platform.accelerators_only(links);
+  const double share = accelerators_only ? kernel_link_share(platform, links) : 1;
+  // Whole weights where that can be, so that every solver can run it.
+  flow.uses = accelerators_only ? builder.uses(links, MoveBy::kSm) : kernel_uses(builder, links);
+  add_host_hops(platform, hops, load.host, flow.uses);
+  flow.work_B = load.bytes / load.payload_share / share;
+  flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, load.rate_cap_Bps / load.payload_share / share);
+  return flow;
+}
+
+Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int>& members, int head,
+                            const MulticastPart& part) {
+  const Platform& platform = builder.platform();
+  std::vector<int> links, requested;
+  for (const int member : members) {
+    const int neighbour = member == members.front() ? members.back() : members.front();
+    const auto& route = platform.peer_route(platform.gpu(member), platform.gpu(neighbour));
+    if (!route || route->links.size() != 2 || !platform.accelerators_only(route->links))
+      throw InputError("algorithm: multicast needs all GPUs below one level of NVSwitches");
+    const int out = route->links.front(), in = out ^ 1;
+    const bool is_head = member == head;
+    if (part.loads) {
+      links.push_back(out);     // what it adds to the sum
+      requested.push_back(in);  // the head's loads
+      if (is_head) {
+        links.push_back(in);
+        requested.push_back(out);
+      }
+    }
+    if (part.stores) {
+      links.push_back(in);
+      if (is_head) links.push_back(out);
+    }
+  }
+  Activity flow;
+  flow.uses = builder.uses(links, MoveBy::kSm);
+  for (const int constraint : requested) {
+    const auto used =
+        std::find_if(flow.uses.begin(), flow.uses.end(), [&](const Use& use) { return use.constraint == constraint; });
+    if (used != flow.uses.end())
+      used->weight += kernel_request_share();
+    else
+      flow.uses.push_back({constraint, kernel_request_share()});
+  }
+  flow.work_B = part.bytes / kernel_link_share() / part.link_share;
+  return flow;
+}
+
+std::vector<Hop> ring_hops(const Channel& ring, bool closed) {
+  std::vector<Hop> hops = ring.hops;
+  if (!closed) hops.pop_back();
+  return hops;
+}
+
+std::vector<std::vector<Hop>> tree_ways(const Tree& tree) {
+  std::vector<Hop> up(tree.hops.rbegin(), tree.hops.rend());
+  for (Hop& hop : up) std::swap(hop.from, hop.to);
+  return {std::move(up), tree.hops};
+}
+
+}  // namespace linkcast::activities

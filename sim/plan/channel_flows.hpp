@@ -1,0 +1,53 @@
+#pragma once
+// Rings and trees in steady state as activities: one flow over all hops, limited by the slowest.
+#include <vector>
+
+#include "sim/machine/communicator.hpp"
+#include "sim/plan/host_hops.hpp"
+#include "sim/plan/transfer.hpp"
+
+namespace linkcast::activities {
+
+/// How the bytes of one channel travel.
+struct ChannelLoad {
+  double bytes = 0;          ///< payload that crosses each hop
+  double payload_share = 1;  ///< payload / bytes stored
+  double rate_cap_Bps = 0;   ///< most payload the thread blocks move each way
+  HostHops host{};
+  double host_wait = 1;  ///< through host memory: part of the quicker way that does not overlap with the slower
+};
+
+/// Links of one hop inside a node and the most one thread block gets through it.
+struct HopPath {
+  std::vector<int> links;
+  double rate_cap = 0;  ///< bytes/s; infinite if the links alone limit it
+};
+HopPath hop_path(const ProblemBuilder& builder, const Hop& hop, double host_wait = 1);
+
+/// What kernels take of these links: more of accelerator cables than they store (kernel_link_share()).
+std::vector<Use> kernel_uses(const ProblemBuilder& builder, const std::vector<int>& links);
+
+/// Hops that carry data. @param closed  the last member sends to the first too
+std::vector<Hop> ring_hops(const Channel& ring, bool closed);
+/// The way up to the root and the way down, which flow at once.
+std::vector<std::vector<Hop>> tree_ways(const Tree& tree);
+
+/// One flow over all these hops: a ring, a way of a tree, or one message.
+Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load);
+
+/// What a head does with its part: all_reduce both, all_gather stores, reduce_scatter loads.
+struct MulticastPart {
+  double bytes = 0;
+  bool loads = true, stores = true;
+  double link_share = 1;  ///< of the rate of kernels on the links
+};
+
+/// The part of a collective that one member, its head, does with multicast by the NVSwitch: it loads the sum of what
+/// all members hold, or stores what it holds to all at once, or first one and then the other.
+/// @source  A. Ishii and R. Wells, The NVLink-Network Switch, Hot Chips 34 (2022): with n parts each GPU sends n + 1
+///          and receives n + 1 of them, instead of 2 n
+/// @throws InputError  the members are not all below one level of switches
+Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int>& members, int head,
+                            const MulticastPart& part);
+
+}  // namespace linkcast::activities

@@ -1,0 +1,187 @@
+#include "sim/plan/cluster_problem.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "sim/base/stop.hpp"
+#include "sim/machine/adaptive_routing.hpp"
+#include "sim/plan/host_memory.hpp"
+
+namespace linkcast::activities {
+
+void ClusterProblem::include_node(int node) {
+  const std::vector<double>& capacity_Bps = node_.problem().capacity_Bps;
+  if (!number_.empty()) {  // some of the node's may have their numbers already
+    for (int i = 0; i < static_cast<int>(capacity_Bps.size()); ++i) number(cluster_->key(node, i));
+    return;
+  }
+  if (static_cast<int>(first_.size()) <= node) first_.resize(static_cast<std::size_t>(node) + 1, -1);
+  int& first = first_[static_cast<std::size_t>(node)];
+  if (first >= 0) return;
+  first = static_cast<int>(keys_.size());
+  keys_.resize(keys_.size() + capacity_Bps.size());
+  std::iota(keys_.begin() + first, keys_.end(), cluster_->key(node, 0));
+  place_.resize(keys_.size(), -1);
+  problem_.capacity_Bps.insert(problem_.capacity_Bps.end(), capacity_Bps.begin(), capacity_Bps.end());
+}
+
+int ClusterProblem::number(int key) {
+  if (!first_.empty()) {
+    const int node = key / cluster_->key(1, 0);  // of what is not of a node it is beyond the last
+    const int first = node < static_cast<int>(first_.size()) ? first_[static_cast<std::size_t>(node)] : -1;
+    if (first >= 0) return first + key - cluster_->key(node, 0);
+  }
+  int& constraint = number_[key];
+  if (constraint < 0) {
+    constraint = static_cast<int>(keys_.size());
+    keys_.push_back(key);
+    place_.push_back(-1);
+    problem_.capacity_Bps.push_back(cluster_->capacity(key));
+  }
+  return constraint;
+}
+
+void ClusterProblem::use(int key, double weight) {
+  const int constraint = number(key);
+  int& place = place_[static_cast<std::size_t>(constraint)];
+  if (place < 0) {
+    place = static_cast<int>(uses_.size());
+    uses_.push_back({constraint, 0});
+  }
+  uses_[static_cast<std::size_t>(place)].weight += weight;
+  if (within_) crossed_.back().uses.push_back({constraint, weight});
+}
+
+int ClusterProblem::add_in_node(int node, Activity activity) {
+  pass_constraints(node, activity.uses);
+  return add(std::move(activity));
+}
+
+void ClusterProblem::pass_node(int node, const std::vector<int>& links, MoveBy by, double weight) {
+  for (const Use& one : node_.uses(links, by)) use(cluster_->key(node, one.constraint), one.weight * weight);
+}
+
+void ClusterProblem::pass_host_memory(int node, const std::vector<int>& links, double bytes) {
+  for (const Use& one : host_memory_uses(cluster_->node(), links, bytes))
+    use(cluster_->key(node, one.constraint), one.weight);
+}
+
+void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses) {
+  for (const Use& one : uses) use(cluster_->key(node, one.constraint), one.weight);
+}
+
+void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
+  way_.clear();
+  if (cluster_->routing() != FabricRouting::kAdaptive) {
+    add_fabric_links(cluster_->fabric(), cluster_->routing(), from_endpoint, to_endpoint, way_, most_ways_);
+    if (keeps_) crossed_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
+    within_ = keeps_;
+    for (const WeightedLink& passed : way_) use(cluster_->key_of_fabric_link(passed.link), passed.share * weight);
+    within_ = false;
+    return;
+  }
+  crossings_.push_back({static_cast<int>(problem_.activities.size()), from_endpoint, to_endpoint, weight});
+  whole_.clear();
+  cluster_->fabric().minimal_way(from_endpoint, to_endpoint, 0, whole_);
+  for (const int port : {whole_.front(), whole_.back()})
+    port_rate_ = std::min(port_rate_, cluster_->capacity(cluster_->key_of_fabric_link(port)) / weight);
+}
+
+void ClusterProblem::pass_engines(int from_endpoint, int to_endpoint, double weight) {
+  if (cluster_->has_engine(from_endpoint)) use(cluster_->key_of_engine(from_endpoint, true), weight);
+  if (cluster_->has_engine(to_endpoint)) use(cluster_->key_of_engine(to_endpoint, false), weight);
+}
+
+void ClusterProblem::start_in_engine(int from_endpoint, double weight) {
+  if (weight > 0) use(cluster_->key_of_engine(from_endpoint, false), weight);
+}
+
+void ClusterProblem::pass_network(const NetworkEnd& from, const NetworkEnd& to, double weight) {
+  pass_node(from.gpu.node, links_out(*cluster_, from), MoveBy::kDma, weight);
+  pass_fabric(cluster_->endpoint(from.gpu.node, from.nic), cluster_->endpoint(to.gpu.node, to.nic), weight);
+  pass_node(to.gpu.node, links_in(*cluster_, to), MoveBy::kDma, weight);
+}
+
+double ClusterProblem::lone_rate() const {
+  double rate = port_rate_;
+  for (const Use& one : uses_)
+    rate = std::min(rate, problem_.capacity_Bps[static_cast<std::size_t>(one.constraint)] / one.weight);
+  return rate;
+}
+
+int ClusterProblem::add(Activity activity) {
+  work::look();
+  for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
+  activity.uses.assign(uses_.begin(), uses_.end());
+  for (const int queue : activity.queues) problem_.queue_count = std::max(problem_.queue_count, queue + 1);
+  uses_.clear();
+  port_rate_ = std::numeric_limits<double>::infinity();
+  problem_.activities.push_back(std::move(activity));
+  return static_cast<int>(problem_.activities.size()) - 1;
+}
+
+const Problem& ClusterProblem::problem() {
+  settle();
+  return problem_;
+}
+
+void ClusterProblem::pass_way(const std::vector<int>& fabric_links, double weight) {
+  for (const int link : fabric_links) use(cluster_->key_of_fabric_link(link), weight);
+}
+
+void ClusterProblem::add_uses(int activity, const std::function<void()>& pass) {
+  work::look();
+  std::vector<Use>& own = problem_.activities[static_cast<std::size_t>(activity)].uses;
+  uses_.assign(own.begin(), own.end());
+  for (std::size_t i = 0; i < uses_.size(); ++i)
+    place_[static_cast<std::size_t>(uses_[i].constraint)] = static_cast<int>(i);
+  pass();
+  for (const Use& one : uses_) place_[static_cast<std::size_t>(one.constraint)] = -1;
+  own.assign(uses_.begin(), uses_.end());
+  uses_.clear();
+}
+
+void ClusterProblem::settle() {
+  if (crossings_.empty()) return;
+  const Fabric& fabric = cluster_->fabric();
+  std::map<std::pair<int, int>, std::size_t> pair_of;
+  std::vector<Demand> demands;
+  std::vector<std::size_t> demand_of;  // per crossing
+  for (const Crossing& crossing : crossings_) {
+    const auto [entry, fresh] = pair_of.try_emplace({crossing.from, crossing.to}, demands.size());
+    if (fresh) demands.push_back({crossing.from, crossing.to, 0});
+    demand_of.push_back(entry->second);
+    demands[entry->second].bytes +=
+        crossing.weight * problem_.activities[static_cast<std::size_t>(crossing.activity)].work_B;
+  }
+  const auto busy_s = [&](int link) { return 1 / cluster_->capacity(cluster_->key_of_fabric_link(link)); };
+  const Detours detours = endpoint_detours(fabric, busy_s, demands);
+  const auto pass = [&](std::size_t i) {
+    const Crossing& crossing = crossings_[i];
+    way_.clear();
+    const double detoured = detours.shares[demand_of[i]];
+    add_adaptive_links(fabric, crossing.from, crossing.to, {detoured, detours.choices, most_ways_}, way_);
+    for (const WeightedLink& passed : way_)
+      use(cluster_->key_of_fabric_link(passed.link), passed.share * crossing.weight);
+  };
+  for (std::size_t first = 0; first < crossings_.size();) {
+    std::size_t last = first;
+    while (last < crossings_.size() && crossings_[last].activity == crossings_[first].activity) ++last;
+    add_uses(crossings_[first].activity, [&] {
+      for (std::size_t i = first; i < last; ++i) {
+        if (keeps_)
+          crossed_.push_back({crossings_[i].activity, crossings_[i].from, crossings_[i].to, crossings_[i].weight});
+        within_ = keeps_;
+        pass(i);
+        within_ = false;
+      }
+    });
+    first = last;
+  }
+  crossings_.clear();
+}
+
+}  // namespace linkcast::activities

@@ -1,0 +1,58 @@
+#include "sim/plan/message_ways.hpp"
+
+#include <limits>
+
+#include "sim/plan/channel_flows.hpp"
+
+namespace linkcast::activities {
+namespace {
+
+NodeWay scaled(std::vector<Use> uses, double factor, double rate_cap_Bps) {
+  for (Use& use : uses) use.weight *= factor;
+  return {std::move(uses), rate_cap_Bps};
+}
+
+NodeWay inside_way(const ProblemBuilder& node, int from, int to, double stored) {
+  const Platform& platform = node.platform();
+  const bool peers = platform.peer_route(platform.gpu(from), platform.gpu(to)).has_value();
+  const HopPath path = hop_path(node, {from, to, peers ? HopKind::kPeer : HopKind::kHostMemory});
+  return scaled(kernel_uses(node, path.links), stored, path.rate_cap / stored);
+}
+
+/// What another GPU sends in the place of this one is handed to it first.
+NodeWay way_to_network(const ProblemBuilder& node, const Cluster& cluster, int gpu, const NicWay& way, double stored) {
+  double rate_cap_Bps = std::numeric_limits<double>::infinity();
+  std::vector<Use> uses = node.uses(links_out(cluster, network_end(cluster, {0, gpu}, way)));
+  if (way.handover) {
+    const HopPath handed = hop_path(node, *way.handover);
+    rate_cap_Bps = handed.rate_cap / stored;
+    for (const Use& use : kernel_uses(node, handed.links)) uses.push_back(use);
+  }
+  return scaled(std::move(uses), stored, rate_cap_Bps);
+}
+
+}  // namespace
+
+NicWay way_out(const Exits& exits, std::size_t from, std::size_t to) {
+  return exits.empty() ? NicWay{} : exits[from][to];
+}
+
+NicWay way_in(const Exits& exits, std::size_t member) { return way_out(exits, member, member); }
+
+MessageWays message_ways(const Cluster& cluster, const std::vector<int>& gpus, const Exits& exits, double stored) {
+  const ProblemBuilder builder(cluster.node());
+  MessageWays ways;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    ways.inside.emplace_back();
+    ways.out.emplace_back();
+    for (std::size_t j = 0; j < gpus.size(); ++j) {
+      ways.inside.back().push_back(i == j ? NodeWay{} : inside_way(builder, gpus[i], gpus[j], stored));
+      ways.out.back().push_back(way_to_network(builder, cluster, gpus[i], way_out(exits, i, j), stored));
+    }
+    const NetworkEnd end = network_end(cluster, {0, gpus[i]}, way_in(exits, i));
+    ways.in.push_back(scaled(builder.uses(links_in(cluster, end)), stored, std::numeric_limits<double>::infinity()));
+  }
+  return ways;
+}
+
+}  // namespace linkcast::activities
