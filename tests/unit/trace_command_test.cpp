@@ -126,7 +126,7 @@ TEST_CASE("wrong replays, imports and fits of traces", "[unit][trace]") {
       {replay + "--nodes 0", "--nodes: must be 1 or more\n"},
       {replay + "--nodes 2 --gpus-per-node 0", "--gpus-per-node: must be 1 or more\n"},
       {replay + "--solver native", "--solver: a replay knows fluid alone\n"},
-      {"whatif " + replay, "whatif needs at least one edit, e.g. remove gpu0-gpu4\n"},
+      {"whatif " + replay, "whatif needs at least one edit, e.g. --remove gpu0-gpu4\n"},
       {"whatif " + replay + "--slow gpu0:2 --timeline not-written.json", "--timeline: is of one run"},
       {"replay tests --platform alps", "tests: is a folder, not a file\n"},
       {"trace transformer --option recompute=2", "--option recompute: must be 0 or 1\n"},
