@@ -137,9 +137,8 @@ TEST_CASE("imports: machine, topology and options are checked", "[unit][import]"
           "option buffer: format 'p2pBandwidthLatencyTest' has no such option: one of elements, latency_bytes, "
           "access, engine, "
           "gpus, id");
-  refused({files, "m", "t", {{"elements", "40M"}}},
-          "--option elements: '40M' is not a whole number from 1 to 2^31 - 1");
-  refused({files, "m", "t", {{"elements", "0"}}}, "--option elements: '0' is not a whole number from 1 to 2^31 - 1");
+  refused({files, "m", "t", {{"elements", "40M"}}}, "option elements: '40M' is not a whole number from 1 to 2^31 - 1");
+  refused({files, "m", "t", {{"elements", "0"}}}, "option elements: '0' is not a whole number from 1 to 2^31 - 1");
   refused({files, "m", "t", {{"engine", "dma"}}}, "option engine: 'dma' is not allowed: one of ce, sm");
   refused({files, "m", "t", {{"gpus", "0,1,1,2"}}},
           "option gpus: '0,1,1,2' is not a list of GPU numbers, each once: write 0,1,3,2");
