@@ -20,7 +20,7 @@ KNOWN_CIRCLES = (
     {"sim/place/node_search", "sim/place/ranking"},
     {"sim/base/object_reader", "sim/base/quick_json"},
 )
-BOX_W, BOX_H, GAP_X, GAP_Y, MARGIN = 118, 34, 22, 62, 20  # pixels of the drawing
+BOX_W, BOX_H, GAP_X, GAP_Y, MARGIN = 140, 34, 22, 62, 20  # pixels of the drawing
 
 
 def arrows() -> dict[str, set[str]]:
