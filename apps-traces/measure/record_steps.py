@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two small patterns, recorded with linkcast_record and timed once more without: what a recorder is tried on.
 
-    torchrun --nproc-per-node 2 apps-traces/measure/record_steps.py --out steps
+    PYTHONPATH=apps-traces/record torchrun --nproc-per-node 2 apps-traces/measure/record_steps.py --out steps
     linkcast record --out steps/ddp -- torchrun --nproc-per-node 2 apps-traces/measure/record_steps.py --plain --out steps
 
 ddp trains 8 transformer layers of width 1024 in bf16; tensor infers with 8 layers whose halves are summed by all_reduce,
@@ -11,15 +11,12 @@ after the recording, back to back, of the slower rank. --plain trains alone and 
 import argparse
 import json
 import os
-import sys
 import time
 from pathlib import Path
 
+import linkcast_record
 import torch
 import torch.distributed as dist
-
-sys.path.append(str(Path(__file__).resolve().parent.parent / "record"))
-import linkcast_record  # noqa: E402
 
 WIDTH, LAYERS, STEPS = 1024, 8, 20
 PLAIN = 40  # more than a recorder needs
