@@ -177,7 +177,7 @@ void add_calibrate(CLI::App& app, Context& context) {
   fit->add_option("--fit-report", o->fit_report,
                   "report of the fit to write: errors on its own data, standard errors, pairs and repetitions")
       ->needs(out);
-  fit->add_option("--report", o->report, "folder for residuals.json, which calibrate/plots/residuals.py draws");
+  fit->add_option("--report", o->report, "folder for residuals.json, which python/run.py plots.residuals draws");
   fit->footer(
       "Example:\n  linkcast calibrate fit calibrate/data/p100-dgx1/*.json --topology p100-dgx1 --out p100.json");
   fit->callback([o, &context] {

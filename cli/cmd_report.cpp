@@ -29,7 +29,7 @@ void add_report(CLI::App& app, Context& context) {
     if (o->json) arguments.emplace_back("--json");
     arguments.emplace_back("--");
     arguments.insert(arguments.end(), o->results.begin(), o->results.end());
-    become_python(context, "sim/report/report.py", arguments);
+    become_python(context, "report", arguments);
   });
 }
 

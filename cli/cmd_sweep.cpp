@@ -42,7 +42,7 @@ void add_sweep(CLI::App& app, Context& context) {
   command->add_flag("--json", o->json, "one JSON object on stdout at the end: the folder and what is in it");
   command->footer(
       "Example:\n  linkcast sweep docs/sweep/dgx1-subsets.json --jobs 4\nCtrl-C loses nothing: --resume goes on.");
-  command->callback([o, &context] { become_python(context, "sim/sweep/sweep.py", arguments_of(*o)); });
+  command->callback([o, &context] { become_python(context, "sweep", arguments_of(*o)); });
 }
 
 }  // namespace linkcast::cli

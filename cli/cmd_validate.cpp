@@ -65,7 +65,7 @@ bool check_claims(Context& context, const ValidateOptions& o) {
   const bool good = validate::none_failed(results);
   if (!o.claims.paper.empty() && !o.report.empty()) {
     std::cout.flush();
-    become_python(context, "validate/gallery/gallery.py",
+    become_python(context, "gallery",
                   {"--paper", results.front().paper, "--folder", o.report, "--status",
                    std::to_string(good ? 0 : kComparisonFailed)});
   }

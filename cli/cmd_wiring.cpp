@@ -49,7 +49,7 @@ void add_wiring(CLI::App& app, Context& context) {
   command->add_option("--top", o->top, "so many are listed (default: 5)")->check(CLI::PositiveNumber);
   add_format(*command, context);
   command->footer("Example:\n  linkcast wiring --platform v100-dgx1 --steps 200\nCtrl-C prints the best until then.");
-  command->callback([o, &context] { become_python(context, "sim/wiring/wiring.py", arguments_of(*o, context)); });
+  command->callback([o, &context] { become_python(context, "wiring", arguments_of(*o, context)); });
 }
 
 }  // namespace linkcast::cli

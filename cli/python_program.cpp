@@ -57,14 +57,15 @@ int run_hooked(std::vector<std::string> command, const std::string& folder,
   return WEXITSTATUS(status);
 }
 
-void become_python(const Context& context, const std::string& script, const std::vector<std::string>& arguments) {
+void become_python(const Context& context, const std::string& name, const std::vector<std::string>& arguments) {
   const fs::path program = worker_program();
   if (!fs::equivalent(program, "/proc/self/exe"))
-    throw InputError(script + ": takes the place of the process that asks: run the command linkcast instead");
+    throw InputError(name + ": takes the place of the process that asks: run the command linkcast instead");
   const std::string data = fs::absolute(context.data_dir.empty() ? default_data_dir() : context.data_dir).string();
   // -B: no compiled files among the data
   std::vector<std::string> words = {
-      interpreter(program), "-B", find_script(context, script), "--program", program.string(), "--data-dir", data};
+      interpreter(program), "-B", find_script(context, "python/run.py"), name, "--program", program.string(),
+      "--data-dir",         data};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

@@ -17,11 +17,12 @@ std::string find_script(const Context& context, const std::string& script);
 int run_hooked(std::vector<std::string> command, const std::string& folder,
                const std::map<std::string, std::string>& environment);
 
-/// Becomes a Python program that is shipped with the data: this process is replaced, output and exit code are its own.
-/// It is told with --program and --data-dir which linkcast called it, in front of `arguments`.
-/// @param script  relative to the data folder, e.g. sim/report/report.py
-/// @throws InputError  no such script. @throws std::runtime_error  no Python
-[[noreturn]] void become_python(const Context& context, const std::string& script,
+/// Becomes a program of the package python/linkcast_programs, which is shipped with the data: this process is replaced,
+/// output and exit code are the program's. `--program` and `--data-dir`, before `arguments`, say which linkcast started
+/// it.
+/// @param name  module of the package, e.g. report
+/// @throws InputError  no such package. @throws std::runtime_error  no Python
+[[noreturn]] void become_python(const Context& context, const std::string& name,
                                 const std::vector<std::string>& arguments);
 
 }  // namespace linkcast::cli

@@ -1,5 +1,5 @@
 #pragma once
-// What the fit leaves unexplained, point by point, for calibrate/plots/residuals.py and for looking.
+// What the fit leaves unexplained, point by point, for python/run.py plots.residuals and for looking.
 #include <functional>
 
 #include "calibrate/fit/fit.hpp"

@@ -227,6 +227,12 @@ class Tree(unittest.TestCase):
         self.assertEqual(code_only('f("{"); // {\n').strip(), "f(   );")
         self.assertNotIn("{", code_only("c == '{' ? R\"x({)x\" : 1'000"))
 
+    def test_edits_of_the_path(self):
+        for text in ("sys.path.insert(0, x)", "sys.path[:0] = [x]", "sys.path += [x]", "sys.path = []"):
+            self.assertTrue(tree_rules.PATH_EDIT.search(text), text)
+        for text in ("for x in sys.path:", "x in sys.path", "sys.path[0]", "if sys.path == y:"):
+            self.assertFalse(tree_rules.PATH_EDIT.search(text), text)
+
     def test_machine_paths(self):
         for path in ("ho" + "me/ann/x", "ro" + "ot/x"):
             self.assertTrue(tree_rules.MACHINE_PATH.search(f"cd /{path}"))

@@ -14,10 +14,10 @@ PICTURE = "docs/overview.svg"
 
 
 def drawn(picture: Path) -> list[str]:
-    """What validate/plots/overview.py wrote into the picture about it."""
+    """What python/run.py plots.overview wrote into the picture about it."""
     found = re.search(r"<dc:description>(.*?)</dc:description>", picture.read_text(), re.S)
     if not found:
-        raise SystemExit(f"{picture}: has no description: python3 validate/plots/overview.py --out docs/overview.svg")
+        raise SystemExit(f"{picture}: has no description: python3 python/run.py plots.overview --out docs/overview.svg")
     return found[1].split("; ")
 
 
@@ -27,7 +27,7 @@ def main() -> None:
     program = Path(parser.parse_args().program).resolve()
     with tempfile.TemporaryDirectory() as folder:
         today = Path(folder) / "today.svg"
-        done = subprocess.run([sys.executable, "-B", "validate/plots/overview.py", "--program", str(program), "--out", str(today)],
+        done = subprocess.run([sys.executable, "-B", "python/run.py", "plots.overview", "--program", str(program), "--out", str(today)],
                               cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode == 77:
             print(done.stderr.strip())
@@ -37,7 +37,7 @@ def main() -> None:
         shown, now = drawn(ROOT / PICTURE), drawn(today)
     findings = [f"{PICTURE}: {change}" for change in changes(shown, now, 0.02)]
     if findings:
-        findings.append(f"to accept: python3 validate/plots/overview.py --out {PICTURE}")
+        findings.append(f"to accept: python3 python/run.py plots.overview --out {PICTURE}")
     finish("picture", findings, len(now))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every figure of validate/plots and of calibrate/plots can be made: the files exist, are PNG and larger than an empty picture."""
+"""Every figure of linkcast_programs.plots can be made: the files exist, are PNG and larger than an empty picture."""
 import argparse
 import subprocess
 import sys
@@ -32,10 +32,10 @@ def main() -> None:
     program = Path(parser.parse_args().program).resolve()
     with tempfile.TemporaryDirectory() as folder:
         python = [sys.executable, "-B"]
-        made = run([*python, "validate/plots/make.py", "--program", str(program), "--out", folder])
+        made = run([*python, "python/run.py", "plots.make", "--program", str(program), "--out", folder])
         run([str(program), "calibrate", "fit", f"{DATA}/p2p-message-size.json", f"{DATA}/p2p-matrix.json", "--topology", "p100-dgx1",
              "--bootstrap", "10", "--out", f"{folder}/fit.json", "--report", folder])
-        made += run([*python, "calibrate/plots/residuals.py", folder])
+        made += run([*python, "python/run.py", "plots.residuals", folder])
         pictures = [Path(line) for line in made.splitlines()]
         findings = [f"{picture.name}: {len(data)} bytes" for picture in pictures
                     if not (data := picture.read_bytes()).startswith(PNG) or len(data) < SMALLEST_B]

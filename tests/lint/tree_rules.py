@@ -17,6 +17,9 @@ TEXT = (*SOURCES, ".json", ".jsonl", ".md", ".txt", ".cmake", ".toml", ".yml", "
 # Absolute paths that only one machine has: home folders, mounts, a checkout at the root.
 MACHINE_PATH = re.compile(r"(?<![\w.$}/-])/(?:home|root|Users|work|mnt|scratch)/[\w.]|\b[A-Z]:\\\\?Users\b")
 TEMPLATE = re.compile(r"template\s*<[^{};]*?>\s*(?=\w)")
+# Modules that are found by an edited path have no package, and names that any other module may have.
+PATH_EDIT = re.compile(r"\bsys\.path(?:\[[^\]]*\]\s*=|\.(?:append|insert|extend)\b|\s*\+?=[^=])")
+EDITS_PATH = Path("apps-traces/record/inject/sitecustomize.py")  # runs in a user's Python, as its first module
 NO_FUNCTION = re.compile(r"\b(?:namespace|class|struct|union|enum)\b")
 
 
@@ -87,6 +90,8 @@ def main() -> None:
             findings.append(f"{name}: {size} bytes, at most {LARGEST_B}")
         if name.suffix in TEXT:
             findings += of_text(name)
+        if name.suffix == ".py" and name.parts[0] != "tests" and name != EDITS_PATH and PATH_EDIT.search(text_of(name)):
+            findings.append(f"{name}: edits sys.path: make it a module of python/linkcast_programs")
         if name.suffix == ".py":
             findings += too_long_python(name, text_of(name))
     finish("tree", findings, len(names))

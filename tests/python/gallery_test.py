@@ -6,9 +6,9 @@ import sys
 
 from program import PROGRAM, ROOT, InFolder, answers, main, run
 
-sys.path.insert(0, str(ROOT / "validate" / "gallery"))
-import gallery  # noqa: E402  after its folder is known
-import points  # noqa: E402
+sys.path.insert(0, str(ROOT / "python"))
+from linkcast_programs.gallery import __main__ as gallery  # noqa: E402  after its folder is known
+from linkcast_programs.gallery import points  # noqa: E402
 
 GALLERIES = sorted((ROOT / "validate" / "gallery").glob("*.json"))
 PAPER = "003_on_node_interconnects_dl_2017"

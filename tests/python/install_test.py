@@ -54,6 +54,16 @@ class Installed(InFolder):
         (self.folder / "run.json").write_text(answer)
         done = self.ask(prefix, "report", "run.json", "--out", "page.html")
         self.assertEqual((done.returncode, done.stdout), (0, "page.html: 1 section\n"), done.stderr)
+        study = {"schema": "linkcast/study/1", "name": "x", "axes": {"size_B": ["1KiB", "1MiB"]},
+                 "query": {"kind": "p2p", "platform": "p100-dgx1", "src": "gpu0", "dst": "gpu1"}}
+        done = self.ask(prefix, "sweep", str(self.write("study.json", study)))
+        self.assertEqual((done.returncode, done.stdout), (0, "x.sweep/table.csv: 2 scenarios, 0 errors\n"), done.stderr)
+        self.assertTrue((self.folder / "x.sweep" / "report.html").is_file())
+        done = self.ask(prefix, "wiring", "--platform", "v100-dgx1", "--steps", "1", "--mix", "8", "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["looked_at"]), (0, 1), done.stderr)
+        done = self.ask(prefix, "validate", "--paper", "004", "--report", "paper")
+        self.assertIn(done.returncode, (0, 4), done.stderr)
+        self.assertEqual(len(list((self.folder / "paper").glob("*.html"))), 1)
 
     def test_python_package(self):
         """As a wheel lays it out: program, module and data inside the package."""

@@ -5,9 +5,9 @@ import unittest
 
 from program import PROGRAM, ROOT, InFolder, answers, main, run
 
-sys.path[:0] = [str(ROOT / "validate" / "plots"), str(ROOT / "calibrate" / "bench")]
-import launch_kinds  # noqa: E402
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "calibrate" / "bench")]
 import launch_pytorch  # noqa: E402
+from linkcast_programs.plots import launch_kinds  # noqa: E402
 
 # Median errors below 1 MiB over all held-out hosts that may not grow. Targets are 8 % (graph), 12 % (process), 15 %
 # (single_process) and 20 % (pytorch): hosts of one kind differ by 1.65, so that no figure meets them on all.

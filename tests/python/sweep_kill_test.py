@@ -142,7 +142,7 @@ class Crash(InFolder):
         fake = self.write("linkcast", FAKE)
         fake.chmod(0o755)
         self.write("study.json", {"schema": "linkcast/study/1", "name": "x", "axes": {"size_B": [1, 2, 4, 8, 16]}})
-        command = [PYTHON, "-B", str(ROOT / "sim" / "sweep" / "sweep.py"), "--program", str(fake), "--data-dir", str(ROOT),
+        command = [PYTHON, "-B", str(ROOT / "python" / "run.py"), "sweep", "--program", str(fake), "--data-dir", str(ROOT),
                    "--jobs", "1", "study.json"]
         table = self.folder / "x.sweep" / "table.csv"
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)

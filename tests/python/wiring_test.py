@@ -8,9 +8,9 @@ from pathlib import Path
 
 from program import InFolder, main, run
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sim/wiring"))
-from mixes import best_of_mix, parse_mix  # noqa: E402
-from wirings import degrees, edits_of, neighbours, pairs_of, random_wiring  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+from linkcast_programs.wiring import (  # noqa: E402
+    best_of_mix, degrees, edits_of, neighbours, pairs_of, parse_mix, random_wiring)
 
 
 class Wirings(InFolder):

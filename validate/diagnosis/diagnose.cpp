@@ -10,7 +10,8 @@ namespace linkcast::diagnosis {
 namespace {
 
 // Of one point alone, beyond its interval. source: two P100 DGX-1 differ by 2.6 to 17.5 % on host paths, 5.7 % on
-// NVLink, where the model was fitted to one of them (validate/plots/transfer.py); the interval covers the smaller ones
+// NVLink, where the model was fitted to one of them (python/run.py plots.transfer); the interval covers the smaller
+// ones
 constexpr double kBoxes = 0.1;
 
 Finding finding_of(const validate::ComparedPoint& p) {

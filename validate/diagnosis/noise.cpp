@@ -27,7 +27,7 @@ constexpr std::array kMeasured = {
 };
 constexpr double kSmall_B = 65536, kMiddle_B = 1048576;  // source: ranges of the table above
 
-// source: two P100 DGX-1 differ by 2.6 to 17.5 % on host paths, 5.7 % on NVLink (validate/plots/transfer.py)
+// source: two P100 DGX-1 differ by 2.6 to 17.5 % on host paths, 5.7 % on NVLink (python/run.py plots.transfer)
 constexpr double kBoxHost = 0.1, kBoxLink = 0.057;
 // The variance of boxes and of forecasts in three: common to all of one family (by the host, or by links), to all that
 // the same GPUs or the same kind of way do, to one operation or transport there. source: assumed, a third each: nothing

@@ -14,7 +14,7 @@ namespace linkcast::diagnosis {
 namespace {
 
 // Degrees of a graded fault, each as likely as the next in ln. source: ours, from what two healthy machines of one type
-// differ by on their links (5.7 %, validate/plots/transfer.py) to a part that hardly works
+// differ by on their links (5.7 %, python/run.py plots.transfer) to a part that hardly works
 constexpr double kSlightest = 1.057, kWorst = 8;
 constexpr int kDegrees = 40;
 // Degrees below the slightest, by which healthy machines differ as a whole: such a fault must be likelier than these.

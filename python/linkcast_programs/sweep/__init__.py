@@ -1,0 +1,1 @@
+"""A study, every combination of some axes, as one table: `linkcast sweep`."""

@@ -1,0 +1,228 @@
+"""The journal of a study: a header, then a line of JSON a finished scenario, or one that names a part, a file with such lines.
+Lines are only ever added."""
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from ..batch_process import ERROR
+from ..records import InputError
+
+SCHEMA = "linkcast/journal/2"
+EARLIER = ("linkcast/journal/1",)  # without checksums
+NAMES = {"study": "another study", "linkcast": "another version of linkcast", "program_sha256": "another build of linkcast",
+         "data_sha256": "other topologies, parameters or traces", "files": "other contents of the files that it names"}
+LINE = re.compile(rb'\{"scenario":(\d{1,9}),"crc32":(\d{1,10}),"row":(.*)\}\n', re.S)
+CRASHED = b'"crashed":true'
+PART = b'{"part":'
+
+
+def journal_lines(numbers: Iterable[int], rows: Iterable[bytes]) -> bytes:
+    """The checksum is of the row, and begins with the scenario's number."""
+    return b"".join(b'{"scenario":%d,"crc32":%d,"row":%b}\n' % (number, crc32(row, int(number)), row) for number, row in zip(numbers, rows))
+
+
+def read_line(line: bytes) -> tuple[int, bytes]:
+    """@returns  scenario, row. @raises ValueError  what it is not"""
+    match = LINE.fullmatch(line)
+    if not match:
+        raise ValueError("is no line of this journal")
+    number = int(match[1])
+    if crc32(match[3], number) != int(match[2]):
+        raise ValueError("its checksum does not fit: bytes were changed")
+    return number, match[3]
+
+
+def json_of(row: bytes, decode: Any = json.JSONDecoder().raw_decode):
+    """What json.loads says of a row, in UTF-8 without blanks around it. @raises ValueError"""
+    text = row.decode()
+    value, end = decode(text)
+    if end != len(text):
+        raise ValueError("more follows its value")
+    return value
+
+
+def offsets_in(lines: bytes) -> list[int]:
+    """Where each begins."""
+    at, offsets = 0, []
+    for line in lines.splitlines(keepends=True):
+        offsets.append(at)
+        at += len(line)
+    return offsets
+
+
+@dataclass
+class Rows:
+    """Answers: a line of JSON each."""
+    numbers: list[int]
+    rows: list[bytes]
+
+    def errors(self) -> int:
+        return sum(row.count(ERROR) for row in self.rows)
+
+
+@dataclass
+class Part:
+    """A file with answers, beside the journal."""
+    name: str
+    numbers: np.ndarray
+    offsets: list[int]  # of their lines
+    error_count: int
+
+    def errors(self) -> int:
+        return self.error_count
+
+
+class Journal:
+    """Open for one sweep at a time. Keeps in memory where each scenario's line is, not what it says."""
+
+    def __init__(self, path: Path, header: dict[str, Any], resume: bool):
+        self.path = path
+        self._files, self._maps = [path.name], {}
+        self._file_of = np.full(header["scenarios"], -1, dtype=np.int32)
+        self._offset = np.zeros(header["scenarios"], dtype=np.int64)
+        self._file = self._open()
+        try:
+            self._read(header | {"schema": SCHEMA}, resume)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _open(self):
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            file = open(self.path, "a+b")
+        except OSError as error:
+            raise InputError(f"--out: {self.path}: cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise InputError(f"--out: {self.path}: another sweep is writing here") from None
+        return file
+
+    def _read(self, header: dict[str, Any], resume: bool) -> None:
+        end = 0
+        for number, line in enumerate(self._whole_lines(), 1):
+            try:
+                if number == 1:
+                    self._check(line, header)
+                elif isinstance(line, dict):
+                    self._read_part(line["part"], line["scenarios"])
+                elif CRASHED not in line[1]:
+                    self._place([line[0]], 0, [end])
+            except (KeyError, IndexError, TypeError, AttributeError):
+                raise InputError(f"{self.path}: line {number}: is no line of this journal: damaged") from None
+            end = self._file.tell()
+        self._file.seek(0, os.SEEK_END)
+        if not end:
+            self._write(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+            self.sync()
+        elif not resume:
+            raise InputError(f"--out: {self.path}: holds {self.done()} of {header['scenarios']} scenarios of this study: "
+                             "--resume goes on, another --out starts afresh")
+
+    def _whole_lines(self):
+        """Header, names of parts, and (scenario, row). What a kill or a full disk has torn at the end is cut off."""
+        self._file.seek(0)
+        end, number, why = 0, 0, ""
+        while line := self._file.readline():
+            number += 1
+            try:
+                read = json.loads(line) if number == 1 or line.startswith(PART) else read_line(line)
+            except ValueError as error:
+                why = "not JSON" if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)) else str(error)
+                break
+            if not line.endswith(b"\n"):
+                break
+            end += len(line)
+            yield read
+        if self._file.read(1) and number > 1:
+            raise InputError(f"{self.path}: line {number}: {why}, and more lines follow: damaged")
+        self._file.truncate(end)
+
+    def _check(self, found: dict[str, Any], header: dict[str, Any]) -> None:
+        if found.get("schema") in EARLIER:
+            raise InputError(f"--out: {self.path}: was written by an earlier version of linkcast, without checksums: name another --out")
+        if found.get("schema") != SCHEMA:
+            raise InputError(f"--out: {self.path}: is no journal of a sweep ({SCHEMA})")
+        other = [why for key, why in NAMES.items() if found.get(key) != header.get(key)]
+        if other:
+            raise InputError(f"--out: {self.path}: was written by {' and '.join(other)}: name another --out")
+
+    def _read_part(self, name: str, scenarios: int) -> None:
+        """Of an earlier run: what crashed is asked again. @raises InputError  it is gone, or damaged"""
+        path, numbers, offsets, at, lines = self.path.parent / name, [], [], 0, 0
+        try:
+            with open(path, "rb") as file:
+                for lines, line in enumerate(file, 1):
+                    number, row = read_line(line)
+                    if CRASHED not in row:
+                        numbers.append(number)
+                        offsets.append(at)
+                    at += len(line)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error}") from None
+        except ValueError as error:
+            raise InputError(f"{path}: line {lines}: {error}: damaged") from None
+        if lines != scenarios:
+            raise InputError(f"{path}: has {lines} lines, {scenarios} were written: damaged")
+        self._files.append(name)
+        self._place(numbers, len(self._files) - 1, offsets)
+
+    def _place(self, numbers: list[int] | np.ndarray, file: int, offsets: list[int]) -> None:
+        self._file_of[numbers] = file
+        self._offset[numbers] = offsets
+
+    def _write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._file.flush()
+
+    def add(self, come: Rows | Part) -> None:
+        if isinstance(come, Part):
+            self._write(json.dumps({"part": come.name, "scenarios": len(come.numbers)}).encode() + b"\n")
+            self._files.append(come.name)
+            self._place(come.numbers, len(self._files) - 1, come.offsets)
+            return
+        data = journal_lines(come.numbers, come.rows)
+        start = self._file.tell()
+        self._write(data)
+        self._place(come.numbers, 0, [start + offset for offset in offsets_in(data)])
+
+    def is_done(self) -> np.ndarray:
+        """A flag a scenario."""
+        return self._file_of >= 0
+
+    def done(self) -> int:
+        return int(np.count_nonzero(self._file_of >= 0))
+
+    def row(self, number: int) -> dict[str, Any]:
+        """@raises InputError  the line is damaged"""
+        file = int(self._file_of[number])
+        if file not in self._maps:
+            with open(self.path.parent / self._files[file], "rb") as opened:
+                self._maps[file] = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        lines = self._maps[file]
+        lines.seek(int(self._offset[number]))
+        try:
+            return json_of(read_line(lines.readline())[1])
+        except ValueError as error:
+            raise InputError(f"{self.path.parent / self._files[file]}: scenario {number}: {error}: damaged") from None
+
+    def sync(self) -> None:
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.flush()
+        self.sync()
+        self._file.close()
