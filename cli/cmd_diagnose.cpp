@@ -4,7 +4,8 @@
 #include "cli/stdin_file.hpp"
 #include "cli/trace_out.hpp"
 #include "sim/base/log.hpp"
-#include "validate/diagnosis/report_text.hpp"
+#include "validate/diagnosis/diagnose_files.hpp"
+#include "validate/diagnosis/report.hpp"
 
 namespace linkcast::cli {
 namespace {

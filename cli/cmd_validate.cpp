@@ -8,8 +8,8 @@
 #include "cli/stdin_file.hpp"
 #include "sim/base/in_order.hpp"
 #include "sim/base/log.hpp"
-#include "validate/chosen_claims.hpp"
-#include "validate/diagnosis/compare_files.hpp"
+#include "validate/claim.hpp"
+#include "validate/diagnosis/diagnose_files.hpp"
 #include "validate/scoreboard.hpp"
 
 namespace linkcast::cli {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 #include "sim/base/text.hpp"
@@ -20,12 +21,12 @@ std::vector<std::string> text_or_list(ObjectReader& r, const std::string& key) {
 void read_generator(ObjectReader r, Domain& domain) {
   if (r.has("pairs")) {
     domain.kind = Domain::Kind::kPairs;
-    domain.pair_class = r.choice("pairs", pair_classes());
+    domain.pair_class = read_spelled<PairClass>(r, "pairs");
     domain.among = r.optional<std::vector<int>>("among").value_or(std::vector<int>{});
     if (domain.variables.size() != 2) r.fail("pairs", "binds two variables, e.g. \"src,dst\"");
   } else if (r.has("relays")) {
     domain.kind = Domain::Kind::kRelays;
-    domain.pair_class = r.choice("relays", {"lowest", "all"});
+    domain.lowest = r.choice("relays", {"lowest", "all"}) == "lowest";
     if (domain.variables.size() != 3) r.fail("relays", "binds three variables, e.g. \"src,via,dst\"");
   } else {
     domain.kind = Domain::Kind::kFirstGpus;
@@ -53,12 +54,13 @@ Domain read_domain(ObjectReader& over, const std::string& key) {
 
 Structure read_structure(ObjectReader r) {
   Structure structure;
-  structure.measure = r.choice("measure", measures());
+  structure.measure = read_spelled<Measure>(r, "measure");
   structure.links = r.optional<int>("links");
   structure.cable = r.optional<std::string>("cable").value_or("");
   structure.among = r.optional<std::vector<int>>("among").value_or(std::vector<int>{});
-  if (structure.links.has_value() != (structure.measure == "cycle_sizes")) r.fail("links", "belongs to cycle_sizes");
-  if (structure.cable.empty() == (structure.measure == "cable_bandwidth"))
+  if (structure.links.has_value() != (structure.measure == Measure::kCycleSizes))
+    r.fail("links", "belongs to cycle_sizes");
+  if (structure.cable.empty() == (structure.measure == Measure::kCableBandwidth))
     r.fail("cable", "belongs to cable_bandwidth");
   r.finish();
   return structure;
@@ -70,7 +72,8 @@ void read_reduce(ObjectReader& r, Observable& quantity) {
   if (quantity.reduce.size() != levels)
     r.fail("reduce", "needs " + std::to_string(levels) + " reducers: one per variable of over, one for a structure");
   for (std::size_t i = 0; i < levels; ++i) {
-    const bool known = quantity.reduce[i] == "none" ? i == 0 && !quantity.over.empty() : is_reducer(quantity.reduce[i]);
+    const bool known =
+        quantity.reduce[i] == kNoReducer ? i == 0 && !quantity.over.empty() : is_reducer(quantity.reduce[i]);
     if (!known)
       throw InputError(r.file(), r.pointer("reduce") + "/" + std::to_string(i),
                        "unknown reducer '" + quantity.reduce[i] + "' (none: only first)");
@@ -216,6 +219,50 @@ std::vector<Claim> load_claims(const std::string& folder) {
       claims.push_back(std::move(claim));
     }
   return claims;
+}
+
+namespace {
+
+std::vector<Claim> of_classes(const std::vector<Claim>& all, const std::vector<std::string>& classes) {
+  for (const std::string& name : classes)
+    if (std::none_of(all.begin(), all.end(), [&](const Claim& claim) { return claim.claim_class == name; }))
+      throw InputError("class: no claim is of class '" + name + "'");
+  std::vector<Claim> chosen;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const Claim& claim) {
+    return std::find(classes.begin(), classes.end(), claim.claim_class) != classes.end();
+  });
+  return chosen;
+}
+
+/// @param start  of the paper's name, e.g. 001
+std::vector<Claim> of_paper(const std::vector<Claim>& all, const std::string& start) {
+  std::vector<Claim> chosen;
+  std::set<std::string> papers;
+  for (const Claim& claim : all) {
+    papers.insert(claim.paper);
+    if (claim.paper.starts_with(start)) chosen.push_back(claim);
+  }
+  const auto differs = [&](const Claim& claim) { return claim.paper != chosen.front().paper; };
+  if (!start.empty() && !chosen.empty() && std::none_of(chosen.begin(), chosen.end(), differs)) return chosen;
+  std::string known;
+  for (const std::string& paper : papers) known += (known.empty() ? "" : ", ") + paper;
+  throw InputError("paper: '" + start + "' is the start of no single paper, one of " + known);
+}
+
+}  // namespace
+
+std::vector<Claim> chosen_claims(const std::string& data_dir, const ClaimChoice& choice) {
+  std::vector<Claim> all = load_claims(data_dir + "/validate/claims");
+  if (!choice.paper.empty()) all = of_paper(all, choice.paper);
+  if (!choice.classes.empty()) all = of_classes(all, choice.classes);
+  if (choice.ids.empty()) return all;
+  std::vector<Claim> chosen;
+  for (const std::string& id : choice.ids) {
+    const auto it = std::find_if(all.begin(), all.end(), [&](const Claim& claim) { return claim.id == id; });
+    if (it == all.end()) throw InputError("validate: unknown claim '" + id + "', see 'linkcast list claims'");
+    chosen.push_back(*it);
+  }
+  return chosen;
 }
 
 }  // namespace linkcast::validate

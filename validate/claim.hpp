@@ -8,18 +8,21 @@
 #include "validate/wiring.hpp"
 
 namespace linkcast::validate {
+/// Stands for no reducer: the quantity keeps a number per value of its first variable.
+inline constexpr std::string_view kNoReducer = "none";
 
 /// Values that one or more placeholders of a query take in turn.
 struct Domain {
   enum class Kind { kValues, kPairs, kRelays, kFirstGpus };
   Kind kind = Kind::kValues;
   std::vector<std::string> variables;
-  Json values;             ///< kValues: the list; kFirstGpus: list of counts
-  std::string pair_class;  ///< kPairs: see pair_classes(); kRelays: "lowest" or "all" common neighbours
-  std::vector<int> among;  ///< kPairs: only these GPUs; empty: all
+  Json values;                      ///< kValues: the list; kFirstGpus: list of counts
+  Spelled<PairClass> pair_class{};  ///< kPairs
+  bool lowest = false;              ///< kRelays: only the common neighbour with the lowest number
+  std::vector<int> among;           ///< kPairs: only these GPUs; empty: all
 };
 
-/// One named number (or, with reduce "none", one per value of the first variable: name_<value>).
+/// One named number, or one per value of the first variable: name_<value>.
 struct Observable {
   std::string name;
   Json query;  ///< as in a batch line; "{x}" stands for the value of variable x
@@ -33,6 +36,8 @@ struct Observable {
   bool exists = false;                  ///< 1 where the result has the key, else 0; "error" may be asked for
   std::optional<Structure> structure;
   std::vector<std::string> reduce;  ///< one per variable of over, plus one for a structure's list; the last one first
+  /// True if the first of reduce is kNoReducer.
+  [[nodiscard]] bool one_per_value() const { return !reduce.empty() && reduce[0] == kNoReducer; }
 };
 
 struct Tolerance {
@@ -76,5 +81,15 @@ struct Claim {
 std::vector<Claim> read_claims(const std::string& path);
 /// Every *.json of a folder, sorted by file name. @throws InputError  also when an id appears twice
 std::vector<Claim> load_claims(const std::string& folder);
+
+/// Which claims are checked: all that meet each of these.
+struct ClaimChoice {
+  std::vector<std::string> ids{};      ///< in this order; empty: all
+  std::vector<std::string> classes{};  ///< empty: all
+  std::string paper{};                 ///< start of one paper's name, e.g. 001; empty: all
+};
+
+/// @throws InputError  an unknown claim or class, no single paper of that name
+std::vector<Claim> chosen_claims(const std::string& data_dir, const ClaimChoice& choice);
 
 }  // namespace linkcast::validate

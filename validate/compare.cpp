@@ -9,14 +9,23 @@
 
 #include "sim/base/estimate.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/machine/platform.hpp"
 #include "sim/query/query.hpp"
 #include "sim/records/host_pattern.hpp"
+#include "sim/records/measurement.hpp"
 #include "sim/records/parameter_rows.hpp"
 #include "validate/measured_query.hpp"
-#include "validate/without_peers.hpp"
 
 namespace linkcast::validate {
 namespace {
+
+/// Whether these GPUs have a direct way that the measurement was told not to take.
+bool without_peers(const Platform& platform, const Measurement& measurement, const MeasuredCollective& c) {
+  if (measurement.peer_access || c.gpus.size() < 2) return false;
+  const auto known = [&](int gpu) { return gpu >= 0 && gpu < platform.gpu_count(); };
+  return known(c.gpus[0]) && known(c.gpus[1]) &&
+         platform.peer_route(platform.gpu(c.gpus[0]), platform.gpu(c.gpus[1])).has_value();
+}
 
 constexpr double kSmall_B = 4096, kLarge_B = 1048576;  // start-up decides below, links above, both in between
 constexpr std::size_t kWorst = 5, kUnanswered = 5;     // lines worth reading
@@ -30,14 +39,10 @@ const char* size_text(int size_class) {
 
 /// "host" is the memory of the other device's own socket.
 std::string device_of(const Platform& platform, const std::string& id, const std::string& other) {
-  if (id != "host") return id;
+  if (id != kHostMemory) return id;
   const auto device = platform.topology().find(other);
   const int socket = device ? platform.socket_of(*device) : -1;
   return socket < 0 ? id : platform.topology().devices[static_cast<std::size_t>(socket)].id;
-}
-
-bool is_message(const MeasuredPoint& point) {
-  return point.transport == "mpi" || is_network_transport(point.transport);
 }
 
 /// Between processes: ends of two nodes, or of one; of MPI the kind follows from the ends.
@@ -51,13 +56,13 @@ Json message_query(const Platform& platform, const std::string& platform_id, con
              {"size_B", point.size_B}};
   query["transport"] = point.transport;
   if (point.bidirectional) query["bidirectional"] = true;
-  if (measurement.timing == "back_to_back") query["timing"] = measurement.timing;
+  if (measurement.timing == CopyTiming::kBackToBack) query["timing"] = measurement.timing;
   return query;
 }
 
 Json query_of(const Platform& platform, const std::string& platform_id, const Measurement& measurement,
               const MeasuredPoint& point) {
-  if (is_message(point)) return message_query(platform, platform_id, measurement, point);
+  if (is_message(point.transport)) return message_query(platform, platform_id, measurement, point);
   Json query{{"platform", platform_id},
              {"kind", "p2p"},
              {"src", device_of(platform, point.source, point.target)},
@@ -66,10 +71,10 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
              {"transport", point.transport},
              {"timing", measurement.timing}};
   if (!point.via.empty()) query["via"] = point.via;
-  if (!point.direction.empty() && (point.transport == "peer" || point.transport == "relay"))
+  if (!point.direction.empty() && (point.transport == Carrier::kPeer || point.transport == Carrier::kRelay))
     query["direction"] = point.direction;
   if (point.bidirectional) query["bidirectional"] = true;
-  if (point.engine == "sm") query["engine"] = "sm";
+  if (point.engine != CopyUnit::kCopyEngine) query["engine"] = point.engine;
   if (point.pageable) query["pageable"] = true;
   if (point.chunk_B > 0) query["chunk_B"] = point.chunk_B;
   return query;
@@ -81,7 +86,7 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
   for (const auto& f : group.flows)
     flows.push_back({device_of(platform, f.source, f.target), device_of(platform, f.target, f.source), f.size_B});
   Json query{{"platform", platform_id}, {"kind", "flows"}, {"flows", flows}, {"timing", measurement.timing}};
-  if (group.engine == "sm") query["engine"] = "sm";
+  if (group.engine != CopyUnit::kCopyEngine) query["engine"] = group.engine;
   if (!group.direction.empty()) query["direction"] = group.direction;
   return query;
 }
@@ -95,10 +100,9 @@ Json query_of(const Platform& platform, const std::string& platform_id, const Me
 
 /// The calibration's name for the transport of a point, without the part that tells reads from writes.
 std::string model_of(const MeasuredPoint& point) {
-  if (point.transport == "host")
-    return std::string(point.source == "host" || point.source.rfind("cpu", 0) == 0 ? "h2d" : "d2h") +
-           (point.engine == "sm" ? "_sm" : "");
-  return point.transport + (point.engine == "sm" ? "_sm" : "");
+  const std::string unit = point.engine == CopyUnit::kSm ? "_sm" : "";
+  if (point.transport != Carrier::kHost) return point.transport.name() + unit;
+  return (point.source == kHostMemory || point.source.starts_with("cpu") ? "h2d" : "d2h") + unit;
 }
 
 /// A transport without parameters of its own (a relay is two peer copies) is predicted even where the file was used;
@@ -106,16 +110,17 @@ std::string model_of(const MeasuredPoint& point) {
 /// lent although the file has it (calibrate fit --only). Peer and host copies determine the rates of cables, even if
 /// they determine no start-up.
 bool determines(const Calibration& calibration, const MeasuredPoint& point) {
-  if (is_message(point))  // a file of messages that was fitted determines their curves, as far as these reach
+  if (is_message(point.transport))  // a file of messages that was fitted determines their curves, as far as these reach
     return !point.bidirectional && !beyond_curve(calibration, point);
-  if ((point.bidirectional && point.transport != "host") || point.chunk_B > 0) return false;
+  if ((point.bidirectional && point.transport != Carrier::kHost) || point.chunk_B > 0) return false;
   const std::string own = model_of(point);
   return std::any_of(calibration.parameters.begin(), calibration.parameters.end(), [&](const auto& item) {
     const ParameterName name(item.first);
     const bool rate = name.of() == ParameterOf::kCable && item.second.provenance == "fitted";
     const bool here = item.second.provenance.rfind("inherited", 0) != 0;
     return (here && (name.transport() == own || name.transport() == own + "_read")) ||
-           (rate && point.engine == "ce" && (point.transport == "peer" || point.transport == "host"));
+           (rate && point.engine == CopyUnit::kCopyEngine &&
+            (point.transport == Carrier::kPeer || point.transport == Carrier::kHost));
   });
 }
 
@@ -127,14 +132,14 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string variant_of(const MeasuredPoint& p) {
-  const bool host = p.transport == "host";
-  if (is_message(p))
+  const bool host = p.transport == Carrier::kHost;
+  if (is_message(p.transport))
     return joined(
         {p.between_nodes ? "between nodes" : "in a node", p.source.substr(0, 3), p.bidirectional ? "both ways" : ""});
   return joined({p.engine,
-                 host                     ? model_of(p)
-                 : p.transport == "local" ? ""
-                                          : p.direction,
+                 host                             ? model_of(p)
+                 : p.transport == Carrier::kLocal ? ""
+                                                  : p.direction.name(),
                  p.pageable ? "pageable" : "", p.chunk_B > 0 ? "in chunks of " + to_text(Bytes{p.chunk_B}) : "",
                  p.bidirectional ? "both ways" : ""});
 }

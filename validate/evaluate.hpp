@@ -1,5 +1,7 @@
 #pragma once
 // Verdicts on claims, from simulation runs only.
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,10 +9,50 @@
 #include "sim/machine/catalogue.hpp"
 #include "validate/answer.hpp"
 #include "validate/claim.hpp"
-#include "validate/sampling.hpp"
-#include "validate/strength.hpp"
+#include "validate/expression.hpp"
+#include "validate/wiring.hpp"
 
 namespace linkcast::validate {
+// How firmly a verdict stands: by how much a single quantity would have to differ to turn it.
+
+struct Strength {
+  /// Least share by which one quantity alone, larger or smaller, turns the verdict: 0.1 for 10 %. Of numbers that can
+  /// take any value; none if no factor up to kMostFactor does, or if the row rests on counts, names and places alone.
+  std::optional<double> margin;
+  std::string quantity;  ///< the one that does
+};
+
+constexpr double kMostFactor = 100;  // source: a quantity that is off by a hundred times says nothing of a margin
+
+/// @param values  those of the claim's quantities, with `tol` and what is expected
+/// @throws InputError  as truth_of
+Strength strength_of(const Claim& claim, const Values& values);
+
+/// "12 %", or "counts" where nothing continuous turns it.
+std::string to_text(const Strength& strength);
+
+// The runs behind one quantity: every value of its variables, one query each, reduced to numbers.
+
+/// Answers with a memory: rows ask the same queries often. Keeps the wiring of every platform shown.
+class Sampler {
+ public:
+  explicit Sampler(Answer answer) : answer_(std::move(answer)) {}
+  /// The quantity's value, or with reduce "none" one per value of its first variable.
+  /// @throws SimulationError  a query has no answer;  InputError  the spec is wrong
+  Values sample(const Observable& quantity, const std::string& where);
+
+  const Json& ask(const Json& query);
+  const Wiring& wiring(const std::string& platform);
+
+ private:
+  Answer answer_;
+  std::map<std::string, Json> answers_;
+  std::map<std::string, Wiring> wirings_;
+};
+
+Values quantities_of(const Claim& claim, Sampler& sampler);
+/// Runs the queries of a claim's quantities. @throws SimulationError  a query was answered with an error
+Values quantities_of(const Claim& claim, const Answer& answer);
 
 enum class ClaimVerdict { kPass, kFail, kRefutedByData, kNotModelled };
 const std::string& to_text(ClaimVerdict verdict);

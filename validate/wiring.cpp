@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
-
-#include "sim/machine/topology.hpp"
 
 namespace linkcast::validate {
 namespace {
@@ -13,7 +12,15 @@ constexpr auto kNotFound = -1;
 
 int gpu_number(const std::string& id) { return std::stoi(id.substr(std::string("gpu").size())); }
 
-/// The same cycle whatever its start and direction.
+/// @throws InputError  no kind of device has this name
+DeviceKind device_kind(const std::string& name) {
+  for (const DeviceKind kind : {DeviceKind::kGpu, DeviceKind::kCpu, DeviceKind::kPcieSwitch, DeviceKind::kNvswitch,
+                                DeviceKind::kNic, DeviceKind::kSwitch})
+    if (to_text(kind) == name) return kind;
+  throw InputError("'" + name + "' is no kind of device");
+}
+
+/// One cycle whatever its start and direction.
 std::vector<int> canonical_ring(std::vector<int> ring) {
   const auto start_at_smallest = [](std::vector<int>& r) {
     std::rotate(r.begin(), std::min_element(r.begin(), r.end()), r.end());
@@ -26,31 +33,6 @@ std::vector<int> canonical_ring(std::vector<int> ring) {
 
 }  // namespace
 
-const std::vector<std::string>& pair_classes() {
-  static const std::vector<std::string> all = {"all",
-                                               "nvlink",
-                                               "nvlink_1",
-                                               "nvlink_2",
-                                               "no_nvlink",
-                                               "nvswitch_1",
-                                               "nvswitch_2",
-                                               "pcie_level_1",
-                                               "pcie_level_2",
-                                               "shared_pcie_switch",
-                                               "no_shared_pcie_switch",
-                                               "same_socket",
-                                               "cross_socket"};
-  return all;
-}
-
-const std::vector<std::string>& measures() {
-  static const std::vector<std::string> all = {
-      "gpu_links",           "peer_links",      "gpu_switches", "pair_links",      "pair_widest",
-      "pair_hops",           "pair_switches",   "cycle_sizes",  "cable_bandwidth", "switch_gpu_ports",
-      "switch_switch_ports", "group_bandwidth", "pcie_levels",  "ring_min_links",  "ring_max_links"};
-  return all;
-}
-
 Wiring::Wiring(const Json& shown) {
   std::map<std::string, int> index;
   std::map<int, int> by_number;
@@ -59,9 +41,9 @@ Wiring::Wiring(const Json& shown) {
       const int number = static_cast<int>(kinds_.size());
       const auto id = device.at("id").get<std::string>();
       index[id] = number;
-      kinds_.push_back(device.at("kind").get<std::string>());
+      kinds_.push_back(device_kind(device.at("kind").get<std::string>()));
       groups_.push_back(device.value("group", ""));
-      if (kinds_.back() == "gpu") by_number[gpu_number(id)] = number;
+      if (kinds_.back() == DeviceKind::kGpu) by_number[gpu_number(id)] = number;
     }
     for (const Json& cable : shown.at("cables"))
       cables_.push_back({index.at(cable.at("a").get<std::string>()), index.at(cable.at("b").get<std::string>()),
@@ -92,8 +74,8 @@ std::vector<int> Wiring::relays(int gpu_a, int gpu_b) const {
 }
 
 bool Wiring::may_pass(int device, Net net) const {
-  const std::string& kind = kinds_[static_cast<std::size_t>(device)];
-  return net == Net::kPcie ? kind == "pcie_switch" : kind == "nvswitch" || kind == "gpu";
+  if (net == Net::kPcie) return kind(device) == DeviceKind::kPcieSwitch;
+  return kind(device) == DeviceKind::kNvswitch || kind(device) == DeviceKind::kGpu;
 }
 
 std::vector<int> Wiring::path(int from, int to, Net net) const {
@@ -121,7 +103,7 @@ void Wiring::find_hosts() {
   for (const int gpu : gpus_) {
     std::vector<int> shortest;
     for (std::size_t cpu = 0; cpu < kinds_.size(); ++cpu) {
-      if (kinds_[cpu] != "cpu") continue;
+      if (kinds_[cpu] != DeviceKind::kCpu) continue;
       const auto route = path(gpu, static_cast<int>(cpu), Net::kPcie);
       if (!route.empty() && (shortest.empty() || route.size() < shortest.size())) shortest = route;
     }
@@ -131,45 +113,64 @@ void Wiring::find_hosts() {
   }
 }
 
-bool Wiring::in_class(const std::string& pair_class, int a, int b) const {
-  if (pair_class == "all") return true;
-  const int direct = links(a, b);
-  if (pair_class == "nvlink") return direct > 0;
-  if (pair_class == "no_nvlink") return direct == 0;
-  if (pair_class == "nvlink_1" || pair_class == "nvlink_2") return direct == (pair_class == "nvlink_1" ? 1 : 2);
-  if (pair_class == "nvswitch_1" || pair_class == "nvswitch_2") {
-    const auto route = path(gpus_[static_cast<std::size_t>(a)], gpus_[static_cast<std::size_t>(b)], Net::kAccelerator);
-    const auto switches = std::count_if(
-        route.begin(), route.end(), [&](int device) { return kinds_[static_cast<std::size_t>(device)] == "nvswitch"; });
-    return switches == (pair_class == "nvswitch_1" ? 1 : 2);
-  }
-  const auto &of_a = pcie_switches_[static_cast<std::size_t>(a)], &of_b = pcie_switches_[static_cast<std::size_t>(b)];
-  const bool shared =
-      std::any_of(of_a.begin(), of_a.end(), [&](int s) { return std::count(of_b.begin(), of_b.end(), s) > 0; });
-  const bool next_to_both = shared && of_a.front() == of_b.front();
-  if (pair_class == "pcie_level_1") return next_to_both;
-  if (pair_class == "pcie_level_2") return shared && !next_to_both;
-  if (pair_class == "shared_pcie_switch") return shared;
-  if (pair_class == "no_shared_pcie_switch") return !shared;
-  const bool one_socket = cpu_[static_cast<std::size_t>(a)] == cpu_[static_cast<std::size_t>(b)];
-  return pair_class == "same_socket" ? !shared && one_socket : !one_socket;
+int Wiring::switches_on(const std::vector<int>& route) const {
+  return static_cast<int>(
+      std::count_if(route.begin(), route.end(), [&](int device) { return kind(device) == DeviceKind::kNvswitch; }));
 }
 
-std::vector<GpuPair> Wiring::pairs(const std::string& pair_class, const std::vector<int>& among) const {
+bool Wiring::in_class(PairClass pair_class, int a, int b) const {
+  const auto first = static_cast<std::size_t>(a), second = static_cast<std::size_t>(b);
+  const auto switches = [&] { return switches_on(path(gpus_[first], gpus_[second], Net::kAccelerator)); };
+  const auto &of_a = pcie_switches_[first], &of_b = pcie_switches_[second];
+  const bool shared =
+      std::any_of(of_a.begin(), of_a.end(), [&](int s) { return std::count(of_b.begin(), of_b.end(), s) > 0; });
+  const bool next_to_both = shared && of_a.front() == of_b.front(), one_socket = cpu_[first] == cpu_[second];
+  switch (pair_class) {
+    case PairClass::kAll:
+      return true;
+    case PairClass::kNvlink:
+      return links(a, b) > 0;
+    case PairClass::kNvlink1:
+      return links(a, b) == 1;
+    case PairClass::kNvlink2:
+      return links(a, b) == 2;
+    case PairClass::kNoNvlink:
+      return links(a, b) == 0;
+    case PairClass::kNvswitch1:
+      return switches() == 1;
+    case PairClass::kNvswitch2:
+      return switches() == 2;
+    case PairClass::kPcieLevel1:
+      return next_to_both;
+    case PairClass::kPcieLevel2:
+      return shared && !next_to_both;
+    case PairClass::kSharedPcieSwitch:
+      return shared;
+    case PairClass::kNoSharedPcieSwitch:
+      return !shared;
+    case PairClass::kSameSocket:
+      return !shared && one_socket;
+    case PairClass::kCrossSocket:
+      return !one_socket;
+  }
+  throw InvariantError("a class of pairs without a rule");
+}
+
+std::vector<GpuPair> Wiring::pairs(Spelled<PairClass> pair_class, const std::vector<int>& among) const {
   std::vector<GpuPair> found;
   const auto chosen = [&](int gpu) { return among.empty() || std::count(among.begin(), among.end(), gpu) > 0; };
   for (int a = 0; a < gpus(); ++a)
     for (int b = 0; b < gpus(); ++b)
-      if (a != b && chosen(a) && chosen(b) && in_class(pair_class, a, b)) found.emplace_back(a, b);
+      if (a != b && chosen(a) && chosen(b) && in_class(pair_class.value(), a, b)) found.emplace_back(a, b);
   return found;
 }
 
-int Wiring::count_of(int device, const std::string& other_kind) const {
+int Wiring::count_of(int device, std::optional<DeviceKind> other_kind) const {
   int total = 0;
   for (const Cable& cable : cables_) {
     if (!cable.accelerator || (cable.a != device && cable.b != device)) continue;
     const int other = cable.a == device ? cable.b : cable.a;
-    if (other_kind.empty() || kinds_[static_cast<std::size_t>(other)] == other_kind) total += cable.count;
+    if (!other_kind || kind(other) == *other_kind) total += cable.count;
   }
   return total;
 }
@@ -196,21 +197,19 @@ double Wiring::widest(int gpu_a, int gpu_b) const {
 
 std::vector<double> Wiring::per_pair(const Structure& structure) const {
   std::vector<double> out;
-  for (const auto& [a, b] : pairs("all", structure.among)) {
+  for (const auto& [a, b] : pairs(PairClass::kAll, structure.among)) {
     if (a > b) continue;
     const auto route = path(gpus_[static_cast<std::size_t>(a)], gpus_[static_cast<std::size_t>(b)], Net::kAccelerator);
-    if (structure.measure == "pair_links")
+    if (structure.measure == Measure::kPairLinks)
       out.push_back(links(a, b));
-    else if (structure.measure == "pair_widest")
+    else if (structure.measure == Measure::kPairWidest)
       out.push_back(widest(a, b));
     else if (route.empty())
       throw InputError("gpu" + std::to_string(a) + " and gpu" + std::to_string(b) + " are not joined");
-    else if (structure.measure == "pair_hops")
+    else if (structure.measure == Measure::kPairHops)
       out.push_back(static_cast<double>(route.size() - 1));
     else
-      out.push_back(static_cast<double>(std::count_if(route.begin(), route.end(), [&](int device) {
-        return kinds_[static_cast<std::size_t>(device)] == "nvswitch";
-      })));
+      out.push_back(switches_on(route));
   }
   return out;
 }
@@ -250,41 +249,60 @@ std::vector<double> Wiring::group_bandwidths() const {
   return out;
 }
 
-std::vector<double> Wiring::per_gpu(const std::string& measure) const {
+std::vector<double> Wiring::per_gpu(double (Wiring::*number)(std::size_t gpu) const) const {
   std::vector<double> out;
-  for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
-    if (measure == "gpu_links") out.push_back(count_of(gpus_[gpu], ""));
-    if (measure == "peer_links") out.push_back(count_of(gpus_[gpu], "gpu"));
-    if (measure == "pcie_levels") out.push_back(static_cast<double>(pcie_switches_[gpu].size()));
-    if (measure != "gpu_switches") continue;
-    std::set<int> next;
-    for (const Cable& cable : cables_)
-      for (const auto& [from, to] : {GpuPair{cable.a, cable.b}, GpuPair{cable.b, cable.a}})
-        if (from == gpus_[gpu] && kinds_[static_cast<std::size_t>(to)] == "nvswitch") next.insert(to);
-    out.push_back(static_cast<double>(next.size()));
-  }
+  for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) out.push_back((this->*number)(gpu));
   return out;
 }
 
-std::vector<double> Wiring::per_switch(const std::string& other_kind) const {
+double Wiring::gpu_switches(std::size_t gpu) const {
+  std::set<int> next;
+  for (const Cable& cable : cables_)
+    for (const auto& [from, to] : {GpuPair{cable.a, cable.b}, GpuPair{cable.b, cable.a}})
+      if (from == gpus_[gpu] && kind(to) == DeviceKind::kNvswitch) next.insert(to);
+  return static_cast<double>(next.size());
+}
+
+std::vector<double> Wiring::per_switch(DeviceKind other_kind) const {
   std::vector<double> out;
   for (std::size_t device = 0; device < kinds_.size(); ++device)
-    if (kinds_[device] == "nvswitch") out.push_back(count_of(static_cast<int>(device), other_kind));
+    if (kinds_[device] == DeviceKind::kNvswitch) out.push_back(count_of(static_cast<int>(device), other_kind));
   return out;
 }
 
 std::vector<double> Wiring::measure(const Structure& structure) const {
-  const std::string& name = structure.measure;
-  if (name.rfind("pair_", 0) == 0) return per_pair(structure);
-  if (name == "cycle_sizes") return cycle_sizes(*structure.links);
-  if (name == "group_bandwidth") return group_bandwidths();
-  if (name == "switch_gpu_ports") return per_switch("gpu");
-  if (name == "switch_switch_ports") return per_switch("nvswitch");
-  if (name != "cable_bandwidth") return per_gpu(name);
-  std::vector<double> out;
-  for (const Cable& cable : cables_)
-    if (cable.kind == structure.cable) out.push_back(cable.bandwidth_Bps);
-  return out;
+  std::vector<double> rates;
+  switch (structure.measure.value()) {
+    case Measure::kPairLinks:
+    case Measure::kPairWidest:
+    case Measure::kPairHops:
+    case Measure::kPairSwitches:
+      return per_pair(structure);
+    case Measure::kCycleSizes:
+      return cycle_sizes(*structure.links);
+    case Measure::kGroupBandwidth:
+      return group_bandwidths();
+    case Measure::kSwitchGpuPorts:
+      return per_switch(DeviceKind::kGpu);
+    case Measure::kSwitchSwitchPorts:
+      return per_switch(DeviceKind::kNvswitch);
+    case Measure::kGpuLinks:
+      return per_gpu(&Wiring::gpu_links);
+    case Measure::kPeerLinks:
+      return per_gpu(&Wiring::peer_links);
+    case Measure::kGpuSwitches:
+      return per_gpu(&Wiring::gpu_switches);
+    case Measure::kPcieLevels:
+      return per_gpu(&Wiring::pcie_levels);
+    case Measure::kCableBandwidth:
+      for (const Cable& cable : cables_)
+        if (cable.kind == structure.cable) rates.push_back(cable.bandwidth_Bps);
+      return rates;
+    case Measure::kRingMinLinks:
+    case Measure::kRingMaxLinks:
+      break;
+  }
+  throw InvariantError("a measure of rings, which the wiring does not know");
 }
 
 std::vector<double> Wiring::ring_links(const Json& channels, bool fewest) const {

@@ -7,12 +7,80 @@
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
+#include "sim/base/spelled.hpp"
+#include "sim/machine/topology.hpp"
 
 namespace linkcast::validate {
 
+/// Pairs of GPUs that have something of their wiring in common.
+enum class PairClass {
+  kAll,
+  kNvlink,     ///< direct links, any number
+  kNvlink1,    ///< one direct link
+  kNvlink2,    ///< two
+  kNoNvlink,   ///< none
+  kNvswitch1,  ///< one NVSwitch on the shortest route
+  kNvswitch2,
+  kPcieLevel1,  ///< below one PCIe switch next to both
+  kPcieLevel2,  ///< below one PCIe switch, but not next to both
+  kSharedPcieSwitch,
+  kNoSharedPcieSwitch,
+  kSameSocket,   ///< no shared PCIe switch, one CPU
+  kCrossSocket,  ///< two CPUs
+};
+inline constexpr Spelling<PairClass> kPairClasses[] = {{PairClass::kAll, "all"},
+                                                       {PairClass::kNvlink, "nvlink"},
+                                                       {PairClass::kNvlink1, "nvlink_1"},
+                                                       {PairClass::kNvlink2, "nvlink_2"},
+                                                       {PairClass::kNoNvlink, "no_nvlink"},
+                                                       {PairClass::kNvswitch1, "nvswitch_1"},
+                                                       {PairClass::kNvswitch2, "nvswitch_2"},
+                                                       {PairClass::kPcieLevel1, "pcie_level_1"},
+                                                       {PairClass::kPcieLevel2, "pcie_level_2"},
+                                                       {PairClass::kSharedPcieSwitch, "shared_pcie_switch"},
+                                                       {PairClass::kNoSharedPcieSwitch, "no_shared_pcie_switch"},
+                                                       {PairClass::kSameSocket, "same_socket"},
+                                                       {PairClass::kCrossSocket, "cross_socket"}};
+constexpr std::span<const Spelling<PairClass>> spellings(PairClass) { return kPairClasses; }
+
+/// Numbers of a machine's wiring.
+enum class Measure {
+  kGpuLinks,     ///< links per GPU
+  kPeerLinks,    ///< those of them to other GPUs
+  kGpuSwitches,  ///< NVSwitches next to each GPU
+  kPairLinks,    ///< direct links per pair of GPUs
+  kPairWidest,   ///< nominal bytes/s of the best single route of a pair over direct links
+  kPairHops,
+  kPairSwitches,
+  kCycleSizes,      ///< rings formed by the pairs with exactly so many links; 0 where they form none
+  kCableBandwidth,  ///< nominal, bytes/s, per cable of a kind
+  kSwitchGpuPorts,  ///< per NVSwitch
+  kSwitchSwitchPorts,
+  kGroupBandwidth,  ///< both directions together between two groups of NVSwitches
+  kPcieLevels,      ///< switches from GPU to CPU
+  kRingMinLinks,    ///< of a result of kind rings, per distinct ring
+  kRingMaxLinks,
+};
+inline constexpr Spelling<Measure> kMeasures[] = {{Measure::kGpuLinks, "gpu_links"},
+                                                  {Measure::kPeerLinks, "peer_links"},
+                                                  {Measure::kGpuSwitches, "gpu_switches"},
+                                                  {Measure::kPairLinks, "pair_links"},
+                                                  {Measure::kPairWidest, "pair_widest"},
+                                                  {Measure::kPairHops, "pair_hops"},
+                                                  {Measure::kPairSwitches, "pair_switches"},
+                                                  {Measure::kCycleSizes, "cycle_sizes"},
+                                                  {Measure::kCableBandwidth, "cable_bandwidth"},
+                                                  {Measure::kSwitchGpuPorts, "switch_gpu_ports"},
+                                                  {Measure::kSwitchSwitchPorts, "switch_switch_ports"},
+                                                  {Measure::kGroupBandwidth, "group_bandwidth"},
+                                                  {Measure::kPcieLevels, "pcie_levels"},
+                                                  {Measure::kRingMinLinks, "ring_min_links"},
+                                                  {Measure::kRingMaxLinks, "ring_max_links"}};
+constexpr std::span<const Spelling<Measure>> spellings(Measure) { return kMeasures; }
+
 /// A number taken from the wiring (kind show) or the channels (kind rings) instead of from one key.
 struct Structure {
-  std::string measure;
+  Spelled<Measure> measure;
   std::optional<int> links;  ///< cycle_sizes: pairs with this many links
   std::string cable;         ///< cable_bandwidth: kind of cable
   std::vector<int> among;    ///< links_per_pair: only these GPUs; empty: all
@@ -30,8 +98,8 @@ class Wiring {
   [[nodiscard]] int gpus() const { return static_cast<int>(gpus_.size()); }
   /// NVLink-like links that join two GPUs directly, 0 if none.
   [[nodiscard]] int links(int gpu_a, int gpu_b) const;
-  /// Every ordered pair of two GPUs of a class (see pair_classes).
-  [[nodiscard]] std::vector<GpuPair> pairs(const std::string& pair_class, const std::vector<int>& among) const;
+  /// Every ordered pair of two GPUs of a class.
+  [[nodiscard]] std::vector<GpuPair> pairs(Spelled<PairClass> pair_class, const std::vector<int>& among) const;
   /// GPUs joined to both by a direct link, ascending.
   [[nodiscard]] std::vector<int> relays(int gpu_a, int gpu_b) const;
   /// Numbers of a measure that needs the wiring only.
@@ -48,38 +116,34 @@ class Wiring {
   };
   enum class Net { kAccelerator, kPcie };
 
-  /// Devices on a shortest way, ends included; empty if there is none.
+  /// Devices on a shortest route, ends included; empty if there is none.
   [[nodiscard]] std::vector<int> path(int from, int to, Net net) const;
   [[nodiscard]] bool may_pass(int device, Net net) const;
   void find_hosts();
-  [[nodiscard]] std::vector<double> per_gpu(const std::string& measure) const;
-  [[nodiscard]] std::vector<double> per_switch(const std::string& other_kind) const;
-  [[nodiscard]] bool in_class(const std::string& pair_class, int a, int b) const;
-  [[nodiscard]] int count_of(int device, const std::string& other_kind) const;
-  /// Bytes/s of the best single way over GPUs: its narrowest bundle of links.
+  [[nodiscard]] std::vector<double> per_gpu(double (Wiring::*number)(std::size_t gpu) const) const;
+  [[nodiscard]] double gpu_links(std::size_t gpu) const { return count_of(gpus_[gpu], std::nullopt); }
+  [[nodiscard]] double peer_links(std::size_t gpu) const { return count_of(gpus_[gpu], DeviceKind::kGpu); }
+  [[nodiscard]] double pcie_levels(std::size_t gpu) const { return static_cast<double>(pcie_switches_[gpu].size()); }
+  [[nodiscard]] double gpu_switches(std::size_t gpu) const;
+  [[nodiscard]] std::vector<double> per_switch(DeviceKind other_kind) const;
+  [[nodiscard]] bool in_class(PairClass pair_class, int a, int b) const;
+  [[nodiscard]] int switches_on(const std::vector<int>& route) const;
+  [[nodiscard]] int count_of(int device, std::optional<DeviceKind> other_kind) const;
+  /// Bytes/s of the best single route over GPUs: its narrowest bundle of links.
   [[nodiscard]] double widest(int gpu_a, int gpu_b) const;
   [[nodiscard]] double direct_bandwidth(int gpu_a, int gpu_b) const;
   [[nodiscard]] std::vector<double> per_pair(const Structure& structure) const;
   [[nodiscard]] std::vector<double> cycle_sizes(int links) const;
   [[nodiscard]] std::vector<double> group_bandwidths() const;
 
-  std::vector<std::string> kinds_, groups_;  ///< by device
+  [[nodiscard]] DeviceKind kind(int device) const { return kinds_[static_cast<std::size_t>(device)]; }
+
+  std::vector<DeviceKind> kinds_;    ///< by device
+  std::vector<std::string> groups_;  ///< by device
   std::vector<Cable> cables_;
   std::vector<int> gpus_;                        ///< device by GPU number
   std::vector<int> cpu_;                         ///< by GPU number: the CPU it hangs on, -1 if none
   std::vector<std::vector<int>> pcie_switches_;  ///< by GPU number: from the GPU to its CPU
 };
-
-/// all; nvlink, nvlink_1, nvlink_2, no_nvlink: direct links of the pair; nvswitch_1, nvswitch_2: switches on the way;
-/// pcie_level_1: below one switch next to both; pcie_level_2: below one switch, but not the next one;
-/// shared_pcie_switch, no_shared_pcie_switch; same_socket: no shared switch, one CPU; cross_socket: two CPUs.
-const std::vector<std::string>& pair_classes();
-/// gpu_links: links per GPU; peer_links: those of them to other GPUs; gpu_switches: NVSwitches next to each GPU;
-/// pair_links, pair_hops, pair_switches: per pair of GPUs; pair_widest: nominal bytes/s of the best single way of a
-/// pair over direct links; cycle_sizes: rings formed by the pairs with exactly so many links (0 where they form none);
-/// cable_bandwidth: nominal, bytes/s, per cable of a kind; switch_gpu_ports, switch_switch_ports: per NVSwitch;
-/// group_bandwidth: both directions together between two groups of NVSwitches; pcie_levels: switches from GPU to CPU;
-/// ring_min_links, ring_max_links: of a result of kind rings, per distinct ring.
-const std::vector<std::string>& measures();
 
 }  // namespace linkcast::validate

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace linkcast {
+#include "sim/machine/trace_source.hpp"
 
+namespace linkcast {
 /// Figures of one image.
 struct CnnLayer {
   std::string name;
@@ -30,5 +31,13 @@ Cnn alexnet();
 Cnn googlenet();
 /// @param blocks  x of ResNet/x
 Cnn resnet_x(int blocks);
+
+// Training as paper 003 describes it (section 3): the images of a batch are divided among the GPUs, and at the end of
+// each iteration an all_reduce makes the parameters equal. What Caffe does besides: the next batch is copied to the
+// GPUs meanwhile, and the CPU launches layer by layer.
+
+std::vector<TraceOption> cnn_options(int batch);
+/// @param batch  images of an iteration, all GPUs together, where no option says. @throws InputError
+void write_cnn(const Cnn& net, int batch, const TraceOptions& options, TraceSink& sink);
 
 }  // namespace linkcast

@@ -1,5 +1,5 @@
 // GoogLeNet on ImageNet, data parallel, strong scaling.
-#include "apps-traces/generators/cnn_training.hpp"
+#include "apps-traces/generators/cnn_networks.hpp"
 
 namespace linkcast {
 namespace {

@@ -62,11 +62,9 @@ class PipelineParallel final : public TraceGenerator {
 
   void run(const TraceOptions& options, TraceSink& sink) const override {
     const LayerModel model = layer_model(options);
-    const std::string schedule = options.text("schedule", "1f1b");
-    if (schedule != "1f1b" && schedule != "gpipe")
-      throw InputError("option schedule: '" + schedule + "' is neither 1f1b nor gpipe");
+    const bool gpipe = options.picks("schedule", "1f1b", "gpipe");
     must_divide("layers", model.layers, model.gpus, "gpus");
-    const Pipeline pipeline{options.whole("microbatches", 8), schedule == "1f1b"};
+    const Pipeline pipeline{options.whole("microbatches", 8), !gpipe};
     TraceHeader header;
     header.name = "pipeline_parallel";
     header.source = "generated: Y. Huang et al., GPipe, NeurIPS 2019; D. Narayanan et al., PipeDream, SOSP 2019 (1F1B)";

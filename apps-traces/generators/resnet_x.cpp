@@ -1,5 +1,5 @@
 // ResNet/x, the family of paper 003: one convolution, x blocks, a classifier.
-#include "apps-traces/generators/cnn_training.hpp"
+#include "apps-traces/generators/cnn_networks.hpp"
 
 namespace linkcast {
 namespace {

@@ -164,13 +164,11 @@ ScaleOutRun run_of(const ScaleOutApplication& application, const TraceOptions& o
   run.memory_Bps = options.number("memory", 732e9);  // source: paper 003, section 2.1: 4096 bits at 715 MHz, twice
   if (run.memory_Bps <= 0) throw InputError("option memory: must be positive");
   const int side = options.whole("side", application.side);
-  const std::string scaling = options.text("scaling", "strong");
-  if (scaling != "strong" && scaling != "weak")
-    throw InputError("option scaling: '" + scaling + "' is neither strong nor weak");
+  const bool weak = options.picks("scaling", "strong", "weak");
   for (std::size_t d = 0; d < run.parts.size(); ++d) {
-    if (scaling == "strong" && side % run.parts[d] != 0)
+    if (!weak && side % run.parts[d] != 0)
       throw InputError(fmt::format("option side: {} cells cannot be cut into {} parts", side, run.parts[d]));
-    run.local[d] = static_cast<double>(side) / (scaling == "strong" ? run.parts[d] : 1);
+    run.local[d] = static_cast<double>(side) / (weak ? 1 : run.parts[d]);
   }
   return run;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 namespace linkcast {
 namespace {
 
@@ -19,9 +21,8 @@ double mlp_flops_of(double tokens, double hidden) { return 16 * tokens * hidden 
 
 double value_of(const TraceOptions& options) {
   const std::string dtype = options.text("dtype", "bf16");
-  if (dtype == "fp8") return 1;
-  if (dtype == "bf16" || dtype == "fp16") return 2;
-  if (dtype == "fp32") return 4;
+  static const std::map<std::string, double> kBytes{{"fp8", 1}, {"bf16", 2}, {"fp16", 2}, {"fp32", 4}};
+  if (const auto known = kBytes.find(dtype); known != kBytes.end()) return known->second;
   throw InputError("option dtype: '" + dtype + "' is none of fp8, bf16, fp16, fp32");
 }
 

@@ -34,8 +34,16 @@ std::optional<std::string> c10d_operation(const std::string& name) {
                                                          {"gather", "gather"},
                                                          {"scatter", "scatter"},
                                                          {"send", "send"},
-                                                         {"recv", "recv"}};
+                                                         {"recv", "recv"},
+                                                         // out of place, which only timelines show
+                                                         {"_broadcast_oop", "broadcast"},
+                                                         {"_reduce_oop", "reduce"}};
   return find(kNames, name);
+}
+
+TraceKind kind_of_call(const std::string& op) {
+  static const std::map<std::string, TraceKind> kMessages{{"send", TraceKind::kSend}, {"recv", TraceKind::kRecv}};
+  return find(kMessages, op).value_or(TraceKind::kCollective);
 }
 
 std::optional<double> c10d_element_B(const std::string& dtype) {

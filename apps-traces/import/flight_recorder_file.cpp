@@ -68,8 +68,8 @@ void read_name(ObjectReader& r, Entry& entry) {
   const auto op = operation(name[1]);
   if (!op) r.fail("profiling_name", shown(text) + " is no collective that this importer knows");
   entry.op = *op;
-  entry.message = *op == "send" || *op == "recv";
-  if (!entry.message) return;
+  entry.kind = kind_of_call(*op);
+  if (!entry.message()) return;
   if (!name.has(4)) r.fail("profiling_name", shown(text) + " names no peer");
   entry.peer = std::stoi(name[4]);
 }
@@ -90,7 +90,7 @@ Entry read_entry(const Json& json, const std::string& file, std::size_t index) {
   entry.out_B = tensors_B(r, "output_sizes", "output_dtypes");
   read_name(r, entry);
   entry.group = group_of(r);
-  entry.sequence = r.required<std::int64_t>(entry.message ? "p2p_seq_id" : "collective_seq_id");
+  entry.sequence = r.required<std::int64_t>(entry.message() ? "p2p_seq_id" : "collective_seq_id");
   entry.created_ns = r.required<std::int64_t>("time_created_ns");
   if (entry.created_ns < 0) r.fail("time_created_ns", "must not be negative");
   entry.state = r.choice("state", {"scheduled", "started", "completed"});
@@ -154,7 +154,7 @@ Dump read_dump(const std::string& path) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Entry entry = read_entry(entries[i], path, i);
     const auto group = dump.groups.find(entry.group);
-    if (entry.message && group != dump.groups.end() && entry.peer >= static_cast<int>(group->second.size()))
+    if (entry.message() && group != dump.groups.end() && entry.peer >= static_cast<int>(group->second.size()))
       throw InputError(entry.place + "/profiling_name: peer " + std::to_string(entry.peer) + " is not in the group");
     if (entry.op.empty())
       ++dump.markers;

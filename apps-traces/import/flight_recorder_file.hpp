@@ -4,9 +4,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sim/records/trace.hpp"
+
 namespace linkcast::flight {
+
+inline constexpr std::string_view kCompleted = "completed";
 
 /// A call of one rank.
 struct Entry {
@@ -14,13 +19,14 @@ struct Entry {
   std::string op;             ///< as `linkcast list collectives`; send or recv; empty: the end of a group of calls
   std::string group;          ///< name of the process group
   std::int64_t sequence = 0;  ///< of collectives, or of messages: one number for calls that were coalesced
-  bool message = false;
+  TraceKind kind = TraceKind::kCollective;
+  [[nodiscard]] bool message() const { return kind != TraceKind::kCollective; }
   int peer = -1;  ///< message: in the group
   double in_B = 0, out_B = 0;
   std::int64_t created_ns = 0;
   std::optional<double> duration_s{};  ///< on the GPU, where it was timed
   std::string state;                   ///< scheduled, started or completed
-  [[nodiscard]] bool completed() const { return state == "completed"; }
+  [[nodiscard]] bool completed() const { return state == kCompleted; }
 };
 
 struct Dump {

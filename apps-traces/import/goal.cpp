@@ -115,7 +115,7 @@ class Goal {
   void statement(std::vector<Op>& ops) {
     if (tokens_.peek().empty()) tokens_.fail("the rank's block does not end: '}' is missing");
     const std::string word = tokens_.take();
-    if (word == "calc" || word == "send" || word == "recv") {
+    if (operations().count(word) > 0) {
       operation(word, "", ops);
     } else if (tokens_.take_if(":")) {
       if (!labels_.emplace(word, ops.size()).second) tokens_.fail("label " + shown(word) + " is there twice");
@@ -127,6 +127,12 @@ class Goal {
       const std::size_t earlier = labelled(tokens_.take());
       (at_start ? ops[later].after_start : ops[later].after_end).push_back(earlier);
     }
+  }
+
+  static const std::map<std::string, TraceKind>& operations() {
+    static const std::map<std::string, TraceKind> kinds{
+        {"calc", TraceKind::kCompute}, {"send", TraceKind::kSend}, {"recv", TraceKind::kRecv}};
+    return kinds;
   }
 
   std::size_t labelled(const std::string& label) {
@@ -142,12 +148,14 @@ class Goal {
     op.label = label;
     op.line = tokens_.line();
     const std::string amount = found();
-    if (word == "calc") {
+    const auto known = operations().find(word);
+    if (known == operations().end()) tokens_.fail(shown(word) + " is no operation: calc, send or recv");
+    op.kind = known->second;
+    if (op.kind == TraceKind::kCompute) {
       const std::optional<double> units = trace_number(tokens_.take());
       if (!units || *units < 0) tokens_.fail(amount + " is no time: a number of at least 0");
       op.amount = *units;
-    } else if (word == "send" || word == "recv") {
-      op.kind = word == "send" ? TraceKind::kSend : TraceKind::kRecv;
+    } else {
       std::string text = tokens_.take();
       if (!text.empty() && text.back() == 'b') text.pop_back();
       const std::optional<std::int64_t> bytes = trace_whole(text);
@@ -155,8 +163,6 @@ class Goal {
       op.amount = static_cast<double>(*bytes);
       expect(op.kind == TraceKind::kSend ? "to" : "from");
       op.peer = whole("a rank", 0, ranks_ - 1);
-    } else {
-      tokens_.fail(shown(word) + " is no operation: calc, send or recv");
     }
     attributes(op);
     ops.push_back(std::move(op));

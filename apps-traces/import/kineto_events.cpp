@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 namespace linkcast::kineto {
 namespace {
@@ -20,6 +21,27 @@ double number(const std::string& file, std::size_t index, const Json& event, con
 
 void fail(const std::string& file, std::size_t event, const std::string& what) {
   throw InputError(file, fmt::format("/traceEvents/{}", event), what);
+}
+
+Category category_of(const std::string& text) {
+  // source: pytorch/kineto libkineto/src/ActivityType.cpp
+  static const std::map<std::string, Category> kCategories{{"kernel", Category::kKernel},
+                                                           {"gpu_memcpy", Category::kGpuCopy},
+                                                           {"gpu_memset", Category::kGpuSet},
+                                                           {"cpu_op", Category::kOperator},
+                                                           {"cuda_runtime", Category::kRuntime},
+                                                           {"cuda_driver", Category::kRuntime},
+                                                           {"user_annotation", Category::kAnnotation}};
+  const auto found = kCategories.find(text);
+  return found == kCategories.end() ? Category::kOther : found->second;
+}
+
+WaitCall wait_call_of(const std::string& name) {
+  static const std::map<std::string, WaitCall> kCalls{{"cudaDeviceSynchronize", WaitCall::kDevice},
+                                                      {"cudaStreamSynchronize", WaitCall::kStream},
+                                                      {"cudaStreamWaitEvent", WaitCall::kStreamForEvent}};
+  const auto found = kCalls.find(name);
+  return found == kCalls.end() ? WaitCall::kNone : found->second;
 }
 
 std::string text_of(const Json& args, const char* key) {
@@ -39,7 +61,7 @@ std::vector<Event> complete_events(const std::string& file, const Json& json) {
     if (duration_us < 0) fail(file, i, "dur must not be negative");
     const auto args = event.find("args");
     const bool has = args != event.end() && args->is_object();
-    events.push_back({i, text_of(event, "cat"), text_of(event, "name"), start_us, start_us + duration_us,
+    events.push_back({i, category_of(text_of(event, "cat")), text_of(event, "name"), start_us, start_us + duration_us,
                       text_of(event, "tid"), has ? &*args : &kNone});
   }
   double first_us = std::numeric_limits<double>::infinity();
@@ -67,14 +89,8 @@ bool Spans::contain(const Event& event) const {
   return later != spans.begin() && std::prev(later)->second >= event.end_s;
 }
 
-bool on_gpu(const Event& event) {
-  return event.category == "kernel" || event.category == "gpu_memcpy" || event.category == "gpu_memset";
-}
-
-bool by_runtime(const Event& event) { return event.category == "cuda_runtime" || event.category == "cuda_driver"; }
-
 bool is_span(const Event& event, const char* head) {
-  return event.category == "user_annotation" && event.name.starts_with(head);
+  return event.category == Category::kAnnotation && event.name.starts_with(head);
 }
 
 }  // namespace linkcast::kineto

@@ -9,10 +9,31 @@
 
 namespace linkcast::kineto {
 
+/// Kinds of event that Kineto records, by their "cat".
+enum class Category {
+  kOther,
+  kKernel,
+  kGpuCopy,
+  kGpuSet,
+  kOperator,    ///< of PyTorch, on the CPU
+  kRuntime,     ///< a call of CUDA's runtime or driver
+  kAnnotation,  ///< of the code by its user or by PyTorch, on the CPU
+};
+Category category_of(const std::string& text);
+/// Work on the GPU.
+constexpr bool on_gpu(Category category) {
+  return category == Category::kKernel || category == Category::kGpuCopy || category == Category::kGpuSet;
+}
+
+/// Calls of CUDA that make the CPU or a stream wait.
+enum class WaitCall { kNone, kDevice, kStream, kStreamForEvent };
+WaitCall wait_call_of(const std::string& name);
+
 /// One complete ("X") event. Times are seconds from the first of them on.
 struct Event {
   std::size_t index = 0;
-  std::string category, name;
+  Category category = Category::kOther;
+  std::string name;
   double start_s = 0, end_s = 0;
   std::string thread;
   const Json* args = nullptr;
@@ -25,9 +46,8 @@ std::string text_of(const Json& args, const char* key);
 /// @param json  of "traceEvents"; outlives the events. @throws InputError
 std::vector<Event> complete_events(const std::string& file, const Json& json);
 
-bool on_gpu(const Event& event);
-/// A call of CUDA's runtime or driver.
-bool by_runtime(const Event& event);
+inline bool on_gpu(const Event& event) { return on_gpu(event.category); }
+inline bool by_runtime(const Event& event) { return event.category == Category::kRuntime; }
 /// Annotation of the code by its user or by PyTorch, on the CPU.
 bool is_span(const Event& event, const char* head);
 

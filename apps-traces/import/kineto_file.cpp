@@ -15,14 +15,6 @@
 namespace linkcast::kineto {
 namespace {
 
-/// c10d's names, and those of operations out of place, which only timelines show.
-std::optional<std::string> operation(const std::string& name) {
-  // source: PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
-  if (name == "_broadcast_oop") return "broadcast";
-  if (name == "_reduce_oop") return "reduce";
-  return c10d_operation(name);
-}
-
 double element_B(const std::string& file, std::size_t index, const std::string& type) {
   const auto bytes = c10d_element_B(type);
   if (!bytes) fail(file, index, "args: dtype '" + type + "' of a collective is not known");
@@ -76,7 +68,7 @@ std::vector<int> members_of(const std::string& file, const Event& event, const R
 bool read_collective(const std::string& file, const Event& event, RankRecording& into, GpuWork& work) {
   const std::string name = text_of(*event.args, "Collective name");
   if (name.empty()) return false;
-  const auto op = operation(name);
+  const auto op = c10d_operation(name);
   if (!op) fail(file, event.index, "args: collective '" + name + "' is not known");
   work.communicates = true;
   Collective& collective = work.collective;
@@ -86,40 +78,46 @@ bool read_collective(const std::string& file, const Event& event, RankRecording&
     fail(file, event.index, "args: a collective needs 'In msg nelems' or 'Out msg nelems'");
   collective.size_B = element * std::max(amount(file, event, "In msg nelems"), amount(file, event, "Out msg nelems"));
   collective.group = text_of(*event.args, "Process Group Name");
-  if (collective.op == "send") collective.peer = whole(file, event.index, *event.args, "Dst Rank");
-  if (collective.op == "recv") collective.peer = whole(file, event.index, *event.args, "Src Rank");
+  if (const TraceKind kind = kind_of_call(collective.op); kind != TraceKind::kCollective)
+    collective.peer = whole(file, event.index, *event.args, kind == TraceKind::kSend ? "Dst Rank" : "Src Rank");
   if (into.groups.count(collective.group) > 0) return true;
   into.groups[collective.group] = members_of(file, event, into);
   return true;
 }
 
-/// source: torch/csrc/distributed/c10d/reducer.cpp: names of what it records
+/// Operator that describes a collective. source: torch/csrc/distributed/c10d/ParamCommsUtils.hpp
+const std::string kDescription = "record_param_comms";
+/// The exchange of gradients. source: torch/csrc/distributed/c10d/reducer.cpp: names of what it records
 bool exchanges(const std::string& name) {
-  return name == "torch::distributed::reducer::mul_out" || name == "torch.distributed.ddp.reducer::copy_bucket_to_grad";
+  static const std::set<std::string> kExchanges{"torch::distributed::reducer::mul_out",
+                                                "torch.distributed.ddp.reducer::copy_bucket_to_grad"};
+  return kExchanges.count(name) > 0;
 }
 
 /// Before the forward pass DDP makes the buffers of all ranks equal: what it calls then, one after the other.
 /// source: torch/csrc/distributed/c10d/reducer.cpp, broadcast_coalesced, called by
 /// DistributedDataParallel._sync_buffers
+const std::string kBufferBroadcast = "c10d::broadcast_";
 bool equalises_buffers(const std::string& name) {
-  return name == "aten::flatten_dense_tensors" || name == "c10d::broadcast_" || name == "record_param_comms" ||
-         name == "aten::unflatten_dense_tensors" || name == "aten::copy_";
+  static const std::set<std::string> kCalls{"aten::flatten_dense_tensors", kBufferBroadcast, kDescription,
+                                            "aten::unflatten_dense_tensors", "aten::copy_"};
+  return kCalls.count(name) > 0;
 }
 
 /// Adds the part of each DDP forward pass that only makes buffers equal.
 void add_buffer_exchange(const std::vector<Event>& events, Spans& exchange) {
   std::vector<const Event*> calls;
   for (const Event& event : events)
-    if (event.category == "cpu_op") calls.push_back(&event);
+    if (event.category == Category::kOperator) calls.push_back(&event);
   std::sort(calls.begin(), calls.end(), [](const Event* a, const Event* b) { return a->start_s < b->start_s; });
   for (const Event& forward : events) {
-    if (forward.category != "user_annotation" || forward.name != "DistributedDataParallel.forward") continue;
+    if (forward.category != Category::kAnnotation || forward.name != "DistributedDataParallel.forward") continue;
     double end_s = forward.start_s;
     bool broadcast = false;
     for (const Event* call : calls) {
       if (call->thread != forward.thread || call->start_s < end_s || call->end_s > forward.end_s) continue;
       if (!equalises_buffers(call->name)) break;
-      broadcast = broadcast || call->name == "c10d::broadcast_";
+      broadcast = broadcast || call->name == kBufferBroadcast;
       end_s = call->end_s;
     }
     if (broadcast) exchange.add(forward.thread, forward.start_s, end_s);
@@ -160,7 +158,7 @@ Calls calls_of(const std::vector<Event>& events) {
   Calls calls;
   for (const Event& event : events) {
     if (by_runtime(event)) calls.launches[text_of(*event.args, "correlation")] = &event;
-    if (event.category == "cpu_op" && !text_of(*event.args, "Collective name").empty())
+    if (event.category == Category::kOperator && !text_of(*event.args, "Collective name").empty())
       calls.described.emplace(text_of(*event.args, "External id"), &event);
     if (exchanges(event.name)) calls.exchange.add(event);
     if (is_span(event, "Optimizer.step")) calls.update.add(event);
@@ -184,7 +182,7 @@ GpuWork work_of(const std::string& file, const Event& event, const Event& launch
   work.launch_end_s = launch.end_s;
   work.exchange = calls.exchange.contain(launch);
   work.update = calls.update.contain(launch);
-  if (event.category == "gpu_memcpy") {
+  if (event.category == Category::kGpuCopy) {
     work.copy = copy_kind(event.name);
     work.size_B = amount(file, event, "bytes");
     if (work.copy == "d2d") {  // source: pytorch/kineto CuptiActivity.cpp, metadata of a CUPTI_ACTIVITY_KIND_MEMCPY2
@@ -220,19 +218,20 @@ Multicast multicast_of(const Event& event, std::size_t ranks, const std::string&
 
 void read_work(const std::string& file, const std::vector<Event>& events, bool named, RankRecording& into) {
   const Calls calls = calls_of(events);
-  const bool operators =
-      std::any_of(events.begin(), events.end(), [](const Event& event) { return event.category == "cpu_op"; });
+  const bool operators = std::any_of(events.begin(), events.end(),
+                                     [](const Event& event) { return event.category == Category::kOperator; });
   for (const Event& event : events) {
     if (!on_gpu(event)) continue;
     const auto launch = calls.launches.find(text_of(*event.args, "correlation"));
     if (launch == calls.launches.end()) continue;  // launched before the recording began
     GpuWork work = work_of(file, event, *launch->second, calls);
-    bool described = event.category == "kernel" && read_collective(file, event, into, work);
-    if (!described && event.category == "kernel" && of_nccl(event.name)) {  // by version the operator describes it
+    bool described = event.category == Category::kKernel && read_collective(file, event, into, work);
+    if (!described && event.category == Category::kKernel &&
+        of_nccl(event.name)) {  // by version the operator describes it
       const auto by = calls.described.find(text_of(*event.args, "External id"));
       described = by != calls.described.end() && read_collective(file, *by->second, into, work);
     }
-    if (!described && event.category == "kernel" && of_nccl(event.name)) {
+    if (!described && event.category == Category::kKernel && of_nccl(event.name)) {
       if (named) fail_nameless(file, event, operators);
       work.communicates = true;
     }
@@ -253,10 +252,11 @@ void read_waits(const std::vector<Event>& events, RankRecording& into) {
       collectives.insert(text_of(*event.args, "External id"));
   for (const Event& event : events) {
     if (!by_runtime(event)) continue;
-    if (event.name == "cudaDeviceSynchronize" || event.name == "cudaStreamSynchronize") {
-      const bool all = event.name == "cudaDeviceSynchronize";
+    const WaitCall call = wait_call_of(event.name);
+    if (call == WaitCall::kDevice || call == WaitCall::kStream) {
+      const bool all = call == WaitCall::kDevice;
       into.waits.push_back({event.start_s, event.end_s, true, all ? "" : text_of(*event.args, "stream"), false, all});
-    } else if (event.name == "cudaStreamWaitEvent") {
+    } else if (call == WaitCall::kStreamForEvent) {
       const bool own = collectives.count(text_of(*event.args, "External id")) > 0;
       into.waits.push_back({event.start_s, event.end_s, false, "", own});
     }
@@ -332,10 +332,9 @@ void count_recorded(const std::vector<Event>& events, RankRecording& recording) 
   std::vector<std::pair<double, int Recorded::*>> counted;
   for (const Event& event : events) {
     if (threads.count(event.thread) == 0) continue;
-    if (event.category == "cpu_op") {
+    if (event.category == Category::kOperator) {
       counted.emplace_back(event.start_s, &Recorded::operators);
-      // source: torch/csrc/distributed/c10d/ParamCommsUtils.hpp, what describes a collective
-      if (event.name == "record_param_comms") counted.emplace_back(event.start_s, &Recorded::collectives);
+      if (event.name == kDescription) counted.emplace_back(event.start_s, &Recorded::collectives);
     } else if (by_runtime(event)) {
       counted.emplace_back(event.end_s, starts(event) ? &Recorded::launches : &Recorded::calls);
     }
@@ -359,14 +358,14 @@ RankRecording read_timeline(const std::string& file, const Json& json, bool name
     recording.device = text_of(devices->front(), "name");
   const std::vector<Event> events = complete_events(file, json["traceEvents"]);
   for (const Event& event : events)
-    if (recording.gpu < 0 && event.category == "kernel") recording.gpu = gpu_of(*event.args, "device");
+    if (recording.gpu < 0 && event.category == Category::kKernel) recording.gpu = gpu_of(*event.args, "device");
   read_work(file, events, named, recording);
   read_waits(events, recording);
   if (recording.work.empty()) throw InputError(file, "/traceEvents", "holds no work of a GPU (kernel, gpu_memcpy)");
   // source: torch/csrc/profiler/standalone/execution_trace_observer.cpp, which numbers the operators that it sees
   recording.execution_trace = std::any_of(events.begin(), events.end(), [](const Event& event) {
     const auto id = event.args->find("Record function id");
-    return event.category == "cpu_op" && id != event.args->end() && id->is_number() && id->get<double>() > 0;
+    return event.category == Category::kOperator && id != event.args->end() && id->is_number() && id->get<double>() > 0;
   });
   number_steps(events, recording);
   count_recorded(events, recording);

@@ -1,17 +1,254 @@
 // The debug log of NCCL (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,COLL): every call with its communicator and stream.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "apps-traces/import/nccl_comms.hpp"
+#include "apps-traces/import/c10d_names.hpp"
+#include "apps-traces/import/lines.hpp"
+#include "sim/base/index.hpp"
+#include "sim/base/regex.hpp"
 #include "sim/machine/trace_source.hpp"
+#include "sim/records/trace.hpp"
 
 namespace linkcast {
 namespace {
+
+// Communicators in the debug log of NCCL: which process and GPU is which rank of which.
+
+/// A line that NCCL printed: "stamp host:pid:tid [gpu] NCCL INFO message".
+struct NcclLine {
+  std::string stamp;    ///< empty: none
+  std::string process;  ///< host:pid
+  int gpu = 0;
+  std::vector<std::string> words;  ///< of the message
+  /// The word behind `key`, or "".
+  [[nodiscard]] std::string behind(const std::string& key) const;
+  [[nodiscard]] bool says(const std::string& first, const std::string& second) const;
+};
+
+/// Takes lines apart that several processes wrote into one, and the prefixes of launchers off.
+class NcclSplitter {
+ public:
+  /// The messages of NCCL in a line, in their order. To be asked line by line from the beginning of a file.
+  std::vector<NcclLine> lines(const std::string& text);
+
+ private:
+  std::set<std::string> hosts_;  ///< that lines began with so far: where another message begins behind one shows
+};
+
+struct NcclComm {
+  std::string name;         ///< of the trace's group
+  std::vector<int> owners;  ///< by rank of the communicator; -1: not seen
+  std::vector<int> ranks;   ///< of the trace, by rank of the communicator
+};
+
+/// What the communicators of all files are. Take every line once by add() in the order of the files, then finish();
+/// then every line again by at().
+class NcclComms {
+ public:
+  void add(const NcclLine& line, const Lines& lines);
+  /// @throws InputError  ranks of which there is no log
+  void finish();
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(rank_of_owner_.size()); }
+  [[nodiscard]] const std::vector<NcclComm>& all() const { return comms_; }
+  /// The line may set a communicator up, or end it.
+  void at(const NcclLine& line, const Lines& lines);
+  struct Member {
+    const NcclComm* comm = nullptr;
+    int rank = 0;  ///< of the trace
+  };
+  /// @param pointer  as printed. @throws InputError  not set up in what was read
+  [[nodiscard]] Member member(const NcclLine& line, const std::string& pointer, const Lines& lines) const;
+
+ private:
+  struct Place {
+    std::size_t comm = 0;
+    int rank = 0;  ///< of the communicator
+  };
+  using Pointer = std::pair<std::string, std::string>;  ///< process, as printed
+
+  std::string identity(const NcclLine& line, int ranks, int rank);
+
+  std::vector<NcclComm> comms_;
+  std::map<std::string, std::size_t> by_identity_;
+  std::map<std::string, int> owners_;  ///< process and GPU
+  std::map<std::pair<int, int>, int> unnamed_;
+  std::map<std::pair<std::string, std::pair<std::string, long>>, Place>
+      by_line_;  ///< by process and comm, file and line
+  std::map<Pointer, Place> live_;
+  std::map<Pointer, std::string> identities_;
+  std::vector<int> rank_of_owner_;
+  long members_ = 0;  ///< of all communicators
+};
+
+constexpr std::string_view kMark = "NCCL INFO ";
+
+int whole(const NcclLine& line, const std::string& key, int least, int most, const Lines& lines) {
+  const std::string text = line.behind(key);
+  const std::optional<std::int64_t> value = trace_whole(text);
+  if (!value || *value < least || *value > most)
+    lines.fail(fmt::format("{} {} is not a whole number from {} to {}", key, shown(text), least, most));
+  return static_cast<int>(*value);
+}
+
+bool sets_up(const NcclLine& line) {
+  return !line.behind("comm").empty() && !line.behind("rank").empty() && !line.behind("nranks").empty() &&
+         (line.says("Init", "START") || line.says("Init", "COMPLETE"));
+}
+
+bool ends(const NcclLine& line) { return line.says("Destroy", "COMPLETE") || line.says("Abort", "COMPLETE"); }
+
+std::string NcclLine::behind(const std::string& key) const {
+  const auto found = std::find(words.begin(), words.end(), key);
+  return found == words.end() || found + 1 == words.end() ? "" : *(found + 1);
+}
+
+bool NcclLine::says(const std::string& first, const std::string& second) const {
+  const auto found = std::find(words.begin(), words.end(), first);
+  return found != words.end() && found + 1 != words.end() && *(found + 1) == second;
+}
+
+/// @returns  nothing for a line of something else
+std::optional<NcclLine> nccl_line(const std::string& text) {
+  const std::size_t mark = text.find(kMark);
+  if (mark == std::string::npos) return std::nullopt;
+  const std::size_t gpu = text.rfind('[', mark);
+  if (gpu == std::string::npos || mark < 2 || text.compare(mark - 2, 2, "] ") != 0) return std::nullopt;
+  NcclLine line;
+  const std::optional<std::int64_t> number = trace_whole(std::string_view(text).substr(gpu + 1, mark - gpu - 3));
+  std::vector<std::string> before = trace_words(std::string_view(text).substr(0, gpu));
+  if (!number || *number < 0 || *number > kMostRanks || before.empty()) return std::nullopt;
+  line.gpu = static_cast<int>(*number);
+  const std::size_t thread = before.back().rfind(':');
+  if (thread == std::string::npos || before.back().find(':') == thread) return std::nullopt;
+  line.process = before.back().substr(0, thread);
+  before.pop_back();
+  for (const std::string& word : before) line.stamp += (line.stamp.empty() ? "" : " ") + word;
+  line.words = trace_words(std::string_view(text).substr(mark + kMark.size()));
+  return line;
+}
+
+std::vector<NcclLine> NcclSplitter::lines(const std::string& text) {
+  static const Regex tag(R"(\s*(?:\[\d+,\d+\]<\w+>: ?|\d{1,6}: )(.*))");  // mpirun --tag-output, srun -l
+  static const Regex begin(R"(([A-Za-z0-9._-]+:\d+):\d+ \[\d+\] NCCL (?:INFO|WARN) )");
+  std::vector<NcclLine> found;
+  if (text.find(kMark) == std::string::npos) return found;
+  const Match tagged = tag.whole(text);
+  std::string rest = tagged ? tagged[1] : text;
+  for (bool first = true; !rest.empty(); first = false) {
+    const std::size_t mark = rest.find("] NCCL ");
+    const std::size_t behind = mark == std::string::npos ? rest.size() : mark + 7;
+    const Match next = begin.find(std::string_view(rest).substr(behind));
+    std::size_t cut = rest.size();
+    if (next) {
+      cut = rest.find(next[0], behind);
+      const std::string host = next[1].substr(0, next[1].find(':'));
+      std::size_t longest = 0;  // what is before it in the name is the end of the other message
+      for (const std::string& known : hosts_)
+        if (host.ends_with(known)) longest = std::max(longest, known.size());
+      if (longest > 0) cut += host.size() - longest;
+    }
+    if (auto line = nccl_line(rest.substr(0, cut))) {
+      if (first) hosts_.insert(line->process.substr(0, line->process.find(':')));
+      found.push_back(std::move(*line));
+    }
+    rest = rest.substr(cut);
+  }
+  return found;
+}
+
+/// Who share it share a communicator: the id that NCCL prints, of a split its parent, count and colour; older versions
+/// print none, where the n-th of a size that each rank joins is taken for the same.
+std::string NcclComms::identity(const NcclLine& line, int ranks, int rank) {
+  const std::string id = line.behind("commId");
+  if (!id.empty()) return id;
+  const std::string parent = line.behind("parent");
+  const auto known = identities_.find({line.process, parent});
+  if (known != identities_.end())
+    return known->second + " split " + line.behind("splitCount") + " color " + line.behind("color");
+  return fmt::format("of {} number {}", ranks, unnamed_[{ranks, rank}]++);
+}
+
+void NcclComms::add(const NcclLine& line, const Lines& lines) {
+  const Pointer pointer{line.process, line.behind("comm")};
+  if (ends(line)) live_.erase(pointer);
+  if (!sets_up(line)) return;
+  const int ranks = whole(line, "nranks", 1, kMostRanks, lines);
+  const int rank = whole(line, "rank", 0, ranks - 1, lines);
+  if (live_.count(pointer) > 0) return;  // START and COMPLETE speak of one communicator
+  const std::string id = identity(line, ranks, rank);
+  const auto [found, added] = by_identity_.emplace(id, comms_.size());
+  constexpr long kMostMembers = 10'000'000;  // of all communicators together; a job has far fewer. source: ours
+  if (added && (members_ += ranks) > kMostMembers)
+    lines.fail(fmt::format("communicators of more than {} ranks together", kMostMembers));
+  if (added) comms_.push_back({"", std::vector<int>(static_cast<std::size_t>(ranks), -1), {}});
+  NcclComm& comm = comms_[found->second];
+  if (static_cast<int>(comm.owners.size()) != ranks)
+    lines.fail(fmt::format("the communicator has {} ranks elsewhere, here {}", comm.owners.size(), ranks));
+  const int gpu = line.behind("cudaDev").empty() ? line.gpu : whole(line, "cudaDev", 0, kMostRanks, lines);
+  const int owner = owners_.emplace(fmt::format("{} {}", line.process, gpu), owners_.size()).first->second;
+  int& member = comm.owners[linkcast::at(rank)];
+  if (member >= 0 && member != owner) lines.fail(fmt::format("rank {} of it is another process already", rank));
+  if (member < 0 && std::find(comm.owners.begin(), comm.owners.end(), owner) != comm.owners.end())
+    lines.fail(fmt::format("GPU {} of this process is another rank of it already", gpu));
+  member = owner;
+  identities_[pointer] = id;
+  live_[pointer] =
+      by_line_[{line.process + " " + line.behind("comm"), {lines.path(), lines.number()}}] = {found->second, rank};
+}
+
+void NcclComms::finish() {
+  live_.clear();
+  std::vector<int> by_owner(owners_.size());
+  std::iota(by_owner.begin(), by_owner.end(), 0);
+  int number = 0;
+  const NcclComm* world = nullptr;
+  for (NcclComm& comm : comms_) {
+    const auto missing = std::find(comm.owners.begin(), comm.owners.end(), -1);
+    if (missing != comm.owners.end())
+      throw InputError(
+          fmt::format("a communicator has {} ranks, but there is no log of rank {} of it: give the logs of all ranks",
+                      comm.owners.size(), missing - comm.owners.begin()));
+    const bool all = comm.owners.size() == owners_.size();
+    comm.name = all && world == nullptr ? "world" : fmt::format("comm {}", ++number);
+    if (!all || world != nullptr) continue;
+    world = &comm;
+    for (std::size_t rank = 0; rank < comm.owners.size(); ++rank)
+      by_owner[linkcast::at(comm.owners[rank])] = static_cast<int>(rank);
+  }
+  rank_of_owner_ = by_owner;
+  for (NcclComm& comm : comms_)
+    for (const int owner : comm.owners) comm.ranks.push_back(by_owner[linkcast::at(owner)]);
+}
+
+void NcclComms::at(const NcclLine& line, const Lines& lines) {
+  const auto found = by_line_.find({line.process + " " + line.behind("comm"), {lines.path(), lines.number()}});
+  if (found != by_line_.end())
+    live_[{line.process, line.behind("comm")}] = found->second;
+  else if (ends(line))
+    live_.erase({line.process, line.behind("comm")});
+}
+
+NcclComms::Member NcclComms::member(const NcclLine& line, const std::string& pointer, const Lines& lines) const {
+  const auto found = live_.find({line.process, pointer});
+  if (found == live_.end())
+    lines.fail("communicator " + shown(pointer) +
+               " was not set up in the log: it needs NCCL_DEBUG=INFO and "
+               "NCCL_DEBUG_SUBSYS=INIT,COLL from the start");
+  const NcclComm& comm = comms_[found->second.comm];
+  return {&comm, comm.ranks[linkcast::at(found->second.rank)]};
+}
 
 /// Bytes of an element by ncclDataType_t. source: NVIDIA/nccl src/nccl.h.in: int8, uint8, int32, uint32, int64, uint64,
 /// float16, float32, float64, bfloat16, float8e4m3, float8e5m2
@@ -39,9 +276,10 @@ const std::map<std::string, Operation>& operations() {
 /// One call of one rank.
 struct Call {
   NcclComms::Member member;
+  TraceKind kind = TraceKind::kCollective;
   std::string op;
   double size_B = 0;
-  int peer = -1;  ///< of the trace
+  int peer = -1;  ///< message: of the trace
   std::string stream;
   std::optional<double> stamp_s{};
 };
@@ -98,6 +336,7 @@ class Log {
     Call call;
     call.member = comms.member(line, line.behind("comm"), lines_);
     call.op = operation.op;
+    call.kind = kind_of_call(call.op);
     const std::vector<int>& ranks = call.member.comm->ranks;
     if (line.words.back() == "stream" || line.behind("stream").empty()) lines_.fail("the stream is missing");
     call.stream = line.behind("stream");
@@ -106,7 +345,7 @@ class Log {
     const auto type = static_cast<std::size_t>(whole(line, "datatype", kElement_B.size() - 1.0, lines_));
     call.size_B = count * kElement_B[type] * (operation.per_rank ? static_cast<double>(ranks.size()) : 1);
     const auto root = static_cast<std::size_t>(whole(line, "root", static_cast<double>(ranks.size()) - 1, lines_));
-    if (call.op == "send" || call.op == "recv") call.peer = ranks[root];
+    if (call.kind != TraceKind::kCollective) call.peer = ranks[root];
     call.stamp_s = seconds_of(line.stamp);
     return call;
   }
@@ -126,7 +365,7 @@ class RankCalls {
   void call(const Call& call) {
     const std::string stream = stream_name(call.stream);
     const bool message = call.peer >= 0;
-    const auto ends = std::make_pair(call.op == "send", call.peer);
+    const auto ends = std::make_pair(call.kind, call.peer);
     const bool joins = message && !together_.empty() && together_stream_ == stream && together_.count(ends) == 0;
     if (!joins) {
       together_.clear();
@@ -167,12 +406,11 @@ class RankCalls {
       if (stamp_s_ && *call.stamp_s > *stamp_s_) event.host_s = *call.stamp_s - *stamp_s_;
       stamp_s_ = call.stamp_s;
     }
-    if (call.peer >= 0) {
-      event.kind = call.op == "send" ? TraceKind::kSend : TraceKind::kRecv;
+    event.kind = call.kind;
+    if (call.kind != TraceKind::kCollective) {
       event.peer = call.peer;
       event.tag = call.member.comm->name;
     } else {
-      event.kind = TraceKind::kCollective;
       event.op = call.op;
       event.group = call.member.comm->name;
     }
@@ -199,7 +437,7 @@ class RankCalls {
   std::map<std::string, std::string> streams_{};
   std::map<std::string, std::int64_t> last_{};                 ///< by stream: the last event on it
   std::map<std::string, std::vector<std::int64_t>> before_{};  ///< by stream: what the next one has to wait for besides
-  std::set<std::pair<bool, int>> together_{};                  ///< messages taken for one group: send or not, peer
+  std::set<std::pair<TraceKind, int>> together_{};             ///< messages taken for one group: send or not, peer
   std::string together_stream_{};
   std::vector<std::int64_t> together_before_{};  ///< what each of them waits for
 };
@@ -216,23 +454,22 @@ class NcclLogImporter final : public TraceImporter {
 
   void run(const std::vector<std::string>& files, const TraceOptions& options, TraceSink& sink) const override {
     const double gap_s = options.seconds("gap", 0);
-    const std::string host = options.text("host", "none");
-    if (host != "none" && host != "stamps") throw InputError("option host: '" + host + "' is not none or stamps");
+    const bool stamps = options.picks("host", "none", "stamps");
     NcclComms comms;
-    survey(files, comms, host == "stamps");
+    survey(files, comms, stamps);
     TraceHeader header;
     header.name = trace_file_name(files[0]);
     header.ranks = comms.ranks();
     header.source = "NCCL debug log " + header.name;
     header.notes = {
         gap_s > 0 ? "compute before each call as said: " + to_text(Seconds{gap_s}) : "no compute: the log has none",
-        host == "stamps" ? "CPU time between calls from time stamps, waiting included" : "no CPU time between calls",
+        stamps ? "CPU time between calls from time stamps, waiting included" : "no CPU time between calls",
         "assumed: sends and receives in a row on one stream, to different peers, are one group and run at once",
         "assumed: calls on different streams wait for each other only as ranks meet; collectives of one rank left out"};
     for (const NcclComm& comm : comms.all())
       if (comm.ranks.size() > 1) header.groups[comm.name] = comm.ranks;
     sink.header(header);
-    write(files, comms, gap_s, host == "stamps", sink);
+    write(files, comms, gap_s, stamps, sink);
   }
 
  private:
@@ -282,4 +519,5 @@ const bool nccl_log_registered = trace_importers().add(
     [] { return std::make_unique<NcclLogImporter>(); });
 
 }  // namespace
+
 }  // namespace linkcast

@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "apps-traces/import/kineto_events.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "apps-traces/import/nsys_database.hpp"
 #include "apps-traces/import/nsys_nccl.hpp"
@@ -253,8 +254,9 @@ class Reader {
   }
 
   void put_wait(const std::string& name, const Span& when, std::int64_t thread, const Number& number, Json args) {
-    const bool waits = name == "cudaDeviceSynchronize" || name == "cudaStreamSynchronize";
-    if (!waits && name != "cudaStreamWaitEvent") return;
+    const kineto::WaitCall call = kineto::wait_call_of(name);
+    if (call == kineto::WaitCall::kNone) return;
+    const bool waits = call != kineto::WaitCall::kStreamForEvent;
     const auto wait = waits_.find(number);
     if (wait != waits_.end()) args["stream"] = wait->second.first;
     for (const auto& [key, at] : places_) {

@@ -85,7 +85,7 @@ class Calls {
     TraceEvent event = base(node, stream_of(node, comm));
     event.size_B = comm.name == "barrier" ? 4 : std::max(comm.in_elements, comm.out_elements) * element_B(comm, place);
     const std::vector<int> ranks = members(comm, rank_, header_.ranks);
-    event.kind = *op == "send" ? TraceKind::kSend : *op == "recv" ? TraceKind::kRecv : TraceKind::kCollective;
+    event.kind = kind_of_call(*op);
     if (event.kind == TraceKind::kCollective) {
       event.op = *op;
       event.group = group_name(comm, ranks);

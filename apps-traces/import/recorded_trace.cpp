@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "apps-traces/import/c10d_names.hpp"
 #include "apps-traces/import/kineto_repetitions.hpp"
 #include "sim/base/parse.hpp"
 
@@ -328,9 +329,7 @@ class RankWriter {
   }
 
   static void describe(const Collective& collective, TraceEvent& event) {
-    event.kind = collective.op == "send"   ? TraceKind::kSend
-                 : collective.op == "recv" ? TraceKind::kRecv
-                                           : TraceKind::kCollective;
+    event.kind = kind_of_call(collective.op);
     event.size_B = collective.size_B;
     event.peer = collective.peer;
     if (event.kind != TraceKind::kCollective) return;
@@ -388,15 +387,13 @@ std::string recording_note(const std::vector<RankRecording>& ranks, const Repeti
 
 /// Whether NVSwitches multicast: as said, or as the kernels show.
 void tell_multicast(const std::vector<RankRecording>& ranks, const TraceOptions& options, TraceHeader& header) {
-  const std::string said = options.text("nvls", "");
-  if (!said.empty() && said != "on" && said != "off")
-    throw InputError("option nvls: '" + said + "' is neither on nor off");
+  const bool said = options.has("nvls");
   Multicast shown = Multicast::kNothing;
   for (const RankRecording& rank : ranks) shown = std::max(shown, rank.multicast);
-  if (!said.empty()) header.nvls = said == "on";
-  if (said.empty() && shown == Multicast::kOff) header.nvls = false;
-  if (said.empty() && shown == Multicast::kOn) header.nvls = true;
-  if (said.empty() && shown == Multicast::kUnclear)
+  if (said) header.nvls = !options.picks("nvls", "on", "off");
+  if (!said && shown == Multicast::kOff) header.nvls = false;
+  if (!said && shown == Multicast::kOn) header.nvls = true;
+  if (!said && shown == Multicast::kUnclear)
     header.notes.push_back(
         "whether NVSwitches multicast (NVLS) does not show in the kernels of all_reduce: option nvls says it");
 }
@@ -485,7 +482,7 @@ std::vector<TraceOption> recording_options(const std::string& name) {
 void take_alone(RankRecording& recording) {
   const std::size_t before = recording.work.size();
   std::erase_if(recording.work, [](const GpuWork& work) {
-    return work.communicates && (work.collective.op == "send" || work.collective.op == "recv");
+    return work.communicates && kind_of_call(work.collective.op) != TraceKind::kCollective;
   });
   recording.alone =
       fmt::format("one rank ({}) of {} alone: replay it with ranks {}, the others taken alike, each group as all ranks",
@@ -512,15 +509,11 @@ void write_recordings(const RecordingTool& tool, std::vector<RankRecording> rank
   header.notes.insert(header.notes.end(), notes.begin(), notes.end());
   header.notes.insert(header.notes.end(), tool.notes.begin(), tool.notes.end());
   sink.header(header);
-  const std::string sync = options.text("sync", "recorded");
-  if (sync != "recorded" && sync != "steps")
-    throw InputError("option sync: '" + sync + "' is neither recorded nor steps");
-  const std::string names = options.text("names", "whole");
-  if (names != "whole" && names != "short")
-    throw InputError("option names: '" + names + "' is neither whole nor short");
+  const bool by_steps = options.picks("sync", "recorded", "steps"),
+             whole_names = !options.picks("names", "whole", "short");
   std::vector<RankWriter> writers;
   for (std::size_t i = 0; i < ranks.size(); ++i)
-    writers.emplace_back(ranks[i], i, repetitions, sync == "steps", names == "whole", sink);
+    writers.emplace_back(ranks[i], i, repetitions, by_steps, whole_names, sink);
   std::vector<char> more(ranks.size(), 1);
   for (int step = 0; std::any_of(more.begin(), more.end(), [](char one) { return one != 0; }); ++step)
     for (std::size_t i = 0; i < ranks.size(); ++i)

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <utility>
 
+#include "apps-traces/import/c10d_names.hpp"
 #include "sim/base/index.hpp"
 
 namespace linkcast {
@@ -35,7 +36,7 @@ class TiRank::Call {
   Call(const std::vector<std::string>& words, const Lines& lines, std::string name)
       : words_(words), lines_(lines), name_(std::move(name)) {}
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] bool is_request() const { return name_.front() == 'i' && name_ != "init"; }
+  [[nodiscard]] bool is_request() const { return name_.front() == 'i' && !name_.starts_with("init"); }
   /// Without the i of a request.
   [[nodiscard]] std::string base() const { return is_request() ? name_.substr(1) : name_; }
   [[nodiscard]] std::size_t count() const { return words_.size() - 2; }
@@ -81,7 +82,7 @@ class TiRank::Call {
 };
 
 const std::map<std::string, TiRank::Handler>& TiRank::handlers() {
-  static const std::map<std::string, Handler> kAll{{"init", &TiRank::nothing},
+  static const std::map<std::string, Handler> kAll{{"init", &TiRank::init},
                                                    {"finalize", &TiRank::nothing},
                                                    {"comm_size", &TiRank::nothing},
                                                    {"comm_split", &TiRank::nothing},
@@ -104,10 +105,10 @@ const std::map<std::string, TiRank::Handler>& TiRank::handlers() {
                                                    {"waitall", &TiRank::wait_all},
                                                    {"barrier", &TiRank::barrier},
                                                    {"ibarrier", &TiRank::barrier},
-                                                   {"bcast", &TiRank::rooted},
-                                                   {"ibcast", &TiRank::rooted},
-                                                   {"reduce", &TiRank::rooted},
-                                                   {"ireduce", &TiRank::rooted},
+                                                   {"bcast", &TiRank::broadcast},
+                                                   {"ibcast", &TiRank::broadcast},
+                                                   {"reduce", &TiRank::reduce},
+                                                   {"ireduce", &TiRank::reduce},
                                                    {"allreduce", &TiRank::all_reduce},
                                                    {"iallreduce", &TiRank::all_reduce},
                                                    {"alltoall", &TiRank::shared},
@@ -137,10 +138,10 @@ void TiRank::action(const std::vector<std::string>& words, const Lines& lines) {
   (this->*handler->second)(call);
 }
 
-/// Of these only init says something: with a parameter, that counts without a type are of doubles.
-void TiRank::nothing(const Call& call) {
-  if (call.name() == "init") default_element_B_ = call.count() > 0 ? kTiElement_B[0] : 1;
-}
+void TiRank::nothing(const Call&) {}
+
+/// With a parameter it says that counts without a type are of doubles.
+void TiRank::init(const Call& call) { default_element_B_ = call.count() > 0 ? kTiElement_B[0] : 1; }
 
 void TiRank::compute(const Call& call) {
   call.expect(1, "flops");
@@ -163,7 +164,7 @@ void TiRank::message(const Call& call) {
   const int peer = call.rank(0, ranks_);
   const std::int64_t tag = call.whole(1, "a tag");
   const double size_B = call.number(2, "a count") * call.element_B(3, default_element_B_);
-  const bool sends = call.base() == "send";
+  const bool sends = kind_of_call(call.base()) == TraceKind::kSend;
   if (!sends && tag < 0) call.fail("a receive of any tag cannot be replayed");
   const std::string key = sends ? key_of(rank_, peer, tag) : key_of(peer, rank_, tag);
   put_message(sends ? TraceKind::kSend : TraceKind::kRecv, peer, size_B, std::to_string(tag),
@@ -196,14 +197,20 @@ void TiRank::wait_all(const Call& call) {
 
 void TiRank::barrier(const Call& call) { put_collective(call, "all_reduce", 4); }
 
-void TiRank::rooted(const Call& call) {
-  const bool reduces = call.base() == "reduce";
-  call.expect(reduces ? 2 : 1, reduces ? "count and flops" : "count");
-  const std::size_t root = reduces ? 2 : 1;
+void TiRank::put_rooted(const Call& call, const std::string& op, std::size_t root) {
   if (call.count() > root) static_cast<void>(call.rank(root, ranks_));
-  put_collective(call, reduces ? "reduce" : "broadcast",
-                 call.number(0, "a count") * call.element_B(root + 1, default_element_B_));
-  if (reduces) put_flops(call, call.number(1, "flops"));
+  put_collective(call, op, call.number(0, "a count") * call.element_B(root + 1, default_element_B_));
+}
+
+void TiRank::broadcast(const Call& call) {
+  call.expect(1, "count");
+  put_rooted(call, "broadcast", 1);
+}
+
+void TiRank::reduce(const Call& call) {
+  call.expect(2, "count and flops");
+  put_rooted(call, "reduce", 2);
+  put_flops(call, call.number(1, "flops"));
 }
 
 void TiRank::all_reduce(const Call& call) {
@@ -215,14 +222,20 @@ void TiRank::all_reduce(const Call& call) {
 /// Counts are those of one rank's part.
 void TiRank::shared(const Call& call) {
   call.expect(2, "the counts sent and received");
-  static const std::map<std::string, std::string> kOps{
-      {"alltoall", "alltoall"}, {"allgather", "all_gather"}, {"gather", "gather"}, {"scatter", "scatter"}};
-  const bool has_root = call.base() == "gather" || call.base() == "scatter";
+  struct Shared {
+    const char* op;
+    bool has_root;
+    std::size_t part;  ///< which count comes first: a root's own count of the other side may be 0
+  };
+  static const std::map<std::string, Shared> kShared{{"alltoall", {"alltoall", false, 0}},
+                                                     {"allgather", {"all_gather", false, 0}},
+                                                     {"gather", {"gather", true, 0}},
+                                                     {"scatter", {"scatter", true, 1}}};
+  const auto& [op, has_root, part] = kShared.at(call.base());
   if (has_root && call.count() > 2) static_cast<void>(call.rank(2, ranks_));
   const double element_B = call.element_B(has_root ? 3 : 2, default_element_B_);
-  const std::size_t part = call.base() == "scatter" ? 1 : 0;  // a root's own count of the other side may be 0
   const double count = std::max(call.number(part, "a count"), call.number(1 - part, "a count"));
-  put_collective(call, kOps.at(call.base()), count * element_B * ranks_);
+  put_collective(call, op, count * element_B * ranks_);
 }
 
 void TiRank::all_gather_v(const Call& call) {

@@ -34,6 +34,7 @@ class TiRank {
   static const std::map<std::string, Handler>& handlers();
 
   void nothing(const Call& call);
+  void init(const Call& call);
   void compute(const Call& call);
   void sleep(const Call& call);
   void message(const Call& call);
@@ -41,7 +42,8 @@ class TiRank {
   void wait(const Call& call);
   void wait_all(const Call& call);
   void barrier(const Call& call);
-  void rooted(const Call& call);
+  void broadcast(const Call& call);
+  void reduce(const Call& call);
   void all_reduce(const Call& call);
   void shared(const Call& call);
   void all_gather_v(const Call& call);
@@ -54,6 +56,8 @@ class TiRank {
   void put_compute(double time_s, const std::string& name, const std::vector<std::int64_t>& after = {});
   void put_flops(const Call& call, double flops);
   void put_collective(const Call& call, const std::string& op, double size_B);
+  /// @param root  place of the parameter that names the root; the type stands behind it
+  void put_rooted(const Call& call, const std::string& op, std::size_t root);
   /// Messages that move at the same time, and what comes next waits for all of them.
   void put_together(const std::string& tag, const std::map<int, double>& to, const std::map<int, double>& from);
   void put_message(TraceKind kind, int peer, double size_B, const std::string& tag, const std::string& key);

@@ -3,14 +3,22 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <type_traits>
+#include <variant>
 
+#include "apps-traces/import/kineto_events.hpp"
 #include "apps-traces/import/lines.hpp"
 #include "sim/base/foreign_json.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"
+#include "sim/records/trace.hpp"
 
 namespace linkcast {
 namespace {
+
+const std::string kNodes = "nodes", kTraceEvents = "traceEvents";  // of an execution trace, of a timeline
+const std::string kDescription = "record_param_comms";             // the operator that describes a collective
+const std::string kRecordFunction = "rf_id";
 
 /// Operators of an execution trace, one at a time.
 class Nodes {
@@ -90,7 +98,7 @@ class Nodes {
   /// Schema 1.0.1: a collective is a record_param_comms whose inputs hold tensors and the name of the operation.
   void old_attributes(ObjectReader& r, TorchNode& node, const Json& values) {
     node.rf_id = r.optional<std::int64_t>("rf_id").value_or(0);
-    if (node.name != "record_param_comms" || !values.is_array()) return;
+    if (node.name != kDescription || !values.is_array()) return;
     TorchComm comm;
     for (const Json& value : values)
       if (value.is_string() && comm.name.empty()) comm.name = value.get<std::string>();
@@ -108,22 +116,26 @@ class Nodes {
   }
 
   static void attributes(ObjectReader& r, TorchNode& node, const Json& values) {
+    using Member = std::variant<std::string TorchComm::*, double TorchComm::*, int TorchComm::*>;
+    static const std::map<std::string, Member> members{
+        {"collective_name", &TorchComm::name},      {"dtype", &TorchComm::dtype},
+        {"in_msg_nelems", &TorchComm::in_elements}, {"out_msg_nelems", &TorchComm::out_elements},
+        {"pg_name", &TorchComm::process_group},     {"pg_size", &TorchComm::size},
+        {"global_rank_start", &TorchComm::start},   {"global_rank_stride", &TorchComm::stride}};
     TorchComm comm;
-    bool any = false;
     for (ObjectReader& attribute : r.objects("attrs")) {
       const auto name = attribute.required<std::string>("name");
-      if (name == "rf_id") node.rf_id = attribute.required<std::int64_t>("value");
-      if (name == "collective_name") comm.name = attribute.required<std::string>("value");
-      if (name == "dtype") comm.dtype = attribute.required<std::string>("value");
-      if (name == "in_msg_nelems") comm.in_elements = attribute.required<double>("value");
-      if (name == "out_msg_nelems") comm.out_elements = attribute.required<double>("value");
-      if (name == "pg_name") comm.process_group = attribute.required<std::string>("value");
-      if (name == "pg_size") comm.size = attribute.required<int>("value");
-      if (name == "global_rank_start") comm.start = attribute.required<int>("value");
-      if (name == "global_rank_stride") comm.stride = attribute.required<int>("value");
-      any = any || name == "collective_name";
+      if (name == kRecordFunction) node.rf_id = attribute.required<std::int64_t>("value");
+      const auto member = members.find(name);
+      if (member == members.end()) continue;
+      std::visit(
+          [&](auto of_comm) {
+            using Value = std::remove_reference_t<decltype(comm.*of_comm)>;
+            comm.*of_comm = attribute.required<Value>("value");
+          },
+          member->second);
     }
-    if (!any || comm.name.empty()) return;
+    if (comm.name.empty()) return;
     if (comm.in_elements < 0 || comm.out_elements < 0) r.fail("attrs", "a message has less than 0 elements");
     if (comm.size < 1 || comm.size > kMostRanks || comm.start < 0 || comm.start > kMostRanks || comm.stride < 0 ||
         comm.stride > kMostRanks)
@@ -156,9 +168,9 @@ class Events {
 
   void add(const Json& json, std::size_t index) {
     ObjectReader r(json, times_.file, "/traceEvents/" + std::to_string(index));
-    const std::string kind = r.optional<std::string>("cat").value_or("");
-    const bool gpu = kind == "kernel" || kind == "gpu_memcpy" || kind == "gpu_memset";
-    if (!gpu && kind != "cpu_op" && kind != "user_annotation") return;
+    const kineto::Category kind = kineto::category_of(r.optional<std::string>("cat").value_or(""));
+    const bool gpu = kineto::on_gpu(kind);
+    if (!gpu && kind != kineto::Category::kOperator && kind != kineto::Category::kAnnotation) return;
     ObjectReader args = r.object("args");
     const auto external = args.optional<std::int64_t>("External id");
     if (!external) return;
@@ -174,8 +186,9 @@ class Events {
     if (work.time_s < 0) r.fail("dur", "must not be negative");
     work.stream = "stream " + std::to_string(args.required<std::int64_t>("stream"));
     const auto name = r.required<std::string>("name");
-    if (kind == "gpu_memcpy" && name.find("HtoD") != std::string::npos) work.copy = "h2d";
-    if (kind == "gpu_memcpy" && name.find("DtoH") != std::string::npos) work.copy = "d2h";
+    const bool copy = kind == kineto::Category::kGpuCopy;
+    if (copy && name.find("HtoD") != std::string::npos) work.copy = "h2d";
+    if (copy && name.find("DtoH") != std::string::npos) work.copy = "d2h";
     if (!work.copy.empty()) work.size_B = args.required<double>("bytes");
     if (work.size_B < 0) args.fail("bytes", "must not be negative");
     by_external_[*external].push_back(std::move(work));
@@ -214,8 +227,8 @@ class Elements {
     refuse_deep_json(depth, event, path_);
     if (depth == 1 && event == Event::key) list_ = parsed.get<std::string>();
     if (depth == 1 && event == Event::array_start) index_ = 0;
-    if (depth != 2 || event != Event::object_end || (list_ != "nodes" && list_ != "traceEvents")) return true;
-    if (list_ == "nodes") {
+    if (depth != 2 || event != Event::object_end || (list_ != kNodes && list_ != kTraceEvents)) return true;
+    if (list_ == kNodes) {
       nodes_.add(parsed, index_++);
     } else {
       events_.add(parsed, index_++);
@@ -248,9 +261,9 @@ TorchFile read_torch_file(const std::string& path) {
     throw InputError(path + ": not JSON: " + error.what());
   }
   TorchFile file;
-  if (rest.is_object() && rest.contains("traceEvents"))
+  if (rest.is_object() && rest.contains(kTraceEvents))
     file.times = elements.events().take(rest);
-  else if (rest.is_object() && rest.contains("nodes"))
+  else if (rest.is_object() && rest.contains(kNodes))
     file.trace = elements.nodes().take(rest);
   else
     throw InputError(path + ": neither an execution trace of PyTorch (nodes) nor a timeline of Kineto (traceEvents)");

@@ -60,7 +60,7 @@ class Concurrency final : public Bench {
             {"time_s", "the slowest flow of each repetition"},
             {"flow_times_s", "one list a flow, in the order of flows"},
             {"engine",
-             "ce: cudaMemcpyPeerAsync; sm: kernels, 4 resident blocks of 512 threads a multiprocessor shared "
+             "copy_engine: cudaMemcpyPeerAsync; sm: kernels, 4 resident blocks of 512 threads a multiprocessor shared "
              "evenly by the flows of one executor"},
             {"direction", "write: issued on a stream of the source; read: of the target"}};
   }

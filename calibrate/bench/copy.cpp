@@ -19,7 +19,7 @@ int resident_blocks(int device) {
   return multiprocessors * kBlocksPerMultiprocessor;
 }
 
-const char* to_text(Engine engine) { return engine == Engine::kCopy ? "ce" : "sm"; }
+const char* to_text(Engine engine) { return engine == Engine::kCopy ? "copy_engine" : "sm"; }
 const char* to_text(Direction direction) { return direction == Direction::kRead ? "read" : "write"; }
 
 void place(std::vector<Copy>& copies, const Buffers& buffers) {

@@ -13,7 +13,7 @@ enum class Direction { kRead, kWrite };
 /// Blocks of the copy kernel that fill a GPU.
 int resident_blocks(int device);
 
-const char* to_text(Engine engine);        // "ce", "sm"
+const char* to_text(Engine engine);        // "copy_engine", "sm"
 const char* to_text(Direction direction);  // "read", "write"
 
 /// A copy between the arenas of two GPUs (or of one).

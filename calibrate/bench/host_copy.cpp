@@ -176,7 +176,7 @@ Json HostCopy::method(const Context&) const {
       {"clock", "pinned: CUDA events of each direction, the slowest counts; pageable: host clock around cudaMemcpy"},
       {"copies_per_repetition", copies_rule()},
       {"data", "hash pattern; GPU targets compared on the GPU, host targets uploaded and compared there"},
-      {"engine", "ce: cudaMemcpyAsync; sm: kernels of one GPU that load from or store to mapped host memory"},
+      {"engine", "copy_engine: cudaMemcpyAsync; sm: kernels of one GPU that load from or store to mapped host memory"},
       {"flow_times_s", "one list a flow, in the order of flows; time_s is the slowest flow of each repetition"}};
 }
 

@@ -110,7 +110,7 @@ Json P2pCopy::method(const Context&) const {
               {"clock", "CUDA events around the queue of each direction; both directions: the slower one"},
               {"data", "hash pattern, target overwritten before and compared on the GPU after each point"},
               {"engine",
-               "ce: cudaMemcpyPeerAsync (local: cudaMemcpyAsync); sm: kernel, 512 threads a block, 16-byte "
+               "copy_engine: cudaMemcpyPeerAsync (local: cudaMemcpyAsync); sm: kernel, 512 threads a block, 16-byte "
                "accesses, at most 4 blocks a multiprocessor"},
               {"direction", "write: issued on a stream of the source; read: of the target"},
               {"staged", "cudaMemcpyPeerAsync with peer access disabled between all GPUs"}};

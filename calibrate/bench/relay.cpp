@@ -60,7 +60,7 @@ std::vector<Point> Relay::points(Context& context) {
                             {"via", gpu_id(via)},
                             {"size_B", size},
                             {"chunk_B", chunk},
-                            {"engine", "ce"},
+                            {"engine", "copy_engine"},
                             {"direction", "write"}},
                            gpu_id(source) + "->" + gpu_id(via) + "->" + gpu_id(target),
                            [&context, what] { return run(context, what); }});

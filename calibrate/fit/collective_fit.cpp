@@ -26,25 +26,26 @@ class CollectiveFit {
  public:
   CollectiveFit(FitContext& context, const std::vector<Measurement>& measurements) : context_(context) {
     for (const Measurement& m : measurements)
-      if (m.bench == "nccl_base") points_.insert(points_.end(), m.collectives.begin(), m.collectives.end());
+      if (m.of_base_costs()) points_.insert(points_.end(), m.collectives.begin(), m.collectives.end());
   }
 
   void run() {
     if (points_.empty()) return;
     for (const std::string protocol : {"LL", "LL128", "Simple"}) {
-      if (fit_steps("Ring", key::ring_base[protocol], key::ring_hop[protocol], protocol)) fit_channel(protocol);
-      fit_steps("Tree", key::tree_base[protocol], key::tree_hop[protocol], protocol);
+      if (fit_steps(ForcedAlgorithm::kRing, key::ring_base[protocol], key::ring_hop[protocol], protocol))
+        fit_channel(protocol);
+      fit_steps(ForcedAlgorithm::kTree, key::tree_base[protocol], key::tree_hop[protocol], protocol);
     }
     fit_sendrecv();
   }
 
  private:
-  bool fit_steps(const std::string& algorithm, const LibraryRow& base_row, const LibraryRow& hop_row,
+  bool fit_steps(ForcedAlgorithm algorithm, const LibraryRow& base_row, const LibraryRow& hop_row,
                  const std::string& protocol) {
     const ParameterKey base = base_row.of_all(kBenchFamily), hop = hop_row.of_all(kBenchFamily);
     std::vector<Observation> rows;
     for (const MeasuredCollective& c : points_) {
-      if (c.op != "all_reduce" || c.algorithm != algorithm || c.protocol != protocol || c.channels > 0 ||
+      if (c.op != NcclOp::kAllReduce || c.algorithm != algorithm || c.protocol != protocol || c.channels > 0 ||
           c.size_B > kSmallest_B)
         continue;
       for (const double time : c.time_s) rows.push_back({{1, static_cast<double>(steps_of(c))}, time});
@@ -74,8 +75,8 @@ class CollectiveFit {
                        turn = key::ring_turn[protocol].of_all(kBenchFamily);
     std::vector<Observation> rows;
     for (const MeasuredCollective& c : points_) {
-      if (c.op != "all_reduce" || c.algorithm != "Ring" || c.protocol != protocol || c.channels != 1 ||
-          c.size_B < kPlenty_B)
+      if (c.op != NcclOp::kAllReduce || c.algorithm != ForcedAlgorithm::kRing || c.protocol != protocol ||
+          c.channels != 1 || c.size_B < kPlenty_B)
         continue;
       const double latency = context_.value(base) + steps_of(c) * context_.value(hop);
       for (const double time : c.time_s)
@@ -94,14 +95,14 @@ class CollectiveFit {
   void fit_sendrecv() {
     std::vector<double> small;
     for (const MeasuredCollective& c : points_)
-      if (c.op == "sendrecv" && c.channels == 0 && c.size_B <= kSmallest_B)
+      if (c.op == NcclOp::kSendrecv && c.channels == 0 && c.size_B <= kSmallest_B)
         small.insert(small.end(), c.time_s.begin(), c.time_s.end());
     if (small.empty()) return;
     const MedianEstimate base = estimate_median(small);
     context_.set(key::sendrecv_base.of_all(kBenchFamily), base.value, base.stderr_);
     std::vector<double> rates;
     for (const MeasuredCollective& c : points_)
-      if (c.op == "sendrecv" && c.channels == 1 && c.size_B >= kPlenty_B)
+      if (c.op == NcclOp::kSendrecv && c.channels == 1 && c.size_B >= kPlenty_B)
         for (const double time : c.time_s)
           if (time > base.value) rates.push_back(c.size_B / (time - base.value));
     if (rates.empty()) return;

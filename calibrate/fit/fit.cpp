@@ -8,12 +8,9 @@
 #include <map>
 #include <set>
 
-#include "calibrate/fit/distance_fit.hpp"
 #include "calibrate/fit/launch_fit.hpp"
 #include "calibrate/fit/message_fit.hpp"
-#include "calibrate/fit/mpi_fit.hpp"
 #include "calibrate/fit/noise_fit.hpp"
-#include "calibrate/fit/recording_fit.hpp"
 #include "sim/base/input_error.hpp"
 #include "sim/records/learned.hpp"
 
@@ -51,23 +48,28 @@ void check_sample(const Platform& wires, const Sample& s, const Measurement& m, 
 
 /// Name of the transport whose parameters a point determines; empty: none, it is predicted or of another kind.
 std::string transport_of(const MeasuredPoint& p) {
-  if ((p.bidirectional && p.transport != "host") || p.chunk_B > 0) return "";
-  const bool kernel = p.engine == "sm";
-  if (p.transport == "local") return kernel ? "local_sm" : "local";
-  if (p.transport == "peer")
-    return std::string("peer") + (kernel ? "_sm" : "") + (p.direction == "read" ? "_read" : "");
-  if (p.transport == "host")
-    return std::string(p.target.rfind("gpu", 0) == 0 ? "h2d" : "d2h") + (p.pageable ? "_pageable"
-                                                                         : kernel   ? "_sm"
-                                                                                    : "");
-  if (kernel) return "";
-  return p.transport == "relay" || p.transport == "staged" ? p.transport : "";
+  if ((p.bidirectional && p.transport != Carrier::kHost) || p.chunk_B > 0) return "";
+  const bool kernel = p.engine == CopyUnit::kSm;
+  const std::string unit = kernel ? "_sm" : "";
+  switch (p.transport.value()) {
+    case Carrier::kLocal:
+      return "local" + unit;
+    case Carrier::kPeer:
+      return "peer" + unit + (p.direction == CopyDirection::kRead ? "_read" : "");
+    case Carrier::kHost:
+      return (p.target.starts_with("gpu") ? "h2d" : "d2h") + (p.pageable ? "_pageable" : unit);
+    case Carrier::kRelay:
+    case Carrier::kStaged:
+      return kernel ? "" : p.transport.name();
+    default:
+      return "";
+  }
 }
 
 /// Ends of a point; host memory is that of the GPU's own socket. @returns false for memory of another socket
 bool set_ends(const Platform& wires, const Measurement& m, std::size_t i, Sample& s) {
   const MeasuredPoint& p = m.points[i];
-  if (p.transport != "host") {
+  if (p.transport != Carrier::kHost) {
     s.source = device_of(wires.topology(), m, i, p.source);
     s.target = device_of(wires.topology(), m, i, p.target);
     return true;
@@ -78,7 +80,7 @@ bool set_ends(const Platform& wires, const Measurement& m, std::size_t i, Sample
   const int cpu = wires.socket_of(gpu);
   s.source = up ? gpu : cpu;
   s.target = up ? cpu : gpu;
-  return other == "host" || wires.topology().find(other) == cpu;
+  return other == kHostMemory || wires.topology().find(other) == cpu;
 }
 
 std::vector<Sample> samples_of(const Platform& wires, const std::vector<Measurement>& measurements) {
@@ -90,9 +92,9 @@ std::vector<Sample> samples_of(const Platform& wires, const std::vector<Measurem
       Sample s{transport_of(p), 0, 0, -1, p.size_B, 0};
       if (s.transport.empty() || !set_ends(wires, m, i, s)) continue;
       s.point = point++;
-      s.read = p.direction == "read";
+      s.read = p.direction == CopyDirection::kRead;
       s.precision = m.precision;
-      s.single = m.timing == "single";
+      s.single = m.timing == CopyTiming::kSingle;
       s.both = p.bidirectional;
       if (!p.via.empty()) s.via = device_of(wires.topology(), m, i, p.via);
       check_sample(wires, s, m, i);

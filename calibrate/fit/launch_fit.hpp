@@ -6,6 +6,13 @@
 #include "sim/records/launch_record.hpp"
 
 namespace linkcast::fit {
+// What a profiler that records costs the CPU, by what it writes down.
+
+/// Sets recording.launch_s, call_s, operator_s and collective_s from calls that were timed in short queues without the
+/// profiler, with CUDA activities recorded, and with CPU and CUDA activities: medians over calls, GPUs and occasions of
+/// the difference that one event makes. Nothing is set where no record holds all three.
+/// @throws InputError  a recorded call that no point has without recording
+void fit_recording(FitContext& context, const std::vector<LaunchRecord>& launches);
 
 /// Of one call, in seconds, G GPUs that one thread issues for, C calls in a group, S sends of one GPU in it:
 ///   single_process  call + G (C gpu + (S - 1) send)

@@ -7,7 +7,6 @@
 #include "calibrate/fit/fit_context.hpp"
 
 namespace linkcast::fit {
-
 /// What the fabric of a topology says about two endpoints.
 struct FabricDistance {
   double farther_s = 0;  ///< mean latency of the ways beyond that of the nearest two endpoints, of data sheets
@@ -21,5 +20,14 @@ struct FabricDistance {
 /// @throws InputError  a distance that the fabric does not have, a message without a curve, figures with no solution
 void fit_noise(FitContext& context, const std::vector<Measurement>& measurements,
                const std::map<std::string, FabricDistance>& distances);
+
+// What ways between switches take, from a printed mean over pairs that are far apart, against their data sheets.
+
+/// cable.KIND.latency_scale of the cables between switches: the mean time beyond that of neighbours, over the mean that
+/// data sheets give for these ways. A distribution with an extreme is of noise, see fit_noise(). Without a figure, that
+/// of a machine which lends and has the same cables.
+/// @param distances  by their name in the fabric
+void fit_distances(FitContext& context, const Topology& topology, const std::vector<Measurement>& measurements,
+                   const std::map<std::string, FabricDistance>& distances);
 
 }  // namespace linkcast::fit

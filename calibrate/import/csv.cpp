@@ -3,22 +3,23 @@
 #include <map>
 
 #include "calibrate/import/csv_cells.hpp"
-#include "calibrate/import/decimal.hpp"
-#include "calibrate/import/device_names.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
+#include "calibrate/import/text_file.hpp"
 #include "sim/base/text.hpp"
+#include "sim/records/measurement.hpp"
 
 namespace linkcast {
 namespace {
 
+const std::string kYes = "true";  // of the column bidirectional
 const std::vector<std::string> kNeeded = {"source", "target", "size_B", "time_s"};
 const std::vector<std::string> kOptional = {"transport", "via", "direction", "bidirectional", "engine"};
 const std::map<std::string, std::vector<std::string>> kChoices = {
     {"transport", {"local", "peer", "relay", "staged", "host"}},
     {"direction", {"read", "write"}},
-    {"bidirectional", {"true", "false"}},
-    {"engine", {"ce", "sm"}}};
+    {"bidirectional", {kYes, "false"}},
+    {"engine", {"copy_engine", "sm", "ce"}}};  // ce: the old name of copy_engine
 
 /// Cells of one line by the names of their columns; empty cells are absent.
 using Cells = std::map<std::string, std::string>;
@@ -52,23 +53,23 @@ Cells cells_of(const TextFile& file, const CsvRow& head, const CsvRow& row) {
 /// Transport by the ends where they leave no doubt, else by the table or the option.
 std::string transport_of(const TextFile& file, int line, const Cells& cells, const std::optional<std::string>& said) {
   const bool local = cells.at("source") == cells.at("target");
-  const bool host = cells.at("source") == "host" || cells.at("target") == "host";
+  const bool host = cells.at("source") == kHostMemory || cells.at("target") == kHostMemory;
   const auto it = cells.find("transport");
-  std::string transport = it != cells.end() ? it->second : local ? "local" : host ? "host" : said.value_or("");
-  if (transport.empty())
+  const std::string name = it != cells.end() ? it->second : local ? "local" : host ? "host" : said.value_or("");
+  if (name.empty())
     file.fail_at(line, "no transport: add a column transport, or option transport=peer or staged for all pairs");
-  if ((transport == "local") != local || (transport == "host") != host)
-    file.fail_at(line,
-                 "transport '" + transport + "' does not fit " + cells.at("source") + " to " + cells.at("target"));
-  if ((transport == "relay") != (cells.count("via") > 0))
+  const Spelled<Carrier> transport(name);
+  if ((transport == Carrier::kLocal) != local || (transport == Carrier::kHost) != host)
+    file.fail_at(line, "transport '" + name + "' does not fit " + cells.at("source") + " to " + cells.at("target"));
+  if ((transport == Carrier::kRelay) != (cells.count("via") > 0))
     file.fail_at(line, "a relay needs its column via, no other transport has one");
-  return transport;
+  return name;
 }
 
 void add_row(const TextFile& file, int line, const Cells& cells, const std::optional<std::string>& transport,
              RecordBuilder& record) {
   for (const char* end : {"source", "target"})
-    if (!is_device(cells.at(end), "gpu") && cells.at(end) != "host")
+    if (!is_device(cells.at(end), "gpu") && cells.at(end) != kHostMemory)
       file.fail_at(line, std::string(end) + " '" + cells.at(end) + "' is no device: gpu<n> or host");
   const auto size = whole_size(cells.at("size_B"));
   if (!size || *size < 1)
@@ -78,9 +79,10 @@ void add_row(const TextFile& file, int line, const Cells& cells, const std::opti
   Json point{{"transport", transport_of(file, line, cells, transport)},
              {"source", cells.at("source")},
              {"target", cells.at("target")}};
-  for (const char* key : {"via", "direction", "engine"})
+  for (const char* key : {"via", "direction"})
     if (cells.count(key) > 0) point[key] = cells.at(key);
-  if (cells.count("bidirectional") > 0 && cells.at("bidirectional") == "true") point["bidirectional"] = true;
+  if (cells.count("engine") > 0) point["engine"] = Spelled<CopyUnit>(cells.at("engine")).name();
+  if (cells.count("bidirectional") > 0 && cells.at("bidirectional") == kYes) point["bidirectional"] = true;
   point["size_B"] = *size;
   record.add(point, "time_s", *time);
 }

@@ -2,8 +2,6 @@
 // memory. What its nvbandwidth test printed is read by the importer of nvbandwidth.
 #include <fmt/format.h>
 
-#include "calibrate/import/decimal.hpp"
-#include "calibrate/import/device_names.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"

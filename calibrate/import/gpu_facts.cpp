@@ -2,10 +2,43 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/gpu_models.hpp"
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
 #include "sim/records/topology_writer.hpp"
 
 namespace linkcast::topology_import {
+namespace {
+
+// GB/s that nvidia-smi nvlink -s prints for one link.
+// source: 26.562 by the H200 that linkcast-bench measured; the others as public logs of P100, V100, A100, RTX 3090 and
+// B200 show them, not seen by this project
+constexpr std::array kShown = {std::pair(1, 19.531), std::pair(2, 25.781), std::pair(3, 25.781), std::pair(3, 25.0),
+                               std::pair(3, 14.062), std::pair(4, 26.562), std::pair(5, 53.125)};
+
+}  // namespace
+
+int nvlink_generation_of(double shown_GBps) {
+  int generation = 0;
+  for (const auto& [candidate, shown] : kShown) {
+    if (std::abs(shown - shown_GBps) > 0.002) continue;  // cut or rounded to three digits. source: nvidia-smi
+    if (generation != 0) return 0;
+    generation = candidate;
+  }
+  return generation;
+}
+
+bool shows_as(const NvlinkType& type, double shown_GBps) {
+  const int only = nvlink_generation_of(shown_GBps);
+  if (only != 0 && only != type.generation) return false;
+  // source: the rates above lie between 2.4 % below (NVLink 1) and 6.3 % above (NVLink 4, 5) the nominal rate
+  const double per_nominal = shown_GBps * 1e9 / type.rate.si;
+  return per_nominal > 0.95 && per_nominal < 1.07;
+}
+
 namespace {
 
 std::string gpu_id(std::size_t index) { return fmt::format("gpu{}", index); }
@@ -157,6 +190,46 @@ std::string sources_of(const std::vector<SmiList>& lists) {
   std::string text;
   for (const SmiList& list : lists) text += "; " + list.command;
   return text;
+}
+
+void add_gpus(TopologyWriter& writer, const std::vector<GpuFacts>& gpus) {
+  const auto distinct = [&](auto member) {  // people paste lists with every UUID made the same
+    std::set<std::string> seen;
+    return std::all_of(gpus.begin(), gpus.end(), [&](const GpuFacts& gpu) { return seen.insert(gpu.*member).second; });
+  };
+  const bool uuids = distinct(&GpuFacts::uuid), bus_ids = distinct(&GpuFacts::bus_id);
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    writer.gpu(static_cast<int>(i), gpus[i].model, gpus[i].sm, uuids ? gpus[i].uuid : "",
+               bus_ids ? gpus[i].bus_id : "");
+}
+
+void add_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus) {
+  for (const CpuPart& cpu : cpus) writer.cpu(cpu.id, cpu.model, cpu.vendor);
+}
+
+void join_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus) {
+  for (std::size_t a = 0; a < cpus.size(); ++a)
+    for (std::size_t b = a + 1; b < cpus.size(); ++b) {
+      const CpuPart& cpu = cpus[a];
+      const bool known = cpu.vendor == "intel" || cpu.vendor == "amd" || cpu.vendor == "ibm";
+      const SocketLink link =
+          cpu.link_kind.empty() ? socket_link(cpu.vendor) : SocketLink{cpu.link_kind, cpu.link_rate};
+      writer.cable(cpu.id, cpus[b].id, link.kind, 1, link.rate,
+                   known ? "assumed: kind and rate from the CPU's maker and family, one link"
+                         : "assumed: upi stands for whatever joins these CPUs, one link");
+    }
+}
+
+std::string title_of(const std::vector<GpuFacts>& gpus) {
+  const GpuFacts& first = gpus.front();
+  const auto all = [&](auto member) {
+    return std::all_of(gpus.begin(), gpus.end(), [&](const GpuFacts& gpu) { return gpu.*member == first.*member; });
+  };
+  const std::string count = std::to_string(gpus.size());
+  if (!first.model.empty() && all(&GpuFacts::model)) return count + " x " + first.model;
+  if (all(&GpuFacts::sm))
+    return fmt::format("{} GPUs of compute capability {}.{}", count, first.sm / 10, first.sm % 10);
+  return count + " GPUs";
 }
 
 }  // namespace linkcast::topology_import

@@ -7,9 +7,17 @@
 
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/topology_request.hpp"
+#include "sim/records/gpu_model_names.hpp"
 #include "sim/records/gpu_models.hpp"
+#include "sim/records/topology_writer.hpp"
 
 namespace linkcast::topology_import {
+// NVLinks as nvidia-smi shows them. Names of GPUs: sim/records/gpu_model_names.hpp.
+
+/// Generation of the NVLink that `nvidia-smi nvlink -s` shows with this rate, 0 if several have it or none.
+int nvlink_generation_of(double shown_GBps);
+/// Can `nvidia-smi nvlink -s` show this rate for links of this type?
+bool shows_as(const NvlinkType& type, double shown_GBps);
 
 struct GpuFacts {
   std::string model;
@@ -39,5 +47,21 @@ std::vector<GpuFacts> resolve_gpus(const TopologyRequest& request, GpuQuestion q
 
 /// The commands that the lists come from, for the source of the record: "; nvidia-smi -L".
 std::string sources_of(const std::vector<SmiList>& lists);
+
+// Parts that every imported topology has.
+
+struct CpuPart {
+  std::string id, model, vendor;
+  std::string link_kind;     ///< between sockets; empty: as socket_link() has it for the vendor
+  BytesPerSecond link_rate;  ///< with link_kind
+};
+
+void add_gpus(TopologyWriter& writer, const std::vector<GpuFacts>& gpus);
+/// CPUs, each joined with each: nothing that we read says how.
+void add_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus);
+void join_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus);
+
+/// "8 x NVIDIA H200", "8 GPUs of compute capability 9.0", "4 GPUs".
+std::string title_of(const std::vector<GpuFacts>& gpus);
 
 }  // namespace linkcast::topology_import

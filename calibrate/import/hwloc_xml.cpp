@@ -7,16 +7,115 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "calibrate/import/hwloc_links.hpp"
+#include "calibrate/import/gpu_facts.hpp"
 #include "calibrate/import/nvlink_wiring.hpp"
-#include "calibrate/import/topology_parts.hpp"
+#include "calibrate/import/text_file.hpp"
+#include "calibrate/import/topology_request.hpp"
 #include "calibrate/import/xml_node.hpp"
 #include "sim/base/pci_bus_id.hpp"
 #include "sim/base/regex.hpp"
 
 namespace linkcast::topology_import {
 namespace {
+
+// NVLinks that hwloc shows as a matrix of bandwidths between OS devices.
+
+struct HwlocNvlinks {
+  XmlNode node;
+  std::vector<std::vector<double>> MBps;  ///< between GPUs, in number order; behind NVSwitches the same for all pairs
+  bool switched = false;                  ///< NVSwitches are among the devices
+
+  /// Numbers of links, by the rate of one. @throws InputError  no multiple of it
+  [[nodiscard]] LinkMatrix links(const std::vector<GpuFacts>& gpus) const;
+};
+
+/// Words of all elements of a name below a node; of "OSDev:17" the number.
+std::vector<std::string> values_below(const XmlNode& node, const std::string& name) {
+  std::vector<std::string> all;
+  for (const XmlNode& part : node.children(name))
+    for (const std::string& word : words_of(part.content())) all.push_back(word.substr(word.find(':') + 1));
+  return all;
+}
+
+class NvlinkReader {
+ public:
+  NvlinkReader(const XmlNode& node, const std::vector<std::vector<std::string>>& gpus)
+      : node_(node), gpus_(gpus), indices_(values_below(node, "indexes")) {
+    constexpr std::size_t kMostDevices = 256;  // far more than a machine has. source: ours
+    const auto values = values_below(node, "u64values");
+    if (indices_.empty() || indices_.size() > kMostDevices || values.size() != indices_.size() * indices_.size())
+      node.fail(fmt::format("has {} values for {} devices", values.size(), indices_.size()));
+    for (const std::string& value : values) {
+      const auto number = whole_number(value);
+      if (!number) node.fail("'" + value.substr(0, 40) + "' is no whole number of MB/s");
+      MBps_.push_back(*number);
+    }
+  }
+
+  HwlocNvlinks read() const {
+    const std::size_t count = gpus_.size();
+    HwlocNvlinks found{node_, std::vector(count, std::vector<double>(count, 0)), false};
+    std::vector<double> to_switches(count, 0);
+    for (std::size_t i = 0; i < indices_.size(); ++i)
+      for (std::size_t j = 0; j < indices_.size(); ++j) {
+        const auto a = gpu_of(indices_[i]), b = gpu_of(indices_[j]);
+        const double rate = MBps_[i * indices_.size() + j];
+        if (i == j || !a) continue;
+        if (b)
+          found.MBps[*a][*b] = rate;
+        else
+          to_switches[*a] += rate;
+      }
+    found.switched = std::any_of(to_switches.begin(), to_switches.end(), [](double rate) { return rate > 0; });
+    for (std::size_t a = 0; a < count && found.switched; ++a)
+      for (std::size_t b = 0; b < count; ++b)
+        if (a != b) found.MBps[a][b] = std::min(to_switches[a], to_switches[b]);
+    return found;
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> gpu_of(const std::string& index) const {
+    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu)
+      if (std::find(gpus_[gpu].begin(), gpus_[gpu].end(), index) != gpus_[gpu].end()) return gpu;
+    return std::nullopt;
+  }
+  const XmlNode& node_;
+  const std::vector<std::vector<std::string>>& gpus_;
+  std::vector<std::string> indices_;
+  std::vector<double> MBps_;
+};
+
+LinkMatrix HwlocNvlinks::links(const std::vector<GpuFacts>& gpus) const {
+  LinkMatrix links(gpus.size(), std::vector<int>(gpus.size(), 0));
+  for (std::size_t a = 0; a < gpus.size(); ++a)
+    for (std::size_t b = 0; b < gpus.size(); ++b) {
+      if (MBps[a][b] <= 0) continue;
+      const double one_MBps = gpus[a].nvlink->rate.si / 1e6;
+      const double count = MBps[a][b] / one_MBps;
+      constexpr double kRounding = 0.02;  // of what hwloc prints. source: ours
+      if (std::round(count) < 1 || std::abs(count - std::round(count)) > kRounding * count)
+        node.fail(fmt::format("{} MB/s of gpu{} to gpu{} is no multiple of a link's {}", static_cast<long>(MBps[a][b]),
+                              a, b, static_cast<long>(one_MBps)));
+      links[a][b] = static_cast<int>(std::round(count));
+    }
+  return links;
+}
+
+/// @param gpus  gp_index of each GPU's OS devices. @returns nothing where the file has no NVLinkBandwidth with a link
+std::optional<HwlocNvlinks> hwloc_nvlinks(const XmlNode& root, const std::vector<std::vector<std::string>>& gpus) {
+  for (const XmlNode& node : root.children()) {
+    if (node.name() != "distances2" && node.name() != "distances2hetero") continue;
+    if (node.find("name") != "NVLinkBandwidth") continue;
+    const HwlocNvlinks found = NvlinkReader(node, gpus).read();
+    for (const auto& row : found.MBps)
+      if (std::any_of(row.begin(), row.end(), [](double rate) { return rate > 0; })) return found;
+  }
+  return std::nullopt;
+}
 
 const std::string kHwlocFormat = "hwloc XML";
 
@@ -372,4 +471,5 @@ const bool hwloc_xml_registered =
                     [] { return std::make_unique<HwlocXmlImporter>(); });
 
 }  // namespace
+
 }  // namespace linkcast::topology_import

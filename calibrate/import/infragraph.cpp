@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "calibrate/import/gpu_models.hpp"
-#include "calibrate/import/infragraph_links.hpp"
+#include "calibrate/import/gpu_facts.hpp"
+#include "calibrate/import/infragraph_graph.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "sim/base/regex.hpp"
 #include "sim/records/topology_writer.hpp"

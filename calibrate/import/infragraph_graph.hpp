@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/import/topology_request.hpp"
 #include "sim/base/object_reader.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace linkcast::infragraph {
-
 struct Component {
   std::string name, description;
   std::string type;  ///< cpu, xpu, nic, switch, memory, port, device, or what `custom` says
@@ -48,5 +49,32 @@ struct Device {
 ///         that is a device of its own, a scheme other than one2one and many2many, several devices with an xpu
 /// @source  openapi.yaml and infragraph_service.py of the Python package infragraph 3.1.0 (MIT)
 Device read_device(const std::string& path, const std::optional<std::string>& name);
+
+// Links of an InfraGraph file as cables: kind, number, rate. The format has names and rates, no kinds.
+
+/// Components at both ends of an edge.
+struct Ends {
+  bool cpus = false;   ///< two CPUs
+  bool a_cpu = false;  ///< a CPU at one end
+  int sm = 0;          ///< of the GPU at one of them, 0 if there is none
+  int gpu_links = 0;   ///< NVLinks that leave that GPU's model, 0 if not known
+  int gpu_edges = 0;   ///< of that GPU on which they can be
+  int pcie = 0;        ///< PCIe generation of that GPU's model, 0 if not known
+  std::string vendor;  ///< of the CPU
+};
+
+struct CableFacts {
+  std::string kind;
+  int count = 1;
+  BytesPerSecond rate;  ///< one cable, one direction
+  std::string note;     ///< what is assumed, else empty
+};
+
+/// @throws InputError  with JSON pointer: neither name nor options nor the ends say which kind of link it is
+CableFacts cable_of(const Device& device, const Link& link, const Ends& ends,
+                    const topology_import::TopologyRequest& request);
+
+/// Contains one of the words of an NVLink or another cable of accelerators.
+bool is_accelerator_link(const Link& link);
 
 }  // namespace linkcast::infragraph

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/import/decimal.hpp"
+#include "calibrate/import/text_file.hpp"
 
 namespace linkcast {
 namespace {

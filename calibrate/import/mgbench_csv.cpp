@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/csv_cells.hpp"
-#include "calibrate/import/decimal.hpp"
-#include "calibrate/import/device_names.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
+#include "calibrate/import/text_file.hpp"
 #include "sim/base/parse.hpp"
 
 namespace linkcast {

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <set>
 
-#include "calibrate/import/decimal.hpp"
 #include "calibrate/import/nccl_log.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
+#include "calibrate/import/text_file.hpp"
 #include "sim/machine/gpu_names.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/machine/usual_library.hpp"
 #include "sim/records/launch_record.hpp"
+#include "sim/records/measurement.hpp"
 
 namespace linkcast {
 namespace {
@@ -227,7 +228,8 @@ class NcclTests final : public Importer {
             {"nodes", "number of nodes, where no rank is printed (default: 1)"},
             {"launch", "graph, process, single_process or pytorch, where the text does not say who issued the calls"},
             {"library", "NCCL's version as `linkcast list libraries` names it, where the text does not print it"},
-            {"algorithm", "Ring, Tree, CollNet, NVLS, NVLSTree or PAT if NCCL_ALGO forced it"},
+            {"algorithm",
+             "ring, tree, collnet_chain, nvls, nvls_tree or pat, or NCCL's own spelling, if NCCL_ALGO forced it"},
             {"protocol", "LL, LL128 or Simple if NCCL_PROTO forced it"},
             {"nvls", "on or off: multicast by NVSwitch, where the text does not print NCCL's own lines"},
             RecordBuilder::id_option()};
@@ -317,8 +319,7 @@ void add_file(const ImportRequest& request, const std::string& path, const Json&
 Json NcclTests::run(const ImportRequest& request) const {
   RecordBuilder record(request, "nccl-tests", "nccl_tests", "back_to_back");
   Json forced = Json::object();
-  if (const auto a = option_choice(request, "algorithm", {"Ring", "Tree", "CollNet", "NVLS", "NVLSTree", "PAT"}))
-    forced["algorithm"] = *a;
+  if (const auto a = option_spelled<ForcedAlgorithm>(request, "algorithm")) forced["algorithm"] = *a;
   if (const auto p = option_choice(request, "protocol", {"LL", "LL128", "Simple"})) forced["protocol"] = *p;
   record.method("statistic", "printed means over the iterations of the program");
   record.note(option_text(request, "gpus")

@@ -11,9 +11,9 @@
 #include <map>
 #include <set>
 
-#include "calibrate/import/gpu_models.hpp"
+#include "calibrate/import/gpu_facts.hpp"
 #include "calibrate/import/nccl_xml_parts.hpp"
-#include "calibrate/import/topology_parts.hpp"
+#include "calibrate/import/topology_request.hpp"
 #include "sim/base/pci_bus_id.hpp"
 #include "sim/records/cable_kinds.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "calibrate/import/gpu_models.hpp"
+#include "calibrate/import/gpu_facts.hpp"
 #include "sim/records/cable_kinds.hpp"
 
 namespace linkcast::topology_import {

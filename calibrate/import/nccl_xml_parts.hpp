@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/import/topology_parts.hpp"
+#include "calibrate/import/gpu_facts.hpp"
 #include "calibrate/import/topology_request.hpp"
 #include "calibrate/import/xml_node.hpp"
 

@@ -4,16 +4,286 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "calibrate/import/decimal.hpp"
-#include "calibrate/import/device_names.hpp"
-#include "calibrate/import/nvbandwidth_log.hpp"
+#include "calibrate/import/matrix_table.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
+#include "calibrate/import/text_file.hpp"
+#include "sim/base/foreign_json.hpp"
+#include "sim/base/input_error.hpp"
+#include "sim/base/object_reader.hpp"
 #include "sim/base/regex.hpp"
+#include "sim/records/measurement.hpp"
 
 namespace linkcast {
 namespace {
+
+// Output of nvbandwidth, text or JSON (-j), in one shape.
+
+// JSON of nvbandwidth -j: {"nvbandwidth": {"version", "testcases": [{"name", "status", "bandwidth_description",
+// "bandwidth_matrix", "sum"}], ...}}. Keys that are not needed are passed over.
+
+/// One matrix of a test.
+struct NvbandwidthMatrix {
+  std::string title;  ///< "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)"
+  std::vector<std::vector<std::string>> cells;
+  std::vector<std::string> places;  ///< where each row stands: "log.txt:12", "log.json:/nvbandwidth/..."
+  std::string place;                ///< where the title stands
+};
+
+struct NvbandwidthTest {
+  std::string name;  ///< device_to_device_memcpy_read_ce
+  std::string place;
+  bool waived = false;
+  std::vector<NvbandwidthMatrix> matrices;
+};
+
+struct NvbandwidthLog {
+  std::string version;
+  std::vector<std::pair<std::string, std::string>> facts;  ///< driver, CUDA: key of the record, value as printed
+  std::vector<std::string> gpus;                           ///< names, by printed number
+  std::vector<NvbandwidthTest> tests;
+  bool complete = false;  ///< ends as the program ends it: no test is missing
+};
+
+/// "CUDA Runtime Version" as the key cuda_runtime of a record's environment.
+inline std::string fact_key(const std::string& printed) {
+  return printed == "Driver Version" ? "driver" : printed == "CUDA Driver Version" ? "cuda_driver" : "cuda_runtime";
+}
+
+// Text of nvbandwidth. Every line of a test is understood or an error; what stands before the first test is not looked
+// at but for versions and devices.
+
+std::string place_of(const TextFile& file, int line) { return fmt::format("{}:{}", file.path(), line); }
+
+bool is_title(const std::string& line) {
+  static const Regex title(R"(.*\((row|column)\).*\((GB/s|ns|us)\)\s*)");
+  return bool{title.whole(line)};
+}
+
+void read_header(TextFile& file, NvbandwidthLog& log) {
+  static const Regex version(R"(nvbandwidth Version: v?(\S+).*)");
+  static const Regex fact(R"((CUDA Runtime Version|CUDA Driver Version|Driver Version): (\S+)\s*)");
+  static const Regex device(R"(Device (\d+): (.+?)( \(\S+\))?\s*)");
+  Match match;
+  for (; !file.at_end() && !file.starts_with("Running ") && !is_title(file.line()); file.next()) {
+    if ((match = version.whole(file.line()))) {
+      if (!log.version.empty()) file.fail("a second run of nvbandwidth: one a file");
+      log.version = match[1];
+    } else if ((match = fact.whole(file.line()))) {
+      log.facts.emplace_back(fact_key(match[1]), match[2]);
+    } else if ((match = device.whole(file.line()))) {
+      if (whole_number(match[1]) != static_cast<int>(log.gpus.size()))
+        file.fail(fmt::format("device {} stands where device {} is due", match[1], log.gpus.size()));
+      log.gpus.push_back(match[2]);
+    }
+  }
+  if (file.at_end() && log.version.empty())
+    throw InputError(file.path() +
+                     ": is no output of nvbandwidth: it has neither 'nvbandwidth Version: ...' nor a test");
+  file.expect_more("'Running TEST.'");
+}
+
+NvbandwidthMatrix read_titled_matrix(TextFile& file) {
+  NvbandwidthMatrix matrix;
+  matrix.title = file.line();
+  matrix.place = place_of(file, file.number());
+  file.next();
+  const MatrixTable table = read_matrix(file, "", matrix.title);
+  matrix.cells = table.cells;
+  for (const int line : table.lines) matrix.places.push_back(place_of(file, line));
+  return matrix;
+}
+
+/// The parts of a test come under one heading, or each under a heading of the same name.
+NvbandwidthTest& test_named(NvbandwidthLog& log, const std::string& name, const std::string& place) {
+  if (log.tests.empty() || log.tests.back().name != name) log.tests.push_back({name, place, false, {}});
+  return log.tests.back();
+}
+
+/// One line of a test, or its whole matrix.
+void read_part(TextFile& file, NvbandwidthLog& log, const std::string& name) {
+  static const Regex waived(R"((?i)\s*waived\s*:?\s*(\w*)\s*)");
+  static const Regex statistic(R"((SUM|MIN|MAX|AVG|AVERAGE|MEDIAN|STDDEV) .*)");
+  static const Regex error(R"((?i)\s*\[?error\b.*)");
+  Match match;
+  const std::string place = place_of(file, file.number());
+  if (is_title(file.line())) {
+    test_named(log, name, place).matrices.push_back(read_titled_matrix(file));
+    return;
+  }
+  if (error.whole(file.line())) file.fail("test " + name + " failed: " + file.line());
+  if ((match = waived.whole(file.line())))
+    test_named(log, match.has(1) && !match[1].empty() ? match[1] : name, place).waived = true;
+  else if (!statistic.whole(file.line()))
+    file.fail("not understood inside test " + name);
+  file.next();
+}
+
+/// Whose matrix stands here, where the line "Running TEST." was cut off: the SUM below it says so.
+std::string test_below(TextFile ahead) {
+  static const Regex sum(R"((?:SUM|MIN|MAX|AVG|AVERAGE|MEDIAN) (\w+) [0-9.]+\s*)");
+  const TextFile here = ahead;
+  for (; !ahead.at_end() && !ahead.starts_with("Running "); ahead.next())
+    if (const Match match = sum.whole(ahead.line())) return match[1];
+  here.fail("neither 'Running TEST.' above nor 'SUM TEST ...' below says which test this is");
+}
+
+/// Behind a test newer versions print how much its figures vary, as a matrix.
+void skip_variation(TextFile& file) {
+  file.next();
+  for (file.skip_blank(); !file.at_end() && is_title(file.line()); file.skip_blank()) file.next();
+  for (; !file.at_end(); file.next()) {
+    const auto words = words_of(file.line());
+    if (words.empty() || !whole_number(words.front())) return;
+  }
+}
+
+void read_test(TextFile& file, NvbandwidthLog& log) {
+  static const Regex heading(R"(Running (\w+)\.?\s*)");
+  const Match match = heading.whole(file.line());
+  const bool cut = !match && is_title(file.line());
+  if (!match && !cut) file.fail("not understood: 'Running TEST.' is due");
+  const std::string name = cut ? test_below(file) : match[1];
+  const int line = file.number();
+  test_named(log, name, place_of(file, line));
+  if (!cut) file.next();
+  bool ends = false;
+  for (file.skip_blank(); !ends && !file.at_end() && !file.starts_with("Running ") && !file.starts_with("NOTE:");
+       file.skip_blank()) {
+    if (file.starts_with("COEFFICIENT_OF_VARIATION")) {
+      skip_variation(file);
+      continue;
+    }
+    ends = cut && file.starts_with("SUM ");  // the next matrix may be another test's
+    read_part(file, log, name);
+  }
+  for (const NvbandwidthTest& test : log.tests)
+    if (test.name == name && test.matrices.empty() && !test.waived)
+      file.fail_at(line, "test " + name + " has no result");
+}
+
+/// Rows without numbers in front; a cell that was not run is "N/A".
+/// @throws InputError  file and line
+NvbandwidthLog read_nvbandwidth_text(TextFile& file) {
+  NvbandwidthLog log;
+  file.strip_launchers();
+  read_header(file, log);
+  for (; !file.at_end(); file.skip_blank()) {
+    if (file.starts_with("COEFFICIENT_OF_VARIATION"))
+      skip_variation(file);
+    else if (file.starts_with("Running ") || is_title(file.line()))
+      read_test(file, log);
+    else
+      break;
+  }
+  log.complete = file.starts_with("NOTE:");
+  for (; !file.at_end(); file.next())
+    if (file.starts_with("Running ") || file.starts_with("nvbandwidth Version:"))
+      file.fail("a second run of nvbandwidth: one a file");
+  return log;
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// The first key with this ending: bandwidth_matrix, latency_matrix.
+std::string key_ending(const Json& object, const std::string& end) {
+  for (const auto& [key, value] : object.items())
+    if (ends_with(key, end)) return key;
+  return "";
+}
+
+std::string cell_text(const Json& cell, const ObjectReader& test, const std::string& key) {
+  if (cell.is_string()) return cell.get<std::string>();
+  if (cell.is_null()) return "N/A";
+  if (!cell.is_number()) test.fail(key, "each cell must be a number, as such or as text, or N/A");
+  return cell.dump();
+}
+
+NvbandwidthMatrix read_matrix_of(const Json& object, ObjectReader& test) {
+  NvbandwidthMatrix matrix;
+  const std::string title = key_ending(object, "_description"), key = key_ending(object, "_matrix");
+  if (title.empty() || key.empty())
+    test.fail("", "a test that passed needs bandwidth_description and bandwidth_matrix");
+  matrix.title = test.required<std::string>(title);
+  matrix.place = test.file() + ":" + test.pointer(title);
+  const Json& rows = test.raw(key);
+  if (!rows.is_array() || rows.empty()) test.fail(key, "must be a non-empty array of rows");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].is_array() || rows[i].empty() || rows[i].size() != rows[0].size())
+      test.fail(key + "/" + std::to_string(i), "must be an array as long as the first row");
+    matrix.cells.emplace_back();
+    matrix.places.push_back(test.file() + ":" + test.pointer(key) + "/" + std::to_string(i));
+    for (const Json& cell : rows[i]) matrix.cells.back().push_back(cell_text(cell, test, key));
+  }
+  return matrix;
+}
+
+void read_testcase(const Json& object, ObjectReader& reader, NvbandwidthLog& log) {
+  const auto name = reader.required<std::string>("name");
+  const std::string status = reader.choice("status", {"Passed", "Waived", "Error", "Not Found", "Running"});
+  if (status != "Passed" && status != "Waived") reader.fail("status", "test " + name + " did not pass: " + status);
+  if (log.tests.empty() || log.tests.back().name != name)
+    log.tests.push_back({name, reader.file() + ":" + reader.pointer(), false, {}});
+  if (status == "Waived")
+    log.tests.back().waived = true;
+  else
+    log.tests.back().matrices.push_back(read_matrix_of(object, reader));
+}
+
+/// "0: NVIDIA H100 80GB HBM3: 00000000:0f:00" to the name between the number and the bus id.
+std::string gpu_name(const std::string& text) {
+  const std::size_t begin = text.find(": ");
+  if (begin == std::string::npos) return text;
+  return text.substr(begin + 2, text.find(": ", begin + 2) - begin - 2);
+}
+
+/// The object that holds "nvbandwidth", at any depth, as such or as text: DCGM's diagnosis passes on what it printed.
+/// @returns  null if there is none
+Json holder_of(const Json& json, int depth = 0) {
+  constexpr int kDeepest = 12;  // of DCGM's results. source: ours
+  if (json.is_object() && json.contains("nvbandwidth") && json["nvbandwidth"].is_object()) return json;
+  if (json.is_string() && json.get_ref<const std::string&>().find("\"testcases\"") != std::string::npos) {
+    const Json inside = parse_foreign_json(json.get_ref<const std::string&>(), "what nvbandwidth printed");
+    return inside.is_object() && inside.contains("nvbandwidth") ? inside : Json();
+  }
+  if (depth > kDeepest || !json.is_structured()) return {};
+  for (const Json& part : json)
+    if (Json found = holder_of(part, depth + 1); !found.is_null()) return found;
+  return {};
+}
+
+/// @throws InputError  file and JSON pointer
+NvbandwidthLog read_nvbandwidth_json(const TextFile& file) {
+  const Json all = parse_json(file.text(), file.path());
+  const Json json = all.is_object() && all.contains("nvbandwidth") ? all : holder_of(all);
+  if (json.is_null()) throw InputError(file.path(), "/nvbandwidth", "missing key: no JSON of nvbandwidth");
+  ObjectReader whole(json, file.path());
+  ObjectReader r = whole.object("nvbandwidth");
+  if (r.has("error")) r.fail("error", "the run failed: " + r.raw("error").dump());
+  NvbandwidthLog log;
+  log.complete = true;
+  log.version = r.required<std::string>("version");
+  if (!log.version.empty() && log.version.front() == 'v') log.version.erase(0, 1);
+  for (const char* key : {"CUDA Runtime Version", "CUDA Driver Version", "Driver Version"})
+    if (r.has(key)) {
+      const Json& value = r.raw(key);
+      log.facts.emplace_back(fact_key(key), value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  if (const auto names = r.optional<std::vector<std::string>>("GPU Device list"))
+    for (const std::string& name : *names) log.gpus.push_back(gpu_name(name));
+  const Json& tests = r.raw("testcases");
+  auto readers = r.objects("testcases");
+  if (readers.empty()) r.fail("testcases", "holds no test");
+  for (std::size_t i = 0; i < readers.size(); ++i) read_testcase(tests[i], readers[i], log);
+  return log;
+}
 
 // source: NVIDIA/nvbandwidth README: --bufferSize is 512 MiB by default (64 MiB before 0.4); latency tests ignore it
 // and follow pointers of 8 bytes through 2 MiB.
@@ -23,21 +293,22 @@ constexpr int kMinorOfBuffer = 4;
 /// Quantity that a test measures.
 struct TestKind {
   bool known = false, host = false, to_gpu = false, bidirectional = false, latency = false;
-  std::string direction, engine;
+  Spelled<CopyDirection> direction{};
+  Spelled<CopyUnit> engine{};
 };
 
 TestKind kind_of(const std::string& name) {
-  static const Regex host(R"((host_to_device|device_to_host)_memcpy_(ce|sm))");
+  static const Regex host(R"((?:(host_to_device)|device_to_host)_memcpy_(ce|sm))");
   static const Regex pair(R"(device_to_device_(bidirectional_)?memcpy_(read|write)_(ce|sm))");
-  static const Regex load(R"((host_device|device_to_device)_latency_sm)");
+  static const Regex load(R"((?:(host_device)|device_to_device)_latency_sm)");
   Match match;
   TestKind kind;
   if ((match = host.whole(name))) {
-    kind = {true, true, match[1] == "host_to_device", false, false, "", match[2]};
+    kind = {true, true, match.has(1), false, false, CopyDirection::kUnknown, match[2]};
   } else if ((match = pair.whole(name))) {
     kind = {true, false, false, match.has(1), false, match[2], match[3]};
   } else if ((match = load.whole(name))) {
-    kind = {true, match[1] == "host_device", true, false, true, "read", "sm"};
+    kind = {true, match.has(1), true, false, true, CopyDirection::kRead, CopyUnit::kSm};
   }
   return kind;
 }
@@ -225,4 +496,5 @@ const bool nvbandwidth_registered =
                     [] { return std::make_unique<Nvbandwidth>(); });
 
 }  // namespace
+
 }  // namespace linkcast

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "calibrate/import/decimal.hpp"
+#include "calibrate/import/text_file.hpp"
 #include "sim/base/parse.hpp"
 #include "sim/base/text.hpp"
 #include "sim/machine/gpu_names.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibrate/import/importer.hpp"
+#include "sim/base/spelled.hpp"
 
 namespace linkcast {
 
@@ -13,6 +14,14 @@ std::optional<std::string> option_text(const ImportRequest& request, const std::
 /// One of `allowed`. @throws InputError  that lists them
 std::optional<std::string> option_choice(const ImportRequest& request, const std::string& key,
                                          const std::vector<std::string>& allowed);
+/// A value of a vocabulary, by any of its names. @throws InputError  that lists the names as they are written
+template <class E>
+std::optional<Spelled<E>> option_spelled(const ImportRequest& request, const std::string& key) {
+  const auto name = option_text(request, key);
+  if (!name) return std::nullopt;
+  if (const auto* row = Spelled<E>::row_of(*name); row != nullptr && !name->empty()) return Spelled<E>(row->value);
+  return Spelled<E>(*option_choice(request, key, Spelled<E>::names()));
+}
 /// A whole number of at least 1. @throws InputError
 std::optional<std::int64_t> option_count(const ImportRequest& request, const std::string& key);
 /// A size with a unit, at least one byte: "512MiB". @throws InputError

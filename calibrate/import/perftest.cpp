@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "calibrate/import/decimal.hpp"
-#include "calibrate/import/message_ends.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"

@@ -1,5 +1,7 @@
 #include "calibrate/import/record_builder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "calibrate/import/option_values.hpp"
@@ -7,6 +9,57 @@
 #include "sim/base/file_hash.hpp"
 
 namespace linkcast {
+MessageEnds message_ends(const ImportRequest& request, bool nodes) {
+  const auto src = option_text(request, "src"), dst = option_text(request, "dst");
+  if (!src || !dst)
+    throw InputError(
+        "option src and option dst: are needed, the program does not print where it ran: src=gpu0 "
+        "dst=gpu1");
+  const std::string said =
+      option_choice(request, "between_nodes", {"true", "false"}).value_or(nodes ? "true" : "false");
+  MessageEnds ends{*src, *dst, said == "true"};
+  if (!ends.between_nodes && ends.source == ends.target)
+    throw InputError("option dst: is '" + ends.target +
+                     "' as src: add option between_nodes=true if they are on two nodes");
+  return ends;
+}
+
+void check_buffer(const std::string& option, const std::string& device, std::optional<bool> on_gpu,
+                  const std::string& file) {
+  const bool gpu = is_device(device, "gpu");
+  if (!gpu && !is_device(device, "cpu"))
+    throw InputError("option " + option + ": '" + device + "' is no device: gpu<n> or cpu<n>");
+  if (on_gpu && *on_gpu != gpu)
+    throw InputError("option " + option + ": '" + device + "' does not fit " + file + ", whose buffers are in " +
+                     (*on_gpu ? "GPU memory: gpu<n>" : "host memory: cpu<n>"));
+}
+
+bool is_device(const std::string& text, const std::string& kind) {
+  if (!text.starts_with(kind)) return false;
+  const auto number = whole_number(std::string_view(text).substr(kind.size()));
+  return number && text == fmt::format("{}{}", kind, *number);
+}
+
+DeviceNames::DeviceNames(const ImportRequest& request)
+    : gpus_(option_gpus(request, "gpus").value_or(std::vector<int>{})) {}
+
+int DeviceNames::number(int printed) const {
+  if (gpus_.empty()) return printed;
+  if (printed >= static_cast<int>(gpus_.size()))
+    throw InputError(fmt::format("option gpus: names {} GPUs, the files print device {}", gpus_.size(), printed));
+  return gpus_[static_cast<std::size_t>(printed)];
+}
+
+std::string DeviceNames::note() const {
+  if (gpus_.empty()) return "assumed: printed device n is gpu<n> of the topology; option gpus says otherwise.";
+  std::string list;
+  for (const int gpu : gpus_) list += fmt::format(" {}", gpu);
+  return "Printed devices 0, 1, ... are gpu" + list + " of the topology: said by option gpus.";
+}
+
+ImportOption DeviceNames::option() {
+  return {"gpus", "numbers of the topology's GPUs in the order of the printed devices: 0,1,3,2 (default: as printed)"};
+}
 
 RecordBuilder::RecordBuilder(const ImportRequest& request, const std::string& kind, const std::string& bench,
                              const std::string& timing)

@@ -1,12 +1,50 @@
 #pragma once
 // A record of schema measurement/1 in the making.
+#include <fmt/format.h>
+
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "calibrate/import/importer.hpp"
 
 namespace linkcast {
+// Where the two processes of a benchmark of messages ran, which none of them prints: options src, dst.
+
+struct MessageEnds {
+  std::string source, target;
+  bool between_nodes = false;
+};
+
+/// @param nodes  whether they ran on two nodes, where option between_nodes does not say it
+/// @throws InputError  src or dst is missing, no device, or both are one device of one node
+MessageEnds message_ends(const ImportRequest& request, bool nodes);
+/// @param on_gpu  what the file prints of the buffer; nothing: it does not. @throws InputError  names option and file
+void check_buffer(const std::string& option, const std::string& device, std::optional<bool> on_gpu,
+                  const std::string& file);
+
+// Printed device numbers as GPUs of the topology.
+
+/// True if the text is a kind and a number, e.g. gpu3; not gpu03.
+bool is_device(const std::string& text, const std::string& kind);
+
+class DeviceNames {
+ public:
+  /// @throws InputError  if option gpus is no list of numbers
+  explicit DeviceNames(const ImportRequest& request);
+
+  /// Number of the GPU that the files call `printed`. @throws InputError  if option gpus does not name it
+  [[nodiscard]] int number(int printed) const;
+  [[nodiscard]] std::string id(int printed) const { return fmt::format("gpu{}", number(printed)); }
+  /// For the record: how devices were named.
+  [[nodiscard]] std::string note() const;
+
+  static ImportOption option();
+
+ private:
+  std::vector<int> gpus_;  ///< empty: as printed
+};
 
 class RecordBuilder {
  public:

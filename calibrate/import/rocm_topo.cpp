@@ -10,7 +10,7 @@
 #include "calibrate/import/nccl_xml_parts.hpp"
 #include "calibrate/import/nvidia_smi.hpp"
 #include "calibrate/import/text_file.hpp"
-#include "calibrate/import/topology_parts.hpp"
+#include "calibrate/import/topology_request.hpp"
 #include "sim/base/log_line.hpp"
 #include "sim/base/regex.hpp"
 

@@ -1,8 +1,6 @@
 // Text of ucx_perftest: messages of UCX, on which MPI libraries send theirs.
 #include <fmt/format.h>
 
-#include "calibrate/import/decimal.hpp"
-#include "calibrate/import/message_ends.hpp"
 #include "calibrate/import/option_values.hpp"
 #include "calibrate/import/record_builder.hpp"
 #include "calibrate/import/text_file.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/fit/fit.hpp"
-#include "calibrate/learn/accuracy.hpp"
+#include "calibrate/learn/collectives.hpp"
 #include "sim/machine/catalogue.hpp"
 
 namespace linkcast::pipelines {

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "calibrate/import/import_cost.hpp"
+#include "calibrate/import/importer.hpp"
 #include "calibrate/pipelines/import_files.hpp"
 #include "calibrate/pipelines/import_notes.hpp"
 #include "sim/base/near_names.hpp"

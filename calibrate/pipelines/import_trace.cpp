@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "calibrate/import/import_cost.hpp"
+#include "calibrate/import/importer.hpp"
 #include "calibrate/pipelines/import_files.hpp"
 #include "calibrate/pipelines/import_notes.hpp"
 #include "sim/base/parse.hpp"

@@ -1,18 +1,200 @@
 #include "calibrate/pipelines/init_machine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "calibrate/fit/fit.hpp"
-#include "calibrate/import/import_cost.hpp"
+#include "calibrate/import/importer.hpp"
+#include "calibrate/import/nvidia_smi.hpp"
+#include "calibrate/import/topo_matrix.hpp"
+#include "calibrate/import/topology_request.hpp"
 #include "calibrate/pipelines/import_notes.hpp"
-#include "calibrate/pipelines/init_sources.hpp"
+#include "sim/base/atomic_file.hpp"
+#include "sim/base/pci_bus_id.hpp"
+#include "sim/base/regex.hpp"
+#include "sim/base/text.hpp"
 #include "sim/machine/structure.hpp"
 
 namespace linkcast::pipelines {
 namespace {
+
+// Outputs of nvidia-smi or rocm-smi, run here or pasted into files.
+
+struct InitSources {
+  std::string format;                          ///< importer that reads them
+  std::vector<std::string> files;              ///< in its order
+  std::map<std::string, std::string> options;  ///< of the importer
+  std::vector<std::string> bus_ids;            ///< of the GPUs, where the tool prints them
+};
+
+/// @throws InputError  begins with "out": the file cannot be written
+void write_output(const std::string& path, const std::string& text);
+
+namespace fs = std::filesystem;
+
+struct ToolOutput {
+  std::string text;
+  bool ok = false;
+};
+
+/// @param command  a fixed text, nothing that a user wrote
+ToolOutput output_of(const std::string& command) {
+  ToolOutput output;
+  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return output;
+  std::array<char, 4096> part{};
+  for (std::size_t read = 0; (read = std::fread(part.data(), 1, part.size(), pipe)) > 0;)
+    output.text.append(part.data(), read);
+  output.ok = pclose(pipe) == 0;
+  return output;
+}
+
+bool on_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : split(path != nullptr ? path : "", ':')) {
+    std::error_code ignored;
+    const auto status = fs::status(fs::path(folder) / program, ignored);
+    if (fs::is_regular_file(status) && (status.permissions() & fs::perms::others_exec) != fs::perms::none) return true;
+  }
+  return false;
+}
+
+std::string first_line(const std::string& text) {
+  for (const std::string& line : topology_import::plain_lines(text))
+    if (line.find_first_not_of(" \t=") != std::string::npos) return line;
+  return "no output";
+}
+
+std::string kept(const fs::path& folder, const std::string& name, const std::string& text) {
+  fs::create_directories(folder);
+  const std::string path = (folder / name).string();
+  write_output(path, text);
+  return path;
+}
+
+/// Bus ids, and PCIe where it is the same of all GPUs; older drivers do not say.
+void ask_pcie(InitSources& sources) {
+  static const Regex row(R"(\s*\d+, ([0-9a-fA-F:.]+), (\d), (\d{1,2})\s*)");
+  const ToolOutput said =
+      output_of("nvidia-smi --query-gpu=index,pci.bus_id,pcie.link.gen.max,pcie.link.width.max --format=csv,noheader");
+  if (!said.ok) return;
+  std::set<std::string> pcie;
+  for (const std::string& line : topology_import::plain_lines(said.text)) {
+    const Match match = row.whole(line);
+    if (!match) continue;
+    sources.bus_ids.push_back(pci_bus_id(match[1]));
+    pcie.insert(match[2] + "x" + match[3]);
+  }
+  if (pcie.size() == 1) sources.options["pcie"] = *pcie.begin();
+}
+
+InitSources ask_nvidia(const fs::path& folder) {
+  const ToolOutput topo = output_of("nvidia-smi topo -m");
+  const ToolOutput list = output_of("nvidia-smi -L");
+  if (!topo.ok || !list.ok || !topology_import::is_topo_matrix(topo.text))
+    throw InputError("init: nvidia-smi shows no GPUs: " + first_line((topo.ok ? list : topo).text));
+  InitSources sources{"topo-m", {}, {}, {}};
+  sources.files = {kept(folder, "nvidia-smi-topo.txt", topo.text), kept(folder, "nvidia-smi-list.txt", list.text)};
+  const ToolOutput links = output_of("nvidia-smi nvlink -s");
+  if (links.ok && links.text.find("GPU 0:") != std::string::npos)
+    sources.files.push_back(kept(folder, "nvidia-smi-nvlink.txt", links.text));
+  ask_pcie(sources);
+  return sources;
+}
+
+InitSources ask_amd(const fs::path& folder) {
+  static const Regex series(R"(.*Card [Ss]eries:\s*(\S.*\S)\s*)");
+  const ToolOutput topo = output_of("rocm-smi --showtopo");
+  if (!topo.ok || topo.text.find("Link Type between two GPUs") == std::string::npos)
+    throw InputError("init: rocm-smi shows no GPUs: " + first_line(topo.text));
+  InitSources sources{"rocm-topo", {kept(folder, "rocm-smi-topo.txt", topo.text)}, {}, {}};
+  const ToolOutput names = output_of("rocm-smi --showproductname");
+  for (const std::string& line : topology_import::plain_lines(names.ok ? names.text : ""))
+    if (const Match match = series.whole(line); match && sources.options.count("gpu") == 0)
+      sources.options["gpu"] = match[1];
+  return sources;
+}
+
+/// The lists of nvidia-smi in a text: each begins with GPU 0.
+std::vector<std::string> lists_in(const std::string& text) {
+  static const Regex first(R"(.*GPU 0: .*\(UUID: .*)");
+  std::vector<std::string> lists;
+  for (const std::string& line : topology_import::plain_lines(text)) {
+    if (first.whole(line)) lists.emplace_back();
+    if (!lists.empty()) lists.back() += line + "\n";
+  }
+  return lists;
+}
+
+std::string table_format(const std::string& text) {
+  if (text.find("Link Type between two GPUs") != std::string::npos) return "rocm-topo";  // its tables begin alike
+  if (topology_import::is_topo_matrix(text)) return "topo-m";
+  if (text.find("<system") != std::string::npos) return "nccl-xml";
+  return text.find("<topology") != std::string::npos ? "hwloc-xml" : "";
+}
+
+void write_output(const std::string& path, const std::string& text) {
+  try {
+    write_atomically(path, text);
+  } catch (const InputError& error) {
+    throw InputError(std::string("out: ") + error.what());
+  }
+}
+
+/// Asks the tool that is on the PATH and keeps its outputs in a folder. @throws InputError  no tool, or
+/// no GPU: one line
+InitSources ask_machine(const std::string& folder) {
+  if (on_path("nvidia-smi")) return ask_nvidia(folder);
+  if (on_path("rocm-smi")) return ask_amd(folder);
+  throw InputError(
+      "init: no GPUs here: neither nvidia-smi nor rocm-smi is on the PATH. Name files with their outputs instead: "
+      "linkcast init topo.txt list.txt nvlink.txt");
+}
+
+/// Files in any order, told apart by what they hold. @param folder  for the parts of a file that holds several outputs
+/// @throws InputError  no table among them; two of one sort
+InitSources sort_outputs(const std::vector<std::string>& files, const std::string& folder) {
+  std::map<std::string, std::string> tables;  // by format
+  std::vector<std::string> lists;
+  for (const std::string& file : files) {
+    const std::string text = topology_import::read_text(file);
+    const std::string format = table_format(text);
+    if (!format.empty() && !tables.emplace(format, file).second)
+      throw InputError(file + ": a second output of this sort, after " + tables[format]);
+    const std::vector<std::string> found = lists_in(text);
+    if (format.empty() && found.empty())
+      throw InputError(file +
+                       ": no output of nvidia-smi topo -m, -L, nvlink -s, of rocm-smi --showtopo, no XML of NCCL "
+                       "or hwloc");
+    if (found.size() == 1) lists.push_back(file);
+    for (std::size_t i = 0; found.size() > 1 && i < found.size(); ++i)
+      lists.push_back(kept(folder, fmt::format("list-{}.txt", i), found[i]));
+  }
+  InitSources sources;
+  for (const char* format : {"hwloc-xml", "nccl-xml", "topo-m", "rocm-topo"})  // what says most first
+    if (tables.count(format) > 0 && sources.format.empty()) {
+      sources.format = format;
+      sources.files = {tables[format]};
+    }
+  if (sources.format.empty())
+    throw InputError(files.front() + ": lists GPUs, but nothing says what joins them: add nvidia-smi topo -m");
+  if (sources.format == "hwloc-xml" && tables.count("topo-m") > 0) sources.files.push_back(tables["topo-m"]);
+  if (sources.format == "hwloc-xml" || sources.format == "topo-m")
+    sources.files.insert(sources.files.end(), lists.begin(), lists.end());
+  return sources;
+}
+
 namespace fs = std::filesystem;
 
 /// An id from the name of the host: "Node-07.cluster" is node-07.

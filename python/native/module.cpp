@@ -28,9 +28,9 @@
 #include "sim/query/query_kind.hpp"
 #include "sim/query/schema.hpp"
 #include "sim/query/whatif.hpp"
-#include "validate/chosen_claims.hpp"
-#include "validate/diagnosis/compare_files.hpp"
-#include "validate/diagnosis/report_text.hpp"
+#include "validate/claim.hpp"
+#include "validate/diagnosis/diagnose_files.hpp"
+#include "validate/diagnosis/report.hpp"
 #include "validate/scoreboard.hpp"
 
 namespace linkcast::python {

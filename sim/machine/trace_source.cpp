@@ -34,6 +34,13 @@ std::string TraceOptions::text(const std::string& key, const std::string& otherw
   return value == nullptr ? otherwise : *value;
 }
 
+bool TraceOptions::picks(const std::string& key, const std::string& usual, const std::string& other) const {
+  const std::string said = text(key, usual);
+  if (said != usual && said != other)
+    throw InputError("option " + key + ": '" + said + "' is neither " + usual + " nor " + other);
+  return said == other;
+}
+
 double TraceOptions::number(const std::string& key, double otherwise) const {
   const std::string* value = find(values_, key);
   if (value == nullptr) return otherwise;

@@ -35,6 +35,8 @@ class TraceOptions {
   explicit TraceOptions(std::map<std::string, std::string> values) : values_(std::move(values)) {}
   [[nodiscard]] bool has(const std::string& key) const { return values_.count(key) > 0; }
   [[nodiscard]] std::string text(const std::string& key, const std::string& otherwise) const;
+  /// One of two words: true for `other`, false for `usual`, which holds unless said. @throws InputError  a third word
+  [[nodiscard]] bool picks(const std::string& key, const std::string& usual, const std::string& other) const;
   [[nodiscard]] int whole(const std::string& key, int otherwise, int least = 1) const;
   /// With a unit, e.g. "4.75ms".
   [[nodiscard]] double seconds(const std::string& key, double otherwise) const;

@@ -28,7 +28,7 @@ HostPattern host_pattern(const MeasuredFlows& group) {
 }
 
 bool shows_host_memory(const MeasuredFlows& group) {
-  return group.engine == "ce" && host_pattern(group) != HostPattern::kNone &&
+  return group.engine == CopyUnit::kCopyEngine && host_pattern(group) != HostPattern::kNone &&
          std::all_of(group.flows.begin(), group.flows.end(),
                      [](const MeasuredFlows::Flow& flow) { return flow.size_B >= kBeyondCaches_B; });
 }

@@ -12,8 +12,6 @@
 namespace linkcast {
 namespace {
 
-constexpr std::array kNetwork = {"gpudirect_rdma", "pinned_gpudirect", "pinned", "unpinned_gpudirect", "unpinned"};
-
 std::vector<double> positive(ObjectReader& r, const std::string& key) {
   auto values = r.required<std::vector<double>>(key);
   if (values.empty()) r.fail(key, "must hold at least one repetition");
@@ -42,8 +40,8 @@ void read_run_flags(ObjectReader& r) {
 MeasuredFlows read_flows(ObjectReader r) {
   MeasuredFlows group;
   group.pattern = r.required<std::string>("pattern");
-  group.engine = r.choice("engine", {"ce", "sm"});
-  if (r.has("direction")) group.direction = r.choice("direction", {"read", "write"});
+  group.engine = read_spelled<CopyUnit>(r, "engine");
+  if (r.has("direction")) group.direction = read_spelled<CopyDirection>(r, "direction");
   read_run_flags(r);
   const Json& flows = r.raw("flows");
   if (!flows.is_array() || flows.empty()) r.fail("flows", "must be a non-empty array of [source, target, size_B]");
@@ -68,33 +66,32 @@ double size_of(ObjectReader& r, const std::string& key) {
 
 /// Where a point runs: its devices, and whether they belong to two nodes.
 void read_ends(ObjectReader& r, MeasuredPoint& point) {
-  point.transport = r.choice("transport", {"local", "peer", "relay", "staged", "host", "mpi", kNetwork[0], kNetwork[1],
-                                           kNetwork[2], kNetwork[3], kNetwork[4]});
+  point.transport = read_spelled<Carrier>(r, "transport");
   point.source = r.required<std::string>("source");
   point.target = r.required<std::string>("target");
   point.via = r.optional<std::string>("via").value_or("");
-  if (point.via.empty() == (point.transport == "relay"))
+  if (point.via.empty() == (point.transport == Carrier::kRelay))
     r.fail("via", "a relay needs the relaying device, no other transport has one");
   point.between_nodes = r.optional<bool>("between_nodes").value_or(false);
-  if (point.between_nodes != is_network_transport(point.transport) && point.transport != "mpi")
+  if (point.between_nodes != is_network(point.transport) && point.transport != Carrier::kMpi)
     r.fail("between_nodes", "is true for the transports between nodes, and only for those and mpi");
-  const bool processes = point.transport == "mpi" || point.between_nodes;  // two of them may share a device
-  if (!processes && (point.source == point.target) != (point.transport == "local"))
+  const bool processes = is_message(point.transport);  // two of them may share a device
+  if (!processes && (point.source == point.target) != (point.transport == Carrier::kLocal))
     r.fail("target", "source and target are the same device for local copies, and only for those");
 }
 
 MeasuredPoint read_point(ObjectReader r) {
   MeasuredPoint point;
   read_ends(r, point);
-  if (r.has("direction")) point.direction = r.choice("direction", {"read", "write"});
+  if (r.has("direction")) point.direction = read_spelled<CopyDirection>(r, "direction");
   point.bidirectional = r.optional<bool>("bidirectional").value_or(false);
-  if (r.has("engine")) point.engine = r.choice("engine", {"ce", "sm"});
+  if (r.has("engine")) point.engine = read_spelled<CopyUnit>(r, "engine");
   point.pageable = r.optional<bool>("pageable").value_or(false);
   read_run_flags(r);
   point.size_B = size_of(r, "size_B");
   if (r.has("working_set_B")) point.working_set_B = size_of(r, "working_set_B");
   if (r.has("chunk_B")) {
-    if (point.transport != "relay") r.fail("chunk_B", "only relayed copies are sent in chunks");
+    if (point.transport != Carrier::kRelay) r.fail("chunk_B", "only relayed copies are sent in chunks");
     point.chunk_B = size_of(r, "chunk_B");
     if (point.chunk_B >= point.size_B) point.chunk_B = 0;
   }
@@ -112,8 +109,7 @@ bool of_several(const ObjectReader& r) { return r.has("pairs") || r.has("in_a_ro
 MeasuredCollective read_collective(ObjectReader r, int place) {
   MeasuredCollective c;
   c.point = place;
-  c.op = r.choice("op", {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv",
-                         "gather", "scatter"});
+  c.op = read_spelled<NcclOp>(r, "op");
   c.gpus = r.required<std::vector<int>>("gpus");
   c.nodes = r.optional<int>("nodes").value_or(1);
   if (c.nodes < 1) r.fail("nodes", "must be at least 1");
@@ -121,7 +117,7 @@ MeasuredCollective read_collective(ObjectReader r, int place) {
   for (std::size_t i = 0; i < c.gpus.size(); ++i)
     if (c.gpus[i] < 0 || std::count(c.gpus.begin(), c.gpus.end(), c.gpus[i]) > 1)
       r.fail(fmt::format("gpus/{}", i), "each member is named once, by its number");
-  if (r.has("algorithm")) c.algorithm = r.choice("algorithm", {"Ring", "Tree", "CollNet", "NVLS", "NVLSTree", "PAT"});
+  if (r.has("algorithm")) c.algorithm = read_spelled<ForcedAlgorithm>(r, "algorithm");
   if (r.has("protocol")) c.protocol = r.choice("protocol", {"LL", "LL128", "Simple"});
   if (r.has("launch")) c.launch = r.choice("launch", launch_kinds());
   c.channels = r.optional<int>("channels").value_or(0);
@@ -182,9 +178,7 @@ double version_of(const std::string& text) {
   return minor >= 0 && minor < kMinor ? major + minor / kMinor : 0;
 }
 
-bool is_network_transport(const std::string& transport) {
-  return std::find(kNetwork.begin(), kNetwork.end(), transport) != kNetwork.end();
-}
+bool Measurement::of_base_costs() const { return bench == "nccl_base"; }
 
 Measurement read_measurement(const std::string& path) { return parse_measurement(read_json_file(path), path); }
 
@@ -199,7 +193,7 @@ Measurement parse_measurement(const Json& json, const std::string& path) {
   m.topology = r.required<std::string>("topology");
   m.bench = r.required<std::string>("bench");
   m.source = r.required<std::string>("source");
-  m.timing = r.choice("timing", {"back_to_back", "single"});
+  m.timing = read_spelled<CopyTiming>(r, "timing");
   m.library = r.optional<std::string>("library").value_or("");
   m.library_version = r.optional<std::string>("library_version").value_or("");
   if (!m.library_version.empty() && version_of(m.library_version) == 0)

@@ -6,18 +6,110 @@
 
 #include "sim/base/object_reader.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/spelled.hpp"
 
 namespace linkcast {
 
+/// Carrier of the bytes of a measured point.
+enum class Carrier {
+  kLocal,   ///< a copy inside one GPU
+  kPeer,    ///< GPU to GPU over links
+  kRelay,   ///< GPU to GPU, through a third
+  kStaged,  ///< GPU to GPU, through host memory
+  kHost,    ///< between a GPU and pinned host memory
+  kMpi,     ///< a message between processes, the rest between nodes (is_network):
+  kGpudirectRdma,
+  kPinnedGpudirect,
+  kPinned,
+  kUnpinnedGpudirect,
+  kUnpinned,
+};
+inline constexpr Spelling<Carrier> kCarriers[] = {
+    {Carrier::kLocal, "local"},
+    {Carrier::kPeer, "peer"},
+    {Carrier::kRelay, "relay"},
+    {Carrier::kStaged, "staged"},
+    {Carrier::kHost, "host"},
+    {Carrier::kMpi, "mpi"},
+    {Carrier::kGpudirectRdma, "gpudirect_rdma"},
+    {Carrier::kPinnedGpudirect, "pinned_gpudirect"},
+    {Carrier::kPinned, "pinned"},
+    {Carrier::kUnpinnedGpudirect, "unpinned_gpudirect"},
+    {Carrier::kUnpinned, "unpinned"},
+};
+constexpr std::span<const Spelling<Carrier>> spellings(Carrier) { return kCarriers; }
+
+/// Unit that moves the bytes of a copy.
+enum class CopyUnit { kCopyEngine, kSm };
+inline constexpr Spelling<CopyUnit> kCopyUnits[] = {
+    {CopyUnit::kCopyEngine, "copy_engine"},
+    {CopyUnit::kCopyEngine, "ce"},  // until 0.1
+    {CopyUnit::kSm, "sm"},
+};
+constexpr std::span<const Spelling<CopyUnit>> spellings(CopyUnit) { return kCopyUnits; }
+
+/// Who runs a copy: the target's unit pulls (read), or the source's pushes (write).
+enum class CopyDirection { kUnknown, kRead, kWrite };
+inline constexpr Spelling<CopyDirection> kCopyDirections[] = {
+    {CopyDirection::kUnknown, ""}, {CopyDirection::kRead, "read"}, {CopyDirection::kWrite, "write"}};
+constexpr std::span<const Spelling<CopyDirection>> spellings(CopyDirection) { return kCopyDirections; }
+
+/// Time per copy in a queue of copies, or time of one copy from rest.
+enum class CopyTiming { kBackToBack, kSingle };
+inline constexpr Spelling<CopyTiming> kCopyTimings[] = {{CopyTiming::kBackToBack, "back_to_back"},
+                                                        {CopyTiming::kSingle, "single"}};
+constexpr std::span<const Spelling<CopyTiming>> spellings(CopyTiming) { return kCopyTimings; }
+
+/// Operations that nccl-tests and linkcast-bench measure.
+enum class NcclOp {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kAlltoall,
+  kSendrecv,
+  kGather,
+  kScatter,
+};
+inline constexpr Spelling<NcclOp> kNcclOps[] = {
+    {NcclOp::kAllReduce, "all_reduce"}, {NcclOp::kAllGather, "all_gather"}, {NcclOp::kReduceScatter, "reduce_scatter"},
+    {NcclOp::kBroadcast, "broadcast"},  {NcclOp::kReduce, "reduce"},        {NcclOp::kAlltoall, "alltoall"},
+    {NcclOp::kSendrecv, "sendrecv"},    {NcclOp::kGather, "gather"},        {NcclOp::kScatter, "scatter"},
+};
+constexpr std::span<const Spelling<NcclOp>> spellings(NcclOp) { return kNcclOps; }
+
+/// The algorithm that NCCL_ALGO forced, spelled as queries spell it. NCCL's own spelling is read, too.
+enum class ForcedAlgorithm { kNone, kRing, kTree, kCollnetChain, kNvls, kNvlsTree, kPat };
+inline constexpr Spelling<ForcedAlgorithm> kForcedAlgorithms[] = {
+    {ForcedAlgorithm::kNone, ""},
+    {ForcedAlgorithm::kRing, "ring"},
+    {ForcedAlgorithm::kRing, "Ring"},
+    {ForcedAlgorithm::kTree, "tree"},
+    {ForcedAlgorithm::kTree, "Tree"},
+    {ForcedAlgorithm::kCollnetChain, "collnet_chain"},
+    {ForcedAlgorithm::kCollnetChain, "CollNet"},  // of old versions, which had the chain only
+    {ForcedAlgorithm::kNvls, "nvls"},
+    {ForcedAlgorithm::kNvls, "NVLS"},
+    {ForcedAlgorithm::kNvlsTree, "nvls_tree"},
+    {ForcedAlgorithm::kNvlsTree, "NVLSTree"},
+    {ForcedAlgorithm::kPat, "pat"},
+    {ForcedAlgorithm::kPat, "PAT"},
+};
+constexpr std::span<const Spelling<ForcedAlgorithm>> spellings(ForcedAlgorithm) { return kForcedAlgorithms; }
+
+/// An end that is pinned host memory of the other end's own socket.
+inline constexpr std::string_view kHostMemory = "host";
+
 /// One timed transfer, all its repetitions.
 struct MeasuredPoint {
-  std::string source;          ///< device id; "host" for pinned host memory of the device's own socket
-  std::string target;          ///< device id or "host"
-  std::string transport;       ///< local, peer, relay, staged, host; mpi; or, between nodes, see is_network_transport
-  std::string via;             ///< relaying device; empty unless relay
-  std::string direction;       ///< read: the target's engine pulls; write: the source's pushes; empty: not known
+  std::string source;  ///< device id, or kHostMemory
+  std::string target;  ///< device id, or kHostMemory
+  Spelled<Carrier> transport;
+  std::string via;  ///< relaying device; empty unless relay
+  Spelled<CopyDirection> direction;
   bool bidirectional = false;  ///< both directions at once; size_B is then the payload of one direction
-  std::string engine = "ce";   ///< ce: copy engine; sm: kernel
+  Spelled<CopyUnit> engine;
   bool pageable = false;       ///< host copies: memory that the driver must pin piece by piece
   bool between_nodes = false;  ///< source and target name devices of two nodes of this topology
   double chunk_B = 0;          ///< relay: sent in chunks of this size; 0: as a whole
@@ -36,22 +128,22 @@ struct MeasuredFlows {
     double size_B = 0;
   };
   std::vector<Flow> flows;
-  std::string engine;                             ///< ce or sm
-  std::string direction;                          ///< as in MeasuredPoint
+  Spelled<CopyUnit> engine;
+  Spelled<CopyDirection> direction;
   std::vector<double> time_s;                     ///< the slowest flow, one entry a repetition
   std::vector<std::vector<double>> flow_times_s;  ///< per flow, then per repetition
 };
 
 /// One collective of a communication library.
 struct MeasuredCollective {
-  std::string op;         ///< as `linkcast list collectives` names it, or sendrecv
+  Spelled<NcclOp> op;
   std::vector<int> gpus;  ///< members, in rank order; of each node
   int nodes = 1;
-  double size_B = 0;      ///< the size column of nccl-tests
-  int point = 0;          ///< place in the record's list
-  std::string algorithm;  ///< Ring, Tree, ...; empty: the library's choice
-  std::string protocol;   ///< LL, LL128, Simple; empty: the library's choice
-  int channels = 0;       ///< forced number; 0: the library's choice
+  double size_B = 0;  ///< the size column of nccl-tests
+  int point = 0;      ///< place in the record's list
+  Spelled<ForcedAlgorithm> algorithm;
+  std::string protocol;  ///< LL, LL128, Simple; empty: the library's choice
+  int channels = 0;      ///< forced number; 0: the library's choice
   bool in_place = false;
   std::string launch;  ///< one of launch_kinds(); empty: not known
   std::vector<double> time_s;
@@ -65,7 +157,8 @@ struct MeasuredCollective {
 
 /// Figures of a distribution over many repetitions of one message between nodes, of which none was kept.
 struct MeasuredSpread {
-  std::string transport, source, target;
+  Spelled<Carrier> transport;
+  std::string source, target;
   std::string distance;  ///< in words of the fabric: "other group", ...
   int service_level = 0;
   double size_B = 0;
@@ -78,11 +171,11 @@ struct Measurement {
   std::string path;  ///< where it was read from
   std::string sha256;
   std::string id;
-  std::string machine;          ///< id of the machine it was taken on, e.g. p100-dgx1
-  std::string topology;         ///< topology whose device ids it uses
-  std::string bench;            ///< p2p_copy, ...
-  std::string source;           ///< where the figures come from
-  std::string timing;           ///< back_to_back (time per copy in a queue of copies) or single (one copy)
+  std::string machine;   ///< id of the machine it was taken on, e.g. p100-dgx1
+  std::string topology;  ///< topology whose device ids it uses
+  std::string bench;     ///< p2p_copy, ...
+  std::string source;    ///< where the figures come from
+  Spelled<CopyTiming> timing;
   std::string library;          ///< of the collectives, as `linkcast list libraries` names it; empty: not known
   std::string library_version;  ///< as its makers count: 4.0.5; empty: not known
   bool peer_access = true;      ///< false: the method's settings turned it off, NCCL_P2P_DISABLE=1
@@ -98,13 +191,18 @@ struct Measurement {
   std::vector<MeasuredCollective> collectives;
   std::vector<MeasuredSpread> spreads{};
   int waived = 0;  ///< points that the machine could not run
+
+  /// True for bench nccl_base: algorithm, protocol and channels are forced so that parameters of a library show.
+  [[nodiscard]] bool of_base_costs() const;
 };
 
 /// "4.0.5" is 4.0; 0: no such number.
 double version_of(const std::string& text);
 
-/// A transport of messages between nodes: gpudirect_rdma, pinned_gpudirect, pinned, unpinned_gpudirect, unpinned.
-bool is_network_transport(const std::string& transport);
+/// Whether messages between nodes go this way: RDMA to and from GPU memory, or through host memory.
+constexpr bool is_network(Spelled<Carrier> carrier) { return carrier > Carrier::kMpi; }
+/// Whether processes exchange it: by MPI, or between nodes.
+constexpr bool is_message(Spelled<Carrier> carrier) { return carrier >= Carrier::kMpi; }
 
 /// Reads schema "measurement/1".
 /// A point gives exactly one of `time_s` (seconds, an array) or `bandwidth_Bps` (an array; time = size_B x

@@ -45,7 +45,7 @@ LIBRARIES = [  # header, who may include it besides the tests: rooms or single f
     (r"boost/graph/", ["sim/machine/routing.cpp", "sim/machine/bisection.cpp", "sim/machine/symmetry.cpp"]),
     (r"boost/functional/hash\.hpp$", ["sim/place/gpu_sets.cpp"]),
     (r"boost/math/statistics/", ["apps-traces/import/recorded_trace.cpp"]),
-    (r"boost/math/distributions/", ["validate/diagnosis/healthy_noise.cpp"]),
+    (r"boost/math/distributions/", ["validate/diagnosis/noise.cpp"]),
     (r"CLI/", ["cli", "calibrate/bench", "calibrate/choices"]),
     (r"Eigen/", ["calibrate/fit", "validate/diagnosis"]),
     (r"pybind11/", ["python"]),

@@ -6,7 +6,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"
 #include "validate/evaluate.hpp"
-#include "validate/measured_answer.hpp"
+#include "validate/measured_query.hpp"
 #include "validate/reduce.hpp"
 #include "validate/scoreboard.hpp"
 #include "validate/wiring.hpp"

@@ -2,7 +2,7 @@
 // docs/accuracy.md.
 #include <map>
 
-#include "calibrate/learn/accuracy.hpp"
+#include "calibrate/learn/collectives.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 

@@ -5,7 +5,7 @@
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/synthetic_faults.hpp"
-#include "validate/diagnosis/healthy_noise.hpp"
+#include "validate/diagnosis/noise.hpp"
 
 namespace linkcast::test::diagnose_faults_test {
 

@@ -344,7 +344,7 @@ TEST_CASE("copies between any two P100: median error at most 2 %, 95th percentil
       const validate::Comparison comparison = validate::compare(catalogue(), m, {});
       REQUIRE(comparison.unanswered.empty());
       REQUIRE(comparison.worst.size() == 1);
-      for (const std::string group : {"all", point.transport.c_str()})
+      for (const std::string& group : {std::string("all"), point.transport.name()})
         errors[group].push_back(std::abs(comparison.worst[0].error()));
       pairs.insert({point.source, point.target});
     }

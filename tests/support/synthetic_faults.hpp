@@ -9,7 +9,7 @@
 #include "sim/query/query.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "tests/support/synthetic_logs.hpp"
-#include "validate/diagnosis/healthy_noise.hpp"
+#include "validate/diagnosis/noise.hpp"
 #include "validate/diagnosis/report.hpp"
 
 namespace linkcast::test {

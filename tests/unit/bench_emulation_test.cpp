@@ -5,6 +5,7 @@
 #include "calibrate/bench/record_file.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/unit/program.hpp"
 #include "validate/emulation/compare.hpp"
 #include "validate/emulation/study.hpp"
 

@@ -1,7 +1,7 @@
 // The tables of cable kinds and GPU models: each row is found by its own name, and what importers ask follows from it.
 #include <set>
 
-#include "calibrate/import/gpu_models.hpp"
+#include "calibrate/import/gpu_facts.hpp"
 #include "sim/machine/topology.hpp"
 #include "sim/records/gpu_models.hpp"
 #include "tests/support/catch.hpp"

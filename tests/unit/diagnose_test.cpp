@@ -199,7 +199,7 @@ TEST_CASE("diagnose: local copies alone that lost two fifths are named", "[diagn
   const diagnosis::Diagnosis found = of(log);
   CHECK_FALSE(found.normal());
   REQUIRE(!diagnosis::odd_levels(found.levels).empty());
-  CHECK(diagnosis::odd_levels(found.levels).front().part == "local ce");
+  CHECK(diagnosis::odd_levels(found.levels).front().part == "local copy_engine");
   CHECK_FALSE(diagnosis::next_step(found).empty());
 }
 

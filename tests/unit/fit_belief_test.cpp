@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "calibrate/fit/fit.hpp"
+#include "calibrate/fit/fit_record.hpp"
 #include "calibrate/fit/half_round_trips.hpp"
 #include "calibrate/fit/map_fit.hpp"
-#include "calibrate/fit/residuals.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "calibrate/fit/fit.hpp"
 #include "calibrate/fit/message_fit.hpp"
-#include "calibrate/fit/staged_shape.hpp"
+#include "calibrate/fit/staged_fit.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 

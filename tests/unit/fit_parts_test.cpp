@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "calibrate/fit/distance_fit.hpp"
 #include "calibrate/fit/fit.hpp"
 #include "calibrate/fit/launch_fit.hpp"
-#include "calibrate/fit/mpi_fit.hpp"
+#include "calibrate/fit/message_fit.hpp"
+#include "calibrate/fit/noise_fit.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/synthetic_copies.hpp"
 

@@ -144,11 +144,11 @@ TEST_CASE("nccl-tests text names its operation", "[unit][import]") {
 }
 
 TEST_CASE("nccl-tests of older versions: the file's name or an option says the operation", "[unit][import]") {
-  const Measurement m = imported("nccl-tests", kAllReduce, {{"gpus", "4,5,7,6"}, {"algorithm", "Ring"}});
+  const Measurement m = imported("nccl-tests", kAllReduce, {{"gpus", "4,5,7,6"}, {"algorithm", "ring"}});
   REQUIRE(m.collectives.size() == 2);  // the row of size 0 sent nothing
   CHECK(m.collectives[0].op == "all_reduce");
   CHECK(m.collectives[0].gpus == std::vector<int>{4, 5, 7, 6});
-  CHECK(m.collectives[0].algorithm == "Ring");
+  CHECK(m.collectives[0].algorithm == ForcedAlgorithm::kRing);
   check_times(collective(m, 1e9, false).time_s, {28796e-6});
   check_times(collective(m, 1e9, true).time_s, {28799e-6});
   CHECK(has_note(m, "The operation of " + kAllReduce + " is that of the file's name"));

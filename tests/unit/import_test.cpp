@@ -139,7 +139,7 @@ TEST_CASE("imports: machine, topology and options are checked", "[unit][import]"
           "gpus, id");
   refused({files, "m", "t", {{"elements", "40M"}}}, "option elements: '40M' is not a whole number from 1 to 2^31 - 1");
   refused({files, "m", "t", {{"elements", "0"}}}, "option elements: '0' is not a whole number from 1 to 2^31 - 1");
-  refused({files, "m", "t", {{"engine", "dma"}}}, "option engine: 'dma' is not allowed: one of ce, sm");
+  refused({files, "m", "t", {{"engine", "dma"}}}, "option engine: 'dma' is not allowed: one of copy_engine, sm");
   refused({files, "m", "t", {{"gpus", "0,1,1,2"}}},
           "option gpus: '0,1,1,2' is not a list of GPU numbers, each once: write 0,1,3,2");
   refused({files, "m", "t", {{"gpus", "0,1,2"}}}, "option gpus: names 3 GPUs, the files print device 3");
@@ -241,7 +241,7 @@ TEST_CASE("an imported record is checked, fitted and compared", "[unit][import]"
   const Run compare = run_program("validate --against '" + record + "' --median-limit 0.2");
   INFO(compare.out);
   CHECK(compare.code == 0);
-  CHECK(compare.out.find("ce read       1 MiB and above       32") != std::string::npos);
+  CHECK(compare.out.find("copy_engine read       1 MiB and above       32") != std::string::npos);
 }
 
 TEST_CASE("messages that a machine has no parameters for are no comparison", "[unit][import]") {

@@ -1,7 +1,7 @@
 // Parameters of a library from collectives that a machine of known parameters would show.
 #include <cmath>
 
-#include "calibrate/learn/accuracy.hpp"
+#include "calibrate/learn/collectives.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,5 @@
 // What recording costs the CPU, from launch records made of known costs.
-#include "calibrate/fit/recording_fit.hpp"
-
+#include "calibrate/fit/launch_fit.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/error_of.hpp"
 

@@ -31,8 +31,9 @@ NoAccess without_access(const Platform& platform, const Measurement& measurement
   if (measurement.source.rfind("p2pBandwidthLatencyTest", 0) != 0) return {};
   std::set<Pair> peers, twice, able, refused;
   for (const MeasuredPoint& p : measurement.points) {
-    if (p.transport == "peer") peers.emplace(p.source, p.target);
-    if (p.transport == "staged" && p.time_s.size() > 1) twice.emplace(p.source, p.target);  // with P2P off and on
+    if (p.transport == Carrier::kPeer) peers.emplace(p.source, p.target);
+    if (p.transport == Carrier::kStaged && p.time_s.size() > 1)
+      twice.emplace(p.source, p.target);  // with P2P off and on
   }
   for (const auto& pairs : {peers, twice})
     for (const Pair& pair : pairs) {

@@ -8,7 +8,6 @@
 #include <set>
 #include <sstream>
 
-#include "calibrate/import/import_cost.hpp"
 #include "calibrate/import/importer.hpp"
 #include "sim/base/object_reader.hpp"
 #include "sim/base/packed_file.hpp"

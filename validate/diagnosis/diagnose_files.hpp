@@ -1,13 +1,29 @@
 #pragma once
 // Benchmark logs to diagnoses: `linkcast diagnose`, and linkcast.diagnose() of Python.
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "validate/compare.hpp"
 #include "validate/diagnosis/benchmark_log.hpp"
 #include "validate/diagnosis/fleet.hpp"
 
 namespace linkcast::diagnosis {
+// Measurement files against forecasts: `linkcast validate --against`, and linkcast.validate(against=) of Python.
+
+struct CompareRequest {
+  std::vector<std::string> files;    ///< of schema measurement/1
+  std::string platform{};            ///< empty: of the topology of each measurement
+  std::vector<std::string> edits{};  ///< of the platform
+  validate::CompareLimits limits{};
+};
+
+/// @param each  gets every comparison as soon as it is known; may be empty
+/// @throws InputError  a file that cannot be read, and what makes a measurement of it where a benchmark printed it; no
+/// point of any file can be forecast
+std::vector<validate::Comparison> compare_files(catalogue::Catalogue& catalogue, const CompareRequest& request,
+                                                const std::function<void(const validate::Comparison&)>& each = {});
 
 struct LogRequest {
   std::vector<std::string> files;
@@ -43,5 +59,11 @@ DiagnosedFleet diagnose_fleet(catalogue::Catalogue& catalogue, const LogRequest&
 Json to_json(const DiagnosedFile& file);
 /// A row a log; causes where they are known.
 Json to_json(const DiagnosedFleet& fleet);
+
+// Diagnoses as people read them.
+
+/// Verdict, causes, points that tell most; each line with its end.
+std::string text_of(const DiagnosedFile& file);
+std::string text_of(const DiagnosedFleet& fleet);
 
 }  // namespace linkcast::diagnosis

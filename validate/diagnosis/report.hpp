@@ -22,7 +22,7 @@ bool names_one(const RankedKind& kind);
 std::string fit_text(const RankedKind& kind);
 /// What to run next; empty: nothing, it is normal.
 std::string next_step(const Diagnosis& diagnosis);
-/// "peer ce read 1.25 times (a healthy machine: to 1.13)", of a log that is slow without a known cause.
+/// "peer copy_engine read 1.25 times (a healthy machine: to 1.13)", of a log that is slow without a known cause.
 std::vector<std::string> odd_texts(const Diagnosis& diagnosis);
 /// What a normal log cannot tell: by how much all of it may be slower; empty where nothing was judged.
 std::string blind_text(const Diagnosis& diagnosis);

@@ -1,3 +1,5 @@
+#include "validate/emulation/wish.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "sim/machine/symmetry.hpp"
 #include "sim/place/gpu_sets.hpp"
 #include "sim/records/cable_kinds.hpp"
-#include "validate/emulation/wish.hpp"
 
 namespace linkcast::emulation {
 namespace {

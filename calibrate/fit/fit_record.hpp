@@ -5,7 +5,6 @@
 #include "calibrate/fit/fit.hpp"
 
 namespace linkcast::fit {
-
 /// Measured against modelled time of every point, and the table of parameters with both kinds of standard error.
 /// @param simulate  time of one uncontended copy on the fitted platform, as for assess()
 Json residual_report(const FitResult& result, const Topology& topology,

@@ -7,7 +7,6 @@
 #include "calibrate/fit/fit_context.hpp"
 
 namespace linkcast::fit {
-
 /// What data without enough sizes lack.
 inline constexpr const char* kNoPipeline =
     "the staged copies show no chunked pipeline: sizes from 1 KiB to 64 MiB are needed";
