@@ -7,6 +7,7 @@
 #include "sim/forecast/schedule_forecast.hpp"
 #include "sim/machine/collective.hpp"
 #include "sim/machine/placed_fabric.hpp"
+#include "sim/machine/usual_library.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -23,9 +24,11 @@ std::vector<int> order_of(const std::vector<int>& nodes, int all) {
 }  // namespace
 
 std::string usual_library_across(const Calibration& calibration) {
+  const auto has_all = [](const RingLibrary& library) {
+    return library.spans_nodes() && library.message({}, {1}).has_value();
+  };
   const RingLibrary* rings = libraries().get(calibration.default_library).rings();
-  const bool all = rings != nullptr && rings->spans_nodes() && rings->message({}, {1}).has_value();
-  return all ? calibration.default_library : "nccl-2.7";
+  return rings != nullptr && has_all(*rings) ? calibration.default_library : nccl_versions(has_all).front();
 }
 
 PlacedJob place_job(const catalogue::Machine& machine, const PlacedCollective& asked, const PlacedNodes& where) {

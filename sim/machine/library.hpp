@@ -26,10 +26,8 @@ class RingLibrary {
   /// The same over several equal nodes. @param gpus  of each node, at least 1. @param nodes  at least 2
   /// @param pxn  GPUs may send by the NIC of another one, where the library can do that
   /// @throws InputError  it is modelled for one node only
-  [[nodiscard]] virtual Communicator build_across(const Cluster& /*cluster*/, const std::vector<int>& /*gpus*/,
-                                                  int /*nodes*/, bool /*pxn*/ = true) const {
-    throw InputError("library: modelled for one node: take one of nccl-2.7 to nccl-2.30, or mpi-*");
-  }
+  [[nodiscard]] virtual Communicator build_across(const Cluster& cluster, const std::vector<int>& gpus, int nodes,
+                                                  bool pxn = true) const;
   /// True if it believes a file about the machine (Platform::library_topology()) instead of looking itself.
   [[nodiscard]] virtual bool takes_topology_files() const { return false; }
   /// Whether build_across() has the choice of `pxn`.

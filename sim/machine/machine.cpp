@@ -7,6 +7,7 @@
 #include "sim/base/log.hpp"
 #include "sim/base/lru_map.hpp"
 #include "sim/machine/fabric_generator.hpp"
+#include "sim/machine/usual_library.hpp"
 
 namespace linkcast::catalogue {
 namespace {
@@ -25,8 +26,8 @@ void check_one_way(const LibraryTopology& seen, const std::vector<int>& gpus) {
 Communicator build_inside(const Platform& platform, const std::string& library, const std::vector<int>& gpus) {
   const RingLibrary& rings = ring_library(library);
   if (platform.library_topology().overrides() && !rings.takes_topology_files())
-    throw InputError("library_topology, p2p_level: " + library +
-                     " looks at the machine itself: take one of nccl-2.7 to nccl-2.30");
+    throw InputError("library_topology, p2p_level: " + library + " looks at the machine itself: take one of " +
+                     nccl_range([](const RingLibrary& other) { return other.takes_topology_files(); }));
   check_one_way(platform.library_topology(), gpus);
   return rings.build(platform, gpus);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "sim/machine/library.hpp"
@@ -14,6 +16,13 @@ namespace {
 /// 2.4), A100 2020 (NCCL 2.7, 2.8), Hopper and Ada 2022 (2.15 to 2.18), Blackwell 2024 and 2025 (2.23 to 2.27)
 constexpr std::array kByGeneration = {std::pair(0, "nccl-2.3"), std::pair(80, "nccl-2.8"), std::pair(89, "nccl-2.18"),
                                       std::pair(100, "nccl-2.27")};
+
+/// @returns  major, minor; nullopt  not a version of NCCL
+std::optional<std::pair<int, int>> version_of(const std::string& library) {
+  std::pair<int, int> version(0, 0);
+  if (std::sscanf(library.c_str(), "nccl-%d.%d", &version.first, &version.second) < 1) return std::nullopt;
+  return version;
+}
 
 }  // namespace
 
@@ -37,15 +46,36 @@ std::string nearest_nccl(int major, int minor) {
   std::pair<int, int> best;
   std::string found;
   for (const std::string& name : libraries().names()) {
-    std::pair<int, int> version(0, 0);
-    if (std::sscanf(name.c_str(), "nccl-%d.%d", &version.first, &version.second) < 1) continue;
-    const bool older = version <= wanted, best_older = best <= wanted;
-    const bool nearer = older ? !best_older || version > best : !best_older && version < best;
+    const auto version = version_of(name);
+    if (!version) continue;
+    const bool older = *version <= wanted, best_older = best <= wanted;
+    const bool nearer = older ? !best_older || *version > best : !best_older && *version < best;
     if (!found.empty() && !nearer) continue;
-    best = version;
+    best = *version;
     found = name;
   }
   return found;
+}
+
+std::vector<std::string> nccl_versions(const std::function<bool(const RingLibrary&)>& has) {
+  std::map<std::pair<int, int>, std::string> by_version;
+  for (const std::string& name : libraries().names())
+    if (const auto version = version_of(name); version && has(*libraries().get(name).rings()))
+      by_version.emplace(*version, name);
+  std::vector<std::string> names;
+  for (const auto& [version, name] : by_version) names.push_back(name);
+  return names;
+}
+
+std::string nccl_range(const std::function<bool(const RingLibrary&)>& has) {
+  const std::vector<std::string> names = nccl_versions(has);
+  return names.front() + " to " + names.back();
+}
+
+Communicator RingLibrary::build_across(const Cluster& /*cluster*/, const std::vector<int>& /*gpus*/, int /*nodes*/,
+                                       bool /*pxn*/) const {
+  throw InputError("library: modelled for one node: take one of " +
+                   nccl_range([](const RingLibrary& rings) { return rings.spans_nodes(); }) + ", or mpi-*");
 }
 
 }  // namespace linkcast
