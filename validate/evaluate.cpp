@@ -26,7 +26,8 @@ constexpr int kHalvings = 20;     // source: 2^-20 of a stride is far below a pr
 /// Keys name their unit; one without is a count, a list or a place.
 bool has_unit(const std::string& key) {
   const auto at = key.rfind('_');
-  return at != std::string::npos && (key.substr(at) == "_s" || key.substr(at) == "_Bps" || key.substr(at) == "_B");
+  static const std::set<std::string> kUnits{"_s", "_Bps", "_B"};
+  return at != std::string::npos && kUnits.count(key.substr(at)) > 0;
 }
 
 /// Wiring, places, yes or no: a share of them means nothing.
@@ -295,7 +296,7 @@ class Sample {
 /// Papers do not describe their hosts, and their libraries' latencies hold what issued the calls: unless a row says
 /// otherwise it is of the devices alone.
 Json of_devices(Json query) {
-  if (query.value("kind", "") == "collective" && !query.contains("launch")) query["launch"] = "graph";
+  if (asks_collective(query) && !query.contains("launch")) query["launch"] = "graph";
   return query;
 }
 

@@ -8,6 +8,13 @@
 #include "validate/answer.hpp"
 
 namespace linkcast::validate {
+
+/// Whether a query asks for a collective.
+inline bool asks_collective(const Json& query) { return query.value("kind", "") == "collective"; }
+/// Whether a query asks for a copy, or a message, that this carries.
+inline bool asks_for(Carrier carrier, const Json& query) {
+  return query.value("transport", "") == Spelled<Carrier>(carrier).name();
+}
 /// An Answer that looks p2p queries up in measurements instead of simulating: the same quantity, measured.
 /// The median of every repetition of the points with the query's platform (the topology measured), src, dst, size_B,
 /// transport, via and bidirectional. Queries of kind show go to `structure`; no other kind can be measured so.

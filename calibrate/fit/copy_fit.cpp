@@ -193,10 +193,12 @@ bool set_small_startup(FitContext& context, const std::string& transport, const 
 
 /// What of a cable the rate of a transport's largest copies is.
 const CableRow& cable_rate(const std::string& transport) {
-  if (transport == "h2d") return key::cable_from_host;
-  if (transport == "d2h") return key::cable_to_host;
-  if (transport == "peer_sm") return key::cable_store;
-  return transport == "peer_sm_read" ? key::cable_load : key::cable_bandwidth;
+  static const std::map<std::string_view, const CableRow*> kRates{{"h2d", &key::cable_from_host},
+                                                                  {"d2h", &key::cable_to_host},
+                                                                  {"peer_sm", &key::cable_store},
+                                                                  {"peer_sm_read", &key::cable_load}};
+  const auto known = kRates.find(transport);
+  return known == kRates.end() ? key::cable_bandwidth : *known->second;
 }
 
 void set_rate(FitContext& context, const std::string& transport, const std::string& kind, double per_byte,

@@ -35,11 +35,13 @@ double median_s(const LaunchPoint& p) { return p.times_s.at("short")[kLaunchMedi
 
 void read_recorded(const LaunchPoint& p, Recordings& into) {
   const double runtime = p.events.at("runtime"), cpu = p.events.at("cpu");
-  if (p.recording == "cuda") {
+  static const std::map<std::string, bool> kWithCpu{{"cuda", false}, {"cpu_cuda", true}};  // activities recorded
+  const auto with_cpu = kWithCpu.find(p.recording);
+  if (with_cpu != kWithCpu.end() && !with_cpu->second) {
     into.cuda_s = median_s(p);
     into.launches = std::round(p.events.at("gpu"));
     into.operators -= cpu;
-  } else if (p.recording == "cpu_cuda") {
+  } else if (with_cpu != kWithCpu.end()) {
     into.both_s = median_s(p);
     into.operators += cpu;
   }
@@ -121,8 +123,8 @@ std::vector<double> known(const std::vector<std::optional<double>>& times_s) {
 }
 
 bool is_collective(const LaunchPoint& p) {
-  return p.op == "all_reduce" || p.op == "all_gather" || p.op == "reduce_scatter" || p.op == "broadcast" ||
-         p.op == "reduce" || p.op == "alltoall" || p.op == "sendrecv";
+  const auto* op = Spelled<NcclOp>::row_of(p.op);
+  return op != nullptr && op->value != NcclOp::kGather && op->value != NcclOp::kScatter;
 }
 
 /// Sends of one GPU in one group: nccl-tests' alltoall sends to every rank, itself too.

@@ -39,9 +39,9 @@ void collect(const std::vector<XmlNode>& above, std::map<int, RealGpu>& found) {
 }
 
 std::vector<RealGpu> real_gpus(const XmlFile& file) {
-  if (file.root().name() != "system") file.root().fail("not a topology file of NCCL: its root is system");
+  const XmlNode root = file.root_named("system", "not a topology file of NCCL");
   std::map<int, RealGpu> found;
-  for (const XmlNode& cpu : file.root().children("cpu")) collect({cpu}, found);
+  for (const XmlNode& cpu : root.children("cpu")) collect({cpu}, found);
   std::vector<RealGpu> ordered;
   for (auto& [dev, real] : found) {
     if (dev != static_cast<int>(ordered.size()))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -207,11 +208,19 @@ void add_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus) {
   for (const CpuPart& cpu : cpus) writer.cpu(cpu.id, cpu.model, cpu.vendor);
 }
 
+std::string vendor_of_cpuid(const std::string& said) {
+  static const std::map<std::string, std::string> kVendors{
+      {"GenuineIntel", "intel"}, {"AuthenticAMD", "amd"}, {"ARM", "arm"}};
+  const auto known = kVendors.find(said);
+  return known == kVendors.end() ? "" : known->second;
+}
+
 void join_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus) {
   for (std::size_t a = 0; a < cpus.size(); ++a)
     for (std::size_t b = a + 1; b < cpus.size(); ++b) {
       const CpuPart& cpu = cpus[a];
-      const bool known = cpu.vendor == "intel" || cpu.vendor == "amd" || cpu.vendor == "ibm";
+      static const std::set<std::string> kKnown{"intel", "amd", "ibm"};
+      const bool known = kKnown.count(cpu.vendor) > 0;
       const SocketLink link =
           cpu.link_kind.empty() ? socket_link(cpu.vendor) : SocketLink{cpu.link_kind, cpu.link_rate};
       writer.cable(cpu.id, cpus[b].id, link.kind, 1, link.rate,

@@ -59,6 +59,8 @@ struct CpuPart {
 void add_gpus(TopologyWriter& writer, const std::vector<GpuFacts>& gpus);
 /// CPUs, each joined with each: nothing that we read says how.
 void add_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus);
+/// "intel" of "GenuineIntel", as CPUs say it themselves; empty of an unknown one.
+std::string vendor_of_cpuid(const std::string& said);
 void join_cpus(TopologyWriter& writer, const std::vector<CpuPart>& cpus);
 
 /// "8 x NVIDIA H200", "8 GPUs of compute capability 9.0", "4 GPUs".

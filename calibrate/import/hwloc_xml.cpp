@@ -224,10 +224,9 @@ void HwlocXml::read_package(const XmlNode& node, Place& place) {
   CpuPart cpu;
   cpu.id = fmt::format("cpu{}", node.number("os_index", 0));
   cpu.model = info_of(node, "CPUModel");
-  const std::string maker = info_of(node, "CPUVendor");
-  cpu.vendor = maker == "GenuineIntel" ? "intel" : maker == "AuthenticAMD" ? "amd" : "";
+  cpu.vendor = vendor_of_cpuid(info_of(node, "CPUVendor"));
   if (cpu.model.starts_with("POWER")) cpu.vendor = "ibm";
-  if (maker == "ARM" || cpu.model.starts_with("Neoverse")) cpu.vendor = "arm";
+  if (cpu.model.starts_with("Neoverse")) cpu.vendor = "arm";
   for (const CpuPart& other : cpus_)
     if (other.id == cpu.id) node.fail("os_index", "two Packages have the same number");
   cpus_.push_back(cpu);
@@ -248,26 +247,54 @@ HwlocPort HwlocXml::port_of(const XmlNode& node) const {
   return port;
 }
 
+/// Objects that this importer reads.
+enum class ObjectType { kOther, kPackage, kNumaNode, kBridge, kPciDevice, kOsDevice };
+
+ObjectType type_of(const XmlNode& node) {
+  static const std::map<std::string, ObjectType> kTypes{
+      {"Package", ObjectType::kPackage},   {"Socket", ObjectType::kPackage},  // before hwloc 1.11
+      {"NUMANode", ObjectType::kNumaNode}, {"Bridge", ObjectType::kBridge},
+      {"PCIDev", ObjectType::kPciDevice},  {"OSDev", ObjectType::kOsDevice}};
+  const auto known = kTypes.find(node.text("type"));
+  return known == kTypes.end() ? ObjectType::kOther : known->second;
+}
+
+/// False: from the host to PCI. @throws InputError  of neither kind
+bool is_pci_bridge(const XmlNode& node) {
+  static const std::map<std::string, bool> kSides{{"0-1", false}, {"1-1", true}};
+  const std::string sides = node.text("bridge_type");
+  const auto known = kSides.find(sides);
+  if (known == kSides.end())
+    node.fail("bridge_type", "'" + sides + "' is not known: 0-1 from host to PCI, 1-1 from PCI to PCI");
+  return known->second;
+}
+
 /// hwloc 1 puts a socket below its NUMA node, and PCI beside the socket. @returns empty unless there is one socket
 std::string package_below(const XmlNode& node) {
   std::vector<std::string> found;
   for (const XmlNode& child : node.children("object"))
-    if (const std::string type = child.text("type"); type == "Package" || type == "Socket")
-      found.push_back(fmt::format("cpu{}", child.number("os_index", 0)));
+    if (type_of(child) == ObjectType::kPackage) found.push_back(fmt::format("cpu{}", child.number("os_index", 0)));
   return found.size() == 1 ? found.front() : "";
 }
 
 void HwlocXml::read_object(const XmlNode& node, Place place) {
-  const std::string type = node.text("type");
-  if (type == "Package" || type == "Socket") read_package(node, place);  // Socket before hwloc 1.11
-  if (type == "NUMANode" && place.cpu.empty()) place.cpu = package_below(node);
-  if (type == "Bridge") {
-    const std::string sides = node.text("bridge_type");
-    if (sides != "0-1" && sides != "1-1")
-      node.fail("bridge_type", "'" + sides + "' is not known: 0-1 from host to PCI, 1-1 from PCI to PCI");
-    if (sides == "1-1") place.bridges.push_back(port_of(node));
+  switch (type_of(node)) {
+    case ObjectType::kPackage:
+      read_package(node, place);
+      break;
+    case ObjectType::kNumaNode:
+      if (place.cpu.empty()) place.cpu = package_below(node);
+      break;
+    case ObjectType::kBridge:
+      if (is_pci_bridge(node)) place.bridges.push_back(port_of(node));
+      break;
+    case ObjectType::kPciDevice:
+      read_endpoint(node, place);
+      break;
+    case ObjectType::kOsDevice:
+    case ObjectType::kOther:
+      break;
   }
-  if (type == "PCIDev") read_endpoint(node, place);
   for (const XmlNode& child : node.children("object")) read_object(child, place);
 }
 
@@ -276,7 +303,7 @@ void HwlocXml::read_endpoint(const XmlNode& node, const Place& place) {
   Endpoint endpoint{port_of(node), place, "", "", std::nullopt, std::nullopt};
   std::string fabric;
   for (const XmlNode& os : node.children("object")) {
-    if (os.text("type") != "OSDev") continue;
+    if (type_of(os) != ObjectType::kOsDevice) continue;
     std::string subtype = os.find("subtype").value_or("");
     const std::string name = os.find("name").value_or("");
     if (subtype.empty())
@@ -411,8 +438,7 @@ void HwlocXml::add_port(const Endpoint& endpoint, const GpuFacts* gpu) {
 }
 
 Json HwlocXml::run() {
-  const XmlNode root = file_.root();
-  if (root.name() != "topology") root.fail("not XML of hwloc: its root is topology");
+  const XmlNode root = file_.root_named("topology", "not XML of hwloc");
   const std::string version = root.find("version").value_or("1");  // hwloc 1 wrote none
   if (version != "1" && !version.starts_with("1.") && !version.starts_with("2.") && !version.starts_with("3."))
     root.fail("version", "'" + version + "' is not 1, 2.x or 3.x");

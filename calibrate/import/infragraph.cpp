@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -169,9 +170,11 @@ std::string Reader::vendor_of(const Component& cpu) const {
 void Reader::write_device(const Node& node, const std::string& id) {
   const Component& part = component(node);
   const std::string model = model_of(part.description);
-  if (part.type == "xpu") return writer_.gpu(std::stoi(id.substr(3)), model, sm_of(part));
-  if (part.type == "cpu") return writer_.cpu(id, model, vendor_of(part));
-  if (part.type == "nic") return writer_.device(id, "nic", model);
+  const std::map<std::string, std::function<void()>> writers{
+      {"xpu", [&] { writer_.gpu(std::stoi(id.substr(3)), model, sm_of(part)); }},
+      {"cpu", [&] { writer_.cpu(id, model, vendor_of(part)); }},
+      {"nic", [&] { writer_.device(id, "nic", model); }}};
+  if (const auto writer = writers.find(part.type); writer != writers.end()) return writer->second();
   const bool nvswitch = std::any_of(device_.edges.begin(), device_.edges.end(), [&](const Edge& e) {
     return (e.a == node || e.b == node) && is_accelerator_link(device_.links[static_cast<std::size_t>(e.link)]);
   });

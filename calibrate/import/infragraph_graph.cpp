@@ -26,32 +26,34 @@ std::string text_or_empty(ObjectReader& r, const std::string& key) { return r.op
 /// Openapi's `choice` is left out by some writers: then the only one of the alternatives that is there.
 std::string chosen(ObjectReader& r, const std::vector<std::string>& allowed) {
   if (r.has("choice")) return r.choice("choice", allowed);
-  std::string found;
-  for (const std::string& one : allowed)
-    if (r.has(one)) found = found.empty() ? one : "several";
-  if (found.empty() || found == "several") r.fail("choice", "is missing");
-  return found;
+  std::vector<std::string> found;
+  std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(found), [&](const auto& one) { return r.has(one); });
+  if (found.size() != 1) r.fail("choice", "is missing");
+  return found.front();
 }
+
+const std::string kCustom = "custom";  // type of a component that says its own
 
 Component read_component(ObjectReader r) {
   Component c{r.required<std::string>("name"), text_or_empty(r, "description"), "", r.required<int>("count"),
               r.pointer()};
   if (c.count < 1 || c.count > kMostNodes) r.fail("count", fmt::format("must be from 1 to {}", kMostNodes));
-  c.type = chosen(r, {"custom", "device", "cpu", "xpu", "nic", "memory", "port", "switch"});
-  if (c.type == "custom") c.type = r.object("custom").required<std::string>("type");
+  c.type = chosen(r, {kCustom, "device", "cpu", "xpu", "nic", "memory", "port", "switch"});
+  if (c.type == kCustom) c.type = r.object(kCustom).required<std::string>("type");
   static const Regex nvswitch(R"((?i)nv-?_?(l|link)?-?_?sw(itch)?[0-9]*)");  // of the package's blueprints
-  if (nvswitch.whole(c.type) || (nvswitch.whole(c.name) && c.type == "custom")) c.type = "switch";
+  if (nvswitch.whole(c.type) || (nvswitch.whole(c.name) && c.type == kCustom)) c.type = "switch";
   return c;
 }
 
 void read_bandwidth(ObjectReader r, Link& link) {
-  const std::string unit = chosen(r, {"gigabits_per_second", "gigabytes_per_second", "gigatransfers_per_second"});
+  static const std::string kBits = "gigabits_per_second", kTransfers = "gigatransfers_per_second";
+  const std::string unit = chosen(r, {kBits, "gigabytes_per_second", kTransfers});
   const double value = r.required<double>(unit);
   if (!(value > 0)) r.fail(unit, "must be above 0");
-  if (unit == "gigatransfers_per_second")
+  if (unit == kTransfers)
     link.transfers_GT = value;
   else
-    link.bytes_per_s = value * kGiga / (unit == "gigabits_per_second" ? kBitsPerByte : 1);
+    link.bytes_per_s = value * kGiga / (unit == kBits ? kBitsPerByte : 1);
 }
 
 Link read_link(ObjectReader r) {

@@ -38,7 +38,7 @@ std::optional<double> rate_of(const std::string& text, const std::string& unit) 
   return value ? std::optional<double>(*value * parse_bandwidth("1 " + unit).si) : std::nullopt;
 }
 
-bool not_measured(const std::string& cell) { return cell.empty() || cell == "N/A" || cell == "-"; }
+bool not_measured(const std::string& cell) { return cell.empty() || is_not_available(cell) || cell == "-"; }
 
 /// Rows and columns must both be 0, 1, 2, ...
 void check_numbers(const TextFile& file, const std::vector<CsvRow>& rows) {

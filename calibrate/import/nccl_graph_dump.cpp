@@ -52,9 +52,9 @@ DumpedGraph graph_of(const XmlNode& node) {
 
 std::vector<DumpedGraph> read_graph_dump(const std::string& path) {
   const topology_import::XmlFile file(path);
-  if (file.root().name() != "graphs") file.root().fail("not what NCCL_GRAPH_DUMP_FILE writes: its root is graphs");
+  const topology_import::XmlNode root = file.root_named("graphs", "not what NCCL_GRAPH_DUMP_FILE writes");
   std::vector<DumpedGraph> graphs;
-  for (const XmlNode& graph : file.root().children("graph")) graphs.push_back(graph_of(graph));
+  for (const XmlNode& graph : root.children("graph")) graphs.push_back(graph_of(graph));
   return graphs;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "calibrate/import/text_file.hpp"
@@ -51,13 +52,14 @@ void read_rank(const TextFile& file, NcclRun& run) {
   run.ranks.push_back({*number, *group, *device, match[4], match[6], match[7], match[3]});
 }
 
+const std::string kSize = "size", kTime = "time", kWrong = "#wrong";  // columns
 using Columns = std::vector<std::string>;  ///< e.g. size count type redop root time algbw busbw #wrong ...
 
 /// The columns of "#  size  count  type ... time algbw busbw #wrong time algbw busbw #wrong"; empty: no such line.
 Columns head_of(const TextFile& file) {
   Columns columns = words_of(said_in(file.line()));
   const auto has = [&](const char* name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
-  if (columns.empty() || columns.front() != "size" || !has("count") || !has("time")) return {};
+  if (columns.empty() || columns.front() != kSize || !has("count") || !has("time")) return {};
   return columns;
 }
 
@@ -81,7 +83,7 @@ void read_head(TextFile& file, const Columns& columns) {
 /// The number of a row's last column, behind which the text of another process may be glued: "0node1:77:91 [0] NCCL".
 std::string without_glue(const std::string& word, const std::string& column) {
   static const Regex count(R"((\d+|N/A)[^\d.].*)"), rate(R"((\d+\.\d\d)\D.*)");
-  const Match match = (column == "#wrong" ? count : rate).whole(word);
+  const Match match = (column == kWrong ? count : rate).whole(word);
   return match ? match[1] : word;
 }
 
@@ -92,17 +94,16 @@ NcclRow read_row(const TextFile& file, const Columns& columns) {
     file.fail(fmt::format("has {} values for {} columns", words.size(), columns.size()));
   std::string& last = words[columns.size() - 1];
   last = without_glue(last, columns.back());
+  static const std::map<std::string, std::string NcclRow::*> kTexts{
+      {kSize, &NcclRow::size_B}, {"type", &NcclRow::type}, {"redop", &NcclRow::redop}, {"root", &NcclRow::root}};
   NcclRow row;
   row.place = place_of(file);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string& name = columns[i];
-    if (name == "size") row.size_B = words[i];
-    if (name == "type") row.type = words[i];
-    if (name == "redop") row.redop = words[i];
-    if (name == "root") row.root = words[i];
-    if (name == "time") (row.out_of_place ? row.in_place : row.out_of_place) = NcclTiming{words[i], std::nullopt};
-    if (name != "#wrong" || words[i] == "N/A") continue;
-    (row.in_place ? row.in_place : row.out_of_place)->wrong = words[i];
+    if (const auto text = kTexts.find(name); text != kTexts.end()) row.*text->second = words[i];
+    if (name == kTime) (row.out_of_place ? row.in_place : row.out_of_place) = NcclTiming{words[i], std::nullopt};
+    if (name == kWrong && !is_not_available(words[i]))
+      (row.in_place ? row.in_place : row.out_of_place)->wrong = words[i];
   }
   return row;
 }
@@ -172,13 +173,15 @@ void TextReader::read_line() {
   static const Regex starting(R"(Collective test starting: (\S+)\s*)"), version(R"(nccl-tests (version .*?)\s*)");
   static const Regex command(R"((?:.*[\s/'"])?(\w+_perf)(?:_mpi)?(?:['"]?\s.*|$))");
   static const Regex rccl_tests(R"(rccl-tests:? [Vv]ersion:? (\S+).*)");
-  static const Regex library(R"((?:.*\s)?(N|R)CCL version\s*:?\s*(\d+\.\d+)\S*.*)");  // with NCCL_DEBUG=VERSION or INFO
+  static const Regex library(
+      R"((?:.*\s)?(N|(R))CCL version\s*:?\s*(\d+\.\d+)\S*.*)");  // with NCCL_DEBUG=VERSION or INFO
   const std::string_view said = said_in(file_.line());
   if (said.empty()) return;
   note_nvls(file_, run_);
   if (const Match match = library.whole(said)) {
-    run_.rccl = run_.rccl || match[1] == "R";
-    if (run_.version.empty() || match[1] == "R") run_.version = match[1] + "CCL " + match[2];
+    const bool rccl = match.has(2);
+    run_.rccl = run_.rccl || rccl;
+    if (run_.version.empty() || rccl) run_.version = match[1] + "CCL " + match[3];
   }
   if (is_debug_line(file_.line())) return;
   if (const Match match = starting.whole(said))

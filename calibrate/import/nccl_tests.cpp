@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "calibrate/import/nccl_log.hpp"
@@ -166,11 +167,15 @@ std::string launch_of(const NcclRun& run, const std::optional<std::string>& said
   return told.empty() ? said.value_or("") : told;
 }
 
+/// Whether the operation has a reduction, which nccl-tests print as none where it has not.
+bool reduces(const NcclRow& row) { return !row.redop.empty() && row.redop != "none"; }
+
 /// Data type and reduction, which the schema cannot tell apart, must be the same in all of a record.
 void note_types(const NcclRun& run, const std::string& path, RecordBuilder& record) {
   for (const NcclRow& row : run.rows) {
     record.environment("type", row.type, row.place);
-    if (!row.redop.empty() && row.redop != "none") record.environment("redop", row.redop, row.place);
+    if (!reduces(row)) continue;
+    record.environment("redop", row.redop, row.place);
   }
   if (!run.ranks.empty() && !run.ranks.front().gpu.empty()) record.environment("gpu", run.ranks.front().gpu, path);
 }
@@ -197,7 +202,7 @@ class Rows {
 
  private:
   void add(const NcclRow& row, std::int64_t size, const NcclTiming& timing, bool in_place) {
-    if (in_place && timing.time == "N/A") return;
+    if (in_place && is_not_available(timing.time)) return;
     if (in_place && common_["op"] == "alltoall" && !timing.wrong) {
       record_.note("Left out: alltoall in place, whose data nccl-tests does not check because NCCL cannot do it.");
       return;
@@ -260,17 +265,20 @@ void note_library(const NcclRun& run, RecordBuilder& record) {
 /// NVLS takes sums, minima and maxima of most types, and of float and double sums alone. source: recalled of NCCL's
 /// sources (models/libraries/SOURCES.md, "NVLS on one node")
 bool multicast_takes(const NcclRow& row) {
-  static const std::set<std::string> kBoth = {"int32", "uint32", "int64", "uint64", "half", "bfloat16"};
-  if (row.redop.empty() || row.redop == "none") return true;
-  if (row.type == "float" || row.type == "double") return row.redop == "sum";
-  return kBoth.count(row.type) > 0 && (row.redop == "sum" || row.redop == "min" || row.redop == "max");
+  static const std::set<std::string> kSums = {"sum"}, kAll = {"sum", "min", "max"};
+  static const std::map<std::string, std::set<std::string>> kAllowed = {
+      {"float", kSums}, {"double", kSums}, {"int32", kAll}, {"uint32", kAll},
+      {"int64", kAll},  {"uint64", kAll},  {"half", kAll},  {"bfloat16", kAll}};
+  if (!reduces(row)) return true;
+  const auto known = kAllowed.find(row.type);
+  return known != kAllowed.end() && known->second.count(row.redop) > 0;
 }
 
 /// In the words of a record's settings, which a query of these points follows.
-void note_multicast(const NcclRun& run, const std::optional<std::string>& said, RecordBuilder& record) {
-  std::optional<bool> nvls = said ? std::optional(*said == "on") : run.nvls;
-  if (said && run.nvls && *run.nvls != *nvls)
-    throw InputError("option nvls: is '" + *said + "', " + run.place + " says otherwise");
+void note_multicast(const NcclRun& run, const std::optional<bool>& off, RecordBuilder& record) {
+  std::optional<bool> nvls = off ? std::optional(!*off) : run.nvls;
+  if (off && run.nvls && *run.nvls != *nvls)
+    throw InputError(fmt::format("option nvls: is '{}', {} says otherwise", *nvls ? "on" : "off", run.place));
   if (!std::all_of(run.rows.begin(), run.rows.end(), multicast_takes)) {
     record.note("Multicast by NVSwitch does not take this type and reduction: these points are without it.");
     nvls = false;
@@ -305,7 +313,7 @@ void add_file(const ImportRequest& request, const std::string& path, const Json&
     record.source(program + (run.version.empty() ? "version not printed" : run.version));
     for (const std::string& note : run.notes) record.note(note);
     note_types(run, path, record);
-    note_multicast(run, option_choice(request, "nvls", {"on", "off"}), record);
+    note_multicast(run, option_second(request, "nvls", "on", "off"), record);
     if (!run.settings.empty()) record.method("settings of " + file_name(path), run.settings);
     Json common{{"op", op_of(run, op, path, record)}};
     common.update(members_of(run, members));

@@ -97,20 +97,18 @@ class NcclXml {
 };
 
 void NcclXml::read_cpu(const XmlNode& node) {
-  if (node.name() != "cpu") node.fail("unknown element: a system holds cpu");
   cpus_.push_back(nccl_cpu_part(node));
   for (std::size_t i = 0; i + 1 < cpus_.size(); ++i)
     if (cpus_[i].id == cpus_.back().id)
       node.fail("numaid", "two CPUs with the same node: a dump of several hosts is not read");
   const Parent parent{cpus_.back().id, cpus_.back().id, cpus_.back().vendor};
-  for (const XmlNode& child : node.children()) {
-    if (child.name() == "pci")
-      read_pci(child, parent);
-    else if (child.name() == "nic")
-      for (const XmlNode& net : child.children("net")) left_out_.push_back(net.text("name") + ", no PCI device");
-    else
-      child.fail("unknown element: a cpu holds pci and nic");
-  }
+  node.for_each_child({{"pci", [&](const XmlNode& pci) { read_pci(pci, parent); }},
+                       {"nic",
+                        [&](const XmlNode& nic) {
+                          for (const XmlNode& net : nic.children("net"))
+                            left_out_.push_back(net.text("name") + ", no PCI device");
+                        }}},
+                      "unknown element: a cpu holds pci and nic");
 }
 
 /// "16.0" and "16" are of generation 4; 0: of none.
@@ -146,20 +144,13 @@ void NcclXml::read_pci(const XmlNode& node, const Parent& parent) {
   const std::string kind = lower(node.text("class"));
   const auto is = [&](const char* start) { return kind.starts_with(start); };
   bool inner = false;
-  for (const XmlNode& child : node.children()) {
-    const std::string name = child.name();
-    if (name == "gpu" && is_gpu_class(kind)) {
-      read_gpu(child, node, parent);
-    } else if (name == "nic" && is("0x02")) {
-      read_nic(child, node, parent);
-    } else if ((name == "pci" || name == "pcilink") && is("0x0604")) {
-      inner = true;
-    } else {
-      child.fail(
-          "unknown element: a pci of class 0x03.... holds gpu, 0x02.... nic, 0x0604.. pci and pcilink; this is " +
-          kind);
-    }
-  }
+  XmlNode::Handlers handlers;  // of what a device of this class holds
+  if (is_gpu_class(kind)) handlers["gpu"] = [&](const XmlNode& gpu) { read_gpu(gpu, node, parent); };
+  if (is("0x02")) handlers["nic"] = [&](const XmlNode& nic) { read_nic(nic, node, parent); };
+  if (is("0x0604")) handlers["pci"] = handlers["pcilink"] = [&](const XmlNode&) { inner = true; };
+  node.for_each_child(
+      handlers,
+      "unknown element: a pci of class 0x03.... holds gpu, 0x02.... nic, 0x0604.. pci and pcilink; this is " + kind);
   if (inner) read_switch(node, parent);
 }
 
@@ -180,11 +171,11 @@ void NcclXml::read_gpu(const XmlNode& node, const XmlNode& pci, const Parent& pa
 
 void NcclXml::read_nic(const XmlNode& node, const XmlNode& pci, const Parent& parent) {
   std::string model;
-  for (const XmlNode& net : node.children()) {
-    if (net.name() != "net") net.fail("unknown element: a nic holds net");
+  const auto read_net = [&](const XmlNode& net) {
     const auto speed = net.find("speed");
     model += (model.empty() ? "" : "; ") + net.text("name") + (speed ? ", " + *speed + " Mb/s" : "");
-  }
+  };
+  node.for_each_child({{"net", read_net}}, "unknown element: a nic holds net");
   const std::string id = fmt::format("nic{}", adapters_++);
   devices_.push_back({pci, id, "nic", model, parent.id, port_of(pci)});
 }
@@ -322,12 +313,12 @@ std::string NcclXml::notes() const {
 }
 
 Json NcclXml::run() {
-  const XmlNode root = file_.root();
-  if (root.name() != "system") root.fail("not a topology file of NCCL: its root is system");
-  if (root.text("version") != "1" && root.text("version") != "2")
+  const XmlNode root = file_.root_named("system", "not a topology file of NCCL");
+  static const std::set<std::string> kVersions{"1", "2"};
+  if (kVersions.count(root.text("version")) == 0)
     root.fail("version", "'" + root.text("version") + "' is neither 1 nor RCCL's 2");
   if (!told_) findings_ = complete_nccl_file(file_, request_);
-  for (const XmlNode& cpu : root.children()) read_cpu(cpu);
+  root.for_each_child({{"cpu", [&](const XmlNode& cpu) { read_cpu(cpu); }}}, "unknown element: a system holds cpu");
   number_gpus();
   std::vector<GpuFacts> facts(gpus_.size());
   const std::string model = request_.option("gpu").value_or("");

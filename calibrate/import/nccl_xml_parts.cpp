@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "calibrate/import/gpu_facts.hpp"
 #include "sim/records/cable_kinds.hpp"
@@ -44,19 +45,16 @@ CpuPart nccl_cpu_part(const XmlNode& node) {
   cpu.id = fmt::format("cpu{}", std::max(0, numa));
   if (!node.find("arch")) return cpu;
   const std::string arch = lower_text(node.text("arch")), maker = node.find("vendor").value_or("");
-  if (arch == "ppc64" || arch == "ppc64le")
-    cpu.vendor = "ibm";
-  else if (arch == "arm64" || arch == "aarch64")
-    cpu.vendor = "arm";
-  else if (arch == "x86_64")
-    cpu.vendor = maker == "GenuineIntel" ? "intel" : maker == "AuthenticAMD" ? "amd" : "";
-  else
-    node.fail("arch", "'" + arch + "' is not known: x86_64, ppc64, ppc64le, arm64, aarch64");
+  static const std::map<std::string, std::string> kVendors{
+      {"x86_64", ""}, {"ppc64", "ibm"}, {"ppc64le", "ibm"}, {"arm64", "arm"}, {"aarch64", "arm"}};
+  const auto known = kVendors.find(arch);
+  if (known == kVendors.end()) node.fail("arch", "'" + arch + "' is not known: x86_64, ppc64, ppc64le, arm64, aarch64");
+  cpu.vendor = known->second.empty() ? vendor_of_cpuid(maker) : known->second;
   cpu.model = arch + (maker.empty() ? "" : " " + maker);
   if (!node.find("familyid") || !node.find("modelid")) return cpu;
   const int family = node.number("familyid", -1), model = node.number("modelid", -1);
   cpu.model += fmt::format(" family {} model {}", family, model);
-  if (cpu.vendor != "intel" || family != 6 || model < 0) return cpu;
+  if (cpu.vendor != vendor_of_cpuid("GenuineIntel") || family != 6 || model < 0) return cpu;
   // source: Intel Xeon datasheets: E5/E7 v4 QPI 9.6 GT/s; UPI of Skylake-SP (model 85) 10.4, Ice Lake-SP (106, 108)
   // 11.2, Sapphire Rapids (143) 16 and Emerald Rapids (207) 20 GT/s; 2 bytes a transfer and direction
   cpu.link_kind = model < 85 ? "qpi" : socket_link("intel").kind;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,7 +53,9 @@ struct NvbandwidthLog {
 
 /// "CUDA Runtime Version" as the key cuda_runtime of a record's environment.
 inline std::string fact_key(const std::string& printed) {
-  return printed == "Driver Version" ? "driver" : printed == "CUDA Driver Version" ? "cuda_driver" : "cuda_runtime";
+  static const std::map<std::string, std::string> kKeys{
+      {"Driver Version", "driver"}, {"CUDA Driver Version", "cuda_driver"}, {"CUDA Runtime Version", "cuda_runtime"}};
+  return kKeys.at(printed);
 }
 
 // Text of nvbandwidth. Every line of a test is understood or an error; what stands before the first test is not looked
@@ -373,7 +376,7 @@ void Tests::add_cell(const NvbandwidthTest& test, const TestKind& kind, const Nv
                      std::size_t row, std::size_t column) {
   const std::string& text = matrix.cells[row][column];
   const auto value = decimal(text, kind.latency ? -9 : 9);
-  const bool not_run = text == "N/A";
+  const bool not_run = is_not_available(text);
   if (!kind.host && row == column) {  // versions before N/A print 0.00
     if (!not_run && value != 0.0)
       throw InputError(fmt::format("{}: '{}' for GPU {} and itself", matrix.places[row], text, row));

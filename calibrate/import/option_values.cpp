@@ -31,6 +31,12 @@ std::optional<std::string> option_choice(const ImportRequest& request, const std
   return value;
 }
 
+std::optional<bool> option_second(const ImportRequest& request, const std::string& key, const std::string& first,
+                                  const std::string& second) {
+  const auto said = option_choice(request, key, {first, second});
+  return said ? std::optional(*said == second) : std::nullopt;
+}
+
 std::optional<std::int64_t> option_count(const ImportRequest& request, const std::string& key) {
   const auto value = option_text(request, key);
   if (!value) return std::nullopt;

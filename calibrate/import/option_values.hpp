@@ -22,6 +22,9 @@ std::optional<Spelled<E>> option_spelled(const ImportRequest& request, const std
   if (const auto* row = Spelled<E>::row_of(*name); row != nullptr && !name->empty()) return Spelled<E>(row->value);
   return Spelled<E>(*option_choice(request, key, Spelled<E>::names()));
 }
+/// One of two words: true for the second. @throws InputError  a third word
+std::optional<bool> option_second(const ImportRequest& request, const std::string& key, const std::string& first,
+                                  const std::string& second);
 /// A whole number of at least 1. @throws InputError
 std::optional<std::int64_t> option_count(const ImportRequest& request, const std::string& key);
 /// A size with a unit, at least one byte: "512MiB". @throws InputError

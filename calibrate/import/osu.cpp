@@ -2,6 +2,7 @@
 // The programs do not print where their processes ran: options say it.
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,9 +80,11 @@ OsuTable table_of(const TextFile& file, const Match& title) {
 }
 
 void read_buffers(const TextFile& file, const Match& match, OsuTable& table) {
-  if (match[1] != match[2] || (match[1] != "DEVICE" && match[1] != "HOST"))
+  static const std::map<std::string, bool> kOnDevice{{"DEVICE", true}, {"HOST", false}};
+  const auto where = kOnDevice.find(match[1]);
+  if (match[1] != match[2] || where == kOnDevice.end())
     file.fail("buffers must be both on DEVICE or both on HOST: schema measurement/1 has nothing for others");
-  table.device_memory = match[1] == "DEVICE";
+  table.device_memory = where->second;
 }
 
 /// Finds the head of the table.

@@ -80,14 +80,14 @@ void read_access(TextFile& file, P2pRun& run) {
 /// A title, or nothing if the line is none.
 bool read_title(const TextFile& file, P2pMatrix& matrix) {
   static const Regex title(
-      R"((Unidirectional |Bidirectional )?P2P=(Disabled|Enabled) (Bandwidth|Latency)( \(P2P (Writes|Reads)\))? Matrix \((GB/s|us)\)\s*)");
+      R"((Unidirectional |(Bidirectional ))?P2P=(?:Disabled|(Enabled)) (?:Bandwidth|(Latency))( \(P2P (Writes|Reads)\))? Matrix \((?:GB/s|(us))\)\s*)");
   const Match match = title.whole(unindented(file.line()));
   if (!match) return false;
-  matrix.latency = match[3] == "Latency";
-  if (matrix.latency == match.has(1) || matrix.latency != (match[6] == "us")) return false;
-  matrix.bidirectional = match[1] == "Bidirectional ";
-  matrix.peer_on = match[2] == "Enabled";
-  matrix.way = match[5];
+  matrix.latency = match.has(4);
+  if (matrix.latency == match.has(1) || matrix.latency != match.has(7)) return false;
+  matrix.bidirectional = match.has(2);
+  matrix.peer_on = match.has(3);
+  matrix.way = match[6];
   return true;
 }
 
@@ -191,7 +191,7 @@ constexpr std::int64_t kLatency_B = 16, kOldLatency_B = 1;
 struct PrintedRun {
   std::optional<std::int64_t> elements, latency_B;
   std::optional<Spelled<CopyUnit>> engine;
-  std::optional<std::string> access;
+  std::optional<bool> no_access;
 };
 
 class Matrices {
@@ -249,7 +249,7 @@ void Matrices::note_meaning(const P2pRun& run) {
 
 Json Matrices::point(const P2pRun& run, const P2pMatrix& matrix, int row, int column) const {
   const bool pulled = run.says_way() ? matrix.way == "Reads" : true;  // the GPU of the row runs the copy
-  const bool access = run.access.empty() ? settings_.access.value_or("all") == "all"
+  const bool access = run.access.empty() ? !settings_.no_access.value_or(false)
                                          : run.access[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
   const bool peer = row != column && matrix.peer_on && access;
   Json point{{"transport", row == column ? "local"
@@ -276,7 +276,7 @@ void Matrices::add(const TextFile& file, const P2pRun& run, const P2pMatrix& mat
 
 void Matrices::add(const TextFile& file, const P2pRun& run) {
   if (!run.gpus.empty()) record_.environment("gpus", run.gpus, file.path());
-  if (run.access.empty() && !settings_.access)
+  if (run.access.empty() && !settings_.no_access)
     record_.note(
         "assumed: peer access between all GPUs, since 'P2P Connectivity Matrix' is not there; option access=none "
         "says otherwise.");
@@ -301,7 +301,7 @@ class P2pBandwidthLatencyTest final : public Importer {
     RecordBuilder record(request, "p2p-bandwidth-latency-test", "p2p_copy", "back_to_back");
     const PrintedRun settings{option_count(request, "elements"), option_count(request, "latency_bytes"),
                               option_spelled<CopyUnit>(request, "engine"),
-                              option_choice(request, "access", {"all", "none"})};
+                              option_second(request, "access", "all", "none")};
     record.source("p2pBandwidthLatencyTest of the CUDA samples, version not printed");
     record.method("statistic", "printed means of one queue of copies");
     record.method("clock", "GPU events around a queue of copies: time per copy, not a one-way latency");

@@ -45,18 +45,18 @@ void read_setting(const std::string& line, PerftestTable& table) {
 
 PerftestHead read_head(const TextFile& file, PerftestTable& table) {
   static const Regex column(
-      R"(\s*(#?bytes|#?iterations|BW peak ?\[(?:MB|Gb|MiB)/sec\]|BW average ?\[(MB|Gb|MiB)/sec\]|MsgRate ?\[Mpps\])"
+      R"(\s*(#?bytes|#?iterations|BW peak ?\[(?:MB|Gb|MiB)/sec\]|BW average ?\[(MB|MiB|(Gb))/sec\]|MsgRate ?\[Mpps\])"
       R"(|t_\w+ ?\[usec\]|9[0-9.]+% percentile ?\[usec\]|CPU_Util ?\[%\])(.*))");
   PerftestHead head;
   std::string rest = file.line();
   for (Match match = column.whole(rest); match; match = column.whole(rest)) {
     if (!match[2].empty()) {
       head.value = head.columns;
-      table.unit_B = match[2] == "Gb" ? kGigabit_B : kMiB_B;
+      table.unit_B = match.has(3) ? kGigabit_B : kMiB_B;
     }
     if (match[1].starts_with(table.latency ? "t_typical" : "t_none")) head.value = head.columns;
     ++head.columns;
-    rest = match[3];
+    rest = match[4];
   }
   if (rest.find_first_not_of(" \t") != std::string::npos || head.value == 0)
     file.fail(table.latency

@@ -19,6 +19,8 @@ std::optional<int> whole_number(std::string_view text);
 std::optional<std::int64_t> whole_size(std::string_view text);
 
 /// Words between blanks and tabs.
+/// "N/A", as tools print for what they did not measure.
+inline bool is_not_available(std::string_view text) { return text == "N/A"; }
 std::vector<std::string> words_of(std::string_view line);
 /// The name of a file without its folders: folders are those of one machine.
 std::string file_name(const std::string& path);

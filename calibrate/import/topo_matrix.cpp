@@ -145,7 +145,8 @@ MatrixCell MatrixReader::read_cell(const std::string& text) const {
 
 /// @param fields  words behind the matrix; in containers they may be missing
 void MatrixReader::read_affinity(MatrixRow& row, const std::vector<std::string>& fields) const {
-  const bool nothing = std::all_of(fields.begin(), fields.end(), [](const auto& text) { return text == "N/A"; });
+  const bool nothing =
+      std::all_of(fields.begin(), fields.end(), [](const auto& text) { return is_not_available(text); });
   if (nothing) return;
   if (!affinity_.empty() && fields.size() > affinity_.size())
     fail(fmt::format("'{}' has {} affinities, the first line names {}", row.name, fields.size(), affinity_.size()));
@@ -154,7 +155,7 @@ void MatrixReader::read_affinity(MatrixRow& row, const std::vector<std::string>&
     return;
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i] == "N/A") continue;
+    if (is_not_available(fields[i])) continue;
     if (affinity_[i] == "CPU Affinity") row.cpu_affinity = fields[i];
     if (affinity_[i] == "NUMA Affinity") row.numa = whole_number(fields[i]);  // "0-1": not one node
   }

@@ -23,15 +23,15 @@ bool in_gpu_memory(const std::string& memory) { return memory.starts_with("cuda"
 
 /// Settings of the boxes in front of the tables; they hold until another box says otherwise.
 void read_box(const std::string& line, UcxRun& run) {
-  static const Regex said(R"(\s*\|\s*(Test|Send memory|Recv memory|Message size):\s+(.*?)\s*\|\s*)");
-  static const Regex what(R"(.*\|\s*(latency|overhead) \(usec\).*)");
+  static const Regex said(R"(\s*\|\s*(?:(Test)|(Message size)|(Send memory)|(Recv memory)):\s+(.*?)\s*\|\s*)");
+  static const Regex what(R"(.*\|\s*(?:(latency)|overhead) \(usec\).*)");
   if (const Match match = said.whole(line)) {
-    if (match[1] == "Test") run.test = match[2];
-    if (match[1] == "Message size") run.size = match[2];
-    if (match[1] == "Send memory") run.send_gpu = in_gpu_memory(match[2]);
-    if (match[1] == "Recv memory") run.recv_gpu = in_gpu_memory(match[2]);
+    if (match.has(1)) run.test = match[5];
+    if (match.has(2)) run.size = match[5];
+    if (match.has(3)) run.send_gpu = in_gpu_memory(match[5]);
+    if (match.has(4)) run.recv_gpu = in_gpu_memory(match[5]);
   }
-  if (const Match match = what.whole(line)) run.latency = match[1] == "latency";
+  if (const Match match = what.whole(line)) run.latency = match.has(1);
 }
 
 std::vector<UcxRun> read_runs(TextFile& file) {

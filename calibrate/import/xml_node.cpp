@@ -47,6 +47,19 @@ int XmlFile::line_of(std::ptrdiff_t offset) const {
   return 1 + static_cast<int>(std::count(text_.begin(), end, '\n'));
 }
 
+XmlNode XmlFile::root_named(const std::string& name, const std::string& otherwise) const {
+  if (root().name() != name) root().fail(otherwise + ": its root is " + name);
+  return root();
+}
+
+void XmlNode::for_each_child(const Handlers& handlers, const std::string& unknown) const {
+  for (const XmlNode& child : children()) {
+    const auto handler = handlers.find(child.name());
+    if (handler == handlers.end()) child.fail(unknown);
+    handler->second(child);
+  }
+}
+
 std::vector<XmlNode> XmlNode::children() const {
   std::vector<XmlNode> nodes;
   for (const pugi::xml_node child : node_.children()) {

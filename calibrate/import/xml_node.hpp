@@ -1,9 +1,12 @@
 #pragma once
 // Reading of XML files whose every error names file, line and element.
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <pugixml.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,10 @@ class XmlNode {
   XmlNode(const XmlFile& file, pugi::xml_node node) : file_(&file), node_(node) {}
 
   [[nodiscard]] std::string name() const { return node_.name(); }
+  /// Calls what the table has for the name of each child element, in order. @throws InputError  `unknown`, at a child
+  /// that the table does not name
+  using Handlers = std::map<std::string_view, std::function<void(const XmlNode&)>>;
+  void for_each_child(const Handlers& handlers, const std::string& unknown) const;
   /// Child elements, in order.
   [[nodiscard]] std::vector<XmlNode> children() const;
   [[nodiscard]] std::vector<XmlNode> children(const std::string& name) const;
@@ -49,6 +56,8 @@ class XmlFile {
   /// @throws InputError  missing file, broken XML, an attribute twice, elements nested too deep to be sensible
   explicit XmlFile(std::string path);
   [[nodiscard]] XmlNode root() const { return {*this, document_->document_element()}; }
+  /// The root, which must have this name. @throws InputError  `otherwise`, and which name was expected
+  [[nodiscard]] XmlNode root_named(const std::string& name, const std::string& otherwise) const;
   [[nodiscard]] const std::string& path() const { return path_; }
   /// @param offset  into the file
   [[nodiscard]] int line_of(std::ptrdiff_t offset) const;

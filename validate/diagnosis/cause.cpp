@@ -9,6 +9,7 @@
 #include "sim/base/parse.hpp"
 #include "sim/records/cable_kinds.hpp"
 #include "sim/records/parameter_rows.hpp"
+#include "validate/measured_query.hpp"
 
 namespace linkcast::diagnosis {
 // The faults that are tried out, each on every part of the machine that took part.
@@ -129,10 +130,10 @@ class Causes {
   Causes(const Platform& platform, const validate::Comparison& comparison)
       : platform_(platform), wiring_(platform.wiring()), gpus_(gpus_of(platform, comparison)) {
     for (const validate::ComparedPoint& point : comparison.points) {
-      const std::string kind = point.query.value("kind", "");
-      collectives_ = collectives_ || kind == "collective";
-      copies_ = copies_ || kind != "collective";
-      host_ = host_ || point.query.value("transport", "") == "host";
+      const bool collective = validate::asks_collective(point.query);
+      collectives_ = collectives_ || collective;
+      copies_ = copies_ || !collective;
+      host_ = host_ || validate::asks_for(Carrier::kHost, point.query);
     }
   }
 
@@ -266,7 +267,7 @@ void Causes::add_pcie() {
 
 /// Copies between these GPUs go through host memory.
 void without_access(Json& query) {
-  if (query.value("transport", "") != "peer") return;
+  if (!validate::asks_for(Carrier::kPeer, query)) return;
   query["transport"] = "staged";
   for (const char* key : {"direction", "engine"}) query.erase(key);
 }
@@ -281,7 +282,7 @@ void Causes::add_peers() {
     for (const char* level : {"NVL", "PIX", "PXB", "PHB"})
       add(CauseKind::kPeers, std::string("pairs beyond ") + level,
           {{1, std::string("NCCL_P2P_LEVEL=") + level, {}, [level](Json& query) {
-              if (query["kind"] == "collective") query["p2p_level"] = level;
+              if (validate::asks_collective(query)) query["p2p_level"] = level;
             }}});
   if (!copies_) return;
   const Platform& platform = platform_;
@@ -344,7 +345,7 @@ void Causes::add_clock() {
 void Causes::add_library() {
   const auto force = [&](CauseKind kind, const char* key, const Json& value, const std::string& text) {
     add(kind, text, {{1, text, {}, [key, value](Json& query) {
-                        if (query["kind"] == "collective" && !query.contains(key)) query[key] = value;
+                        if (validate::asks_collective(query) && !query.contains(key)) query[key] = value;
                       }}});
   };
   force(CauseKind::kMulticast, "nvls", false, "NCCL_NVLS_ENABLE=0");
@@ -362,7 +363,7 @@ void Causes::add_sockets() {
     if (cpu.kind != DeviceKind::kCpu) continue;
     const std::string id = cpu.id;
     add(CauseKind::kNuma, "host memory on " + id, {{1, "all host memory on " + id, {}, [id](Json& query) {
-                                                      if (query.value("transport", "") != "host") return;
+                                                      if (!validate::asks_for(Carrier::kHost, query)) return;
                                                       for (const char* end : {"src", "dst"})
                                                         if (query[end].get<std::string>().rfind("cpu", 0) == 0)
                                                           query[end] = id;

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "sim/base/statistics.hpp"
+#include "validate/measured_query.hpp"
 
 namespace linkcast::diagnosis {
 namespace {
@@ -53,13 +54,13 @@ std::string way_of(const std::vector<std::string>& links) {
   return way;
 }
 
+const std::string kCollectives = "collective", kOverHost = "staged";  // families
+
 std::string family_of(const validate::ComparedPoint& point) {
-  const std::string kind = point.query.value("kind", "");
-  if (kind == "collective") return kind;
-  if (kind == "flows") return "staged";  // contend like them
+  if (validate::asks_collective(point.query)) return kCollectives;
   for (const MeasuredNoise& row : kMeasured)
     if (row.family == point.transport) return point.transport;
-  return "staged";  // messages: by the processor or the network
+  return kOverHost;  // flows contend like them; messages go by the processor or the network
 }
 
 }  // namespace
@@ -71,14 +72,14 @@ const double kNoiseFreedom = 4;
 Scatter scatter_of(const std::string& family, double size_B) {
   for (const MeasuredNoise& row : kMeasured)
     if (row.family == family) return size_B < kSmall_B ? row.small : size_B < kMiddle_B ? row.middle : row.large;
-  return scatter_of("staged", size_B);
+  return scatter_of(kOverHost, size_B);
 }
 
 Judged judged(const validate::ComparedPoint& point) {
   Judged judged;
   judged.family = family_of(point);
-  const bool collective = judged.family == "collective";
-  judged.by_host = judged.family == "host" || judged.family == "staged";
+  const bool collective = judged.family == kCollectives;
+  judged.by_host = judged.family == Spelled(Carrier::kHost).name() || judged.family == kOverHost;
   judged.place = collective ? point.query.value("gpus", Json()).dump() : way_of(point.links);
   judged.group = point.transport + "|" + point.variant + "|" + (collective ? "" : judged.place);
   for (const char* end : {"src", "dst"}) {

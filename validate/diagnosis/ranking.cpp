@@ -11,6 +11,7 @@
 #include "sim/base/statistics.hpp"
 #include "sim/query/query.hpp"
 #include "validate/diagnosis/noise.hpp"
+#include "validate/measured_query.hpp"
 
 namespace linkcast::diagnosis {
 namespace {
@@ -35,7 +36,7 @@ class Asker {
     if (trial.twist) trial.twist(query);
     if (trial.edits.empty() && query == before) return 0;
     Json result = asked(query);
-    if (result.contains("error") && query.value("transport", "") == "peer") {  // the driver copies through the host
+    if (result.contains("error") && validate::asks_for(Carrier::kPeer, query)) {  // the driver copies through the host
       query["transport"] = "staged";
       for (const char* key : {"direction", "engine"}) query.erase(key);
       result = asked(query);
