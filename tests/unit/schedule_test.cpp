@@ -149,6 +149,7 @@ TEST_CASE("rounds and bytes are the closed forms", "[unit][schedule]") {
     check_totals("recursive_halving", "reduce_scatter", n, log, part);
     check_totals("rabenseifner", "all_reduce", n, 2 * log, 2 * part);
     check_totals("bruck", "alltoall", n, log, 0.5 * log);
+    check_totals("swing", "all_reduce", n, 2 * log, 2 * part);
   }
   for (int n = 2; n <= 17; ++n) {
     const double part = (n - 1.0) / n;
@@ -168,6 +169,23 @@ TEST_CASE("rounds and bytes are the closed forms", "[unit][schedule]") {
   // What is no power of two joins first and gets the result last.
   check_totals("recursive_doubling", "all_reduce", 6, 4, 3);
   check_totals("rabenseifner", "all_reduce", 6, 6, 2 * 0.75 + 1);
+  check_totals("swing", "all_reduce", 6, 6, 2 * 0.75 + 1);
+}
+
+// source: De Sensi et al., NSDI 2024, section 3: rho(s) = (1 - (-2)^(s + 1)) / 3, rank r with r + rho(s) or r - rho(s)
+TEST_CASE("swing's partners are 1, 1, 3, 5, 11 ranks away, on alternating sides", "[unit][schedule]") {
+  constexpr int kRanks = 32;
+  const Schedule schedule = algorithms().get("swing").schedule("all_reduce", kRanks);
+  std::vector<ScheduledMessage> messages;
+  for (int s = 0; s < 5; ++s) {
+    const int rho = (1 - static_cast<int>(std::lround(std::pow(-2, s + 1)))) / 3;
+    CHECK(std::abs(rho) == std::vector<int>{1, 1, 3, 5, 11}[static_cast<std::size_t>(s)]);
+    messages.clear();
+    schedule.phases.at(1).add(s, false, messages);
+    REQUIRE(messages.size() == kRanks);
+    for (const ScheduledMessage& m : messages)
+      CHECK(m.to == ((m.from + (m.from % 2 == 0 ? rho : -rho)) % kRanks + kRanks) % kRanks);
+  }
 }
 
 }  // namespace linkcast::test::schedule_test
