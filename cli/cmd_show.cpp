@@ -1,10 +1,19 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "cli/command.hpp"
 #include "cli/stdin_file.hpp"
 #include "cli/wrap.hpp"
+#include "sim/base/index.hpp"
 #include "sim/base/log.hpp"
 #include "sim/base/parse.hpp"
+#include "sim/base/sequence.hpp"
+#include "sim/base/text.hpp"
+#include "sim/forecast/algorithm.hpp"
+#include "sim/machine/gpu_names.hpp"
 #include "sim/query/fabric_view.hpp"
 #include "sim/records/parameters.hpp"
 #include "topologies/formats/drawing.hpp"
@@ -55,7 +64,7 @@ void print_platform(const Platform& platform) {
 }
 
 struct ShowOptions {
-  std::string platform, out, fabric_file;
+  std::string platform, out, fabric_file, algorithm, algorithm_file, op, gpus;
   bool dot = false, svg = false, nccl_topo = false, infragraph = false, fabric = false, links = false;
 };
 
@@ -76,7 +85,53 @@ void show_fabric(Context& context, const ShowOptions& o, const Topology& wiring)
   if (!print_as_data(context, answer, o.links ? "links" : "classes")) print_fabric(answer);
 }
 
+/// Rank i on GPU i of these; over as many nodes as the ranks need, each with all its GPUs.
+exporters::ScheduleRanks ranks_on(const Platform& platform, const std::vector<int>& gpus, int ranks) {
+  const int members = static_cast<int>(gpus.size());
+  exporters::ScheduleRanks drawn;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string& gpu = platform.topology().devices[at(platform.gpu(gpus[at(rank % members)]))].id;
+    drawn.names.push_back(ranks > members ? fmt::format("{}:{}", rank / members, gpu) : gpu);
+  }
+  drawn.medium = [&platform, gpus, members](int from, int to) {
+    if (from / members != to / members) return exporters::Medium::kNetwork;
+    const auto device = [&](int rank) { return platform.gpu(gpus[at(rank % members)]); };
+    return platform.peer_route(device(from), device(to)) ? exporters::Medium::kPeerLink
+                                                         : exporters::Medium::kHostMemory;
+  };
+  return drawn;
+}
+
+/// A user's schedule, or an algorithm of rounds, on the machine's GPUs.
+void show_schedule(const ShowOptions& o, const Platform& platform) {
+  std::unique_ptr<Algorithm> own;
+  if (!o.algorithm_file.empty()) own = read_algorithm(o.algorithm_file);
+  const Algorithm& algorithm = own ? *own : algorithms().get(o.algorithm);
+  const std::vector<std::string> operations = algorithm.operations();
+  if (operations.empty())
+    throw InputError(o.algorithm + " runs by routes, not by rounds: 'linkcast rings' shows those");
+  const std::string op = o.op.empty() ? operations.front() : o.op;
+  if (std::find(operations.begin(), operations.end(), op) == operations.end())
+    throw InputError("op: must be one of " + linkcast::joined(operations));
+  std::vector<int> gpus = o.gpus.empty() ? first_numbers(platform.gpu_count()) : gpu_list(platform.topology(), o.gpus);
+  const int ranks = own ? own->only_call()->ranks : static_cast<int>(gpus.size());
+  if (o.gpus.empty() && ranks < platform.gpu_count()) gpus.resize(at(ranks));
+  if (ranks < 2 || ranks % static_cast<int>(gpus.size()) != 0)
+    throw InputError(fmt::format("gpus: {} ranks are not the same number on each node of {} GPUs", ranks, gpus.size()));
+  for (const int gpu : gpus)
+    if (gpu >= platform.gpu_count()) throw InputError(no_gpu(platform.topology(), std::to_string(gpu)));
+  exporters::ScheduleRanks drawn = ranks_on(platform, gpus, ranks);
+  drawn.title = fmt::format("{}: {} of {} ranks on {}",
+                            own ? std::filesystem::path(o.algorithm_file).filename().string() : o.algorithm, op, ranks,
+                            platform.topology().name);
+  const Schedule schedule = algorithm.schedule(op, ranks);
+  write_out(o.out, o.dot ? exporters::to_dot(schedule, drawn) : exporters::to_svg(schedule, drawn));
+}
+
 void show(Context& context, const ShowOptions& o) {
+  const bool schedule = !o.algorithm.empty() || !o.algorithm_file.empty();
+  if (schedule && !o.svg && !o.dot) throw InputError("show: a schedule is drawn with --svg or --dot");
+  if (!o.gpus.empty() && !schedule) throw InputError("show: --gpus are those of --algorithm or --algorithm-file");
   if (!o.out.empty() && !o.nccl_topo && !o.infragraph && !o.svg)
     throw InputError("show: --out needs --nccl-topo, --infragraph or --svg");
   if (context.whatif) return show_change(context, o);
@@ -88,6 +143,8 @@ void show(Context& context, const ShowOptions& o) {
     write_out(o.out, exporters::nccl::topology_xml(shown.wiring()));
   else if (o.infragraph)
     write_out(o.out, exporters::infragraph_json(shown.wiring()));
+  else if (schedule)
+    show_schedule(o, shown);
   else if (o.svg)
     write_out(o.out, exporters::to_svg(shown.wiring()));
   else if (o.dot)
@@ -121,12 +178,20 @@ void add_show(CLI::App& app, Context& context) {
           ->needs(fabric));
   command->add_flag("--links", o->links, "every link, with --fabric --json")->needs(fabric)->needs(json);
   command->add_option("--out", o->out, "file for --nccl-topo, --infragraph, --svg (default: standard output)");
+  auto* file = command->add_option("--algorithm-file", o->algorithm_file,
+                                   "with --svg or --dot: a schedule of your own, in MSCCL's XML, on these GPUs");
+  auto* algorithm = command->add_option("--algorithm", o->algorithm,
+                                        "the same of an algorithm of rounds, see 'linkcast list algorithms'");
+  reads_stdin(file->excludes(algorithm));
+  command->add_option("--op", o->op, "with --algorithm: operation (default: its first)")->needs(algorithm);
+  command->add_option("--gpus", o->gpus,
+                      "with both: GPU of each rank, e.g. 0-3; over nodes those of each (default: the first)");
   add_edits(*command, context, false);
   command->footer(
       "Example:\n  linkcast show v100-dgx1 --svg --out v100.svg\n"
       "  linkcast show v100-dgx1 --dot | dot -Tpng -o v100.png\n"
       "  linkcast show v100-dgx1 --nccl-topo --out v100-dgx1.xml\n"
-      "  linkcast show lumi --fabric");
+      "  linkcast show lumi --fabric\n  linkcast show v100-dgx1 --svg --algorithm bruck --op all_gather --gpus 0-7");
   command->callback([o, &context] { show(context, *o); });
 }
 

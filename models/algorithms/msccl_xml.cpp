@@ -1,4 +1,6 @@
 // Schedules of collectives that users write, as MSCCL's XML files.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -53,6 +55,7 @@ struct Move {
   int from = 0, to = 0;  ///< ranks; alike: inside one GPU
   int count = 0;         ///< chunks
   std::vector<int> after{};
+  bool reduces = false;  ///< the receiver adds them to its own
 };
 
 // Reading.
@@ -113,15 +116,14 @@ class Reader {
     return static_cast<int>(number);
   }
   [[nodiscard]] std::string operation(const pugi::xml_node& algo) const {
-    static const std::map<std::string, std::string> kNames = {{"allreduce", "all_reduce"},
-                                                              {"allgather", "all_gather"},
-                                                              {"reduce_scatter", "reduce_scatter"},
-                                                              {"reducescatter", "reduce_scatter"},
-                                                              {"broadcast", "broadcast"}};
+    static const std::map<std::string, std::string> kNames = {
+        {"allreduce", "all_reduce"},         {"allgather", "all_gather"}, {"reduce_scatter", "reduce_scatter"},
+        {"reducescatter", "reduce_scatter"}, {"broadcast", "broadcast"},  {"alltoall", "alltoall"}};
     const auto found = kNames.find(text(algo, "coll"));
     if (found == kNames.end())
-      program_.fail(line(algo),
-                    "coll=\"" + text(algo, "coll") + "\": must be allreduce, allgather, reduce_scatter or broadcast");
+      program_.fail(line(algo), fmt::format("coll=\"{}\": must be allreduce, allgather, reduce_scatter, broadcast or "
+                                            "alltoall",
+                                            text(algo, "coll")));
     return found->second;
   }
 
@@ -198,9 +200,9 @@ class Play {
   explicit Play(const Program& program)
       : program_(program), done_(program.blocks.size(), 0), ends_(program.blocks.size()) {
     const int ranks = program.ranks;
-    parts_ = gathers() || scatters() ? program.chunks / ranks : program.chunks;
-    if ((gathers() || scatters()) && program.chunks % ranks != 0)
-      program.fail(1, "nchunksperloop must be a multiple of ngpus");
+    const bool of_ranks = gathers() || scatters() || exchanges();
+    parts_ = of_ranks ? program.chunks / ranks : program.chunks;
+    if (of_ranks && program.chunks % ranks != 0) program.fail(1, "nchunksperloop must be a multiple of ngpus");
     for (int rank = 0; rank < ranks; ++rank) {
       Memory memory;
       memory['i'].resize(at(gathers() ? parts_ : program.chunks));
@@ -248,6 +250,7 @@ class Play {
 
   [[nodiscard]] bool gathers() const { return program_.operation == "all_gather"; }
   [[nodiscard]] bool scatters() const { return program_.operation == "reduce_scatter"; }
+  [[nodiscard]] bool exchanges() const { return program_.operation == "alltoall"; }
   [[nodiscard]] int contribution(int rank, int chunk) const { return rank * program_.chunks + chunk; }
   /// In place the output is the input, or holds it, or is a part of it. @returns  null: outside the buffer
   Sum* cell(int rank, char buffer, int index, int line) {
@@ -334,6 +337,7 @@ class Play {
       std::deque<Message>& queue = messages_.at({block.receive, block.gpu, block.channel});
       chunks = std::move(queue.front().chunks);
       waits.insert(queue.front().move);
+      moves_[at(queue.front().move)].reduces = step.reduces;
       queue.pop_front();
       if (static_cast<int>(chunks.size()) != step.count)
         program_.fail(step.line, "receives " + std::to_string(step.count) + " chunks of a message of " +
@@ -356,6 +360,8 @@ class Play {
         Sum wanted;
         if (gathers())
           wanted = {contribution(chunk / parts_, chunk % parts_)};
+        else if (exchanges())  // source: MPI_Alltoall: part r of rank q becomes part q of rank r
+          wanted = {contribution(chunk / parts_, rank * parts_ + chunk % parts_)};
         else if (program_.operation == "broadcast")
           wanted = {contribution(0, chunk)};
         else
@@ -392,6 +398,12 @@ class UserSchedule final : public Algorithm {
   explicit UserSchedule(Program program) : program_(std::move(program)), moves_(Play(program_).run()) {}
 
   [[nodiscard]] Routes routes() const override { return Routes::kChannels; }
+  [[nodiscard]] std::optional<OnlyCall> only_call() const override {
+    return OnlyCall{program_.operation, program_.ranks};
+  }
+  [[nodiscard]] std::vector<std::string> operations() const override { return {program_.operation}; }
+  /// Its messages by rounds: each in the first in which all that it depends on have arrived.
+  [[nodiscard]] Schedule schedule(const std::string& /*operation*/, int /*ranks*/) const override;
   [[nodiscard]] collective::CollectiveCost cost(const collective::CostRequest& request) const override {
     return ring_cost(request);
   }
@@ -510,6 +522,25 @@ class UserSchedule final : public Algorithm {
   Program program_;
   std::vector<Move> moves_;
 };
+
+Schedule UserSchedule::schedule(const std::string& /*operation*/, int /*ranks*/) const {
+  std::vector<std::vector<ScheduledMessage>> rounds;
+  std::vector<int> rounds_up_to;  // each move
+  for (const Move& move : moves_) {
+    int round = 0;
+    for (const int before : move.after) round = std::max(round, rounds_up_to[at(before)]);
+    rounds_up_to.push_back(round + (move.from != move.to ? 1 : 0));
+    if (move.from == move.to) continue;
+    if (at(round) >= rounds.size()) rounds.resize(at(round) + 1);
+    rounds[at(round)].push_back({move.from, move.to, static_cast<double>(move.count) / program_.chunks, move.reduces});
+  }
+  Phase phase;
+  phase.rounds = static_cast<int>(rounds.size());
+  phase.add = [rounds](int round, bool /*blocks*/, std::vector<ScheduledMessage>& out) {
+    out.insert(out.end(), rounds[at(round)].begin(), rounds[at(round)].end());
+  };
+  return {program_.chunks, {phase}};
+}
 
 class MscclXml final : public AlgorithmReader {
  public:

@@ -68,26 +68,28 @@ class Questions:
     def place(self, job: str | Any | dict[str, Any], ranks: int, *, id: Any | None = None,
               solver: Literal["fluid", "native"] | None = None, busy: str | Sequence[int | str | dict[str, Any]] | None = None,
               with_: Sequence[dict[str, Any]] | str | None = None,
-              objective: Literal["time", "neighbours", "both"] | None = None, library: str | None = None, top: int | None = None,
-              nodes: int | None = None, groups: dict[str, Any] | None = None, gpus_per_node: int | None = None) -> kinds.Place:
+              objective: Literal["time", "neighbours", "both"] | None = None, library: str | None = None,
+              algorithm_file: str | None = None, top: int | None = None, nodes: int | None = None,
+              groups: dict[str, Any] | None = None, gpus_per_node: int | None = None) -> kinds.Place:
         """Which GPUs for a job: keys("place") says what each key is."""
         return self._ask(kinds.Place, "place", {"id": id, "solver": solver, "job": job, "ranks": ranks, "busy": busy,
-            "with": with_, "objective": objective, "library": library, "top": top, "nodes": nodes, "groups": groups,
-            "gpus_per_node": gpus_per_node})
+            "with": with_, "objective": objective, "library": library, "algorithm_file": algorithm_file, "top": top,
+            "nodes": nodes, "groups": groups, "gpus_per_node": gpus_per_node})
 
     def replay(self, trace: str, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
                options: dict[str, Any] | None = None, placement: str | Sequence[int | str] | None = None,
-               ranks: int | None = None, library: str | None = None, local: bool | None = None, host_scale: float | None = None,
-               nvls: bool | None = None, nodes: int | None = None, gpus_per_node: int | None = None,
-               transport: str | None = None, library_topology: str | None = None,
+               ranks: int | None = None, library: str | None = None, algorithm_file: str | None = None,
+               local: bool | None = None, host_scale: float | None = None, nvls: bool | None = None, nodes: int | None = None,
+               gpus_per_node: int | None = None, transport: str | None = None, library_topology: str | None = None,
                p2p_level: Literal["LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PHB", "SYS"] | None = None,
                also: Sequence[dict[str, Any]] | str | None = None, repeat: int | None = None, utilisation: bool | None = None,
                network: Literal["cluster", "node"] | None = None) -> kinds.Replay:
         """An application's trace on a machine: keys("replay") says what each key is."""
         return self._ask(kinds.Replay, "replay", {"id": id, "solver": solver, "trace": trace, "options": options,
-            "placement": placement, "ranks": ranks, "library": library, "local": local, "host_scale": host_scale, "nvls": nvls,
-            "nodes": nodes, "gpus_per_node": gpus_per_node, "transport": transport, "library_topology": library_topology,
-            "p2p_level": p2p_level, "also": also, "repeat": repeat, "utilisation": utilisation, "network": network})
+            "placement": placement, "ranks": ranks, "library": library, "algorithm_file": algorithm_file, "local": local,
+            "host_scale": host_scale, "nvls": nvls, "nodes": nodes, "gpus_per_node": gpus_per_node, "transport": transport,
+            "library_topology": library_topology, "p2p_level": p2p_level, "also": also, "repeat": repeat,
+            "utilisation": utilisation, "network": network})
 
     def rings(self, *, id: Any | None = None, solver: Literal["fluid", "native"] | None = None,
               gpus: str | Sequence[int | str] | None = None, nodes: int | None = None, gpus_per_node: int | None = None,

@@ -1,11 +1,20 @@
 #include "sim/forecast/algorithm.hpp"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <utility>
 
 #include "sim/base/whole_file.hpp"
 
 namespace linkcast {
+
+std::string OnlyCall::text() const { return fmt::format("{} of {} GPUs", operation, ranks); }
+
+bool Algorithm::runs(const std::string& operation, int ranks) const {
+  const std::optional<OnlyCall> only = only_call();
+  return !only || (only->operation == operation && only->ranks == ranks);
+}
 
 Schedule Algorithm::schedule(const std::string& operation, int /*ranks*/) const {
   throw InvariantError("an algorithm without rounds of " + operation);

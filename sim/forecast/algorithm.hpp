@@ -3,6 +3,7 @@
 // bytes flow in steady state, or rounds of messages between ranks, or both. Nothing else knows one by its name.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,14 @@ struct Needs {
   bool reducing_fabric = false;  ///< switches between nodes that reduce
 };
 
+/// An operation and a number of ranks.
+struct OnlyCall {
+  std::string operation{};
+  int ranks = 0;
+  /// "all_reduce of 8 GPUs"
+  [[nodiscard]] std::string text() const;
+};
+
 class Algorithm {
  public:
   Algorithm() = default;
@@ -45,6 +54,9 @@ class Algorithm {
   // Routes, for those whose routes() are not kNone.
 
   [[nodiscard]] virtual Routes routes() const { return Routes::kNone; }
+  /// The only call that it is written for, as a user's schedule is; nothing: any.
+  [[nodiscard]] virtual std::optional<OnlyCall> only_call() const { return std::nullopt; }
+  [[nodiscard]] bool runs(const std::string& operation, int ranks) const;
   /// Whether versions of libraries that have no cost model run it, whatever the size.
   [[nodiscard]] virtual bool without_cost_model() const { return false; }
   [[nodiscard]] virtual Needs needs(int /*nodes*/) const { return {}; }

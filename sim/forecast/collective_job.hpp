@@ -50,7 +50,7 @@ struct CollectiveJob {
   /// Of one of its calls. @param device_s  that the devices take for it
   [[nodiscard]] double launched_s(double device_s) const { return launching.time_s(device_s); }
   /// Whether all ranks send their messages at once, instead of rings and trees.
-  [[nodiscard]] bool of_messages() const { return op.shape() == Shape::kPairs; }
+  [[nodiscard]] bool of_messages() const { return own == nullptr && op.shape() == Shape::kPairs; }
 };
 
 /// Of a key of the machine, as people read it: of a job on one node without the node.

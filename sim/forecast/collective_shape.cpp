@@ -95,9 +95,10 @@ CollectiveForecast forecast_collectives(catalogue::Catalogue& catalogue, const c
   std::vector<PlacedJob> placed;
   std::vector<CollectiveJob> jobs;
   for (const CollectiveAsk& ask : all) {
-    PlacedCollective asked{library_id, ask.op, ask.size_B};
-    asked.parts_B = ask.parts_B;
-    placed.push_back(place_job(machine, asked, {{0}, ask.gpus}));
+    PlacedCollective call{library_id, ask.op, ask.size_B};
+    call.parts_B = ask.parts_B;
+    call.own = ask.own;
+    placed.push_back(place_job(machine, call, {{0}, ask.gpus}));
     jobs.push_back(placed.back().job);
   }
   Solver& solver = catalogue.solver("fluid");

@@ -15,7 +15,8 @@ struct CollectiveAsk {
   std::string op;
   std::vector<int> gpus;
   double size_B = 0;
-  std::vector<double> parts_B{};  ///< of an operation whose parts differ: Collective::parts_B()
+  std::vector<double> parts_B{};   ///< of an operation whose parts differ: Collective::parts_B()
+  const Algorithm* own = nullptr;  ///< a user's schedule, in the place of the library's choice
 };
 
 struct CollectiveTimes {

@@ -51,6 +51,9 @@ PlacedJob place_job(const catalogue::Machine& machine, const PlacedCollective& a
   CollectiveJob job{
       placed ? *placed : cluster, runs, *ranks, own ? *own : collectives().get(asked.op), asked.op, asked.size_B};
   job.nvls = asked.nvls;
+  job.own = asked.own;
+  if (job.own != nullptr && scheduled)
+    throw InputError("algorithm_file: is run by libraries that build rings, and " + library + " sends messages");
   job.calls = asked.calls;
   if (scheduled && !alone && runs.schedules()->staging(job.op) == Staging::kNone) job.transport = asked.transport;
   if (const std::string why = transport_refusal(job); !why.empty()) throw InputError("transport: " + why);

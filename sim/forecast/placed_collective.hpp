@@ -17,9 +17,10 @@ struct PlacedCollective {
   std::string library, op;
   double size_B = 0;
   int calls = kUsualCalls;
-  bool nvls = true;               ///< false: without multicast by NVSwitch, whatever the machine offers
-  std::string transport{};        ///< of a schedule's messages between nodes, where its buffers are not staged
-  std::vector<double> parts_B{};  ///< of an operation whose parts differ: Collective::parts_B()
+  bool nvls = true;                ///< false: without multicast by NVSwitch, whatever the machine offers
+  std::string transport{};         ///< of a schedule's messages between nodes, where its buffers are not staged
+  std::vector<double> parts_B{};   ///< of an operation whose parts differ: Collective::parts_B()
+  const Algorithm* own = nullptr;  ///< a user's schedule, in the place of the library's choice
 };
 
 struct PlacedJob {

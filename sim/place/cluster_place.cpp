@@ -27,6 +27,7 @@ struct NodeNeighbour {
 struct NodesRequest {
   catalogue::MachinePtr machine;
   std::string library;
+  std::shared_ptr<const Algorithm> own{};  ///< a user's schedule of the job's collectives; null: as the library chooses
   JobSpec job;
   int machine_nodes = 0, ranks = 0, gpus_per_node = 0, top = 0;
   std::vector<char> free{};  ///< per node of the fabric
@@ -133,6 +134,7 @@ NodesRequest read_request(catalogue::Catalogue& catalogue, const catalogue::Mach
   if (request.job.is_trace() && r.has("with")) r.fail("with", "a trace over nodes is placed without neighbours");
   request.ranks = r.required<int>("ranks");
   check_sizes(request.job, request.ranks, r);
+  request.own = read_own(request.job, request.ranks, r);
   const int all = cluster.node().gpu_count();
   request.gpus_per_node = r.optional<int>("gpus_per_node").value_or(all);
   if (request.gpus_per_node < 1 || request.gpus_per_node > all)
@@ -224,10 +226,12 @@ class ClusterAnswer {
 
  private:
   activities::Plan forecast_on(const std::vector<int>& nodes) {
-    return collective::placed_collective(catalogue_, *q_.machine, asked_of(q_.library, q_.job), {nodes, q_.gpus()});
+    collective::PlacedCollective asked = asked_of(q_.library, q_.job);
+    asked.own = q_.own.get();
+    return collective::placed_collective(catalogue_, *q_.machine, asked, {nodes, q_.gpus()});
   }
   TraceTime trace_on(const std::vector<int>& nodes, bool interval) {
-    return trace_on_nodes(catalogue_, q_.machine, q_.library, q_.job, nodes, q_.gpus_per_node, interval);
+    return trace_on_nodes(catalogue_, q_.machine, q_.library, q_.own, q_.job, nodes, q_.gpus_per_node, interval);
   }
   /// Of a trace its time alone: it has no neighbours.
   Traffic traffic_on(const std::vector<int>& nodes) {

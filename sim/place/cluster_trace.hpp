@@ -9,10 +9,11 @@ struct TraceTime {
   std::vector<std::string> warnings{};
 };
 
-/// @param nodes  of the fabric, in rank order; each gives its first GPUs. @param interval  costs two more runs
+/// @param own  a user's schedule, or null. @param nodes  of the fabric, in rank order; each gives its first GPUs.
+/// @param interval  costs two more runs
 /// @throws InputError
 TraceTime trace_on_nodes(catalogue::Catalogue& catalogue, const catalogue::MachinePtr& machine,
-                         const std::string& library, const JobSpec& job, const std::vector<int>& nodes,
-                         int gpus_per_node, bool interval);
+                         const std::string& library, const std::shared_ptr<const Algorithm>& own, const JobSpec& job,
+                         const std::vector<int>& nodes, int gpus_per_node, bool interval);
 
 }  // namespace linkcast::placement

@@ -25,9 +25,9 @@ std::string first_of(const std::vector<std::string>& bottleneck) {
   return bottleneck.empty() ? "the GPUs' own rate" : bottleneck.front();
 }
 
-/// What the library builds; nullptr where no library of rings runs the job.
+/// What the library builds; nullptr where no library of rings runs the job, or a user's schedule does.
 std::shared_ptr<const Communicator> communicator(const PlaceRequest& request, const std::vector<int>& gpus) {
-  if (gpus.size() < 2 || libraries().get(request.library).rings() == nullptr) return nullptr;
+  if (gpus.size() < 2 || request.own || libraries().get(request.library).rings() == nullptr) return nullptr;
   return request.machine->communicator(request.library, gpus);
 }
 

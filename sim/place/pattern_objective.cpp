@@ -41,7 +41,7 @@ class Pattern final : public Objective {
         ranks_differ_(!request.job.parts_B.empty() || ranks_differ_in(collectives().get(request.job.op))) {}
 
   Score score(const std::vector<int>& gpus) override {
-    if (!request_.neighbours.empty() || scheduled_ || !request_.job.parts_B.empty()) return whole(gpus);
+    if (!request_.neighbours.empty() || scheduled_ || !request_.job.parts_B.empty() || request_.own) return whole(gpus);
     const auto shape = of_job([&] { return memory_.shape(request_.machine, library_, request_.job.op, gpus); });
     if (!shape) return whole(gpus);
     const double size_B = request_.job.size_B;
@@ -66,14 +66,14 @@ class Pattern final : public Objective {
   bool order_matters(const std::vector<int>& gpus) override {
     if (ranks_differ_) return true;
     if (gpus.size() <= 2) return false;
-    if (scheduled_) return true;
+    if (scheduled_ || request_.own) return true;
     return request_.machine->communicator(library_, gpus)->fallback;
   }
 
   /// Of rings through the host: each has a hop at least that leaves a GPU towards its host.
   double least_s(const std::vector<int>& gpus) override {
     const Collective& op = collectives().get(request_.job.op);
-    if (ranks_differ_ || !op.closed() || scheduled_) return 0;
+    if (ranks_differ_ || !op.closed() || scheduled_ || request_.own) return 0;
     const Platform& platform = request_.machine->platform();
     double fastest_Bps = 0;
     for (const int gpu : gpus) {
@@ -87,7 +87,8 @@ class Pattern final : public Objective {
  private:
   /// With what limits it and what was assumed.
   Score whole(const std::vector<int>& gpus) {
-    std::vector<collective::CollectiveAsk> all{{request_.job.op, gpus, request_.job.size_B, request_.job.parts_B}};
+    std::vector<collective::CollectiveAsk> all{
+        {request_.job.op, gpus, request_.job.size_B, request_.job.parts_B, request_.own.get()}};
     for (const Neighbour& neighbour : request_.neighbours)
       all.push_back({neighbour.job.op, neighbour.gpus, neighbour.job.size_B, neighbour.job.parts_B});
     const collective::CollectiveForecast forecast =

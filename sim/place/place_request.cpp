@@ -116,6 +116,14 @@ void check_sizes(const JobSpec& job, int ranks, const ObjectReader& r) {
     r.fail("job", "has sizes of " + std::to_string(job.sized_ranks) + " ranks, and there are " + std::to_string(ranks));
 }
 
+std::shared_ptr<const Algorithm> read_own(const JobSpec& job, int ranks, ObjectReader& r) {
+  if (!r.has("algorithm_file")) return nullptr;
+  std::shared_ptr<const Algorithm> own = read_algorithm(r.required<std::string>("algorithm_file"));
+  if (!job.is_trace() && !own->runs(job.op, ranks)) r.fail("algorithm_file", "is for " + own->only_call()->text());
+  if (job.is_trace() && r.has("with")) r.fail("algorithm_file", "would run the neighbours' collectives too");
+  return own;
+}
+
 std::string JobSpec::text() const { return is_trace() ? trace : op + ":" + to_text(Bytes{size_B}); }
 
 const std::string& to_text(PlaceObjective objective) {
@@ -145,6 +153,7 @@ PlaceRequest read_place_request(const catalogue::MachinePtr& machine, ObjectRead
   request.job = read_job(r);
   request.ranks = r.required<int>("ranks");
   check_sizes(request.job, request.ranks, r);
+  request.own = read_own(request.job, request.ranks, r);
   NodeUse use = read_node_use(platform, r);
   request.busy = std::move(use.busy);
   request.neighbours = std::move(use.neighbours);

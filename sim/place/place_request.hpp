@@ -1,10 +1,12 @@
 #pragma once
 // What a scheduler asks: GPUs for a job on one node, given what is busy and what the neighbours do.
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
+#include "sim/forecast/algorithm.hpp"
 #include "sim/machine/catalogue.hpp"
 
 namespace linkcast::placement {
@@ -29,6 +31,9 @@ JobSpec read_job(ObjectReader& r);
 /// @throws InputError  sizes of parts were given for another number of ranks
 void check_sizes(const JobSpec& job, int ranks, const ObjectReader& r);
 
+/// Key algorithm_file: a user's schedule for the job; null if there is none. @throws InputError  it is not for the job
+std::shared_ptr<const Algorithm> read_own(const JobSpec& job, int ranks, ObjectReader& r);
+
 /// A job that runs already.
 struct Neighbour {
   JobSpec job;
@@ -43,6 +48,7 @@ PlaceObjective read_objective(ObjectReader& r);
 struct PlaceRequest {
   catalogue::MachinePtr machine;  ///< edits included
   std::string library;
+  std::shared_ptr<const Algorithm> own{};  ///< a user's schedule of the job's collectives; null: as the library chooses
   JobSpec job;
   int ranks = 0;
   std::vector<int> busy{};  ///< ascending; neighbours' GPUs are among them

@@ -70,7 +70,8 @@ class TraceObjective final : public Objective {
 
   bool order_matters(const std::vector<int>& gpus) override {
     if (gpus.size() == 1) return false;
-    return ranks_differ_ || any_slow(gpus) || request_.machine->communicator(request_.library, gpus)->fallback;
+    return ranks_differ_ || request_.own || any_slow(gpus) ||
+           request_.machine->communicator(request_.library, gpus)->fallback;
   }
 
  private:
@@ -90,6 +91,7 @@ class TraceObjective final : public Objective {
     replay::ReplayRequest replayed;
     replayed.machine = request_.machine;
     replayed.library = request_.library;
+    replayed.own = request_.own;
     replayed.parts = parts;
     replayed.interval = interval;
     JobEnds ends(parts.size());

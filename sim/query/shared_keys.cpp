@@ -208,6 +208,14 @@ Key library_key() {
           .cli = {.name = "--library"}};
 }
 
+Key algorithm_file_key(const std::string& help) {
+  return {.name = "algorithm_file",
+          .help = help,
+          .files = Files::kFile,
+          .example = "\"ring.xml\"",
+          .cli = {.name = "--algorithm-file", .type_name = "FILE"}};
+}
+
 KeyTable library_topology_keys() {
   return {
       {.name = "library_topology",

@@ -22,6 +22,8 @@ bool read_explain(ObjectReader& r);
 const KeyTable& member_keys();
 /// library
 Key library_key();
+/// A user's schedule of a collective. @param help  what it does to this kind of query
+Key algorithm_file_key(const std::string& help);
 /// The topology that the library is given in place of the machine's own: library_topology, p2p_level.
 KeyTable library_topology_keys();
 /// Key of an answer that depends on such a file: library_topology_sha256.

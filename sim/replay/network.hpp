@@ -7,6 +7,7 @@
 
 #include "sim/base/index.hpp"
 #include "sim/base/object_reader.hpp"
+#include "sim/forecast/algorithm.hpp"
 #include "sim/machine/catalogue.hpp"
 #include "sim/machine/registry.hpp"
 
@@ -80,6 +81,7 @@ struct NetworkRequest {
   /// alike, so that it holds its links for as much longer.
   IntervalEnd end = IntervalEnd::kNone;
   std::shared_ptr<SharedPlans> plans{};  ///< of all networks that are made of the same request; null: it makes its own
+  std::shared_ptr<const Algorithm> own{};  ///< a user's schedule, of the collectives that it is for; null: none
 };
 
 class NetworkKind {

@@ -72,6 +72,7 @@ ReplayRequest read_replay_request(const catalogue::MachinePtr& machine, ObjectRe
   request.host_scale = r.optional<double>("host_scale");
   if (request.host_scale && *request.host_scale < 0) r.fail("host_scale", "must not be negative");
   request.nvls = r.optional<bool>("nvls");
+  if (r.has("algorithm_file")) request.own = read_algorithm(r.required<std::string>("algorithm_file"));
   request.nodes = positive(r, "nodes");
   request.gpus_per_node = positive(r, "gpus_per_node");
   if (r.has("solver") && r.required<std::string>("solver") != "fluid") r.fail("solver", "a replay knows fluid alone");

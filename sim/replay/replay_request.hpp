@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
+#include "sim/forecast/algorithm.hpp"
 #include "sim/machine/machine.hpp"
 
 namespace linkcast::replay {
@@ -36,6 +37,8 @@ struct ReplayRequest {
   std::optional<double> host_scale{};
   /// Instead of the traces' own: whether NVSwitches multicast and reduce, where machine and library have it.
   std::optional<bool> nvls{};
+  /// A user's schedule, in the place of the library's choice for the collectives that it is for; null: none.
+  std::shared_ptr<const Algorithm> own{};
   bool local = false;    ///< without all that is there only because ranks exchange something
   int repeat = 1;        ///< of the first part
   bool interval = true;  ///< two more runs, with the network at either end of its intervals

@@ -73,7 +73,7 @@ std::unique_ptr<ReplayNetwork> network_of(catalogue::Catalogue& catalogue, const
   return network_kinds()
       .get(request.network.empty() ? usual : request.network)
       .make(catalogue, {request.machine, request.library, request.nodes, request.gpus_per_node, request.transport, end,
-                        std::move(plans)});
+                        std::move(plans), request.own});
 }
 
 }  // namespace linkcast::replay

@@ -1,11 +1,14 @@
 // Schedules that users write in MSCCL's XML: against closed forms and NCCL's ring, and what is refused of them.
+#include <algorithm>
 #include <fstream>
+#include <limits>
 
 #include "sim/forecast/collective_run.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/made_machine.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "topologies/formats/drawing.hpp"
 
 namespace linkcast::test::user_schedule_test {
 
@@ -87,6 +90,21 @@ std::string pairs_all_reduce(int ranks) {
   return algo("allreduce", ranks, ranks, ranks - 1, gpus);
 }
 
+/// Every rank sends part q of its input to rank q and keeps its own.
+std::string pairs_alltoall(int ranks) {
+  std::vector<std::string> gpus;
+  for (int r = 0; r < ranks; ++r) {
+    std::string blocks = Tb(ranks, -1, -1).step("cpy", "i", r, "o", r).text();
+    for (int q = 0; q < ranks; ++q)
+      if (q != r) blocks += Tb(q, q, q).step("s", "i", q, "o", r).step("r", "i", q, "o", q).text();
+    gpus.push_back(blocks);
+  }
+  std::string text = algo("alltoall", ranks, ranks, 0, gpus);
+  for (std::size_t at = 0; (at = text.find("o_chunks=\"0\"", at)) != std::string::npos;)
+    text.replace(at, 12, "o_chunks=\"" + std::to_string(ranks) + "\"");
+  return text.replace(text.find("inplace=\"1\""), 11, "inplace=\"0\"");
+}
+
 /// A file of that text, as long as it is there.
 class File {
  public:
@@ -99,14 +117,15 @@ class File {
 
 std::unique_ptr<Algorithm> read(const std::string& text) { return read_algorithm(File(text).path()); }
 
-double time_s(const Cluster& machine, const Communicator& ring, const Algorithm* own, double size_B) {
+double time_s(const Cluster& machine, const Communicator& ring, const Algorithm* own, double size_B,
+              const std::string& op = "all_reduce") {
   TableLibrary library;
   TunerChoice taken;
   taken.entry.algorithm = "ring";
   taken.entry.protocol = "Simple";
   taken.channels = 1;
   library.made.taken = taken;
-  CollectiveJob job{machine, library, ring, collectives().get("all_reduce"), "all_reduce", size_B};
+  CollectiveJob job{machine, library, ring, collectives().get(op), op, size_B};
   job.own = own;
   return collective::run_alone(job, catalogue().solver("fluid")).time_s();
 }
@@ -144,7 +163,8 @@ TEST_CASE("a ring written as a schedule takes what NCCL's ring takes", "[physics
   }
 }
 
-TEST_CASE("all pairs: two hops, two messages and the sums of n - 1 chunks", "[physics][user_schedule]") {
+TEST_CASE("all pairs: two hops, two messages and the sums of n - 1 chunks; an alltoall one hop and one message",
+          "[physics][user_schedule]") {
   const auto node = made_platform("hgx-h200", kRates);
   const Cluster machine(*node);
   for (const int ranks : {2, 4, 8}) {
@@ -152,8 +172,12 @@ TEST_CASE("all pairs: two hops, two messages and the sums of n - 1 chunks", "[ph
     for (int rank = 0; rank < ranks; ++rank) order.push_back(rank);
     const double size_B = 8e6, chunk_s = size_B / ranks / 0.5e9;  // blocks limit, not links
     const auto own = read(pairs_all_reduce(ranks));
-    CHECK_THAT(time_s(machine, made_ring(order), own.get(), size_B),
+    const Communicator communicator = made_ring(order);
+    CHECK_THAT(time_s(machine, communicator, own.get(), size_B),
                WithinRel(9e-6 + 2 * 2e-6 + (2 + ranks - 1) * chunk_s, 1e-9));
+    const auto exchange = read(pairs_alltoall(ranks));
+    CHECK_THAT(time_s(machine, communicator, exchange.get(), size_B, "alltoall"),
+               WithinRel(9e-6 + 2e-6 + chunk_s, 1e-9));
   }
 }
 
@@ -170,9 +194,11 @@ TEST_CASE("schedules that do not end with the result are refused with file and l
   CHECK(refusal(changed(ring, "cnt=\"1\"", "cnt=\"2\"")).find("schedule.xml:14: receives 1 chunks of a message of 2") ==
         0);
   CHECK(refusal(changed(ring, "type=\"rrs\"", "type=\"rrx\"")).find("schedule.xml:5: type=\"rrx\": must be nop") == 0);
-  CHECK(refusal(changed(ring, "coll=\"allreduce\"", "coll=\"alltoall\"")).find("schedule.xml:1: coll=") == 0);
+  CHECK(refusal(changed(ring, "coll=\"allreduce\"", "coll=\"gather\"")).find("schedule.xml:1: coll=") == 0);
   CHECK(refusal(changed(ring, "</algo>", "")).find("no XML") != std::string::npos);
   CHECK(refusal("{}").find("no algorithm") != std::string::npos);
+  CHECK(refusal(changed(pairs_alltoall(3), "srcoff=\"1\" dstbuf=\"o\"", "srcoff=\"2\" dstbuf=\"o\""))
+            .find("no alltoall: at the end chunk 0 of gpu 1") != std::string::npos);
   // a chunk that was added twice
   const std::string twice =
       changed(pairs_all_reduce(3), "type=\"re\" srcbuf=\"s\" srcoff=\"1\"", "type=\"re\" srcbuf=\"s\" srcoff=\"0\"");
@@ -198,6 +224,141 @@ TEST_CASE("a user's schedule answers in the place of the library's choice", "[ph
   other["algorithm"] = "ring";
   CHECK(query::answer(catalogue(), other)["error"].get<std::string>().find("instead of algorithm") !=
         std::string::npos);
+}
+
+namespace {
+
+/// One all_reduce and one all_gather of all ranks.
+std::string trace_of(int ranks, const ScratchFolder& folder) {
+  std::string group, events;
+  for (int rank = 0; rank < ranks; ++rank) {
+    group += (rank > 0 ? "," : "") + std::to_string(rank);
+    for (const char* op : {"all_reduce", "all_gather"})
+      events += R"({"rank":)" + std::to_string(rank) + R"(,"kind":"collective","stream":"0","group":"all","op":")" +
+                op + R"(","size_B":64000000})" + "\n";
+  }
+  const std::string path = (folder / "two.jsonl").string();
+  std::ofstream(path) << R"({"schema":"trace/1","name":"two","ranks":)" << ranks
+                      << R"(,"source":"test","groups":{"all":[)" << group << "]}}\n"
+                      << events;
+  return path;
+}
+
+const Json& operation(const Json& replayed, const std::string& op) {
+  for (const Json& one : replayed["operations"])
+    if (one["op"] == op) return one;
+  throw std::runtime_error("no " + op);
+}
+
+}  // namespace
+
+TEST_CASE("a replay runs a user's schedule as predict does, the rest as the library chooses",
+          "[physics][user_schedule]") {
+  const File file(ring_all_reduce(4));
+  const ScratchFolder folder;
+  const std::string trace = trace_of(4, folder);
+  struct Where {
+    std::string platform;
+    Json replayed, forecast;
+  };
+  const std::vector<Where> all = {{"hgx-h100", Json::object(), {{"gpus", {0, 1, 2, 3}}}},
+                                  {"alps", {{"nodes", 2}, {"gpus_per_node", 2}}, {{"nodes", 2}, {"gpus", {0, 1}}}}};
+  for (const Where& where : all) {
+    INFO(where.platform);
+    Json query{{"kind", "replay"}, {"platform", where.platform}, {"trace", trace}};
+    query.update(where.replayed);
+    const Json library = ask(query);
+    query["algorithm_file"] = file.path();
+    const Json own = ask(query);
+    Json call{{"kind", "collective"},
+              {"platform", where.platform},
+              {"op", "all_reduce"},
+              {"size_B", 64e6},
+              {"launch", "graph"},
+              {"calls", 1},
+              {"algorithm_file", file.path()}};
+    call.update(where.forecast);
+    CHECK_THAT(operation(own, "all_reduce")["time_s"].get<double>(),
+               WithinRel(ask(call)["time_s"].get<double>(), 1e-9));
+    CHECK(operation(own, "all_reduce")["time_s"] != operation(library, "all_reduce")["time_s"]);
+    CHECK_THAT(operation(own, "all_gather")["time_s"].get<double>(),
+               WithinRel(operation(library, "all_gather")["time_s"].get<double>(), 1e-9));
+    CHECK(own["warnings"].dump().find("all_gather of 4 GPUs runs as the library chooses: algorithm_file is for "
+                                      "all_reduce of 4 GPUs") != std::string::npos);
+  }
+}
+
+TEST_CASE("place finds the rank order in which a user's ring is fastest", "[physics][user_schedule]") {
+  const File file(ring_all_reduce(4));
+  const Json found = ask({{"kind", "place"},
+                          {"platform", "v100-dgx1"},
+                          {"job", "all_reduce:64MiB"},
+                          {"ranks", 4},
+                          {"busy", {2, 3, 6, 7}},
+                          {"algorithm_file", file.path()}});
+  std::vector<int> gpus = {0, 1, 4, 5};
+  double least_s = std::numeric_limits<double>::infinity(), most_s = 0;
+  do {
+    const double time_s = ask({{"kind", "collective"},
+                               {"platform", "v100-dgx1"},
+                               {"op", "all_reduce"},
+                               {"size_B", 64 * kMiB},
+                               {"gpus", gpus},
+                               {"launch", "graph"},
+                               {"algorithm_file", file.path()}})["time_s"];
+    least_s = std::min(least_s, time_s);
+    most_s = std::max(most_s, time_s);
+  } while (std::next_permutation(gpus.begin(), gpus.end()));
+  CHECK_THAT(found["time_s"].get<double>(), WithinRel(least_s, 1e-9));
+  CHECK(least_s < 0.9 * most_s);  // 0 and 5, 1 and 4 have no NVLink: it goes through host memory
+  const Json refused = query::answer(catalogue(), {{"kind", "place"},
+                                                   {"platform", "v100-dgx1"},
+                                                   {"ranks", 2},
+                                                   {"job", "all_reduce:64MiB"},
+                                                   {"algorithm_file", file.path()}});
+  CHECK(refused["error"].get<std::string>().find("is for all_reduce of 4 GPUs") != std::string::npos);
+}
+
+TEST_CASE("place over nodes takes what predict takes of a user's schedule", "[physics][user_schedule]") {
+  const File file(ring_all_reduce(8));
+  const Json found = ask({{"kind", "place"},
+                          {"platform", "alps"},
+                          {"nodes", 4},
+                          {"job", "all_reduce:64MiB"},
+                          {"ranks", 8},
+                          {"algorithm_file", file.path()}});
+  const Json forecast = ask({{"kind", "collective"},
+                             {"platform", "alps"},
+                             {"op", "all_reduce"},
+                             {"size_B", 64 * kMiB},
+                             {"nodes", 2},
+                             {"launch", "graph"},
+                             {"algorithm_file", file.path()}});
+  CHECK(found["nodes"] == Json::array({0, 1}));
+  CHECK_THAT(found["time_s"].get<double>(), WithinRel(forecast["time_s"].get<double>(), 1e-9));
+}
+
+TEST_CASE("a schedule is drawn with an arrow for each message, a head for each sum", "[physics][user_schedule]") {
+  const auto count = [](const std::string& text, const std::string& part) {
+    int found = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  constexpr int kRanks = 4;
+  exporters::ScheduleRanks ranks{"ring", {"gpu0", "gpu1", "gpu2", "gpu3"}, [](int from, int) {
+                                   return from == 0 ? exporters::Medium::kHostMemory : exporters::Medium::kPeerLink;
+                                 }};
+  const auto own = read(ring_all_reduce(kRanks));
+  const std::string svg = exporters::to_svg(own->schedule("all_reduce", kRanks), ranks);
+  CHECK(count(svg, "<title>round") == kRanks * 2 * (kRanks - 1));
+  CHECK(count(svg, "reduced there") == kRanks * (kRanks - 1));
+  CHECK(count(svg, ">round 6</text>") == 1);
+  CHECK(count(svg, ">round 7</text>") == 0);
+  CHECK(svg.find("through host memory") != std::string::npos);
+  CHECK(svg.find("between nodes") == std::string::npos);
+  const std::string dot = exporters::to_dot(own->schedule("all_reduce", kRanks), ranks);
+  CHECK(count(dot, " -> ") == kRanks);
+  CHECK(count(dot, "label=\"1,2,3,4,5,6\"") == kRanks);
 }
 
 }  // namespace linkcast::test::user_schedule_test

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "sim/base/index.hpp"
+#include "sim/base/input_error.hpp"
 
 namespace linkcast::exporters {
 namespace {
@@ -211,6 +212,67 @@ std::map<std::string, const Cable*> key_of(const Topology& wiring) {
   return key;
 }
 
+struct Drawn {
+  ScheduledMessage message;
+  int round = 0;
+};
+
+std::vector<Drawn> messages_of(const Schedule& schedule) {
+  constexpr std::size_t kMostDrawn = 20000;  // source: ours, a picture of about 3 MB
+  std::vector<Drawn> drawn;
+  int round = 0;
+  for (const Phase& phase : schedule.phases)
+    for (int i = 0; i < phase.rounds; ++i, ++round) {
+      std::vector<ScheduledMessage> messages;
+      phase.add(i, false, messages);
+      for (ScheduledMessage& message : messages) drawn.push_back({std::move(message), round});
+      if (drawn.size() > kMostDrawn) throw InputError("a schedule of so many messages cannot be drawn");
+    }
+  return drawn;
+}
+
+struct MediumLook {
+  Medium medium;
+  const char *colour, *name;
+};
+constexpr MediumLook kMedia[] = {{Medium::kPeerLink, "#3c8a1f", "direct links between GPUs"},
+                                 {Medium::kHostMemory, "#8a8a8a", "through host memory"},
+                                 {Medium::kNetwork, "#b4541a", "between nodes"}};
+
+const MediumLook& look_of(Medium medium) { return kMedia[static_cast<std::size_t>(medium)]; }
+
+/// Pixels of an arrow for a share of the collective's bytes.
+double width_of_share(double share) { return 1 + 5 * std::min(1.0, share); }  // source: ours, chosen by eye
+
+constexpr double kRound = 64, kColumn = 84;  // source: ours, chosen by eye, in pixels
+
+double column_x(int rank) { return kMargin + kWidth + rank * kColumn; }
+
+std::string arrow(const Drawn& one, const ScheduleRanks& ranks, double top) {
+  const ScheduledMessage& m = one.message;
+  const double x1 = column_x(m.from), x2 = column_x(m.to), y1 = top + one.round * kRound + 8,  // source: ours, by eye
+      y2 = y1 + kRound - 24;                                                                   // source: ours, by eye
+  const char* colour = look_of(ranks.medium(m.from, m.to)).colour;
+  const double length = std::hypot(x2 - x1, y2 - y1), head = 9;  // source: ours, pixels
+  const double ux = (x2 - x1) / length, uy = (y2 - y1) / length;
+  const std::string head_svg = m.combines ? fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"", x2, y2)
+                                          : fmt::format("<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}L{:.1f} {:.1f}Z\"", x2,
+                                                        y2, x2 - head * ux + 4 * uy, y2 - head * uy - 4 * ux,
+                                                        x2 - head * ux - 4 * uy, y2 - head * uy + 4 * ux);
+  return fmt::format(
+      "<g stroke=\"{0}\" fill=\"{0}\"><title>round {1}: {2} to {3}, {4:.4g} of the bytes{5}</title><path "
+      "d=\"M{6:.1f} {7:.1f}L{8:.1f} {9:.1f}\" stroke-width=\"{10:.1f}\"/>{11} stroke-width=\"1\"/></g>\n",
+      colour, one.round + 1, escaped(ranks.names[at(m.from)]), escaped(ranks.names[at(m.to)]), m.share,
+      m.combines ? ", reduced there" : "", x1, y1, x2 - ux * head / 2, y2 - uy * head / 2, width_of_share(m.share),
+      head_svg);
+}
+
+std::string key_line(const std::string& symbol, const std::string& text, double y) {
+  return fmt::format(
+      "<g transform=\"translate({:.0f} {:.0f})\">{}<text x=\"50\" y=\"5\" fill=\"#111111\">{}</text></g>\n", kMargin, y,
+      symbol, text);
+}
+
 }  // namespace
 
 std::string to_dot(const Topology& wiring) {
@@ -279,6 +341,64 @@ std::string to_svg(const Topology& wiring) {
   }
   out << "</svg>\n";
   return out.str();
+}
+
+std::string to_svg(const Schedule& schedule, const ScheduleRanks& ranks) {
+  const std::vector<Drawn> drawn = messages_of(schedule);
+  const int rounds = drawn.empty() ? 0 : drawn.back().round + 1, count = static_cast<int>(ranks.names.size());
+  const double head_y = kMargin + kKeyLine + kHeight, top = head_y + kHeight / 2, bottom = top + rounds * kRound,
+               width = std::max(column_x(count - 1) + kWidth / 2 + kMargin, 420.0);  // source: ours, room for the key
+  std::string lines, heads, arrows, key;
+  for (int rank = 0; rank < count; ++rank) {
+    const double x = column_x(rank);
+    lines += fmt::format("<path d=\"M{0:.0f} {1:.0f}V{2:.0f}\"/>\n", x, top, bottom);
+    heads += fmt::format(
+        "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" rx=\"8\" fill=\"{}\" stroke=\"#444444\"/>"
+        "<text x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n",
+        x - kWidth / 2, head_y - kHeight / 2, kWidth, kHeight, look_of(DeviceKind::kGpu).fill, x, head_y + 5,
+        escaped(ranks.names[at(rank)]));
+  }
+  for (int round = 0; round < rounds; ++round)
+    heads += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" fill=\"#666666\">round {}</text>\n", kMargin + kWidth / 4,
+                         top + round * kRound + kRound / 2, round + 1);
+  bool used[std::size(kMedia)] = {}, reduces = false;
+  for (const Drawn& one : drawn) {
+    arrows += arrow(one, ranks, top);
+    used[static_cast<std::size_t>(ranks.medium(one.message.from, one.message.to))] = true;
+    reduces = reduces || one.message.combines;
+  }
+  double y = bottom + kMargin;
+  for (const MediumLook& look : kMedia) {
+    if (!used[static_cast<std::size_t>(look.medium)]) continue;
+    key += key_line(fmt::format("<path d=\"M0 0h40\" stroke=\"{}\" stroke-width=\"3\"/>", look.colour), look.name, y);
+    y += kKeyLine;
+  }
+  if (reduces) key += key_line("<circle cx=\"36\" r=\"4\" fill=\"#444444\"/>", "the receiver reduces", y);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" "
+      "font-size=\"13\">\n<title>{2}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+      "<text x=\"{3:.0f}\" y=\"{4:.0f}\" fill=\"#111111\">{2}</text>\n<g stroke=\"#cccccc\">\n{5}</g>\n{6}"
+      "<g text-anchor=\"middle\" fill=\"#111111\">\n{7}</g>\n{8}</svg>\n",
+      width, y + kKeyLine, escaped(ranks.title), kMargin, kMargin + 5, lines, arrows, heads, key);
+}
+
+std::string to_dot(const Schedule& schedule, const ScheduleRanks& ranks) {
+  std::map<std::pair<int, int>, std::pair<std::string, double>> edges;  // rounds and share
+  for (const Drawn& one : messages_of(schedule)) {
+    auto& [rounds, share] = edges[{one.message.from, one.message.to}];
+    rounds += fmt::format("{}{}", rounds.empty() ? "" : ",", one.round + 1);
+    share += one.message.share;
+  }
+  std::string out = fmt::format(
+      "digraph \"{0}\" {{\n  layout=circo; labeljust=l; label=\"{0}\\lnumbers: rounds\\l\";\n"
+      "  node [fontname=\"sans-serif\", shape={1}, fillcolor=\"{2}\"]; edge [fontname=\"sans-serif\", fontsize=9];\n",
+      ranks.title, look_of(DeviceKind::kGpu).shape, look_of(DeviceKind::kGpu).fill);
+  for (const std::string& name : ranks.names) out += fmt::format("  \"{}\";\n", name);
+  for (const auto& [ends, edge] : edges)
+    out += fmt::format("  \"{}\" -> \"{}\" [color=\"{}\", penwidth={:.2f}, label=\"{}\"];\n",
+                       ranks.names[at(ends.first)], ranks.names[at(ends.second)],
+                       look_of(ranks.medium(ends.first, ends.second)).colour, width_of_share(edge.second), edge.first);
+  return out + "}\n";
 }
 
 }  // namespace linkcast::exporters

@@ -75,6 +75,9 @@ KeyTable size_keys() {
 }
 
 KeyTable choices() {
+  Key own =
+      query::algorithm_file_key("schedule of your own, in MSCCL's XML: it runs in the place of the library's choice");
+  own.excludes = {"algorithm"};
   return {query::library_key(),
           {.name = "algorithm",
            .help = "ring, tree, nvls, between nodes nvls_tree, pat, collnet_direct, collnet_chain; of MPI a schedule",
@@ -83,12 +86,7 @@ KeyTable choices() {
            .listed = "algorithms",
            .example = "\"ring\"",
            .cli = {.name = "--algorithm"}},
-          {.name = "algorithm_file",
-           .help = "schedule of your own, in MSCCL's XML: it runs in the place of the library's choice",
-           .files = query::Files::kFile,
-           .example = "\"ring.xml\"",
-           .excludes = {"algorithm"},
-           .cli = {.name = "--algorithm-file", .type_name = "FILE"}},
+          own,
           {.name = "protocol",
            .help = "LL, LL128 or Simple",
            .unset = "what the library takes for the size",

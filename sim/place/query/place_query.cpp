@@ -87,6 +87,8 @@ KeyTable search_keys() {
            .example = "\"time\"",
            .cli = {.name = "--objective"}},
           query::library_key(),
+          query::algorithm_file_key("schedule of your own for the job's collectives, in MSCCL's XML; rank orders of a "
+                                    "node are searched for it"),
           {.name = "top",
            .type = ValueType::kWhole,
            .help = "so many placements are listed",

@@ -65,6 +65,7 @@ class MachineNetwork final : public FlowNetwork {
   Plan by_kernels(const NetworkOp& op);
   Plan over_nodes(const NetworkOp& op);
   collective::PlacedNodes members_of(const NetworkOp& op);
+  collective::PlacedCollective call_of(const NetworkOp& op);
   Plan copy(const NetworkOp& op, bool behind);
   Plan forecast(const collective::CollectiveJob& job);
   void put_on_node(int node, std::vector<Activity>& flows) const;
@@ -77,6 +78,7 @@ class MachineNetwork final : public FlowNetwork {
   int nodes_, gpus_per_node_;
   std::string library_;  ///< of all that the jobs exchange, inside nodes too
   std::string transport_;
+  std::shared_ptr<const Algorithm> own_;  ///< a user's schedule; null: none
   bool kernels_ = false;  ///< messages inside a node are the library's kernels; else they have curves of their own
   bool stages_ = false;   ///< the library's messages go through host memory
 };
@@ -88,7 +90,8 @@ MachineNetwork::MachineNetwork(catalogue::Catalogue& catalogue, const Cluster& m
       nodes_(std::max(request.nodes, 1)),
       gpus_per_node_(request.gpus_per_node > 0 ? request.gpus_per_node : machine.node().gpu_count()),
       library_(request.library),
-      transport_(request.transport) {
+      transport_(request.transport),
+      own_(request.own) {
   if (nodes_ > machine.nodes())
     throw InputError(fmt::format("nodes: must be 1 to {}, as many as the fabric has", machine.nodes()));
   if (gpus_per_node_ > node().gpu_count())
@@ -98,6 +101,9 @@ MachineNetwork::MachineNetwork(catalogue::Catalogue& catalogue, const Cluster& m
     library_ = nodes_ > 1 ? collective::usual_library_across(calibration) : calibration.default_library;
   const Library& library = libraries().get(library_);
   kernels_ = library.rings() != nullptr;
+  if (own_ != nullptr && !kernels_)
+    throw InputError(
+        fmt::format("algorithm_file: is run by libraries that build rings, and {} sends messages", library_));
   stages_ = library.schedules() != nullptr && library.schedules()->staging(KernelMessage()) != Staging::kNone;
 }
 
@@ -193,10 +199,22 @@ Plan MachineNetwork::by_kernels(const NetworkOp& op) {
   return plan;
 }
 
+/// By the user's schedule where that is for such a call.
+collective::PlacedCollective MachineNetwork::call_of(const NetworkOp& op) {
+  collective::PlacedCollective call{library_, op.op, op.size_B, 1, op.nvls};
+  const int ranks = static_cast<int>(op.gpus.size());
+  if (own_ == nullptr) return call;
+  if (own_->runs(op.op, ranks))
+    call.own = own_.get();
+  else
+    said().insert(fmt::format("{} of {} GPUs runs as the library chooses: algorithm_file is for {}", op.op, ranks,
+                              own_->only_call()->text()));
+  return call;
+}
+
 Plan MachineNetwork::collective(const NetworkOp& op) {
   if (!in_one_node(op)) return over_nodes(op);
-  Plan plan =
-      forecast(collective::place_job(*asked_, {library_, op.op, op.size_B, 1, op.nvls}, {{0}, local(op).gpus}).job);
+  Plan plan = forecast(collective::place_job(*asked_, call_of(op), {{0}, local(op).gpus}).job);
   put_on_node(node_of(op), plan.activities);
   return plan;
 }
@@ -223,9 +241,9 @@ collective::PlacedNodes MachineNetwork::members_of(const NetworkOp& op) {
 
 Plan MachineNetwork::over_nodes(const NetworkOp& op) {
   const collective::PlacedNodes members = members_of(op);
-  collective::PlacedCollective asked{library_, op.op, op.size_B, 1, op.nvls};
-  asked.transport = transport_;
-  Plan plan = collective::placed_collective(catalogue_, *asked_, asked, members);
+  collective::PlacedCollective call = call_of(op);
+  call.transport = transport_;
+  Plan plan = collective::placed_collective(catalogue_, *asked_, call, members);
   said().insert(plan.warnings.begin(), plan.warnings.end());
   return plan;
 }

@@ -82,6 +82,8 @@ KeyTable more_keys() {
 
 KeyTable machine_keys() {
   return {query::library_key(),
+          query::algorithm_file_key("schedule of your own, in MSCCL's XML: collectives that it is for run by it, the "
+                                    "others as the library chooses"),
           {.name = "local",
            .type = ValueType::kFlag,
            .help = "each rank by itself: without collectives, messages and what the trace marks as part of an exchange",
