@@ -8,7 +8,6 @@
 #include "cli/query_options.hpp"
 #include "cli/texts.hpp"
 #include "cli/trace_out.hpp"
-#include "sim/place/place.hpp"
 #include "sim/place/slurm.hpp"
 
 namespace linkcast::cli {

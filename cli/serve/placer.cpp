@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "sim/place/place.hpp"
+#include "sim/place/query/place_answer.hpp"
 #include "sim/query/gpu_values.hpp"
 #include "sim/query/query.hpp"
 #include "sim/query/query_kind.hpp"
@@ -99,10 +99,8 @@ Json Placer::place(const Json& asked) {
   Json query = asked;
   if (!query.contains("kind")) query["kind"] = "place";
   if (query["kind"] != "place") throw InputError(kName, "/kind", "must be place here: /v1/query answers the others");
-  if (query.contains("nodes"))
-    return query::answer_or_throw(catalogue_, query, kName);  // not of one node: nothing to remember
   return query::answer_or_throw(catalogue_, query, kName, [&](const catalogue::MachinePtr& machine, ObjectReader& r) {
-    return placement::place(catalogue_, placement::read_place_request(machine, r), memory_);
+    return placement::to_json(placement::place(catalogue_, placement::read_place_request(machine, r), memory_));
   });
 }
 

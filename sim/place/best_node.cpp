@@ -1,9 +1,8 @@
 #include "sim/place/best_node.hpp"
 
-#include <optional>
+#include <fmt/format.h>
 
-#include "sim/place/place.hpp"
-#include "sim/place/ranking.hpp"
+#include <optional>
 
 namespace linkcast::placement {
 namespace {
@@ -61,15 +60,15 @@ BestNode best_node(catalogue::Catalogue& catalogue, const Json& query, const std
     if (!row.refused.empty()) continue;
     const AskedNode asked = asked_of_node(catalogue, node, query, name);
     if (asked.free < ranks) {
-      row.refused = std::to_string(asked.free) + " GPUs are free";
+      row.refused = fmt::format("{} GPUs are free", asked.free);
       continue;
     }
-    Json answer = place(catalogue, asked.request, memory);
-    row.time_s = answer["time_s"];
+    PlaceResult placed = place(catalogue, asked.request, memory);
+    row.time_s = placed.best.time_s;
     if (!best || is_better(row.time_s, asked.free, *best))
-      best = BestNode{node, row.time_s, asked.free, std::move(answer)};
+      best = BestNode{node, row.time_s, asked.free, std::move(placed)};
   }
-  if (!best) throw NoRoom(name, "/nodes", "none has " + std::to_string(ranks) + " GPUs free" + refusals(tried));
+  if (!best) throw NoRoom(name, "/nodes", fmt::format("none has {} GPUs free{}", ranks, refusals(tried)));
   best->tried = std::move(tried);
   return std::move(*best);
 }

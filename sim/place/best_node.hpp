@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/place/placement_memory.hpp"
+#include "sim/place/place.hpp"
 
 namespace linkcast::placement {
 
@@ -31,8 +31,8 @@ struct TriedNode {
 struct BestNode {
   NodeCandidate node;
   double time_s = 0;
-  int free = 0;  ///< GPUs before the job
-  Json answer;   ///< of place()
+  int free = 0;        ///< GPUs before the job
+  PlaceResult placed;  ///< there
   std::vector<TriedNode> tried{};
 };
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "sim/base/stop.hpp"
-#include "sim/place/ranking.hpp"
+#include "sim/place/objective.hpp"
 
 namespace linkcast::placement {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/place/node_orders.hpp"
+#include "sim/place/fabric_groups.hpp"
 #include "sim/place/place_request.hpp"
 #include "sim/place/traffic.hpp"
 

@@ -5,10 +5,7 @@
 #include "sim/base/index.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/sequence.hpp"
-#include "sim/place/collective_traffic.hpp"
-#include "sim/place/node_orders.hpp"
-#include "sim/place/node_search.hpp"
-#include "sim/place/ranking.hpp"
+#include "sim/place/fabric_groups.hpp"
 
 namespace linkcast::scheduling {
 namespace {

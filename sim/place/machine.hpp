@@ -10,8 +10,8 @@
 #include "sim/forecast/placed_collective.hpp"
 #include "sim/machine/catalogue.hpp"
 #include "sim/place/cluster_search.hpp"
-#include "sim/place/gpu_sets.hpp"
 #include "sim/place/job_list.hpp"
+#include "sim/place/node_search.hpp"
 #include "sim/place/placement_memory.hpp"
 
 namespace linkcast::scheduling {

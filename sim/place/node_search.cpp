@@ -1,17 +1,40 @@
 #include "sim/place/node_search.hpp"
 
 #include <algorithm>
+#include <boost/functional/hash.hpp>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/base/estimate.hpp"
-#include "sim/place/ranking.hpp"
 
 namespace linkcast::placement {
 namespace {
+
+GpuSet image(const GpuSet& set, const GpuPermutation& permutation) {
+  GpuSet moved;
+  moved.reserve(set.size());
+  for (const int gpu : set) moved.push_back(permutation[static_cast<std::size_t>(gpu)]);
+  std::sort(moved.begin(), moved.end());
+  return moved;
+}
+
+/// In lexicographic order.
+std::vector<GpuSet> all_sets(const GpuSet& free, std::size_t size) {
+  std::vector<GpuSet> sets;
+  std::vector<char> taken(free.size(), 0);
+  std::fill(taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(size), 1);
+  do {
+    GpuSet set;
+    for (std::size_t i = 0; i < free.size(); ++i)
+      if (taken[i] != 0) set.push_back(free[i]);
+    sets.push_back(std::move(set));
+  } while (std::prev_permutation(taken.begin(), taken.end()));
+  return sets;
+}
 
 constexpr int kMostSets = 200000;       // ours: all sets of 20 GPUs, threes of 72
 constexpr int kMostOrders = 5040;       // ours: every order of seven ranks
@@ -161,6 +184,40 @@ void search_orders(NodeSearch& search, const PlaceRequest& request, Objective& o
 
 }  // namespace
 
+int number_of_sets(int gpus, int size) {
+  long long number = 1;
+  for (int i = 1; i <= std::min(size, gpus - size); ++i) {
+    number = number * (gpus - i + 1) / i;
+    if (number > std::numeric_limits<int>::max()) return std::numeric_limits<int>::max();
+  }
+  return static_cast<int>(number);
+}
+
+std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
+                                             const std::vector<GpuPermutation>& symmetries) {
+  const std::vector<GpuSet> sets = all_sets(free, static_cast<std::size_t>(size));
+  std::unordered_map<GpuSet, std::size_t, boost::hash<GpuSet>> number;
+  for (std::size_t i = 0; i < sets.size(); ++i) number[sets[i]] = i;
+  std::vector<std::vector<GpuSet>> classes;
+  std::vector<char> seen(sets.size(), 0);
+  for (std::size_t first = 0; first < sets.size(); ++first) {
+    if (seen[first] != 0) continue;
+    std::vector<std::size_t> orbit = {first};
+    seen[first] = 1;
+    for (std::size_t i = 0; i < orbit.size(); ++i)
+      for (const GpuPermutation& symmetry : symmetries) {
+        const std::size_t next = number.at(image(sets[orbit[i]], symmetry));
+        if (seen[next] != 0) continue;
+        seen[next] = 1;
+        orbit.push_back(next);
+      }
+    std::sort(orbit.begin(), orbit.end());
+    std::vector<GpuSet>& members = classes.emplace_back();
+    for (const std::size_t one : orbit) members.push_back(sets[one]);
+  }
+  return classes;
+}
+
 double NodeSearch::best_alone_s() const {
   double best_s = std::numeric_limits<double>::infinity();
   for (const PlacementClass& which : classes) best_s = std::min(best_s, which.score.alone_s);
@@ -210,6 +267,41 @@ std::vector<int> order_of(const NodeSearch& search, const PlacementClass& which,
       open.push_back(std::move(order));
     }
   throw InvariantError("placement: a set is of another class than it was found in");
+}
+
+double rate_left(const Platform& platform, const PlaceRequest& request, const GpuSet& set) {
+  const auto stays_free = [&](int device) {
+    const auto& gpus = platform.topology().gpus();
+    const auto gpu = static_cast<int>(std::find(gpus.begin(), gpus.end(), device) - gpus.begin());
+    return gpu < platform.gpu_count() && !std::binary_search(set.begin(), set.end(), gpu) &&
+           !std::binary_search(request.busy.begin(), request.busy.end(), gpu);
+  };
+  double rate_Bps = 0;
+  for (const Cable& cable : platform.topology().cables)
+    if (is_accelerator_cable(cable.kind) && stays_free(cable.a) && stays_free(cable.b))
+      rate_Bps += cable.count * cable.bandwidth.si;
+  return rate_Bps;
+}
+
+std::vector<Ranked> rank(const Platform& platform, const PlaceRequest& request, const NodeSearch& search) {
+  const double best_alone_s = search.best_alone_s();
+  std::vector<Ranked> ranked;
+  for (const PlacementClass& which : search.classes) {
+    // Sets of one class leave the same: what a symmetry makes of the set it also makes of what is left.
+    const GpuSet& first = which.sets.front();
+    ranked.push_back(
+        {&which, cost_of(which.score, request.objective, best_alone_s), first, rate_left(platform, request, first)});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.cost < b.cost; });
+  for (auto begin = ranked.begin(); begin != ranked.end();) {
+    const double most = begin->cost + kSame * std::max(begin->cost, kSame);
+    const auto end = std::find_if(begin, ranked.end(), [&](const Ranked& one) { return one.cost > most; });
+    std::stable_sort(begin, end, [](const Ranked& a, const Ranked& b) {
+      return a.left_Bps != b.left_Bps ? a.left_Bps > b.left_Bps : a.set < b.set;
+    });
+    begin = end;
+  }
+  return ranked;
 }
 
 }  // namespace linkcast::placement

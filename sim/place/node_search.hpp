@@ -1,13 +1,26 @@
 #pragma once
-// Every way to place a job on one node, by classes that a symmetry of the machine makes equal.
+// Every way to place a job on one node, by classes that a symmetry of the machine makes equal, and which is best.
 #include <vector>
 
 #include "sim/base/progress.hpp"
-#include "sim/place/gpu_sets.hpp"
+#include "sim/machine/symmetry.hpp"
 #include "sim/place/objective.hpp"
 #include "sim/place/placement_memory.hpp"
 
 namespace linkcast::placement {
+
+/// GPU numbers, ascending.
+using GpuSet = std::vector<int>;
+
+/// Number of sets of `size` out of `gpus`; the largest int where that is more.
+int number_of_sets(int gpus, int size);
+
+/// All sets of `size` out of `free`, by class: two sets are of one class if a product of the symmetries makes one out
+/// of the other. Classes in the order of their first member, members in lexicographic order.
+/// @param free  ascending GPU numbers
+/// @param symmetries  that move no GPU into or out of `free`
+std::vector<std::vector<GpuSet>> set_classes(const GpuSet& free, int size,
+                                             const std::vector<GpuPermutation>& symmetries);
 
 /// Sets of GPUs that are as good as each other.
 struct PlacementClass {
@@ -34,5 +47,19 @@ NodeSearch search_node(const PlaceRequest& request, Objective& objective, Placem
 
 /// The best rank order of another set of the class: the image of the class's own under a symmetry.
 std::vector<int> order_of(const NodeSearch& search, const PlacementClass& which, const GpuSet& set);
+
+/// One class with what it is compared by.
+struct Ranked {
+  const PlacementClass* which = nullptr;
+  double cost = 0;      ///< seconds, or shares of times: smaller is better
+  GpuSet set;           ///< of its sets, one of those that leave most
+  double left_Bps = 0;  ///< nominal rate of the direct cables between GPUs that stay free
+};
+
+/// Nominal rate of the direct cables between those free GPUs that are not in the set, bytes/s, one direction.
+double rate_left(const Platform& platform, const PlaceRequest& request, const GpuSet& set);
+
+/// Every class, best first; of equally good ones the one that leaves most, then the one with the lowest numbers.
+std::vector<Ranked> rank(const Platform& platform, const PlaceRequest& request, const NodeSearch& search);
 
 }  // namespace linkcast::placement

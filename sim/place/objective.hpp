@@ -9,6 +9,8 @@
 
 namespace linkcast::placement {
 
+inline constexpr double kSame = 1e-9;  // of two times. source: ours, rounding of sums
+
 struct NeighbourScore {
   double alone_s = 0, time_s = 0;
   [[nodiscard]] double slowdown() const { return time_s / alone_s; }
@@ -24,6 +26,9 @@ struct Score {
   /// What the neighbours lose, in their own times, summed.
   [[nodiscard]] double loss() const;
 };
+
+/// What the objective makes of a score. @param best_alone_s  of the job anywhere on this node without neighbours
+double cost_of(const Score& score, PlaceObjective objective, double best_alone_s);
 
 class Objective {
  public:
@@ -54,5 +59,15 @@ std::unique_ptr<Objective> pattern_objective(catalogue::Catalogue& catalogue, co
                                              PlacementMemory& memory);
 /// Reads the trace once. @throws InputError  it has another number of ranks, and cannot be run on so many
 std::unique_ptr<Objective> trace_objective(catalogue::Catalogue& catalogue, const PlaceRequest& request);
+
+struct TraceTime {
+  double time_s = 0, low_s = 0, high_s = 0;  ///< of a step where the trace marks any, else of the whole
+  std::vector<std::string> warnings{};
+};
+
+/// @param nodes  of the fabric, in rank order; each gives its first GPUs. @param interval  costs two more runs
+/// @throws InputError
+TraceTime trace_on_nodes(catalogue::Catalogue& catalogue, const PlaceRequest& asked, const std::vector<int>& nodes,
+                         bool interval);
 
 }  // namespace linkcast::placement

@@ -1,9 +1,13 @@
 #include "sim/place/place_request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <set>
 
+#include "sim/base/index.hpp"
 #include "sim/base/text.hpp"
 #include "sim/forecast/call_sizes.hpp"
 #include "sim/machine/collective.hpp"
@@ -60,8 +64,7 @@ int read_gpu(const Json& value, const Platform& platform, const std::string& pla
   if (value.is_number_integer()) gpu = value.get<int>();
   if (value.is_string())
     for (int k = 0; k < platform.gpu_count(); ++k)
-      if (platform.topology().devices[static_cast<std::size_t>(platform.gpu(k))].id == value.get<std::string>())
-        gpu = k;
+      if (platform.topology().devices[at(platform.gpu(k))].id == value.get<std::string>()) gpu = k;
   if (gpu < 0 || gpu >= platform.gpu_count())
     throw InputError(file, place,
                      no_gpu(platform.topology(), value.is_string() ? value.get<std::string>() : value.dump()));
@@ -74,7 +77,7 @@ std::set<int> read_busy(ObjectReader& r, const Platform& platform) {
   const Json& list = r.raw("busy");
   if (!list.is_array()) r.fail("busy", "must be an array of GPU numbers or ids");
   for (std::size_t i = 0; i < list.size(); ++i)
-    busy.insert(read_gpu(list[i], platform, r.pointer("busy") + "/" + std::to_string(i), r.file()));
+    busy.insert(read_gpu(list[i], platform, fmt::format("{}/{}", r.pointer("busy"), i), r.file()));
   return busy;
 }
 
@@ -88,7 +91,7 @@ std::vector<Neighbour> read_neighbours(ObjectReader& r, const Platform& platform
     if (!neighbour.job.is_trace() && neighbour.gpus.size() < 2) one.fail("gpus", "a collective needs at least 2 GPUs");
     one.finish();
     for (const int gpu : neighbour.gpus)
-      if (!taken.insert(gpu).second) one.fail("gpus", "GPU " + std::to_string(gpu) + " has another job already");
+      if (!taken.insert(gpu).second) one.fail("gpus", fmt::format("GPU {} has another job already", gpu));
     neighbours.push_back(std::move(neighbour));
   }
   return neighbours;
@@ -113,7 +116,7 @@ JobSpec read_job(ObjectReader& r) {
 
 void check_sizes(const JobSpec& job, int ranks, const ObjectReader& r) {
   if (job.sized_ranks > 0 && job.sized_ranks != ranks)
-    r.fail("job", "has sizes of " + std::to_string(job.sized_ranks) + " ranks, and there are " + std::to_string(ranks));
+    r.fail("job", fmt::format("has sizes of {} ranks, and there are {}", job.sized_ranks, ranks));
 }
 
 std::shared_ptr<const Algorithm> read_own(const JobSpec& job, int ranks, ObjectReader& r) {
@@ -145,7 +148,128 @@ NodeUse read_node_use(const Platform& platform, ObjectReader& r) {
   return use;
 }
 
-PlaceRequest read_place_request(const catalogue::MachinePtr& machine, ObjectReader& r) {
+namespace {
+
+/// A name of the groups, also as {"node": name}, which is never taken for a GPU; where there are none 3 or "node3".
+int read_node(const Json& value, const WholeNodes& nodes, const std::string& file, const std::string& place) {
+  if (nodes.named) {
+    const Json& name = value.is_object() && value.size() == 1 && value.contains("node") ? value["node"] : value;
+    const int node = name.is_string() ? nodes.named->node(name.get<std::string>()) : -1;
+    if (node < 0) throw InputError(file, place, name.dump() + " is no node of the groups");
+    return node;
+  }
+  int node = -1;
+  if (value.is_number_integer()) node = value.get<int>();
+  if (value.is_string()) {
+    const std::string text = value.get<std::string>();
+    if (text.starts_with("node")) {
+      const auto [end, error] = std::from_chars(text.data() + 4, text.data() + text.size(), node);
+      if (error != std::errc() || end != text.data() + text.size()) node = -1;
+    }
+  }
+  if (node < 0 || node >= nodes.count)
+    throw InputError(file, place, fmt::format("{} is no node: node0 to node{}", value.dump(), nodes.count - 1));
+  return node;
+}
+
+std::vector<int> read_nodes_of(ObjectReader& r, const std::string& key, const WholeNodes& nodes) {
+  const Json& list = r.raw(key);
+  if (!list.is_array()) r.fail(key, "must be an array of node numbers or names");
+  std::vector<int> read;
+  std::set<int> seen;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = fmt::format("{}/{}", r.pointer(key), i);
+    read.push_back(read_node(list[i], nodes, r.file(), place));
+    if (!seen.insert(read.back()).second) throw InputError(r.file(), place, "node is given twice");
+  }
+  return read;
+}
+
+/// Their nodes are free no longer.
+std::vector<Neighbour> read_neighbours_over_nodes(ObjectReader& r, WholeNodes& nodes) {
+  std::vector<Neighbour> neighbours;
+  if (!r.has("with")) return neighbours;
+  for (ObjectReader& one : r.objects("with")) {
+    Neighbour neighbour{read_job(one)};
+    if (neighbour.job.is_trace()) one.fail("job", "a neighbour over nodes is a collective, e.g. all_reduce:64MiB");
+    neighbour.nodes = read_nodes_of(one, "nodes", nodes);
+    if (neighbour.nodes.size() < 2) one.fail("nodes", "a neighbour that uses the fabric has at least 2 nodes");
+    one.finish();
+    for (const int node : neighbour.nodes) {
+      char& free = nodes.free[at(node)];
+      if (free == 0) one.fail("nodes", fmt::format("node {} is busy already", node));
+      free = 0;
+    }
+    check_sizes(neighbour.job, static_cast<int>(neighbour.nodes.size()) * nodes.gpus_each, one);
+    neighbours.push_back(std::move(neighbour));
+  }
+  return neighbours;
+}
+
+/// Key groups, else nodes: which nodes of the fabric there are.
+WholeNodes read_machine(const Cluster& cluster, ObjectReader& r) {
+  WholeNodes nodes;
+  nodes.free.assign(at(cluster.nodes()), 0);
+  if (r.has("groups")) {
+    const std::string place = r.pointer("groups");
+    const NodeGroups groups = read_node_groups(r.raw("groups"), r.file() + ":" + place);
+    nodes.named.emplace(groups, FabricGroups(cluster), r.file(), place);
+    nodes.count = nodes.named->count();
+    if (r.has("nodes") && r.required<int>("nodes") != nodes.count)
+      r.fail("nodes", fmt::format("the groups have {} nodes", nodes.count));
+    for (int node = 0; node < cluster.nodes(); ++node) nodes.free[at(node)] = nodes.named->name(node).empty() ? 0 : 1;
+    return nodes;
+  }
+  nodes.count = r.required<int>("nodes");
+  if (nodes.count < 1 || nodes.count > cluster.nodes())
+    r.fail("nodes", fmt::format("must be 1 to {}, as many as the fabric has", cluster.nodes()));
+  std::fill(nodes.free.begin(), nodes.free.begin() + nodes.count, 1);
+  return nodes;
+}
+
+/// Keys objective?, top?, the last ones.
+void read_search(ObjectReader& r, PlaceRequest& request) {
+  request.objective = read_objective(r);
+  request.top = r.optional<int>("top").value_or(kUsualTop);
+  r.finish();
+}
+
+void check_objective(const ObjectReader& r, const PlaceRequest& request) {
+  if (request.objective != PlaceObjective::kTime && request.neighbours.empty())
+    r.fail("objective", fmt::format("'{}' needs neighbours: say what runs beside", to_text(request.objective)));
+}
+
+PlaceRequest read_whole_nodes(const catalogue::MachinePtr& machine, ObjectReader& r) {
+  const Cluster& cluster = machine->cluster();
+  PlaceRequest request;
+  request.machine = machine;
+  WholeNodes& nodes = request.whole.emplace(read_machine(cluster, r));
+  request.library = r.optional<std::string>("library").value_or("");
+  request.job = read_job(r);
+  if (request.job.is_trace() && r.has("with")) r.fail("with", "a trace over nodes is placed without neighbours");
+  request.ranks = r.required<int>("ranks");
+  check_sizes(request.job, request.ranks, r);
+  request.own = read_own(request.job, request.ranks, r);
+  const int all = cluster.node().gpu_count();
+  nodes.gpus_each = r.optional<int>("gpus_per_node").value_or(all);
+  if (nodes.gpus_each < 1 || nodes.gpus_each > all) r.fail("gpus_per_node", fmt::format("must be 1 to {}", all));
+  if (request.ranks % nodes.gpus_each != 0 || request.nodes() < 2)
+    r.fail("ranks", fmt::format("must be a multiple of the {} GPUs of each node, two nodes at least: without nodes one "
+                                "node is looked at",
+                                nodes.gpus_each));
+  if (r.has("busy"))
+    for (const int node : read_nodes_of(r, "busy", nodes)) nodes.free[at(node)] = 0;
+  request.neighbours = read_neighbours_over_nodes(r, nodes);
+  read_search(r, request);
+  if (request.top < 1) r.fail("top", "must be at least 1");
+  check_objective(r, request);
+  const auto free = std::count(nodes.free.begin(), nodes.free.end(), 1);
+  if (request.nodes() > free)
+    r.fail("ranks", fmt::format("{} nodes are needed, and {} of the {} are free", request.nodes(), free, nodes.count));
+  return request;
+}
+
+PlaceRequest read_one_node(const catalogue::MachinePtr& machine, ObjectReader& r) {
   const Platform& platform = machine->platform();
   PlaceRequest request;
   request.machine = machine;
@@ -157,21 +281,24 @@ PlaceRequest read_place_request(const catalogue::MachinePtr& machine, ObjectRead
   NodeUse use = read_node_use(platform, r);
   request.busy = std::move(use.busy);
   request.neighbours = std::move(use.neighbours);
-  request.objective = read_objective(r);
-  request.top = r.optional<int>("top").value_or(kUsualTop);
-  r.finish();
+  read_search(r, request);
   for (const Neighbour& neighbour : request.neighbours)
     if (neighbour.job.is_trace() != request.job.is_trace())
       r.fail("with", "a trace is placed beside traces, and a collective beside collectives");
   const int free = platform.gpu_count() - static_cast<int>(request.busy.size());
   if (request.ranks < 1) r.fail("ranks", "must be at least 1");
   if (request.ranks > free)
-    r.fail("ranks", std::to_string(request.ranks) + " GPUs are asked for, and " + std::to_string(free) + " of the " +
-                        std::to_string(platform.gpu_count()) + " of " + platform.topology().name + " are free");
-  if (request.objective != PlaceObjective::kTime && request.neighbours.empty())
-    r.fail("objective", "'" + to_text(request.objective) + "' needs neighbours: say what runs beside");
+    r.fail("ranks", fmt::format("{} GPUs are asked for, and {} of the {} of {} are free", request.ranks, free,
+                                platform.gpu_count(), platform.topology().name));
+  check_objective(r, request);
   if (request.top < 1) r.fail("top", "must be at least 1");
   return request;
+}
+
+}  // namespace
+
+PlaceRequest read_place_request(const catalogue::MachinePtr& machine, ObjectReader& r) {
+  return r.has("nodes") || r.has("groups") ? read_whole_nodes(machine, r) : read_one_node(machine, r);
 }
 
 }  // namespace linkcast::placement

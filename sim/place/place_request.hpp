@@ -1,13 +1,16 @@
 #pragma once
-// What a scheduler asks: GPUs for a job on one node, given what is busy and what the neighbours do.
+// What a scheduler asks: GPUs of one node for a job, or whole nodes of a machine, given what is busy and what the
+// neighbours do.
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
 #include "sim/forecast/algorithm.hpp"
 #include "sim/machine/catalogue.hpp"
+#include "sim/place/named_nodes.hpp"
 
 namespace linkcast::placement {
 
@@ -37,7 +40,7 @@ std::shared_ptr<const Algorithm> read_own(const JobSpec& job, int ranks, ObjectR
 /// A job that runs already.
 struct Neighbour {
   JobSpec job;
-  std::vector<int> gpus;  ///< in rank order
+  std::vector<int> gpus{}, nodes{};  ///< in rank order: on one node its GPUs, over nodes its nodes
 };
 
 enum class PlaceObjective { kTime, kNeighbours, kBoth };
@@ -45,16 +48,26 @@ const std::string& to_text(PlaceObjective objective);
 /// Key objective; of time if there is none.
 PlaceObjective read_objective(ObjectReader& r);
 
+/// Nodes of a machine, of which a job gets some whole.
+struct WholeNodes {
+  int count = 0;                      ///< nodes of the machine
+  int gpus_each = 0;                  ///< that the job uses of each node, the first ones
+  std::vector<char> free{};           ///< per node of the fabric; neighbours' nodes are not
+  std::optional<NamedNodes> named{};  ///< by what the resource manager calls them
+};
+
 struct PlaceRequest {
-  catalogue::MachinePtr machine;  ///< edits included
-  std::string library;
+  catalogue::MachinePtr machine;           ///< edits included
+  std::string library;                     ///< empty, of whole nodes: usual_library_across()
   std::shared_ptr<const Algorithm> own{};  ///< a user's schedule of the job's collectives; null: as the library chooses
   JobSpec job;
   int ranks = 0;
-  std::vector<int> busy{};  ///< ascending; neighbours' GPUs are among them
-  std::vector<Neighbour> neighbours{};
+  std::vector<int> busy{};              ///< GPUs, ascending; neighbours' GPUs are among them
+  std::optional<WholeNodes> whole{};    ///< nothing: GPUs of one node
+  std::vector<Neighbour> neighbours{};  ///< over nodes their calls follow each other without a pause
   PlaceObjective objective = PlaceObjective::kTime;
   int top = 0;
+  [[nodiscard]] int nodes() const { return ranks / whole->gpus_each; }
 };
 
 inline constexpr int kUsualTop = 10;
@@ -68,7 +81,10 @@ struct NodeUse {
 /// Keys busy? [int or "gpu3"], with? [{job, gpus}]. @throws InputError
 NodeUse read_node_use(const Platform& platform, ObjectReader& r);
 
-/// Keys job (as read_job()), ranks, those of read_node_use(), objective? (time, neighbours, both), top?, library?.
+/// Keys job (as read_job()), ranks, those of read_node_use(), objective? (time, neighbours, both), top?, library?,
+/// algorithm_file?. With nodes (of the machine: the first ones of its fabric) or groups (node-groups/1: its nodes by
+/// name, laid onto the fabric as NamedNodes does; nodes are then named everywhere) whole nodes: gpus_per_node? (all),
+/// busy? [node numbers or "node3"], with? [{job, nodes}].
 /// @throws InputError
 PlaceRequest read_place_request(const catalogue::MachinePtr& machine, ObjectReader& r);
 

@@ -1,5 +1,8 @@
 #include "sim/place/slurm.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -286,11 +289,7 @@ std::vector<NodeCandidate> candidates_of(ObjectReader& r, const std::vector<Node
   return candidates;
 }
 
-std::string visible(const Json& gpus) {
-  std::string text;
-  for (const Json& gpu : gpus) text += (text.empty() ? "" : ",") + gpu.dump();
-  return text;
-}
+std::string visible(const std::vector<int>& gpus) { return fmt::format("{}", fmt::join(gpus, ",")); }
 
 }  // namespace
 
@@ -361,12 +360,13 @@ Json place_slurm_job(catalogue::Catalogue& catalogue, const SlurmJob& job, Place
   Json out;
   if (!job.id.is_null()) out["job_id"] = job.id;
   out["node"] = best.node.name;
-  out["gpus"] = best.answer["gpus"];
-  out["CUDA_VISIBLE_DEVICES"] = visible(best.answer["gpus"]);
-  out["why"] = best.answer["why"];
-  out["time_s"] = best.answer["time_s"];
+  const Placement& placed = best.placed.best;
+  out["gpus"] = placed.gpus;
+  out["CUDA_VISIBLE_DEVICES"] = visible(placed.gpus);
+  out["why"] = placed.why;
+  out["time_s"] = placed.time_s;
   out["nodes"] = to_json(best.tried);
-  out["warnings"] = best.answer["warnings"];
+  out["warnings"] = best.placed.warnings;
   return out;
 }
 

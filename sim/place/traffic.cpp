@@ -6,6 +6,7 @@
 
 #include "sim/base/stop.hpp"
 #include "sim/engine/fluid_engine.hpp"
+#include "sim/forecast/collective_forecast.hpp"
 
 namespace linkcast::placement {
 namespace {
@@ -62,6 +63,17 @@ Traffic traffic_of(activities::Plan plan) {
                   [](const Activity& one) { return !one.after.empty(); }))
     average.push_back(activities::average_of(plan));
   return {std::move(plan.activities), plan.latency_s, plan.alone_s, std::move(plan.own_limits), std::move(average)};
+}
+
+Traffic node_traffic(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const std::string& library,
+                     const std::string& op, double size_B, const std::vector<int>& gpus) {
+  const collective::PlacedJob placed = collective::place_job(machine, {library, op, size_B}, {{0}, gpus});
+  return traffic_of(collective::forecast_to_share(placed.job, catalogue.solver("fluid")));
+}
+
+Traffic nodes_traffic(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const std::string& library,
+                      const std::string& op, double size_B, const collective::PlacedNodes& where) {
+  return traffic_of(collective::placed_collective(catalogue, machine, {library, op, size_B}, where));
 }
 
 double call_s(const Traffic& own, const std::vector<Background>& others, const Capacity& capacity_Bps) {

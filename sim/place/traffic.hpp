@@ -1,8 +1,10 @@
 #pragma once
 // What a job's collective puts on the links of a machine, and how long it takes beside those of others.
 #include <functional>
+#include <string>
 #include <vector>
 
+#include "sim/forecast/placed_collective.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace linkcast::placement {
@@ -17,6 +19,14 @@ struct Traffic {
 };
 
 Traffic traffic_of(activities::Plan plan);
+
+/// On GPUs of one node. Keys are the platform's constraints. @param library  not empty
+Traffic node_traffic(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const std::string& library,
+                     const std::string& op, double size_B, const std::vector<int>& gpus);
+
+/// Over nodes. Keys are those of the platform's cluster. @param library  empty: usual_library_across()
+Traffic nodes_traffic(catalogue::Catalogue& catalogue, const catalogue::Machine& machine, const std::string& library,
+                      const std::string& op, double size_B, const collective::PlacedNodes& where);
 
 /// Bytes per second of a key.
 using Capacity = std::function<double(int key)>;

@@ -43,7 +43,7 @@ ARROWS = {  # room -> rooms whose headers it may include, besides its own; lower
 LIBRARIES = [  # header, who may include it besides the tests: rooms or single files
     (r"simgrid/|xbt/|smpi/", ["sim/engine"]),
     (r"boost/graph/", ["sim/machine/routing.cpp", "sim/machine/bisection.cpp", "sim/machine/symmetry.cpp"]),
-    (r"boost/functional/hash\.hpp$", ["sim/place/gpu_sets.cpp"]),
+    (r"boost/functional/hash\.hpp$", ["sim/place/node_search.cpp"]),
     (r"boost/math/statistics/", ["apps-traces/import/recorded_trace.cpp"]),
     (r"boost/math/distributions/", ["validate/diagnosis/noise.cpp"]),
     (r"CLI/", ["cli", "calibrate/bench", "calibrate/choices"]),

@@ -16,7 +16,6 @@ PROGRAM = ("sim", "cli", "python", "models", "topologies", "calibrate", "validat
 KNOWN_CIRCLES = (
     {"cli/command", "cli/data_output", "cli/query_options"},
     {"sim/forecast/copy_forecast", "sim/forecast/message_queue", "sim/forecast/message_window"},
-    {"sim/place/node_search", "sim/place/ranking"},
     {"sim/base/object_reader", "sim/base/quick_json"},
 )
 BOX_W, BOX_H, GAP_X, GAP_Y, MARGIN = 140, 34, 22, 62, 20  # pixels of the drawing

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "sim/place/cluster_search.hpp"
-#include "sim/place/collective_traffic.hpp"
 #include "sim/place/schedule.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"

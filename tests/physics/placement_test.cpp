@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/place/gpu_sets.hpp"
+#include "sim/place/node_search.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/ask.hpp"
 #include "tests/support/catalogue.hpp"

@@ -1,5 +1,5 @@
 // What a placement refuses, and how sets are counted.
-#include "sim/place/gpu_sets.hpp"
+#include "sim/place/node_search.hpp"
 #include "sim/query/query.hpp"
 #include "tests/support/catalogue.hpp"
 #include "tests/support/catch.hpp"

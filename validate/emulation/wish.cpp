@@ -10,7 +10,7 @@
 #include "sim/base/index.hpp"
 #include "sim/base/sequence.hpp"
 #include "sim/machine/symmetry.hpp"
-#include "sim/place/gpu_sets.hpp"
+#include "sim/place/node_search.hpp"
 #include "sim/records/cable_kinds.hpp"
 
 namespace linkcast::emulation {

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "sim/place/cluster_place.hpp"
-#include "sim/place/place.hpp"
+#include "sim/place/query/place_answer.hpp"
 #include "sim/query/key_text.hpp"
 #include "sim/query/query_kind.hpp"
 #include "sim/query/shared_keys.hpp"
@@ -38,7 +37,7 @@ Json busy_of(const std::string& text, const std::string& option) {
   Json busy = Json::array();
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
-    if (part.rfind("node", 0) == 0)
+    if (part.starts_with("node"))
       busy.push_back(part);
     else
       for (const Json& gpu : query::gpus_of(part, option)) busy.push_back(gpu);
@@ -213,10 +212,9 @@ class PlaceQuery final : public query::QueryKind {
             R"({"platform": "alps", "nodes": 8, "job": "all_reduce:64MiB", "ranks": 8})"};
   }
   [[nodiscard]] Json answer(const query::Question& asked, ObjectReader& r) const override {
-    if (r.has("nodes") || r.has("groups")) return place_on_nodes(asked.catalogue, asked.machine, r);
     const PlaceRequest request = read_place_request(asked.machine, r);
-    if (asked.memory == nullptr) return place(asked.catalogue, request);
-    return place(asked.catalogue, request, static_cast<Remembered&>(*asked.memory).placements);
+    if (asked.memory == nullptr) return to_json(place(asked.catalogue, request));
+    return to_json(place(asked.catalogue, request, static_cast<Remembered&>(*asked.memory).placements));
   }
   [[nodiscard]] std::unique_ptr<query::KindMemory> new_memory() const override {
     return std::make_unique<Remembered>();
