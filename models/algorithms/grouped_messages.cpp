@@ -163,8 +163,7 @@ void plan_in_node(const CollectiveJob& job, Group& group, activities::ClusterPro
         collective::host_hops(job.node(), job.communicator, hop.kind == HopKind::kHostMemory, 0,
                               collective::element_B(job.op, one.choice.protocol, distance_B), buffers_B)};
     std::vector<Hop> route{hop};
-    problem.add_in_node(0, activities::channel_activity(problem.in_node(), route, load));
-    group.plan.hops.push_back(std::move(route));
+    collective::add_in_node(problem, group.plan, std::move(route), load);
   }
 }
 

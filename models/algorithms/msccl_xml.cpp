@@ -500,16 +500,18 @@ class UserSchedule final : public Algorithm {
         flow.after = move.after;
         route.add(load.bytes, std::move(flow));
       } else {
+        std::vector<Use> idle;
         if (move.from == move.to) {
           flow.work_B = load.bytes;
           flow.rate_cap_Bps = load.rate_cap_Bps;
         } else {
           hops = {hop_of(job.node(), from.gpu, to.gpu)};
           flow = activities::channel_activity(problem.in_node(), hops, load);
+          idle = activities::idle_uses(problem.in_node(), hops, load);
           flow.delay_s = plan.cost.hop_s;
         }
         flow.after = move.after;
-        problem.add_in_node(from.node, std::move(flow));
+        problem.add_in_node(from.node, std::move(flow), idle);
       }
       if (job.one_node()) plan.hops.push_back(std::move(hops));
     }

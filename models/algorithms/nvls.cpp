@@ -62,7 +62,9 @@ class Nvls final : public Algorithm {
       const double blocks_Bps =
           collective::blocks_Bps(plan.cost, collective::blocks_of_each(plan, heads.size()), false);
       flow.rate_cap_Bps = std::min(flow.rate_cap_Bps, blocks_Bps * flow.work_B / part.bytes);
-      problem.add_in_node(0, std::move(flow));
+      std::vector<Use> idle = flow.uses;
+      for (Use& use : idle) use.weight *= 1 - plan.cost.link_share;
+      problem.add_in_node(0, std::move(flow), idle);
       plan.hops.emplace_back();
     }
   }

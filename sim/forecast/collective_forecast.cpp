@@ -172,7 +172,7 @@ void add_contention(const std::vector<CollectiveJob>& jobs, const Contended& fir
                     CollectiveForecast& forecast) {
   uncertainty::Uncertainty uncertainty = uncertainty_of(jobs.front(), first.together);
   uncertainty.add(term::kContention, (nodes ? kClusterContentionError : kContentionError) * (1 - 1 / first.slowdown()));
-  forecast.interval = jobs.front().launching.around(uncertainty.around(first.together.time_s()));
+  forecast.interval = jobs.front().launching.around(uncertainty.around(first.together.time_s(), first.together.wire_s));
   std::vector<Term> terms = uncertainty.terms();
   const double waited_s = first.together.flow_s - first.alone.flow_s;
   terms.push_back({term::kSerialisation, -waited_s});
@@ -221,7 +221,7 @@ std::vector<std::string> host_links(const Platform& platform, const std::vector<
 }
 
 uncertainty::Interval interval_of(const CollectiveJob& job, const CollectiveRun& run) {
-  return uncertainty_of(job, run).around(run.time_s());
+  return uncertainty_of(job, run).around(run.time_s(), run.wire_s);
 }
 
 CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& run) {
@@ -232,7 +232,7 @@ CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& ru
   forecast.device_s = run.time_s();
   forecast.time_s = job.launched_s(run.time_s());
   const uncertainty::Uncertainty uncertainty = uncertainty_of(job, run);
-  forecast.interval = job.launching.around(uncertainty.around(run.time_s()));
+  forecast.interval = job.launching.around(uncertainty.around(run.time_s(), run.wire_s));
   forecast.terms = job.launching.terms(uncertainty.terms(), run.time_s());
   forecast.latency_s = run.plan.latency_s;
   forecast.size_B = job.size_B;

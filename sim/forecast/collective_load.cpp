@@ -61,7 +61,7 @@ class InLoad {
   CollectiveRun run_lone() {
     if (!job_.of_messages()) return run_alone(job_, solver_, problem_);
     MessageAnswer answer = run_each_message(job_, {}, problem_, solver_);
-    CollectiveRun run{answer.plan, answer.flow_s, 1, answer.limits};
+    CollectiveRun run{answer.plan, answer.flow_s, answer.wire_s, 1, answer.limits};
     run.messages = std::move(answer);
     return run;
   }

@@ -60,6 +60,7 @@ bool run_reduced(const CollectiveJob& job, MessageParts wanted, MessageAnswer& a
   answer.classes = sums.classes;
   answer.limits = sums.limits.empty() ? std::vector<int>{kOwnCap} : sums.limits;
   answer.flow_s = sums.time_s;
+  answer.wire_s = sums.wire_s;
   if (wanted.busy) answer.busy = congestion::BusyLinks::of_alltoall(job.machine, traffic);
   answer.loads = std::move(sums.loads);
   return true;
@@ -76,22 +77,23 @@ std::vector<int> last_limits(const activities::ClusterProblem& problem, const So
   return {limits.begin(), limits.end()};
 }
 
-MessageAnswer run_each_message(const CollectiveJob& job, MessageParts wanted, activities::ClusterProblem& made,
+MessageAnswer run_each_message(const CollectiveJob& job, MessageParts wanted, activities::ClusterProblem& whole,
                                Solver& solver) {
-  if (wanted.busy) made.keep_crossings();
-  MessageAnswer answer{plan(job, made)};
-  const Problem& problem = made.problem();
+  if (wanted.busy) whole.keep_crossings();
+  MessageAnswer answer{plan(job, whole)};
+  const Problem& problem = whole.problem();
   const Solution solution = solver.run(problem);
   answer.engine = "direct";
   answer.flow_s = solution.makespan_s;
+  answer.wire_s = whole.wire_bound_s();
   answer.classes = problem.activities.size();
   answer.messages = static_cast<double>(answer.classes);
-  answer.limits = last_limits(made, solution);
+  answer.limits = last_limits(whole, solution);
   answer.shared_late = solution.late_shares > 0;
-  if (wanted.busy) answer.busy = congestion::BusyLinks::of_messages(made);
+  if (wanted.busy) answer.busy = congestion::BusyLinks::of_messages(whole);
   if (wanted.loads) {
     std::vector<int> keys;
-    for (std::size_t i = 0; i < problem.capacity_Bps.size(); ++i) keys.push_back(made.key(static_cast<int>(i)));
+    for (std::size_t i = 0; i < problem.capacity_Bps.size(); ++i) keys.push_back(whole.key(static_cast<int>(i)));
     answer.loads = loads_of(problem, keys, answer.plan.busiest_B);
   }
   return answer;

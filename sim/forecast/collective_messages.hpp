@@ -19,6 +19,7 @@ struct MessageParts {
 struct MessageAnswer {
   CollectivePlan plan;
   double flow_s = 0;
+  double wire_s = 0;         ///< CollectiveRun::wire_s
   std::string engine{};      ///< direct: every message is an activity; reduced: bytes on each link are summed
   std::string why_direct{};  ///< of an alltoall: why its messages were not taken together
   double messages = 0;

@@ -76,7 +76,8 @@ double blocks_of_each(const CollectivePlan& plan, std::size_t parts) {
 
 void add_in_node(activities::ClusterProblem& problem, CollectivePlan& plan, std::vector<Hop> route,
                  const activities::ChannelLoad& load) {
-  problem.add_in_node(0, activities::channel_activity(problem.in_node(), route, load));
+  problem.add_in_node(0, activities::channel_activity(problem.in_node(), route, load),
+                      activities::idle_uses(problem.in_node(), route, load));
   plan.hops.push_back(std::move(route));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 CollectiveRun run_between(const CollectiveJob& job, Solver& solver, MessageParts wanted) {
   MessageAnswer answer = run_messages(job, wanted, solver);
-  CollectiveRun run{answer.plan, answer.flow_s, 1, answer.limits};
+  CollectiveRun run{answer.plan, answer.flow_s, answer.wire_s, 1, answer.limits};
   run.messages = std::move(answer);
   return run;
 }
@@ -21,6 +21,7 @@ CollectiveRun run_rounds(const CollectiveJob& job, Solver& solver) {
   CollectiveRun run;
   run.scheduled = run_scheduled(job, algorithm_of(job), solver);
   run.flow_s = run.scheduled->time_s();
+  run.wire_s = run.scheduled->times.wire_s;
   return run;
 }
 
@@ -83,9 +84,10 @@ void hold_back(const Cluster& machine, double stretch, activities::Plan& plan) {
 
 }  // namespace
 
-void read_solution(const CollectiveJob& job, const activities::ClusterProblem& problem, const Solution& solution,
+void read_solution(const CollectiveJob& job, activities::ClusterProblem& problem, const Solution& solution,
                    CollectiveRun& run) {
   run.flow_s = solution.makespan_s;
+  run.wire_s = problem.wire_bound_s();
   const Algorithm& algorithm = run.plan.choice.runs();
   run.stretch = algorithm.stretch(job, run.plan, run.flow_s);
   run.flow_s *= run.stretch;

@@ -13,6 +13,7 @@ namespace linkcast::collective {
 struct CollectiveRun {
   CollectivePlan plan;
   double flow_s = 0;   ///< time of the bytes
+  double wire_s = 0;   ///< least time of the bytes, every link at its nominal rate
   double stretch = 1;  ///< of which this part is waiting: what the links and blocks take, times this
   /// Key in the machine of what limited each of its activities, or kOwnCap; empty if the solver cannot tell. Of
   /// messages between nodes what limits those that end last.
@@ -24,7 +25,7 @@ struct CollectiveRun {
 
 /// Reads a collective's times from the solution of its problem, with nothing else in it, and adds what its blocks wait
 /// for each other.
-void read_solution(const CollectiveJob& job, const activities::ClusterProblem& problem, const Solution& solution,
+void read_solution(const CollectiveJob& job, activities::ClusterProblem& problem, const Solution& solution,
                    CollectiveRun& run);
 
 /// With nothing else going on.

@@ -10,6 +10,7 @@
 #include "sim/forecast/placed_collective.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/plan/channel_flows.hpp"
+#include "sim/plan/wire_bound.hpp"
 
 namespace linkcast::collective {
 namespace {
@@ -53,10 +54,14 @@ void add_way(Bytewise& shape, const activities::ProblemBuilder& builder, const s
     return;
   }
   std::pair<double, int> slowest{std::numeric_limits<double>::infinity(), kOwnCap};
-  for (const Use& use : uses)
+  double wire_Bps = std::numeric_limits<double>::infinity();
+  for (const Use& use : uses) {
+    wire_Bps = std::min(wire_Bps, activities::nominal_Bps(builder.platform(), use.constraint) / use.weight);
     slowest = std::min(slowest, {builder.problem().capacity_Bps[static_cast<std::size_t>(use.constraint)] / use.weight,
                                  use.constraint});
+  }
   shape.add(slowest.first);
+  shape.add(wire_Bps);
   if (slowest.second == kOwnCap) return;
   const Resolved& limit = builder.platform().constraints()[static_cast<std::size_t>(slowest.second)].capacity;
   shape.add(limit.edited ? limit.rel_error : -1.0);  // which the interval depends on

@@ -216,8 +216,9 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
   uncertainty::Verdict verdict;
   const uncertainty::Uncertainty uncertainty = judge.judge(forecast.time_s, verdict);
   const bool orders = runs.count > 1 && !request.load.noise;
-  forecast.interval = {uncertainty.around(orders ? runs.makespan.low_s : forecast.time_s).low_s,
-                       uncertainty.around(orders ? runs.makespan.high_s : forecast.time_s).high_s};
+  const double wire_s = runs.median.plan.cluster_problem().wire_bound_s();
+  forecast.interval = {uncertainty.around(orders ? runs.makespan.low_s : forecast.time_s, wire_s).low_s,
+                       uncertainty.around(orders ? runs.makespan.high_s : forecast.time_s, wire_s).high_s};
   if (std::none_of(request.copies.begin(), request.copies.end(), [](const Copy& copy) { return copy.message; }))
     forecast.issued.emplace();
   if (request.host) add_host(machine, request, forecast, verdict);

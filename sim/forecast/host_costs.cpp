@@ -84,7 +84,7 @@ HostTime HostCosts::spread(const std::string& subject, double s) const {
   uncertainty.add(uncertainty::term::kLaunch, value(subject, key::launch_sigma), uncertainty::kMeasured);
   if (!lender(subject).empty() && !scale_) uncertainty.add(uncertainty::term::kLaunch, kOtherHost);
   const double scaled_s = s * scale_.value_or(1);
-  const uncertainty::Interval interval = uncertainty.around(scaled_s);
+  const uncertainty::Interval interval = uncertainty.around(scaled_s, 0);
   return {scaled_s, interval.low_s, interval.high_s};
 }
 

@@ -1,5 +1,6 @@
 #include "sim/forecast/interval.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -27,12 +28,12 @@ void Uncertainty::add(const Calibration& calibration, const std::vector<Term>& t
   terms_.insert(terms_.end(), terms.begin(), terms.end());
 }
 
-Interval Uncertainty::around(double time_s) const {
+Interval Uncertainty::around(double time_s, double wire_s) const {
   const double spread = std::exp(kNinetyPercentSigmas * std::sqrt(variance_));
   if (!std::isfinite(time_s) || !std::isfinite(spread))
     throw InvariantError("a forecast of " + std::to_string(time_s) + " s that is " + std::to_string(spread) +
                          " times uncertain");
-  return {time_s / spread, time_s * spread};
+  return {std::max(time_s / spread, std::min(wire_s, time_s)), time_s * spread};
 }
 
 Spread spread_of(const Interval& interval, double time_s) {
@@ -67,6 +68,12 @@ double misfit_of(const Calibration& calibration, const Kind& kind, double size_B
 double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double doublings) {
   const Scatter* one = scatter_of_kind(calibration, kind, 0);
   return one != nullptr ? one->sigma_log * doublings : kUnmeasured;
+}
+
+double scatter_beyond_sizes(const Calibration& calibration, double doublings) {
+  const char* kind = "left_out.size_doubled";
+  return std::min(scatter_of_doublings(calibration, kind, doublings),
+                  std::max(kUnmeasured, scatter_of_doublings(calibration, kind, 1)));
 }
 
 double scatter_of(const Calibration& calibration, const std::string& transport, double bytes) {

@@ -52,7 +52,10 @@ class Uncertainty {
   /// A part of the time that is as sure as the others say.
   void add_part(std::string_view label, double seconds) { terms_.push_back({label, seconds}); }
   [[nodiscard]] const std::vector<Term>& terms() const { return terms_; }
-  [[nodiscard]] Interval around(double time_s) const;
+  /// The only place where a forecast gets its interval. Its lower end is not below what the wires allow.
+  /// @param wire_s  least time that its bytes can take (ClusterProblem::wire_bound_s), 0 of what moves none. Where
+  ///                measured rates exceed nominal ones the time itself is the bound
+  [[nodiscard]] Interval around(double time_s, double wire_s) const;
 
  private:
   double variance_ = 0;
@@ -72,6 +75,10 @@ double misfit_of(const Calibration& calibration, const Kind& kind, double size_B
 /// What a forecast is off by that lies so many doublings beyond what was measured. @param kind  left_out.nodes_doubled,
 /// left_out.size_doubled; a wide assumption, once, where nothing says it
 double scatter_of_doublings(const Calibration& calibration, const std::string& kind, double doublings);
+
+/// Error of a rate beyond the measured sizes: a rate settles at what the links allow, so that its error is at most that
+/// of a transport that was never measured, or of one doubling.
+double scatter_beyond_sizes(const Calibration& calibration, double doublings);
 
 /// Scatter of a kind of forecast at a size: a transport, or "collective" in a node and "collective_network" between
 /// nodes, of an MPI "mpi_collective" and "mpi_collective_network".

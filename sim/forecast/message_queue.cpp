@@ -62,6 +62,8 @@ class Stages {
     const auto finish = [&](int i) { return solution.finish_s[at(ends_[at(i)])]; };
     return (finish(kMessages - 1) - finish(kMessages / 2)) / (kMessages - 1 - kMessages / 2);
   }
+  /// Least time of a message.
+  [[nodiscard]] double wire_s() { return problem_.wire_bound_s() / kMessages; }
   [[nodiscard]] double rate_error() const { return receive_.rel_error; }
 
  private:
@@ -182,7 +184,7 @@ CopyForecast forecast_queue(const Cluster& machine, Solver& solver, const CopyRe
                   uncertainty::kScatter);
   uncertainty.add(uncertainty::term::kSerialisation, stages.rate_error());
   uncertainty.add_part(uncertainty::term::kSerialisation, forecast.time_s);
-  forecast.interval = uncertainty.around(forecast.time_s);
+  forecast.interval = uncertainty.around(forecast.time_s, stages.wire_s());
   forecast.terms = uncertainty.terms();
   forecast.bandwidth_Bps = queue.bytes / forecast.time_s;
   forecast.warnings.insert("figures of the NIC's engine are printed ones: " +

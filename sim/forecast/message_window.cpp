@@ -53,8 +53,8 @@ CopyForecast of_copies(const Cluster& machine, Solver& solver, const CopyRequest
     forecast.terms.push_back({uncertainty::term::kLaunch, process_s});
   }
   forecast.time_s = std::max(forecast.time_s, process_s);
-  forecast.interval.low_s = std::max(forecast.interval.low_s, host.around(process_s).low_s);
-  forecast.interval.high_s = std::max(forecast.interval.high_s, host.around(process_s).high_s);
+  forecast.interval.low_s = std::max(forecast.interval.low_s, host.around(process_s, 0).low_s);
+  forecast.interval.high_s = std::max(forecast.interval.high_s, host.around(process_s, 0).high_s);
   return forecast;
 }
 
@@ -73,7 +73,7 @@ CopyForecast of_processes(const Cluster& machine, const CopyRequest& request, co
                   std::hypot(process.error_s, turn.rate_error * moving_s) / forecast.time_s);
   uncertainty.add_part(uncertainty::term::kLaunch, process.time_s);
   uncertainty.add_part(uncertainty::term::kSerialisation, moving_s);
-  forecast.interval = uncertainty.around(forecast.time_s);
+  forecast.interval = uncertainty.around(forecast.time_s, 0);  // the CPU moves them
   forecast.terms = uncertainty.terms();
   if (!turn.measured)
     forecast.warnings.insert("no message of the kind " + turn.transport + " was measured on " +

@@ -119,7 +119,7 @@ CollectiveForecast forecast_of_rounds(const CollectiveJob& job, const Collective
   const std::vector<int> limits = limits_of(rounds.times);
   forecast.time_s = run.time_s();
   const uncertainty::Uncertainty uncertainty = judge(job, run, validity);
-  forecast.interval = uncertainty.around(forecast.time_s);
+  forecast.interval = uncertainty.around(forecast.time_s, run.wire_s);
   forecast.terms = uncertainty.terms();
   forecast.latency_s = rounds.times.latency_s;
   forecast.size_B = job.size_B;

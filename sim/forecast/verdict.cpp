@@ -121,8 +121,7 @@ void check_validity(const Platform& platform, double size_B, double grows, Verdi
                           ": extrapolated");
   const double some_B = std::max(1.0, size_B);  // nothing is as far away as one byte
   const double doublings = std::abs(std::log2(some_B / (above ? calibration.valid_to_B : calibration.valid_from_B)));
-  uncertainty.add(term::kMisfit,
-                  (above ? 1 : grows) * scatter_of_doublings(calibration, "left_out.size_doubled", doublings));
+  uncertainty.add(term::kMisfit, grows * scatter_beyond_sizes(calibration, doublings));
 }
 
 std::vector<Json> explained(const Calibration& calibration, const std::vector<Term>& terms, double time_s) {

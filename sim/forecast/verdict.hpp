@@ -39,8 +39,8 @@ Uncertainty uncertainty_of(const activities::ProblemBuilder& builder, const Solu
 /// is much.
 void add_sharing(const std::vector<activities::Transfer>& transfers, Verdict& verdict, Uncertainty& uncertainty);
 /// Warns of a size outside the calibrated range, and widens the interval by it.
-/// @param grows  the part of the time that grows with the size: below the range only its rate is extrapolated, and the
-/// start-up's error is that of its parameter
+/// @param grows  the part of the time that grows with the size: only its rate is extrapolated, and the start-up's error
+/// is that of its parameter. The rate is never less sure than where nothing was measured
 void check_validity(const Platform& platform, double size_B, double grows, Verdict& verdict, Uncertainty& uncertainty);
 /// That part of a time, of which some passes before the first byte.
 [[nodiscard]] inline double part_that_grows(double latency_s, double time_s) {

@@ -74,6 +74,20 @@ Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>&
   return flow;
 }
 
+std::vector<Use> idle_uses(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load) {
+  if (std::none_of(hops.begin(), hops.end(), [](const Hop& hop) { return hop.kind == HopKind::kHostMemory; }))
+    return {};
+  std::vector<int> links;
+  for (const Hop& hop : hops)
+    for (const int link : hop_path(builder, hop, load.host_wait).links) links.push_back(link);
+  const std::vector<Use> wire = kernel_uses(builder, links);
+  std::vector<Use> uses = wire, idle;
+  add_host_hops(builder.platform(), hops, load.host, uses);
+  for (std::size_t i = 0; i < wire.size(); ++i)
+    if (uses[i].weight > wire[i].weight) idle.push_back({wire[i].constraint, uses[i].weight - wire[i].weight});
+  return idle;
+}
+
 Activity multicast_activity(const ProblemBuilder& builder, const std::vector<int>& members, int head,
                             const MulticastPart& part) {
   const Platform& platform = builder.platform();

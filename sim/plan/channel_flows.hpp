@@ -34,6 +34,9 @@ std::vector<std::vector<Hop>> tree_ways(const Tree& tree);
 
 /// One flow over all these hops: a ring, a way of a tree, or one message.
 Activity channel_activity(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load);
+/// Part of its consumption, in bytes per byte of its work, during which nothing crosses a wire: a flow through host
+/// memory holds PCIe for longer than its bytes take, as kernels store and load there more slowly than copies.
+std::vector<Use> idle_uses(const ProblemBuilder& builder, const std::vector<Hop>& hops, const ChannelLoad& load);
 
 /// What a head does with its part: all_reduce both, all_gather stores, reduce_scatter loads.
 struct MulticastPart {

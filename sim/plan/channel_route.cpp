@@ -27,6 +27,7 @@ std::vector<Use> ChannelRoute::inside(const std::vector<Hop>& hops) {
 std::vector<Use> ChannelRoute::multicast(const std::vector<int>& members, int head, double link_share) {
   Activity one_byte = multicast_activity(node_, members, head, {1, true, true, link_share});
   for (Use& use : one_byte.uses) use.weight *= one_byte.work_B * stored_;
+  wire_share_ = link_share;
   return std::move(one_byte.uses);
 }
 

@@ -21,7 +21,7 @@ class ChannelRoute {
   /// @param link_share  MulticastPart::link_share. @throws InputError  as multicast_activity()
   std::vector<Use> multicast(const std::vector<int>& members, int head, double link_share);
   /// Every node of the route takes this.
-  void pass(int node, const std::vector<Use>& uses) { problem_.pass_constraints(node, uses); }
+  void pass(int node, const std::vector<Use>& uses) { problem_.pass_constraints(node, uses, wire_share_); }
   /// From one node to another. Bytes that another GPU sends in the place of the first one are handed to it first.
   /// @param part  of the channel's bytes
   void between(ClusterGpu from, const NicWay& out, ClusterGpu to, const NicWay& in, double part = 1);
@@ -32,6 +32,7 @@ class ChannelRoute {
   ClusterProblem& problem_;
   ProblemBuilder node_;
   double stored_, cap_Bps_, host_wait_;
+  double wire_share_ = 1;  ///< part of what a node's uses say that crosses its wires
 };
 
 /// Endpoint of the fabric by which a GPU sends and receives.

@@ -6,9 +6,11 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/base/index.hpp"
 #include "sim/base/stop.hpp"
 #include "sim/machine/adaptive_routing.hpp"
 #include "sim/plan/host_memory.hpp"
+#include "sim/plan/wire_bound.hpp"
 
 namespace linkcast::activities {
 
@@ -55,8 +57,9 @@ void ClusterProblem::use(int key, double weight) {
   if (within_) crossed_.back().uses.push_back({constraint, weight});
 }
 
-int ClusterProblem::add_in_node(int node, Activity activity) {
+int ClusterProblem::add_in_node(int node, Activity activity, const std::vector<Use>& idle) {
   pass_constraints(node, activity.uses);
+  for (const Use& one : idle) idle_.push_back({number(cluster_->key(node, one.constraint)), one.weight});
   return add(std::move(activity));
 }
 
@@ -69,8 +72,12 @@ void ClusterProblem::pass_host_memory(int node, const std::vector<int>& links, d
     use(cluster_->key(node, one.constraint), one.weight);
 }
 
-void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses) {
-  for (const Use& one : uses) use(cluster_->key(node, one.constraint), one.weight);
+void ClusterProblem::pass_constraints(int node, const std::vector<Use>& uses, double wire_share) {
+  for (const Use& one : uses) {
+    const int key = cluster_->key(node, one.constraint);
+    use(key, one.weight);
+    if (wire_share < 1) idle_.push_back({number(key), one.weight * (1 - wire_share)});
+  }
 }
 
 void ClusterProblem::pass_fabric(int from_endpoint, int to_endpoint, double weight) {
@@ -118,6 +125,8 @@ int ClusterProblem::add(Activity activity) {
   activity.uses.assign(uses_.begin(), uses_.end());
   for (const int queue : activity.queues) problem_.queue_count = std::max(problem_.queue_count, queue + 1);
   uses_.clear();
+  for (const Use& one : idle_) idle_B_[one.constraint] += one.weight * activity.work_B;
+  idle_.clear();
   port_rate_ = std::numeric_limits<double>::infinity();
   problem_.activities.push_back(std::move(activity));
   return static_cast<int>(problem_.activities.size()) - 1;
@@ -126,6 +135,17 @@ int ClusterProblem::add(Activity activity) {
 const Problem& ClusterProblem::problem() {
   settle();
   return problem_;
+}
+
+double ClusterProblem::wire_bound_s() {
+  std::vector<double> wire_B(problem().capacity_Bps.size(), 0);
+  for (const Activity& activity : problem_.activities)
+    for (const Use& use : activity.uses) wire_B[at(use.constraint)] += use.weight * activity.work_B;
+  for (const auto& [constraint, bytes] : idle_B_) wire_B[at(constraint)] -= bytes;
+  double bound_s = 0;
+  for (std::size_t i = 0; i < wire_B.size(); ++i)
+    if (wire_B[i] > 0) bound_s = std::max(bound_s, wire_B[i] / nominal_Bps(*cluster_, keys_[i]));
+  return bound_s;
 }
 
 void ClusterProblem::pass_way(const std::vector<int>& fabric_links, double weight) {

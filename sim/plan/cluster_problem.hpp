@@ -3,6 +3,7 @@
 // uses are in the Problem, so that its size follows the job and not the machine.
 #include <functional>
 #include <limits>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/engine/problem.hpp"
@@ -22,8 +23,9 @@ class ClusterProblem {
 
   /// Inside a node, whatever the node's number.
   [[nodiscard]] const ProblemBuilder& in_node() const { return node_; }
-  /// An activity made for a node: its uses are of the node's constraints. @returns index of the activity
-  int add_in_node(int node, Activity activity);
+  /// An activity made for a node: its uses are of the node's constraints.
+  /// @param idle  part of the uses during which no byte crosses a wire, as wire_bound_s() counts. @returns its index
+  int add_in_node(int node, Activity activity, const std::vector<Use>& idle = {});
 
   /// All constraints of a node become some of the Problem now, in their own order: of limits that are equally tight the
   /// solvers name the lower one, which is then the same whatever else is in the problem.
@@ -34,7 +36,8 @@ class ClusterProblem {
   /// Host memory of a node that these links are copied to or from.
   void pass_host_memory(int node, const std::vector<int>& links, double bytes);
   /// Constraints of a node, as consumed per byte of the activity.
-  void pass_constraints(int node, const std::vector<Use>& uses);
+  /// @param wire_share  part of it that crosses the wires, as wire_bound_s() counts: the rest is not attained
+  void pass_constraints(int node, const std::vector<Use>& uses, double wire_share = 1);
   /// From one GPU to one of another node, over the fabric between their NICs.
   void pass_network(const NetworkEnd& from, const NetworkEnd& to, double weight = 1);
   /// From NIC to NIC, the fabric alone.
@@ -69,6 +72,8 @@ class ClusterProblem {
   [[nodiscard]] double delay_s(int activity) const {
     return problem_.activities[static_cast<std::size_t>(activity)].delay_s;
   }
+  /// Lower bound of the time of all activities, in any order, seconds: each link carries its bytes at its nominal rate.
+  [[nodiscard]] double wire_bound_s();
   /// Key of constraint i of the Problem in the cluster.
   [[nodiscard]] int key(int constraint) const { return keys_[static_cast<std::size_t>(constraint)]; }
 
@@ -85,14 +90,16 @@ class ClusterProblem {
   ProblemBuilder node_;
   int most_ways_;
   Problem problem_;
-  std::vector<int> keys_;            ///< per constraint of the Problem
-  std::vector<int> first_;           ///< per node: number of its first constraint where all are included, or -1
-  KeyTable<int> number_{-1};         ///< key -> constraint of the Problem, of the others
-  std::vector<Use> uses_;            ///< of the next activity
-  std::vector<int> place_;           ///< per constraint of the Problem: index in uses_, -1 if not used yet
-  std::vector<WeightedLink> way_;    ///< kept for its memory
-  std::vector<int> whole_;           ///< likewise
-  std::vector<Crossing> crossings_;  ///< whose links are not in the activities yet
+  std::vector<int> keys_;                   ///< per constraint of the Problem
+  std::vector<int> first_;                  ///< per node: number of its first constraint where all are included, or -1
+  KeyTable<int> number_{-1};                ///< key -> constraint of the Problem, of the others
+  std::vector<Use> uses_;                   ///< of the next activity
+  std::vector<Use> idle_;                   ///< part of them that crosses no wire
+  std::unordered_map<int, double> idle_B_;  ///< per constraint of the Problem: the same of all activities added
+  std::vector<int> place_;                  ///< per constraint of the Problem: index in uses_, -1 if not used yet
+  std::vector<WeightedLink> way_;           ///< kept for its memory
+  std::vector<int> whole_;                  ///< likewise
+  std::vector<Crossing> crossings_;         ///< whose links are not in the activities yet
   std::vector<Crossed> crossed_;
   bool keeps_ = false, within_ = false;                         ///< crossings are kept; uses belong to the last one
   double port_rate_ = std::numeric_limits<double>::infinity();  ///< of the next activity's crossings, bytes/s

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/plan/message_ways.hpp"
+#include "sim/plan/wire_bound.hpp"
 
 namespace linkcast::congestion {
 namespace {
@@ -32,27 +33,28 @@ class Sums {
 
   ReducedAlltoall take() {
     const double ranks = static_cast<double>(members_) * traffic_.nodes;
-    made_.messages = ranks * (ranks - 1);
-    made_.farthest_s = pairs().farthest_s();
-    made_.time_s = traffic_.bytes / traffic_.rate_cap_Bps;
+    sums_.messages = ranks * (ranks - 1);
+    sums_.farthest_s = pairs().farthest_s();
+    sums_.time_s = traffic_.bytes / traffic_.rate_cap_Bps;
     take_nodes();
     take_ports();
     take_fabric();
     std::set<int> limits;
     for (const auto& [key, seconds] : busy_)
-      if (seconds >= kTogether * made_.time_s) limits.insert(key);
-    made_.limits.assign(limits.begin(), limits.end());
-    return std::move(made_);
+      if (seconds >= kTogether * sums_.time_s) limits.insert(key);
+    sums_.limits.assign(limits.begin(), limits.end());
+    return std::move(sums_);
   }
 
  private:
   void busy(int key, double bytes) {
     if (bytes <= 0) return;
     busy_.emplace_back(key, bytes / cluster_.capacity(key));
-    made_.time_s = std::max(made_.time_s, busy_.back().second);
+    sums_.wire_s = std::max(sums_.wire_s, bytes / activities::nominal_Bps(cluster_, key));
+    sums_.time_s = std::max(sums_.time_s, busy_.back().second);
   }
   void load(int key, double bytes) {
-    if (keep_loads_ && bytes > 0) made_.loads.push_back({key, bytes / traffic_.bytes});
+    if (keep_loads_ && bytes > 0) sums_.loads.push_back({key, bytes / traffic_.bytes});
   }
 
   /// The same in every node.
@@ -65,11 +67,11 @@ class Sums {
       add(ways_.in[i], alltoall_.away());
       for (std::size_t j = 0; j < members_; ++j) {
         add(ways_.out[i][j], traffic_.nodes - 1);
-        made_.time_s = std::max(made_.time_s, traffic_.bytes / ways_.out[i][j].rate_cap_Bps);
+        sums_.time_s = std::max(sums_.time_s, traffic_.bytes / ways_.out[i][j].rate_cap_Bps);
         if (i == j) continue;
         add(ways_.inside[i][j], 1);
-        made_.time_s = std::max(made_.time_s, traffic_.bytes / ways_.inside[i][j].rate_cap_Bps);
-        ++made_.classes;
+        sums_.time_s = std::max(sums_.time_s, traffic_.bytes / ways_.inside[i][j].rate_cap_Bps);
+        ++sums_.classes;
       }
     }
     for (std::size_t c = 0; c < messages.size(); ++c) {
@@ -111,7 +113,7 @@ class Sums {
 
   void take_fabric() {
     const SwitchPairs::Traffic sums = alltoall_.between_switches();
-    made_.classes += static_cast<std::size_t>(
+    sums_.classes += static_cast<std::size_t>(
         std::count_if(sums.between.begin(), sums.between.end(), [](double sum) { return sum > 0; }));
     const std::vector<double> links = pairs().link_bytes(sums);
     for (std::size_t link = 0; link < links.size(); ++link) {
@@ -127,7 +129,7 @@ class Sums {
   AlltoallTraffic alltoall_;
   activities::MessageWays ways_;
   std::vector<std::pair<int, double>> busy_;
-  ReducedAlltoall made_;
+  ReducedAlltoall sums_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace linkcast::congestion {
 
 struct ReducedAlltoall {
   double time_s = 0;
+  double wire_s = 0;          ///< least time at nominal rates, ClusterProblem::wire_bound_s()
   std::vector<int> limits{};  ///< keys in the cluster of what is busy all the time; of what is alike in all nodes, one
   double messages = 0;
   std::size_t classes = 0;   ///< pairs of switches, and of GPUs of a node, whose messages are alike

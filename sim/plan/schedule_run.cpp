@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/plan/wire_bound.hpp"
+
 namespace linkcast::activities {
 namespace {
 
@@ -82,6 +84,7 @@ class Steps {
     if (problem_.problem().activities.empty()) return;
     const Solution solution = solver.run(problem_.problem());
     note(solution.makespan_s, 1);
+    times_.wire_s = problem_.wire_bound_s();
     for (std::size_t i = 0; i < solution.limited_by.size(); ++i)
       if (solution.limited_by[i] != kOwnCap)
         times_.limit_B[problem_.key(solution.limited_by[i])] += problem_.problem().activities[i].work_B;
@@ -291,6 +294,8 @@ ScheduleTimes run_steady(const ScheduleJob& job, const Schedule& schedule, int m
   for (const Phase& phase : schedule.phases)
     run_phase(job, most_ways, phase, kSteady / static_cast<double>(schedule.phases.size()), times);
   times.steady = true;
+  times.load_B.each(
+      [&](int key, double bytes) { times.wire_s = std::max(times.wire_s, bytes / nominal_Bps(job.cluster, key)); });
   return times;
 }
 

@@ -34,6 +34,7 @@ struct ScheduleTimes {
   std::map<std::string, double> transport_B;  ///< bytes simulated with each curve
   std::map<int, double> limit_B;              ///< bytes that each constraint limited, by its key in the cluster
   KeyTable<double> load_B{0};                 ///< of steady state: bytes on each constraint, by its key
+  double wire_s = 0;                          ///< least time of all messages, ClusterProblem::wire_bound_s()
   double chain_B = 0;                         ///< of steady state: of the largest messages, one after the other
   bool stand_in = false;
   double rate_error = 0, delay_error = 0;  ///< largest of a message; that of the delay relative to it

@@ -105,7 +105,7 @@ TEST_CASE("CollNet: each NIC sends its part once, whatever the number of nodes",
       CHECK(flow_s(found) >= 512 * kMiB / 8 / kNic_Bps * (1 - 1e-9));
       CHECK_THAT(flow_s(found), WithinRel(flow_s(answered(2, 8, 512 * kMiB, more, kReducing)), 1e-6));
       CHECK(found["warnings"].dump().find("switches between nodes was never measured") != std::string::npos);
-      CHECK(found["time_high_s"].get<double>() / found["time_low_s"].get<double>() > 3);
+      CHECK(found["time_high_s"].get<double>() / found["time_s"].get<double>() > 1.9);  // twice at most, 90 %
     }
   // Of one GPU a node the NIC alone limits.
   const Json alone = answered(8, 1, 512 * kMiB, {{"algorithm", "collnet_chain"}}, kReducing);

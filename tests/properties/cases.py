@@ -1,8 +1,12 @@
 """Random questions, what must hold of their answers, and smaller questions of which it may fail too."""
 from __future__ import annotations
 
+import functools
 import itertools
+import json
+import math
 import random
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +15,7 @@ from typing import Any, Callable, Iterator
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 from machines import WITH_FABRIC, WITH_PAIRS, Machine  # noqa: E402
 
+ROOT = Path(__file__).resolve().parents[2]
 Query = dict[str, Any]
 Answers = list[dict[str, Any]]
 ROUNDING = 1e-6  # source: ours, of times that are sums of some thousand terms
@@ -183,7 +188,56 @@ def above_the_wire(answers: Answers) -> str:
     return ""
 
 
+def wire_case(rng: random.Random) -> Case:
+    query = rng.choice((collective, pair))(rng)
+    return Case("wire", (query, {"kind": "show", "platform": query["platform"]}))
+
+
+def bytes_per_s(text: str) -> float:
+    """"12.5 GB/s", as topologies write it."""
+    value, unit = re.fullmatch(r"([\d.]+) ?([kMGT]?)B/s", text).groups()  # type: ignore[union-attr]
+    return float(value) * 1000 ** " kMGT".index(unit or " ")
+
+
+@functools.cache
+def port_Bps(platform: str) -> float:
+    """Nominal, of a NIC's cable to the fabric; infinity where the file of the machine leaves the fabric to another."""
+    fabric = json.loads((ROOT / "topologies" / f"{platform}.json").read_text()).get("fabric")
+    return bytes_per_s(fabric["links"]["host"]["bandwidth"]) if fabric and "host" in fabric.get("links", {}) else math.inf
+
+
+def least_of_parts(query: Query, parts: int) -> float:
+    """Bytes that the fullest of so many parts, each with as many ranks, sends or receives at least, whatever the algorithm."""
+    size_B, op = query["size_B"], query["op"]
+    return size_B if op in ("broadcast", "reduce", "sendrecv") else size_B * (parts - 1) / parts
+
+
+def wires_s(query: Query, cables: list[dict[str, Any]]) -> float:
+    """Least time that data sheets allow: bytes of a GPU over all of its cables, or of a node over all of its NICs, all the others are free."""
+    def rate(device: str) -> float:
+        return sum(cable["count"] * cable["bandwidth_Bps"] for cable in cables if device in (cable["a"], cable["b"]))
+
+    def least(devices: list[str]) -> float:
+        return min(rate(device) for device in devices)
+    if query["kind"] == "p2p":
+        return query["size_B"] / least([query["src"], query["dst"]])
+    if "nodes" not in query:
+        gpus = [f"gpu{gpu}" for gpu in query["gpus"]]
+        return least_of_parts(query, len(gpus)) / max(map(rate, gpus))
+    nics = {end for cable in cables for end in (cable["a"], cable["b"]) if end.startswith("nic")}
+    into = sum(min(rate(nic), port_Bps(query["platform"])) for nic in nics)
+    return least_of_parts(query, query["nodes"]) / into if query["op"] != "sendrecv" else 0
+
+
+def low_end_on_the_wires(answers: Answers) -> str:
+    """Where a measured rate exceeds the data sheet the time itself does: the interval begins at it."""
+    found, shown = answers
+    bound = min(wires_s(found["inputs"]["query"], shown["cables"]), found["time_s"])
+    return f"from {found['time_low_s']:.6g} s, and the wires need {bound:.6g} s" if found["time_low_s"] < bound * (1 - ROUNDING) else ""
+
+
 PROPERTIES = {
+    "wire": Property("no lower end beats the wires", wire_case, low_end_on_the_wires),
     "size": Property("time never falls with size", larger, never_less),
     "bandwidth": Property("more bandwidth never slows", more_bandwidth, no_slower),
     "neighbours": Property("fewer neighbours, out of one GPU or into one, never slow the whole", fewer, not_longer),

@@ -88,7 +88,8 @@ Judged judged(const validate::ComparedPoint& point) {
       judged.gpus.push_back(id);
   }
   judged.size_B = point.size_B;
-  judged.shared_sigma = std::log(point.high_s / point.low_s) / 2 / kNinetyPercentSigmas;
+  // of the upper end: the lower one may be cut by what the wires allow
+  judged.shared_sigma = std::log(point.high_s / point.predicted_s) / kNinetyPercentSigmas;
   judged.box_sigma = judged.by_host ? kBoxHost : kBoxLink;
   judged.scatter = scatter_of(judged.family, point.size_B);
   return judged;

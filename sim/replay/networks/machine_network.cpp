@@ -12,6 +12,7 @@
 #include "sim/machine/pair_collective.hpp"
 #include "sim/plan/cluster_message.hpp"
 #include "sim/plan/transfer.hpp"
+#include "sim/plan/wire_bound.hpp"
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/network.hpp"
 
@@ -153,7 +154,7 @@ Plan MachineNetwork::message_of_curve(const NetworkOp& op) {
   uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(verdict, plan.alone_s);
   uncertainty::check_validity(node(), message.bytes, uncertainty::part_that_grows(stages.latency_s, plan.alone_s),
                               verdict, uncertainty);
-  plan.spread = uncertainty::spread_of(uncertainty.around(plan.alone_s), plan.alone_s);
+  plan.spread = uncertainty::spread_of(uncertainty.around(plan.alone_s, problem.wire_bound_s()), plan.alone_s);
   plan.activities = problem.problem().activities;
   for (int i = 0; i < static_cast<int>(plan.activities.size()); ++i) {
     Activity& stage = plan.activities[at(i)];
@@ -269,7 +270,8 @@ Plan MachineNetwork::copy(const NetworkOp& op, bool behind) {
                               verdict, uncertainty);
   Plan plan;
   plan.alone_s = alone.makespan_s;
-  plan.spread = uncertainty::spread_of(uncertainty.around(alone.makespan_s), alone.makespan_s);
+  const double wire_s = activities::wire_bound_s(node(), alone_builder.problem());
+  plan.spread = uncertainty::spread_of(uncertainty.around(alone.makespan_s, wire_s), alone.makespan_s);
   activities::ProblemBuilder builder(node());
   if (behind) builder.add(transfer);
   const activities::PlannedTransfer planned = builder.add(transfer);
