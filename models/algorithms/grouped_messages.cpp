@@ -197,8 +197,7 @@ class GroupedMessages final : public Algorithm {
         cost.channel_terms = {collective::rate_term(uncertainty::term::kSerialisation, rate, key::sendrecv_channel)};
       }
     }
-    const double slow = collective::slowest_member(request.platform, communicator);
-    collective::slow_down(cost, slow, slow);
+    collective::wait_for_slowest(request, cost);
     return cost;
   }
   void plan(const CollectiveJob& job, activities::ClusterProblem& problem, CollectivePlan& plan) const override {

@@ -5,6 +5,24 @@
 #include "sim/base/index.hpp"
 
 namespace linkcast {
+namespace {
+
+// One thread block of multicast, whose warps copy into the shared buffer, load sums and store. source: assumed, as a
+// block of a ring in Simple (sim/records/parameter_rows.hpp); 475 GB/s of bus that nccl-tests is said to show on 8 H100
+// need 17 GB/s of each
+constexpr LibraryRow kChannel{{.what = "channel_Bps",
+                               .unit = "B/s",
+                               .meaning = "NCCL: most that one thread block moves by NVSwitch",
+                               .subject = "nvls",
+                               .prior = Prior{25e9, 0.5}}};  // source: as above
+constexpr LibraryRow kLinkShare{{.what = "link_share",
+                                 .unit = "1",
+                                 .meaning = "NCCL: share of the links' rate that multicast attains",
+                                 .subject = "nvls"}};
+
+}  // namespace
+
+std::vector<const ParameterRow*> multicast_parameters() { return {&kChannel, &kLinkShare}; }
 
 std::vector<int> multicast_heads(const Communicator& communicator) {
   if (communicator.nodes == 1) {
@@ -26,22 +44,21 @@ std::vector<std::vector<int>> multicast_orders(const Communicator& communicator)
 }
 
 collective::CollectiveCost multicast_cost(const collective::CostRequest& request, const std::string& algorithm,
-                                          const key::SwitchRows& rows) {
+                                          const collective::LatencyRows& rows) {
   const LibraryParameters known = request.platform.library_parameters();
   const std::string& library = request.communicator.library;
   collective::CollectiveCost cost;
-  const Learned share = learned(known, library, key::nvls_link_share,
-                                request.library.multicast_share(request.platform, request.communicator));
-  const Learned block = learned(known, library, key::nvls_channel);
+  const Learned share =
+      learned(known, library, kLinkShare, request.library.multicast_share(request.platform, request.communicator));
+  const Learned block = learned(known, library, kChannel);
   cost.link_share = std::min(1.0, share.value);
   cost.link_spread = ErrorPart(share);
   cost.rate_measured = share.measured;
   cost.channel_Bps = block.value;
-  cost.channel_terms = {collective::rate_term(uncertainty::term::kSerialisation, block, key::nvls_channel)};
+  cost.channel_terms = {collective::rate_term(uncertainty::term::kSerialisation, block, kChannel)};
   if (request.communicator.nodes > 1) collective::set_network_rate(request, cost);
   collective::set_table_latency(request, algorithm, rows, cost);
-  const double slow = collective::slowest_member(request.platform, request.communicator);
-  collective::slow_down(cost, slow, slow);
+  collective::wait_for_slowest(request, cost);
   return cost;
 }
 

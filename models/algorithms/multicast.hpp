@@ -14,7 +14,9 @@ std::vector<std::vector<int>> multicast_orders(const Communicator& communicator)
 
 /// Rates of links and thread blocks; base and hops as the library's table of the algorithm says, or its rows.
 collective::CollectiveCost multicast_cost(const collective::CostRequest& request, const std::string& algorithm,
-                                          const key::SwitchRows& rows);
+                                          const collective::LatencyRows& rows);
+/// Rows of what all of them have, as those of nvls.
+std::vector<const ParameterRow*> multicast_parameters();
 
 /// Where the links' share was not measured.
 std::vector<std::string> multicast_warnings(const collective::CollectiveJob& job,

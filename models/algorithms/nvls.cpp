@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "models/algorithms/multicast.hpp"
 #include "models/algorithms/switch_reduction.hpp"
@@ -7,13 +8,14 @@ namespace linkcast {
 namespace {
 
 constexpr const char* kNvls = "nvls";
+constexpr collective::LatencyRows kNvlsRows(kNvls);
 
 /// Inside a node each head reduces and stores its part by the NVSwitch. Between nodes the switches of the fabric reduce
 /// the nodes' sums.
 /// @source  A. Ishii and R. Wells, The NVLink-Network Switch, Hot Chips 34 (2022)
-class Nvls final : public Algorithm {
+class Nvls final : public SwitchReduction {
  public:
-  [[nodiscard]] Routes routes() const override { return Routes::kChannels; }
+  Nvls() : SwitchReduction(kNvls, kNvlsRows) {}
   [[nodiscard]] Needs needs(int /*nodes*/) const override { return {.multicast = true}; }
   [[nodiscard]] std::string refusal(int nodes, bool collnet) const override {
     if (nodes == 1 || collnet) return "";
@@ -21,35 +23,36 @@ class Nvls final : public Algorithm {
            "nvls_tree";
   }
   [[nodiscard]] collective::CollectiveCost cost(const collective::CostRequest& request) const override {
-    return multicast_cost(request, kNvls, key::nvls);
+    return multicast_cost(request, name(), rows());
   }
   void plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
             collective::CollectivePlan& plan) const override {
+    if (!job.one_node()) return SwitchReduction::plan(job, problem, plan);
     collective::add_table_latency(job, plan);
-    if (job.one_node()) return plan_in_node(job, problem, plan);
-    const auto multicast = [&](activities::ChannelRoute& route, const Channel& chain) {
-      return route.multicast(job.communicator.gpus, chain.order.front(), plan.cost.link_share);
-    };
-    add_switch_reductions(job, problem, multicast, plan);
-  }
-  [[nodiscard]] double first_byte_s(const collective::CollectiveJob& job,
-                                    const activities::HopDelay& delay_s) const override {
-    return switch_reduction_s(job, delay_s);
-  }
-  [[nodiscard]] double unmeasured_spread(const collective::CollectiveJob& job) const override {
-    return switch_reduction_spread(job);
+    plan_in_node(job, problem, plan);
   }
   [[nodiscard]] std::vector<std::string> warnings(const collective::CollectiveJob& job,
                                                   const collective::CollectivePlan& plan) const override {
     std::vector<std::string> warnings = multicast_warnings(job, plan);
-    if (!job.one_node()) warnings.push_back(switch_reduction_warning());
+    if (!job.one_node())
+      for (std::string& warning : SwitchReduction::warnings(job, plan)) warnings.push_back(std::move(warning));
     return warnings;
   }
   [[nodiscard]] std::vector<std::vector<int>> orders(const Communicator& communicator) const override {
     return multicast_orders(communicator);
   }
+  [[nodiscard]] std::vector<const ParameterRow*> parameters() const override {
+    std::vector<const ParameterRow*> rows = SwitchReduction::parameters();
+    for (const ParameterRow* row : multicast_parameters()) rows.push_back(row);
+    return rows;
+  }
 
  private:
+  std::vector<Use> sum_in_node(const collective::CollectiveJob& job, const collective::CollectiveCost& cost,
+                               const Channel& chain, activities::ChannelRoute& route) const override {
+    return route.multicast(job.communicator.gpus, chain.order.front(), cost.link_share);
+  }
+
   /// Each head does one part.
   static void plan_in_node(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
                            collective::CollectivePlan& plan) {

@@ -5,6 +5,7 @@ namespace linkcast {
 namespace {
 
 constexpr const char* kNvlsTree = "nvls_tree";
+constexpr collective::LatencyRows kNvlsTreeRows(kNvlsTree, "nvls");
 // Multicast between nodes: how NCCL cuts the buffer for the tree, and what its proxies add, is in none of our data.
 // source: assumed
 constexpr double kNvlsTreeSpread = 0.3;
@@ -18,7 +19,7 @@ class NvlsTree final : public Algorithm {
     return nodes == 1 ? "nvls_tree is between nodes; in one: nvls" : "";
   }
   [[nodiscard]] collective::CollectiveCost cost(const collective::CostRequest& request) const override {
-    return multicast_cost(request, kNvlsTree, key::nvls_tree);
+    return multicast_cost(request, kNvlsTree, kNvlsTreeRows);
   }
   /// Half of a head's part on each of two trees.
   void plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
@@ -49,6 +50,7 @@ class NvlsTree final : public Algorithm {
   [[nodiscard]] std::vector<std::vector<int>> orders(const Communicator& communicator) const override {
     return multicast_orders(communicator);
   }
+  [[nodiscard]] std::vector<const ParameterRow*> parameters() const override { return kNvlsTreeRows.own(); }
 
  private:
   /// One tree between the nodes' GPUs of one number, as one activity.

@@ -4,6 +4,7 @@ namespace linkcast {
 namespace {
 
 constexpr const char* kPat = "pat";
+constexpr collective::LatencyRows kPatRows(kPat);
 // Parallel aggregated trees, of which no data of ours shows more than the library's table. source: assumed
 constexpr double kPatSpread = 0.3;
 
@@ -26,7 +27,7 @@ class Pat final : public Algorithm {
  public:
   [[nodiscard]] Routes routes() const override { return Routes::kChannels; }
   [[nodiscard]] collective::CollectiveCost cost(const collective::CostRequest& request) const override {
-    return switch_reduction_cost(request, kPat, key::pat);
+    return table_cost(request, kPat, kPatRows);
   }
   void plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
             collective::CollectivePlan& plan) const override {
@@ -63,6 +64,7 @@ class Pat final : public Algorithm {
                                                   const collective::CollectivePlan& /*plan*/) const override {
     return {"parallel aggregated trees were never measured: their steps are the library's table"};
   }
+  [[nodiscard]] std::vector<const ParameterRow*> parameters() const override { return kPatRows.own(); }
 };
 
 const bool pat_registered =

@@ -15,8 +15,7 @@ collective::CollectiveCost ring_cost(const collective::CostRequest& request) {
   if (collective::through_host(communicator))
     collective::take_host_path(request.platform, communicator, request.protocol, key::host_channel[request.protocol], 1,
                                cost);
-  const double slow = collective::slowest_member(request.platform, communicator);
-  collective::slow_down(cost, slow, slow);
+  collective::wait_for_slowest(request, cost);
   return cost;
 }
 

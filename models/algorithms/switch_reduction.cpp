@@ -16,8 +16,23 @@ int card_of(const Cluster& cluster, int node, const Channel& channel) {
   return activities::endpoint_of(cluster, entry_of(node, channel), channel.in);
 }
 
-void add_switch_reductions(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
-                           const SumInNode& inside, collective::CollectivePlan& plan) {
+collective::CollectiveCost table_cost(const collective::CostRequest& request, const std::string& algorithm,
+                                      const collective::LatencyRows& rows) {
+  collective::CollectiveCost cost;
+  collective::set_block_rate(request, cost);
+  collective::set_network_rate(request, cost);
+  collective::set_table_latency(request, algorithm, rows, cost);
+  collective::wait_for_slowest(request, cost);
+  return cost;
+}
+
+collective::CollectiveCost SwitchReduction::cost(const collective::CostRequest& request) const {
+  return table_cost(request, name_, rows_);
+}
+
+void SwitchReduction::plan(const collective::CollectiveJob& job, activities::ClusterProblem& problem,
+                           collective::CollectivePlan& plan) const {
+  collective::add_table_latency(job, plan);
   const std::vector<Channel>& channels = job.communicator.channels;
   plan.busiest_B = job.size_B / static_cast<double>(channels.size());
   const activities::ChannelLoad load{
@@ -26,7 +41,7 @@ void add_switch_reductions(const collective::CollectiveJob& job, activities::Clu
   const int nodes = job.communicator.nodes;
   for (const Channel& channel : channels) {
     activities::ChannelRoute route(problem, load);
-    const std::vector<Use> passing = inside(route, channel);
+    const std::vector<Use> passing = sum_in_node(job, plan.cost, channel, route);
     for (int i = 0; i < nodes; ++i) {
       route.pass(i, passing);
       route.between(entry_of(i, channel), channel.in, entry_of((i + 1) % nodes, channel), channel.in);
@@ -35,7 +50,7 @@ void add_switch_reductions(const collective::CollectiveJob& job, activities::Clu
   }
 }
 
-double switch_reduction_s(const collective::CollectiveJob& job, const activities::HopDelay& delay_s) {
+double SwitchReduction::first_byte_s(const collective::CollectiveJob& job, const activities::HopDelay& delay_s) const {
   const Channel& channel = job.communicator.channels.front();
   double most = 0;
   for (int node = 1; node < job.communicator.nodes; ++node)
@@ -43,24 +58,13 @@ double switch_reduction_s(const collective::CollectiveJob& job, const activities
   return most;
 }
 
-collective::CollectiveCost switch_reduction_cost(const collective::CostRequest& request, const std::string& algorithm,
-                                                 const key::SwitchRows& rows) {
-  collective::CollectiveCost rates, cost;
-  collective::set_rates(request, rates);
-  cost.channel_Bps = rates.channel_Bps;
-  cost.channel_terms = rates.channel_terms;
-  cost.network_Bps = rates.network_Bps;
-  cost.network_spread = rates.network_spread;
-  collective::set_table_latency(request, algorithm, rows, cost);
-  const double slow = collective::slowest_member(request.platform, request.communicator);
-  collective::slow_down(cost, slow, slow);
-  return cost;
+double SwitchReduction::unmeasured_spread(const collective::CollectiveJob& job) const {
+  return job.one_node() ? 0 : kSwitchesSpread;
 }
 
-double switch_reduction_spread(const collective::CollectiveJob& job) { return job.one_node() ? 0 : kSwitchesSpread; }
-
-std::string switch_reduction_warning() {
-  return "reduction by the switches between nodes was never measured: that they keep up with the cables is assumed";
+std::vector<std::string> SwitchReduction::warnings(const collective::CollectiveJob& /*job*/,
+                                                   const collective::CollectivePlan& /*plan*/) const {
+  return {"reduction by the switches between nodes was never measured: that they keep up with the cables is assumed"};
 }
 
 }  // namespace linkcast

@@ -36,6 +36,11 @@ void slow_down(CollectiveCost& cost, double slow, double hops) {
   cost.channel_Bps /= slow;
 }
 
+void wait_for_slowest(const CostRequest& request, CollectiveCost& cost) {
+  const double slow = slowest_member(request.platform, request.communicator);
+  slow_down(cost, slow, slow);
+}
+
 void set_latency(const CostRequest& request, CollectiveCost& cost) {
   const auto of = [&](const LibraryRow& row, Seconds table) {
     return learned(request.platform.library_parameters(), request.communicator.library, row, {table.si, kTableSpread});
@@ -50,7 +55,7 @@ void set_latency(const CostRequest& request, CollectiveCost& cost) {
   cost.measured = base.measured && hop.measured;
 }
 
-void set_rates(const CostRequest& request, CollectiveCost& cost) {
+void set_block_rate(const CostRequest& request, CollectiveCost& cost) {
   const Communicator& communicator = request.communicator;
   const LibraryParameters known = request.platform.library_parameters();
   const LibraryRow& channel = key::ring_channel[request.protocol];
@@ -70,25 +75,37 @@ void set_rates(const CostRequest& request, CollectiveCost& cost) {
     cost.channel_terms.push_back(
         rate_term(term::kHostPath, wait, key::ring_host_wait[request.protocol], -wait.value / (1 + wait.value)));
   }
+}
+
+void set_network_rate(const CostRequest& request, CollectiveCost& cost) {
+  const Communicator& communicator = request.communicator;
   if (communicator.nodes == 1) return;
-  const Learned network = learned(known, communicator.library, key::network_channel[request.protocol]);
+  const Learned network =
+      learned(request.platform.library_parameters(), communicator.library, key::network_channel[request.protocol]);
   cost.network_Bps = network.value;
   cost.network_spread = ErrorPart(network);
-  const Learned hop = learned(known, communicator.library, key::network_hop[request.protocol]);
+}
+
+void set_rates(const CostRequest& request, CollectiveCost& cost) {
+  set_block_rate(request, cost);
+  if (request.communicator.nodes == 1) return;
+  set_network_rate(request, cost);
+  const Learned hop =
+      learned(request.platform.library_parameters(), request.communicator.library, key::network_hop[request.protocol]);
   cost.network_hop_s = hop.value;
   cost.network_hop_spread = ErrorPart(hop);
   cost.network_measured = hop.measured;
 }
 
-void set_network_rate(const CostRequest& request, CollectiveCost& cost) {
-  CollectiveCost rates;
-  set_rates(request, rates);
-  cost.network_Bps = rates.network_Bps;
-  cost.network_spread = rates.network_spread;
+std::vector<const ParameterRow*> LatencyRows::own() const {
+  std::vector<const ParameterRow*> rows;
+  for (const LibraryRow* row : {&base, &hop, &network_hop, &rank})
+    if (row->subject == hop.subject) rows.push_back(row);
+  return rows;
 }
 
 /// The errors of the parts are taken as independent.
-void set_table_latency(const CostRequest& request, const std::string& algorithm, const key::SwitchRows& rows,
+void set_table_latency(const CostRequest& request, const std::string& algorithm, const LatencyRows& rows,
                        CollectiveCost& cost) {
   const AlgorithmLatency table = request.library.algorithm_latency(request.communicator, algorithm);
   double sum = 0, error = 0;

@@ -55,12 +55,37 @@ inline constexpr double kTableSpread = 0.7;
 
 /// Base and hops of a ring inside a node: parameters `nccl.ring.<protocol>.*` of the machine, else the library's table.
 void set_latency(const CostRequest& request, CollectiveCost& cost);
-/// Rates of thread blocks as a ring's, and between nodes; hops between nodes.
-void set_rates(const CostRequest& request, CollectiveCost& cost);
-/// The same between nodes alone.
+/// Rate of a thread block as a ring's, and its wait at host memory.
+void set_block_rate(const CostRequest& request, CollectiveCost& cost);
+/// Rate of a thread block between nodes; nothing in one node.
 void set_network_rate(const CostRequest& request, CollectiveCost& cost);
-/// All steps in base_s, by the library's table until they were measured: of an algorithm that is no ring and no tree.
-void set_table_latency(const CostRequest& request, const std::string& algorithm, const key::SwitchRows& rows,
+/// Both rates, and hops between nodes.
+void set_rates(const CostRequest& request, CollectiveCost& cost);
+
+/// Rows of an algorithm that is no ring and no tree: its latency before the bytes, at the start, of each hop inside
+/// nodes and between them, and of each rank. They are the algorithm's Algorithm::parameters().
+struct LatencyRows {
+  LibraryRow base, hop, network_hop, rank;
+  /// @param subject  of the algorithm's parameters. @param base_of  the algorithm whose base it has
+  constexpr LatencyRows(std::string_view subject, std::string_view base_of)
+      : base(one(base_of, key::library_base)),
+        hop(one(subject, key::library_hop)),
+        network_hop(one(subject, {.what = "network_hop_s", .unit = "s", .meaning = key::library_network_hop.meaning})),
+        rank(one(
+            subject,
+            {.what = "rank_s", .unit = "s", .meaning = "NCCL: what each rank adds to the cost before the bytes"})) {}
+  constexpr explicit LatencyRows(std::string_view subject) : LatencyRows(subject, subject) {}
+  /// Without a base that is another algorithm's.
+  [[nodiscard]] std::vector<const ParameterRow*> own() const;
+
+ private:
+  static constexpr LibraryRow one(std::string_view subject, ParameterRow row) {
+    row.subject = subject;
+    return LibraryRow(row);
+  }
+};
+/// All steps in base_s, by the library's table until they were measured. @param algorithm  as the table names it
+void set_table_latency(const CostRequest& request, const std::string& algorithm, const LatencyRows& rows,
                        CollectiveCost& cost);
 
 /// How many times as long the slowest member's kernels take; the mean of all.
@@ -68,6 +93,8 @@ double slowest_member(const Platform& platform, const Communicator& communicator
 double mean_slowness(const Platform& platform, const Communicator& communicator);
 /// Kernels that take `slow` times as long; `hops` for the steps.
 void slow_down(CollectiveCost& cost, double slow, double hops);
+/// Kernels that wait for the slowest member in every step.
+void wait_for_slowest(const CostRequest& request, CollectiveCost& cost);
 
 /// Share of a thread block's rate that is left to an operation whose last step sends nothing: a reduce_scatter.
 /// @param steps  that do send

@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, ParameterOf>, 8> kHeads = {
      {"recording", ParameterOf::kRecording},
      {"host_memory", ParameterOf::kHostMemory}}};
 
-/// The rows that are of no protocol and of no algorithm of switches.
+/// The rows that are of no protocol.
 constexpr const ParameterRow* kRows[] = {
     &key::cable_bandwidth,
     &key::cable_to_host,
@@ -68,8 +68,6 @@ constexpr const ParameterRow* kRows[] = {
     &key::host_message_channel,
     &key::host_data_share,
     &key::host_cache,
-    &key::nvls_channel,
-    &key::nvls_link_share,
     &key::host_post,
     &key::gpu_post,
     &key::host_eager,
@@ -104,9 +102,6 @@ Table::Table() {
        {&ring_base, &ring_hop, &ring_channel, &ring_turn, &ring_tail, &ring_host_wait, &ring_crowding, &tree_base,
         &tree_hop, &tree_slowness, &network_hop, &network_channel, &host_base, &host_hop, &host_channel})
     for (const LibraryRow& row : rows_of->all()) add(row);
-  for (const SwitchRows* of : {&nvls, &nvls_tree, &pat, &collnet_direct, &collnet_chain})
-    for (const LibraryRow* row : {&of->base, &of->hop, &of->network_hop, &of->rank})
-      if (row->subject == of->hop.subject) add(*row);
 }
 
 Table& table() {
@@ -136,16 +131,6 @@ bool digits(std::string_view text) {
 }
 
 }  // namespace
-
-namespace key {
-
-const SwitchRows& switch_rows(std::string_view algorithm) {
-  for (const SwitchRows* one : {&nvls, &nvls_tree, &pat, &collnet_direct, &collnet_chain})
-    if (one->hop.subject == algorithm) return *one;
-  throw InvariantError("no algorithm of switches '" + std::string(algorithm) + "'");
-}
-
-}  // namespace key
 
 std::string ParameterRow::refusal(double value) const {
   if (unit == "B/s" && !(value > 0)) return "a bandwidth must be above 0";

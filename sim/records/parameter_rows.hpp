@@ -1,5 +1,6 @@
 #pragma once
-// Every parameter that a calibration may have, but for those that plug-ins add. A new one is a row here, in the list of
+// Every parameter that a calibration may have, but for those that plug-ins add: an algorithm with parameters of its own
+// has their rows in its file. A new one is a row here, in the list of
 // parameter_rows.cpp, and where it acts: which names and units are read, what `show` says and which links may stand for
 // each other follow from it.
 #include "sim/records/parameters.hpp"
@@ -249,41 +250,6 @@ inline constexpr LibraryRow host_cache{{.what = "cache_B",
                                         .meaning = "NCCL: of its buffers in host memory, what stays in the CPU's cache",
                                         .subject = "host",
                                         .prior = Prior{13.6e6, 0.6}}};  // source: as above
-
-/// Latency of one of NCCL's algorithms of switches and of trees between nodes, before the bytes.
-struct SwitchRows {
-  LibraryRow base, hop, network_hop, rank;
-  /// @param base_of  the algorithm whose base it has
-  constexpr SwitchRows(std::string_view algorithm, std::string_view base_of)
-      : base(one(base_of, library_base)),
-        hop(one(algorithm, library_hop)),
-        network_hop(one(algorithm, {.what = "network_hop_s", .unit = "s", .meaning = library_network_hop.meaning})),
-        rank(one(
-            algorithm,
-            {.what = "rank_s", .unit = "s", .meaning = "NCCL: what each rank adds to the cost before the bytes"})) {}
-
- private:
-  static constexpr LibraryRow one(std::string_view subject, ParameterRow row) {
-    row.subject = subject;
-    return LibraryRow(row);
-  }
-};
-inline constexpr SwitchRows nvls{"nvls", "nvls"}, nvls_tree{"nvls_tree", "nvls"}, pat{"pat", "pat"},
-    collnet_direct{"collnet_direct", "collnet_direct"}, collnet_chain{"collnet_chain", "collnet_chain"};
-/// @throws InvariantError  no algorithm of switches
-const SwitchRows& switch_rows(std::string_view algorithm);
-
-// One thread block of multicast, whose warps copy into the shared buffer, load sums and store. source: assumed, as a
-// block of a ring in Simple (above); 475 GB/s of bus that nccl-tests is said to show on 8 H100 need 17 GB/s of each
-inline constexpr LibraryRow nvls_channel{{.what = "channel_Bps",
-                                          .unit = "B/s",
-                                          .meaning = "NCCL: most that one thread block moves by NVSwitch",
-                                          .subject = "nvls",
-                                          .prior = Prior{25e9, 0.5}}};  // source: as above
-inline constexpr LibraryRow nvls_link_share{{.what = "link_share",
-                                             .unit = "1",
-                                             .meaning = "NCCL: share of the links' rate that multicast attains",
-                                             .subject = "nvls"}};
 
 // Libraries that send messages by a schedule.
 // source: assumed, half of the 1.02 us that a small message between hosts takes on Leonardo (paper 002, section V-B2);
