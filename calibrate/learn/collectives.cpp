@@ -101,7 +101,7 @@ Dependence dependence_of(catalogue::Catalogue& catalogue, const catalogue::Machi
   return found;
 }
 
-/// As a forecast's interval calls it (sim/forecast/interval.hpp).
+/// As a forecast's interval calls it (sim/forecast/terms.hpp).
 std::string kind_of(const Point& point) {
   return std::string(point.library.starts_with("mpi") ? "mpi_" : "") + "collective" +
          (point.nodes > 1 ? "_network" : "");

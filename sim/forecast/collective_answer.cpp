@@ -7,7 +7,7 @@
 #include "sim/forecast/collective_ranks.hpp"
 #include "sim/forecast/other_communicators.hpp"
 #include "sim/forecast/schedule_forecast.hpp"
-#include "sim/forecast/verdict.hpp"
+#include "sim/forecast/terms.hpp"
 #include "sim/plan/cluster_message.hpp"
 #include "sim/plan/jobs_beside.hpp"
 #include "sim/plan/request.hpp"

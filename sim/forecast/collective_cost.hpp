@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/forecast/interval.hpp"
+#include "sim/forecast/terms.hpp"
 #include "sim/machine/library.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/records/learned.hpp"

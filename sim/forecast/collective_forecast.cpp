@@ -18,7 +18,7 @@ using uncertainty::Term;
 namespace {
 
 // Part of the time that other communicators add. source: assumed before collectives that contend were measured, after
-// copies by kernels, which took 1.0 to 1.7 times what fair shares say (verdict.cpp). Kept: on 4 H200 31 of 32 points
+// copies by kernels, which took 1.0 to 1.7 times what fair shares say (copy_terms.cpp). Kept: on 4 H200 31 of 32 points
 // are inside the 90 % interval that it gives, median error 7.1 %, 95th percentile 17 % (docs/communicators.md)
 constexpr double kContentionError = 0.3;
 // The same where one of them crosses the fabric, which nobody measured. source: assumed, twice that of one node
@@ -39,7 +39,7 @@ double links_error(const CollectiveJob& job, const CollectiveRun& run, double fl
 
 /// Parts of the time and its spreads by parameter: derivatives of the time by their logarithms. Of
 /// hops that pass while bytes flow (CollectivePlan::hidden_s) both count by their squares.
-std::vector<Term> terms_of(const CollectiveJob& job, const CollectiveRun& run) {
+std::vector<Term> parts_of(const CollectiveJob& job, const CollectiveRun& run) {
   const CollectivePlan& plan = run.plan;
   const double time_s = run.time_s(), both_s = plan.between_s + run.flow_s - plan.hidden_s;
   const double flow_s = plan.hidden_s > 0 ? run.flow_s * run.flow_s / both_s : run.flow_s;
@@ -80,16 +80,26 @@ bool memory_unknown(const CollectiveJob& job) {
   return node.host_memory(node.socket_of(node.gpu(job.communicator.gpus.front()))).both < 0;
 }
 
-uncertainty::Uncertainty uncertainty_of(const CollectiveJob& job, const CollectiveRun& run) {
-  if (run.scheduled) return uncertainty_of_rounds(job, run);
-  uncertainty::Uncertainty uncertainty;
+/// All terms of a run, as the devices take it.
+uncertainty::Terms terms_of(const CollectiveJob& job, const CollectiveRun& run) {
+  std::set<std::string> warnings;
+  if (run.scheduled) return terms_of_rounds(job, run, warnings);
   const Calibration& calibration = job.node().calibration();
-  uncertainty.add(calibration, terms_of(job, run));
-  uncertainty.add(term::kMisfit, uncertainty::misfit_of(calibration, {false, job.communicator.nodes}, job.size_B),
-                  uncertainty::kScatter);
-  if (memory_unknown(job)) uncertainty.add(term::kHostPath, kHostMemoryError);
-  uncertainty.add(term::kMisfit, run.plan.choice.runs().unmeasured_spread(job));
-  return uncertainty;
+  uncertainty::Terms terms(calibration, run.time_s());
+  terms.add(parts_of(job, run));
+  terms.add(term::kMisfit, uncertainty::misfit_of(calibration, {false, job.communicator.nodes}, job.size_B),
+            uncertainty::kScatter);
+  if (memory_unknown(job)) terms.add(term::kHostPath, kHostMemoryError);
+  terms.add(term::kMisfit, run.plan.choice.runs().unmeasured_spread(job));
+  terms.bound(run.wire_s);
+  return terms;
+}
+
+void set_terms(const uncertainty::Terms& terms, CollectiveForecast& forecast) {
+  forecast.device_s = terms.device_s();
+  forecast.time_s = terms.time_s();
+  forecast.interval = terms.interval();
+  forecast.terms = terms.list();
 }
 
 /// What limits it where no link does. A time that is half start-up is limited by it, as that of a copy.
@@ -170,14 +180,13 @@ std::string in_several(const std::vector<CollectiveJob>& jobs) {
 /// What others add to the error and to what has to be said.
 void add_contention(const std::vector<CollectiveJob>& jobs, const Contended& first, bool nodes,
                     CollectiveForecast& forecast) {
-  uncertainty::Uncertainty uncertainty = uncertainty_of(jobs.front(), first.together);
-  uncertainty.add(term::kContention, (nodes ? kClusterContentionError : kContentionError) * (1 - 1 / first.slowdown()));
-  forecast.interval = jobs.front().launching.around(uncertainty.around(first.together.time_s(), first.together.wire_s));
-  std::vector<Term> terms = uncertainty.terms();
+  uncertainty::Terms terms = terms_of(jobs.front(), first.together);
+  terms.add(term::kContention, (nodes ? kClusterContentionError : kContentionError) * (1 - 1 / first.slowdown()));
   const double waited_s = first.together.flow_s - first.alone.flow_s;
-  terms.push_back({term::kSerialisation, -waited_s});
-  terms.push_back({term::kContention, waited_s});
-  forecast.terms = jobs.front().launching.terms(std::move(terms), first.together.time_s());
+  terms.add_part(term::kSerialisation, -waited_s);
+  terms.add_part(term::kContention, waited_s);
+  jobs.front().launching.issue(terms);
+  set_terms(terms, forecast);
   if (first.shared_late) forecast.warnings.emplace_back(kSharedLate);
   const std::string several = in_several(jobs);
   if (!several.empty())
@@ -221,7 +230,7 @@ std::vector<std::string> host_links(const Platform& platform, const std::vector<
 }
 
 uncertainty::Interval interval_of(const CollectiveJob& job, const CollectiveRun& run) {
-  return uncertainty_of(job, run).around(run.time_s(), run.wire_s);
+  return terms_of(job, run).interval();
 }
 
 CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& run) {
@@ -229,11 +238,9 @@ CollectiveForecast forecast_of(const CollectiveJob& job, const CollectiveRun& ru
   const Communicator& communicator = job.communicator;
   CollectiveForecast forecast;
   forecast.launching = job.launching;
-  forecast.device_s = run.time_s();
-  forecast.time_s = job.launched_s(run.time_s());
-  const uncertainty::Uncertainty uncertainty = uncertainty_of(job, run);
-  forecast.interval = job.launching.around(uncertainty.around(run.time_s(), run.wire_s));
-  forecast.terms = job.launching.terms(uncertainty.terms(), run.time_s());
+  uncertainty::Terms terms = terms_of(job, run);
+  job.launching.issue(terms);
+  set_terms(terms, forecast);
   forecast.latency_s = run.plan.latency_s;
   forecast.size_B = job.size_B;
   forecast.bus_factor = job.op.bus_factor(job.ranks());

@@ -5,7 +5,7 @@
 
 #include "sim/forecast/collective_result.hpp"
 #include "sim/forecast/collective_run.hpp"
-#include "sim/forecast/interval.hpp"
+#include "sim/forecast/terms.hpp"
 
 namespace linkcast::collective {
 

@@ -1,6 +1,6 @@
 #include "sim/forecast/collective_result.hpp"
 
-#include "sim/forecast/verdict.hpp"
+#include "sim/forecast/terms.hpp"
 #include "sim/query/shared_keys.hpp"
 
 namespace linkcast::collective {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/base/object_reader.hpp"
-#include "sim/forecast/interval.hpp"
 #include "sim/forecast/launching.hpp"
+#include "sim/forecast/terms.hpp"
 #include "sim/machine/communicator.hpp"
 #include "sim/query/key.hpp"
 

@@ -1,7 +1,7 @@
 #include "sim/forecast/copies.hpp"
 
 #include "sim/forecast/copy_forecast.hpp"
-#include "sim/forecast/verdict.hpp"
+#include "sim/forecast/terms.hpp"
 #include "sim/query/shared_keys.hpp"
 
 namespace linkcast::copy {

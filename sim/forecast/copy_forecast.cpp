@@ -4,11 +4,11 @@
 
 #include "sim/base/index.hpp"
 #include "sim/engine/many_flows.hpp"
+#include "sim/forecast/copy_terms.hpp"
 #include "sim/forecast/engine_orders.hpp"
 #include "sim/forecast/launching.hpp"
 #include "sim/forecast/message_queue.hpp"
 #include "sim/forecast/message_window.hpp"
-#include "sim/forecast/verdict.hpp"
 #include "sim/plan/noisy_message.hpp"
 #include "sim/query/shared_keys.hpp"
 
@@ -19,34 +19,34 @@ using query::ValueType;
 
 constexpr std::size_t kMembers = 24;  // source: ours, keys of an answer
 
-/// Judges the copies of one run and says how sure its time is.
+/// Adds the terms of the copies of one run, and what limits them and has to be said of them.
 class Judge {
  public:
-  Judge(const Cluster& machine, const CopyRequest& request, CopyRuns& runs, const Solution& shown)
-      : machine_(machine), request_(request), runs_(runs), shown_(shown) {}
+  /// @param terms  of the time that is shown
+  Judge(const Cluster& machine, const CopyRequest& request, CopyRuns& runs, const Solution& shown,
+        uncertainty::Terms& terms, CopyForecast& forecast)
+      : machine_(machine), request_(request), runs_(runs), shown_(shown), terms_(terms), forecast_(forecast) {}
 
-  /// @param time_s  that is shown
-  uncertainty::Uncertainty judge(double time_s, uncertainty::Verdict& verdict) {
+  void judge() {
     const std::vector<PlannedCopy>& copies = runs_.median.plan.copies();
     std::vector<activities::Transfer> inside;
     for (std::size_t i = 0; i < copies.size(); ++i) {
       if (copies[i].inside) {
-        judge_inside(copies[i], request_.copies[i].bytes, verdict);
+        judge_inside(copies[i], request_.copies[i].bytes);
         inside.push_back(request_.inside);
         inside.back().source = number_of(request_.copies[i].from);
         inside.back().target = number_of(request_.copies[i].to);
       } else {
-        judge_message(copies[i], request_.copies[i].bytes, verdict);
+        judge_message(copies[i], request_.copies[i].bytes);
       }
     }
-    uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(verdict, time_s);
-    uncertainty::add_sharing(inside, verdict, uncertainty);
-    check_sizes(copies, time_s, verdict, uncertainty);
+    uncertainty::add_sharing(inside, terms_, forecast_.warnings);
+    check_sizes(copies);
     if (runs_.count > 1)
-      verdict.warnings.insert("copies wait for their copy engine and the hardware picks the first: the median of " +
-                              std::to_string(runs_.count) + " random choices");
-    if (shown_.late_shares > 0) verdict.warnings.insert(kSharedLate);
-    return uncertainty;
+      forecast_.warnings.insert("copies wait for their copy engine and the hardware picks the first: the median of " +
+                                std::to_string(runs_.count) + " random choices");
+    if (shown_.late_shares > 0) forecast_.warnings.insert(kSharedLate);
+    terms_.bound(runs_.median.plan.cluster_problem().wire_bound_s());
   }
 
   /// As the answer names a key of the cluster: without the node where the request names none.
@@ -60,9 +60,9 @@ class Judge {
     return end.node * static_cast<int>(machine_.node().topology().devices.size()) + end.device;
   }
 
-  void judge_inside(const PlannedCopy& copy, double bytes, uncertainty::Verdict& verdict) {
+  void judge_inside(const PlannedCopy& copy, double bytes) {
     const Platform& node = machine_.node();
-    uncertainty::judge(node, *copy.inside, bytes, verdict);
+    uncertainty::add_copy(node, *copy.inside, bytes, terms_, forecast_.warnings);
     const Problem& problem = runs_.median.plan.problem();
     const std::vector<int>& limited_by = runs_.median.solution.limited_by;
     const int limit = limited_by.empty() ? uncertainty::tightest(problem, problem.activities[at(copy.main)])
@@ -70,47 +70,49 @@ class Judge {
     const int first = machine_.key(copy.node, 0);
     const int constraint =
         limit == kOwnCap ? copy.inside->cap_link : runs_.median.plan.cluster_problem().key(limit) - first;
-    if (constraint >= 0)
-      uncertainty::judge_limit(node.constraints()[at(constraint)], name_of_key(first + constraint), verdict);
+    if (constraint < 0) return;
+    const std::string name = name_of_key(first + constraint);
+    forecast_.bottleneck.insert(name);
+    uncertainty::add_limit(node.constraints()[at(constraint)], name, terms_, forecast_.warnings);
   }
 
-  void judge_message(const PlannedCopy& copy, double bytes, uncertainty::Verdict& verdict) {
+  void judge_message(const PlannedCopy& copy, double bytes) {
     const activities::PlannedMessage& plan = *copy.between;
-    uncertainty::judge(machine_, plan, bytes, verdict);
+    uncertainty::add_message(machine_, plan, bytes, terms_, forecast_.warnings);
     const std::vector<int>& limited_by = runs_.median.solution.limited_by;
     const int limit = limited_by.empty() ? kOwnCap : limited_by[at(copy.main)];
     if (limit != kOwnCap) {
       const int key = runs_.median.plan.cluster_problem().key(limit);
-      verdict.bottleneck.insert(machine_.id(key));
+      forecast_.bottleneck.insert(machine_.id(key));
       if (!machine_.calibrated(key))
-        verdict.warnings.insert("the rate of " + machine_.id(key) + " is nominal, not calibrated");
+        forecast_.warnings.insert("the rate of " + machine_.id(key) + " is nominal, not calibrated");
     } else if (shown_.finish_s[at(copy.last)] > 2 * plan.latency_s) {
       // the curve's own rate: what its narrowest link attained
       const auto narrowest = std::min_element(plan.links.begin(), plan.links.end(), [&](int a, int b) {
         return machine_.capacity(a) < machine_.capacity(b);
       });
-      if (narrowest != plan.links.end()) verdict.bottleneck.insert(machine_.id(*narrowest));
+      if (narrowest != plan.links.end()) forecast_.bottleneck.insert(machine_.id(*narrowest));
     }
   }
 
-  void check_sizes(const std::vector<PlannedCopy>& copies, double time_s, uncertainty::Verdict& verdict,
-                   uncertainty::Uncertainty& uncertainty) {
+  void check_sizes(const std::vector<PlannedCopy>& copies) {
     const auto [smallest, largest] = std::minmax_element(
         request_.copies.begin(), request_.copies.end(), [](const Copy& a, const Copy& b) { return a.bytes < b.bytes; });
     const double from_B = machine_.node().calibration().valid_from_B;
     double latency_s = 0;
     for (const PlannedCopy& copy : copies) latency_s = std::max(latency_s, copy.latency_s());
-    const double grows = uncertainty::part_that_grows(latency_s, time_s);
     if (smallest->bytes < from_B)
-      uncertainty::check_validity(machine_.node(), smallest->bytes, grows, verdict, uncertainty);
+      uncertainty::add_extrapolation(machine_.node(), smallest->bytes, latency_s, terms_, forecast_.warnings);
     if (largest->bytes >= from_B)
-      uncertainty::check_validity(machine_.node(), largest->bytes, grows, verdict, uncertainty);
+      uncertainty::add_extrapolation(machine_.node(), largest->bytes, latency_s, terms_, forecast_.warnings);
   }
 
   const Cluster& machine_;
   const CopyRequest& request_;
   CopyRuns& runs_;
   const Solution& shown_;
+  uncertainty::Terms& terms_;
+  CopyForecast& forecast_;
 };
 
 LoneCopyForecast lone_copy(const Cluster& machine, const CopyRequest& request, const CopyPlan& plan,
@@ -147,49 +149,31 @@ double issued_s(const CopyRequest& request, double done_s) {
 }
 
 /// From rest the host's parts come on top, in a queue the slower of host and devices sets the pace.
-void add_host(const Cluster& machine, const CopyRequest& request, CopyForecast& forecast,
-              uncertainty::Verdict& verdict) {
+void add_host(const Cluster& machine, const CopyRequest& request, uncertainty::Terms& terms, CopyForecast& forecast) {
   const auto copies = static_cast<double>(request.copies.size());
   const CopyHost& host = *request.host;
   const bool single = request.timing == Timing::kSingle;
-  const double makespan_s = forecast.time_s, issue_s = request.issue_s();
-  const double devices_s = single ? makespan_s - issue_s : makespan_s;
-  const double shorter = forecast.interval.low_s / makespan_s, longer = forecast.interval.high_s / makespan_s;
-  forecast.time_s = issued_s(request, makespan_s);
-  forecast.issued = {true, issue_s, devices_s, issue_s > devices_s};
-  if (single) {
-    forecast.interval = {copies * host.issue.low_s + devices_s * shorter + host.wait.low_s,
-                         copies * host.issue.high_s + devices_s * longer + host.wait.high_s};
-  } else {
-    forecast.interval = {std::max(devices_s * shorter, copies * host.issue.low_s),
-                         std::max(devices_s * longer, copies * host.issue.high_s)};
-  }
-  if (forecast.issued->host_bound) verdict.bottleneck.clear();
-  const launch::Launching issuing{
-      launch::Kind::kProcess, 1, {issue_s, 0, copies * host.issue.high_s}, host.wait, host.lender};
-  const std::string warning = issuing.warning(machine.node().topology().name, devices_s);
-  if (!warning.empty()) verdict.warnings.insert(warning);
+  const launch::HostTime issue{request.issue_s(), copies * host.issue.low_s, copies * host.issue.high_s};
+  const launch::Launching issuing{launch::Kind::kProcess, 1, issue, host.wait, host.lender};
+  terms.issue({issue, host.wait, single ? 1 : 0, single,
+               issuing.inherited_from.empty() ? uncertainty::kMeasured : uncertainty::kAssumed});
+  forecast.issued = {true, issue.s, terms.device_s(), issue.s > terms.device_s()};
+  if (forecast.issued->host_bound) forecast.bottleneck.clear();
+  const std::string warning = issuing.warning(machine.node().topology().name, terms.device_s());
+  if (!warning.empty()) forecast.warnings.insert(warning);
 }
 
-/// The terms that the time is made of, with the spreads of `uncertain`. Host and devices work at once in
-/// a queue: the slower of both is all of the time.
-std::vector<uncertainty::Term> terms_of(const CopyRequest& request, const CopyRuns& runs,
-                                        const uncertainty::Uncertainty& uncertain, const CopyForecast& forecast) {
+/// Start-up, bytes and noise, which together are what the devices take.
+void add_parts(const CopyRuns& runs, const CopyForecast& forecast, uncertainty::Terms& terms) {
   namespace term = uncertainty::term;
-  std::vector<uncertainty::Term> terms;
   double latency_s = 0;
   for (const PlannedCopy& copy : runs.median.plan.copies()) latency_s = std::max(latency_s, copy.latency_s());
-  const bool by_host = forecast.issued && forecast.issued->by_host;
-  const bool host_alone = by_host && request.timing == Timing::kBackToBack && forecast.issued->host_bound;
-  const double devices_s = host_alone ? 0 : by_host ? forecast.issued->devices_s : forecast.time_s;
+  const double devices_s = terms.device_s();
   const double quiet_s = forecast.noise ? std::min(devices_s, forecast.noise->quiet_s) : devices_s;
   const double base_s = std::min(latency_s, quiet_s);
-  terms.push_back({term::kBase, base_s});
-  terms.push_back({term::kSerialisation, quiet_s - base_s});
-  terms.push_back({term::kNoise, devices_s - quiet_s});
-  terms.push_back({term::kLaunch, forecast.time_s - devices_s});
-  terms.insert(terms.end(), uncertain.terms().begin(), uncertain.terms().end());
-  return terms;
+  terms.add_part(term::kBase, base_s);
+  terms.add_part(term::kSerialisation, quiet_s - base_s);
+  terms.add_part(term::kNoise, devices_s - quiet_s);
 }
 
 query::Key timing_result() {
@@ -201,6 +185,12 @@ query::Key timing_result() {
 
 }  // namespace
 
+void set_terms(const uncertainty::Terms& terms, CopyForecast& forecast) {
+  forecast.time_s = terms.time_s();
+  forecast.interval = terms.interval();
+  forecast.terms = terms.list();
+}
+
 CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request) {
   if (is_window_in_node(request)) return forecast_window(machine, solver, request);
   if (request.copies.front().message && request.timing == Timing::kBackToBack)
@@ -211,18 +201,17 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
   forecast.timing = request.timing;
   const bool unmoved = request.load.draws() && !request.load.noise;
   if (request.load.noise) forecast.noise = draw_noise(runs, solver, request.load, shown);
-  forecast.time_s = shown.makespan_s;
-  Judge judge(machine, request, runs, shown);
-  uncertainty::Verdict verdict;
-  const uncertainty::Uncertainty uncertainty = judge.judge(forecast.time_s, verdict);
   const bool orders = runs.count > 1 && !request.load.noise;
-  const double wire_s = runs.median.plan.cluster_problem().wire_bound_s();
-  forecast.interval = {uncertainty.around(orders ? runs.makespan.low_s : forecast.time_s, wire_s).low_s,
-                       uncertainty.around(orders ? runs.makespan.high_s : forecast.time_s, wire_s).high_s};
+  uncertainty::Terms terms(
+      machine.node().calibration(), shown.makespan_s,
+      {orders ? runs.makespan.low_s : shown.makespan_s, orders ? runs.makespan.high_s : shown.makespan_s});
+  Judge judge(machine, request, runs, shown, terms, forecast);
+  judge.judge();
   if (std::none_of(request.copies.begin(), request.copies.end(), [](const Copy& copy) { return copy.message; }))
     forecast.issued.emplace();
-  if (request.host) add_host(machine, request, forecast, verdict);
-  forecast.terms = terms_of(request, runs, uncertainty, forecast);
+  if (request.host) add_host(machine, request, terms, forecast);
+  add_parts(runs, forecast, terms);
+  set_terms(terms, forecast);
   double bytes = 0;
   for (const Copy& copy : request.copies) bytes += copy.bytes;
   forecast.bandwidth_Bps = bytes / forecast.time_s;
@@ -231,8 +220,6 @@ CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyR
       forecast.flows.push_back({issued_s(request, shown.finish_s[at(copy.last)]), copy.transport()});
   else
     forecast.alone = lone_copy(machine, request, runs.median.plan, judge);
-  forecast.bottleneck = std::move(verdict.bottleneck);
-  forecast.warnings = std::move(verdict.warnings);
   if (unmoved) {
     forecast.noise = NoisyTimes{request.load, {{0, forecast.time_s}}, forecast.time_s};
     forecast.warnings.insert(congestion::kStaysInNode);

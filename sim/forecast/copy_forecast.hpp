@@ -8,7 +8,7 @@
 #include "sim/base/object_reader.hpp"
 #include "sim/engine/problem.hpp"
 #include "sim/forecast/copy_request.hpp"
-#include "sim/forecast/interval.hpp"
+#include "sim/forecast/terms.hpp"
 #include "sim/machine/cluster.hpp"
 #include "sim/plan/network_load.hpp"
 #include "sim/query/key.hpp"
@@ -60,6 +60,9 @@ struct CopyForecast {
   std::set<std::string> bottleneck{};  ///< ids of constraints
   std::set<std::string> warnings{};
 };
+
+/// Time, interval and terms of a forecast.
+void set_terms(const uncertainty::Terms& terms, CopyForecast& forecast);
 
 /// @throws InputError  no transport joins two ends, or none was measured
 CopyForecast forecast_copies(const Cluster& machine, Solver& solver, const CopyRequest& request);

@@ -2,7 +2,7 @@
 // Copies that wait for one copy engine: the hardware picks which is first, so several orders are simulated.
 #include "sim/engine/problem.hpp"
 #include "sim/forecast/copy_plan.hpp"
-#include "sim/forecast/interval.hpp"
+#include "sim/forecast/terms.hpp"
 
 namespace linkcast::copy {
 

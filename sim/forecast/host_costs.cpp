@@ -5,7 +5,6 @@
 
 #include "sim/base/index.hpp"
 #include "sim/base/input_error.hpp"
-#include "sim/forecast/interval.hpp"
 #include "sim/records/learned.hpp"
 #include "sim/records/parameter_rows.hpp"
 
@@ -80,12 +79,11 @@ double HostCosts::value(const std::string& subject, const LaunchRow& row) const 
 }
 
 HostTime HostCosts::spread(const std::string& subject, double s) const {
-  uncertainty::Uncertainty uncertainty;
-  uncertainty.add(uncertainty::term::kLaunch, value(subject, key::launch_sigma), uncertainty::kMeasured);
-  if (!lender(subject).empty() && !scale_) uncertainty.add(uncertainty::term::kLaunch, kOtherHost);
-  const double scaled_s = s * scale_.value_or(1);
-  const uncertainty::Interval interval = uncertainty.around(scaled_s, 0);
-  return {scaled_s, interval.low_s, interval.high_s};
+  uncertainty::Terms terms(*own_, s * scale_.value_or(1));
+  terms.add(uncertainty::term::kLaunch, value(subject, key::launch_sigma), uncertainty::kMeasured);
+  if (!lender(subject).empty() && !scale_) terms.add(uncertainty::term::kLaunch, kOtherHost);
+  const uncertainty::Interval interval = terms.interval();
+  return {terms.time_s(), interval.low_s, interval.high_s};
 }
 
 HostTime HostCosts::of(Kind kind, const Call& call) const {

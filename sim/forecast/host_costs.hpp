@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/forecast/terms.hpp"
 #include "sim/machine/catalogue.hpp"
 #include "sim/records/launch_record.hpp"
 #include "sim/records/parameters.hpp"
@@ -35,10 +36,7 @@ struct Call {
   bool collected = true;        ///< in a group, if one thread issues for several; else each launches as it is called
 };
 
-/// Seconds on the host, with the ends of its 90 % interval.
-struct HostTime {
-  double s = 0, low_s = 0, high_s = 0;
-};
+using uncertainty::HostTime;
 
 /// Of one machine, or of the one whose launches were measured (a wider interval then), each kind by itself.
 class HostCosts {

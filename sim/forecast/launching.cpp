@@ -1,42 +1,19 @@
 #include "sim/forecast/launching.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "sim/base/statistics.hpp"
-
 namespace linkcast::launch {
 namespace {
 
 constexpr double kMatters = 0.5;  // of the devices' time: source: ours, so that twice the host would be the limit
 
-double call_s(double host_s, double device_s, double wait_s, int calls) {
-  return (host_s + (calls - 1) * std::max(host_s, device_s) + device_s + wait_s) / calls;
-}
-
 }  // namespace
 
 double Launching::time_s(double device_s) const {
-  return by_host() ? call_s(host.s, device_s, wait.s, calls) : device_s;
+  return by_host() ? uncertainty::paced_s(host.s, device_s, wait.s, calls) : device_s;
 }
 
-uncertainty::Interval Launching::around(const uncertainty::Interval& device) const {
-  if (!by_host()) return device;
-  return {call_s(host.low_s, device.low_s, wait.low_s, calls), call_s(host.high_s, device.high_s, wait.high_s, calls)};
-}
-
-std::vector<uncertainty::Term> Launching::terms(std::vector<uncertainty::Term> device, double device_s) const {
-  if (!by_host()) return device;
-  const double whole_s = time_s(device_s), part = host_bound(device_s) ? 1.0 / calls : 1;
-  for (uncertainty::Term& term : device) {
-    term.seconds *= part;
-    term.spread = term.spread.times(part * device_s / whole_s);
-  }
-  const double launch_s = whole_s - part * device_s;
-  const double spread = host.s > 0 ? std::log(host.high_s / host.s) / kNinetyPercentSigmas : 0;
-  device.push_back({uncertainty::term::kLaunch, launch_s, ErrorPart(spread * launch_s / whole_s),
-                    inherited_from.empty() ? uncertainty::kMeasured : uncertainty::kAssumed});
-  return device;
+void Launching::issue(uncertainty::Terms& terms) const {
+  if (!by_host()) return;
+  terms.issue({host, wait, calls, false, inherited_from.empty() ? uncertainty::kMeasured : uncertainty::kAssumed});
 }
 
 std::string Launching::warning(const std::string& machine, double device_s) const {

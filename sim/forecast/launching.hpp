@@ -4,15 +4,13 @@
 
 #include "sim/base/object_reader.hpp"
 #include "sim/forecast/host_costs.hpp"
-#include "sim/forecast/interval.hpp"
+#include "sim/forecast/terms.hpp"
 #include "sim/query/key.hpp"
 
 namespace linkcast::launch {
 
-/// n calls, then a wait for all of them. The host issues call i + 1 while the devices work on call i: the slower of
-/// both sets the pace, and the first call and the wait are waited for whole.
-///   n calls take host + (n - 1) max(host, device) + device + wait
-/// of which one is the n-th part: for one call from rest the sum, for many max(host, device).
+/// n calls, then a wait for all of them (uncertainty::HostPart). One is the n-th part: for one call from rest the sum,
+/// for many max(host, device).
 struct Launching {
   Kind kind = Kind::kGraph;
   int calls = 1;
@@ -22,11 +20,8 @@ struct Launching {
   [[nodiscard]] bool by_host() const { return kind != Kind::kGraph; }
   /// Seconds a call. @param device_s  that the devices take for one
   [[nodiscard]] double time_s(double device_s) const;
-  /// From that of the devices: the ends of all three parts, taken together.
-  [[nodiscard]] uncertainty::Interval around(const uncertainty::Interval& device) const;
-  /// Terms of a call, from those of the devices: of the slower of both nearly all, of the other its part of the first
-  /// call and of the wait.
-  [[nodiscard]] std::vector<uncertainty::Term> terms(std::vector<uncertainty::Term> device, double device_s) const;
+  /// Adds the host to the terms of the devices.
+  void issue(uncertainty::Terms& terms) const;
   /// The devices wait for the host.
   [[nodiscard]] bool host_bound(double device_s) const { return by_host() && host.s > device_s; }
   /// What has to be said of an inherited host; empty where it matters little, or nothing.

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
-#include "sim/forecast/interval.hpp"
+#include "sim/forecast/terms.hpp"
 #include "sim/plan/cluster_problem.hpp"
 
 namespace linkcast::copy {
@@ -173,19 +173,18 @@ CopyForecast forecast_queue(const Cluster& machine, Solver& solver, const CopyRe
   const Queue queue = queue_of(machine, request);
   Stages stages(machine, queue);
   CopyForecast forecast;
-  forecast.time_s = stages.pace(solver);
+  const Calibration& calibration = machine.node().calibration();
+  uncertainty::Terms terms(calibration, stages.pace(solver));
+  terms.add(uncertainty::term::kMisfit, uncertainty::scatter_of(calibration, queue.transport, queue.bytes),
+            uncertainty::kScatter);
+  terms.add(uncertainty::term::kSerialisation, stages.rate_error());
+  terms.add_part(uncertainty::term::kSerialisation, terms.time_s());
+  terms.bound(stages.wire_s());
+  set_terms(terms, forecast);
   forecast.timing = Timing::kBackToBack;
   Queue small = queue;
   small.bytes = 1;
   forecast.alone = LoneCopyForecast{Stages(machine, small).pace(solver), queue.transport};
-  uncertainty::Uncertainty uncertainty;
-  uncertainty.add(uncertainty::term::kMisfit,
-                  uncertainty::scatter_of(machine.node().calibration(), queue.transport, queue.bytes),
-                  uncertainty::kScatter);
-  uncertainty.add(uncertainty::term::kSerialisation, stages.rate_error());
-  uncertainty.add_part(uncertainty::term::kSerialisation, forecast.time_s);
-  forecast.interval = uncertainty.around(forecast.time_s, stages.wire_s());
-  forecast.terms = uncertainty.terms();
   forecast.bandwidth_Bps = queue.bytes / forecast.time_s;
   forecast.warnings.insert("figures of the NIC's engine are printed ones: " +
                            machine.node().topology().devices[at(machine.nic_device(queue.out_nic))].id);

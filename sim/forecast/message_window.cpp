@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/base/index.hpp"
-#include "sim/forecast/interval.hpp"
+#include "sim/forecast/terms.hpp"
 #include "sim/plan/inside_path.hpp"
 #include "sim/plan/mpi_costs.hpp"
 
@@ -44,17 +44,14 @@ CopyForecast of_copies(const Cluster& machine, Solver& solver, const CopyRequest
   copies.inside = {};
   copies.inside.by = turn.by_kernel ? activities::MoveBy::kSm : activities::MoveBy::kDma;
   CopyForecast forecast = forecast_copies(machine, solver, copies);
-  uncertainty::Uncertainty host;
-  host.add(uncertainty::term::kLaunch, process.error_s / process.time_s);
   const auto messages = static_cast<double>(request.copies.size());  // a process posts what it sends and what it gets
-  const double process_s = process.time_s * messages;
-  if (process_s > forecast.time_s) {
-    forecast.terms = host.terms();
-    forecast.terms.push_back({uncertainty::term::kLaunch, process_s});
-  }
-  forecast.time_s = std::max(forecast.time_s, process_s);
-  forecast.interval.low_s = std::max(forecast.interval.low_s, host.around(process_s, 0).low_s);
-  forecast.interval.high_s = std::max(forecast.interval.high_s, host.around(process_s, 0).high_s);
+  uncertainty::Terms host(machine.node().calibration(), process.time_s * messages);
+  host.add(uncertainty::term::kLaunch, process.error_s / process.time_s);
+  host.add_part(uncertainty::term::kLaunch, host.time_s());
+  if (host.time_s() > forecast.time_s) forecast.terms = host.list();
+  forecast.time_s = std::max(forecast.time_s, host.time_s());
+  forecast.interval.low_s = std::max(forecast.interval.low_s, host.interval().low_s);
+  forecast.interval.high_s = std::max(forecast.interval.high_s, host.interval().high_s);
   return forecast;
 }
 
@@ -64,17 +61,15 @@ CopyForecast of_processes(const Cluster& machine, const CopyRequest& request, co
   const Copy& copy = request.copies.front();
   const double moving_s = copy.bytes / turn.rate_Bps;
   CopyForecast forecast;
-  forecast.time_s = process.time_s + moving_s;
-  uncertainty::Uncertainty uncertainty;
-  uncertainty.add(uncertainty::term::kMisfit,
-                  uncertainty::scatter_of(machine.node().calibration(), turn.transport, copy.bytes),
-                  uncertainty::kScatter);
-  uncertainty.add(uncertainty::term::kSerialisation,
-                  std::hypot(process.error_s, turn.rate_error * moving_s) / forecast.time_s);
-  uncertainty.add_part(uncertainty::term::kLaunch, process.time_s);
-  uncertainty.add_part(uncertainty::term::kSerialisation, moving_s);
-  forecast.interval = uncertainty.around(forecast.time_s, 0);  // the CPU moves them
-  forecast.terms = uncertainty.terms();
+  const Calibration& calibration = machine.node().calibration();
+  uncertainty::Terms terms(calibration, process.time_s + moving_s);
+  terms.add(uncertainty::term::kMisfit, uncertainty::scatter_of(calibration, turn.transport, copy.bytes),
+            uncertainty::kScatter);
+  terms.add(uncertainty::term::kSerialisation,
+            std::hypot(process.error_s, turn.rate_error * moving_s) / terms.time_s());
+  terms.add_part(uncertainty::term::kLaunch, process.time_s);
+  terms.add_part(uncertainty::term::kSerialisation, moving_s);
+  set_terms(terms, forecast);
   if (!turn.measured)
     forecast.warnings.insert("no message of the kind " + turn.transport + " was measured on " +
                              machine.node().topology().name + ": assumed, " + to_text(BytesPerSecond{turn.rate_Bps}) +

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/forecast/algorithm.hpp"
-#include "sim/forecast/verdict.hpp"
+#include "sim/forecast/copy_terms.hpp"
 #include "sim/plan/cluster_message.hpp"
 
 namespace linkcast::collective {
@@ -15,7 +15,7 @@ namespace term = uncertainty::term;
 namespace {
 
 // A library's messages inside a node where neither they nor its collectives were measured. source: assumed, as
-// kUnmeasured of sim/forecast/interval.cpp
+// kUnmeasured of sim/forecast/terms.cpp
 constexpr double kStandInError = 0.3;
 // Rounds that stand for others. source: tests/physics/schedule_test.cpp, steady against step by step
 constexpr double kSteadyError = 0.05;
@@ -69,31 +69,6 @@ double messages_scatter(const CollectiveJob& job, const ScheduledRun& rounds) {
   return scatter;
 }
 
-/// Of the run's own time, with how far calibration reaches.
-uncertainty::Uncertainty judge(const CollectiveJob& job, const CollectiveRun& run, uncertainty::Verdict& validity) {
-  uncertainty::Uncertainty uncertainty;
-  const ScheduledRun& rounds = *run.scheduled;
-  const Calibration& calibration = job.node().calibration();
-  const double time = run.time_s();
-  uncertainty.add(term::kMisfit, uncertainty::misfit_of(calibration, {true, job.communicator.nodes}, job.size_B),
-                  uncertainty::kScatter);
-  uncertainty.add(term::kMisfit, messages_scatter(job, rounds), uncertainty::kScatter);
-  uncertainty.add(term::kBase, rounds.times.delay_error * rounds.times.latency_s / time, uncertainty::kMeasured);
-  const double inside_s = rounds.inside_s() + rounds.times.combine_s + rounds.times.latency_s;
-  std::vector<uncertainty::Term> parts{
-      {term::kReduction, rounds.times.combine_s, rounds.times.combine.rate_error.times(-rounds.times.combine_s / time),
-       rounds.times.combine.measured ? uncertainty::kMeasured : uncertainty::kAssumed},
-      {term::kBase, rounds.times.latency_s},
-      {term::kStaging, rounds.inside_s()},
-      {term::kSerialisation, std::max(0.0, time - inside_s)}};
-  for (const ErrorPart& part : rounds.copies.error_s) parts.push_back({term::kStaging, 0, part.times(1 / time)});
-  uncertainty.add(calibration, parts);
-  if (rounds.times.steady) uncertainty.add(term::kMisfit, kSteadyError);
-  uncertainty::check_validity(job.node(), job.size_B, uncertainty::part_that_grows(rounds.times.latency_s, time),
-                              validity, uncertainty);
-  return uncertainty;
-}
-
 }  // namespace
 
 std::string transport_refusal(const CollectiveJob& job) {
@@ -107,20 +82,39 @@ std::string transport_refusal(const CollectiveJob& job) {
   return "";
 }
 
-uncertainty::Uncertainty uncertainty_of_rounds(const CollectiveJob& job, const CollectiveRun& run) {
-  uncertainty::Verdict validity;
-  return judge(job, run, validity);
+uncertainty::Terms terms_of_rounds(const CollectiveJob& job, const CollectiveRun& run,
+                                   std::set<std::string>& warnings) {
+  const ScheduledRun& rounds = *run.scheduled;
+  const Calibration& calibration = job.node().calibration();
+  const double time = run.time_s();
+  uncertainty::Terms terms(calibration, time);
+  terms.add(term::kMisfit, uncertainty::misfit_of(calibration, {true, job.communicator.nodes}, job.size_B),
+            uncertainty::kScatter);
+  terms.add(term::kMisfit, messages_scatter(job, rounds), uncertainty::kScatter);
+  terms.add(term::kBase, rounds.times.delay_error * rounds.times.latency_s / time, uncertainty::kMeasured);
+  const double inside_s = rounds.inside_s() + rounds.times.combine_s + rounds.times.latency_s;
+  terms.add(
+      {{term::kReduction, rounds.times.combine_s, rounds.times.combine.rate_error.times(-rounds.times.combine_s / time),
+        rounds.times.combine.measured ? uncertainty::kMeasured : uncertainty::kAssumed},
+       {term::kBase, rounds.times.latency_s},
+       {term::kStaging, rounds.inside_s()},
+       {term::kSerialisation, std::max(0.0, time - inside_s)}});
+  for (const ErrorPart& part : rounds.copies.error_s) terms.add({{term::kStaging, 0, part.times(1 / time)}});
+  if (rounds.times.steady) terms.add(term::kMisfit, kSteadyError);
+  uncertainty::add_extrapolation(job.node(), job.size_B, rounds.times.latency_s, terms, warnings);
+  terms.bound(run.wire_s);
+  return terms;
 }
 
 CollectiveForecast forecast_of_rounds(const CollectiveJob& job, const CollectiveRun& run) {
   const ScheduledRun& rounds = *run.scheduled;
   CollectiveForecast forecast;
-  uncertainty::Verdict validity;
+  std::set<std::string> extrapolated;
   const std::vector<int> limits = limits_of(rounds.times);
-  forecast.time_s = run.time_s();
-  const uncertainty::Uncertainty uncertainty = judge(job, run, validity);
-  forecast.interval = uncertainty.around(forecast.time_s, run.wire_s);
-  forecast.terms = uncertainty.terms();
+  const uncertainty::Terms terms = terms_of_rounds(job, run, extrapolated);
+  forecast.time_s = terms.time_s();
+  forecast.interval = terms.interval();
+  forecast.terms = terms.list();
   forecast.latency_s = rounds.times.latency_s;
   forecast.size_B = job.size_B;
   forecast.bus_factor = job.op.bus_factor(job.ranks());
@@ -136,7 +130,7 @@ CollectiveForecast forecast_of_rounds(const CollectiveJob& job, const Collective
   if (limits.empty())
     forecast.limited_by = 2 * forecast.latency_s >= forecast.time_s ? "start-up" : "rates of single messages";
   forecast.warnings = warnings_of(job, rounds, forecast.time_s, limits);
-  forecast.warnings.insert(forecast.warnings.end(), validity.warnings.begin(), validity.warnings.end());
+  forecast.warnings.insert(forecast.warnings.end(), extrapolated.begin(), extrapolated.end());
   return forecast;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // What a forecast of a collective says that sends messages by a schedule, on one node or several.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ std::string transport_refusal(const CollectiveJob& job);
 
 /// Of a run of rounds of messages, alone or with others.
 CollectiveForecast forecast_of_rounds(const CollectiveJob& job, const CollectiveRun& run);
-uncertainty::Uncertainty uncertainty_of_rounds(const CollectiveJob& job, const CollectiveRun& run);
+/// All terms of such a run. @param warnings  gets that of a size outside the calibrated range
+uncertainty::Terms terms_of_rounds(const CollectiveJob& job, const CollectiveRun& run, std::set<std::string>& warnings);
 
 /// The other algorithms that have the operation, where all messages are simulated.
 Alternatives other_schedules(const CollectiveJob& job, const CollectiveRun& taken, Solver& solver);

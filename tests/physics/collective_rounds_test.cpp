@@ -231,7 +231,8 @@ TEST_CASE("rounds: how sure a forecast is, part by part", "[physics][rounds]") {
   const auto variance = [&](const Cluster& on, const CollectiveRun& run) {
     const Ranks ranks(on, "mpi-openmpi", 1, {0, 1, 2});
     const CollectiveJob job = ranks.job("all_reduce", 6e6);
-    const uncertainty::Interval found = collective::uncertainty_of_rounds(job, run).around(run.time_s(), run.wire_s);
+    std::set<std::string> warnings;
+    const uncertainty::Interval found = collective::terms_of_rounds(job, run, warnings).interval();
     CHECK_THAT(collective::interval_of(job, run).high_s, WithinRel(found.high_s, kExact));
     CHECK_THAT(collective::forecast_of_rounds(job, run).interval.high_s, WithinRel(found.high_s, kExact));
     return std::pow(std::log(found.high_s / run.time_s()) / 1.645, 2);

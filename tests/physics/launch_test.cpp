@@ -49,7 +49,11 @@ TEST_CASE("the ends of the interval are those of host, devices and wait together
   launch::Launching issuing = issued(5, 3, 1);
   issuing.host = {5, 4, 8};
   issuing.wait = {3, 2, 4};
-  const uncertainty::Interval found = issuing.around({6, 9});
+  const Calibration calibration;
+  uncertainty::Terms terms(calibration, 7, {6, 9});  // without a spread of its own
+  issuing.issue(terms);
+  CHECK_THAT(terms.time_s(), WithinRel(5 + 7 + 3.0, 1e-12));
+  const uncertainty::Interval found = terms.interval();
   CHECK_THAT(found.low_s, WithinRel(4 + 6 + 2.0, 1e-12));
   CHECK_THAT(found.high_s, WithinRel(8 + 9 + 4.0, 1e-12));
 }

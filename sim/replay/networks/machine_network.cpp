@@ -6,13 +6,11 @@
 #include <utility>
 
 #include "sim/base/index.hpp"
-#include "sim/forecast/interval.hpp"
+#include "sim/forecast/copy_terms.hpp"
 #include "sim/forecast/placed_collective.hpp"
-#include "sim/forecast/verdict.hpp"
 #include "sim/machine/pair_collective.hpp"
 #include "sim/plan/cluster_message.hpp"
 #include "sim/plan/transfer.hpp"
-#include "sim/plan/wire_bound.hpp"
 #include "sim/replay/flow_network.hpp"
 #include "sim/replay/network.hpp"
 
@@ -148,13 +146,12 @@ Plan MachineNetwork::message_of_curve(const NetworkOp& op) {
   const activities::PlannedMessage stages = activities::add_message(problem, message);
   Plan plan;
   plan.alone_s = catalogue_.solver("fluid").run(problem.problem()).makespan_s;
-  uncertainty::Verdict verdict;
-  uncertainty::judge(machine(), stages, message.bytes, verdict);
-  said().insert(verdict.warnings.begin(), verdict.warnings.end());
-  uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(verdict, plan.alone_s);
-  uncertainty::check_validity(node(), message.bytes, uncertainty::part_that_grows(stages.latency_s, plan.alone_s),
-                              verdict, uncertainty);
-  plan.spread = uncertainty::spread_of(uncertainty.around(plan.alone_s, problem.wire_bound_s()), plan.alone_s);
+  uncertainty::Terms terms(node().calibration(), plan.alone_s);
+  std::set<std::string> extrapolated;
+  uncertainty::add_message(machine(), stages, message.bytes, terms, said());
+  uncertainty::add_extrapolation(node(), message.bytes, stages.latency_s, terms, extrapolated);
+  terms.bound(problem.wire_bound_s());
+  plan.spread = uncertainty::spread_of(terms.interval(), plan.alone_s);
   plan.activities = problem.problem().activities;
   for (int i = 0; i < static_cast<int>(plan.activities.size()); ++i) {
     Activity& stage = plan.activities[at(i)];
@@ -264,14 +261,10 @@ Plan MachineNetwork::copy(const NetworkOp& op, bool behind) {
   activities::ProblemBuilder alone_builder(node());
   const activities::PlannedTransfer lone = alone_builder.add(transfer);
   const Solution alone = catalogue_.solver("fluid").run(alone_builder.problem());
-  uncertainty::Verdict verdict;
-  uncertainty::Uncertainty uncertainty = uncertainty::uncertainty_of(alone_builder, alone, {lone}, op.size_B, verdict);
-  uncertainty::check_validity(node(), op.size_B, uncertainty::part_that_grows(lone.latency_s, alone.makespan_s),
-                              verdict, uncertainty);
   Plan plan;
   plan.alone_s = alone.makespan_s;
-  const double wire_s = activities::wire_bound_s(node(), alone_builder.problem());
-  plan.spread = uncertainty::spread_of(uncertainty.around(alone.makespan_s, wire_s), alone.makespan_s);
+  const uncertainty::Terms terms = uncertainty::terms_of_copy(alone_builder, alone, lone, op.size_B);
+  plan.spread = uncertainty::spread_of(terms.interval(), alone.makespan_s);
   activities::ProblemBuilder builder(node());
   if (behind) builder.add(transfer);
   const activities::PlannedTransfer planned = builder.add(transfer);

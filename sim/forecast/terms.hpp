@@ -1,9 +1,11 @@
 #pragma once
-// How sure a prediction is: a 90 % interval around a time.
+// The terms of a forecast, from which its time and its 90 % interval follow.
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/base/object_reader.hpp"
 #include "sim/machine/platform.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/records/learned.hpp"
@@ -12,6 +14,11 @@ namespace linkcast::uncertainty {
 
 struct Interval {
   double low_s = 0, high_s = 0;
+};
+
+/// Seconds on the host, with the ends of its 90 % interval.
+struct HostTime {
+  double s = 0, low_s = 0, high_s = 0;
 };
 
 using activities::Spread;
@@ -39,28 +46,69 @@ inline constexpr std::string_view kBase = "base", kHops = "hops", kSerialisation
 inline constexpr std::string_view kMeasured = "measured", kTable = "library's table", kAssumed = "assumed",
                                   kScatter = "scatter of measurements";
 
-/// The list of a forecast's terms, from which its interval follows.
-class Uncertainty {
+/// Part of a host, added to devices that work through its calls, one behind the other: it issues call i + 1 while they
+/// work on call i, so that the slower of both sets the pace; the first call and the wait after the last are waited for
+/// whole.
+///   n calls take host + (n - 1) max(host, device) + device + wait
+struct HostPart {
+  HostTime issue{}, wait{};
+  int calls = 1;           ///< time and interval are of one of them; 0: calls without end, max(host, device) each
+  bool in_engine = false;  ///< of one call: the engine ran the issuing too
+  std::string_view source = kMeasured;
+};
+/// Seconds a call. @param host_s, device_s  that each takes for one. @param calls  as in HostPart
+double paced_s(double host_s, double device_s, double wait_s, int calls);
+
+/// The list of a forecast's terms: its time and its interval follow from it.
+class Terms {
  public:
+  /// @param calibration  outlives the list. @param device_s  that the engine ran
+  Terms(const Calibration& calibration, double device_s) : Terms(calibration, device_s, {device_s, device_s}) {}
+  /// @param ends  of what the engine ran, where it drew several orders
+  Terms(const Calibration& calibration, double device_s, const Interval& ends)
+      : calibration_(&calibration), device_s_(device_s), ends_(ends) {}
+
   /// Independent of all others. @param sigma_log  standard deviation of ln(time)
   void add(std::string_view label, double sigma_log, std::string_view source = kAssumed) {
-    variance_ += sigma_log * sigma_log;
     terms_.push_back({label, 0, ErrorPart(sigma_log), source});
   }
+  /// One of several copies, independent of all others: the largest of each label and source counts.
+  void add_largest(std::string_view label, double sigma_log, std::string_view source);
   /// Terms of parameters, whose errors may hang together.
-  void add(const Calibration& calibration, const std::vector<Term>& terms);
-  /// A part of the time that is as sure as the others say.
+  void add(const std::vector<Term>& terms) { terms_.insert(terms_.end(), terms.begin(), terms.end()); }
+  /// A part of device_s() that is as sure as the others say.
   void add_part(std::string_view label, double seconds) { terms_.push_back({label, seconds}); }
-  [[nodiscard]] const std::vector<Term>& terms() const { return terms_; }
-  /// The only place where a forecast gets its interval. Its lower end is not below what the wires allow.
-  /// @param wire_s  least time that its bytes can take (ClusterProblem::wire_bound_s), 0 of what moves none. Where
-  ///                measured rates exceed nominal ones the time itself is the bound
-  [[nodiscard]] Interval around(double time_s, double wire_s) const;
+  /// The lower end is not below what the wires allow.
+  /// @param wire_s  least time that the bytes can take (ClusterProblem::wire_bound_s). Where measured rates exceed
+  ///                nominal ones the time itself is the bound
+  void bound(double wire_s) { wire_s_ = wire_s; }
+  /// A host issues it. At both ends of the interval host and devices are taken together.
+  void issue(const HostPart& host) { host_ = host; }
+
+  /// Seconds, with what the host adds.
+  [[nodiscard]] double time_s() const;
+  /// Of it what the devices take, without the host's issuing.
+  [[nodiscard]] double device_s() const;
+  /// Ends of 90 % around time_s().
+  [[nodiscard]] Interval interval() const;
+  /// All terms, as parts of time_s() and of its spread: with a host, of the slower of both nearly all, of the other its
+  /// part of the first call and of the wait.
+  [[nodiscard]] std::vector<Term> list() const;
 
  private:
-  double variance_ = 0;
+  [[nodiscard]] Interval devices() const;
+
+  const Calibration* calibration_;
+  double device_s_, wire_s_ = 0;
+  Interval ends_;
   std::vector<Term> terms_{};
+  std::optional<HostPart> host_{};
 };
+
+/// Terms as objects of an answer, those that are nothing left out: label, time_s, time_share, spread (of ln(time)),
+/// uncertainty_share (of the variance of ln(time); below 0 where it takes back what another adds), source, parameter.
+std::vector<Json> explained(const Calibration& calibration, const std::vector<Term>& terms, double time_s);
+void put_interval(Json& out, double time_s, const Interval& interval);
 
 /// Collectives whose forecasts err alike: of NCCL and its like, or of an MPI, in one node or between nodes.
 struct Kind {

@@ -1,0 +1,120 @@
+#include "sim/forecast/copy_terms.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "sim/base/index.hpp"
+#include "sim/plan/wire_bound.hpp"
+
+namespace linkcast::uncertainty {
+namespace {
+
+// Copies that share nothing but a GPU, or share a link fairly. source: 4 H200, 2026-11-21a, patterns of
+// calibrate/data/hgx-h200: each way of a pair loses 1.2 % to the other way, and nothing in the model says so
+constexpr double kSharing = 0.015;
+// Kernels of GPUs that send to several and receive from several others at once. source: the same data, ring_both and
+// all_to_all by kernels took 1.1 to 1.7 times as long as max-min fair shares say
+constexpr double kMixing = 0.25;
+
+// The curve of a message was measured between two nodes next to each other; other pairs of the same distance scatter.
+// source: paper 002 (SC24), section V-B1: 3.7 to 5.7 us under one switch on the same system
+constexpr double kPairError = 0.1;
+// Of a start-up that stands in. source: as kStandInError of transfer.cpp
+constexpr double kMessageStandInError = 0.3;
+
+}  // namespace
+
+int tightest(const Problem& problem, const Activity& activity) {
+  double rate = activity.rate_cap_Bps;
+  int limit = kOwnCap;
+  for (const Use& use : activity.uses) {
+    const double share = problem.capacity_Bps[at(use.constraint)] / use.weight;
+    if (share >= rate) continue;
+    rate = share;
+    limit = use.constraint;
+  }
+  return limit;
+}
+
+void add_copy(const Platform& platform, const activities::PlannedTransfer& plan, double bytes, Terms& terms,
+              std::set<std::string>& warnings) {
+  for (const Resolved& used : plan.used)
+    if (!used.calibrated)
+      warnings.insert(platform.calibration().find(used.name)
+                          ? "start-up of " + plan.model + " copies was not measured: " + used.name + " stands in"
+                          : "parameter " + used.name + " was not measured on this machine: an assumption stands in");
+  if (plan.transport == "staged" && plan.chosen)
+    warnings.insert("staged copies are moved by the runtime: engine and direction have no effect on them");
+  terms.add_largest(term::kMisfit, scatter_of(platform.calibration(), plan.model, bytes), kScatter);
+  terms.add_largest(term::kSerialisation, 0, kMeasured);
+  terms.add_largest(term::kBase, plan.delay_error_s / terms.device_s(), kMeasured);
+}
+
+void add_message(const Cluster& cluster, const activities::PlannedMessage& plan, double bytes, Terms& terms,
+                 std::set<std::string>& warnings) {
+  const Platform& node = cluster.node();
+  terms.add_largest(term::kMisfit, scatter_of(node.calibration(), plan.transport, bytes), kScatter);
+  terms.add_largest(term::kSerialisation, plan.rate_error, kMeasured);
+  terms.add_largest(term::kBase, plan.delay_error_s / terms.device_s(), kMeasured);
+  if (!plan.distance.empty()) terms.add_largest(term::kDistance, kPairError, kAssumed);
+  if (!plan.warning.empty()) warnings.insert(plan.warning);
+  if (!plan.stand_in) return;
+  terms.add_largest(term::kMisfit, kMessageStandInError, kAssumed);
+  warnings.insert("no message inside a node of " + node.topology().name +
+                  " of this size was measured: what its steps take on other machines and the rates of links stand in");
+}
+
+void add_limit(const Constraint& limit, const std::string& id, Terms& terms, std::set<std::string>& warnings) {
+  terms.add_largest(term::kSerialisation, limit.capacity.rel_error, kMeasured);
+  if (!limit.capacity.calibrated) warnings.insert("the rate of " + id + " is nominal, not calibrated");
+}
+
+Terms terms_of_copy(const activities::ProblemBuilder& builder, const Solution& solution,
+                    const activities::PlannedTransfer& plan, double bytes) {
+  const Platform& platform = builder.platform();
+  Terms terms(platform.calibration(), solution.makespan_s);
+  std::set<std::string> warnings;
+  add_copy(platform, plan, bytes, terms, warnings);
+  int limit = solution.limited_by[at(plan.main_activity)];
+  if (limit == kOwnCap) limit = plan.cap_link;
+  if (limit >= 0) add_limit(platform.constraints()[at(limit)], "", terms, warnings);
+  add_extrapolation(platform, bytes, plan.latency_s, terms, warnings);
+  terms.bound(activities::wire_bound_s(platform, builder.problem()));
+  return terms;
+}
+
+void add_sharing(const std::vector<activities::Transfer>& transfers, Terms& terms, std::set<std::string>& warnings) {
+  if (transfers.size() < 2) return;
+  terms.add(term::kContention, kSharing, kMeasured);
+  std::map<int, std::set<int>> targets, sources;
+  for (const activities::Transfer& t : transfers) {
+    if (t.by != activities::MoveBy::kSm || t.source == t.target) continue;
+    targets[t.source].insert(t.target);
+    sources[t.target].insert(t.source);
+  }
+  for (const auto& [gpu, out] : targets) {
+    if (out.size() < 2 || sources[gpu].size() < 2) continue;
+    terms.add(term::kContention, kMixing);
+    warnings.insert(
+        "kernels of one GPU exchange with several others at once: such traffic took 1.1 to 1.7 times as long as "
+        "fair sharing says on the machine where it was measured");
+    return;
+  }
+}
+
+void add_extrapolation(const Platform& platform, double size_B, double latency_s, Terms& terms,
+                       std::set<std::string>& warnings) {
+  const Calibration& calibration = platform.calibration();
+  if (size_B <= calibration.valid_to_B && size_B >= calibration.valid_from_B) return;
+  const bool above = size_B > calibration.valid_to_B;
+  warnings.insert("size is " + std::string(above ? "above" : "below") + " the calibrated range " +
+                  to_text(Bytes{calibration.valid_from_B}) + " to " + to_text(Bytes{calibration.valid_to_B}) +
+                  ": extrapolated");
+  const double some_B = std::max(1.0, size_B);  // nothing is as far away as one byte
+  const double doublings = std::abs(std::log2(some_B / (above ? calibration.valid_to_B : calibration.valid_from_B)));
+  const double time_s = terms.device_s(), grows = time_s > 0 ? std::max(0.0, 1 - latency_s / time_s) : 0;
+  terms.add(term::kMisfit, grows * scatter_beyond_sizes(calibration, doublings));
+}
+
+}  // namespace linkcast::uncertainty
