@@ -18,6 +18,7 @@ using collective::CollectiveCost;
 using collective::CollectiveJob;
 using collective::CollectivePlan;
 using collective::CostRequest;
+using collective::Figure;
 using collective::MessageStart;
 
 /// Between two members by their places.
@@ -188,13 +189,14 @@ class GroupedMessages final : public Algorithm {
     const Learned base = learned(known, communicator.library, key::sendrecv_base,
                                  {smallest.base_s + smallest.hop_s, collective::kTableSpread});
     cost.base_s += base.value - smallest.base_s;
-    cost.base_spread = ErrorPart(base);
+    cost.set(Figure::kBase,
+             {{uncertainty::term::kBase, 0, ErrorPart(base), cost.term(Figure::kBase).source, &key::sendrecv_base}});
     cost.hop_s = 0;
     if (protocol == "Simple") {
       const Learned rate = learned(known, communicator.library, key::sendrecv_channel);
       if (!host || rate.value < cost.channel_Bps) {
         cost.channel_Bps = rate.value;
-        cost.channel_terms = {collective::rate_term(uncertainty::term::kSerialisation, rate, key::sendrecv_channel)};
+        cost.set(Figure::kBlock, {collective::term_of(uncertainty::term::kSerialisation, rate, key::sendrecv_channel)});
       }
     }
     collective::wait_for_slowest(request, cost);

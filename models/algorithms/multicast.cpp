@@ -5,6 +5,9 @@
 #include "sim/base/index.hpp"
 
 namespace linkcast {
+
+using collective::Figure;
+
 namespace {
 
 // One thread block of multicast, whose warps copy into the shared buffer, load sums and store. source: assumed, as a
@@ -52,10 +55,10 @@ collective::CollectiveCost multicast_cost(const collective::CostRequest& request
       learned(known, library, kLinkShare, request.library.multicast_share(request.platform, request.communicator));
   const Learned block = learned(known, library, kChannel);
   cost.link_share = std::min(1.0, share.value);
-  cost.link_spread = ErrorPart(share);
-  cost.rate_measured = share.measured;
+  cost.set(Figure::kLinks, {{uncertainty::term::kSerialisation, 0, ErrorPart(share),
+                             share.measured ? uncertainty::kMeasured : uncertainty::kTable, &kLinkShare}});
   cost.channel_Bps = block.value;
-  cost.channel_terms = {collective::rate_term(uncertainty::term::kSerialisation, block, kChannel)};
+  cost.set(Figure::kBlock, {collective::term_of(uncertainty::term::kSerialisation, block, kChannel)});
   if (request.communicator.nodes > 1) collective::set_network_rate(request, cost);
   collective::set_table_latency(request, algorithm, rows, cost);
   collective::wait_for_slowest(request, cost);
@@ -64,7 +67,7 @@ collective::CollectiveCost multicast_cost(const collective::CostRequest& request
 
 std::vector<std::string> multicast_warnings(const collective::CollectiveJob& job,
                                             const collective::CollectivePlan& plan) {
-  if (plan.cost.rate_measured) return {};
+  if (plan.cost.measured(Figure::kLinks)) return {};
   return {"what multicast by NVSwitch attains of the links was never measured on " + job.node().topology().name +
           ": it is what the library counts on; nvls false leaves it out"};
 }

@@ -17,6 +17,7 @@ using collective::CollectiveCost;
 using collective::CollectiveJob;
 using collective::CollectivePlan;
 using collective::CostRequest;
+using collective::Figure;
 
 // A tree's blocks split their threads between the way up and the way down. source: NCCL's all_reduce kernel runs both
 // at once in one block (docs/communicators.md)
@@ -30,9 +31,11 @@ void set_tree_latency(const CostRequest& request, CollectiveCost& cost) {
   const Parameter* hop = request.platform.calibration().find(key::tree_hop[request.protocol].of_all(family));
   if (base != nullptr && hop != nullptr) {
     cost.base_s = base->value;
-    cost.base_spread = ErrorPart(base->stderr_ / base->value);
+    cost.set(Figure::kBase, {{uncertainty::term::kBase, 0, ErrorPart(base->stderr_ / base->value),
+                              cost.term(Figure::kBase).source, &key::tree_base[request.protocol]}});
     cost.hop_s = hop->value;
-    cost.hop_spread = ErrorPart(hop->stderr_ / hop->value);
+    cost.set(Figure::kHop, {{uncertainty::term::kHops, 0, ErrorPart(hop->stderr_ / hop->value),
+                             cost.term(Figure::kHop).source, &key::tree_hop[request.protocol]}});
     return;
   }
   const Learned slow = learned(known, request.communicator.library, key::tree_slowness[request.protocol]);
@@ -40,7 +43,8 @@ void set_tree_latency(const CostRequest& request, CollectiveCost& cost) {
                           request.library.hop_latency(request.protocol, request.communicator.path_class).si;
   cost.base_s *= slow.value;
   cost.hop_s *= slow.value * by_class;
-  cost.slowness_spread = ErrorPart(slow);
+  cost.set(Figure::kSteps, {{uncertainty::term::kHops, 0, ErrorPart(slow), cost.term(Figure::kBase).source,
+                             &key::tree_slowness[request.protocol]}});
 }
 
 collective::Steps tree_steps(const CollectiveJob& job) {

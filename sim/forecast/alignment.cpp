@@ -40,8 +40,7 @@ void narrow_blocks(const Platform& platform, const RingLibrary& library, const C
   if (width_B == kWidestAccess_B) return;
   const Learned share = narrow_rate(platform, library, communicator, width_B);
   cost.channel_Bps *= share.value;
-  cost.channel_terms.push_back(
-      rate_term(uncertainty::term::kAlignment, share, width_B == 8 ? key::narrow8 : key::narrow4));
+  cost.add(Figure::kBlock, term_of(uncertainty::term::kAlignment, share, width_B == 8 ? key::narrow8 : key::narrow4));
 }
 
 }  // namespace linkcast::collective

@@ -48,11 +48,11 @@ void set_latency(const CostRequest& request, CollectiveCost& cost) {
   const Learned base = of(key::ring_base[request.protocol], request.library.base_latency(request.protocol));
   const Learned hop = of(key::ring_hop[request.protocol],
                          request.library.hop_latency(request.protocol, request.communicator.path_class));
+  const std::string_view source = base.measured && hop.measured ? uncertainty::kMeasured : uncertainty::kTable;
   cost.base_s = base.value;
-  cost.base_spread = ErrorPart(base);
+  cost.set(Figure::kBase, {{term::kBase, 0, ErrorPart(base), source, &key::ring_base[request.protocol]}});
   cost.hop_s = hop.value;
-  cost.hop_spread = ErrorPart(hop);
-  cost.measured = base.measured && hop.measured;
+  cost.set(Figure::kHop, {{term::kHops, 0, ErrorPart(hop), source, &key::ring_hop[request.protocol]}});
 }
 
 void set_block_rate(const CostRequest& request, CollectiveCost& cost) {
@@ -65,15 +65,15 @@ void set_block_rate(const CostRequest& request, CollectiveCost& cost) {
   const Learned crowding = learned(known, communicator.library, key::ring_crowding[request.protocol]);
   const double others = std::min(crowding.value, kMostCrowding) * std::sqrt(std::max(0, request.blocks - 1));
   cost.channel_Bps = rate.value / (1 + others);
-  cost.channel_terms = {
-      rate_term(term::kSerialisation, rate, channel),
-      rate_term(term::kContention, crowding, key::ring_crowding[request.protocol], -others / (1 + others))};
+  cost.set(Figure::kBlock,
+           {term_of(term::kSerialisation, rate, channel),
+            term_of(term::kContention, crowding, key::ring_crowding[request.protocol], -others / (1 + others))});
   if (const auto prior = request.library.host_wait(); prior && communicator.fallback) {
     const Learned wait = learned(known, communicator.library, key::ring_host_wait[request.protocol], *prior);
     cost.host_wait = wait.value;
     // Of two ways of one rate the rate is 1 / (1 + wait).
-    cost.channel_terms.push_back(
-        rate_term(term::kHostPath, wait, key::ring_host_wait[request.protocol], -wait.value / (1 + wait.value)));
+    cost.add(Figure::kBlock,
+             term_of(term::kHostPath, wait, key::ring_host_wait[request.protocol], -wait.value / (1 + wait.value)));
   }
 }
 
@@ -83,7 +83,7 @@ void set_network_rate(const CostRequest& request, CollectiveCost& cost) {
   const Learned network =
       learned(request.platform.library_parameters(), communicator.library, key::network_channel[request.protocol]);
   cost.network_Bps = network.value;
-  cost.network_spread = ErrorPart(network);
+  cost.set(Figure::kNetwork, {term_of(term::kSerialisation, network, key::network_channel[request.protocol])});
 }
 
 void set_rates(const CostRequest& request, CollectiveCost& cost) {
@@ -93,8 +93,9 @@ void set_rates(const CostRequest& request, CollectiveCost& cost) {
   const Learned hop =
       learned(request.platform.library_parameters(), request.communicator.library, key::network_hop[request.protocol]);
   cost.network_hop_s = hop.value;
-  cost.network_hop_spread = ErrorPart(hop);
-  cost.network_measured = hop.measured;
+  cost.set(Figure::kNetworkHop,
+           {{term::kHops, 0, ErrorPart(hop), hop.measured ? uncertainty::kMeasured : uncertainty::kTable,
+             &key::network_hop[request.protocol]}});
 }
 
 std::vector<const ParameterRow*> LatencyRows::own() const {
@@ -109,7 +110,7 @@ void set_table_latency(const CostRequest& request, const std::string& algorithm,
                        CollectiveCost& cost) {
   const AlgorithmLatency table = request.library.algorithm_latency(request.communicator, algorithm);
   double sum = 0, error = 0;
-  cost.measured = cost.network_measured = true;
+  bool inside_measured = true, between_measured = true;
   const auto add = [&](const LibraryRow& row, double each_s, double count, bool& measured) {
     if (each_s * count <= 0) return;
     const Learned part =
@@ -118,12 +119,14 @@ void set_table_latency(const CostRequest& request, const std::string& algorithm,
     error = std::hypot(error, part.spread * part.value * count);
     measured = measured && part.measured;
   };
-  add(rows.base, table.base_s, 1, cost.measured);
-  add(rows.hop, table.inside.each_s, table.inside.count, cost.measured);
-  add(rows.network_hop, table.between.each_s, table.between.count, cost.network_measured);
-  add(rows.rank, table.ranks.each_s, table.ranks.count, cost.measured);
+  add(rows.base, table.base_s, 1, inside_measured);
+  add(rows.hop, table.inside.each_s, table.inside.count, inside_measured);
+  add(rows.network_hop, table.between.each_s, table.between.count, between_measured);
+  add(rows.rank, table.ranks.each_s, table.ranks.count, inside_measured);
+  const auto source = [](bool measured) { return measured ? uncertainty::kMeasured : uncertainty::kTable; };
   cost.base_s = sum;
-  cost.base_spread = ErrorPart(sum > 0 ? error / sum : 0);
+  cost.set(Figure::kBase, {{term::kBase, 0, ErrorPart(sum > 0 ? error / sum : 0), source(inside_measured)}});
+  cost.set(Figure::kNetworkHop, {{term::kHops, 0, {}, source(between_measured)}});
 }
 
 double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
@@ -133,18 +136,51 @@ double tail_share(const Platform& platform, const Communicator& communicator, co
   return steps / (steps + tail.value);
 }
 
-uncertainty::Term rate_term(std::string_view label, const Learned& value, const ParameterRow& row, double factor) {
+uncertainty::Term term_of(std::string_view label, const Learned& value, const ParameterRow& row, double factor) {
   return {label, 0, ErrorPart(value).times(factor), value.measured ? uncertainty::kMeasured : uncertainty::kAssumed,
           &row};
 }
 
+void CollectiveCost::set(Figure of, const std::vector<uncertainty::Term>& terms) {
+  std::erase_if(terms_, [of](const auto& one) { return one.first == of; });
+  for (const uncertainty::Term& one : terms) add(of, one);
+}
+
+std::vector<uncertainty::Term> CollectiveCost::terms(Figure of) const {
+  std::vector<uncertainty::Term> found;
+  for (const auto& [figure, one] : terms_)
+    if (figure == of) found.push_back(one);
+  return found;
+}
+
+uncertainty::Term CollectiveCost::term(Figure of) const {
+  for (const auto& [figure, one] : terms_)
+    if (figure == of) return one;
+  return {};
+}
+
+bool CollectiveCost::measured(Figure of) const {
+  bool any = false;
+  for (const auto& [figure, one] : terms_) {
+    if (figure != of) continue;
+    if (one.source != uncertainty::kMeasured) return false;
+    any = true;
+  }
+  return any;
+}
+
 std::vector<uncertainty::Term> CollectiveCost::latency_terms(double inside, double between) const {
-  const std::string_view from = measured ? uncertainty::kMeasured : uncertainty::kTable;
-  const std::string_view network = network_measured ? uncertainty::kMeasured : uncertainty::kTable;
-  return {{term::kBase, base_s, base_spread.times(base_s), from},
-          {term::kHops, inside * hop_s, hop_spread.times(inside * hop_s), from},
-          {term::kHops, 0, slowness_spread.times(base_s + inside * hop_s), from},
-          {term::kHops, between * network_hop_s, network_hop_spread.times(between * network_hop_s), network}};
+  const auto part = [&](Figure of, std::string_view label, double seconds, double whole_s) {
+    uncertainty::Term one = term(of);
+    one.label = label;
+    one.seconds = seconds;
+    one.spread = one.spread.times(whole_s);
+    return one;
+  };
+  const double hops_s = inside * hop_s, between_s = between * network_hop_s;
+  return {part(Figure::kBase, term::kBase, base_s, base_s), part(Figure::kHop, term::kHops, hops_s, hops_s),
+          part(Figure::kSteps, term::kHops, 0, base_s + hops_s),
+          part(Figure::kNetworkHop, term::kHops, between_s, between_s)};
 }
 
 }  // namespace linkcast::collective

@@ -2,6 +2,7 @@
 // What a collective costs beside the bytes on the links: fitted on this machine, else the library's own table.
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/forecast/terms.hpp"
@@ -12,21 +13,27 @@
 
 namespace linkcast::collective {
 
+/// Figures that terms of a cost are of: start-up, hop inside a node, both together, hop between nodes, rate of a thread
+/// block, its rate between nodes, share of the links' rate.
+enum class Figure { kBase, kHop, kSteps, kNetworkHop, kBlock, kNetwork, kLinks };
+
+/// Values, and the terms of their logarithms' errors.
 struct CollectiveCost {
   double base_s = 0, hop_s = 0, network_hop_s = 0;
-  ErrorPart base_spread, hop_spread, network_hop_spread;         ///< standard deviations of their logarithms
-  ErrorPart slowness_spread;                                     ///< of base and hops together, those of a tree
   double channel_Bps = std::numeric_limits<double>::infinity();  ///< payload that one thread block moves
-  std::vector<uncertainty::Term> channel_terms{};                ///< spreads of its logarithm
   double network_Bps = std::numeric_limits<double>::infinity();  ///< the same between nodes
-  ErrorPart network_spread;
-  double link_share = 1;  ///< of multicast: RingLibrary::multicast_share()
-  ErrorPart link_spread;
-  bool rate_measured = false;  ///< the share was
-  double host_wait = 1;        ///< RingLibrary::host_wait()
-  double turn_steps = 0;       ///< steps of a round in which a block sends nothing
-  bool measured = false;       ///< base and hop were
-  bool network_measured = false;
+  double link_share = 1;                                         ///< of multicast: RingLibrary::multicast_share()
+  double host_wait = 1;                                          ///< RingLibrary::host_wait()
+  double turn_steps = 0;                                         ///< steps of a round in which a block sends nothing
+
+  /// In the place of the figure's terms so far.
+  void set(Figure of, const std::vector<uncertainty::Term>& terms);
+  void add(Figure of, const uncertainty::Term& term) { terms_.emplace_back(of, term); }
+  [[nodiscard]] std::vector<uncertainty::Term> terms(Figure of) const;
+  /// First term of a figure; of none, one without spread.
+  [[nodiscard]] uncertainty::Term term(Figure of) const;
+  /// It has terms, all of them measured. Base and hop inside nodes are measured together, as kBase says.
+  [[nodiscard]] bool measured(Figure of) const;
 
   /// Of the first byte. @param inside, between  hops one after the other in nodes and between them
   [[nodiscard]] double latency_s(double inside, double between) const {
@@ -34,6 +41,9 @@ struct CollectiveCost {
   }
   /// Its parts, with standard errors in seconds; hops between nodes last.
   [[nodiscard]] std::vector<uncertainty::Term> latency_terms(double inside, double between) const;
+
+ private:
+  std::vector<std::pair<Figure, uncertainty::Term>> terms_{};
 };
 
 /// Question for the costs of an algorithm.
@@ -101,7 +111,7 @@ void wait_for_slowest(const CostRequest& request, CollectiveCost& cost);
 double tail_share(const Platform& platform, const Communicator& communicator, const std::string& protocol,
                   const CollectiveTraits& traits, int steps);
 
-/// Spread of a rate that follows from one parameter.
-uncertainty::Term rate_term(std::string_view label, const Learned& value, const ParameterRow& row, double factor = 1);
+/// Spread of a figure that follows from one parameter, of which its logarithm grows by `factor` with that one's.
+uncertainty::Term term_of(std::string_view label, const Learned& value, const ParameterRow& row, double factor = 1);
 
 }  // namespace linkcast::collective

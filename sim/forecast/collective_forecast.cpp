@@ -56,18 +56,15 @@ std::vector<Term> parts_of(const CollectiveJob& job, const CollectiveRun& run) {
   }
   terms.push_back({term::kSerialisation, run.flow_s / run.stretch, ErrorPart(links_error(job, run, flow_s / time_s)),
                    uncertainty::kMeasured});
-  terms.push_back({term::kSerialisation, 0, plan.cost.link_spread.times(-flow_s / time_s),
-                   plan.cost.rate_measured ? uncertainty::kMeasured : uncertainty::kTable});
-  if (std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) != run.limited_by.end()) {
-    if (plan.cost.network_Bps < plan.cost.channel_Bps)
-      terms.push_back({term::kSerialisation, 0, plan.cost.network_spread.times(-flow_s / time_s),
-                       plan.cost.network_measured ? uncertainty::kMeasured : uncertainty::kAssumed});
-    else
-      for (Term part : plan.cost.channel_terms) {
-        part.spread = part.spread.times(-flow_s / time_s);
-        terms.push_back(part);
-      }
-  }
+  const auto add = [&](Figure of) {
+    for (Term part : plan.cost.terms(of)) {
+      part.spread = part.spread.times(-flow_s / time_s);
+      terms.push_back(part);
+    }
+  };
+  add(Figure::kLinks);
+  if (std::find(run.limited_by.begin(), run.limited_by.end(), kOwnCap) != run.limited_by.end())
+    add(plan.cost.network_Bps < plan.cost.channel_Bps ? Figure::kNetwork : Figure::kBlock);
   terms.push_back({term::kFilling, run.flow_s - run.flow_s / run.stretch});
   terms.push_back({term::kDistance, plan.latency_s + plan.hidden_s - latency_s});
   return terms;
@@ -138,7 +135,7 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveR
   std::vector<std::string> warnings;
   if (!job.one_node()) {
     const std::string& machine = job.node().topology().name;
-    const bool links = job.node().transports().network_measured(), hops = run.plan.cost.network_measured;
+    const bool links = job.node().transports().network_measured(), hops = run.plan.cost.measured(Figure::kNetworkHop);
     if (!links)
       warnings.push_back("nothing between nodes of " + machine +
                          " was measured: adapters and cables have their nominal rates" +
@@ -147,7 +144,7 @@ std::vector<std::string> warnings_of(const CollectiveJob& job, const CollectiveR
       warnings.push_back("no collective between nodes of " + machine +
                          " was measured: start-up and pace of hops are assumed after " + library);
   }
-  if (!run.plan.cost.measured)
+  if (!run.plan.cost.measured(Figure::kBase))
     warnings.push_back("base and hop latencies are " + library + "'s assumptions, not measured on " +
                        job.node().topology().name);
   for (const std::string& name : nominal_rates(job, run, named))

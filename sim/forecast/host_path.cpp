@@ -51,20 +51,22 @@ bool messages_through_host(const Communicator& communicator) {
 
 void take_host_path(const Platform& platform, const Communicator& communicator, const std::string& protocol,
                     const LibraryRow& blocks, double share, CollectiveCost& cost) {
-  if (!cost.measured) return;
+  if (!cost.measured(Figure::kBase)) return;
   const LibraryParameters known = platform.library_parameters();
   const std::string& library = communicator.library;
   const Learned base = learned(known, library, key::host_base[protocol], {cost.base_s + kHostLoad_s, kHostLoadSpread});
   const Learned hop = learned(known, library, key::host_hop[protocol], {cost.hop_s + kHostLoad_s, kHostLoadSpread});
   cost.base_s = base.value;
-  cost.base_spread = ErrorPart(base);
+  cost.set(Figure::kBase,
+           {{uncertainty::term::kBase, 0, ErrorPart(base), uncertainty::kMeasured, &key::host_base[protocol]}});
   cost.hop_s = hop.value;
-  cost.hop_spread = ErrorPart(hop);
+  cost.set(Figure::kHop,
+           {{uncertainty::term::kHops, 0, ErrorPart(hop), uncertainty::kMeasured, &key::host_hop[protocol]}});
   const double asked_B = protocol == "LL" ? kAsked_LL_B : kAsked_B;
   const Learned rate = learned(known, library, blocks, {asked_B / kHostLoad_s, kBlockSpread});
   if (share * rate.value < cost.channel_Bps) {
     cost.channel_Bps = share * rate.value;
-    cost.channel_terms = {rate_term(uncertainty::term::kHostPath, rate, blocks)};
+    cost.set(Figure::kBlock, {term_of(uncertainty::term::kHostPath, rate, blocks)});
   }
   cost.turn_steps = 0;  // all ranks keep step: add_host_hops() counts the turns
 }

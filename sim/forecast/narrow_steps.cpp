@@ -45,9 +45,9 @@ double narrow_host_share(const CollectiveJob& job, const Channel& ring, double d
     time += slowest;
     if (slowest > 1) of_host += slowest;
   }
-  cost.channel_terms.push_back({uncertainty::term::kAlignment, 0,
-                                ErrorPart(of_host / time * std::hypot(kOwnSpread, kHostLoadSpread)),
-                                uncertainty::kAssumed});
+  cost.add(Figure::kBlock,
+           {uncertainty::term::kAlignment, 0, ErrorPart(of_host / time * std::hypot(kOwnSpread, kHostLoadSpread)),
+            uncertainty::kAssumed});
   return steps / time;
 }
 

@@ -13,6 +13,7 @@ namespace linkcast::test::collective_cost_test {
 namespace {
 
 using collective::CollectiveCost;
+using collective::Figure;
 
 const std::vector<std::string> kProtocols = {"LL", "LL128", "Simple"};
 
@@ -64,28 +65,29 @@ TEST_CASE("costs of a ring are its protocol's parameters, with their errors", "[
         const CollectiveCost cost = cost_of(*node, kTable, nodes_of(nodes), "ring", protocol, blocks);
         CHECK_THAT(cost.base_s, WithinRel(value(ring + "base_s"), kExact));
         CHECK_THAT(cost.hop_s, WithinRel(value(ring + "hop_s"), kExact));
-        CHECK_THAT(cost.base_spread.sigma, WithinRel(error.at(ring + "base_s"), kExact));
-        CHECK_THAT(cost.hop_spread.sigma, WithinRel(error.at(ring + "hop_s"), kExact));
-        CHECK(cost.measured);
+        CHECK_THAT(cost.term(Figure::kBase).spread.sigma, WithinRel(error.at(ring + "base_s"), kExact));
+        CHECK_THAT(cost.term(Figure::kHop).spread.sigma, WithinRel(error.at(ring + "hop_s"), kExact));
+        CHECK(cost.measured(Figure::kBase));
         CHECK_THAT(cost.turn_steps, WithinRel(value(ring + "turn_steps"), kExact));
         // n blocks take 1 + c sqrt(n - 1) times as long, so that d ln(rate) / d ln(c) is -x / (1 + x)
         const double x = value(ring + "crowding") * std::sqrt(blocks - 1.0);
         CHECK_THAT(cost.channel_Bps, WithinRel(value(ring + "channel_Bps") / (1 + x), kExact));
-        REQUIRE(cost.channel_terms.size() == 2);
-        CHECK_THAT(cost.channel_terms[0].spread.sigma, WithinRel(error.at(ring + "channel_Bps"), kExact));
-        CHECK_THAT(cost.channel_terms[1].spread.sigma, WithinAbs(-error.at(ring + "crowding") * x / (1 + x), 1e-12));
+        REQUIRE(cost.terms(Figure::kBlock).size() == 2);
+        CHECK_THAT(cost.terms(Figure::kBlock)[0].spread.sigma, WithinRel(error.at(ring + "channel_Bps"), kExact));
+        CHECK_THAT(cost.terms(Figure::kBlock)[1].spread.sigma,
+                   WithinAbs(-error.at(ring + "crowding") * x / (1 + x), 1e-12));
         CHECK(cost.host_wait == 1);
         CHECK(cost.link_share == 1);
         if (nodes == 1) {
           CHECK(std::isinf(cost.network_Bps));
           CHECK(cost.network_hop_s == 0);
-          CHECK_FALSE(cost.network_measured);
+          CHECK_FALSE(cost.measured(Figure::kNetworkHop));
         } else {
           CHECK_THAT(cost.network_Bps, WithinRel(value(network + "channel_Bps"), kExact));
-          CHECK_THAT(cost.network_spread.sigma, WithinRel(error.at(network + "channel_Bps"), kExact));
+          CHECK_THAT(cost.term(Figure::kNetwork).spread.sigma, WithinRel(error.at(network + "channel_Bps"), kExact));
           CHECK_THAT(cost.network_hop_s, WithinRel(value(network + "hop_s"), kExact));
-          CHECK_THAT(cost.network_hop_spread.sigma, WithinRel(error.at(network + "hop_s"), kExact));
-          CHECK(cost.network_measured);
+          CHECK_THAT(cost.term(Figure::kNetworkHop).spread.sigma, WithinRel(error.at(network + "hop_s"), kExact));
+          CHECK(cost.measured(Figure::kNetworkHop));
         }
         // the first byte's way, and its error: each part's own
         CHECK_THAT(cost.latency_s(5, 2), WithinRel(cost.base_s + 5 * cost.hop_s + 2 * cost.network_hop_s, kExact));
@@ -120,26 +122,26 @@ TEST_CASE("without parameters the library's table is believed, as far as version
     CHECK_THAT(cost.base_s, WithinRel((5 + 2.5 * row) * 1e-6, kExact));
     CHECK_THAT(cost.hop_s, WithinRel((7 + 6.0 * row) * 1e-6, kExact));
     CHECK_THAT(near_.hop_s, WithinRel(cost.hop_s / 10, kExact));
-    CHECK_FALSE(cost.measured);
-    CHECK_FALSE(cost.network_measured);
+    CHECK_FALSE(cost.measured(Figure::kBase));
+    CHECK_FALSE(cost.measured(Figure::kNetworkHop));
     CHECK(cost.turn_steps == 0);
     // a factor of 2 between versions is inside, 4 is not
-    for (const ErrorPart& spread : {cost.base_spread, cost.hop_spread}) {
+    for (const ErrorPart& spread : {cost.term(Figure::kBase).spread, cost.term(Figure::kHop).spread}) {
       CHECK(within(2, 1, spread.sigma));
       CHECK_FALSE(within(4, 1, spread.sigma));
     }
     // one block on H200, fitted: 7.3, 21 and 28 GB/s
     const double block = row == 0 ? 7.3e9 : row == 1 ? 21e9 : 28e9;
-    CHECK(within(block, cost.channel_Bps, cost.channel_terms.front().spread.sigma));
-    CHECK_FALSE(within(4 * block, cost.channel_Bps, cost.channel_terms.front().spread.sigma));
-    CHECK_FALSE(within(block / 6, cost.channel_Bps, cost.channel_terms.front().spread.sigma));
+    CHECK(within(block, cost.channel_Bps, cost.terms(Figure::kBlock).front().spread.sigma));
+    CHECK_FALSE(within(4 * block, cost.channel_Bps, cost.terms(Figure::kBlock).front().spread.sigma));
+    CHECK_FALSE(within(block / 6, cost.channel_Bps, cost.terms(Figure::kBlock).front().spread.sigma));
     // between nodes LL 0.29, 1.4 and 0.19 GB/s; what a NIC of 400 Gb/s and one of 100 Gb/s carry, in the others
     for (const double figure : row == 0 ? std::vector{0.29e9, 1.4e9, 0.19e9} : std::vector{12.5e9, 50e9})
-      CHECK(within(figure, cost.network_Bps, cost.network_spread.sigma));
-    CHECK_FALSE(within(row == 0 ? 5e9 : 500e9, cost.network_Bps, cost.network_spread.sigma));
+      CHECK(within(figure, cost.network_Bps, cost.term(Figure::kNetwork).spread.sigma));
+    CHECK_FALSE(within(row == 0 ? 5e9 : 500e9, cost.network_Bps, cost.term(Figure::kNetwork).spread.sigma));
     // a hop between nodes: NCCL counts on 5, 8.5 and 14 us from 2.18 on
     CHECK_THAT(cost.network_hop_s, WithinRel(row == 0 ? 5e-6 : row == 1 ? 8.5e-6 : 14e-6, kExact));
-    CHECK_THAT(cost.network_hop_spread.sigma, WithinRel(cost.base_spread.sigma, kExact));
+    CHECK_THAT(cost.term(Figure::kNetworkHop).spread.sigma, WithinRel(cost.term(Figure::kBase).spread.sigma, kExact));
   }
   // blocks that were never measured do not crowd much, but may: 12 of them on V100 lose 1.2
   const CollectiveCost many = cost_of(*node, kTable, nodes_of(1), "ring", "LL", 12),
@@ -150,7 +152,7 @@ TEST_CASE("without parameters the library's table is believed, as far as version
   counts.rate = Prior{6.6e9, 0.25};
   const CollectiveCost counted = cost_of(*node, counts, nodes_of(1), "ring", "LL", 1);
   CHECK_THAT(counted.channel_Bps, WithinRel(6.6e9, kExact));
-  CHECK_THAT(counted.channel_terms.front().spread.sigma, WithinRel(0.25, kExact));
+  CHECK_THAT(counted.terms(Figure::kBlock).front().spread.sigma, WithinRel(0.25, kExact));
   const auto known = made_platform("hgx-h200", measured());
   CHECK_THAT(cost_of(*known, counts, nodes_of(1), "ring", "LL", 1).channel_Bps, WithinRel(1.7e9, kExact));
 }
@@ -162,8 +164,8 @@ TEST_CASE("base and hops count as measured where both are", "[physics][cost]") {
     const auto node = made_platform("hgx-h200", values);
     const CollectiveCost cost = cost_of(*node, kTable, nodes_of(2), "ring", "LL", 1);
     INFO(missing);
-    CHECK(cost.measured == (std::string(missing).rfind("network", 0) == 0));
-    CHECK(cost.network_measured == (std::string(missing) != "network.LL.hop_s"));
+    CHECK(cost.measured(Figure::kBase) == (std::string(missing).rfind("network", 0) == 0));
+    CHECK(cost.measured(Figure::kNetworkHop) == (std::string(missing) != "network.LL.hop_s"));
   }
 }
 
@@ -178,9 +180,9 @@ TEST_CASE("costs of a tree are measured, or a ring's times its slowness and the 
     const CollectiveCost cost = cost_of(*node, kTable, made, "tree", protocol, 1);
     CHECK_THAT(cost.base_s, WithinRel(values.at(tree + "base_s"), kExact));
     CHECK_THAT(cost.hop_s, WithinRel(values.at(tree + "hop_s"), kExact));
-    CHECK_THAT(cost.base_spread.sigma, WithinRel(error.at(tree + "base_s"), kExact));
-    CHECK_THAT(cost.hop_spread.sigma, WithinRel(error.at(tree + "hop_s"), kExact));
-    CHECK(cost.slowness_spread.sigma == 0);
+    CHECK_THAT(cost.term(Figure::kBase).spread.sigma, WithinRel(error.at(tree + "base_s"), kExact));
+    CHECK_THAT(cost.term(Figure::kHop).spread.sigma, WithinRel(error.at(tree + "hop_s"), kExact));
+    CHECK(cost.term(Figure::kSteps).spread.sigma == 0);
     // half of the threads go up, half go down; turns are of rings
     CHECK_THAT(cost.channel_Bps, WithinRel(values.at(ring + "channel_Bps") / 2, kExact));
     CHECK(cost.turn_steps == 0);
@@ -194,7 +196,7 @@ TEST_CASE("costs of a tree are measured, or a ring's times its slowness and the 
       CHECK_THAT(as_ring.base_s, WithinRel(1.7 * values.at(ring + "base_s"), kExact));
       // the table says that a hop of the tree's class takes ten times one of the ring's
       CHECK_THAT(as_ring.hop_s, WithinRel(17 * values.at(ring + "hop_s"), kExact));
-      CHECK_THAT(as_ring.slowness_spread.sigma, WithinRel(0.09, kExact));
+      CHECK_THAT(as_ring.term(Figure::kSteps).spread.sigma, WithinRel(0.09, kExact));
       // its error is of base and hops together
       const std::vector<uncertainty::Term> parts = as_ring.latency_terms(4, 0);
       double most = 0;
@@ -205,8 +207,8 @@ TEST_CASE("costs of a tree are measured, or a ring's times its slowness and the 
   const auto unknown = made_platform("hgx-h200", {});
   const CollectiveCost believed = cost_of(*unknown, kTable, made, "tree", "LL", 1);
   CHECK_THAT(believed.base_s, WithinRel(5e-6, kExact));  // as a ring's, of which trees were 0.7 to 1.1 on H200
-  CHECK(std::log(1.1) < 1.645 * believed.slowness_spread.sigma);
-  CHECK(-std::log(0.7) < 1.645 * believed.slowness_spread.sigma);
+  CHECK(std::log(1.1) < 1.645 * believed.term(Figure::kSteps).spread.sigma);
+  CHECK(-std::log(0.7) < 1.645 * believed.term(Figure::kSteps).spread.sigma);
 }
 
 TEST_CASE("a slow GPU: all of a ring waits for it, a tree's hops pass it once", "[physics][cost]") {
@@ -254,9 +256,10 @@ TEST_CASE("what a hop through host memory keeps of the quicker of its ways", "[p
       const CollectiveCost cost = cost_of(*node, waits, made, "ring", protocol, 1);
       const double wait = protocol == "LL" ? 0.6 : 0.4, error = protocol == "LL" ? 0.25 : 0.5;
       CHECK_THAT(cost.host_wait, WithinRel(fallback ? wait : 1, kExact));
-      REQUIRE(cost.channel_terms.size() == (fallback ? 3 : 2));
+      REQUIRE(cost.terms(Figure::kBlock).size() == (fallback ? 3 : 2));
       // of two ways of one rate, 1 / (1 + w) of it
-      if (fallback) CHECK_THAT(cost.channel_terms[2].spread.sigma, WithinRel(-error * wait / (1 + wait), kExact));
+      if (fallback)
+        CHECK_THAT(cost.terms(Figure::kBlock)[2].spread.sigma, WithinRel(-error * wait / (1 + wait), kExact));
       CHECK(cost_of(*node, kTable, made, "ring", protocol, 1).host_wait == 1);
     }
 }

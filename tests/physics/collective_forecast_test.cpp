@@ -16,11 +16,15 @@ namespace {
 using collective::CollectiveForecast;
 using collective::CollectiveJob;
 using collective::CollectiveRun;
+using collective::Figure;
 
 CollectiveJob job_of(const Cluster& machine, const Library& library, const Communicator& made,
                      const std::string& op = "all_reduce", double size_B = 6e6) {
   return {machine, library, made, collectives().get(op), op, size_B};
 }
+
+/// One term without spread.
+std::vector<uncertainty::Term> measured() { return {{"", 0, {}, uncertainty::kMeasured}}; }
 
 /// 2 us of latency, 8 us of bytes, limited by its blocks.
 CollectiveRun run_of(const std::string& algorithm = "ring") {
@@ -28,7 +32,7 @@ CollectiveRun run_of(const std::string& algorithm = "ring") {
   run.plan.choice = {algorithm, "Simple", 4, 1};
   run.plan.latency_s = 2e-6;
   run.plan.busiest_B = 3e6;
-  run.plan.cost.measured = run.plan.cost.network_measured = run.plan.cost.rate_measured = true;
+  for (const Figure of : {Figure::kBase, Figure::kNetworkHop, Figure::kLinks}) run.plan.cost.set(of, measured());
   run.flow_s = 8e-6;
   run.limited_by = {kOwnCap};
   return run;
@@ -177,10 +181,10 @@ TEST_CASE("forecast of a run: what was assumed is said, and nothing else", "[phy
     return collective::forecast_of(job_of(alps, library, nodes), run);
   };
   CollectiveRun unknown = run_of();
-  unknown.plan.cost.measured = false;
+  unknown.plan.cost.set(Figure::kBase, {});
   CHECK(says(forecast(unknown), "base and hop latencies are nccl-2.18's assumptions, not measured on hgx-h200"));
   CollectiveRun hops = run_of();
-  hops.plan.cost.network_measured = false;
+  hops.plan.cost.set(Figure::kNetworkHop, {});
   CHECK(forecast(hops).warnings.empty());  // of one node
   CHECK(says(between(hops), "no collective between nodes of alps was measured"));
   CHECK_FALSE(says(between(run_of()), "between nodes"));
@@ -188,10 +192,10 @@ TEST_CASE("forecast of a run: what was assumed is said, and nothing else", "[phy
   CollectiveRun multicast = run_of("nvls");
   CHECK(forecast(multicast).channels == std::vector<std::vector<int>>{{0}, {1}});
   CHECK(forecast(multicast).warnings.empty());
-  multicast.plan.cost.rate_measured = false;
+  multicast.plan.cost.set(Figure::kLinks, {});
   CHECK(says(forecast(multicast), "multicast by NVSwitch attains"));
   CollectiveRun ring = run_of();
-  ring.plan.cost.rate_measured = false;
+  ring.plan.cost.set(Figure::kLinks, {});
   CHECK(forecast(ring).warnings.empty());
   for (const char* algorithm : {"collnet_direct", "collnet_chain", "nvls"})
     CHECK(says(between(run_of(algorithm)), "reduction by the switches between nodes was never measured"));
@@ -262,11 +266,11 @@ TEST_CASE("how sure a forecast is: links, blocks and start-ups by their parts of
   run.plan.latency_terms = terms_of({0.3e-6, 0.4e-6});
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel(0.03 * 0.03 + 0.04 * 0.04, 1e-6));
   run.plan.latency_terms.clear();
-  run.plan.cost.link_spread = ErrorPart(0.1);
+  run.plan.cost.set(Figure::kLinks, terms_of({0.1}));
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel(std::pow(0.1 * flow, 2), 1e-6));
-  run.plan.cost.link_spread = {};
-  run.plan.cost.channel_terms = terms_of({0.1, -0.2});
-  run.plan.cost.network_spread = ErrorPart(0.5);
+  run.plan.cost.set(Figure::kLinks, {});
+  run.plan.cost.set(Figure::kBlock, terms_of({0.1, -0.2}));
+  run.plan.cost.set(Figure::kNetwork, terms_of({0.5}));
   run.plan.cost.channel_Bps = 5e9;
   run.plan.cost.network_Bps = 6e9;
   CHECK_THAT(variance_of(job, run) - misfit, WithinRel((0.01 + 0.04) * flow * flow, 1e-6));
@@ -279,7 +283,7 @@ TEST_CASE("how sure a forecast is: links, blocks and start-ups by their parts of
   hidden.plan.between_s = 5e-6;
   hidden.plan.hidden_s = 5e-6 + 8e-6 - std::hypot(5e-6, 8e-6);
   hidden.plan.latency_terms = terms_of({0.1e-6, 0.5e-6});
-  hidden.plan.cost.channel_terms = terms_of({0.1});
+  hidden.plan.cost.set(Figure::kBlock, terms_of({0.1}));
   const double both = std::hypot(5, 8), time = 10;
   CHECK_THAT(variance_of(job, hidden) - misfit, WithinRel(std::pow(0.1 / time, 2) + std::pow(0.5 * 5 / both / time, 2) +
                                                               std::pow(0.1 * 64 / both / time, 2),

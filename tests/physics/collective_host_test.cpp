@@ -15,6 +15,7 @@ namespace {
 
 using collective::CollectiveCost;
 using collective::CollectiveJob;
+using collective::Figure;
 
 CollectiveJob job_of(const Cluster& machine, const Library& library, const Communicator& made, const std::string& op,
                      double size_B) {
@@ -79,7 +80,7 @@ TEST_CASE("narrow accesses take their share of a block's rate, but of LL none", 
     CollectiveCost cost;
     cost.channel_Bps = 10e9;
     collective::narrow_blocks(*node, table, made, protocol, distance_B, cost);
-    const double error = cost.channel_terms.empty() ? 0 : cost.channel_terms.back().spread.sigma;
+    const double error = cost.terms(Figure::kBlock).empty() ? 0 : cost.terms(Figure::kBlock).back().spread.sigma;
     return std::pair{cost.channel_Bps, error};
   };
   for (const std::string protocol : {"LL128", "Simple"}) {
@@ -146,8 +147,8 @@ TEST_CASE("where a ring keeps step it waits for the narrow parts that cross host
         const CollectiveJob job = job_of(machine, library, made, op, 5 * distance);
         CHECK_THAT(collective::narrow_host_share(job, made.channels.front(), distance, cost),
                    WithinRel(4 / time, kExact));
-        REQUIRE(cost.channel_terms.size() == 1);
-        CHECK_THAT(cost.channel_terms[0].spread.sigma, WithinRel(host / time * std::hypot(0.2, 0.3), kExact));
+        REQUIRE(cost.terms(Figure::kBlock).size() == 1);
+        CHECK_THAT(cost.terms(Figure::kBlock)[0].spread.sigma, WithinRel(host / time * std::hypot(0.2, 0.3), kExact));
       }
   }
   // nothing of it: parts at 16 bytes, chains, rings that do not keep step, no host memory, several nodes
@@ -158,7 +159,7 @@ TEST_CASE("where a ring keeps step it waits for the narrow parts that cross host
     CollectiveCost cost;
     const double left =
         collective::narrow_host_share(job_of(machine, library, made, op, 60), made.channels.front(), distance, cost);
-    CHECK(cost.channel_terms.empty() == (left == 1));
+    CHECK(cost.terms(Figure::kBlock).empty() == (left == 1));
     return left;
   };
   CHECK(share(host, "all_gather", 20) < 1);

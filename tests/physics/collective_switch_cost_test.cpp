@@ -13,6 +13,7 @@ namespace linkcast::test::collective_switch_cost_test {
 namespace {
 
 using collective::CollectiveCost;
+using collective::Figure;
 
 Communicator across(int nodes) {
   Communicator made = made_ring({0, 1, 2, 3});
@@ -46,16 +47,16 @@ TEST_CASE("rates of switches: multicast has its own blocks and share of links, C
       const bool multicast = algorithm.rfind("nvls", 0) == 0;
       const double x = 0.2 * 2;
       CHECK_THAT(cost.channel_Bps, WithinRel(multicast ? 13e9 : 7e9 / (1 + x), kExact));
-      REQUIRE(cost.channel_terms.size() == (multicast ? 1 : 2));
-      CHECK_THAT(cost.channel_terms[0].spread.sigma, WithinRel(multicast ? 0.14 : 0.11, kExact));
+      REQUIRE(cost.terms(Figure::kBlock).size() == (multicast ? 1 : 2));
+      CHECK_THAT(cost.terms(Figure::kBlock)[0].spread.sigma, WithinRel(multicast ? 0.14 : 0.11, kExact));
       CHECK_THAT(cost.link_share, WithinRel(multicast ? 0.7 : 1, kExact));
-      CHECK_THAT(cost.link_spread.sigma, WithinAbs(multicast ? 0.15 : 0, 1e-12));
-      CHECK(cost.rate_measured == multicast);
+      CHECK_THAT(cost.term(Figure::kLinks).spread.sigma, WithinAbs(multicast ? 0.15 : 0, 1e-12));
+      CHECK(cost.measured(Figure::kLinks) == multicast);
       if (nodes == 1) {
         CHECK(std::isinf(cost.network_Bps));
       } else {
         CHECK_THAT(cost.network_Bps, WithinRel(11e9, kExact));
-        CHECK_THAT(cost.network_spread.sigma, WithinRel(0.13, kExact));
+        CHECK_THAT(cost.term(Figure::kNetwork).spread.sigma, WithinRel(0.13, kExact));
       }
       CHECK(cost.hop_s == 0);  // all in the base
       CHECK(cost.network_hop_s == 0);
@@ -68,11 +69,11 @@ TEST_CASE("multicast: the library's share of links is believed, and never more t
   const auto node = made_platform("hgx-h200", {});
   const CollectiveCost cost = cost_of(*node, table, across(1), "nvls", "Simple", 4);
   CHECK_THAT(cost.link_share, WithinRel(0.62, kExact));
-  CHECK_THAT(cost.link_spread.sigma, WithinRel(0.21, kExact));
-  CHECK_FALSE(cost.rate_measured);
+  CHECK_THAT(cost.term(Figure::kLinks).spread.sigma, WithinRel(0.21, kExact));
+  CHECK_FALSE(cost.measured(Figure::kLinks));
   // 475 GB/s of bus on 8 H100 need 17 GB/s of each block, which is believed at 90 %; 100 GB/s is not
-  CHECK(std::abs(std::log(17e9 / cost.channel_Bps)) < 1.645 * cost.channel_terms.at(0).spread.sigma);
-  CHECK(std::abs(std::log(100e9 / cost.channel_Bps)) > 1.645 * cost.channel_terms.at(0).spread.sigma);
+  CHECK(std::abs(std::log(17e9 / cost.channel_Bps)) < 1.645 * cost.terms(Figure::kBlock).at(0).spread.sigma);
+  CHECK(std::abs(std::log(100e9 / cost.channel_Bps)) > 1.645 * cost.terms(Figure::kBlock).at(0).spread.sigma);
   table.share = {1.4, 0.1};
   CHECK(cost_of(*node, table, across(1), "nvls", "Simple", 4).link_share == 1);
 }
@@ -108,9 +109,9 @@ TEST_CASE("start-ups of switches are the sum of their parts, each measured or th
       const auto node = made_platform("hgx-h200", values, errors);
       const CollectiveCost cost = cost_of(*node, table, across(2), algorithm, "Simple", 4);
       CHECK_THAT(cost.base_s, WithinRel(sum, kExact));
-      CHECK_THAT(cost.base_spread.sigma, WithinRel(std::sqrt(variance) / sum, kExact));
-      CHECK(cost.measured == inside);
-      CHECK(cost.network_measured == between);
+      CHECK_THAT(cost.term(Figure::kBase).spread.sigma, WithinRel(std::sqrt(variance) / sum, kExact));
+      CHECK(cost.measured(Figure::kBase) == inside);
+      CHECK(cost.measured(Figure::kNetworkHop) == between);
     }
   }
   // parts of which there are none are neither measured nor missing
@@ -118,12 +119,12 @@ TEST_CASE("start-ups of switches are the sum of their parts, each measured or th
   const auto node = made_platform("hgx-h200", {{"pat.base_s", 7e-6}});
   const CollectiveCost cost = cost_of(*node, table, across(2), "pat", "Simple", 4);
   CHECK_THAT(cost.base_s, WithinRel(7e-6, kExact));
-  CHECK(cost.measured);
-  CHECK(cost.network_measured);
+  CHECK(cost.measured(Figure::kBase));
+  CHECK(cost.measured(Figure::kNetworkHop));
   table.switches = {};
   const CollectiveCost none = cost_of(*node, table, across(2), "nvls", "Simple", 4);
   CHECK(none.base_s == 0);
-  CHECK(none.base_spread.sigma == 0);
+  CHECK(none.term(Figure::kBase).spread.sigma == 0);
 }
 
 TEST_CASE("a slow GPU slows what its kernels do for switches", "[physics][cost]") {
@@ -155,13 +156,13 @@ TEST_CASE("messages cost their base, Simple what it costs more than LL", "[physi
   for (const CollectiveCost& cost : {small, large}) {
     CHECK(cost.hop_s == 0);
     CHECK(cost.turn_steps == 0);
-    CHECK_THAT(cost.base_spread.sigma, WithinRel(0.08, kExact));
+    CHECK_THAT(cost.term(Figure::kBase).spread.sigma, WithinRel(0.08, kExact));
   }
   CHECK_THAT(small.channel_Bps, WithinRel(3e9, kExact));
-  CHECK_THAT(small.channel_terms.at(0).spread.sigma, WithinRel(0.09, kExact));
+  CHECK_THAT(small.terms(Figure::kBlock).at(0).spread.sigma, WithinRel(0.09, kExact));
   CHECK_THAT(large.channel_Bps, WithinRel(17e9, kExact));
-  REQUIRE(large.channel_terms.size() == 1);
-  CHECK_THAT(large.channel_terms[0].spread.sigma, WithinRel(0.06, kExact));
+  REQUIRE(large.terms(Figure::kBlock).size() == 1);
+  CHECK_THAT(large.terms(Figure::kBlock)[0].spread.sigma, WithinRel(0.06, kExact));
   CHECK_THAT(small.network_hop_s, WithinRel(6e-6, kExact));
   CHECK_THAT(small.network_Bps, WithinRel(2e9, kExact));
   // without a base of its own: base and hop of LL, in every protocol
@@ -192,13 +193,13 @@ TEST_CASE("through host memory base and hop grow by a load, where they were meas
     CHECK_THAT(cost.hop_s, WithinRel(values.at("ring." + protocol + ".hop_s") + kLoad_s, kExact));
     // 512 threads wait a load's time for 8 bytes each in LL, for 16 twice in Simple
     CHECK_THAT(cost.channel_Bps, WithinRel(512 * (protocol == "LL" ? 8 : 32) / kLoad_s, kExact));
-    REQUIRE(cost.channel_terms.size() == 1);
-    CHECK(std::log(2) > 1.3 * cost.channel_terms[0].spread.sigma);  // "one load more or less"
-    CHECK(std::log(1.5) < 1.645 * cost.channel_terms[0].spread.sigma);
+    REQUIRE(cost.terms(Figure::kBlock).size() == 1);
+    CHECK(std::log(2) > 1.3 * cost.terms(Figure::kBlock)[0].spread.sigma);  // "one load more or less"
+    CHECK(std::log(1.5) < 1.645 * cost.terms(Figure::kBlock)[0].spread.sigma);
     CHECK(cost.turn_steps == 0);
     // 0.9 to 1.5 us over other generations of PCIe
-    CHECK(std::log(1.5 / 1.17) < 1.645 * cost.hop_spread.sigma);
-    CHECK(std::log(3 / 1.17) > 1.645 * cost.hop_spread.sigma);
+    CHECK(std::log(1.5 / 1.17) < 1.645 * cost.term(Figure::kHop).spread.sigma);
+    CHECK(std::log(3 / 1.17) > 1.645 * cost.term(Figure::kHop).spread.sigma);
   }
   Values known = values;
   known["host.LL.base_s"] = 21e-6;
@@ -208,16 +209,16 @@ TEST_CASE("through host memory base and hop grow by a load, where they were meas
   const CollectiveCost cost = cost_of(*taught, table, made, "ring", "LL", 1);
   CHECK_THAT(cost.base_s, WithinRel(21e-6, kExact));
   CHECK_THAT(cost.hop_s, WithinRel(22e-6, kExact));
-  CHECK_THAT(cost.hop_spread.sigma, WithinRel(0.03, kExact));
+  CHECK_THAT(cost.term(Figure::kHop).spread.sigma, WithinRel(0.03, kExact));
   CHECK_THAT(cost.channel_Bps, WithinRel(1.5e9, kExact));
-  CHECK_THAT(cost.channel_terms.at(0).spread.sigma, WithinRel(0.07, kExact));
+  CHECK_THAT(cost.terms(Figure::kBlock).at(0).spread.sigma, WithinRel(0.07, kExact));
   // blocks that were slower already keep their rate
   Values slow = known;
   slow["ring.LL.channel_Bps"] = 1e9;
   const auto slower = made_platform("hgx-h200", slow, {{"ring.LL.channel_Bps", 0.01}});
   const CollectiveCost kept = cost_of(*slower, table, made, "ring", "LL", 1);
   CHECK_THAT(kept.channel_Bps, WithinRel(1e9, kExact));
-  CHECK_THAT(kept.channel_terms.at(0).spread.sigma, WithinRel(0.01, kExact));
+  CHECK_THAT(kept.terms(Figure::kBlock).at(0).spread.sigma, WithinRel(0.01, kExact));
   // where nothing was measured the table holds for every hop
   const auto unknown = made_platform("hgx-h200", {});
   CHECK_THAT(cost_of(*unknown, table, made, "ring", "LL", 1).base_s, WithinRel(5e-6, kExact));
