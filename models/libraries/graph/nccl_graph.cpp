@@ -66,7 +66,7 @@ class NcclGraph final : public Library, public RingLibrary {
     for (const TunerEntry& row : rows) {
       if (!request.algorithm.empty() && row.algorithm != request.algorithm) continue;
       if (request.protocol.empty() ? !row.enabled : row.protocol != request.protocol) continue;
-      if (by_multicast(row.algorithm) && !request.nvls) continue;
+      if (tuned(row.algorithm).multicast && !request.nvls) continue;
       if (!best || row.time < best->time) best = &row;
     }
     if (!best)
@@ -78,7 +78,8 @@ class NcclGraph final : public Library, public RingLibrary {
 
   [[nodiscard]] AlgorithmLatency algorithm_latency(const Communicator& communicator,
                                                    const std::string& algorithm) const override {
-    return graph::algorithm_latency(version_->tuner, communicator, algorithm);
+    const TunedAlgorithm& known = tuned(algorithm);
+    return known.latency != nullptr ? known.latency(version_->tuner, communicator) : AlgorithmLatency();
   }
 
   /// By generation, whatever the version: the machine does not change with it.

@@ -29,7 +29,58 @@ constexpr double kCountedGpus = 8;
 // Of each byte loaded. source: docs/model.md, packets: a header of 16 bytes for a line of 128 and its header
 constexpr double kRequest = 16.0 / 144;
 
-using Part = AlgorithmLatency::Part;
+AlgorithmLatency::Part part(double each_us, double count) { return {each_us * kMicro, count}; }
+double peers_of(const Communicator& communicator) { return static_cast<double>(communicator.gpus.size()) - 1; }
+
+AlgorithmLatency nvls_latency(const TunerTraits& traits, const Communicator& communicator) {
+  AlgorithmLatency latency;
+  latency.base_s = traits.nvls_hop_us * kMicro;
+  if (communicator.nodes > 1) latency.between = part(traits.nvls_network_us, 1);
+  return latency;
+}
+
+AlgorithmLatency nvls_tree_latency(const TunerTraits& traits, const Communicator& communicator) {
+  AlgorithmLatency latency;
+  latency.base_s = traits.nvls_hop_us * kMicro;
+  latency.between = part(traits.nvls_tree_network_hop_us, 2 * std::log2(static_cast<double>(communicator.nodes)));
+  return latency;
+}
+
+AlgorithmLatency collnet_direct_latency(const TunerTraits& traits, const Communicator& communicator) {
+  const double peers = peers_of(communicator);
+  AlgorithmLatency latency;
+  latency.inside = part(traits.collnet_hop_us, 2 * std::min(1.0, peers));
+  latency.between = part(traits.collnet_network_us, 1);
+  latency.ranks = part(kCollnetPerPeer_us, 2 * peers);
+  return latency;
+}
+
+AlgorithmLatency collnet_chain_latency(const TunerTraits& traits, const Communicator& communicator) {
+  AlgorithmLatency latency;
+  latency.inside = part(traits.collnet_chain_hop_us, 2 * peers_of(communicator));
+  latency.between = part(traits.collnet_chain_network_us, 1);
+  return latency;
+}
+
+AlgorithmLatency pat_latency(const TunerTraits& traits, const Communicator& communicator) {
+  AlgorithmLatency latency;
+  latency.base_s = traits.pat_base_us * kMicro;
+  latency.between = part(traits.pat_network_hop_us, std::floor(std::log2(static_cast<double>(communicator.nodes))));
+  latency.ranks = part(traits.pat_rank_us, communicator.ranks());
+  return latency;
+}
+
+constexpr const char *kNvls = "nvls", *kNvlsTree = "nvls_tree", *kCollnetDirect = "collnet_direct",
+                     *kCollnetChain = "collnet_chain", *kPat = "pat";
+constexpr TunedAlgorithm kTuned[] = {
+    {.name = "ring", .ring = true},
+    {.name = "tree"},
+    {.name = kNvls, .multicast = true, .latency = nvls_latency},
+    {.name = kNvlsTree, .multicast = true, .latency = nvls_tree_latency},
+    {.name = kCollnetDirect, .latency = collnet_direct_latency},
+    {.name = kCollnetChain, .latency = collnet_chain_latency},
+    {.name = kPat, .latency = pat_latency},
+};
 
 class SwitchRows {
  public:
@@ -55,7 +106,7 @@ class SwitchRows {
   }
 
   void add(const char* algorithm, double GBps, bool enabled) {
-    const double latency_s = algorithm_latency(traits_, made_, algorithm).total_s();
+    const double latency_s = tuned(algorithm).latency(traits_, made_).total_s();
     const double time_s = latency_s + request_.size.si / (GBps * kGiga);
     rows_.push_back({algorithm, kSimpleName, {GBps * kGiga}, {latency_s}, {time_s}, enabled});
   }
@@ -64,13 +115,13 @@ class SwitchRows {
     if (made_.nvls_channels == 0 || traits_.nvls_hop_us <= 0) return;
     const double bus = made_.nvls_channels * made_.nvls_channel_bandwidth.si / kGiga;
     const double reduced = bus * by_sm(traits_.nvls_efficiency, generations_.least);
-    if (reduces_all() && made_.nodes == 1) add("nvls", reduced, request_.nvls);
+    if (reduces_all() && made_.nodes == 1) add(kNvls, reduced, request_.nvls);
     if (reduces_all() && made_.nodes > 1) {
-      add("nvls_tree", reduced, request_.nvls);
-      if (request_.collnet) add("nvls", reduced, request_.nvls);
+      add(kNvlsTree, reduced, request_.nvls);
+      if (request_.collnet) add(kNvls, reduced, request_.nvls);
     }
     if (in_parts() && made_.nodes == 1 && traits_.nvls_parts != NvlsParts::kNone)
-      add("nvls", of_parts(bus, reduced), request_.nvls);
+      add(kNvls, of_parts(bus, reduced), request_.nvls);
   }
 
   [[nodiscard]] double of_parts(double bus, double reduced) const {
@@ -87,14 +138,14 @@ class SwitchRows {
   void add_collnet() {
     if (!request_.collnet || made_.nodes == 1 || !reduces_all()) return;
     const double bus = network_bus() * kCollnetShare;
-    add("collnet_direct", generations_.least >= kHopper ? bus * kCollnetHopper : bus, made_.gpus.size() > 1);
-    add("collnet_chain", bus, true);
+    add(kCollnetDirect, generations_.least >= kHopper ? bus * kCollnetHopper : bus, made_.gpus.size() > 1);
+    add(kCollnetChain, bus, true);
   }
 
   /// One GPU a node.
   void add_pat() {
     if (traits_.pat_base_us <= 0 || made_.nodes == 1 || made_.gpus.size() > 1 || !in_parts()) return;
-    add("pat", network_bus() * kPatShare, true);
+    add(kPat, network_bus() * kPatShare, true);
   }
 
   const TunerTraits& traits_;
@@ -105,32 +156,13 @@ class SwitchRows {
   std::vector<TunerEntry> rows_{};
 };
 
-Part part(double each_us, double count) { return {each_us * kMicro, count}; }
-
 }  // namespace
 
-AlgorithmLatency algorithm_latency(const TunerTraits& traits, const Communicator& communicator,
-                                   const std::string& algorithm) {
-  const double nodes = communicator.nodes, peers = static_cast<double>(communicator.gpus.size()) - 1;
-  AlgorithmLatency latency;
-  if (by_multicast(algorithm)) latency.base_s = traits.nvls_hop_us * kMicro;
-  if (algorithm == "nvls" && nodes > 1) latency.between = part(traits.nvls_network_us, 1);
-  if (algorithm == "nvls_tree") latency.between = part(traits.nvls_tree_network_hop_us, 2 * std::log2(nodes));
-  if (algorithm == "collnet_direct") {
-    latency.inside = part(traits.collnet_hop_us, 2 * std::min(1.0, peers));
-    latency.between = part(traits.collnet_network_us, 1);
-    latency.ranks = part(kCollnetPerPeer_us, 2 * peers);
-  }
-  if (algorithm == "collnet_chain") {
-    latency.inside = part(traits.collnet_chain_hop_us, 2 * peers);
-    latency.between = part(traits.collnet_chain_network_us, 1);
-  }
-  if (algorithm == "pat") {
-    latency.base_s = traits.pat_base_us * kMicro;
-    latency.between = part(traits.pat_network_hop_us, std::floor(std::log2(nodes)));
-    latency.ranks = part(traits.pat_rank_us, communicator.ranks());
-  }
-  return latency;
+const TunedAlgorithm& tuned(std::string_view algorithm) {
+  for (const TunedAlgorithm& one : kTuned)
+    if (one.name == algorithm) return one;
+  static constexpr TunedAlgorithm kUnknown;
+  return kUnknown;
 }
 
 /// The library's figure is of payload; each GPU receives n + 1 parts of n of it, and a header for each line it loads.

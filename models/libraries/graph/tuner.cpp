@@ -60,10 +60,10 @@ class CostModel {
     std::vector<TunerEntry> rows;
     if (is(RingOperation::kAllReduce))
       for (std::size_t p = 0; p < kProtocols; ++p)
-        rows.push_back(row("tree", p, tree_bus(p) * (made_.plain_trees ? kPlainTree : 1) / 2, tree_latency(p),
-                           correction(traits_, p, request_.size.si)));
+        rows.push_back(row("tree", p, made_.tree_class, tree_bus(p) * (made_.plain_trees ? kPlainTree : 1) / 2,
+                           tree_latency(p), correction(traits_, p, request_.size.si)));
     for (std::size_t p = 0; p < kProtocols; ++p)
-      rows.push_back(row("ring", p, ring_bus(p) * ring_ratio(), ring_latency(p) * plateau(p), 1));
+      rows.push_back(row("ring", p, made_.path_class, ring_bus(p) * ring_ratio(), ring_latency(p) * plateau(p), 1));
     for (TunerEntry& entry : switch_rows(traits_, made_, generations_, request_)) rows.push_back(std::move(entry));
     return rows;
   }
@@ -193,19 +193,18 @@ class CostModel {
 
   /// LL128 needs stores of 128 bytes that arrive whole: Volta or newer, all of one generation, NVLink all the way, and
   /// NICs that are not behind a CPU.
-  [[nodiscard]] bool usable(const std::string& algorithm, std::size_t protocol) const {
+  [[nodiscard]] bool usable(const std::string& path_class, std::size_t protocol) const {
     if (protocol != kLL128) return true;
     if (nodes_ > 1 && !made_.nics_near) return false;
-    const std::string& path_class = algorithm == "tree" ? made_.tree_class : made_.path_class;
     return generations_.least >= kVolta && generations_.least == generations_.most &&
            (path_class == "NVL" || path_class == "NVB" || path_class == "LOC");
   }
 
-  [[nodiscard]] TunerEntry row(const std::string& algorithm, std::size_t protocol, double GBps, double latency_us,
-                               double by_size) const {
+  [[nodiscard]] TunerEntry row(const std::string& algorithm, std::size_t protocol, const std::string& path_class,
+                               double GBps, double latency_us, double by_size) const {
     const double time = latency_us * kMicro + request_.size.si / (GBps * by_size * kGiga);
-    return {algorithm, kProtocolNames[protocol],   {GBps * kGiga}, {latency_us * kMicro},
-            {time},    usable(algorithm, protocol)};
+    return {algorithm, kProtocolNames[protocol],    {GBps * kGiga}, {latency_us * kMicro},
+            {time},    usable(path_class, protocol)};
   }
 
   const TunerTraits& traits_;

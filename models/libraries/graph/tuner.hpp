@@ -2,6 +2,7 @@
 // The library's cost model: latency + size / bandwidth for each algorithm and protocol. What it believes.
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/libraries/graph/version.hpp"
@@ -33,22 +34,23 @@ inline BytesPerSecond tree_bandwidth(const Communicator& made) {
   if (made.nodes > kFewNodes) return {made.network_channel_bandwidth.si * (made.gpus.size() > 1 ? kHalf : 1)};
   return made.nodes > 1 && made.gpus.size() == 1 ? made.network_channel_bandwidth : made.tree_channel_bandwidth;
 }
-/// Whether the NVSwitch of each node reduces and stores.
-inline bool by_multicast(const std::string& algorithm) { return algorithm == "nvls" || algorithm == "nvls_tree"; }
-/// Whether the switches between nodes reduce: in several nodes.
-inline bool by_collnet(const std::string& algorithm, int nodes) {
-  return algorithm == "collnet_direct" || algorithm == "collnet_chain" || (algorithm == "nvls" && nodes > 1);
-}
+/// An algorithm as the tuner knows it.
+struct TunedAlgorithm {
+  std::string_view name{};  ///< that it is registered by (sim/forecast/algorithm.hpp)
+  bool multicast = false;   ///< the NVSwitch of each node reduces and stores
+  bool ring = false;        ///< each step moves one part of as many as there are ranks
+  /// Start-up of one that is no ring and no tree of GPUs.
+  AlgorithmLatency (*latency)(const TunerTraits& traits, const Communicator& communicator) = nullptr;
+};
+/// From the table of them; one with nothing of a name that the tuner does not have.
+const TunedAlgorithm& tuned(std::string_view algorithm);
+
 std::size_t protocol_index(const std::string& protocol);
 
 /// @source  models/libraries/SOURCES.md, "Graph era: tuner"
 /// @limits  NVLS of all_gather and reduce_scatter in one node; CollNet of all_reduce
 std::vector<TunerEntry> tuner_table(const TunerTraits& traits, const Communicator& communicator,
                                     const Generations& generations, const TunerRequest& request);
-
-/// Start-up of NVLS, CollNet and PAT; nothing of another algorithm, or of one that the version does not have.
-AlgorithmLatency algorithm_latency(const TunerTraits& traits, const Communicator& communicator,
-                                   const std::string& algorithm);
 
 /// Share of the rate of kernels on a GPU's links that multicast attains on GPUs of this compute capability.
 Prior multicast_share(int sm);

@@ -18,17 +18,17 @@ constexpr double kCellTraffic = 16384, kCellGrain = 16, kLLTraffic = 4, kAllRedu
 constexpr double kLeastPart_B = 65536, kMostPart_B = 16777216, kLLPart_B = 16384;
 
 int most_threads(const Communicator& made, const TunerEntry& entry) {
-  if (by_multicast(entry.algorithm)) return kThreadsNvls;
+  if (tuned(entry.algorithm).multicast) return kThreadsNvls;
   if (entry.protocol == "LL128") return kThreadsLL128;
   const double bus = static_cast<double>(made.channels.size()) * channel_bandwidth(made).si;
-  const bool narrow = entry.algorithm == "ring" && entry.protocol == "Simple" && bus <= kNarrow;
+  const bool narrow = tuned(entry.algorithm).ring && entry.protocol == "Simple" && bus <= kNarrow;
   return narrow ? kThreadsNarrow : kThreads;
 }
 
 double least_per_thread(const Communicator& made, const TunerEntry& entry) {
   if (entry.protocol == "Simple") return kLeastPerThreadSimple;
   if (entry.protocol == "LL128") return kLeastPerThreadLL128;
-  return kLeastPerThreadLL * (entry.algorithm == "ring" ? made.ranks() : 1);
+  return kLeastPerThreadLL * (tuned(entry.algorithm).ring ? made.ranks() : 1);
 }
 
 /// Work goes to channels in whole cells of at least 16 KiB of traffic, so that rounding up may leave some without any.
@@ -50,7 +50,7 @@ int channels_with_cells(int channels, const Communicator& made, const TunerEntry
 TunerChoice with_blocks(const TunerTraits& traits, const Communicator& communicator, const TunerEntry& entry,
                         const TunerRequest& request) {
   TunerChoice choice{entry, 0, most_threads(communicator, entry), kPayloadShare[protocol_index(entry.protocol)]};
-  if (by_multicast(entry.algorithm)) {
+  if (tuned(entry.algorithm).multicast) {
     choice.channels = communicator.nvls_blocks;
     return choice;
   }
